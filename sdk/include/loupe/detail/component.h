@@ -1,0 +1,105 @@
+#ifndef LOUPE_DETAIL_COMPONENT_H
+#define LOUPE_DETAIL_COMPONENT_H
+
+// Builds a plugin's C descriptors from its C++ classes.
+
+#include <loupe/detail/thunks.h>
+#include <loupe/host.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace loupe {
+namespace detail {
+
+template <class T, class = void>
+struct HasAliases : std::false_type {};
+template <class T>
+struct HasAliases<T, std::void_t<decltype(T::aliases())>> : std::true_type {};
+
+/// The descriptor of one component, with the storage it points at. Made once a process and never destroyed.
+template <class T>
+class Component {
+ public:
+  static const loupe_component* descriptor() {
+    static const Component* component = new Component();
+    return &component->descriptor_;
+  }
+
+ private:
+  // Instances cross the boundary as a pointer to their kind, which the thunks cast back to.
+  static constexpr bool is_gatherer = std::is_base_of_v<Gatherer, T>;
+  static constexpr bool is_preprocessor = std::is_base_of_v<Preprocessor, T>;
+  static constexpr bool is_lens = std::is_base_of_v<Lens, T>;
+  static constexpr bool is_visualizer = std::is_base_of_v<Visualizer, T>;
+  static_assert(is_gatherer + is_preprocessor + is_lens + is_visualizer == 1,
+                "a component derives from one of Gatherer, Preprocessor, Lens, Visualizer");
+  using Kind = std::conditional_t<
+      is_gatherer, Gatherer,
+      std::conditional_t<is_preprocessor, Preprocessor, std::conditional_t<is_lens, Lens, Visualizer>>>;
+
+  Component() : options_(T::options()) {
+    for (const Option& option : options_) {
+      auto& choices = choices_.emplace_back();
+      for (const std::string& choice : option.choices) choices.push_back(choice.c_str());
+      c_options_.push_back({sizeof(loupe_option), option.type, option.name.c_str(), option.default_value.c_str(),
+                            option.help.c_str(), option.minimum, option.maximum, choices.data(), choices.size()});
+    }
+    for (const loupe_option& option : c_options_) pointers_.push_back(&option);
+    if constexpr (HasAliases<T>::value) aliases_ = T::aliases();
+    descriptor_ = {sizeof(loupe_component), 0,       interface_id(), T::name,  T::help,         pointers_.data(),
+                   pointers_.size(),        table(), &create,        &destroy, aliases_.data(), aliases_.size()};
+  }
+
+  static const char* interface_id() {
+    if constexpr (is_gatherer) return LOUPE_GATHERER_ID;
+    if constexpr (is_preprocessor) return LOUPE_PREPROCESSOR_ID;
+    if constexpr (is_lens) return LOUPE_LENS_ID;
+    if constexpr (is_visualizer) return LOUPE_VISUALIZER_ID;
+  }
+  static const void* table() {
+    if constexpr (is_gatherer) return gatherer_table();
+    if constexpr (is_preprocessor) return preprocessor_table();
+    if constexpr (is_lens) return lens_table();
+    if constexpr (is_visualizer) return visualizer_table();
+  }
+  static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
+    return guarded(error, [&] {
+      std::unique_ptr<Kind> made;
+      if constexpr (std::is_constructible_v<T, const Options&, const Host&>) {
+        made = std::make_unique<T>(Options(options), Host(host));
+      } else {
+        made = std::make_unique<T>(Options(options));
+      }
+      *self = made.release();
+    });
+  }
+  static void destroy(void* self) { delete static_cast<Kind*>(self); }
+
+  std::vector<Option> options_;
+  std::deque<std::vector<const char*>> choices_;
+  std::deque<loupe_option> c_options_;
+  std::vector<const loupe_option*> pointers_;
+  std::vector<const char*> aliases_;
+  loupe_component descriptor_{};
+};
+
+template <class... Components>
+const void* plugin_interface(const char* id, const char* name, const char* version) noexcept {
+  if (std::strcmp(id, LOUPE_PLUGIN_ID) != 0) return nullptr;
+  try {
+    static const std::array<const loupe_component*, sizeof...(Components)> components = {
+        Component<Components>::descriptor()...};
+    static const loupe_plugin plugin = {sizeof(loupe_plugin), 0, name, version, components.data(), components.size()};
+    return &plugin;
+  } catch (...) {
+    return nullptr;  // a declaration that throws: the host reports a plugin that offers nothing
+  }
+}
+
+}  // namespace detail
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,72 @@
+#ifndef LOUPE_ERROR_H
+#define LOUPE_ERROR_H
+
+#include <loupe/abi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace loupe {
+
+/// What components throw, and what a failed call to the host throws at them. Its message is one sentence for the user.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, loupe_status status = LOUPE_FAILED)
+      : std::runtime_error(message), status_(status) {}
+  loupe_status status() const noexcept { return status_; }
+
+ private:
+  loupe_status status_;
+};
+
+namespace detail {
+
+inline void write_error(loupe_error* error, const char* message) noexcept {
+  if (error == nullptr || error->message == nullptr || error->capacity == 0) return;
+  const std::size_t length = std::min<std::size_t>(std::strlen(message), error->capacity - 1);
+  std::memcpy(error->message, message, length);
+  error->message[length] = '\0';
+}
+
+/// Runs `body` and turns whatever it throws into a status and a message: no exception leaves a plugin or the host.
+template <class Body>
+loupe_status guarded(loupe_error* error, Body&& body) noexcept {
+  try {
+    body();
+    return LOUPE_OK;
+  } catch (const Error& e) {
+    write_error(error, e.what());
+    return e.status() == LOUPE_OK ? LOUPE_FAILED : e.status();
+  } catch (const std::exception& e) {
+    write_error(error, e.what());
+  } catch (...) {
+    write_error(error, "an exception that is no std::exception was thrown");
+  }
+  return LOUPE_FAILED;
+}
+
+/// A loupe_error with its buffer, for calls across the boundary.
+class ErrorBuffer {
+ public:
+  ErrorBuffer() : error_{sizeof(loupe_error), sizeof text_, text_} { text_[0] = '\0'; }
+  ErrorBuffer(const ErrorBuffer&) = delete;
+  ErrorBuffer& operator=(const ErrorBuffer&) = delete;
+
+  loupe_error* get() { return &error_; }
+  const char* text() const { return text_[0] != '\0' ? text_ : "it gave no reason"; }
+  /// Throws Error with the text when `status` says that the call failed.
+  void check(loupe_status status) const {
+    if (status != LOUPE_OK) throw Error(text(), status);
+  }
+
+ private:
+  loupe_error error_;
+  char text_[1024];
+};
+
+}  // namespace detail
+}  // namespace loupe
+
+#endif

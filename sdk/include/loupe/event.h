@@ -1,0 +1,77 @@
+#ifndef LOUPE_EVENT_H
+#define LOUPE_EVENT_H
+
+#include <loupe/abi.h>
+#include <loupe/tensor.h>
+
+#include <string_view>
+
+namespace loupe {
+
+using Measurement = loupe_measurement;
+using Parameter = loupe_parameter;
+
+/// A module as lenses see it. Lives until it is forgotten.
+class Module {
+ public:
+  explicit Module(const loupe_module* module) : module_(module) {}
+
+  uint64_t id() const { return module_->id; }
+  /// To show: the path within the model, after the model's name where several are attached.
+  const char* name() const { return module_->name; }
+  const char* path() const { return module_->path; }
+  const char* model() const { return module_->model; }
+  std::string_view type() const { return module_->type; }
+  std::string_view full_type() const { return module_->full_type; }
+  uint32_t family() const { return module_->family; }
+  bool is_root() const { return (module_->flags & LOUPE_MODULE_ROOT) != 0; }
+  bool is_leaf() const { return (module_->flags & LOUPE_MODULE_LEAF) != 0; }
+  /// A function such as torch::relu, named after the module that ran before it.
+  bool is_functional() const { return (module_->flags & LOUPE_MODULE_FUNCTIONAL) != 0; }
+  bool is_tapped() const { return (module_->flags & LOUPE_MODULE_TAPPED) != 0; }
+  bool is_loss() const { return (module_->flags & LOUPE_MODULE_LOSS) != 0; }
+  std::size_t parameter_count() const { return module_->parameter_count; }
+  const Parameter& parameter(std::size_t i) const { return *module_->parameters[i]; }
+  bool has_parameter(std::string_view name) const {
+    for (std::size_t i = 0; i < parameter_count(); ++i) {
+      if (parameter(i).is_buffer == 0 && parameter(i).name == name) return true;
+    }
+    return false;
+  }
+  const loupe_module* raw() const { return module_; }
+
+ private:
+  const loupe_module* module_;
+};
+
+/// One thing that happened to one stream. Borrowed for the call.
+class Event {
+ public:
+  explicit Event(const loupe_event* event) : event_(event) {}
+
+  uint32_t tap() const { return event_->tap; }
+  bool training() const { return (event_->flags & LOUPE_EVENT_TRAINING) != 0; }
+  bool grad_enabled() const { return (event_->flags & LOUPE_EVENT_GRAD_ENABLED) != 0; }
+  bool is_loss() const { return (event_->flags & LOUPE_EVENT_LOSS) != 0; }
+  bool to_memory() const { return (event_->flags & LOUPE_EVENT_MEMORY) != 0; }
+  /// Empty for a pushed value and for an event measured on a device.
+  TensorView tensor() const { return TensorView(event_->tensor); }
+  bool has_measurement() const { return event_->measurement != nullptr; }
+  /// What request() asked for.
+  const Measurement& measurement() const { return *event_->measurement; }
+  double scalar() const { return event_->scalar; }
+  const char* label() const { return event_->label != nullptr ? event_->label : ""; }
+  uint64_t number() const { return event_->number; }
+  std::size_t input_count() const { return event_->input_count; }
+  TensorView input(std::size_t i) const { return TensorView(event_->inputs[i]); }
+  std::size_t output_count() const { return event_->output_count; }
+  TensorView output(std::size_t i) const { return TensorView(event_->outputs[i]); }
+  const loupe_event* raw() const { return event_; }
+
+ private:
+  const loupe_event* event_;
+};
+
+}  // namespace loupe
+
+#endif

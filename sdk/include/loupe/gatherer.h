@@ -1,0 +1,41 @@
+#ifndef LOUPE_GATHERER_H
+#define LOUPE_GATHERER_H
+
+#include <loupe/event.h>
+#include <loupe/options.h>
+
+#include <optional>
+
+namespace loupe {
+
+/// Subscribes to taps of one module and hands what it sees to preprocessors. A subclass is made by a constructor that
+/// takes `const Options&`; one instance serves one module and label, whatever number of lenses share it.
+class Gatherer {
+ public:
+  virtual ~Gatherer() = default;
+  /// Subscribe here. `module` is empty for the inspector's stream of pushed values; `label` is the parameter or
+  /// attribute asked for, null where there is none.
+  virtual void open(const std::optional<Module>& module, const char* label) = 0;
+  /// On the model's thread. The default hands the event on as it is.
+  virtual void event(const Event& event) { emit(*event.raw()); }
+
+  void bind(const loupe_taps* taps) { taps_ = taps; }
+
+ protected:
+  /// Asks for a tap's events, a LOUPE_TAP_; throws Error when the module has no such parameter or attribute.
+  void subscribe(uint32_t tap, const char* label = nullptr) {
+    detail::ErrorBuffer error;
+    error.check(taps_->subscribe(taps_->context, tap, label, error.get()));
+  }
+  void emit(const loupe_event& event) {
+    detail::ErrorBuffer error;
+    error.check(taps_->emit(taps_->context, &event, error.get()));
+  }
+
+ private:
+  const loupe_taps* taps_ = nullptr;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,113 @@
+#ifndef LOUPE_LENS_H
+#define LOUPE_LENS_H
+
+#include <loupe/event.h>
+#include <loupe/options.h>
+#include <loupe/preprocessor.h>
+#include <loupe/report.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace loupe {
+
+namespace detail {
+inline const loupe_preprocessor* preprocessor_table();  // in detail/thunks.h, which loupe/plugin.h brings
+}
+
+/// The numbers of one stream that a lens watches. A small value; good until the module is forgotten.
+class Source {
+ public:
+  Source() = default;
+  Source(const loupe_wiring* wiring, loupe_source* source) : wiring_(wiring), source_(source) {}
+
+  std::size_t series_count() const { return wiring_->series_count(wiring_->context, source_); }
+  const char* series_name(std::size_t i) const { return wiring_->series_name(wiring_->context, source_, i); }
+  /// This epoch's number: `aggregation` is a LOUPE_MEAN, …. Nullopt when the series is empty or was never made.
+  /// Throws Error for a quantile that the preprocessor was not asked to keep.
+  std::optional<double> get(std::string_view series, uint32_t aggregation = LOUPE_MEAN) const {
+    for (std::size_t i = 0; i < series_count(); ++i) {
+      if (series_name(i) == series) return get(i, aggregation);
+    }
+    return std::nullopt;
+  }
+  std::optional<double> get(std::size_t series, uint32_t aggregation) const {
+    detail::ErrorBuffer error;
+    double value = 0;
+    const loupe_status status = wiring_->aggregate(wiring_->context, source_, series, aggregation, &value, error.get());
+    if (status == LOUPE_NOT_FOUND) return std::nullopt;
+    error.check(status);
+    return value;
+  }
+
+ private:
+  const loupe_wiring* wiring_ = nullptr;
+  loupe_source* source_ = nullptr;
+};
+
+/// Decides which modules to look at, and turns an epoch into tagged values. A subclass is made by a constructor that
+/// takes `const Options&` (or `const Options&, const Host&`). All calls come on the trainer's thread.
+class Lens {
+ public:
+  virtual ~Lens() = default;
+  /// Once, before the first module; watch pushed values here.
+  virtual void attach() {}
+  /// Every module, parents before children; functions such as torch::relu as they are first seen.
+  virtual void visit(const Module& module) = 0;
+  /// The module is detached: its sources end with this call.
+  virtual void forget(const Module&) {}
+  /// Tell every tag there will be; called again for a visualizer that joins later.
+  virtual void introduce(Report&) {}
+  /// The epoch is over: report its numbers. The sources are reset afterwards.
+  virtual void report(Report& report) = 0;
+  /// A number of the last report by a key of the lens's own.
+  virtual std::optional<double> query(std::string_view) { return std::nullopt; }
+
+  void bind(const loupe_wiring* wiring) { wiring_ = wiring; }
+
+ protected:
+  struct Stream {
+    const char* gatherer;
+    const char* label = nullptr;  ///< parameter or attribute
+    const char* preprocessor = nullptr;
+    OptionValues preprocessor_options = {};
+    OptionValues gatherer_options = {};
+  };
+  /// Puts a preprocessor, by name, behind a gatherer, by name, on a module.
+  Source watch(const Module& module, const Stream& stream) { return watch(module.raw(), stream, nullptr); }
+  /// The same with a preprocessor of the lens's own, which must outlive the lens's attachment.
+  Source watch(const Module& module, const Stream& stream, Preprocessor& own) {
+    return watch(module.raw(), stream, &own);
+  }
+  /// The same for what the trainer pushes.
+  Source watch_pushes(const Stream& stream) { return watch(nullptr, stream, nullptr); }
+
+ private:
+  Source watch(const loupe_module* module, const Stream& stream, Preprocessor* own) {
+    return stream.preprocessor_options.lend([&](const loupe_options* preprocessor_options) {
+      return stream.gatherer_options.lend([&](const loupe_options* gatherer_options) {
+        const loupe_watch request{sizeof(loupe_watch),
+                                  0,
+                                  module,
+                                  stream.gatherer,
+                                  gatherer_options,
+                                  stream.label,
+                                  own != nullptr ? nullptr : stream.preprocessor,
+                                  preprocessor_options,
+                                  own != nullptr ? detail::preprocessor_table() : nullptr,
+                                  own};
+        detail::ErrorBuffer error;
+        loupe_source* source = nullptr;
+        error.check(wiring_->watch(wiring_->context, &request, &source, error.get()));
+        return Source(wiring_, source);
+      });
+    });
+  }
+
+  const loupe_wiring* wiring_ = nullptr;
+};
+
+}  // namespace loupe
+
+#endif

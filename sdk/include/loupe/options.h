@@ -1,0 +1,173 @@
+#ifndef LOUPE_OPTIONS_H
+#define LOUPE_OPTIONS_H
+
+#include <loupe/abi.h>
+#include <loupe/error.h>
+
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace loupe {
+
+using Strings = std::vector<std::string>;
+
+/// What a component declares of one option: its type follows from its default.
+///
+///     static std::vector<loupe::Option> options() {
+///       return {{"aggregation", "mean", "how an epoch becomes one number", {"mean", "max"}},
+///               {"epsilon", 1e-8, "what counts as zero", 0.0, 1.0}};
+///     }
+struct Option {
+  Option(std::string name_, bool value, std::string help_)
+      : type(LOUPE_OPTION_BOOLEAN),
+        name(std::move(name_)),
+        default_value(value ? "true" : "false"),
+        help(std::move(help_)) {}
+  Option(std::string name_, int value, std::string help_, double low = -INFINITY, double high = INFINITY)
+      : type(LOUPE_OPTION_INTEGER),
+        name(std::move(name_)),
+        default_value(std::to_string(value)),
+        help(std::move(help_)),
+        minimum(low),
+        maximum(high) {}
+  Option(std::string name_, double value, std::string help_, double low = -INFINITY, double high = INFINITY)
+      : type(LOUPE_OPTION_NUMBER),
+        name(std::move(name_)),
+        default_value(number_text(value)),
+        help(std::move(help_)),
+        minimum(low),
+        maximum(high) {}
+  Option(std::string name_, const char* value, std::string help_, Strings choices_ = {})
+      : type(LOUPE_OPTION_STRING),
+        name(std::move(name_)),
+        default_value(quoted(value)),
+        help(std::move(help_)),
+        choices(std::move(choices_)) {}
+  Option(std::string name_, const Strings& value, std::string help_, Strings choices_ = {})
+      : type(LOUPE_OPTION_STRINGS),
+        name(std::move(name_)),
+        default_value(list_text(value)),
+        help(std::move(help_)),
+        choices(std::move(choices_)) {}
+  /// Named values that the component reads by itself.
+  static Option map(std::string name, std::string help) {
+    Option option(std::move(name), false, std::move(help));
+    option.type = LOUPE_OPTION_MAP;
+    option.default_value = "{}";
+    return option;
+  }
+
+  uint32_t type;
+  std::string name, default_value, help;
+  double minimum = -INFINITY, maximum = INFINITY;
+  Strings choices;
+
+ private:
+  static std::string number_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
+  }
+  static std::string quoted(const std::string& text) { return '"' + text + '"'; }
+  static std::string list_text(const Strings& values) {
+    std::string text = "[";
+    for (const std::string& value : values) text += (text.size() > 1 ? ", " : "") + quoted(value);
+    return text + "]";
+  }
+};
+
+/// The options of one component as the user set them, defaults filled in. Borrowed: read them in the constructor.
+class Options {
+ public:
+  explicit Options(const loupe_options* options) : options_(options) {}
+
+  bool has(const char* name) const { return find(name) != nullptr; }
+  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error when no such option was declared.
+  template <class T>
+  T get(const char* name) const {
+    const loupe_option_value& value = at(name);
+    if constexpr (std::is_same_v<T, bool>) {
+      return value.integer != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(value.integer);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(value.number);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return value.string != nullptr ? value.string : "";
+    } else {
+      static_assert(std::is_same_v<T, Strings>, "an option is bool, integer, double, std::string or loupe::Strings");
+      return Strings(value.strings, value.strings + value.string_count);
+    }
+  }
+  Options map(const char* name) const { return Options(at(name).map); }
+  std::size_t size() const { return options_ == nullptr ? 0 : options_->value_count; }
+  const loupe_option_value& operator[](std::size_t i) const { return *options_->values[i]; }
+  const loupe_options* raw() const { return options_; }
+
+ private:
+  const loupe_option_value* find(const char* name) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (std::strcmp(options_->values[i]->name, name) == 0) return options_->values[i];
+    }
+    return nullptr;
+  }
+  const loupe_option_value& at(const char* name) const {
+    const loupe_option_value* value = find(name);
+    if (value == nullptr) throw Error(std::string("the option '") + name + "' is read but was not declared");
+    return *value;
+  }
+
+  const loupe_options* options_;
+};
+
+/// Options that a lens gives to a gatherer or preprocessor: {{"death", true}, {"epsilon", 1e-6}}.
+class OptionValues {
+ public:
+  struct Item {
+    Item(const char* name, bool value) : name(name), type(LOUPE_OPTION_BOOLEAN), integer(value) {}
+    Item(const char* name, int value) : name(name), type(LOUPE_OPTION_INTEGER), integer(value), number(value) {}
+    Item(const char* name, double value) : name(name), type(LOUPE_OPTION_NUMBER), number(value) {}
+    Item(const char* name, const char* value) : name(name), type(LOUPE_OPTION_STRING), text(value) {}
+    Item(const char* name, std::string value) : name(name), type(LOUPE_OPTION_STRING), text(std::move(value)) {}
+    Item(const char* name, Strings value) : name(name), type(LOUPE_OPTION_STRINGS), texts(std::move(value)) {}
+    std::string name;
+    uint32_t type;
+    int64_t integer = 0;
+    double number = 0;
+    std::string text;
+    Strings texts;
+  };
+
+  OptionValues() = default;
+  OptionValues(std::initializer_list<Item> items) : items_(items) {}
+
+  /// Calls `use` with the C form, valid for that call.
+  template <class Use>
+  auto lend(Use&& use) const {
+    std::deque<std::vector<const char*>> lists;
+    std::vector<loupe_option_value> values;
+    for (const Item& item : items_) {
+      auto& list = lists.emplace_back();
+      for (const std::string& text : item.texts) list.push_back(text.c_str());
+      values.push_back({sizeof(loupe_option_value), item.type, item.name.c_str(), item.integer, item.number,
+                        item.text.c_str(), list.data(), list.size(), nullptr});
+    }
+    std::vector<const loupe_option_value*> pointers;
+    for (const auto& value : values) pointers.push_back(&value);
+    const loupe_options options{sizeof(loupe_options), 0, pointers.data(), pointers.size()};
+    return use(&options);
+  }
+
+ private:
+  std::vector<Item> items_;
+};
+
+}  // namespace loupe
+
+#endif

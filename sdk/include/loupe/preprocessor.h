@@ -1,0 +1,77 @@
+#ifndef LOUPE_PREPROCESSOR_H
+#define LOUPE_PREPROCESSOR_H
+
+#include <loupe/event.h>
+#include <loupe/options.h>
+#include <loupe/series.h>
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace loupe {
+
+/// What a preprocessor wants of its stream. The host measures once for all that ask the same.
+struct Request {
+  uint32_t measures = 0;  ///< LOUPE_MEASURE_ bits
+  uint32_t passes = LOUPE_PASS_BOTH;
+  bool pass_by_grad = false;  ///< tell evaluation by gradients being off rather than by module.eval()
+  bool wants_tensor = false;  ///< events come with tensors, at once
+  int unit_dimension = 1;
+  double epsilon = 1e-8;
+};
+
+/// Turns the events of one stream into numbers and folds them over an epoch. One instance watches one stream; calls on
+/// it never overlap. A subclass is made by a constructor that takes `const Options&`.
+class Preprocessor {
+ public:
+  virtual ~Preprocessor() = default;
+  /// Asked once, before the first event.
+  virtual Request request() const = 0;
+  /// On the model's thread, thousands of times a second: no allocation, no waiting. What it throws quarantines the
+  /// lens.
+  virtual void process(const Event& event) = 0;
+  /// The epoch is over. The series are emptied by themselves; override for what else an epoch keeps.
+  virtual void reset() {}
+
+  std::size_t series_count() const { return series_.size(); }
+  const std::string& series_name(std::size_t i) const { return series_[i].first; }
+  const Series& series(std::size_t i) const { return series_[i].second; }
+  void reset_all() {
+    for (auto& [name, series] : series_) series.reset();
+    reset();
+  }
+
+ protected:
+  /// Adds a series; the reference stays good.
+  Series& add_series(std::string name, Series::Keep keep = Series::Keep::running) {
+    return series_.emplace_back(std::move(name), Series(keep)).second;
+  }
+  /// The series of that name, added when it is new.
+  Series& find_or_add_series(std::string_view name, Series::Keep keep) {
+    for (auto& [known, series] : series_) {
+      if (known == name) return series;
+    }
+    return add_series(std::string(name), keep);
+  }
+
+ private:
+  std::deque<std::pair<std::string, Series>> series_;
+};
+
+/// The options `inplace` and `quantiles`, as the built-in preprocessors have them.
+inline Series::Keep keep_from(const Options& options) {
+  if (!options.get<bool>("inplace")) return Series::Keep::values;
+  return options.get<bool>("quantiles") ? Series::Keep::quantiles : Series::Keep::running;
+}
+inline Option inplace_option() {
+  return {"inplace", true, "fold the epoch's values as they come; false keeps them all"};
+}
+inline Option quantiles_option() {
+  return {"quantiles", false, "with inplace, also keep a sketch for median, Q1, Q3 and IQR"};
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,143 @@
+#ifndef LOUPE_SERIES_H
+#define LOUPE_SERIES_H
+
+#include <loupe/abi.h>
+#include <loupe/quantile_sketch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace loupe {
+
+/// Count, mean, population variance, minimum and maximum of a stream in constant memory (Welford 1962), mergeable with
+/// another's (Chan, Golub, LeVeque 1979).
+struct Running {
+  std::uint64_t count = 0;
+  double mean = 0, squares = 0, minimum = INFINITY, maximum = -INFINITY;
+
+  void push(double value) {
+    ++count;
+    const double delta = value - mean;
+    mean += delta / static_cast<double>(count);
+    squares += delta * (value - mean);
+    minimum = std::min(minimum, value);
+    maximum = std::max(maximum, value);
+  }
+  void merge(const Running& other) {
+    if (other.count == 0) return;
+    const auto a = static_cast<double>(count);
+    const auto b = static_cast<double>(other.count);
+    const double delta = other.mean - mean;
+    count += other.count;
+    mean += delta * b / (a + b);
+    squares += other.squares + delta * delta * a * b / (a + b);
+    minimum = std::min(minimum, other.minimum);
+    maximum = std::max(maximum, other.maximum);
+  }
+  double variance() const { return count == 0 ? NAN : squares / static_cast<double>(count); }
+};
+
+/// The numbers of one epoch under one name. NaN and Inf are counted and never averaged. Not thread-safe.
+class Series {
+ public:
+  enum class Keep {
+    running,    ///< count, mean, std, min, max
+    quantiles,  ///< the same and a sketch for median, Q1, Q3, IQR
+    values      ///< every value
+  };
+  explicit Series(Keep keep = Keep::running) : keep_(keep) {}
+
+  void push(double value) {
+    last_ = value;
+    if (std::isnan(value)) {
+      ++nan_count_;
+      return;
+    }
+    if (std::isinf(value)) {
+      ++inf_count_;
+      return;
+    }
+    running_.push(value);
+    if (keep_ == Keep::quantiles) sketch_.push(value);
+    if (keep_ == Keep::values) values_.push_back(value);
+  }
+
+  bool empty() const { return running_.count + nan_count_ + inf_count_ == 0; }
+  const Running& running() const { return running_; }
+  const std::vector<double>& values() const { return values_; }
+  bool keeps_values() const { return keep_ == Keep::values; }
+  bool knows(std::uint32_t aggregation) const {
+    return keep_ != Keep::running || !(aggregation == LOUPE_MEDIAN || aggregation == LOUPE_Q1 ||
+                                       aggregation == LOUPE_Q3 || aggregation == LOUPE_IQR);
+  }
+
+  /// The number that a LOUPE_MEAN, … names; NaN when there is nothing to make it of, nullopt when it is not kept.
+  std::optional<double> aggregate(std::uint32_t aggregation) const {
+    if (!knows(aggregation)) return std::nullopt;
+    const bool any = running_.count > 0;
+    switch (aggregation) {
+      case LOUPE_MEAN:
+        return any ? running_.mean : NAN;
+      case LOUPE_MAX:
+        return any ? running_.maximum : NAN;
+      case LOUPE_MIN:
+        return any ? running_.minimum : NAN;
+      case LOUPE_STD:
+        return std::sqrt(running_.variance());
+      case LOUPE_SUM:
+        return running_.mean * static_cast<double>(running_.count);
+      case LOUPE_LAST:
+        return empty() ? NAN : last_;
+      case LOUPE_COUNT:
+        return static_cast<double>(running_.count);
+      case LOUPE_NAN_COUNT:
+        return static_cast<double>(nan_count_);
+      case LOUPE_INF_COUNT:
+        return static_cast<double>(inf_count_);
+      case LOUPE_MEDIAN:
+        return quantile(0.5);
+      case LOUPE_Q1:
+        return quantile(0.25);
+      case LOUPE_Q3:
+        return quantile(0.75);
+      case LOUPE_IQR:
+        return quantile(0.75) - quantile(0.25);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  /// Forgets the numbers and keeps the memory.
+  void reset() {
+    running_ = Running();
+    sketch_.clear();
+    values_.clear();
+    nan_count_ = inf_count_ = 0;
+  }
+
+ private:
+  double quantile(double q) const {
+    if (keep_ == Keep::quantiles) return sketch_.quantile(q);
+    if (values_.empty()) return NAN;
+    std::vector<double> sorted = values_;
+    std::sort(sorted.begin(), sorted.end());
+    const double position = q * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const double next = sorted[std::min(below + 1, sorted.size() - 1)];
+    return sorted[below] + (position - static_cast<double>(below)) * (next - sorted[below]);
+  }
+
+  Keep keep_;
+  Running running_;
+  QuantileSketch sketch_;
+  std::vector<double> values_;
+  double last_ = NAN;
+  std::uint64_t nan_count_ = 0, inf_count_ = 0;
+};
+
+}  // namespace loupe
+
+#endif
