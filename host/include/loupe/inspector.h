@@ -1,0 +1,102 @@
+#ifndef LOUPE_INSPECTOR_H
+#define LOUPE_INSPECTOR_H
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loupe/config_error.h"
+#include "loupe/epochs.h"
+#include "loupe/version.h"
+
+namespace at {
+class Tensor;
+}
+namespace torch::nn {
+class Module;
+}
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace loupe {
+
+/// How often an inspector looks: every n-th tick's epoch, from the first on, or as a predicate says.
+using ActiveWhen = std::function<bool(int64_t tick)>;
+
+/// The host's face to a trainer: watches models learn and tells what it sees at every tick.
+///
+///     auto inspector = loupe::Inspector::from_yaml("monitor.yaml");
+///     inspector.attach(*model, optimizer);
+///     for (int epoch : inspector.epochs(20)) { /* the training loop, unchanged */ }
+///
+/// Every member is for the trainer's thread. Nothing here stops training unless the YAML says `on_error: stop`.
+class LOUPE_API Inspector {
+ public:
+  /// Reads a configuration file, loads the plugins and makes the components. Throws ConfigError with every fault found.
+  static Inspector from_yaml(const std::string& path);
+  /// The same from text; `name` stands for the file in messages, and relative paths start at the working directory.
+  static Inspector from_text(const std::string& text, const std::string& name = "<text>");
+
+  Inspector(Inspector&&) noexcept;
+  Inspector& operator=(Inspector&&) noexcept;
+  /// Detaches everything and ends the visualizers.
+  ~Inspector();
+
+  /// Taps `model`, and `optimizer` where there is one. Several models may be attached at once, each under its own name,
+  /// which then begins its layers' names. Prints a summary of what is tapped and what is not. The model may be
+  /// destroyed at any time; it is not kept alive. Throws std::invalid_argument for a name that is taken.
+  void attach(torch::nn::Module& model, const std::string& name = "");
+  void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
+  /// Watches a loss module, such as torch::nn::CrossEntropyLoss, for lenses that show it (`loss_metrics: {loss_fn:
+  /// true}`).
+  void attach_loss(torch::nn::Module& loss, const std::string& name = "loss_fn");
+  /// Lets go of one model, or of all. What they gathered since the last tick still shows at the next.
+  void detach(const std::string& name);
+  void detach();
+
+  /// Files a loss under the training or validation name. `keep` stores every value instead of folding it.
+  void push_loss(double value, bool train, bool keep = false);
+  /// The same from a tensor of one element: nothing waits for its device before the tick.
+  void push_loss(const at::Tensor& value, bool train, bool keep = false);
+  /// Files a number of the trainer's own, such as an accuracy.
+  void push_metric(const std::string& name, double value, bool keep = false);
+  /// For weights updated by hand, without an optimizer or past it: parameter differences are taken here.
+  void optimizer_stepped();
+  /// Makes a value of the model visible to lenses that watch attributes: `get` is called at each forward of the module
+  /// at `path` (dotted; "" is the model) and may return an undefined tensor.
+  void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
+
+  /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last.
+  void tick_epoch();
+  void tick_epoch(double epoch);
+  /// A range over 1..count that ticks after each turn. Leaving the loop early ticks no unfinished epoch.
+  Epochs epochs(int count);
+
+  /// After a tick: an aggregation ("mean", "median", …) of its training or validation loss; nullopt when there was
+  /// none.
+  std::optional<double> loss(bool train, const std::string& aggregation = "mean") const;
+  /// After a tick: a value as reported; nullopt when it was not.
+  std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
+
+  /// Replaces the YAML's `attach.active`. The count of ticks starts at 1.
+  void set_active(ActiveWhen when);
+  bool is_active() const;
+  /// Swaps visualizers while running: YAML of the list, as in a configuration. They are told every tag so far.
+  void set_visualizers(const std::string& yaml);
+
+  /// One line a module: tapped or not and why. Valid after attach.
+  std::string coverage() const;
+
+  class Impl;
+
+ private:
+  explicit Inspector(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace loupe
+
+#endif

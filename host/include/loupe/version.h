@@ -1,0 +1,9 @@
+#ifndef LOUPE_VERSION_H
+#define LOUPE_VERSION_H
+
+#define LOUPE_VERSION "0.1.0"
+
+/// Marks what libloupe_host.so exports.
+#define LOUPE_API __attribute__((visibility("default")))
+
+#endif
