@@ -1,0 +1,80 @@
+#ifndef LOUPE_HOST_MEASURE_MEASURER_H
+#define LOUPE_HOST_MEASURE_MEASURER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "loupe/abi.h"
+#include "measure/buffer.h"
+#include "measure/history.h"
+
+namespace loupe::measure {
+
+/// Runs `body(context, b, e)` over parts [b, e) that together are [begin, end), each at least `grain` long but for the
+/// last, maybe at the same time, and returns when all are done.
+using ParallelBody = void (*)(void* context, int64_t begin, int64_t end);
+using ParallelFor = void (*)(int64_t begin, int64_t end, int64_t grain, ParallelBody body, void* context);
+
+/// The measurements of one stream of tensors: everything that was asked for, in one pass over each tensor.
+///
+/// Calls on one instance must not overlap; different instances are independent. What `measure` and `prime` take is
+/// CPU memory of any dtype in abi.h, of at most kMaxDimensions dimensions, with any strides. Anything else is not
+/// measured: the measurement then says measures = 0, and the history is forgotten.
+class Measurer {
+ public:
+  static constexpr int64_t kMaxDimensions = 64;
+
+  explicit Measurer(const loupe_request& request);
+
+  /// Whether `request` can be served by the same pass: units are counted along the same dimension and with the same
+  /// epsilon, where both count them.
+  bool accepts(const loupe_request& request) const;
+
+  /// Measures what `request` wants too, which `accepts` must have agreed to.
+  void merge(const loupe_request& request);
+
+  /// Takes `tensor` as the last value without measuring it, and forgets the values before: the next event has a change
+  /// but, having no event before it, no previous. Throws std::bad_alloc, as measure does.
+  void prime(const loupe_tensor& tensor);
+
+  /// Measures an event. The result is valid until the next call. Allocates only where the tensor is larger than all
+  /// before it, or lies in memory in another dimension order than the last one.
+  ///
+  /// In `bins`, both the negative (1 to 80) and the positive (81 to 160) run from small magnitudes to large ones.
+  const loupe_measurement& measure(const loupe_tensor& tensor);
+
+  /// The next event is compared with nothing.
+  void forget_history();
+
+  /// Lends threads for large tensors; null for none. The numbers measured do not depend on it. Any thread.
+  static void set_parallel_for(ParallelFor parallel_for);
+
+  /// The memory held, this object included.
+  size_t bytes() const;
+
+ private:
+  template <typename T>
+  void measure_as(const loupe_tensor& tensor, bool dense);
+  bool dense_enough(const loupe_tensor& tensor) const;
+  bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
+  int depth() const;
+
+  uint32_t measures_ = 0;
+  int32_t unit_dimension_ = 0;
+  double epsilon_ = 0;
+
+  History history_;
+  bool last_is_event_ = false;  // and not a primed value
+  double last_sum_squares_ = 0;
+  double last_change_sum_squares_ = 0;
+
+  loupe_measurement measurement_ = {};
+  Buffer flags_;     // ACTIVITY: one set for each chunk
+  Buffer partials_;  // where there is more than one chunk
+  std::vector<uint64_t> bins_;
+};
+
+}  // namespace loupe::measure
+
+#endif
