@@ -17,8 +17,8 @@ class History {
  public:
   /// Gets ready for `tensor`, which is about to be compared and then kept, with its elements in memory order (`dense`)
   /// or row-major order. Values that it cannot be compared with (another dtype or number of elements) are forgotten;
-  /// values kept in another order are put into this one. `depth` is how many old values to keep: 1 or 2. Throws
-  /// std::bad_alloc, with the history forgotten.
+  /// values kept in another order are put into this one. `depth` is how many old values to keep, 1 or 2; it never
+  /// shrinks. Throws std::bad_alloc, with the history forgotten.
   void prepare(const loupe_tensor& tensor, bool dense, int depth);
 
   /// How many old values can be compared with: 0, 1 or 2.
@@ -49,7 +49,8 @@ class History {
  private:
   int next_slot() const { return depth_ == 2 && held_ > 0 ? 1 - newest_ : newest_; }
   bool same_order(const loupe_tensor& tensor, bool row_major) const;
-  void reorder(const std::vector<int64_t>& from, const std::vector<int64_t>& to);
+  void follow_order(const loupe_tensor& tensor, bool row_major);
+  void reorder(const std::vector<int64_t>& to, const std::vector<int64_t>& from);
 
   Buffer slots_[2];
   int newest_ = 0;

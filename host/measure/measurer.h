@@ -56,6 +56,8 @@ class Measurer {
  private:
   template <typename T>
   void measure_as(const loupe_tensor& tensor, bool dense);
+  template <typename T>
+  void prime_as(const loupe_tensor& tensor, bool dense);
   bool dense_enough(const loupe_tensor& tensor) const;
   bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
   int depth() const;

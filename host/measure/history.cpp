@@ -1,0 +1,92 @@
+#include "measure/history.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "measure/element.h"
+#include "measure/layout.h"
+
+namespace loupe::measure {
+namespace {
+
+/// Copies every element of a tensor of these sizes from where one set of strides puts it to where another does.
+template <typename T>
+void rearrange(const std::vector<int64_t>& sizes, const T* from, const std::vector<int64_t>& from_strides, T* to,
+               const std::vector<int64_t>& to_strides, size_t dimension = 0) {
+  if (dimension == sizes.size()) {
+    *to = *from;
+    return;
+  }
+  for (int64_t i = 0; i < sizes[dimension]; ++i) {
+    rearrange(sizes, from + i * from_strides[dimension], from_strides, to + i * to_strides[dimension], to_strides,
+              dimension + 1);
+  }
+}
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d]) strides[d] = stride;
+  return strides;
+}
+
+}  // namespace
+
+void History::prepare(const loupe_tensor& tensor, bool dense, int depth) {
+  const size_t element = computes_in_double(tensor.dtype) ? sizeof(double) : sizeof(float);
+  const size_t bytes = static_cast<size_t>(tensor.numel) * element;
+  const bool row_major = !dense || is_row_major(tensor);
+  if (tensor.dtype != dtype_ || tensor.numel != numel_) forget();
+  dtype_ = tensor.dtype;
+  numel_ = tensor.numel;
+  depth_ = depth;
+  try {
+    if (!same_order(tensor, row_major)) follow_order(tensor, row_major);
+    slots_[next_slot()].reserve(bytes);
+  } catch (...) {
+    forget();
+    throw;
+  }
+}
+
+void History::commit() {
+  newest_ = next_slot();
+  held_ = std::min(held_ + 1, depth_);
+}
+
+bool History::same_order(const loupe_tensor& tensor, bool row_major) const {
+  if (row_major || row_major_) return row_major == row_major_;
+  return std::equal(tensor.sizes, tensor.sizes + tensor.dim, sizes_.begin(), sizes_.end()) &&
+         std::equal(tensor.strides, tensor.strides + tensor.dim, strides_.begin(), strides_.end());
+}
+
+void History::follow_order(const loupe_tensor& tensor, bool row_major) {
+  // By way of row-major order, which pairs up tensors of different shapes too.
+  if (!row_major_) reorder(row_major_strides(sizes_), /*from=*/strides_);
+  row_major_ = true;
+  if (row_major) return;
+  sizes_.assign(tensor.sizes, tensor.sizes + tensor.dim);
+  strides_.assign(tensor.strides, tensor.strides + tensor.dim);
+  reorder(strides_, /*from=*/row_major_strides(sizes_));
+  row_major_ = false;
+}
+
+void History::reorder(const std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+  for (int i = 0; i < held_; ++i) {
+    Buffer& slot = slots_[i == 0 ? newest_ : 1 - newest_];
+    Buffer ordered;
+    ordered.reserve(slot.capacity());
+    if (computes_in_double(dtype_)) {
+      rearrange(sizes_, slot.as<double>(), from, ordered.as<double>(), to);
+    } else {
+      rearrange(sizes_, slot.as<float>(), from, ordered.as<float>(), to);
+    }
+    slot = std::move(ordered);
+  }
+}
+
+size_t History::bytes() const {
+  return slots_[0].capacity() + slots_[1].capacity() + (sizes_.capacity() + strides_.capacity()) * sizeof(int64_t);
+}
+
+}  // namespace loupe::measure

@@ -1,0 +1,260 @@
+// Highway compiles this file once for each instruction set, by including it again and again with HWY_NAMESPACE set to
+// another name; what is under HWY_ONCE comes once, at the end, and picks the best that the CPU has.
+//
+// Vectors that only know their length at run time cannot be kept in arrays, as the sums here are.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "measure/kernels.cpp"
+
+#include "measure/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hwy/foreach_target.h"  // must come before highway.h
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace loupe::measure::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+using Tag = hn::ScalableTag<T>;
+template <typename T>
+using Vector = hn::Vec<Tag<T>>;
+
+template <typename T>
+struct Accumulator {
+  Vector<T> sum;
+  Vector<T> squares;
+  Vector<T> dot;
+  Vector<T> change_squares;
+  Vector<T> dot_change;
+};
+
+template <typename T>
+HWY_INLINE void clear(Accumulator<T>& accumulator) {
+  const auto zero = hn::Zero(Tag<T>());
+  accumulator = {zero, zero, zero, zero, zero};
+}
+
+/// Adds one vector's worth of elements, from `i` on.
+template <unsigned kTerms, typename T>
+HWY_INLINE void accumulate(Accumulator<T>& to, const T* x, const T* last, const T* older, int64_t i) {
+  const Tag<T> d;
+  const auto now = hn::LoadU(d, x + i);
+  to.sum = hn::Add(to.sum, now);
+  to.squares = hn::MulAdd(now, now, to.squares);
+  if constexpr (kTerms != kOwnTerms) {
+    const auto before = hn::LoadU(d, last + i);
+    if constexpr ((kTerms & kDot) != 0) to.dot = hn::MulAdd(now, before, to.dot);
+    if constexpr ((kTerms & kChange) != 0) {
+      const auto change = hn::Sub(now, before);
+      to.change_squares = hn::MulAdd(change, change, to.change_squares);
+      if constexpr ((kTerms & kDotChange) != 0) {
+        const auto change_before = hn::Sub(before, hn::LoadU(d, older + i));
+        to.dot_change = hn::MulAdd(change, change_before, to.dot_change);
+      }
+    }
+  }
+}
+
+template <typename T>
+HWY_INLINE double add_lanes(Vector<T> v) {
+  return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
+}
+
+template <unsigned kTerms, typename T>
+Sums sum_terms(const T* x, const T* last, const T* older, int64_t n) {
+  // Additions take a few cycles each, so several must be on their way at a time; the more terms, the fewer of each.
+  constexpr int kChains = kTerms == kOwnTerms || kTerms == kDot || kTerms == kChange ? 4 : 2;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
+  Accumulator<T> chains[kChains];
+  for (Accumulator<T>& chain : chains) clear(chain);
+  int64_t i = 0;
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    for (int chain = 0; chain < kChains; ++chain) accumulate<kTerms>(chains[chain], x, last, older, i + chain * lanes);
+  }
+  for (; i + lanes <= n; i += lanes) accumulate<kTerms>(chains[0], x, last, older, i);
+  if (i < n) {
+    // Zeros add nothing to any of the sums.
+    HWY_ALIGN T padded[3][HWY_MAX_BYTES / sizeof(T)] = {};
+    std::copy(x + i, x + n, padded[0]);
+    if constexpr (kTerms != kOwnTerms) std::copy(last + i, last + n, padded[1]);
+    if constexpr ((kTerms & kDotChange) != 0) std::copy(older + i, older + n, padded[2]);
+    accumulate<kTerms>(chains[0], padded[0], padded[1], padded[2], 0);
+  }
+  Accumulator<T>& all = chains[0];
+  for (int chain = 1; chain < kChains; ++chain) {
+    all.sum = hn::Add(all.sum, chains[chain].sum);
+    all.squares = hn::Add(all.squares, chains[chain].squares);
+    if constexpr ((kTerms & kDot) != 0) all.dot = hn::Add(all.dot, chains[chain].dot);
+    if constexpr ((kTerms & kChange) != 0) {
+      all.change_squares = hn::Add(all.change_squares, chains[chain].change_squares);
+    }
+    if constexpr ((kTerms & kDotChange) != 0) all.dot_change = hn::Add(all.dot_change, chains[chain].dot_change);
+  }
+  Sums sums;
+  sums.sum = add_lanes<T>(all.sum);
+  sums.squares = add_lanes<T>(all.squares);
+  if constexpr ((kTerms & kDot) != 0) sums.dot = add_lanes<T>(all.dot);
+  if constexpr ((kTerms & kChange) != 0) sums.change_squares = add_lanes<T>(all.change_squares);
+  if constexpr ((kTerms & kDotChange) != 0) sums.dot_change = add_lanes<T>(all.dot_change);
+  return sums;
+}
+
+template <typename T>
+Sums sum_block(unsigned terms, const T* x, const T* last, const T* older, int64_t n) {
+  switch (terms) {
+    case kDot:
+      return sum_terms<kDot>(x, last, older, n);
+    case kChange:
+      return sum_terms<kChange>(x, last, older, n);
+    case kDot | kChange:
+      return sum_terms<kDot | kChange>(x, last, older, n);
+    case kChange | kDotChange:
+      return sum_terms<kChange | kDotChange>(x, last, older, n);
+    case kDot | kChange | kDotChange:
+      return sum_terms<kDot | kChange | kDotChange>(x, last, older, n);
+    default:
+      return sum_terms<kOwnTerms>(x, last, older, n);
+  }
+}
+
+template <typename T>
+Range<T> find_range(const T* x, int64_t n) {
+  const Tag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  Range<T> range = {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()};
+  int64_t i = 0;
+  if (n >= lanes) {
+    auto minimum = hn::LoadU(d, x);
+    auto maximum = minimum;
+    for (i = lanes; i + lanes <= n; i += lanes) {
+      const auto now = hn::LoadU(d, x + i);
+      minimum = hn::Min(minimum, now);
+      maximum = hn::Max(maximum, now);
+    }
+    range.minimum = hn::GetLane(hn::MinOfLanes(d, minimum));
+    range.maximum = hn::GetLane(hn::MaxOfLanes(d, maximum));
+  }
+  for (; i < n; ++i) {
+    range.minimum = std::min(range.minimum, x[i]);
+    range.maximum = std::max(range.maximum, x[i]);
+  }
+  return range;
+}
+
+template <typename T>
+int64_t count_active(const T* x, int64_t n, T epsilon) {
+  const Tag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto limit = hn::Set(d, epsilon);
+  int64_t inactive = 0;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    inactive += static_cast<int64_t>(hn::CountTrue(d, hn::Le(hn::Abs(hn::LoadU(d, x + i)), limit)));
+  }
+  for (; i < n; ++i) inactive += std::abs(x[i]) <= epsilon ? 1 : 0;
+  return n - inactive;
+}
+
+template <typename T>
+int64_t flag_active(const T* x, int64_t n, T epsilon, T* flags) {
+  const Tag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto limit = hn::Set(d, epsilon);
+  const auto set = hn::Set(d, T{1});
+  int64_t inactive = 0;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto is_inactive = hn::Le(hn::Abs(hn::LoadU(d, x + i)), limit);
+    inactive += static_cast<int64_t>(hn::CountTrue(d, is_inactive));
+    hn::StoreU(hn::IfThenElse(is_inactive, hn::LoadU(d, flags + i), set), d, flags + i);
+  }
+  for (; i < n; ++i) {
+    const bool is_inactive = std::abs(x[i]) <= epsilon;
+    inactive += is_inactive ? 1 : 0;
+    if (!is_inactive) flags[i] = 1;
+  }
+  return n - inactive;
+}
+
+template <typename T>
+int64_t flag_active_runs(const T* x, int64_t length, int64_t runs, T epsilon, T* flags) {
+  int64_t active = 0;
+  for (int64_t run = 0; run < runs; ++run) {
+    const int64_t in_run = count_active(x + run * length, length, epsilon);
+    if (in_run > 0) flags[run] = 1;
+    active += in_run;
+  }
+  return active;
+}
+
+template <typename T>
+double sum_norms(const T* x, int64_t length, int64_t runs) {
+  double norms = 0;
+  for (int64_t run = 0; run < runs; ++run)
+    norms += std::sqrt(sum_terms<kOwnTerms, T>(x + run * length, nullptr, nullptr, length).squares);
+  return norms;
+}
+
+void widen_half(const uint16_t* from, float* to, int64_t n) {
+  const Tag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> narrow;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow, halves + i)), d, to + i);
+  if (i < n) {
+    HWY_ALIGN uint16_t padded[HWY_MAX_BYTES / sizeof(float)] = {};
+    HWY_ALIGN float widened[HWY_MAX_BYTES / sizeof(float)];
+    std::copy(from + i, from + n, padded);
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow, reinterpret_cast<const hwy::float16_t*>(padded))), d, widened);
+    std::copy(widened, widened + (n - i), to + i);
+  }
+}
+
+template <typename T>
+Kernels<T> all_kernels() {
+  return {sum_block<T>, find_range<T>, count_active<T>, flag_active<T>, flag_active_runs<T>, sum_norms<T>};
+}
+
+// HWY_EXPORT takes no templates.
+Kernels<float> float_kernels() {
+  return all_kernels<float>();
+}
+Kernels<double> double_kernels() {
+  return all_kernels<double>();
+}
+
+}  // namespace loupe::measure::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace loupe::measure {
+
+HWY_EXPORT(float_kernels);
+HWY_EXPORT(double_kernels);
+HWY_EXPORT(widen_half);
+
+template <>
+const Kernels<float>& kernels<float>() {
+  static const Kernels<float> best = HWY_DYNAMIC_DISPATCH(float_kernels)();
+  return best;
+}
+
+template <>
+const Kernels<double>& kernels<double>() {
+  static const Kernels<double> best = HWY_DYNAMIC_DISPATCH(double_kernels)();
+  return best;
+}
+
+void widen_half(const uint16_t* from, float* to, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(widen_half)(from, to, n);
+}
+
+}  // namespace loupe::measure
+#endif

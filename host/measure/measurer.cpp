@@ -1,0 +1,222 @@
+#include "measure/measurer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "measure/careful.h"
+#include "measure/element.h"
+#include "measure/layout.h"
+#include "measure/reader.h"
+#include "measure/scan.h"
+
+namespace loupe::measure {
+namespace {
+
+constexpr uint32_t kComparing = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE;
+constexpr int64_t kWorthThreads = int64_t{1} << 18;
+
+std::atomic<ParallelFor> parallel_for_hook = nullptr;
+
+bool measurable(const loupe_tensor& tensor) {
+  return tensor.device_type == LOUPE_CPU && element_size(tensor.dtype) > 0 && tensor.dim <= Measurer::kMaxDimensions &&
+         (tensor.numel == 0 || tensor.data != nullptr);
+}
+
+uint32_t with_implied(uint32_t measures) {
+  if ((measures & LOUPE_MEASURE_PREVIOUS) != 0) measures |= LOUPE_MEASURE_SUMS;
+  if ((measures & LOUPE_MEASURE_CHANGE_PREVIOUS) != 0) measures |= LOUPE_MEASURE_CHANGE;
+  return measures;
+}
+
+/// Whether `squares`, the sum over `numel` elements, say that products with those elements are lost as floats.
+template <typename T>
+bool too_small(double squares, int64_t numel) {
+  return std::is_same_v<T, float> && squares > 0 && squares < static_cast<double>(numel) * kSmallMeanSquare;
+}
+
+template <typename T>
+struct Work {
+  const Plan<T>& plan;
+  Partial* partials;
+
+  static void run(void* context, int64_t begin, int64_t end) {
+    const Work& work = *static_cast<const Work*>(context);
+    for (int64_t chunk = begin; chunk < end; ++chunk) work.partials[chunk] = scan_chunk(work.plan, chunk);
+  }
+};
+
+/// Scans the whole tensor; `partials` is room for one result a chunk where there is more than one chunk.
+template <typename T>
+Partial scan_all(const Plan<T>& plan, int64_t chunks, Partial* partials) {
+  if (chunks == 1) return scan_chunk(plan, 0);
+  Work<T> work = {plan, partials};
+  const ParallelFor parallel_for = parallel_for_hook.load(std::memory_order_relaxed);
+  if (parallel_for != nullptr && plan.tensor.numel >= kWorthThreads) {
+    parallel_for(0, chunks, 1, Work<T>::run, &work);
+  } else {
+    Work<T>::run(&work, 0, chunks);
+  }
+  for (int64_t chunk = 1; chunk < chunks; ++chunk) partials[0].append(partials[chunk]);
+  return partials[0];
+}
+
+}  // namespace
+
+Measurer::Measurer(const loupe_request& request) {
+  merge(request);
+}
+
+bool Measurer::accepts(const loupe_request& request) const {
+  if ((measures_ & request.measures & LOUPE_MEASURE_ACTIVITY) == 0) return true;
+  return request.unit_dimension == unit_dimension_ && request.epsilon == epsilon_;
+}
+
+void Measurer::merge(const loupe_request& request) {
+  if (!wants(LOUPE_MEASURE_ACTIVITY)) {
+    unit_dimension_ = request.unit_dimension;
+    epsilon_ = request.epsilon;
+  }
+  measures_ |= with_implied(request.measures);
+}
+
+void Measurer::forget_history() {
+  history_.forget();
+  last_is_event_ = false;
+}
+
+void Measurer::set_parallel_for(ParallelFor parallel_for) {
+  parallel_for_hook = parallel_for;
+}
+
+size_t Measurer::bytes() const {
+  return sizeof(*this) + history_.bytes() + flags_.capacity() + partials_.capacity() +
+         bins_.capacity() * sizeof(uint64_t);
+}
+
+int Measurer::depth() const {
+  return wants(LOUPE_MEASURE_CHANGE_PREVIOUS) ? 2 : 1;
+}
+
+bool Measurer::dense_enough(const loupe_tensor& tensor) const {
+  if (!is_dense(tensor)) return false;
+  // Samples must lie one after the other: dimension 0 must be the slowest.
+  return !wants(LOUPE_MEASURE_SAMPLES) || tensor.dim == 0 || tensor.numel == 0 || tensor.sizes[0] == 1 ||
+         tensor.strides[0] == tensor.numel / tensor.sizes[0];
+}
+
+template <typename T>
+void Measurer::prime_as(const loupe_tensor& tensor, bool dense) {
+  Reader<T> reader(tensor, dense, 0);
+  T* to = history_.oldest<T>();
+  for (int64_t at = 0; at < tensor.numel; at += kBlock<T>) {
+    const int64_t n = std::min(kBlock<T>, tensor.numel - at);
+    std::copy_n(reader.next(n), n, to + at);
+  }
+}
+
+void Measurer::prime(const loupe_tensor& tensor) {
+  forget_history();
+  if (!wants(kComparing) || !measurable(tensor)) return;
+  const bool dense = dense_enough(tensor);
+  history_.prepare(tensor, dense, depth());
+  if (computes_in_double(tensor.dtype)) {
+    prime_as<double>(tensor, dense);
+  } else {
+    prime_as<float>(tensor, dense);
+  }
+  history_.commit();
+}
+
+const loupe_measurement& Measurer::measure(const loupe_tensor& tensor) {
+  measurement_ = {};
+  measurement_.struct_size = sizeof(measurement_);
+  measurement_.numel = tensor.numel;
+  if (!measurable(tensor)) {
+    forget_history();
+    return measurement_;
+  }
+  measurement_.measures = measures_;
+  const bool dense = dense_enough(tensor);
+  if (wants(kComparing)) history_.prepare(tensor, dense, depth());
+  if (computes_in_double(tensor.dtype)) {
+    measure_as<double>(tensor, dense);
+  } else {
+    measure_as<float>(tensor, dense);
+  }
+  return measurement_;
+}
+
+template <typename T>
+void Measurer::measure_as(const loupe_tensor& tensor, bool dense) {
+  const int64_t chunks = std::max<int64_t>(1, (tensor.numel + kChunk - 1) / kChunk);
+  Plan<T> plan = {tensor};
+  plan.dense = dense;
+  plan.measures = measures_;
+  if (chunks > 1) partials_.reserve(static_cast<size_t>(chunks) * sizeof(Partial));
+  if (wants(LOUPE_MEASURE_ACTIVITY)) {
+    plan.units = unit_grid(tensor, dense, unit_dimension_);
+    plan.epsilon = round_epsilon<T>(epsilon_);
+    flags_.reserve(static_cast<size_t>(chunks * plan.units.flag_count) * sizeof(T));
+    plan.flags = flags_.as<T>();
+  }
+  if (wants(LOUPE_MEASURE_SAMPLES)) plan.sample_length = tensor.dim > 0 ? elements_inside(tensor, 0) : 1;
+  if (wants(LOUPE_MEASURE_HISTOGRAM)) {
+    bins_.resize(std::max(bins_.size(), static_cast<size_t>(chunks) * LOUPE_HISTOGRAM_BINS));
+    plan.bins = bins_.data();
+  }
+  const bool has_change = wants(LOUPE_MEASURE_CHANGE) && history_.held() > 0;
+  const bool has_previous = wants(LOUPE_MEASURE_PREVIOUS) && history_.held() > 0 && last_is_event_;
+  const bool has_change_before = wants(LOUPE_MEASURE_CHANGE_PREVIOUS) && history_.held() > 1;
+  if (has_previous) plan.terms |= kDot;
+  if (has_change) plan.terms |= kChange;
+  if (has_change_before) plan.terms |= kDotChange;
+  if (plan.terms != kOwnTerms) plan.last = history_.last<T>();
+  if (has_change_before) plan.older = history_.older<T>();
+  if (wants(kComparing)) plan.keep = history_.oldest<T>();
+  plan.careful = (has_previous && too_small<T>(last_sum_squares_, tensor.numel)) ||
+                 (has_change_before && too_small<T>(last_change_sum_squares_, tensor.numel));
+
+  const Partial all = scan_all(plan, chunks, partials_.as<Partial>());
+
+  loupe_measurement& m = measurement_;
+  m.nan_count = all.nan_count;
+  m.inf_count = all.inf_count;
+  m.sum = all.sums.sum;
+  m.sum_squares = all.sums.squares;
+  if (wants(LOUPE_MEASURE_EXTREMES)) {
+    const bool none = all.minimum > all.maximum;
+    m.minimum = none ? std::numeric_limits<double>::quiet_NaN() : all.minimum;
+    m.maximum = none ? std::numeric_limits<double>::quiet_NaN() : all.maximum;
+  }
+  if (wants(LOUPE_MEASURE_ACTIVITY)) {
+    m.active_count = all.active;
+    m.unit_count = plan.units.units;
+    m.dead_units = count_dead(plan.units, all.active, plan.flags, chunks);
+  }
+  if (wants(LOUPE_MEASURE_SAMPLES)) {
+    m.sample_count = tensor.dim > 0 ? tensor.sizes[0] : 1;
+    m.sample_norm_sum = all.samples.total();
+  }
+  if (wants(LOUPE_MEASURE_HISTOGRAM)) {
+    for (int64_t i = LOUPE_HISTOGRAM_BINS; i < chunks * LOUPE_HISTOGRAM_BINS; ++i) {
+      plan.bins[i % LOUPE_HISTOGRAM_BINS] += plan.bins[i];
+    }
+    m.bins = plan.bins;
+  }
+  m.has_previous = has_previous ? 1 : 0;
+  m.dot_previous = all.sums.dot;
+  m.previous_sum_squares = has_previous ? last_sum_squares_ : 0;
+  m.has_change = has_change ? 1 : 0;
+  m.change_sum_squares = all.sums.change_squares;
+  m.dot_change = all.sums.dot_change;
+  m.previous_change_sum_squares = has_change_before ? last_change_sum_squares_ : 0;
+  if (wants(kComparing)) history_.commit();
+  last_is_event_ = true;
+  last_sum_squares_ = m.sum_squares;
+  last_change_sum_squares_ = m.change_sum_squares;
+}
+
+}  // namespace loupe::measure
