@@ -3,6 +3,7 @@
 
 // Builds a plugin's C descriptors from its C++ classes.
 
+#include <loupe/detail/option_table.h>
 #include <loupe/detail/thunks.h>
 #include <loupe/host.h>
 
@@ -41,16 +42,9 @@ class Component {
       std::conditional_t<is_preprocessor, Preprocessor, std::conditional_t<is_lens, Lens, Visualizer>>>;
 
   Component() : options_(T::options()) {
-    for (const Option& option : options_) {
-      auto& choices = choices_.emplace_back();
-      for (const std::string& choice : option.choices) choices.push_back(choice.c_str());
-      c_options_.push_back({sizeof(loupe_option), option.type, option.name.c_str(), option.default_value.c_str(),
-                            option.help.c_str(), option.minimum, option.maximum, choices.data(), choices.size()});
-    }
-    for (const loupe_option& option : c_options_) pointers_.push_back(&option);
     if constexpr (HasAliases<T>::value) aliases_ = T::aliases();
-    descriptor_ = {sizeof(loupe_component), 0,       interface_id(), T::name,  T::help,         pointers_.data(),
-                   pointers_.size(),        table(), &create,        &destroy, aliases_.data(), aliases_.size()};
+    descriptor_ = {sizeof(loupe_component), 0,       interface_id(), T::name,  T::help,         options_.pointers(),
+                   options_.size(),         table(), &create,        &destroy, aliases_.data(), aliases_.size()};
   }
 
   static const char* interface_id() {
@@ -78,10 +72,7 @@ class Component {
   }
   static void destroy(void* self) { delete static_cast<Kind*>(self); }
 
-  std::vector<Option> options_;
-  std::deque<std::vector<const char*>> choices_;
-  std::deque<loupe_option> c_options_;
-  std::vector<const loupe_option*> pointers_;
+  OptionStorage options_;
   std::vector<const char*> aliases_;
   loupe_component descriptor_{};
 };

@@ -1,0 +1,241 @@
+#include "core/config.h"
+
+#include <loupe/detail/option_table.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/suggestion.h"
+#include "loupe/config_error.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> top_keys = {"loupe", "run", "attach", "plugins", "lenses", "visualizers", "on_error"};
+
+void check_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& where,
+                Diagnostics& diagnostics) {
+  std::vector<std::string> seen;
+  for (const auto& entry : map) {
+    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      diagnostics.error(entry.first, "unknown key '" + key + "' " + where + suggestion(key, known));
+    } else if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      diagnostics.error(entry.first, "the key '" + key + "' stands twice " + where + "; keep one");
+    }
+    seen.push_back(key);
+  }
+}
+
+/// What stands in the YAML for one component: `name`, or `name: {options}`, either with `as: own_name` beside it.
+struct Written {
+  YAML::Node at, options;
+  std::string name, own_name;
+};
+
+bool read_item(const YAML::Node& item, const std::string& section, Written& written, Diagnostics& diagnostics) {
+  if (item.IsScalar()) {
+    written = {item, YAML::Node(YAML::NodeType::Null), item.Scalar(), ""};
+    return true;
+  }
+  if (!item.IsMap()) {
+    diagnostics.error(item, "an entry of '" + section + "' must be a name, or a name with a map of options");
+    return false;
+  }
+  for (const auto& entry : item) {
+    const std::string key = entry.first.Scalar();
+    if (key == "as" && entry.second.IsScalar()) {
+      written.own_name = entry.second.Scalar();
+    } else if (written.name.empty()) {
+      written.name = key;
+      written.at = entry.first;
+      written.options = entry.second;
+    } else {
+      diagnostics.error(entry.first, "'" + key + "' stands in the same entry as '" + written.name +
+                                         "'; begin a new one with '- ', or indent it as an option");
+      return false;
+    }
+  }
+  if (written.name.empty()) diagnostics.error(item, "an entry of '" + section + "' names no component");
+  return !written.name.empty();
+}
+
+std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, const std::string& section,
+                                             const Catalogue& catalogue, Diagnostics& diagnostics) {
+  std::vector<ComponentConfig> components;
+  if (!list.IsDefined() || list.IsNull()) return components;
+  if (!list.IsSequence()) {
+    diagnostics.error(list, "'" + section + "' must be a list");
+    return components;
+  }
+  for (const YAML::Node& item : list) {
+    Written written;
+    if (!read_item(item, section, written, diagnostics)) continue;
+    const CatalogueEntry* entry = catalogue.find(kind, written.name);
+    if (entry == nullptr) {
+      diagnostics.error(written.at, std::string("unknown ") + kind_name(kind) + " '" + written.name + "'" +
+                                        suggestion(written.name, catalogue.names(kind)));
+      continue;
+    }
+    const bool renamed = !written.own_name.empty();
+    const std::string name = renamed ? written.own_name : entry->component->name;
+    const bool taken =
+        std::any_of(components.begin(), components.end(), [&](const auto& each) { return each.name == name; });
+    if (taken) {
+      diagnostics.error(written.at, std::string("the ") + kind_name(kind) + " '" + name +
+                                        "' is used twice; give each a name of its own with 'as: name' beside it");
+      continue;
+    }
+    components.push_back({*entry, name, renamed,
+                          OptionSet::from_yaml(entry->options(), written.options,
+                                               std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics),
+                          written.at.Mark().line + 1, written.at.Mark().column + 1});
+  }
+  return components;
+}
+
+void read_plugin_paths(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue,
+                       Diagnostics& diagnostics) {
+  if (plugins.IsDefined() && !plugins.IsNull()) {
+    if (!plugins.IsMap()) {
+      diagnostics.error(plugins, "'plugins' must be a map with a 'path'");
+      return;
+    }
+    check_keys(plugins, {"path"}, "of 'plugins'", diagnostics);
+    YAML::Node paths = plugins["path"];
+    if (paths.IsScalar()) {
+      const YAML::Node single = paths;
+      paths = YAML::Node(YAML::NodeType::Sequence);
+      paths.push_back(single);
+    }
+    for (const YAML::Node& path : paths) {
+      if (!path.IsScalar()) {
+        diagnostics.error(path, "plugins.path must be a folder or file, or a list of them");
+        continue;
+      }
+      const fs::path full = fs::path(folder) / path.Scalar();
+      // A path that the user wrote must work; what merely lies in a folder may fail on its own.
+      const std::size_t before = catalogue.problems().size();
+      catalogue.add_path(full.string());
+      if (!fs::is_directory(full)) {
+        for (std::size_t i = before; i < catalogue.problems().size(); ++i)
+          diagnostics.error(path, catalogue.problems()[i]);
+      }
+    }
+  }
+  catalogue.add_standard_paths();
+}
+
+const detail::OptionStorage& run_options() {
+  static const detail::OptionStorage options({
+      {"name", "", "the run's name; the file's when empty"},
+      {"dir", "", "where visualizers put their files"},
+      {"resume", false, "go on in the same directory instead of starting anew"},
+  });
+  return options;
+}
+
+const detail::OptionStorage& attach_options() {
+  static const detail::OptionStorage options({
+      {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1},
+      {"separator", ".", "what stands between the parts of a layer's name"},
+      {"active", 1, "look at every n-th epoch only", 1},
+      {"taps", "auto", "auto, or explicit: only loupe::Tapped modules", {"auto", "explicit"}},
+      {"list_modules", false, "print one line a module at attach"},
+      {"train_loss", "train_loss", "the name of the training loss"},
+      {"val_loss", "val_loss", "the name of the validation loss"},
+  });
+  return options;
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
+  static const std::vector<std::pair<std::string, OptionTable>> sections = {
+      {"run", {run_options().pointers(), run_options().size()}},
+      {"attach", {attach_options().pointers(), attach_options().size()}},
+  };
+  return sections;
+}
+
+Config Config::from_file(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return from_text(text.str(), path, fs::absolute(path).parent_path().string());
+}
+
+Config Config::from_text(const std::string& text, const std::string& file, const std::string& folder) {
+  Config config;
+  config.file = file;
+  config.text = text;
+  Diagnostics diagnostics(file);
+  YAML::Node root;
+  try {
+    root = YAML::Load(text);
+  } catch (const YAML::Exception& e) {
+    diagnostics.error(e.mark, "this is no YAML: " + e.msg);
+    diagnostics.throw_if_any();
+  }
+  if (!root.IsMap()) {
+    diagnostics.error(root, "a configuration is a map with the keys loupe, run, attach, lenses, visualizers");
+    diagnostics.throw_if_any();
+  }
+  const YAML::Node& map = root;
+  check_keys(map, top_keys, "at the top", diagnostics);
+  if (const YAML::Node version = map["loupe"];
+      version.IsDefined() && (!version.IsScalar() || version.Scalar() != "1")) {
+    diagnostics.error(version, "this Loupe reads configurations of version 1; write 'loupe: 1', or update Loupe");
+  }
+  if (const YAML::Node policy = map["on_error"]; policy.IsDefined()) {
+    const std::string value = policy.IsScalar() ? policy.Scalar() : "";
+    if (value != "stop" && value != "quarantine") {
+      diagnostics.error(policy, "on_error cannot be '" + value + "'" + suggestion(value, {"quarantine", "stop"}));
+    }
+    config.stop_on_error = value == "stop";
+  }
+
+  const auto& sections = host_sections();
+  const auto run_set = OptionSet::from_yaml(sections[0].second, map["run"], "run", diagnostics);
+  const auto attach_set = OptionSet::from_yaml(sections[1].second, map["attach"], "attach", diagnostics);
+  read_plugin_paths(map["plugins"], folder, config.catalogue, diagnostics);
+  config.lenses = read_components(map["lenses"], Kind::lens, "lenses", config.catalogue, diagnostics);
+  config.visualizers =
+      read_components(map["visualizers"], Kind::visualizer, "visualizers", config.catalogue, diagnostics);
+  diagnostics.throw_if_any();
+
+  const Options run(run_set->get());
+  config.run_name = run.get<std::string>("name");
+  if (config.run_name.empty()) config.run_name = fs::path(file).stem().string();
+  config.run_directory = run.get<std::string>("dir");
+  config.resume = run.get<bool>("resume");
+  const Options attach(attach_set->get());
+  config.depth = attach.get<int>("depth");
+  config.separator = attach.get<std::string>("separator");
+  config.active = attach.get<int>("active");
+  config.redirect = attach.get<std::string>("taps") == "auto";
+  config.list_modules = attach.get<bool>("list_modules");
+  config.train_loss = attach.get<std::string>("train_loss");
+  config.validation_loss = attach.get<std::string>("val_loss");
+  return config;
+}
+
+std::vector<ComponentConfig> Config::visualizers_from_text(const std::string& text, const Catalogue& catalogue) {
+  Diagnostics diagnostics("<visualizers>");
+  std::vector<ComponentConfig> components;
+  try {
+    components = read_components(YAML::Load(text), Kind::visualizer, "visualizers", catalogue, diagnostics);
+  } catch (const YAML::Exception& e) {
+    diagnostics.error(e.mark, "this is no YAML: " + e.msg);
+  }
+  diagnostics.throw_if_any();
+  return components;
+}
+
+}  // namespace loupe

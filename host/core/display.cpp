@@ -1,0 +1,149 @@
+#include "core/display.h"
+
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+
+#include "core/log.h"
+#include "loupe/config_error.h"
+#include "loupe/version.h"
+
+namespace loupe {
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+const char* libtorch_version() {
+  return LOUPE_LIBTORCH_VERSION;
+}
+
+void Display::replace(const std::vector<ComponentConfig>& visualizers) {
+  std::vector<Shown> made;
+  for (const ComponentConfig& config : visualizers) {
+    try {
+      made.push_back({config.name, ComponentInstance(*config.entry.component, config.options->get())});
+    } catch (const std::exception& e) {
+      throw ConfigError("the visualizer '" + config.name + "' cannot be made: " + e.what());
+    }
+  }
+  end();
+  shown_ = std::move(made);
+}
+
+template <class Call>
+void Display::guarded_call(Shown& shown, Call&& call) {
+  detail::ErrorBuffer error;
+  if (call(shown.instance.table<loupe_visualizer>(), shown.instance.self(), error.get()) == LOUPE_OK) return;
+  shown.skip = true;
+  if (std::exchange(shown.failing, true)) return;
+  log(LOUPE_LOG_ERROR, "the visualizer '" + shown.name + "' failed: " + error.text() +
+                           "; training goes on, and it is tried again at the next tick");
+}
+
+template <class Call>
+void Display::each(Call&& call) {
+  for (Shown& shown : shown_) {
+    if (!shown.skip) guarded_call(shown, call);
+  }
+}
+
+void Display::begin(Shown& shown) {
+  shown.skip = false;
+  const loupe_run run{sizeof(loupe_run),      run_.resumed,        run_.name.c_str(),
+                      run_.directory.c_str(), run_.config.c_str(), LOUPE_VERSION,
+                      libtorch_version(),     run_.models.c_str(), run_.started.c_str()};
+  guarded_call(shown, [&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, begin) ? table.begin(self, &run, error) : LOUPE_OK;
+  });
+  if (shown.skip) return;
+  shown.begun = true;
+  for (const auto& record : tags_) tell(record->tag, shown);
+}
+
+void Display::tell(const loupe_tag& tag, Shown& shown) {
+  guarded_call(shown, [&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, tag) ? table.tag(self, &tag, error) : LOUPE_OK;
+  });
+}
+
+void Display::begin_tick(double epoch) {
+  for (Shown& shown : shown_) {
+    shown.skip = false;
+    if (!shown.begun) begin(shown);
+  }
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return table.begin_tick(self, epoch, error);
+  });
+}
+
+void Display::tag(const loupe_tag& tag) {
+  for (const auto& record : tags_) {
+    if (record->name == tag.name) return;
+  }
+  auto record = std::make_unique<TagRecord>(TagRecord{tag.name, tag});
+  record->tag.name = record->name.c_str();
+  tags_.push_back(std::move(record));
+  for (Shown& shown : shown_) {
+    if (shown.begun && !shown.skip) tell(tags_.back()->tag, shown);
+  }
+}
+
+void Display::value(const loupe_value& value) {
+  last_[{value.tag, value.layer, value.line}] = value.value;
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) { return table.value(self, &value, error); });
+}
+
+void Display::range(const loupe_range& range) {
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, range) ? table.range(self, &range, error) : LOUPE_OK;
+  });
+}
+
+void Display::histogram(const loupe_histogram& histogram) {
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, histogram) ? table.histogram(self, &histogram, error) : LOUPE_OK;
+  });
+}
+
+void Display::end_tick() {
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, end_tick) ? table.end_tick(self, error) : LOUPE_OK;
+  });
+  for (Shown& shown : shown_) {
+    if (!shown.skip && std::exchange(shown.failing, false))
+      log(LOUPE_LOG_INFO, "the visualizer '" + shown.name + "' works again");
+  }
+}
+
+bool Display::wants_progress() const {
+  for (const Shown& shown : shown_) {
+    if (LOUPE_OFFERS(shown.instance.table<loupe_visualizer>(), progress)) return true;
+  }
+  return false;
+}
+
+void Display::progress(const loupe_progress& progress) {
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, progress) ? table.progress(self, &progress, error) : LOUPE_OK;
+  });
+}
+
+void Display::end() {
+  for (Shown& shown : shown_) shown.skip = !shown.begun;
+  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
+    return LOUPE_OFFERS(table, end) ? table.end(self, error) : LOUPE_OK;
+  });
+}
+
+std::optional<double> Display::last(const std::string& tag, const std::string& layer, const std::string& line) const {
+  const auto found = last_.find({tag, layer, line});
+  return found == last_.end() ? std::nullopt : std::optional<double>(found->second);
+}
+
+}  // namespace loupe

@@ -1,0 +1,122 @@
+#include "core/module_node.h"
+
+#include <loupe/error.h>
+
+#include <algorithm>
+
+namespace loupe {
+
+const char* tap_name(uint32_t tap) {
+  switch (tap) {
+    case LOUPE_TAP_FORWARD_BEFORE:
+      return "the entry of forward";
+    case LOUPE_TAP_FORWARD:
+      return "forward";
+    case LOUPE_TAP_OUTPUT_GRADIENT:
+      return "the output's gradient";
+    case LOUPE_TAP_INPUT_GRADIENT:
+      return "the input's gradient";
+    case LOUPE_TAP_PARAMETER_GRADIENT:
+      return "the parameter's gradient";
+    case LOUPE_TAP_STEP_GRADIENT:
+      return "the gradient before the optimizer's step";
+    case LOUPE_TAP_OPTIMIZER_STEP:
+      return "the optimizer's step";
+    case LOUPE_TAP_TICK:
+      return "the tick";
+    case LOUPE_TAP_PUSH:
+      return "a push";
+    default:
+      return "an unknown tap";
+  }
+}
+
+bool Stream::wants_tensors() const {
+  return std::any_of(gatherers_.begin(), gatherers_.end(),
+                     [](const GathererNode* node) { return node->wants_tensors(); });
+}
+
+void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs,
+                      std::size_t input_count, const loupe_tensor* const* outputs, std::size_t output_count,
+                      double scalar, const char* label) {
+  const std::lock_guard lock(module_.mutex());
+  if (module_.closed()) return;
+  const char* shown = label != nullptr ? label : label_.empty() ? nullptr : label_.c_str();
+  const loupe_event event{
+      sizeof(loupe_event), tap_,   flags,       0,       module_.c_module(), shown, tensor, nullptr, scalar,
+      number_++,           inputs, input_count, outputs, output_count};
+  for (GathererNode* gatherer : gatherers_) gatherer->event(event);
+}
+
+void Stream::prime(const loupe_tensor& tensor) {
+  const std::lock_guard lock(module_.mutex());
+  if (module_.closed()) return;
+  for (GathererNode* gatherer : gatherers_) gatherer->prime(tensor);
+}
+
+ModuleNode::ModuleNode(uint64_t id, ModuleDescription description) : description_(std::move(description)) {
+  c_parameters_.reserve(description_.parameters.size());
+  for (const ParameterDescription& each : description_.parameters) {
+    c_parameters_.push_back({sizeof(loupe_parameter), each.is_buffer, each.name.c_str(), each.dim, each.numel});
+    c_parameter_pointers_.push_back(&c_parameters_.back());
+  }
+  c_module_ = {sizeof(loupe_module),
+               description_.flags,
+               id,
+               description_.family,
+               0,
+               description_.name.c_str(),
+               description_.path.c_str(),
+               description_.model.c_str(),
+               description_.type.c_str(),
+               description_.full_type.c_str(),
+               c_parameter_pointers_.data(),
+               c_parameter_pointers_.size()};
+}
+
+Stream* ModuleNode::stream(uint32_t tap, const std::string& label) const {
+  for (const Stream& each : streams_) {
+    if (each.tap() == tap && each.label() == label) return const_cast<Stream*>(&each);
+  }
+  return nullptr;
+}
+
+Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label) {
+  if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_PUSH || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
+    throw Error(std::string("there is no ") + tap_name(tap) + " on " + shown_name(), LOUPE_UNSUPPORTED);
+  }
+  if (!label.empty() && !description_.offers(tap, label)) {
+    throw Error(shown_name() + " has no '" + label + "' for " + tap_name(tap), LOUPE_NOT_FOUND);
+  }
+  if (Stream* known = stream(tap, label)) return *known;
+  return streams_.emplace_back(*this, tap, label);
+}
+
+GathererNode& ModuleNode::gatherer(const CatalogueEntry& entry, std::unique_ptr<OptionSet> options, const char* label) {
+  const std::string key =
+      std::string(entry.component->name) + '\n' + (label != nullptr ? label : "") + '\n' + options->key();
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& each : gatherers_) {
+    if (each.key() == key && !each.failed()) return each;
+  }
+  GathererNode& node = gatherers_.emplace_back(*this, key, entry, std::move(options), label);
+  try {
+    node.open();
+  } catch (...) {
+    node.fail();
+    throw;
+  }
+  return node;
+}
+
+void ModuleNode::collect_deferred() {
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& gatherer : gatherers_) gatherer.collect_deferred();
+}
+
+void ModuleNode::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+}  // namespace loupe

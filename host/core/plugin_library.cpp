@@ -1,0 +1,67 @@
+#include "core/plugin_library.h"
+
+#include <loupe/error.h>
+
+#include <boost/dll/shared_library.hpp>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace loupe {
+namespace {
+
+std::string version_text(uint32_t major, uint32_t minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+PluginLibrary open_plugin(const std::string& file) {
+  boost::system::error_code code;
+  // Kept for good by the caller's map; the handle is leaked on purpose, so that static destruction closes nothing.
+  auto* library = new boost::dll::shared_library();
+  try {
+    library->load(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  } catch (const std::exception& e) {
+    delete library;
+    throw Error("the plugin '" + file + "' cannot be loaded: " + e.what() +
+                "; check that it is a shared library for this system and that what it links is installed");
+  }
+  if (!library->has(LOUPE_ENTRY_SYMBOL)) {
+    throw Error("'" + file +
+                "' is no Loupe plugin: it does not export " LOUPE_ENTRY_SYMBOL
+                "; close the plugin's source with LOUPE_PLUGIN(...), or take the file out of the plugin path");
+  }
+  const auto& entry = library->get<const loupe_entry>(LOUPE_ENTRY_SYMBOL);
+  if (entry.magic != LOUPE_MAGIC) {
+    throw Error("'" + file +
+                "' exports " LOUPE_ENTRY_SYMBOL " without Loupe's mark; rebuild it against loupe/plugin.h");
+  }
+  if (entry.abi_major != LOUPE_ABI_MAJOR) {
+    const bool newer = entry.abi_major > LOUPE_ABI_MAJOR;
+    throw Error("the plugin '" + file + "' was built for ABI " + version_text(entry.abi_major, entry.abi_minor) +
+                ", this host has " + version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; " +
+                (newer ? "update Loupe, or rebuild the plugin against this Loupe's SDK"
+                       : "rebuild the plugin against this Loupe's SDK"));
+  }
+  const auto* plugin = static_cast<const loupe_plugin*>(entry.get_interface(LOUPE_PLUGIN_ID));
+  if (plugin == nullptr || plugin->struct_size < offsetof(loupe_plugin, component_count) + sizeof(std::size_t)) {
+    throw Error("the plugin '" + file + "' (ABI " + version_text(entry.abi_major, entry.abi_minor) + ", host " +
+                version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) +
+                ") does not offer " LOUPE_PLUGIN_ID
+                "; one of its components' declarations failed, or it was built wrongly");
+  }
+  return {file, plugin, entry.abi_major, entry.abi_minor};
+}
+
+}  // namespace
+
+const PluginLibrary& load_plugin(const std::string& file) {
+  static std::mutex mutex;
+  static std::map<std::string, PluginLibrary> loaded;
+  const std::lock_guard lock(mutex);
+  const auto found = loaded.find(file);
+  if (found != loaded.end()) return found->second;
+  return loaded.emplace(file, open_plugin(file)).first->second;
+}
+
+}  // namespace loupe
