@@ -1,0 +1,194 @@
+#ifndef LOUPE_TESTS_VISUALIZERS_DRIVER_H
+#define LOUPE_TESTS_VISUALIZERS_DRIVER_H
+
+#include <dlfcn.h>
+#include <loupe/options.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loupe::test {
+
+/// A visualizer out of a built plugin, driven through its C table as a host would. Each call gives the error's
+/// sentence, "" when there was none.
+class Driver {
+ public:
+  /// The plugin's component gets its declared defaults, and `options` over them.
+  explicit Driver(const std::string& plugin, const std::vector<OptionValues::Item>& options = {})
+      : host_{sizeof(loupe_host), LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, 0, "test", &messages, &log, &no_interface} {
+    void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+    const auto* entry = static_cast<const loupe_entry*>(dlsym(library, LOUPE_ENTRY_SYMBOL));
+    if (entry == nullptr) throw std::runtime_error(dlerror());
+    const auto* offered = static_cast<const loupe_plugin*>(entry->get_interface(LOUPE_PLUGIN_ID));
+    component_ = offered->components[0];
+    table_ = static_cast<const loupe_visualizer*>(component_->table);
+    std::vector<OptionValues::Item> all;
+    for (std::size_t i = 0; i < component_->option_count; ++i) {
+      const auto* set = &options;
+      bool given = false;
+      for (const auto& item : *set) given = given || item.name == component_->options[i]->name;
+      if (!given) all.push_back(default_of(*component_->options[i]));
+    }
+    for (const auto& item : options) all.push_back(item);
+    lend(all, [&](const loupe_options* lent) {
+      detail::ErrorBuffer error;
+      error.check(component_->create(&host_, lent, &self_, error.get()));
+    });
+  }
+  ~Driver() { component_->destroy(self_); }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  std::string begin(const std::string& directory, bool resumed = false, const std::string& name = "digits",
+                    const std::string& models = R"([{"name": "net", "parameters": 10}])") {
+    const loupe_run run{sizeof(loupe_run), resumed,  name.c_str(),   directory.c_str(),     "loupe: 1\n",
+                        "0.1.0",           "1.13.1", models.c_str(), "2024-05-01T12:00:00Z"};
+    return call([&](loupe_error* error) { return table_->begin(self_, &run, error); });
+  }
+  std::string tag(const std::string& name, uint32_t type = LOUPE_TAG_NUMERICAL, bool big = false, bool log_y = false) {
+    const loupe_tag tag{sizeof(loupe_tag), type, name.c_str(), log_y, big, 0, 0, NAN, NAN};
+    return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
+  }
+  std::string begin_tick(double epoch) {
+    return call([&](loupe_error* error) { return table_->begin_tick(self_, epoch, error); });
+  }
+  std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number) {
+    const loupe_value value{sizeof(loupe_value), 0, tag.c_str(), layer.c_str(), line.c_str(), number};
+    return call([&](loupe_error* error) { return table_->value(self_, &value, error); });
+  }
+  std::string range(const std::string& tag, const std::string& layer, const std::string& low_name,
+                    const std::string& high_name, double low, double high) {
+    const loupe_range range{sizeof(loupe_range), 0,   tag.c_str(), layer.c_str(), low_name.c_str(),
+                            high_name.c_str(),   low, high};
+    return call([&](loupe_error* error) { return table_->range(self_, &range, error); });
+  }
+  std::string histogram(const std::string& tag, const std::string& layer, const std::string& line,
+                        const std::vector<double>& edges, const std::vector<double>& counts) {
+    const loupe_histogram histogram{sizeof(loupe_histogram),
+                                    0,
+                                    tag.c_str(),
+                                    layer.c_str(),
+                                    line.c_str(),
+                                    edges.data(),
+                                    counts.data(),
+                                    counts.size()};
+    return call([&](loupe_error* error) { return table_->histogram(self_, &histogram, error); });
+  }
+  std::string end_tick() {
+    return call([&](loupe_error* error) { return table_->end_tick(self_, error); });
+  }
+  std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds) {
+    const loupe_progress progress{sizeof(loupe_progress), 0, epoch, epochs, steps, steps_before, seconds};
+    return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
+  }
+  std::string end() {
+    return call([&](loupe_error* error) { return table_->end(self_, error); });
+  }
+  /// A whole tick with one value of the tag "Loss".
+  std::string loss_tick(double epoch, double loss) {
+    begin_tick(epoch);
+    value("Loss", "Loss", "train_loss mean", loss);
+    return end_tick();
+  }
+
+  const loupe_component& component() const { return *component_; }
+  std::vector<std::string> messages;  ///< what the component said to the user
+
+ private:
+  static void log(void* context, int32_t, const char* message) {
+    static_cast<std::vector<std::string>*>(context)->push_back(message);
+  }
+  static const void* no_interface(void*, const char*) { return nullptr; }
+  template <class Call>
+  static std::string call(Call&& function) {
+    detail::ErrorBuffer error;
+    return function(error.get()) == LOUPE_OK ? "" : error.text();
+  }
+  static OptionValues::Item default_of(const loupe_option& option) {
+    const std::string text = option.default_value;
+    switch (option.type) {
+      case LOUPE_OPTION_BOOLEAN:
+        return {option.name, text == "true"};
+      case LOUPE_OPTION_INTEGER:
+        return {option.name, std::stoi(text)};
+      case LOUPE_OPTION_NUMBER:
+        return {option.name, std::stod(text)};
+      case LOUPE_OPTION_STRING:
+        return {option.name, text.substr(1, text.size() - 2)};
+      default:
+        if (text != "[]") throw std::logic_error("the driver reads no default lists but the empty one");
+        return {option.name, Strings{}};
+    }
+  }
+  template <class Use>
+  static void lend(const std::vector<OptionValues::Item>& items, Use&& use) {
+    std::vector<std::vector<const char*>> lists(items.size());
+    std::vector<loupe_option_value> values;
+    std::vector<const loupe_option_value*> pointers;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      for (const std::string& text : items[i].texts) lists[i].push_back(text.c_str());
+      values.push_back({sizeof(loupe_option_value), items[i].type, items[i].name.c_str(), items[i].integer,
+                        items[i].number, items[i].text.c_str(), lists[i].data(), lists[i].size(), nullptr});
+    }
+    for (const auto& value : values) pointers.push_back(&value);
+    const loupe_options options{sizeof(loupe_options), 0, pointers.data(), pointers.size()};
+    use(&options);
+  }
+
+  loupe_host host_;
+  const loupe_component* component_ = nullptr;
+  const loupe_visualizer* table_ = nullptr;
+  void* self_ = nullptr;
+};
+
+/// A folder of the test's own, gone with it.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "loupe-visualizers-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::string text() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read(const std::string& file) {
+  std::ifstream input(file, std::ios::binary);
+  if (!input) throw std::runtime_error("cannot read " + file);
+  std::ostringstream text;
+  text << input.rdbuf();
+  return text.str();
+}
+inline void write(const std::string& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream input(text);
+  for (std::string line; std::getline(input, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace loupe::test
+
+#endif

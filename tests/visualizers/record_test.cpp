@@ -1,0 +1,265 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "driver.h"
+
+namespace loupe::test {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<Json> records(const std::string& file) {
+  std::vector<Json> found;
+  for (const std::string& line : lines_of(read(file))) found.push_back(Json::parse(line));
+  return found;
+}
+
+std::vector<double> epochs_of(const std::string& file, const std::string& kind) {
+  std::vector<double> epochs;
+  for (const Json& record : records(file)) {
+    if (record["kind"] == kind) epochs.push_back(record["epoch"]);
+  }
+  return epochs;
+}
+
+TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  EXPECT_EQ(record.begin(folder.text()), "");
+  EXPECT_EQ(record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true), "");
+  EXPECT_EQ(record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true), "");
+  record.tag("Rates", LOUPE_TAG_PROBABILITY);
+  record.begin_tick(1);
+  record.value("Loss", "Loss", "train_loss mean", 1.25);
+  record.range("Loss", "Loss", "train_loss min", "train_loss max", 0.5, 2);
+  record.histogram("Rates", "conv1", "activations", {0, 1, 2}, {3, 4});
+  EXPECT_EQ(record.end_tick(), "");
+
+  const auto found = records(folder / "record.jsonl");
+  ASSERT_EQ(found.size(), 7u);
+  EXPECT_EQ(found[0]["kind"], "run");
+  EXPECT_EQ(found[0]["name"], "digits");
+  EXPECT_EQ(found[0]["config"], "loupe: 1\n");
+  EXPECT_EQ(found[0]["loupe_version"], "0.1.0");
+  EXPECT_EQ(found[0]["libtorch_version"], "1.13.1");
+  EXPECT_EQ(found[0]["models"][0]["parameters"], 10);
+  EXPECT_EQ(found[0]["started"], "2024-05-01T12:00:00Z");
+  EXPECT_EQ(found[0]["resumed"], false);
+  EXPECT_EQ(found[1], Json::parse(R"({"kind": "tag", "tag": "Loss", "type": "numerical", "log_y": true, "big": true,
+                                      "annotate": false, "y_minimum": null, "y_maximum": null})"));
+  EXPECT_EQ(found[2]["type"], "probability");
+  EXPECT_EQ(found[3], Json::parse(R"({"kind": "value", "epoch": 1, "tag": "Loss", "layer": "Loss",
+                                      "line": "train_loss mean", "value": 1.25})"));
+  EXPECT_EQ(found[4], Json::parse(R"({"kind": "range", "epoch": 1, "tag": "Loss", "layer": "Loss",
+      "low_name": "train_loss min", "high_name": "train_loss max", "low": 0.5, "high": 2.0})"));
+  EXPECT_EQ(found[5], Json::parse(R"({"kind": "histogram", "epoch": 1, "tag": "Rates", "layer": "conv1",
+                                      "line": "activations", "edges": [0.0, 1.0, 2.0], "counts": [3.0, 4.0]})"));
+  EXPECT_EQ(found[6]["kind"], "tick");
+  EXPECT_EQ(found[6]["epoch"], 1);
+  EXPECT_EQ(found[6]["time"].get<std::string>().size(), std::string("2024-05-01T12:00:00Z").size());
+}
+
+TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text());
+  record.begin_tick(1);
+  const std::vector<double> numbers = {0.1,
+                                       1.0 / 3,
+                                       std::numeric_limits<double>::denorm_min(),
+                                       std::numeric_limits<double>::max(),
+                                       -0.0,
+                                       123456789.123456789};
+  for (const double number : numbers) record.value("T", "l", "mean", number);
+  record.value("T", "l", "mean", NAN);
+  record.value("T", "l", "mean", INFINITY);
+  record.histogram("T", "l", "h", {-INFINITY, 0, INFINITY}, {1, 2});
+  record.end_tick();
+
+  const auto found = records(folder / "record.jsonl");
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double read_back = found[i + 1]["value"];
+    EXPECT_EQ(std::memcmp(&read_back, &numbers[i], sizeof(double)), 0) << numbers[i];
+  }
+  EXPECT_EQ(found[7]["value"], "NaN");
+  EXPECT_EQ(found[8]["value"], "Infinity");
+  EXPECT_EQ(found[9]["edges"], Json::parse(R"(["-Infinity", 0.0, "Infinity"])"));
+}
+
+TEST(Record, SurvivesNamesThatAreNoText) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), false, "a\"b\n", "not json");
+  record.begin_tick(1);
+  EXPECT_EQ(record.value("T", "bad\xff", "σ\t", 1), "");
+  EXPECT_EQ(record.end_tick(), "");
+  const auto found = records(folder / "record.jsonl");
+  EXPECT_EQ(found[0]["name"], "a\"b\n");
+  EXPECT_EQ(found[0]["models"], "not json");
+  EXPECT_EQ(found[1]["layer"], "bad\xEF\xBF\xBD");
+  EXPECT_EQ(found[1]["line"], "σ\t");
+}
+
+TEST(Record, HasWholeEpochsOnlyWhileTheNextIsStillComing) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text());
+  record.loss_tick(1, 3);
+  const std::string whole = read(folder / "record.jsonl");
+  record.begin_tick(2);
+  record.value("Loss", "Loss", "train_loss mean", 2);
+  EXPECT_EQ(read(folder / "record.jsonl"), whole);
+  record.end_tick();
+  EXPECT_EQ(read(folder / "record.jsonl").substr(0, whole.size()), whole);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "tick"), (std::vector<double>{1, 2}));
+}
+
+TEST(Record, TellsATagOfALaterEpochBeforeItsFirstValue) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text());
+  record.tag("Loss");
+  record.loss_tick(1, 3);
+  record.begin_tick(2);
+  record.tag("New");
+  record.value("New", "l", "mean", 2);
+  record.end_tick();
+  std::vector<std::string> kinds;
+  for (const Json& found : records(folder / "record.jsonl")) kinds.push_back(found["kind"]);
+  EXPECT_EQ(kinds, (std::vector<std::string>{"run", "tag", "value", "tick", "tag", "value", "tick"}));
+}
+
+TEST(Record, ReplacesTheRecordOfAnEarlierRun) {
+  const Folder folder;
+  for (const double loss : {1.0, 2.0}) {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    for (int epoch = 1; epoch <= 3 - loss; ++epoch) record.loss_tick(epoch, loss);
+    record.end();
+  }
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1}));
+  EXPECT_EQ(records(folder / "record.jsonl")[1]["value"], 2.0);
+}
+
+TEST(Record, LeavesTheEarlierRecordUntilItHasAnEpochOfItsOwn) {
+  const Folder folder;
+  write(folder / "record.jsonl", "precious\n");
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    record.tag("Loss");
+    record.end();
+  }
+  EXPECT_EQ(read(folder / "record.jsonl"), "precious\n");
+}
+
+TEST(Record, AppendsToTheRecordThatItResumes) {
+  const Folder folder;
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    for (int epoch = 1; epoch <= 2; ++epoch) record.loss_tick(epoch, epoch);
+  }
+  const std::string before = read(folder / "record.jsonl");
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  for (int epoch = 3; epoch <= 4; ++epoch) EXPECT_EQ(record.loss_tick(epoch, epoch), "");
+  EXPECT_EQ(read(folder / "record.jsonl").substr(0, before.size()), before);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(record.messages, std::vector<std::string>{});
+}
+
+TEST(Record, DropsTheEpochsThatAResumedRunTrainsAgain) {
+  const Folder folder;
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    for (int epoch = 1; epoch <= 5; ++epoch) record.loss_tick(epoch, epoch);
+  }
+  std::filesystem::permissions(folder / "record.jsonl", std::filesystem::perms(0640));
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  record.loss_tick(3, 30);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3}));
+  const auto found = records(folder / "record.jsonl");
+  EXPECT_EQ(found[5]["kind"], "run");
+  EXPECT_EQ(found[5]["resumed"], true);
+  EXPECT_EQ(found[6]["value"], 30.0);
+  ASSERT_EQ(record.messages.size(), 1u);
+  EXPECT_EQ(record.messages[0], "'" + (folder / "record.jsonl") + "' goes on from epoch 3: removed its later epochs");
+  EXPECT_EQ(std::filesystem::status(folder / "record.jsonl").permissions(), std::filesystem::perms(0640));
+  EXPECT_FALSE(std::filesystem::exists(folder / "record.jsonl.tmp"));
+}
+
+TEST(Record, DropsAnEpochThatAKilledProcessLeftHalfWritten) {
+  const Folder folder;
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    for (int epoch = 1; epoch <= 2; ++epoch) record.loss_tick(epoch, epoch);
+  }
+  const std::string whole = read(folder / "record.jsonl");
+  const std::string half = R"({"kind":"value","epoch":3,"tag":"Loss","layer":"Loss","line":"m","value":1.0})";
+  write(folder / "record.jsonl", whole + half + "\n" + half.substr(0, 20));
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  record.loss_tick(4, 4);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 4}));
+  EXPECT_EQ(read(folder / "record.jsonl").substr(0, whole.size()), whole);
+  ASSERT_EQ(record.messages.size(), 1u);
+  EXPECT_NE(record.messages[0].find("a last line that was cut off"), std::string::npos) << record.messages[0];
+}
+
+TEST(Record, DropsLaterEpochsThatLieBeforeEarlierOnes) {
+  const Folder folder;
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    for (const int epoch : {1, 7, 2}) record.loss_tick(epoch, epoch);
+  }
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  record.loss_tick(3, 3);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3}));
+}
+
+TEST(Record, StartsAnewWhereNothingOfTheOldRecordStays) {
+  const Folder folder;
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    record.loss_tick(1, 1);
+  }
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  record.loss_tick(1, 10);
+  const auto found = records(folder / "record.jsonl");
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0]["kind"], "run");
+  EXPECT_EQ(found[1]["value"], 10.0);
+}
+
+TEST(Record, ResumesWithoutARecordToGoOnFrom) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  EXPECT_EQ(record.begin(folder / "new/run", true), "");
+  EXPECT_EQ(record.loss_tick(4, 1), "");
+  EXPECT_EQ(records(folder / "new/run/record.jsonl").size(), 3u);
+}
+
+TEST(Record, WritesThroughALinkAndLeavesItALink) {
+  const Folder folder;
+  write(folder / "real", "old\n");
+  std::filesystem::create_symlink(folder / "real", folder / "record.jsonl");
+  Driver record(RECORD_PLUGIN, {{"sync", true}});
+  record.begin(folder.text());
+  EXPECT_EQ(record.loss_tick(1, 1), "");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "record.jsonl"));
+  EXPECT_EQ(records(folder / "real").size(), 3u);
+}
+
+}  // namespace
+}  // namespace loupe::test
