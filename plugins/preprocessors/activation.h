@@ -1,0 +1,71 @@
+#ifndef LOUPE_PLUGINS_PREPROCESSORS_ACTIVATION_H
+#define LOUPE_PLUGINS_PREPROCESSORS_ACTIVATION_H
+
+#include "preprocessors/measured.h"
+#include "preprocessors/passes.h"
+
+namespace loupe {
+
+/// The share of entries that are active, and the share of units without an active entry in the whole event. Every unit
+/// has equally many entries, so the mean of the units' rates is the rate of all entries.
+class Activation : public Preprocessor {
+ public:
+  Request request() const override { return request_; }
+
+  void process(const Event& event) override {
+    const Measurement* measurement = measured(event, LOUPE_MEASURE_ACTIVITY);
+    if (measurement == nullptr) return;
+    const auto bad = non_finite(*measurement);
+    activation_.push(bad ? *bad : share(measurement->active_count, measurement->numel));
+    if (death_ != nullptr) death_->push(bad ? *bad : share(measurement->dead_units, measurement->unit_count));
+  }
+
+ protected:
+  explicit Activation(const Options& options) : activation_(add_series("activation", keep_from(options))) {
+    if (options.get<bool>("death")) death_ = &add_series("death", keep_from(options));
+    request_.measures = LOUPE_MEASURE_ACTIVITY;
+    request_.epsilon = options.get<double>("eps");
+  }
+  static std::vector<Option> common_options() {
+    return {{"death", true, "also the share of units that are silent in a whole event"},
+            inplace_option(),
+            quantiles_option(),
+            epsilon_option("an entry is active when its magnitude is above this")};
+  }
+
+  Request request_;
+
+ private:
+  static double share(int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+
+  Series& activation_;
+  Series* death_ = nullptr;
+};
+
+class OutputActivation : public Activation {
+ public:
+  static constexpr const char* name = "output_activation";
+  static constexpr const char* help = "how much of an output is active, and how many of its units are dead in a batch";
+  static std::vector<Option> options() {
+    std::vector<Option> options = common_options();
+    for (Option& option : pass_options()) options.push_back(std::move(option));
+    options.emplace_back("channel_last", false, "units are counted along the last dimension, not dimension 1");
+    return options;
+  }
+  explicit OutputActivation(const Options& options) : Activation(options) {
+    request_passes(options, request_);
+    request_.unit_dimension = options.get<bool>("channel_last") ? -1 : 1;
+  }
+};
+
+class GradientActivation : public Activation {
+ public:
+  static constexpr const char* name = "gradient_activation";
+  static constexpr const char* help = "how much of a gradient is active, and how many of its units are dead";
+  static std::vector<Option> options() { return common_options(); }
+  explicit GradientActivation(const Options& options) : Activation(options) { request_.unit_dimension = 0; }
+};
+
+}  // namespace loupe
+
+#endif

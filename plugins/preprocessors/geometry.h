@@ -1,0 +1,138 @@
+#ifndef LOUPE_PLUGINS_PREPROCESSORS_GEOMETRY_H
+#define LOUPE_PLUGINS_PREPROCESSORS_GEOMETRY_H
+
+#include "preprocessors/norms.h"
+
+namespace loupe {
+
+/// A norm, and the correlation with the same of the event before. Correlation runs on over ticks.
+class Geometry : public Preprocessor {
+ public:
+  static std::vector<Option> options() {
+    return {{"correlation", true, "also the correlation with the event before; keeps a copy of it"},
+            normalize_option(),
+            inplace_option(),
+            quantiles_option(),
+            epsilon_option("added to the product of norms that a correlation is divided by")};
+  }
+
+ protected:
+  explicit Geometry(const Options& options)
+      : normalize_(options.get<bool>("normalize")),
+        epsilon_(options.get<double>("eps")),
+        norm_(add_series("norm", keep_from(options))) {
+    if (options.get<bool>("correlation")) correlation_ = &add_series("correlation", keep_from(options));
+  }
+
+  bool wants_correlation() const { return correlation_ != nullptr; }
+  void push_non_finite(double marker) {
+    norm_.push(marker);
+    if (wants_correlation()) correlation_->push(marker);
+  }
+  void push_norm(double sum_squares, int64_t numel) { norm_.push(norm_of(sum_squares, numel, normalize_)); }
+  void push_correlation(double dot, double previous_sum_squares, double sum_squares) {
+    correlation_->push(dot / (std::sqrt(previous_sum_squares) * std::sqrt(sum_squares) + epsilon_));
+  }
+  void push_first_correlation() { correlation_->push(0); }
+
+ private:
+  bool normalize_;
+  double epsilon_;
+  Series& norm_;
+  Series* correlation_ = nullptr;
+};
+
+/// Of the tensor as it comes.
+class TensorGeometry : public Geometry {
+ public:
+  Request request() const override {
+    Request request;
+    request.measures = LOUPE_MEASURE_SUMS;
+    if (wants_correlation()) request.measures |= LOUPE_MEASURE_PREVIOUS;
+    return request;
+  }
+
+  void process(const Event& event) override {
+    const Measurement* measurement = measured(event, LOUPE_MEASURE_SUMS);
+    if (measurement == nullptr) return;
+    const bool comparable = last_is_finite_;
+    const bool first = first_;
+    first_ = false;
+    const auto bad = non_finite(*measurement);
+    last_is_finite_ = !bad;
+    if (bad) return push_non_finite(*bad);
+    push_norm(measurement->sum_squares, measurement->numel);
+    if (!wants_correlation()) return;
+    if (measurement->has_previous == 0) {
+      // Later in a stream the shape has changed, and then there is nothing to correlate with.
+      if (first) push_first_correlation();
+    } else if (comparable) {
+      push_correlation(measurement->dot_previous, measurement->previous_sum_squares, measurement->sum_squares);
+    }
+  }
+
+ protected:
+  using Geometry::Geometry;
+
+ private:
+  bool first_ = true;
+  bool last_is_finite_ = true;
+};
+
+class GradientGeometry : public TensorGeometry {
+ public:
+  static constexpr const char* name = "gradient_geometry";
+  static constexpr const char* help = "the norm of a gradient and its correlation with the one before";
+  explicit GradientGeometry(const Options& options) : TensorGeometry(options) {}
+};
+
+class OutputGradientGeometry : public TensorGeometry {
+ public:
+  static constexpr const char* name = "output_gradient_geometry";
+  static constexpr const char* help = "the norm of an output's gradient and its correlation with the one before";
+  explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
+};
+
+/// Of what a parameter changed by since the last event.
+class ParameterDifferenceGeometry : public Geometry {
+ public:
+  static constexpr const char* name = "parameter_difference_geometry";
+  static constexpr const char* help = "the norm of a parameter's change and its correlation with the change before";
+  explicit ParameterDifferenceGeometry(const Options& options) : Geometry(options) {}
+
+  Request request() const override {
+    Request request;
+    request.measures = wants_correlation() ? LOUPE_MEASURE_CHANGE_PREVIOUS : LOUPE_MEASURE_CHANGE;
+    return request;
+  }
+
+  void process(const Event& event) override {
+    const Measurement* measurement = measured(event, LOUPE_MEASURE_CHANGE);
+    if (measurement == nullptr) return;
+    const bool comparable = last_is_finite_ && measurement->has_change != 0;
+    const auto bad = non_finite(*measurement);
+    last_is_finite_ = !bad;
+    if (bad) push_non_finite(*bad);
+    if (bad || !comparable) {
+      last_is_change_ = false;
+      return;
+    }
+    push_norm(measurement->change_sum_squares, measurement->numel);
+    // The first change has correlation 0, which is what the measurement then gives; one after a gap has none.
+    if (wants_correlation() && (first_ || last_is_change_)) {
+      push_correlation(measurement->dot_change, measurement->previous_change_sum_squares,
+                       measurement->change_sum_squares);
+    }
+    first_ = false;
+    last_is_change_ = true;
+  }
+
+ private:
+  bool first_ = true;
+  bool last_is_finite_ = true;
+  bool last_is_change_ = false;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,55 @@
+#ifndef LOUPE_PLUGINS_PREPROCESSORS_PARAMETER_CONDITION_H
+#define LOUPE_PLUGINS_PREPROCESSORS_PARAMETER_CONDITION_H
+
+#include <loupe/plugin.h>
+
+#include <cmath>
+#include <optional>
+
+namespace loupe {
+
+/// The largest over the smallest singular value of a matrix; more dimensions are flattened from dim 1. Infinite for a
+/// singular matrix. A vector has no condition number and is passed over.
+class ParameterCondition : public Preprocessor {
+ public:
+  static constexpr const char* name = "parameter_condition";
+  static constexpr const char* help = "the condition number of a parameter; slow, so put it behind the gatherer 'tick'";
+  static std::vector<Option> options() { return {inplace_option(), quantiles_option()}; }
+  ParameterCondition(const Options& options, const Host& host)
+      : host_(host), condition_(add_series("condition", keep_from(options))) {}
+
+  Request request() const override {
+    Request request;
+    request.wants_tensor = true;
+    return request;
+  }
+
+  void process(const Event& event) override {
+    const TensorView tensor = event.tensor();
+    if (!tensor || tensor.dim() < 2 || tensor.numel() == 0) return;
+    const auto bad = non_finite_element(*tensor.raw());
+    condition_.push(bad ? *bad : condition(host_.singular_values(*tensor.raw())));
+  }
+
+ private:
+  // The decomposition of a matrix with such an element fails rather than telling so.
+  std::optional<double> non_finite_element(const loupe_tensor& tensor) const {
+    std::optional<double> found;
+    for (double value : host_.copy(tensor)) {
+      if (std::isnan(value)) return NAN;
+      if (std::isinf(value)) found = INFINITY;
+    }
+    return found;
+  }
+  static double condition(const std::vector<double>& singular_values) {
+    const double smallest = singular_values.back();
+    return smallest > 0 ? singular_values.front() / smallest : INFINITY;
+  }
+
+  Host host_;
+  Series& condition_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,9 @@
+#include "preprocessors/activation.h"
+#include "preprocessors/geometry.h"
+#include "preprocessors/losses.h"
+#include "preprocessors/norms.h"
+#include "preprocessors/parameter_condition.h"
+
+LOUPE_PLUGIN("preprocessors", "0.1.0", loupe::OutputActivation, loupe::OutputNorm, loupe::GradientActivation,
+             loupe::GradientGeometry, loupe::OutputGradientGeometry, loupe::ParameterDifferenceGeometry,
+             loupe::ParameterNorm, loupe::ParameterCondition, loupe::LossModule, loupe::ExplicitCall);
