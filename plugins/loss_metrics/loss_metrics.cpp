@@ -1,0 +1,132 @@
+#include "common/layers.h"
+#include "common/non_finite.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+class LossMetrics : public Lens {
+ public:
+  static constexpr const char* name = "loss_metrics";
+  static constexpr const char* help = "the training and validation loss, and the metrics that the trainer pushes";
+  static std::vector<Option> options() {
+    return {{"metrics", Strings{}, "which pushed metrics to show; all of them when empty"},
+            {"evaluation_from_grad", true,
+             "of a loss module: a pass is an evaluation when gradients are off, rather than when it is in eval mode"},
+            {"separate_loss_and_metrics", true, "two plots rather than one"},
+            {"loss_fn", true, "watch the loss modules that the trainer attached; their values go before pushed ones"},
+            {"loss_fn_inplace", true, "fold a loss module's values as they come; false keeps them all"},
+            {"train_loss", "train_loss", "the name of a loss module's training values"},
+            {"val_loss", "val_loss", "the name of a loss module's validation values"},
+            line_option("loss_line"),
+            range_option("loss_range", {"std"}),
+            line_option("metrics_line"),
+            range_option("metrics_range", {})};
+  }
+
+  explicit LossMetrics(const Options& options)
+      : metrics_(options.get<Strings>("metrics")),
+        watches_loss_modules_(options.get<bool>("loss_fn")),
+        loss_module_options_{{"inplace", options.get<bool>("loss_fn_inplace")},
+                             {"quantiles", true},
+                             {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
+                             {"train_loss", options.get<std::string>("train_loss")},
+                             {"val_loss", options.get<std::string>("val_loss")}},
+        loss_lines_(options.get<Strings>("loss_line"), options.get<Strings>("loss_range")),
+        metrics_lines_(options.get<Strings>("metrics_line"), options.get<Strings>("metrics_range")) {
+    const bool separate = options.get<bool>("separate_loss_and_metrics");
+    loss_tag_ = separate ? "Loss" : "Loss & Metrics";
+    metrics_tag_ = separate ? "Metrics" : "Loss & Metrics";
+  }
+
+  void attach() override {
+    pushed_losses_ = watch_pushes({"push", nullptr, "explicit_call", {{"select", "losses"}, {"quantiles", true}}});
+    pushed_metrics_ = watch_pushes({"push", nullptr, "explicit_call", {{"select", "metrics"}, {"quantiles", true}}});
+  }
+  void visit(const Module& module) override {
+    if (!module.is_loss() || !watches_loss_modules_) return;
+    loss_modules_.emplace_back(module, watch(module, {"forward", nullptr, "loss_module", loss_module_options_}));
+  }
+  void forget(const Module& module) override { loupe::forget(loss_modules_, module); }
+
+  void introduce(Report& report) override {
+    report.tag(loss_tag_, style());
+    if (!metrics_.empty() || metrics_seen_) report.tag(metrics_tag_, style());
+    non_finite_.introduce(report);
+  }
+
+  void report(Report& report) override {
+    numbers_.clear();
+    for (const Layer& layer : loss_modules_) report_loss_module(report, layer);
+    for (std::size_t i = 0; i < pushed_losses_.series_count(); ++i) {
+      const std::string loss = pushed_losses_.series_name(i);
+      if (numbers_.count(loss + " mean") == 0) report_loss(report, pushed_losses_, loss, loss);
+    }
+    for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) report_metric(report, i);
+  }
+
+  /// "train_loss median", "accuracy mean": every aggregation of what the last report showed.
+  std::optional<double> query(std::string_view key) override {
+    const auto found = numbers_.find(key);
+    return found != numbers_.end() ? std::optional<double>(found->second) : std::nullopt;
+  }
+
+ private:
+  static TagStyle style() {
+    TagStyle style;
+    style.big = true;
+    style.annotate = true;
+    return style;
+  }
+
+  // A single loss module is the loss. With several, such as a GAN's, each is shown under its own name too.
+  void report_loss_module(Report& report, const Layer& layer) {
+    for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
+      const std::string loss = layer.source.series_name(i);
+      const std::string shown = loss_modules_.size() > 1 ? layer.name + " " + loss : loss;
+      report_loss(report, layer.source, loss, shown);
+    }
+  }
+  void report_loss(Report& report, const Source& source, const std::string& loss, const std::string& shown) {
+    remember(source, loss, loss);
+    remember(source, loss, shown);
+    loss_lines_.write(report, loss_tag_, loss_tag_, source, loss, shown + " ");
+    non_finite_.write(report, shown, loss_tag_, source, loss);
+  }
+  void report_metric(Report& report, std::size_t i) {
+    const std::string metric = pushed_metrics_.series_name(i);
+    const bool shown = metrics_.empty() || std::find(metrics_.begin(), metrics_.end(), metric) != metrics_.end();
+    if (!shown || !pushed_metrics_.get(i, LOUPE_COUNT)) return;
+    if (metrics_.empty() && !metrics_seen_) report.tag(metrics_tag_, style());
+    metrics_seen_ = true;
+    remember(pushed_metrics_, metric, metric);
+    metrics_lines_.write(report, metrics_tag_, metrics_tag_, pushed_metrics_, metric, metric + " ");
+    non_finite_.write(report, metric, metrics_tag_, pushed_metrics_, metric);
+  }
+
+  // The first to be remembered under a name stays.
+  void remember(const Source& source, const std::string& series, const std::string& shown) {
+    for (const std::string& aggregation : aggregation_names()) {
+      const auto number = source.get(series, aggregation_from(aggregation));
+      if (number) numbers_.emplace(shown + " " + aggregation, *number);
+    }
+  }
+
+  Strings metrics_;
+  bool watches_loss_modules_;
+  OptionValues loss_module_options_;
+  Lines loss_lines_, metrics_lines_;
+  std::string loss_tag_, metrics_tag_;
+  Source pushed_losses_, pushed_metrics_;
+  Layers loss_modules_;
+  bool metrics_seen_ = false;
+  std::map<std::string, double, std::less<>> numbers_;
+  NonFinite non_finite_;
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN("loss_metrics", "0.1.0", loupe::LossMetrics);

@@ -1,0 +1,100 @@
+#include "common/comparison.h"
+#include "common/non_finite.h"
+#include "common/parameters.h"
+#include "common/selection.h"
+
+namespace loupe {
+
+class OutputNorm : public Lens {
+ public:
+  static constexpr const char* name = "output_norm";
+  static constexpr const char* help = "the norm of each activation's output";
+  static std::vector<Option> options() {
+    Strings aggregations = aggregation_names();
+    aggregations.push_back("none");
+    std::vector<Option> options = {
+        inplace_option(),
+        {"normalize_by_size", false, "divide by the square root of a sample's number of elements"},
+        {"log_scale", false, "show norms on a logarithmic axis"},
+        line_option(),
+        range_option(),
+        {"activation", true, "look at activation modules and functions"},
+        {"comparison_plot", true, "also show each layer's share of all layers' norms"},
+        {"comparison_aggregation", "none", "how an epoch becomes one number there; none is as the first line",
+         aggregations}};
+    for (Option& option : Selection::options()) options.push_back(std::move(option));
+    options.emplace_back("record_eval", false, "count evaluation passes too");
+    options.emplace_back("evaluation_from_grad", false,
+                         "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
+    options.emplace_back("channel_last", false, "makes no difference here; for symmetry with output_activation");
+    return options;
+  }
+
+  OutputNorm(const Options& options, const Host& host)
+      : host_(host),
+        lines_(options.get<Strings>("line"), options.get<Strings>("range")),
+        selection_(options),
+        activation_(options.get<bool>("activation")),
+        log_scale_(options.get<bool>("log_scale")),
+        comparison_plot_(options.get<bool>("comparison_plot")) {
+    const std::string aggregation = comparison_aggregation(options);
+    comparison_aggregation_ = aggregation_from(aggregation);
+    comparison_tag_ = title_of(aggregation) + " Output" + (log_scale_ ? " Log" : "") + " Norm Comparison";
+    const bool quantiles = lines_.need_quantiles() || (comparison_plot_ && is_quantile(comparison_aggregation_));
+    preprocessor_options_ = {{"inplace", options.get<bool>("inplace")},
+                             {"quantiles", quantiles},
+                             {"normalize", options.get<bool>("normalize_by_size")},
+                             {"record_eval", options.get<bool>("record_eval")},
+                             {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
+                             {"channel_last", options.get<bool>("channel_last")}};
+  }
+
+  void visit(const Module& module) override {
+    if (!selection_.takes(module, activation_ && is_activation(module))) return;
+    layers_.emplace_back(module, watch(module, {"forward", nullptr, "output_norm", preprocessor_options_}));
+  }
+  void forget(const Module& module) override { loupe::forget(layers_, module); }
+
+  void introduce(Report& report) override {
+    TagStyle style;
+    style.log_y = log_scale_;
+    style.annotate = true;
+    report.tag(tag, style);
+    if (comparison_plot_) Comparison::introduce(report, comparison_tag_);
+    non_finite_.introduce(report);
+  }
+  void report(Report& report) override {
+    selection_.warn_of_unmatched(host_, name);
+    for (const Layer& layer : layers_) {
+      lines_.write(report, tag, layer.name, layer.source, "norm");
+      non_finite_.write(report, tag, layer.name, layer.source, "norm");
+    }
+    if (comparison_plot_) Comparison::write(report, comparison_tag_, layers_, "norm", comparison_aggregation_);
+  }
+
+ private:
+  static constexpr const char* tag = "Output Norm";
+
+  static std::string comparison_aggregation(const Options& options) {
+    const auto aggregation = options.get<std::string>("comparison_aggregation");
+    if (aggregation != "none") return aggregation;
+    for (const std::string& line : options.get<Strings>("line")) {
+      if (line != "none") return line;
+    }
+    return "mean";
+  }
+
+  Host host_;
+  Lines lines_;
+  Selection selection_;
+  bool activation_, log_scale_, comparison_plot_;
+  uint32_t comparison_aggregation_;
+  std::string comparison_tag_;
+  OptionValues preprocessor_options_;
+  Layers layers_;
+  NonFinite non_finite_;
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN("output_norm", "0.1.0", loupe::OutputNorm);
