@@ -1,0 +1,36 @@
+#ifndef LOUPE_EXAMPLES_ARGUMENTS_H
+#define LOUPE_EXAMPLES_ARGUMENTS_H
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string>
+
+namespace examples {
+
+/// What every example trainer takes on its command line.
+struct Arguments {
+  std::string config;  ///< the YAML that says what Loupe watches
+  int epochs = 0;
+  std::string out;   ///< the run's folder; empty: as the YAML says
+  std::string data;  ///< the data file, where the trainer reads one
+};
+
+/// The command line over `arguments`' values; prints help or the mistake and exits when there is nothing to train.
+inline Arguments read_arguments(int argc, char** argv, const std::string& about, Arguments arguments) {
+  CLI::App app(about);
+  app.option_defaults()->always_capture_default();
+  app.add_option("--config", arguments.config, "what Loupe watches, in YAML");
+  app.add_option("--epochs", arguments.epochs, "how often to go through the data")->check(CLI::PositiveNumber);
+  app.add_option("--out", arguments.out, "folder for the run's files, in place of the YAML's run.dir");
+  if (!arguments.data.empty()) app.add_option("--data", arguments.data, "the digits as comma-separated values");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  return arguments;
+}
+
+}  // namespace examples
+
+#endif

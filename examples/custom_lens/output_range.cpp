@@ -1,0 +1,60 @@
+// A lens of one's own: how large each layer's outputs get. float16 overflows above 65504, int8 needs a scale that fits.
+
+#include <loupe/plugin.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+// One number an event: the largest magnitude in a tensor. The host measures it in the one pass that all lenses share.
+class LargestMagnitude : public loupe::Preprocessor {
+ public:
+  static constexpr const char* name = "largest_magnitude";
+  static constexpr const char* help = "the largest absolute value of each tensor";
+  static std::vector<loupe::Option> options() { return {}; }
+  explicit LargestMagnitude(const loupe::Options&) {}
+
+  loupe::Request request() const override {
+    loupe::Request request;
+    request.measures = LOUPE_MEASURE_EXTREMES;
+    return request;
+  }
+  void process(const loupe::Event& event) override {
+    magnitudes_.push(std::max(-event.measurement().minimum, event.measurement().maximum));
+  }
+
+ private:
+  loupe::Series& magnitudes_ = add_series("magnitude");
+};
+
+// Puts it behind the forward of every module of the types that the YAML names, and shows the epoch's largest and mean.
+class OutputRange : public loupe::Lens {
+ public:
+  static constexpr const char* name = "output_range";
+  static constexpr const char* help = "how large each layer's outputs get";
+  static std::vector<loupe::Option> options() {
+    return {{"types", loupe::Strings{"Linear", "Conv2d"}, "the types of module to look at"}};
+  }
+  explicit OutputRange(const loupe::Options& options) : types_(options.get<loupe::Strings>("types")) {}
+
+  void visit(const loupe::Module& module) override {
+    if (std::find(types_.begin(), types_.end(), module.type()) == types_.end()) return;
+    layers_[module.id()] = {module.name(), watch(module, {"forward", nullptr, "largest_magnitude"})};
+  }
+  void forget(const loupe::Module& module) override { layers_.erase(module.id()); }
+  void report(loupe::Report& report) override {
+    report.tag("Output Range", {});
+    for (const auto& [id, layer] : layers_)
+      lines_.write(report, "Output Range", layer.first, layer.second, "magnitude");
+  }
+
+ private:
+  loupe::Strings types_;
+  loupe::Lines lines_{{"max", "mean"}, {}};
+  std::map<std::uint64_t, std::pair<std::string, loupe::Source>> layers_;
+};
+
+LOUPE_PLUGIN("output_range", "1.0.0", LargestMagnitude, OutputRange);

@@ -1,0 +1,99 @@
+// Learns to read handwritten digits with a small convolutional network. The three lines of Loupe are in train().
+
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "common/arguments.h"
+#include "common/digits.h"
+
+namespace nn = torch::nn;
+
+struct ReaderImpl : nn::Module {
+  ReaderImpl()
+      : features(nn::Conv2d(nn::Conv2dOptions(1, 16, 3).padding(1)), nn::BatchNorm2d(16), nn::ReLU(),
+                 nn::Conv2d(nn::Conv2dOptions(16, 32, 3).padding(1)), nn::BatchNorm2d(32), nn::ReLU(),
+                 nn::MaxPool2d(2)),
+        hidden(32 * 4 * 4, 64),
+        dropout(0.25),
+        output(64, 10) {
+    register_module("features", features);
+    register_module("hidden", hidden);
+    register_module("dropout", dropout);
+    register_module("output", output);
+  }
+
+  torch::Tensor forward(torch::Tensor x) {
+    x = features->forward(x).flatten(1);
+    x = torch::relu(hidden(x));
+    return output(dropout(x));
+  }
+
+  nn::Sequential features;
+  nn::Linear hidden;
+  nn::Dropout dropout;
+  nn::Linear output;
+};
+TORCH_MODULE(Reader);
+
+struct Validation {
+  torch::Tensor loss;
+  double accuracy;
+};
+
+Validation validate(Reader& model, const examples::Digits& digits) {
+  torch::NoGradGuard no_grad;
+  model->eval();
+  const torch::Tensor scores = model(digits.images);
+  return {nn::functional::cross_entropy(scores, digits.labels),
+          scores.argmax(1).eq(digits.labels).to(torch::kDouble).mean().item<double>()};
+}
+
+void train(const examples::Arguments& arguments) {
+  torch::manual_seed(1);
+  const examples::Digits digits = examples::load_digits(arguments.data);
+  const torch::Tensor shuffled = torch::randperm(digits.count());
+  const int64_t training_count = digits.count() * 8 / 10;
+  const examples::Digits training = digits.at(shuffled.slice(0, 0, training_count));
+  const examples::Digits validation = digits.at(shuffled.slice(0, training_count));
+
+  Reader model;
+  torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(1e-3));
+
+  auto inspector = loupe::Inspector::from_yaml(arguments.config);
+  inspector.attach(*model, optimizer);
+
+  for (int epoch : inspector.epochs(arguments.epochs)) {
+    model->train();
+    double loss_sum = 0;
+    for (const torch::Tensor& batch : torch::randperm(training.count()).split(64)) {
+      const examples::Digits digits_of_batch = training.at(batch);
+      optimizer.zero_grad();
+      const torch::Tensor loss = nn::functional::cross_entropy(model(digits_of_batch.images), digits_of_batch.labels);
+      loss.backward();
+      optimizer.step();
+      inspector.push_loss(loss, /*train=*/true);
+      loss_sum += loss.item<double>() * static_cast<double>(batch.size(0));
+    }
+    const auto [loss, accuracy] = validate(model, validation);
+    inspector.push_loss(loss, /*train=*/false);
+    inspector.push_metric("accuracy", accuracy);
+    std::printf("epoch %2d/%d  loss %.4f  validation loss %.4f  accuracy %.1f %%\n", epoch, arguments.epochs,
+                loss_sum / static_cast<double>(training.count()), loss.item<double>(), 100 * accuracy);
+    std::fflush(stdout);
+  }
+}
+
+int main(int argc, char** argv) {
+  const auto arguments = examples::read_arguments(argc, argv, "Learns to read handwritten digits.",
+                                                  {"configs/digits.yaml", 20, "", LOUPE_EXAMPLES_DIGITS});
+  try {
+    train(arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
