@@ -1,0 +1,20 @@
+#ifndef LOUPE_CONSOLE_SPARKLINE_H
+#define LOUPE_CONSOLE_SPARKLINE_H
+
+#include <string>
+#include <vector>
+
+namespace loupe::console {
+
+enum class Scale {
+  data,         ///< from the least to the largest value
+  logarithmic,  ///< the same of the logarithms, where all values are positive
+  unit          ///< from 0 to 1
+};
+
+/// One block a value, higher for larger; "×" for one that is not finite.
+std::string sparkline(const std::vector<double>& values, Scale scale);
+
+}  // namespace loupe::console
+
+#endif

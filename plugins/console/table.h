@@ -1,0 +1,64 @@
+#ifndef LOUPE_CONSOLE_TABLE_H
+#define LOUPE_CONSOLE_TABLE_H
+
+#include <loupe/visualizer.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace loupe::console {
+
+/// How a tag wants to be shown.
+struct Style {
+  bool big = false;
+  bool log_y = false;
+  bool probability = false;
+  bool relation = false;
+  bool bounded = false;  ///< both limits of its axis are given, as for a correlation
+};
+
+struct Row {
+  std::string key;              ///< as told
+  std::string name;             ///< to show
+  std::vector<double> cells;    ///< one a column; NaN where `known` says that there is none
+  std::vector<bool> known;      ///< which cells were told
+  std::vector<double> earlier;  ///< the main cell at earlier ticks, oldest first
+  /// The cell that a row is sorted and drawn by: its first.
+  std::size_t main() const;
+};
+
+/// What one tag told in one tick: a row a layer and a column a line; for a big tag, a row a line and a column each way
+/// to aggregate it ("train_loss mean" is row "train_loss", column "mean").
+class Table {
+ public:
+  Table(std::string tag, Style style);
+
+  void add(const Value& value);
+  /// Two columns, or one named "σ" with half the width of a band from -σ to +σ.
+  void add(const Range& range);
+
+  /// The tag, as told.
+  const std::string& key() const { return key_; }
+  /// The same, to show.
+  const std::string& title() const { return title_; }
+  const Style& style() const { return style_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+  std::vector<Row>& rows() { return rows_; }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  void set(const std::string& row, const std::string& column, double value);
+
+  std::string key_, title_;
+  Style style_;
+  std::vector<std::string> columns_;
+  std::vector<Row> rows_;
+  std::unordered_map<std::string, std::size_t> row_of_;
+};
+
+}  // namespace loupe::console
+
+#endif

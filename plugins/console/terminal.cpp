@@ -1,0 +1,57 @@
+#include "console/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "common/descriptor.h"
+
+namespace loupe::console {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool is_dumb() {
+  const char* terminal = std::getenv("TERM");
+  return terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+}
+
+}  // namespace
+
+Terminal::Terminal(const std::string& to, const std::string& color)
+    : name_(to),
+      descriptor_(to == "stderr" ? STDERR_FILENO : STDOUT_FILENO),
+      live_(::isatty(descriptor_) == 1 && !is_dumb()),
+      color_(color == "always" || (color == "auto" && live_ && !is_set("NO_COLOR"))) {}
+
+std::size_t Terminal::width() const {
+  constexpr std::size_t least = 20, usual = 100;
+  winsize size{};
+  if (::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<std::size_t>(size.ws_col, least);
+  const char* columns = std::getenv("COLUMNS");
+  const long wanted = columns != nullptr ? std::strtol(columns, nullptr, 10) : 0;
+  return wanted > 0 ? std::max(static_cast<std::size_t>(wanted), least) : usual;
+}
+
+void Terminal::write(const std::string& text) const {
+  // A failure of the program's own output is the program's to find: it keeps its buffer and its error flag.
+  const FatalSignalsHeld held;
+  if (descriptor_ == STDOUT_FILENO) {
+    std::cout.flush();
+    std::fflush(stdout);
+  } else {
+    std::cerr.flush();
+    std::fflush(stderr);
+  }
+  write_all(descriptor_, text);
+}
+
+}  // namespace loupe::console

@@ -1,0 +1,32 @@
+#ifndef LOUPE_CONSOLE_TERMINAL_H
+#define LOUPE_CONSOLE_TERMINAL_H
+
+#include <cstddef>
+#include <string>
+
+namespace loupe::console {
+
+/// One of the process's two output streams, and what is at its other end.
+class Terminal {
+ public:
+  /// @param to "stdout" or "stderr"  @param color "auto", "always" or "never"
+  Terminal(const std::string& to, const std::string& color);
+
+  /// A terminal that can rewrite its last line.
+  bool is_live() const { return live_; }
+  bool has_color() const { return color_; }
+  /// Columns, as they are now; 100 where nobody says.
+  std::size_t width() const;
+  /// Comes after what the program itself has printed so far. Throws std::system_error.
+  void write(const std::string& text) const;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  int descriptor_;
+  bool live_, color_;
+};
+
+}  // namespace loupe::console
+
+#endif

@@ -1,0 +1,154 @@
+#include "console/text.h"
+
+#include <locale.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "common/number_text.h"
+
+namespace loupe::console {
+namespace {
+
+/// While it lives, this thread's C functions read UTF-8.
+class Utf8 {
+ public:
+  Utf8() : before_(uselocale(locale())) {}
+  ~Utf8() { uselocale(before_); }
+  Utf8(const Utf8&) = delete;
+  Utf8& operator=(const Utf8&) = delete;
+
+ private:
+  static locale_t locale() {
+    static const locale_t made = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return made;  // null leaves the thread's locale as it is
+  }
+  locale_t before_;
+};
+
+struct Glyph {
+  std::string text;
+  std::size_t width;
+};
+
+std::vector<Glyph> glyphs(const std::string& text) {
+  const Utf8 utf8;
+  std::vector<Glyph> found;
+  mbstate_t state{};
+  for (std::size_t at = 0; at < text.size();) {
+    wchar_t character = 0;
+    const std::size_t length = mbrtowc(&character, text.data() + at, text.size() - at, &state);
+    if (length > text.size()) {  // invalid or cut off
+      found.push_back({"\xEF\xBF\xBD", 1});
+      state = {};
+      ++at;
+      continue;
+    }
+    const std::size_t bytes = length == 0 ? 1 : length;
+    const int width = wcwidth(character);
+    if (character == 0 || width < 0) {
+      found.push_back({"?", 1});
+    } else {
+      found.push_back({text.substr(at, bytes), static_cast<std::size_t>(width)});
+    }
+    at += bytes;
+  }
+  return found;
+}
+
+std::size_t width_of(const std::vector<Glyph>& text) {
+  std::size_t width = 0;
+  for (const Glyph& glyph : text) width += glyph.width;
+  return width;
+}
+
+std::string joined(const std::vector<Glyph>& text) {
+  std::string whole;
+  for (const Glyph& glyph : text) whole += glyph.text;
+  return whole;
+}
+
+// `width` columns of a longer text, at most `head` of them from its beginning.
+std::string cut(const std::vector<Glyph>& text, std::size_t head, std::size_t width) {
+  std::string shown;
+  std::size_t taken = 1;  // the ellipsis
+  for (const Glyph& glyph : text) {
+    if (taken + glyph.width > std::min(head + 1, width)) break;
+    shown += glyph.text;
+    taken += glyph.width;
+  }
+  std::size_t tail = text.size();
+  while (tail > 0 && taken + text[tail - 1].width <= width) taken += text[--tail].width;
+  shown += "…";
+  for (; tail < text.size(); ++tail) shown += text[tail].text;
+  return shown;
+}
+
+}  // namespace
+
+std::size_t display_width(const std::string& text) {
+  return width_of(glyphs(text));
+}
+
+std::string harmless(const std::string& text) {
+  return joined(glyphs(text));
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width) return text;
+  return width == 0 ? "" : cut(glyphs(text), width / 2, width);
+}
+
+std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width) {
+  std::vector<std::vector<Glyph>> split;
+  for (const std::string& name : names) split.push_back(glyphs(name));
+  const auto cut_all = [&](std::size_t head) {
+    std::vector<std::string> cuts;
+    for (const auto& name : split) cuts.push_back(width_of(name) <= width ? joined(name) : cut(name, head, width));
+    return cuts;
+  };
+  std::vector<std::string> best;
+  std::size_t most = 0;
+  // From the middle outwards, for the ends of a name say most.
+  for (std::size_t step = 0; step < width && most < names.size(); ++step) {
+    const std::size_t away = (step + 1) / 2;
+    const std::size_t head = step % 2 == 1 ? width / 2 - std::min(away, width / 2) : std::min(width / 2 + away, width);
+    std::vector<std::string> cuts = cut_all(head);
+    const std::size_t different = std::set<std::string>(cuts.begin(), cuts.end()).size();
+    if (different <= most) continue;
+    most = different;
+    best = std::move(cuts);
+  }
+  return best.empty() ? std::vector<std::string>(names.size()) : best;
+}
+
+std::string left_aligned(const std::string& text, std::size_t width) {
+  const std::size_t taken = display_width(text);
+  return taken < width ? text + std::string(width - taken, ' ') : text;
+}
+
+std::string right_aligned(const std::string& text, std::size_t width) {
+  const std::size_t taken = display_width(text);
+  return taken < width ? std::string(width - taken, ' ') + text : text;
+}
+
+std::string short_number(double value, Digits digits) {
+  if (const char* name = non_finite_name(value)) return name;
+  constexpr int kept = 4;
+  char text[400];
+  const auto format = [&](std::chars_format as, int precision) {
+    return std::string(text, std::to_chars(text, text + sizeof text, value, as, precision).ptr);
+  };
+  if (digits == Digits::decimals && std::abs(value) < 1000) return format(std::chars_format::fixed, kept);
+  if (std::abs(value) < 1e6 && value == std::trunc(value)) return format(std::chars_format::fixed, 0);
+  if (std::abs(value) < 1e-4 || std::abs(value) >= 1e6) return format(std::chars_format::scientific, kept - 1);
+  const int before_point = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
+  return format(std::chars_format::fixed, std::max(0, kept - before_point));
+}
+
+}  // namespace loupe::console

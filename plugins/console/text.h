@@ -1,0 +1,31 @@
+#ifndef LOUPE_CONSOLE_TEXT_H
+#define LOUPE_CONSOLE_TEXT_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace loupe::console {
+
+/// How many columns UTF-8 text takes on a terminal, whatever the trainer's locale is.
+std::size_t display_width(const std::string& text);
+
+/// The text without what would steer a terminal: control characters become "?", bytes that are no UTF-8 "�".
+std::string harmless(const std::string& text);
+
+/// At most `width` columns: the middle gives way to "…".
+std::string shortened(const std::string& text, std::size_t width);
+/// The same for names that stand together: cut where most of them still differ.
+std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width);
+
+/// Filled with blanks up to `width` columns. Longer text stays as it is.
+std::string left_aligned(const std::string& text, std::size_t width);
+std::string right_aligned(const std::string& text, std::size_t width);
+
+/// Four significant digits, "0.01234", "1.500e-07", "2.000"; or four decimals, "0.0123"; or a name, "NaN".
+enum class Digits { significant, decimals };
+std::string short_number(double value, Digits digits = Digits::significant);
+
+}  // namespace loupe::console
+
+#endif
