@@ -1,0 +1,254 @@
+#include "lens_world.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace loupe::test {
+namespace {
+
+const loupe_lens& table_of(const Instance& lens) {
+  return lens.table<loupe_lens>();
+}
+
+}  // namespace
+
+struct LensWorld::FakeModule {
+  FakeModule(const ModuleSpec& spec_, uint64_t id) : spec(spec_), full_type("torch::nn::" + spec_.type + "Impl") {
+    for (const std::string& parameter : spec.parameters) {
+      parameters.push_back({sizeof(loupe_parameter), 0, parameter.c_str(), 2, 4});
+    }
+    for (const auto& parameter : parameters) pointers.push_back(&parameter);
+    shown = spec.model.empty() ? spec.name : spec.model + "." + spec.name;
+    module = {sizeof(loupe_module),
+              spec.flags,
+              id,
+              spec.family,
+              0,
+              shown.c_str(),
+              spec.name.c_str(),
+              spec.model.c_str(),
+              spec.type.c_str(),
+              full_type.c_str(),
+              pointers.data(),
+              pointers.size()};
+  }
+  ModuleSpec spec;
+  std::string shown, full_type;
+  std::vector<loupe_parameter> parameters;
+  std::vector<const loupe_parameter*> pointers;
+  loupe_module module{};
+};
+
+struct LensWorld::Watch {
+  Watch(const loupe_watch& asked, const loupe_component& gatherer_component)
+      : module(asked.module),
+        label(asked.label != nullptr ? asked.label : ""),
+        gatherer(gatherer_component, ComponentOptions(gatherer_component, asked.gatherer_options)),
+        stream(asked.preprocessor, asked.preprocessor_options) {
+    taps = {sizeof(loupe_taps), 0, this,
+            [](void* self, uint32_t tap, const char* name, loupe_error*) -> loupe_status {
+              static_cast<Watch*>(self)->subscriptions.emplace_back(tap, name != nullptr ? name : "");
+              return LOUPE_OK;
+            },
+            [](void* self, const loupe_event* event, loupe_error* error) -> loupe_status {
+              return detail::guarded(error, [&] { static_cast<Watch*>(self)->stream.feed(*event); });
+            }};
+    detail::ErrorBuffer error;
+    error.check(gatherer.table<loupe_gatherer>().open(gatherer.self(), &taps, module, asked.label, error.get()));
+  }
+  bool hears(uint32_t tap, const std::string& name) const {
+    return std::count(subscriptions.begin(), subscriptions.end(), std::pair(tap, name)) > 0;
+  }
+
+  const loupe_module* module;
+  std::string label;
+  std::vector<std::pair<uint32_t, std::string>> subscriptions;
+  loupe_taps taps{};
+  Instance gatherer;
+  PreprocessorStream stream;
+};
+
+LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std::string& plugin) {
+  static const auto as_watch = [](loupe_source* source) { return reinterpret_cast<Watch*>(source); };
+  static const auto table = [](loupe_source* source) -> const loupe_preprocessor& {
+    return as_watch(source)->stream.instance().table<loupe_preprocessor>();
+  };
+  static const auto self = [](loupe_source* source) { return as_watch(source)->stream.instance().self(); };
+  wiring_ = {sizeof(loupe_wiring),
+             0,
+             this,
+             [](void* world, const loupe_watch* watch, loupe_source** source, loupe_error* error) -> loupe_status {
+               return detail::guarded(error, [&] {
+                 auto& watches = static_cast<LensWorld*>(world)->watches_;
+                 watches.emplace_back(*watch, find_component("gatherers", LOUPE_GATHERER_ID, watch->gatherer));
+                 *source = reinterpret_cast<loupe_source*>(&watches.back());
+               });
+             },
+             [](void*, loupe_source* source) { return table(source).series_count(self(source)); },
+             [](void*, loupe_source* source, size_t i) { return table(source).series_name(self(source), i); },
+             [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value, loupe_error* error) {
+               return table(source).aggregate(self(source), i, aggregation, value, error);
+             },
+             [](void*, loupe_source* source, size_t i, const double** values, size_t* count, loupe_error* error) {
+               return table(source).values(self(source), i, values, count, error);
+             }};
+  const loupe_component& component = find_component(plugin.empty() ? lens : plugin, LOUPE_LENS_ID, lens);
+  lens_ = std::make_unique<Instance>(component, ComponentOptions(component, yaml));
+  detail::ErrorBuffer error;
+  error.check(table_of(*lens_).attach(lens_->self(), &wiring_, error.get()));
+}
+
+LensWorld::~LensWorld() = default;
+
+LensWorld::FakeModule& LensWorld::find(const std::string& name) {
+  for (FakeModule& module : modules_) {
+    if (module.shown == name) return module;
+  }
+  throw std::runtime_error("the test has no module " + name);
+}
+
+void LensWorld::add(const ModuleSpec& spec) {
+  FakeModule& module = modules_.emplace_back(spec, next_id_++);
+  detail::ErrorBuffer error;
+  error.check(table_of(*lens_).visit(lens_->self(), &module.module, error.get()));
+}
+
+void LensWorld::forget(const std::string& name) {
+  FakeModule& module = find(name);
+  table_of(*lens_).forget(lens_->self(), &module.module);
+  watches_.remove_if([&](const Watch& watch) { return watch.module == &module.module; });
+  modules_.remove_if([&](const FakeModule& each) { return &each == &module; });
+}
+
+void LensWorld::dispatch(Watch& watch, const loupe_event& event) {
+  detail::ErrorBuffer error;
+  error.check(watch.gatherer.table<loupe_gatherer>().event(watch.gatherer.self(), &event, error.get()));
+}
+
+void LensWorld::event(uint32_t tap, const std::string& module, const Tensor& tensor, const std::string& label,
+                      uint32_t flags) {
+  const FakeModule& from = find(module);
+  const loupe_tensor view = tensor.view();
+  loupe_event event{};
+  event.struct_size = sizeof event;
+  event.tap = tap;
+  event.flags = flags;
+  event.module = &from.module;
+  event.label = label.empty() ? nullptr : label.c_str();
+  event.tensor = &view;
+  for (Watch& watch : watches_) {
+    if (watch.module == &from.module && watch.hears(tap, label)) dispatch(watch, event);
+  }
+}
+
+void LensWorld::push(const char* label, double value, uint32_t flags) {
+  loupe_event event{};
+  event.struct_size = sizeof event;
+  event.tap = LOUPE_TAP_PUSH;
+  event.flags = flags;
+  event.label = label;
+  event.scalar = value;
+  for (Watch& watch : watches_) {
+    if (watch.module == nullptr && watch.hears(LOUPE_TAP_PUSH, "")) dispatch(watch, event);
+  }
+}
+
+void LensWorld::prime(const std::string& module, const std::string& label, const Tensor& tensor) {
+  for (Watch& watch : watches_) {
+    if (watch.module == &find(module).module && watch.label == label) watch.stream.prime(tensor);
+  }
+}
+
+loupe_sink LensWorld::sink(Shown& shown) {
+  showing_ = &shown;
+  return {sizeof(loupe_sink),
+          0,
+          this,
+          [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            self.introduced_[tag->name] = true;
+            self.showing_->tags[tag->name] = {tag->type,          tag->log_y != 0, tag->big != 0,
+                                              tag->annotate != 0, tag->y_minimum,  tag->y_maximum};
+            return LOUPE_OK;
+          },
+          [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            EXPECT_TRUE(self.introduced_[value->tag]) << value->tag << " has a value before it was introduced";
+            const bool first =
+                self.showing_->values.emplace(std::tuple(value->tag, value->layer, value->line), value->value).second;
+            EXPECT_TRUE(first) << value->tag << ' ' << value->layer << ' ' << value->line << " was told twice";
+            return LOUPE_OK;
+          },
+          [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            EXPECT_TRUE(self.introduced_[range->tag]) << range->tag << " has a range before it was introduced";
+            const std::string names = std::string(range->low_name) + "|" + range->high_name;
+            self.showing_->ranges.emplace(std::tuple(range->tag, range->layer, names),
+                                          std::pair(range->low, range->high));
+            return LOUPE_OK;
+          },
+          nullptr};
+}
+
+Shown LensWorld::introduce() {
+  Shown shown;
+  const loupe_sink to = sink(shown);
+  detail::ErrorBuffer error;
+  error.check(table_of(*lens_).introduce(lens_->self(), &to, error.get()));
+  return shown;
+}
+
+Shown LensWorld::tick(double epoch) {
+  introduce();
+  Shown shown;
+  const loupe_sink to = sink(shown);
+  detail::ErrorBuffer error;
+  error.check(table_of(*lens_).report(lens_->self(), epoch, &to, error.get()));
+  for (Watch& watch : watches_) watch.stream.reset();
+  return shown;
+}
+
+std::optional<double> LensWorld::query(const std::string& key) const {
+  double value = 0;
+  detail::ErrorBuffer error;
+  const loupe_status status = table_of(*lens_).query(lens_->self(), key.c_str(), &value, error.get());
+  if (status == LOUPE_NOT_FOUND) return std::nullopt;
+  error.check(status);
+  return value;
+}
+
+std::vector<std::string> LensWorld::watched(uint32_t tap) const {
+  std::vector<std::string> names;
+  for (const Watch& watch : watches_) {
+    if (watch.subscriptions.size() != 1 || watch.subscriptions[0].first != tap) continue;
+    const std::string& label = watch.subscriptions[0].second;
+    names.push_back(std::string(watch.module != nullptr ? watch.module->name : "") +
+                    (label.empty() ? "" : "/" + label));
+  }
+  return names;
+}
+
+std::optional<double> Shown::value(const std::string& tag, const std::string& layer, const std::string& line) const {
+  const auto found = values.find({tag, layer, line});
+  return found != values.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::optional<std::pair<double, double>> Shown::range(const std::string& tag, const std::string& layer,
+                                                      const std::string& names) const {
+  const auto found = ranges.find({tag, layer, names});
+  return found != ranges.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::vector<std::string> Shown::layers(const std::string& tag) const {
+  std::vector<std::string> layers;
+  for (const auto& [key, value] : values) {
+    if (std::get<0>(key) == tag && std::count(layers.begin(), layers.end(), std::get<1>(key)) == 0) {
+      layers.push_back(std::get<1>(key));
+    }
+  }
+  return layers;
+}
+
+}  // namespace loupe::test

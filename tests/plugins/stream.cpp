@@ -1,0 +1,96 @@
+#include "stream.h"
+
+namespace loupe::test {
+namespace {
+
+const loupe_component& component(const std::string& preprocessor) {
+  return find_component("preprocessors", LOUPE_PREPROCESSOR_ID, preprocessor);
+}
+
+}  // namespace
+
+PreprocessorStream::PreprocessorStream(const std::string& preprocessor, const std::string& yaml)
+    : PreprocessorStream(component(preprocessor), ComponentOptions(component(preprocessor), yaml)) {}
+
+PreprocessorStream::PreprocessorStream(const std::string& preprocessor, const loupe_options* options)
+    : PreprocessorStream(component(preprocessor), ComponentOptions(component(preprocessor), options)) {}
+
+PreprocessorStream::PreprocessorStream(const loupe_component& component, const ComponentOptions& options)
+    : instance_(std::make_unique<Instance>(component, options)) {
+  request_ = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+  detail::ErrorBuffer error;
+  error.check(table().request(instance_->self(), &request_, error.get()));
+  measurer_ = std::make_unique<measure::Measurer>(request_);
+}
+
+bool PreprocessorStream::feed(const Tensor& tensor, uint32_t flags) {
+  const loupe_tensor view = tensor.view();
+  loupe_event event{};
+  event.struct_size = sizeof event;
+  event.flags = flags;
+  event.tensor = &view;
+  event.number = number_++;
+  return feed(event);
+}
+
+bool PreprocessorStream::feed(loupe_event event) {
+  const uint32_t training = request_.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  const uint32_t pass = (event.flags & training) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION;
+  if ((request_.passes & pass) == 0) return false;
+  if (request_.measures != 0 && event.tensor != nullptr) event.measurement = &measurer_->measure(*event.tensor);
+  detail::ErrorBuffer error;
+  error.check(table().process(instance_->self(), &event, error.get()));
+  return true;
+}
+
+void PreprocessorStream::push(const char* label, double value, uint32_t flags) {
+  loupe_event event{};
+  event.struct_size = sizeof event;
+  event.tap = LOUPE_TAP_PUSH;
+  event.flags = flags;
+  event.label = label;
+  event.scalar = value;
+  feed(event);
+}
+
+void PreprocessorStream::prime(const Tensor& tensor) {
+  measurer_->prime(tensor.view());
+}
+
+std::optional<size_t> PreprocessorStream::index(const std::string& series) const {
+  for (size_t i = 0; i < table().series_count(instance_->self()); ++i) {
+    if (series == table().series_name(instance_->self(), i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> PreprocessorStream::get(const std::string& series, uint32_t aggregation) const {
+  const auto i = index(series);
+  if (!i) return std::nullopt;
+  double value = 0;
+  detail::ErrorBuffer error;
+  const loupe_status status = table().aggregate(instance_->self(), *i, aggregation, &value, error.get());
+  if (status == LOUPE_NOT_FOUND) return std::nullopt;
+  error.check(status);
+  return value;
+}
+
+std::vector<double> PreprocessorStream::values(const std::string& series) const {
+  const auto i = index(series);
+  if (!i) return {};
+  const double* values = nullptr;
+  size_t count = 0;
+  detail::ErrorBuffer error;
+  error.check(table().values(instance_->self(), *i, &values, &count, error.get()));
+  return {values, values + count};
+}
+
+std::vector<std::string> PreprocessorStream::series() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < table().series_count(instance_->self()); ++i) {
+    names.push_back(table().series_name(instance_->self(), i));
+  }
+  return names;
+}
+
+}  // namespace loupe::test
