@@ -1,0 +1,178 @@
+# The set-up that examples/demo.sh and tests/run.sh share; sourced by both. It installs only what is missing, by apt, and
+# asks for sudo only then.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Package (as Debian and Ubuntu call it) and what it is for.
+packages='
+g++                     compiles Loupe
+cmake                   configures the build
+ninja-build             builds on all cores, and only what has changed
+pkg-config              finds Highway where it brings no CMake file
+libboost-dev            Boost.DLL loads plugins
+libboost-filesystem-dev Boost.DLL stands on it
+libyaml-cpp-dev         reads the YAML configuration
+nlohmann-json3-dev      writes records and reports
+libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
+libcli11-dev            reads command lines
+libjs-dygraphs          draws the charts of the HTML report
+libgtest-dev            GoogleTest runs the tests
+'
+# These come instead of a LibTorch that is there already.
+libtorch_packages='
+libtorch-dev            LibTorch itself
+libopenblas0-pthread    with the default BLAS, LibTorch computes 20 times slower
+'
+
+say() { printf 'loupe: %s\n' "$*"; }
+fail() {
+  printf 'loupe: error: %s\n' "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "this needs root and there is no sudo; run as root: $*"
+  fi
+}
+
+# As many compilers as there are cores, and memory: one that reads LibTorch's headers takes up to 2 GB.
+default_jobs() {
+  local cores memory
+  cores=$(nproc)
+  memory=$(($(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) / 2000000))
+  echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
+}
+
+# Prints the folder of TorchConfig.cmake under the given prefixes, if there is one.
+torch_config_under() {
+  local prefix folder
+  for prefix in "$@"; do
+    if [[ -z $prefix ]]; then continue; fi
+    for folder in "$prefix" "$prefix/Torch" "$prefix"/share/cmake/Torch "$prefix"/lib/cmake/Torch \
+      "$prefix"/lib/*/cmake/Torch; do
+      if [[ -f $folder/TorchConfig.cmake ]]; then
+        echo "$folder"
+        return
+      fi
+    done
+  done
+}
+
+# Prints the prefix of Python's torch, if it can be imported and a C++ program can be built with it. Why not goes to
+# standard error.
+python_torch_prefix() {
+  local python
+  python=$(command -v python3 || command -v python) || return 0
+  "$python" -W ignore - <<'END' || return 0
+import importlib.util, os, shutil, sys
+
+if importlib.util.find_spec("torch") is None:
+    sys.exit(1)
+try:
+    import torch
+except Exception as error:
+    sys.exit(f"loupe: Python's torch is left aside: importing it fails ({error})")
+if not torch.compiled_with_cxx11_abi():
+    sys.exit(f"loupe: Python's torch {torch.__version__} is left aside: it was built with the old C++ ABI")
+if torch.version.cuda and not (shutil.which("nvcc") or os.environ.get("CUDA_HOME")):
+    sys.exit(f"loupe: Python's torch {torch.__version__} is left aside: building with it needs CUDA's nvcc")
+print(torch.utils.cmake_prefix_path)
+END
+}
+
+# Sets torch_dir to the LibTorch to build with: what CMAKE_PREFIX_PATH names, then Python's, then Debian's. Empty: Debian's
+# has yet to be installed. LOUPE_LIBTORCH=debian takes Debian's whatever else there is.
+find_libtorch() {
+  torch_dir=""
+  if [[ ${LOUPE_LIBTORCH:-} != debian ]]; then
+    local prefixes
+    IFS=':;' read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
+    torch_dir=$(torch_config_under "${prefixes[@]}")
+    if [[ -z $torch_dir ]]; then torch_dir=$(torch_config_under "$(python_torch_prefix)"); fi
+  fi
+  torch_is_debians=false
+  if [[ -z $torch_dir ]]; then
+    torch_dir=$(torch_config_under /usr)
+    torch_is_debians=true
+  fi
+}
+
+missing_packages() {
+  local package status
+  for package in "$@"; do
+    status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+    if [[ $status != installed ]]; then echo "$package"; fi
+  done
+}
+
+names_of() { awk 'NF { print $1 }' <<<"$1"; }
+
+install_packages() {
+  local wanted missing
+  mapfile -t wanted < <(names_of "$packages" && if $torch_is_debians; then names_of "$libtorch_packages"; fi)
+  if ! command -v apt-get >/dev/null; then
+    say "there is no apt-get here: these must be installed already, under whatever names: ${wanted[*]}"
+    return
+  fi
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
+  if ((${#missing[@]} == 0)); then
+    say "everything needed is installed"
+    return
+  fi
+  say "installing ${missing[*]}"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0)
+  as_root "${apt[@]}" update || say "apt could not read all package lists; going on with those that there are"
+  if [[ " ${missing[*]} " == *" libtorch-dev "* ]]; then require_recent_libtorch; fi
+  # Some hundred lines on what gets unpacked help nobody, unless it fails.
+  local log
+  log=$(mktemp)
+  if ! as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    fail "apt could not install ${missing[*]} (its words are above); is the package registry reached?"
+  fi
+  rm -f "$log"
+}
+
+require_recent_libtorch() {
+  local candidate
+  candidate=$(apt-cache policy libtorch-dev | awk '/Candidate:/ { print $2 }')
+  if [[ -z $candidate || $candidate == "(none)" ]] || dpkg --compare-versions "$candidate" lt 1.13; then
+    fail "apt has no libtorch-dev of 1.13 or later (it offers: ${candidate:-nothing}); make Python's torch importable" \
+      "(a CPU build, by pip), or name a LibTorch with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
+  fi
+}
+
+set_up() {
+  find_libtorch
+  install_packages
+  if [[ -z $torch_dir ]]; then torch_dir=$(torch_config_under /usr); fi
+  if [[ -z $torch_dir ]]; then
+    fail "no LibTorch is found; name one with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
+  fi
+  say "building with the LibTorch of $torch_dir"
+}
+
+# configure FOLDER CMAKE-ARGUMENTS...: runs CMake, but not again for the same arguments.
+configure() {
+  local folder=$1
+  shift
+  local arguments=(-G Ninja "-DTorch_DIR=$torch_dir" "$@")
+  local stamp="${CXX:-} ${CXXFLAGS:-} ${arguments[*]}"
+  if [[ -f $folder/build.ninja && $(cat "$folder/configured" 2>/dev/null) == "$stamp" ]]; then return; fi
+  say "configuring $folder"
+  # What CMake once found of another LibTorch would stay.
+  rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
+  mkdir -p "$folder"
+  if ! cmake -S "$root" -B "$folder" "${arguments[@]}" >"$folder/configure.log" 2>&1; then
+    cat "$folder/configure.log" >&2
+    fail "CMake could not configure $folder (its words are above)"
+  fi
+  printf '%s\n' "$stamp" >"$folder/configured"
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs all tests.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
+
+usage() {
+  cat <<'END'
+usage: tests/run.sh [--sanitize] [--build FOLDER] [--jobs N] [-- CTEST-ARGUMENTS...]
+
+  --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own
+  --build FOLDER  where to build (default: build-tests, or build-sanitize)
+  --jobs N        how many compilers and tests at once (default: one a core)
+  What follows -- goes to ctest: tests/run.sh -- -R Digits runs the tests whose names hold "Digits".
+END
+}
+
+build=""
+jobs=$(default_jobs)
+sanitize=OFF
+while (($#)); do
+  case $1 in
+    --sanitize) sanitize=ON && shift ;;
+    --build) build=${2:?--build needs a folder} && shift 2 ;;
+    --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
+    --) shift && break ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && fail "'$1' is unknown" ;;
+  esac
+done
+cd "$root"
+if [[ -z $build ]]; then
+  build="build-tests"
+  if [[ $sanitize == ON ]]; then build="build-sanitize"; fi
+fi
+
+set_up
+configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize"
+say "building Loupe, its examples and its tests in $build (some minutes the first time)"
+cmake --build "$build" --parallel "$jobs"
+
+# Tests run side by side, so each computes on one core.
+export OMP_NUM_THREADS=1
+if [[ $sanitize == ON ]]; then
+  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+fi
+say "running the tests"
+ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error "$@"
