@@ -57,6 +57,12 @@ class Driver {
     const loupe_tag tag{sizeof(loupe_tag), type, name.c_str(), log_y, big, 0, 0, NAN, NAN};
     return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
   }
+  std::string begin(const loupe_run& run) {
+    return call([&](loupe_error* error) { return table_->begin(self_, &run, error); });
+  }
+  std::string tag(const loupe_tag& tag) {
+    return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
+  }
   std::string begin_tick(double epoch) {
     return call([&](loupe_error* error) { return table_->begin_tick(self_, epoch, error); });
   }

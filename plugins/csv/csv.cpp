@@ -1,0 +1,52 @@
+// The visualizer `csv`: one tidy table of every number, for spreadsheets and data frames.
+
+#include <loupe/plugin.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/epoch_file.h"
+#include "csv/csv_row.h"
+
+namespace loupe::csv {
+namespace {
+
+class Csv : public Visualizer {
+ public:
+  static constexpr const char* name = "csv";
+  static constexpr const char* help = "one tidy table: epoch, tag, layer, line, value, low, high; without histograms";
+  static std::vector<Option> options() {
+    return {{"path", "values.csv", "the file; relative to the run's directory"},
+            {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}};
+  }
+
+  Csv(const Options& options, const Host& host)
+      : file_(path_option(options), options.get<bool>("sync"), &read_row, host) {}
+
+  void begin(const Run& run) override { file_.begin(run); }
+  void begin_tick(double epoch) override {
+    epoch_ = epoch;
+    text_.clear();
+  }
+  void value(const Value& value) override { text_ += value_row(epoch_, value); }
+  void range(const Range& range) override { text_ += range_row(epoch_, range); }
+  void end_tick() override {
+    std::string text;
+    text.swap(text_);
+    file_.write(epoch_, std::move(text), preamble());
+  }
+  void end() override { file_.end(preamble()); }
+
+ private:
+  static Preamble preamble() { return {heading, "", ""}; }
+
+  EpochFile file_;
+  double epoch_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+}  // namespace loupe::csv
+
+LOUPE_PLUGIN("csv", "0.1.0", loupe::csv::Csv);

@@ -1,0 +1,47 @@
+#include "prometheus/exposition.h"
+
+#include <cmath>
+#include <string_view>
+
+#include "common/number_text.h"
+#include "common/utf8.h"
+
+namespace loupe::prometheus {
+namespace {
+
+std::string escaped(const std::string& value) {
+  std::string text;
+  for (const char character : valid_utf8(value)) {
+    if (character == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (character == '\\' || character == '"') text += '\\';
+    text += character;
+  }
+  return text;
+}
+
+std::string sample_value(double value) {
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  return number_text(value);
+}
+
+}  // namespace
+
+void Gauge::set(std::initializer_list<Label> labels, double value) {
+  std::string text;
+  for (const auto& [name, label] : labels) {
+    text += (text.empty() ? "" : ",") + std::string(name) + "=\"" + escaped(label) + '"';
+  }
+  samples_[text] = value;
+}
+
+std::string Gauge::text() const {
+  if (samples_.empty()) return "";
+  std::string text = "# HELP " + name_ + ' ' + help_ + "\n# TYPE " + name_ + " gauge\n";
+  for (const auto& [labels, value] : samples_) text += name_ + '{' + labels + "} " + sample_value(value) + '\n';
+  return text;
+}
+
+}  // namespace loupe::prometheus

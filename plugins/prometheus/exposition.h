@@ -1,0 +1,32 @@
+#ifndef LOUPE_PROMETHEUS_EXPOSITION_H
+#define LOUPE_PROMETHEUS_EXPOSITION_H
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace loupe::prometheus {
+
+/// A label: a name that the format allows, and any text.
+using Label = std::pair<const char*, std::string>;
+
+/// One gauge with all its samples, in Prometheus's text format. Of two samples with the same labels the last counts,
+/// for the format allows one.
+class Gauge {
+ public:
+  Gauge(const char* name, const char* help) : name_(name), help_(help) {}
+
+  void set(std::initializer_list<Label> labels, double value);
+  void clear() { samples_.clear(); }
+  /// "" without samples.
+  std::string text() const;
+
+ private:
+  std::string name_, help_;
+  std::map<std::string, double> samples_;
+};
+
+}  // namespace loupe::prometheus
+
+#endif

@@ -1,0 +1,74 @@
+// The visualizer `prometheus`: the last tick's numbers as a file for node_exporter's textfile collector.
+
+#include <loupe/plugin.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "common/number_text.h"
+#include "common/output_path.h"
+#include "common/replacement.h"
+#include "prometheus/exposition.h"
+
+namespace loupe::prometheus {
+namespace {
+
+class Prometheus : public Visualizer {
+ public:
+  static constexpr const char* name = "prometheus";
+  static constexpr const char* help = "the last tick's numbers in Prometheus's text format, for a textfile collector";
+  static std::vector<Option> options() {
+    return {{"path", "loupe.prom",
+             "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}};
+  }
+
+  explicit Prometheus(const Options& options) : path_(path_option(options)) {}
+
+  void begin(const Run& run) override {
+    run_ = run.name;
+    file_ = output_path(run, path_);
+    try {
+      check_writable(file_);
+    } catch (const std::system_error& reason) {
+      throw cannot_write(file_, reason, "no numbers are shown until that works");
+    }
+  }
+  void begin_tick(double epoch) override {
+    for (Gauge* gauge : {&epoch_, &value_, &low_, &high_}) gauge->clear();
+    number_ = epoch;
+    epoch_.set({{"run", run_}}, epoch);
+  }
+  void value(const Value& value) override {
+    value_.set({{"run", run_}, {"tag", value.tag}, {"layer", value.layer}, {"line", value.line}}, value.value);
+  }
+  void range(const Range& range) override {
+    const std::string line = std::string(range.low_name) + ".." + range.high_name;
+    low_.set({{"run", run_}, {"tag", range.tag}, {"layer", range.layer}, {"line", line}}, range.low);
+    high_.set({{"run", run_}, {"tag", range.tag}, {"layer", range.layer}, {"line", line}}, range.high);
+  }
+  void end_tick() override {
+    try {
+      Replacement replacement(file_);
+      replacement.write(epoch_.text() + value_.text() + low_.text() + high_.text());
+      replacement.commit(false);
+    } catch (const std::system_error& reason) {
+      throw cannot_write(file_, reason, "the numbers of epoch " + number_text(number_) + " are not shown");
+    }
+  }
+
+ private:
+  std::string path_, run_;
+  std::filesystem::path file_;
+  double number_ = 0;
+  Gauge epoch_{"loupe_epoch", "The epoch of the last tick."};
+  Gauge value_{"loupe_value", "What a lens reported at the last tick."};
+  Gauge low_{"loupe_range_low", "The lower end of a band that a lens reported at the last tick."};
+  Gauge high_{"loupe_range_high", "The upper end of a band that a lens reported at the last tick."};
+};
+
+}  // namespace
+}  // namespace loupe::prometheus
+
+LOUPE_PLUGIN("prometheus", "0.1.0", loupe::prometheus::Prometheus);

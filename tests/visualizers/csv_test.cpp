@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "driver.h"
+
+namespace loupe::test {
+namespace {
+
+TEST(Csv, HasARowAValueAndARowABand) {
+  const Folder folder;
+  Driver csv(CSV_PLUGIN);
+  EXPECT_EQ(csv.begin(folder.text()), "");
+  csv.tag("Loss");
+  csv.begin_tick(1);
+  csv.value("Loss", "Loss", "train_loss mean", 0.1);
+  csv.range("Loss", "Loss", "train_loss min", "train_loss max", -1e-300, INFINITY);
+  csv.value("Loss", "Loss", "val_loss mean", NAN);
+  csv.histogram("H", "l", "h", {0, 1}, {2});
+  EXPECT_EQ(csv.end_tick(), "");
+  EXPECT_EQ(lines_of(read(folder / "values.csv")),
+            (std::vector<std::string>{"epoch,tag,layer,line,value,low,high", "1,Loss,Loss,train_loss mean,0.1,,",
+                                      "1,Loss,Loss,train_loss min..train_loss max,,-1e-300,Infinity",
+                                      "1,Loss,Loss,val_loss mean,NaN,,"}));
+}
+
+TEST(Csv, QuotesNamesThatHoldItsOwnSigns) {
+  const Folder folder;
+  Driver csv(CSV_PLUGIN, {{"path", "sub/out.csv"}});
+  csv.begin(folder.text());
+  csv.begin_tick(0.5);
+  csv.value("a,b", "say \"x\"", "two\nlines", 1);
+  csv.end_tick();
+  EXPECT_EQ(read(folder / "sub/out.csv"),
+            "epoch,tag,layer,line,value,low,high\n0.5,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",1,,\n");
+}
+
+TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
+  const Folder folder;
+  {
+    Driver csv(CSV_PLUGIN);
+    csv.begin(folder.text());
+    for (int epoch = 1; epoch <= 4; ++epoch) {
+      csv.begin_tick(epoch);
+      csv.value("T", "9\n9", "mean", epoch);
+      csv.end_tick();
+    }
+  }
+  write(folder / "values.csv", read(folder / "values.csv") + "5,T,\"cut\n5,T");
+  Driver csv(CSV_PLUGIN);
+  csv.begin(folder.text(), true);
+  csv.loss_tick(3, 30);
+  csv.loss_tick(4, 40);
+  EXPECT_EQ(read(folder / "values.csv"),
+            "epoch,tag,layer,line,value,low,high\n1,T,\"9\n9\",mean,1,,\n2,T,\"9\n9\",mean,2,,\n"
+            "3,Loss,Loss,train_loss mean,30,,\n4,Loss,Loss,train_loss mean,40,,\n");
+  ASSERT_EQ(csv.messages.size(), 1u);
+  EXPECT_NE(csv.messages[0].find("its later epochs and a last line that was cut off"), std::string::npos)
+      << csv.messages[0];
+}
+
+TEST(Csv, HasOneHeadingHoweverOftenItIsResumed) {
+  const Folder folder;
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    Driver csv(CSV_PLUGIN, {{"sync", true}});
+    csv.begin(folder.text(), true);
+    csv.loss_tick(epoch, epoch);
+  }
+  EXPECT_EQ(lines_of(read(folder / "values.csv")).size(), 4u);
+}
+
+}  // namespace
+}  // namespace loupe::test

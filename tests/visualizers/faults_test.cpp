@@ -1,0 +1,213 @@
+// What the visualizers that write files do where they cannot.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "driver.h"
+
+namespace loupe::test {
+namespace {
+
+struct Writer {
+  const char* name;
+  const char* plugin;
+  const char* file;
+  std::size_t lines_of_two_epochs;
+  std::size_t lines_of_one;
+};
+
+void PrintTo(const Writer& writer, std::ostream* output) {
+  *output << writer.name;
+}
+
+class Faults : public testing::TestWithParam<Writer> {
+ protected:
+  const Writer& writer() const { return GetParam(); }
+  std::size_t lines(const std::string& file) const { return lines_of(read(file)).size(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Faults,
+                         testing::Values(Writer{"record", RECORD_PLUGIN, "record.jsonl", 5, 3},
+                                         Writer{"csv", CSV_PLUGIN, "values.csv", 3, 2},
+                                         Writer{"prometheus", PROMETHEUS_PLUGIN, "loupe.prom", 6, 6}),
+                         [](const auto& writer) { return std::string(writer.param.name); });
+
+TEST_P(Faults, ADirectoryInTheWayIsNamedAndTriedAgain) {
+  const Folder folder;
+  const std::string file = folder / writer().file;
+  std::filesystem::create_directory(file);
+  Driver driver(writer().plugin);
+  EXPECT_EQ(driver.begin(folder.text()).find("cannot write '" + file + "': Is a directory; "), 0u);
+  const std::string told = driver.loss_tick(1, 1);
+  EXPECT_EQ(told.find("cannot write '" + file + "': Is a directory; "), 0u) << told;
+  EXPECT_NE(told.find("epoch 1 "), std::string::npos) << told;
+  std::filesystem::remove(file);
+  EXPECT_EQ(driver.loss_tick(2, 2), "");
+  EXPECT_EQ(lines(file), writer().lines_of_two_epochs);
+}
+
+TEST_P(Faults, AFileWhereAFolderBelongsIsNamed) {
+  const Folder folder;
+  write(folder / "runs", "");
+  Driver driver(writer().plugin);
+  const std::string told = driver.begin(folder / "runs/digits");
+  EXPECT_EQ(told.find("cannot write '" + (folder / "runs/digits/") + writer().file + "': Not a directory; "), 0u)
+      << told;
+  EXPECT_NE(driver.loss_tick(1, 1), "");
+  std::filesystem::remove(folder / "runs");
+  EXPECT_EQ(driver.loss_tick(2, 2), "");
+  EXPECT_EQ(lines(folder / "runs/digits/" + writer().file), writer().lines_of_two_epochs);
+}
+
+TEST_P(Faults, AReadOnlyFolderIsNamedAtOnceAndTriedAgain) {
+  const Folder folder;
+  const std::string directory = folder / "run";
+  std::filesystem::create_directory(directory);
+  std::filesystem::permissions(folder.text(), std::filesystem::perms(0755));
+  std::filesystem::permissions(directory, std::filesystem::perms(0555));
+  constexpr uid_t nobody = 65534;
+  const uid_t user = geteuid();
+  // Permissions do not hold back root.
+  const bool changed = user == 0 && seteuid(nobody) == 0;
+  ASSERT_NE(geteuid(), 0u);
+  Driver driver(writer().plugin);
+  const std::string told = driver.begin(directory);
+  const std::string told_again = driver.loss_tick(1, 1);
+  if (changed) {
+    ASSERT_EQ(seteuid(user), 0);
+  }
+  EXPECT_EQ(told.find("cannot write '" + directory + "/" + writer().file + "': Permission denied; "), 0u) << told;
+  EXPECT_EQ(told_again.find("cannot write '" + directory + "/" + writer().file + "': Permission denied; "), 0u);
+  std::filesystem::permissions(directory, std::filesystem::perms(0755));
+  EXPECT_EQ(driver.loss_tick(2, 2), "");
+  EXPECT_EQ(lines(directory + "/" + writer().file), writer().lines_of_two_epochs);
+}
+
+TEST_P(Faults, AFullDeviceIsToldAtEachTickAndAtTheEnd) {
+  Driver driver(writer().plugin, {{"path", "/dev/full"}});
+  EXPECT_EQ(driver.begin("/anywhere"), "");
+  for (int epoch = 1; epoch <= 2; ++epoch) {
+    const std::string told = driver.loss_tick(epoch, 1);
+    EXPECT_EQ(told.find("cannot write '/dev/full': No space left on device; "), 0u) << told;
+  }
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  if (std::string(writer().name) == "prometheus") return;  // which had all to show at its ticks
+  EXPECT_EQ(driver.end(), "cannot write '/dev/full': No space left on device; what epochs 1 to 2 brought is lost");
+  EXPECT_EQ(driver.end(), "");
+}
+
+TEST_P(Faults, AFolderGoneInTheMiddleIsMadeAgain) {
+  const Folder folder;
+  Driver driver(writer().plugin);
+  driver.begin(folder / "run");
+  driver.tag("Loss");
+  EXPECT_EQ(driver.loss_tick(1, 1), "");
+  std::filesystem::remove_all(folder / "run");
+  EXPECT_EQ(driver.loss_tick(2, 2), "");
+  const std::size_t tags = std::string(writer().name) == "record" ? 1 : 0;
+  EXPECT_EQ(lines(folder / "run/" + writer().file), writer().lines_of_one + tags);
+}
+
+TEST_P(Faults, ARelativePathStaysWhereItWasWhenTheTrainerMoves) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.text());
+  Driver driver(writer().plugin);
+  const std::string told = driver.begin("");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(told, "");
+  EXPECT_EQ(driver.loss_tick(1, 1), "");
+  EXPECT_TRUE(std::filesystem::exists(folder / writer().file));
+}
+
+TEST_P(Faults, AnEmptyPathIsRefused) {
+  EXPECT_THROW(
+      {
+        try {
+          Driver(writer().plugin, {{"path", ""}});
+        } catch (const Error& error) {
+          EXPECT_STREQ(error.what(), "the option 'path' is empty; name a file");
+          EXPECT_EQ(error.status(), LOUPE_INVALID);
+          throw;
+        }
+      },
+      Error);
+}
+
+class LimitedFiles : public Faults {
+ protected:
+  void limit(rlim_t bytes) {
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit now{bytes, before_.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &now), 0);
+  }
+  void lift() { ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+INSTANTIATE_TEST_SUITE_P(Growing, LimitedFiles,
+                         testing::Values(Writer{"record", RECORD_PLUGIN, "record.jsonl", 0, 0},
+                                         Writer{"csv", CSV_PLUGIN, "values.csv", 0, 0}),
+                         [](const auto& writer) { return std::string(writer.param.name); });
+
+// A limit on a file's size cuts a write short as a full disk does, and would kill the process besides.
+TEST_P(LimitedFiles, AnEpochThatDidNotFitIsWrittenWholeLater) {
+  const Folder folder;
+  const std::string file = folder / writer().file;
+  Driver driver(writer().plugin);
+  driver.begin(folder.text());
+  driver.loss_tick(1, 1);
+  const std::string whole = read(file);
+  limit(whole.size() + 10);
+  const std::string told = driver.loss_tick(2, 2);
+  const std::string left = read(file);
+  lift();
+  EXPECT_EQ(told, "cannot write '" + file +
+                      "': File too large; epoch 2 is kept in memory and written as soon as the file can be");
+  EXPECT_EQ(left, whole);
+  EXPECT_EQ(driver.loss_tick(3, 3), "");
+  const auto added = lines_of(read(file).substr(whole.size()));
+  EXPECT_EQ(std::count_if(added.begin(), added.end(),
+                          [](const std::string& line) { return line.find("train_loss") != std::string::npos; }),
+            2);
+}
+
+TEST_P(LimitedFiles, AnEarlierRunsFileStandsWhileItsReplacementCannotBeWritten) {
+  const Folder folder;
+  const std::string file = folder / writer().file;
+  write(file, "precious\n");
+  Driver driver(writer().plugin);
+  driver.begin(folder.text());
+  limit(10);
+  const std::string told = driver.loss_tick(1, 1);
+  lift();
+  EXPECT_NE(told.find("File too large"), std::string::npos) << told;
+  EXPECT_EQ(read(file), "precious\n");
+  EXPECT_FALSE(std::filesystem::exists(file + ".tmp"));
+  EXPECT_EQ(driver.end(), "");
+  EXPECT_NE(read(file), "precious\n");
+}
+
+// Keeping 64 MiB must do for what waits.
+TEST(Record, SaysWhichEpochsItHadToForget) {
+  Driver record(RECORD_PLUGIN, {{"path", "/dev/full"}});
+  record.begin("");
+  const std::string layer(20 << 20, 'x');
+  std::string told;
+  for (int epoch = 1; epoch <= 5; ++epoch) {
+    record.begin_tick(epoch);
+    record.value("T", layer, "mean", 1);
+    told = record.end_tick();
+  }
+  EXPECT_EQ(told,
+            "cannot write '/dev/full': No space left on device; what epochs 1 to 2 brought is lost, what epochs 3 to "
+            "5 brought is kept in memory and written as soon as the file can be");
+}
+
+}  // namespace
+}  // namespace loupe::test
