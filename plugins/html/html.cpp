@@ -1,0 +1,140 @@
+#include "common/output_path.h"
+#include "common/replacement.h"
+#include "html/pace.h"
+#include "html/page.h"
+#include "html/run_history.h"
+
+#include <loupe/plugin.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <list>
+#include <string>
+#include <system_error>
+
+namespace loupe::html {
+
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+/// One self-contained page of every run told to it: a second begin() adds a run to compare with.
+class Html : public Visualizer {
+ public:
+  static constexpr const char* name = "html";
+  static constexpr const char* help = "writes a report that opens offline in a browser";
+  static std::vector<Option> options() {
+    return {{"path", "report.html", "the report's file; relative to the run's directory"},
+            {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}};
+  }
+
+  explicit Html(const Options& options)
+      : path_(path_option(options)), budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
+
+  void begin(const Run& run) override {
+    // The first run's directory is the report's place; those that come after it are compared in the same file.
+    if (file_.empty()) file_ = output_path(run, path_);
+    if (!runs_.empty() && runs_.back().ticks() == 0) runs_.pop_back();
+    runs_.emplace_back(run);
+    try {
+      check_writable(file_);
+    } catch (const std::system_error& reason) {
+      throw cannot_write(file_, reason, RETRIED);
+    }
+  }
+
+  void tag(const Tag& tag) override { current().tag(tag); }
+  void begin_tick(double epoch) override { current().begin_tick(epoch); }
+  void value(const Value& value) override { current().value(value); }
+  void range(const Range& range) override { current().range(range); }
+  void histogram(const Histogram& histogram) override { current().histogram(histogram); }
+
+  void end_tick() override {
+    current().end_tick(utc_now());
+    keep_within_budget();
+    if (pace_.is_due(seconds_since_write())) write();
+  }
+
+  void end() override {
+    current().end();
+    write();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  RunHistory& current() {
+    if (runs_.empty()) throw Error("the report was told something before its run began");
+    return runs_.back();
+  }
+
+  double seconds_since_write() const { return std::chrono::duration<double>(Clock::now() - last_write_).count(); }
+
+  void keep_within_budget() {
+    for (;;) {
+      std::size_t bytes = PAGE_BEFORE_DATA.size() + PAGE_AFTER_DATA.size();
+      RunHistory* longest = &runs_.front();
+      for (RunHistory& run : runs_) {
+        bytes += run.bytes();
+        if (run.bytes() > longest->bytes()) longest = &run;
+      }
+      if (bytes <= budget_ || longest->ticks() < 16) return;
+      longest->thin();
+    }
+  }
+
+  void write() {
+    const auto before = Clock::now();
+    try {
+      Replacement file(file_);
+      const std::size_t bytes = write_page(file);
+      file.commit(false);
+      last_write_ = Clock::now();
+      pace_.wrote(bytes, std::chrono::duration<double>(last_write_ - before).count());
+    } catch (const std::system_error& reason) {
+      pace_.failed();
+      throw cannot_write(file_, reason, RETRIED);
+    }
+  }
+
+  std::size_t write_page(Replacement& file) const {
+    std::size_t bytes = 0, index = 0;
+    std::string buffer;
+    const auto write = [&](std::string_view text) {
+      buffer += text;
+      bytes += text.size();
+      if (buffer.size() < WRITTEN_AT_ONCE) return;
+      file.write(buffer);
+      buffer.clear();
+    };
+    write(PAGE_BEFORE_DATA);
+    for (const RunHistory& run : runs_) run.write(index++, write);
+    write(PAGE_AFTER_DATA);
+    file.write(buffer);
+    return bytes;
+  }
+
+  static constexpr const char* RETRIED = "the report is kept in memory and written as soon as the file can be";
+  static constexpr std::size_t WRITTEN_AT_ONCE = std::size_t{1} << 20;
+
+  std::string path_;
+  std::size_t budget_;
+  std::filesystem::path file_;
+  std::list<RunHistory> runs_;
+  Pace pace_;
+  Clock::time_point last_write_ = Clock::now();
+};
+
+}  // namespace loupe::html
+
+LOUPE_PLUGIN("html", "1.0", loupe::html::Html);

@@ -1,0 +1,20 @@
+#ifndef LOUPE_HTML_JSON_TEXT_H
+#define LOUPE_HTML_JSON_TEXT_H
+
+#include <string>
+#include <vector>
+
+namespace loupe::html {
+
+/// A JSON string that may stand inside an HTML script element: ASCII only, '<' escaped, bytes that are no UTF-8
+/// replaced.
+std::string json_text(const std::string& text);
+/// A JSON number; null for NaN and infinities.
+std::string json_number(double value);
+std::string json_numbers(const std::vector<double>& values);
+/// `document` as it may stand inside an HTML script element; as one JSON string when it is no JSON.
+std::string json_document(const std::string& document);
+
+}  // namespace loupe::html
+
+#endif

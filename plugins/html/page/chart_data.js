@@ -1,0 +1,147 @@
+// The aggregations and bands that lenses name; what stands before them says whose they are: "train_loss mean".
+const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|[-+−]σ)$/;
+const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
+// As many as there are colours, less one for the rest.
+const SHOWN_PARTS = 7;
+
+function subjectOf(lineName) {
+  const match = AGGREGATION.exec(lineName);
+  return match ? match[1] : lineName;
+}
+
+/** What a band is called: "±σ", "min–max", after its subject. */
+function bandName(lowName, highName) {
+  const subject = subjectOf(lowName);
+  const bare = (name) => name.slice(subject.length).trim();
+  const kind = /σ$/.test(lowName) ? "±σ" : `${bare(lowName)}–${bare(highName)}`;
+  return subject ? `${subject} ${kind}` : kind;
+}
+
+/** The lines and bands of one layer in the visible runs, coloured by run where there are several, else by subject. */
+function chartSeries(tag, layerName) {
+  const lines = [], bands = [];
+  const several = runs.length > 1;
+  const subjects = [], names = [];
+  const indexIn = (list, item) => {
+    if (!list.includes(item)) list.push(item);
+    return list.indexOf(item);
+  };
+  for (const run of visibleRuns()) {
+    const layer = run.layers(tag.name).get(layerName);
+    if (!layer) continue;
+    const length = run.epochs.length;
+    const told = tag.type === RELATION ? largestParts(layer.lines, length) : layer.lines.map(
+      ([name, packed]) => ({name, series: new Series(packed, length)}));
+    const bySubject = new Set(told.map(({name}) => subjectOf(name))).size > 1 || layer.bands.length > 0;
+    for (const {name, series} of told) {
+      const subject = indexIn(subjects, subjectOf(name));
+      const own = indexIn(names, name);
+      const same = told.filter((other) => subjectOf(other.name) === subjectOf(name)).findIndex((l) => l.name === name);
+      lines.push({
+        run, series, name,
+        label: several ? `${run.label} ${name}` : name,
+        colour: lineColour(several ? run.index : bySubject ? subject : own),
+        dash: DASHES[(several ? own : bySubject ? same : 0) % DASHES.length],
+      });
+    }
+    for (const [lowName, highName, low, high] of layer.bands) {
+      const subject = indexIn(subjects, subjectOf(lowName));
+      const name = bandName(lowName, highName);
+      bands.push({
+        run, name,
+        label: several ? `${run.label} ${name}` : name,
+        low: new Series(low, length), high: new Series(high, length),
+        colour: lineColour(several ? run.index : subject),
+        alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11,
+      });
+    }
+  }
+  // The widest lies at the back.
+  bands.sort((a, b) => a.alpha - b.alpha);
+  return {lines, bands};
+}
+
+/** The parts of a relation, the largest by name and the rest as one, so that 500 layers still make a picture. */
+function largestParts(told, length) {
+  const parts = told.map(([name, packed]) => ({name, series: new Series(packed, length)}));
+  if (parts.length <= SHOWN_PARTS + 1) return parts;
+  const size = ({series}) => series.values.reduce((sum, value) => sum + (Number.isFinite(value) ? value : 0), 0);
+  const ranked = parts.map((part) => [size(part), part]).sort((a, b) => b[0] - a[0]).map(([, part]) => part);
+  const rest = new Series("", length);
+  for (const {series} of ranked.slice(SHOWN_PARTS)) {
+    for (let i = 0; i < length; ++i) {
+      if (!series.isMissing(i)) rest.values[i] = (rest.isMissing(i) ? 0 : rest.values[i]) + series.values[i];
+    }
+  }
+  return [...ranked.slice(0, SHOWN_PARTS), {name: `${parts.length - SHOWN_PARTS} others`, series: rest}];
+}
+
+/** Every epoch of the given runs, ascending. */
+function unitedEpochs(shownRuns) {
+  if (shownRuns.length === 1) return shownRuns[0].epochs;
+  return [...new Set(shownRuns.flatMap((run) => run.epochs))].sort((a, b) => a - b);
+}
+
+/** What dygraphs takes: rows of an epoch and each line's number; null where nothing was told, NaN where it broke. */
+function chartRows(lines, logarithmic) {
+  const epochs = unitedEpochs([...new Set(lines.map((line) => line.run))]);
+  const rows = epochs.map((epoch) => [epoch, ...lines.map(() => null)]);
+  const rowOf = new Map(epochs.map((epoch, row) => [epoch, row]));
+  lines.forEach(({run, series}, column) => {
+    run.epochs.forEach((epoch, i) => {
+      const value = series.at(i);
+      if (value === null) return;
+      const drawn = Number.isFinite(value) && !(logarithmic && value <= 0);
+      rows[rowOf.get(epoch)][column + 1] = drawn ? value : NaN;
+    });
+  });
+  return rows;
+}
+
+/** The lowest and highest number on show between two epochs, as far as the tag does not say; null without any. */
+function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
+  let low = Infinity, high = -Infinity, lowestLine = Infinity;
+  const within = (run, i) => run.epochs[i] >= first && run.epochs[i] <= last;
+  const take = (value) => {
+    if (!Number.isFinite(value) || (logarithmic && value <= 0)) return;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  };
+  if (tag.type === RELATION) {
+    const totals = new Map();
+    for (const {run, series} of lines) {
+      for (let i = 0; i < run.epochs.length; ++i) {
+        if (!within(run, i) || !Number.isFinite(series.values[i])) continue;
+        totals.set(run.epochs[i], (totals.get(run.epochs[i]) || 0) + series.values[i]);
+      }
+    }
+    low = 0;
+    high = Math.max(...totals.values(), 0);
+    if (Math.abs(high - 1) < 1e-3) return [0, 1];
+  } else {
+    for (const {run, series} of lines) {
+      for (let i = 0; i < run.epochs.length; ++i) if (within(run, i)) take(series.values[i]);
+    }
+    lowestLine = low;
+    for (const {run, low: lows, high: highs} of bands) {
+      for (let i = 0; i < run.epochs.length; ++i) {
+        if (!within(run, i)) continue;
+        take(lows.values[i]);
+        take(highs.values[i]);
+      }
+    }
+  }
+  if (!(high >= low)) return null;
+  if (tag.type === PROBABILITY) return [-0.02, 1.02];
+  if (logarithmic) {
+    // A band that nearly reaches zero would squeeze the lines into the top of the plot.
+    const bottom = Math.max(low, lowestLine / 1000);
+    const room = Math.max((high / bottom) ** 0.06, 1.1);
+    return [bottom / room, high * room];
+  }
+  const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+  const given = (limit, own) => (limit === null ? own : limit);
+  const margin = tag.low !== null && tag.high !== null ? (tag.high - tag.low) * 0.02 : 0;
+  const bottom = tag.type === RELATION ? 0 : low >= 0 && low < room ? 0 : low - room;
+  return [given(tag.low, bottom) - margin, given(tag.high, high + room) + margin];
+}

@@ -1,0 +1,137 @@
+/** How numbers become colours: limits, a logarithm where it serves, a middle where signs differ. */
+class ColourScale {
+  /** @param samples finite numbers, unsorted  @param tag whose limits and kind count */
+  constructor(samples, tag) {
+    const sorted = Float64Array.from(samples).sort();
+    const quantile = (share) => sorted[Math.round(share * (sorted.length - 1))];
+    let low = quantile(0.005), high = quantile(0.995);
+    this.isEmpty = sorted.length === 0;
+    if (this.isEmpty) [low, high] = [0, 1];
+    const positive = sorted.length > 0 && sorted[0] >= 0;
+    const spread = positive && high > 0 && high / Math.max(quantile(0.25), Number.MIN_VALUE) > 300;
+    this.logarithmic = positive && high > 0 && tag.type === NUMERICAL &&
+      (isLogarithmic(tag) || (state.scale === "tag" && spread));
+    if (tag.type === PROBABILITY) [low, high] = [0, 1];
+    else if (tag.low !== null && tag.high !== null) [low, high] = [tag.low, tag.high];
+    this.diverging = low < 0 && high > 0;
+    if (this.diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
+    if (this.logarithmic) low = Math.max(low, sorted.find((value) => value > 0) || high / 10, high * 1e-12);
+    if (!(high > low)) high = low + (Math.abs(low) || 1);
+    Object.assign(this, {low, high});
+    this.cutsLow = !this.isEmpty && sorted[0] < low && !(this.logarithmic && sorted[0] <= 0);
+    this.cutsHigh = !this.isEmpty && sorted[sorted.length - 1] > high;
+    this.colours = this.diverging ? divergingColours() : sequentialColours();
+  }
+
+  /** Where a finite number lies, from 0 to 1. */
+  place(value) {
+    const share = this.logarithmic
+      ? Math.log(Math.max(value, this.low) / this.low) / Math.log(this.high / this.low)
+      : (value - this.low) / (this.high - this.low);
+    return Math.min(1, Math.max(0, share));
+  }
+
+  colour(value) {
+    return this.colours[Math.round(this.place(value) * 255)];
+  }
+
+  valueAt(share) {
+    return this.logarithmic ? this.low * (this.high / this.low) ** share : this.low + (this.high - this.low) * share;
+  }
+}
+
+/** A colour bar with its numbers, and what the other colours of a heat map mean. */
+function colourBar(scale, {broken, missing}) {
+  const canvas = element("canvas", {width: 256, height: 1, "aria-hidden": "true"});
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(256, 1);
+  new Uint32Array(image.data.buffer).set(scale.colours);
+  context.putImageData(image, 0, 0);
+  const stops = [0, 0.5, 1];
+  const texts = stops.map((stop) => formatNumber(scale.valueAt(stop), 3));
+  if (scale.cutsLow) texts[0] = `≤ ${texts[0]}`;
+  if (scale.cutsHigh) texts[texts.length - 1] = `≥ ${texts[texts.length - 1]}`;
+  const key = (kind, text) => element("span", {class: "entry"}, element("i", {class: `swatch ${kind}`}), text);
+  return element("div", {class: "colour-bar"},
+    element("div", {class: "ramp"}, canvas, element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)))),
+    scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
+    broken ? key("broken", "NaN or ∞") : null,
+    missing ? key("missing", "no value") : null);
+}
+
+/**
+ * Paints a matrix of colours into a rectangle of a canvas, without smoothing.
+ * @param colourAt (column, row) → 32 bits of an ImageData
+ */
+function paintMatrix(context, {x, y, width, height}, columns, rows, colourAt) {
+  if (columns === 0 || rows === 0) return;
+  const image = new ImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let row = 0, at = 0; row < rows; ++row) {
+    for (let column = 0; column < columns; ++column) pixels[at++] = colourAt(column, row);
+  }
+  const plain = element("canvas", {width: columns, height: rows});
+  plain.getContext("2d").putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(plain, x, y, width, height);
+}
+
+/** A canvas of a given size in CSS pixels, sharp on every screen, ready to be drawn on. */
+function sizedContext(canvas, width, height) {
+  const density = devicePixelRatio || 1;
+  canvas.width = Math.round(width * density);
+  canvas.height = Math.round(height * density);
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.setTransform(density, 0, 0, density, 0, 0);
+  context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+  context.textBaseline = "middle";
+  return context;
+}
+
+/** Epochs under a heat map: as many as fit, at the middle of their columns. */
+function drawEpochAxis(context, {x, y, width}, epochs) {
+  if (epochs.length === 0) return;
+  const column = width / epochs.length;
+  const room = context.measureText(formatEpoch(epochs[epochs.length - 1])).width + 28;
+  const fits = Math.max(1, Math.floor(width / room));
+  const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000]
+    .find((candidate) => epochs.length / candidate <= fits) || epochs.length;
+  context.fillStyle = themeColour("muted");
+  context.textAlign = "center";
+  // Round epochs where they are evenly spaced: 100, 200 rather than 1, 101.
+  const spacing = (epochs[epochs.length - 1] - epochs[0]) / (epochs.length - 1 || 1);
+  const steps = epochs.map((epoch) => epoch / spacing);
+  const even = epochs.length > 1 && steps.every((place) => Math.abs(place - Math.round(place)) < 1e-6);
+  for (let i = 0; i < epochs.length; ++i) {
+    if ((even ? Math.round(steps[i]) : i) % step !== 0) continue;
+    const middle = x + (i + 0.5) * column;
+    context.fillRect(middle - 0.5, y, 1, 4);
+    const text = formatEpoch(epochs[i]);
+    const half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(Math.max(middle, x + half), x + width - half), y + 13);
+  }
+}
+
+/** The indices of the epochs on show. */
+function shownColumns(epochs) {
+  const [first, last] = epochWindow();
+  return epochs.map((_, i) => i).filter((i) => epochs[i] >= first && epochs[i] <= last);
+}
+
+const tooltip = document.getElementById("tooltip");
+
+/** Shows lines of text near a point of the window. */
+function showTooltip(x, y, lines) {
+  tooltip.replaceChildren(...lines.map((line, i) => element(i === 0 ? "strong" : "div", {}, line)));
+  tooltip.hidden = false;
+  const box = tooltip.getBoundingClientRect();
+  const left = x + 14 + box.width > innerWidth ? Math.max(4, x - box.width - 14) : x + 14;
+  const top = y + 14 + box.height > innerHeight ? y - box.height - 10 : y + 14;
+  tooltip.style.left = `${left}px`;
+  tooltip.style.top = `${top}px`;
+}
+
+function hideTooltip() {
+  tooltip.hidden = true;
+}

@@ -1,0 +1,67 @@
+const CARDS_AT_ONCE = 24;
+
+/** Small plots of every layer, folded by tag; what the search does not find is left out. */
+class Layers {
+  constructor(openLayer) {
+    this.groups = layerTags.map((tag, i) => new LayerGroup(tag, i === 0, openLayer));
+    const fold = (text, open) => element(
+      "button", {type: "button", onclick: () => this.groups.forEach((group) => group.setOpen(open))}, text);
+    this.root = element("section", {id: "layers", "aria-labelledby": "layers-title"},
+      element("div", {class: "section-head"}, element("h2", {id: "layers-title"}, "Layers"),
+        element("div", {class: "buttons"}, fold("Unfold all", true), fold("Fold all", false))),
+      this.groups.map((group) => group.root));
+    for (const change of ["search", "order"]) on(change, () => this.groups.forEach((group) => group.refresh()));
+  }
+}
+
+class LayerGroup {
+  constructor(tag, open, openLayer) {
+    Object.assign(this, {tag, openLayer});
+    this.cards = [];
+    this.count = element("span", {class: "muted"});
+    this.grid = element("div", {class: "grid small"});
+    this.more = element("div", {class: "more"});
+    this.root = element("details", {class: "group", open, "data-tag": tag.name, ontoggle: () => this.refresh()},
+      element("summary", {}, element("h3", {}, tag.name), this.count), this.grid, this.more);
+    this.refresh();
+  }
+
+  setOpen(open) {
+    this.root.open = open;
+  }
+
+  refresh() {
+    this.cards.forEach((card) => card.remove());
+    this.cards = [];
+    const all = layerNames(this.tag.name);
+    this.names = all.filter(isFound);
+    this.count.textContent = this.names.length === all.length
+      ? plural(all.length, "layer") : `${this.names.length} of ${plural(all.length, "layer")}`;
+    this.more.replaceChildren();
+    if (!this.root.open) return;
+    this.names = this.ordered();
+    this.show(CARDS_AT_ONCE);
+  }
+
+  ordered() {
+    const run = visibleRuns()[0] || runs[0];
+    const layers = run.layers(this.tag.name);
+    const lineNames = [...new Set([...layers.values()].flatMap(({lines}) => lines.map(([name]) => name)))];
+    if (state.order === "model" || lineNames.length === 0) return this.names;
+    const line = tellingLine(lineNames);
+    const rows = this.names.map((name) => ({name, series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length)}));
+    return ranked(rows, shownColumns(run.epochs), this.tag, line, state.order).map(({name}) => name);
+  }
+
+  show(count) {
+    const fresh = this.names.slice(this.cards.length, this.cards.length + count).map(
+      (name) => new Card(this.tag, name, name, {onTitle: () => this.openLayer(name, this.names)}));
+    this.cards.push(...fresh);
+    this.grid.append(...fresh.map((card) => card.root));
+    const left = this.names.length - this.cards.length;
+    const button = (text, shown) => element("button", {type: "button", onclick: () => this.show(shown)}, text);
+    this.more.replaceChildren();
+    if (left > 0) this.more.append(button(`Show ${Math.min(left, CARDS_AT_ONCE)} more`, CARDS_AT_ONCE));
+    if (left > CARDS_AT_ONCE) this.more.append(button(`Show all ${this.names.length}`, left));
+  }
+}

@@ -1,0 +1,230 @@
+const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
+
+/** The heat map of layer by epoch for a chosen tag, worst layers first; a click or Enter opens a layer. */
+class Overview {
+  /** @param openLayer called with a layer's name */
+  constructor(openLayer) {
+    this.openLayer = openLayer;
+    this.tag = null;
+    this.rowLimit = "24";
+    this.run = runs[0];
+    this.cell = null;
+    this.tagButtons = new Map();
+    this.controls = element("div", {class: "controls"});
+    this.caption = element("p", {class: "muted caption"});
+    this.bar = element("div", {});
+    this.canvas = element("canvas", {
+      class: "heat", tabindex: "0", role: "img", id: "heat-map",
+      onpointermove: (event) => this.point(event), onpointerleave: () => this.leave(),
+      onclick: (event) => this.click(event), onkeydown: (event) => this.key(event), onblur: () => this.leave(),
+    });
+    this.box = element("div", {class: "heat-box"}, this.canvas);
+    const buttons = element("div", {class: "chips", role: "group", "aria-label": "Tag"},
+      this.tags().map((tag) => this.tagButton(tag)));
+    this.root = element("section", {id: "overview", "aria-labelledby": "overview-title"},
+      element("h2", {id: "overview-title"}, "Overview"),
+      element("div", {class: "panel"}, buttons, this.controls, this.caption, this.box, this.bar));
+    if (this.tags().length === 0) return;
+    this.chooseTag(this.tags()[0]);
+    new ResizeObserver(() => this.draw()).observe(this.box);
+    for (const change of ["zoom", "scale", "search", "order", "theme"]) on(change, () => this.refresh());
+  }
+
+  /** Tags with numbers: histograms have a map of their own. */
+  tags() {
+    return layerTags.filter((tag) => runs.some((run) => [...run.layers(tag.name).values()].some(({lines}) => lines.length > 0)));
+  }
+
+  tagButton(tag) {
+    const button = element("button", {type: "button", class: "chip", onclick: () => this.chooseTag(tag)}, tag.name);
+    this.tagButtons.set(tag, button);
+    return button;
+  }
+
+  chooseTag(tag) {
+    this.tag = tag;
+    for (const [other, button] of this.tagButtons) button.setAttribute("aria-pressed", String(other === tag));
+    this.lineNames = [...new Set(runs.flatMap((run) =>
+      [...run.layers(tag.name).values()].flatMap(({lines}) => lines.map(([name]) => name))))];
+    this.line = tellingLine(this.lineNames);
+    this.fillControls();
+    this.refresh();
+  }
+
+  fillControls() {
+    const pairs = (names) => names.map((name) => [name, name]);
+    this.controls.replaceChildren(...[
+      this.lineNames.length > 1
+        ? selector("Value", pairs(this.lineNames), this.line, (line) => this.choose({line})) : null,
+      runs.length > 1
+        ? selector("Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
+                   (index) => this.choose({run: runs[index]})) : null,
+      selector("Order", ORDERS, state.order, (order) => setState("order", {order})),
+      selector("Layers", ROW_CHOICES, this.rowLimit, (rowLimit) => this.choose({rowLimit})),
+    ].filter((control) => control !== null));
+  }
+
+  choose(values) {
+    Object.assign(this, values);
+    this.refresh();
+  }
+
+  refresh() {
+    this.cell = null;
+    const layers = [...this.run.layers(this.tag.name).keys()];
+    this.columns = shownColumns(this.run.epochs);
+    const told = layers.map((name) => ({name, series: this.run.line(this.tag.name, name, this.line)}))
+      .filter(({series}) => series !== null);
+    this.scale = new ColourScale(this.samples(told), this.tag);
+    const order = ranked(told.filter(({name}) => isFound(name)), this.columns, this.tag, this.line, state.order);
+    this.rows = this.rowLimit === "all" ? order : order.slice(0, Number(this.rowLimit));
+    const which = state.order === "worst" ? worstMeans(this.tag, this.line)
+      : ORDERS.find(([order]) => order === state.order)[1].toLowerCase();
+    this.caption.textContent = `${this.rows.length} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
+    this.canvas.setAttribute("aria-label", `Heat map of ${this.tag.name}, ${this.rows.length} layers by ` +
+      `${plural(this.columns.length, "epoch")}. Arrow keys move, Enter opens the layer.`);
+    const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
+    const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
+    this.bar.replaceChildren(colourBar(this.scale, {broken, missing}));
+    this.draw();
+  }
+
+  /** Enough finite numbers of all layers to place the colours by; the rarest extremes do not matter. */
+  samples(told) {
+    const step = Math.max(1, Math.floor((told.length * this.columns.length) / 60000));
+    const found = [];
+    let at = 0;
+    for (const {series} of told) {
+      for (; at < this.columns.length; at += step) {
+        const value = series.values[this.columns[at]];
+        if (Number.isFinite(value)) found.push(value);
+      }
+      at -= this.columns.length;
+    }
+    return found;
+  }
+
+  draw() {
+    const width = this.box.clientWidth;
+    if (width === 0) return;
+    const count = this.rows.length;
+    const rowHeight = this.rowHeight = Math.min(18, Math.max(2, Math.floor(620 / Math.max(count, 1))));
+    const context = sizedContext(this.canvas, width, Math.max(count * rowHeight, 24) + 26);
+    const widest = Math.max(40, ...this.rows.map(({name}) => context.measureText(name).width));
+    const labels = Math.ceil(Math.min(widest + 14, Math.max(100, width * 0.32)));
+    this.area = {x: labels, y: 2, width: width - labels - 2, height: count * rowHeight};
+    if (count === 0) {
+      context.fillStyle = themeColour("muted");
+      context.fillText("No layer is called so.", 4, 14);
+      return;
+    }
+    this.paint(context);
+    this.label(context, labels);
+    drawEpochAxis(context, {...this.area, y: this.area.y + this.area.height}, this.columns.map((i) => this.run.epochs[i]));
+    if (this.cell !== null) this.mark(context);
+  }
+
+  paint(context) {
+    const {scale, columns} = this;
+    const broken = packColour(rgb(themeColour("alarm")));
+    const missing = packColour(rgb(themeColour("missing")));
+    // With more epochs than pixels, a pixel shows the one of its epochs that stands out.
+    const pixels = Math.min(columns.length, Math.round(this.area.width * (devicePixelRatio || 1)));
+    const standsOut = scale.diverging ? Math.abs : (value) => value;
+    paintMatrix(context, this.area, pixels, this.rows.length, (pixel, row) => {
+      const {series} = this.rows[row];
+      const end = Math.floor(((pixel + 1) * columns.length) / pixels);
+      let shown = null;
+      for (let at = Math.floor((pixel * columns.length) / pixels); at < end; ++at) {
+        const value = series.at(columns[at]);
+        if (value === null) continue;
+        if (!Number.isFinite(value)) return broken;
+        if (shown === null || standsOut(value) > standsOut(shown)) shown = value;
+      }
+      return shown === null ? missing : scale.colour(shown);
+    });
+  }
+
+  label(context, width) {
+    context.textAlign = "right";
+    const every = Math.ceil(12 / this.rowHeight);
+    this.rows.forEach(({name}, row) => {
+      if (row % every !== 0) return;
+      context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
+      context.fillText(fitText(context, name, width - 10), width - 7, this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight);
+    });
+  }
+
+  mark(context) {
+    const {x, y, width} = this.area;
+    const column = width / this.columns.length;
+    context.lineWidth = 1.5;
+    context.strokeStyle = themeColour("text");
+    context.strokeRect(x, y + this.cell.row * this.rowHeight, width, this.rowHeight);
+    context.strokeRect(x + this.cell.column * column - 1, y + this.cell.row * this.rowHeight, Math.max(column, 2) + 2, this.rowHeight);
+  }
+
+  cellAt(event) {
+    if (!this.area || this.rows.length === 0) return null;
+    const row = Math.floor((event.offsetY - this.area.y) / this.rowHeight);
+    const share = (event.offsetX - this.area.x) / this.area.width;
+    if (row < 0 || row >= this.rows.length) return null;
+    return {row, column: Math.min(this.columns.length - 1, Math.max(0, Math.floor(share * this.columns.length)))};
+  }
+
+  point(event) {
+    this.cell = this.cellAt(event);
+    this.canvas.style.cursor = this.cell ? "pointer" : "default";
+    this.draw();
+    if (this.cell === null) return this.leave();
+    this.tell(event.clientX, event.clientY);
+  }
+
+  tell(x, y) {
+    const {name, series} = this.rows[this.cell.row];
+    const column = this.columns[this.cell.column];
+    const value = series.at(column);
+    showTooltip(x, y, [name, `epoch ${formatEpoch(this.run.epochs[column])}`,
+      `${this.line}: ${value === null ? "no value" : formatNumber(value)}`]);
+    announce("cursor", this.run.epochs[column]);
+  }
+
+  leave() {
+    if (this.cell !== null) {
+      this.cell = null;
+      this.draw();
+    }
+    hideTooltip();
+    announce("cursor", null);
+  }
+
+  click(event) {
+    const cell = this.cellAt(event);
+    if (cell !== null) this.open(cell.row);
+  }
+
+  open(row) {
+    hideTooltip();
+    this.openLayer(this.rows[row].name, this.rows.map(({name}) => name));
+    this.draw();
+  }
+
+  key(event) {
+    const moves = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+    if (this.rows.length === 0) return;
+    if (event.key === "Enter" && this.cell) return this.open(this.cell.row);
+    if (event.key === "Escape") return this.leave();
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    const [down, right] = moves[event.key];
+    const within = (value, end) => Math.min(end - 1, Math.max(0, value));
+    this.cell = this.cell
+      ? {row: within(this.cell.row + down, this.rows.length), column: within(this.cell.column + right, this.columns.length)}
+      : {row: 0, column: this.columns.length - 1};
+    this.draw();
+    const box = this.canvas.getBoundingClientRect();
+    const column = this.area.width / this.columns.length;
+    this.tell(box.left + this.area.x + (this.cell.column + 0.5) * column,
+              box.top + this.area.y + (this.cell.row + 1) * this.rowHeight);
+  }
+}

@@ -1,0 +1,53 @@
+/** What the whole page shares; whoever changes it announces the change. */
+const state = {
+  zoom: null,  // [first epoch, last epoch]
+  scale: "tag",  // "tag" as each tag says, "log" or "linear"
+  search: "",
+  order: "worst",
+  hiddenRuns: new Set(),
+  selectedLayer: null,
+};
+
+const listeners = new Map();
+
+/** Calls `react` whenever `change` is announced: "zoom", "scale", "search", "order", "runs", "theme", "cursor". */
+function on(change, react) {
+  if (!listeners.has(change)) listeners.set(change, new Set());
+  listeners.get(change).add(react);
+  return () => listeners.get(change).delete(react);
+}
+
+function announce(change, ...details) {
+  for (const react of [...(listeners.get(change) || [])]) react(...details);
+}
+
+function setState(change, values) {
+  Object.assign(state, values);
+  announce(change);
+}
+
+function setZoom(low, high) {
+  const whole = low <= firstEpoch && high >= lastEpoch;
+  setState("zoom", {zoom: whole || !(high > low) ? null : [Math.max(low, firstEpoch), Math.min(high, lastEpoch)]});
+}
+
+/** The epochs on show. */
+function epochWindow() {
+  return state.zoom || [firstEpoch, lastEpoch];
+}
+
+function visibleRuns() {
+  return runs.filter((run) => !state.hiddenRuns.has(run.index));
+}
+
+/** Whether a layer's name contains every word of the search. */
+function isFound(layerName) {
+  const name = layerName.toLowerCase();
+  return state.search.toLowerCase().split(/\s+/).every((word) => name.includes(word));
+}
+
+/** Whether a tag is drawn on a logarithmic scale. */
+function isLogarithmic(tag) {
+  if (tag.type !== NUMERICAL) return false;
+  return state.scale === "log" || (state.scale === "tag" && tag.log);
+}

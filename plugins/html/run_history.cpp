@@ -1,0 +1,212 @@
+#include "html/run_history.h"
+
+#include "html/json_text.h"
+#include "html/packing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace loupe::html {
+
+namespace {
+
+template <class Items, class Is>
+auto& found_or_added(Items& items, Is&& is, typename Items::value_type&& fresh) {
+  const auto found = std::find_if(items.begin(), items.end(), is);
+  if (found != items.end()) return *found;
+  items.push_back(std::move(fresh));
+  return items.back();
+}
+
+std::string text_of(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+RunHistory::RunHistory(const Run& run)
+    : name_(text_of(run.name)),
+      directory_(text_of(run.directory)),
+      config_(text_of(run.config)),
+      loupe_version_(text_of(run.loupe_version)),
+      libtorch_version_(text_of(run.libtorch_version)),
+      models_(text_of(run.models)),
+      started_(text_of(run.started)),
+      resumed_(run.resumed != 0) {}
+
+void RunHistory::tag(const Tag& tag) {
+  TagHistory& history = tag_of(tag.name);
+  history.type = tag.type;
+  history.log_y = tag.log_y != 0;
+  history.big = tag.big != 0;
+  history.annotate = tag.annotate != 0;
+  history.y_minimum = tag.y_minimum;
+  history.y_maximum = tag.y_maximum;
+}
+
+void RunHistory::begin_tick(double epoch) {
+  ended_ = false;
+  const auto overlap = std::lower_bound(epochs_.begin(), epochs_.end(), epoch);
+  if (overlap != epochs_.end()) {
+    keep(static_cast<std::size_t>(overlap - epochs_.begin()));
+    last_is_provisional_ = false;
+    told_ = epochs_.size() * stride_;
+    for (TagHistory& tag : tags_) {
+      for (Layer& layer : tag.layers) {
+        for (HistogramHistory& histogram : layer.histograms) histogram.forget_from(epoch);
+      }
+    }
+  }
+  if (last_is_provisional_) keep(epochs_.size() - 1);
+  epochs_.push_back(epoch);
+  last_is_provisional_ = told_++ % stride_ != 0;
+}
+
+void RunHistory::value(const Value& value) {
+  Line& line = found_or_added(
+      layer_of(value.tag, value.layer).lines, [&](const Line& known) { return known.name == value.line; },
+      Line{value.line, ""});
+  put_packed(line.values, column(), value.value);
+}
+
+void RunHistory::range(const Range& range) {
+  Band& band = found_or_added(
+      layer_of(range.tag, range.layer).bands,
+      [&](const Band& known) { return known.low_name == range.low_name && known.high_name == range.high_name; },
+      Band{range.low_name, range.high_name, "", ""});
+  put_packed(band.lows, column(), range.low);
+  put_packed(band.highs, column(), range.high);
+}
+
+void RunHistory::histogram(const Histogram& histogram) {
+  HistogramHistory& history = found_or_added(
+      layer_of(histogram.tag, histogram.layer).histograms,
+      [&](const HistogramHistory& known) { return known.line() == histogram.line; }, HistogramHistory(histogram.line));
+  history.put(epochs_[column()], histogram);
+}
+
+RunHistory::TagHistory& RunHistory::tag_of(const char* name) {
+  TagHistory fresh;
+  fresh.name = name;
+  fresh.y_minimum = fresh.y_maximum = NAN;
+  return found_or_added(
+      tags_, [&](const TagHistory& known) { return known.name == name; }, std::move(fresh));
+}
+
+RunHistory::Layer& RunHistory::layer_of(const char* tag, const char* layer) {
+  TagHistory& history = tag_of(tag);
+  const auto [place, added] = history.layer_index.emplace(layer, history.layers.size());
+  if (added) history.layers.push_back({layer, {}, {}, {}});
+  return history.layers[place->second];
+}
+
+std::size_t RunHistory::column() const {
+  if (epochs_.empty()) throw Error("the report was told a value before its first tick");
+  return epochs_.size() - 1;
+}
+
+template <class Use>
+void RunHistory::each_series(Use&& use) {
+  for (TagHistory& tag : tags_) {
+    for (Layer& layer : tag.layers) {
+      for (Line& line : layer.lines) use(line.values);
+      for (Band& band : layer.bands) {
+        use(band.lows);
+        use(band.highs);
+      }
+    }
+  }
+}
+
+void RunHistory::keep(std::size_t columns) {
+  epochs_.resize(columns);
+  each_series([&](std::string& values) { values.resize(std::min(values.size(), columns * PACKED_SIZE)); });
+}
+
+std::size_t RunHistory::bytes() const {
+  std::size_t sum = config_.size() + models_.size();
+  for (const TagHistory& tag : tags_) {
+    for (const Layer& layer : tag.layers) {
+      for (const Line& line : layer.lines) sum += line.values.size();
+      for (const Band& band : layer.bands) sum += band.lows.size() + band.highs.size();
+      for (const HistogramHistory& histogram : layer.histograms) sum += histogram.bytes();
+    }
+  }
+  return sum;
+}
+
+void RunHistory::thin() {
+  const std::size_t columns = epochs_.size();
+  const auto stays = [columns](std::size_t i) { return i % 2 == 0 || i + 1 == columns; };
+  std::vector<double> epochs;
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (stays(i)) epochs.push_back(epochs_[i]);
+  }
+  each_series([&](std::string& values) {
+    std::string kept;
+    for (std::size_t i = 0; i * PACKED_SIZE < values.size(); ++i) {
+      if (stays(i)) kept.append(values, i * PACKED_SIZE, PACKED_SIZE);
+    }
+    values = std::move(kept);
+  });
+  epochs_ = std::move(epochs);
+  stride_ *= 2;
+  last_is_provisional_ = (told_ - 1) % stride_ != 0;
+}
+
+std::string RunHistory::describe(std::size_t tag) const {
+  const TagHistory& history = tags_[tag];
+  const auto boolean = [](bool value) { return value ? "true" : "false"; };
+  return "{\"name\":" + json_text(history.name) + ",\"type\":" + std::to_string(history.type) +
+         ",\"log\":" + boolean(history.log_y) + ",\"big\":" + boolean(history.big) +
+         ",\"annotate\":" + boolean(history.annotate) + ",\"low\":" + json_number(history.y_minimum) +
+         ",\"high\":" + json_number(history.y_maximum) + "}";
+}
+
+void RunHistory::write(std::size_t index, const Write& write) const {
+  const std::string id = "run-" + std::to_string(index);
+  const auto open = [&](const std::string& name) { write("<script type=\"application/json\" id=\"" + name + "\">"); };
+  open(id);
+  write("{\"name\":" + json_text(name_) + ",\"directory\":" + json_text(directory_) +
+        ",\"config\":" + json_text(config_) + ",\"loupe\":" + json_text(loupe_version_) +
+        ",\"libtorch\":" + json_text(libtorch_version_) + ",\"started\":" + json_text(started_) +
+        ",\"lastTick\":" + json_text(last_tick_) + ",\"resumed\":" + (resumed_ ? "true" : "false") +
+        ",\"ended\":" + (ended_ ? "true" : "false") + ",\"stride\":" + std::to_string(stride_) +
+        ",\"models\":" + json_document(models_) + ",\"epochs\":" + json_numbers(epochs_) + ",\"tags\":[");
+  for (std::size_t i = 0; i < tags_.size(); ++i) write((i == 0 ? "" : ",") + describe(i));
+  write("]}</script>\n");
+  for (std::size_t i = 0; i < tags_.size(); ++i) {
+    open(id + "-tag-" + std::to_string(i));
+    write("[");
+    for (std::size_t j = 0; j < tags_[i].layers.size(); ++j) {
+      if (j != 0) write(",");
+      write_layer(tags_[i].layers[j], write);
+    }
+    write("]</script>\n");
+  }
+}
+
+void RunHistory::write_layer(const Layer& layer, const Write& write) {
+  write("{\"name\":" + json_text(layer.name) + ",\"lines\":[");
+  for (std::size_t i = 0; i < layer.lines.size(); ++i) {
+    write((i == 0 ? "[" : ",[") + json_text(layer.lines[i].name) + ",\"");
+    write(layer.lines[i].values);
+    write("\"]");
+  }
+  write("],\"bands\":[");
+  for (std::size_t i = 0; i < layer.bands.size(); ++i) {
+    const Band& band = layer.bands[i];
+    write((i == 0 ? "[" : ",[") + json_text(band.low_name) + "," + json_text(band.high_name) + ",\"");
+    write(band.lows);
+    write("\",\"");
+    write(band.highs);
+    write("\"]");
+  }
+  write("],\"histograms\":[");
+  for (std::size_t i = 0; i < layer.histograms.size(); ++i) {
+    write((i == 0 ? "" : ",") + layer.histograms[i].json());
+  }
+  write("]}");
+}
+
+}  // namespace loupe::html

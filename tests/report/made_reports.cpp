@@ -1,0 +1,34 @@
+// made_reports FOLDER: the reports that report_browser.py opens.
+#include "report/made_runs.h"
+
+#include <cstdio>
+
+using loupe::test::Driver;
+using loupe::test::MadeRun;
+
+namespace {
+
+template <class Tell>
+void make(const std::string& file, Tell&& tell) {
+  Driver html(HTML_PLUGIN, {{"path", file}});
+  tell(html);
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  if (argument_count != 2) {
+    std::fprintf(stderr, "usage: made_reports FOLDER\n");
+    return 2;
+  }
+  const std::string folder = arguments[1];
+  make(folder + "/small.html", [](Driver& html) { tell_small_run(html, {}); });
+  make(folder + "/compared.html", [](Driver& html) {
+    tell_small_run(html, {"adam", "", 30, 1, 0.012});
+    tell_small_run(html, {"sgd with momentum", "", 40, 2, 0.004});
+  });
+  make(folder + "/hostile.html", [](Driver& html) { tell_hostile_run(html, {"hostile", "", 5}); });
+  make(folder + "/one_epoch.html", [](Driver& html) { tell_small_run(html, {"one epoch", "", 1}); });
+  make(folder + "/large.html", [](Driver& html) { tell_large_run(html, {"resnet500", "", 1000}); });
+  return 0;
+}

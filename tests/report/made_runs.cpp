@@ -1,0 +1,197 @@
+#include "report/made_runs.h"
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <vector>
+
+namespace loupe::test {
+
+namespace {
+
+constexpr const char* CONFIG = R"(loupe: 1
+run: {name: digits, dir: runs/digits}
+lenses:
+  - loss_metrics: {metrics: [accuracy]}
+  - output_activation: {include: [Linear]}
+  - gradient_geometry: {parameters: [weight], range: [std, min-max]}
+visualizers: [html]
+training: {learning_rate: 0.01, batch_size: 64, optimizer: adam, nesterov: false}
+)";
+
+/// Ordinary noise from a fixed seed; the same on every machine, which the standard's distributions are not.
+class Noise {
+ public:
+  explicit Noise(std::uint32_t seed) : engine_(seed) {}
+  /// About normal, mean 0, deviation 1.
+  double operator()() {
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) sum += static_cast<double>(engine_()) / 4294967296.0;
+    return (sum - 2) * std::sqrt(3.0);
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+void begin(Driver& visualizer, const MadeRun& made, const std::string& models) {
+  visualizer.begin(loupe_run{sizeof(loupe_run), made.resumed, made.name.c_str(), made.directory.c_str(), CONFIG,
+                             "0.1.0", "1.13.1", models.c_str(), "2024-05-01T12:00:00Z"});
+}
+
+struct Style {
+  std::uint32_t type = LOUPE_TAG_NUMERICAL;
+  bool log_y = false, big = false, annotate = true;
+  double low = NAN, high = NAN;
+};
+
+void tag(Driver& visualizer, const char* name, const Style& style) {
+  visualizer.tag(
+      loupe_tag{sizeof(loupe_tag), style.type, name, style.log_y, style.big, style.annotate, 0, style.low, style.high});
+}
+
+/// A line with both bands around it, as a lens's `line: mean, range: [std, min-max]` writes them.
+void spread(Driver& visualizer, const char* tag, const std::string& layer, const std::string& prefix, double mean,
+            double deviation) {
+  visualizer.value(tag, layer, prefix + "mean", mean);
+  visualizer.range(tag, layer, prefix + "-σ", prefix + "+σ", mean - deviation, mean + deviation);
+  visualizer.range(tag, layer, prefix + "min", prefix + "max", mean - 2.2 * deviation, mean + 2.9 * deviation);
+}
+
+/// Log-spaced bins around zero, open at both ends, filled as a normal distribution would.
+void normal_histogram(Driver& visualizer, const char* tag, const std::string& layer, double deviation) {
+  constexpr int magnitudes = 80;
+  std::vector<double> edges{-INFINITY};
+  for (int i = 39; i >= -40; --i) edges.push_back(-std::exp2(i));
+  for (int i = -40; i <= 39; ++i) edges.push_back(std::exp2(i));
+  edges.push_back(INFINITY);
+  static_assert(magnitudes == 80);
+  const auto below = [&](double x) { return 0.5 * std::erfc(-x / deviation / std::sqrt(2.0)); };
+  std::vector<double> counts;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    counts.push_back(std::floor(1e5 * (below(edges[i + 1]) - below(edges[i])) + 0.5));
+  }
+  visualizer.histogram(tag, layer, "weight", edges, counts);
+}
+
+void introduce_small(Driver& visualizer) {
+  tag(visualizer, "Loss", {LOUPE_TAG_NUMERICAL, false, true});
+  tag(visualizer, "Metrics", {LOUPE_TAG_NUMERICAL, false, true});
+  tag(visualizer, "Output Activations", {LOUPE_TAG_PROBABILITY});
+  tag(visualizer, "Warning Output Activations", {LOUPE_TAG_PROBABILITY, false, true});
+  tag(visualizer, "Weight Gradient Norm", {LOUPE_TAG_NUMERICAL, true});
+  tag(visualizer, "Weight Gradient Correlation", {LOUPE_TAG_NUMERICAL, false, false, true, -1, 1});
+  tag(visualizer, "Weight Norm Comparison", {LOUPE_TAG_RELATION, false, true, false});
+  tag(visualizer, "Weight Histogram", {});
+}
+
+void tell_losses(Driver& visualizer, double progress, Noise& noise, double rate) {
+  const double train = 2.3 * std::exp(-progress * 300 * rate) + 0.04 + 0.01 * std::fabs(noise());
+  const double validation = train + 0.03 + 0.35 * progress * progress * rate * 30 + 0.015 * noise();
+  spread(visualizer, "Loss", "Loss", "train_loss ", train, 0.15 * train);
+  visualizer.value("Loss", "Loss", "val_loss mean", validation);
+  visualizer.value("Metrics", "Metrics", "accuracy mean", 1 - 0.35 * validation + 0.004 * noise());
+}
+
+}  // namespace
+
+void tell_small_run(Driver& visualizer, const MadeRun& run) {
+  const std::vector<std::string> layers = {"conv1", "conv2", "fc1", "fc2", "head"};
+  begin(visualizer, run, R"([{"name": "net", "type": "DigitsNet", "parameters": 1199882, "modules": 9}])");
+  introduce_small(visualizer);
+  Noise noise(run.seed);
+  for (int i = 0; i < run.epochs; ++i) {
+    const double progress = static_cast<double>(i) / std::max(run.epochs - 1, 1);
+    visualizer.begin_tick(run.first_epoch + i);
+    tell_losses(visualizer, progress, noise, run.learning_rate);
+    double worst_death = 0, worst_activation = 1;
+    std::vector<double> norms;
+    for (std::size_t j = 0; j < layers.size(); ++j) {
+      const double depth = static_cast<double>(j);
+      const double death = std::min(0.95, std::max(0.0, 0.03 * depth + 0.4 * progress * (j == 2) + 0.01 * noise()));
+      const double activation = std::max(0.0, 0.62 - 0.07 * depth - 0.3 * progress * (j == 2) + 0.01 * noise());
+      worst_death = std::max(worst_death, death);
+      worst_activation = std::min(worst_activation, activation);
+      visualizer.value("Output Activations", layers[j], "activation_rate", activation);
+      visualizer.value("Output Activations", layers[j], "death_rate", death);
+      const double norm = std::exp(-0.9 * depth - 2.5 * progress + 0.12 * noise());
+      spread(visualizer, "Weight Gradient Norm", layers[j], "", j == 3 && i == 12 ? NAN : norm, 0.3 * norm);
+      spread(visualizer, "Weight Gradient Correlation", layers[j], "",
+             0.5 * std::cos(depth + 4 * progress) + 0.04 * noise(), 0.15);
+      norms.push_back((1 + 0.5 * depth) * (1 + progress * (j == 4)));
+      normal_histogram(visualizer, "Weight Histogram", layers[j], 0.05 * (1 + depth) * (1 + 2 * progress));
+    }
+    double sum = 0;
+    for (const double norm : norms) sum += norm;
+    for (std::size_t j = 0; j < layers.size(); ++j) {
+      visualizer.value("Weight Norm Comparison", "Weight Norm Comparison", layers[j], norms[j] / sum);
+    }
+    visualizer.value("Warning Output Activations", "Warning Output Activations", "worst activation_rate",
+                     worst_activation);
+    visualizer.value("Warning Output Activations", "Warning Output Activations", "worst death_rate", worst_death);
+    visualizer.end_tick();
+  }
+  visualizer.end();
+}
+
+void tell_large_run(Driver& visualizer, const MadeRun& run) {
+  std::vector<std::string> layers;
+  for (int stage = 1; stage <= 5; ++stage) {
+    for (int block = 0; block < 25; ++block) {
+      for (const char* part : {"conv1", "conv2", "norm1", "norm2"}) {
+        layers.push_back("stage" + std::to_string(stage) + ".block" + std::to_string(block) + "." + part);
+      }
+    }
+  }
+  begin(visualizer, run, R"([{"name": "resnet500", "type": "ResNet", "parameters": 128934312, "modules": 761}])");
+  introduce_small(visualizer);
+  tag(visualizer, "Weight Update Norm", {LOUPE_TAG_NUMERICAL, true});
+  tag(visualizer, "Output Norm", {});
+  Noise noise(run.seed);
+  for (int i = 0; i < run.epochs; ++i) {
+    const double progress = static_cast<double>(i) / std::max(run.epochs - 1, 1);
+    visualizer.begin_tick(run.first_epoch + i);
+    tell_losses(visualizer, progress, noise, run.learning_rate);
+    for (std::size_t j = 0; j < layers.size(); ++j) {
+      const double depth = static_cast<double>(j) / static_cast<double>(layers.size());
+      double norm =
+          std::exp(-1.5 - 2 * depth - 1.2 * progress + 0.2 * std::sin(9 * progress + 20 * depth) + 0.15 * noise());
+      if (layers[j] == "stage4.block7.conv2") norm *= std::exp(-14 * progress);
+      if (layers[j] == "stage2.block11.conv1") norm *= std::exp(9 * progress);
+      if (layers[j] == "stage2.block11.conv1" && progress > 0.93) norm = NAN;
+      spread(visualizer, "Weight Gradient Norm", layers[j], "", norm, 0.25 * norm);
+      spread(visualizer, "Weight Gradient Correlation", layers[j], "",
+             0.6 * std::sin(3 * progress + 12 * depth) + 0.08 * noise(), 0.12);
+      spread(visualizer, "Weight Update Norm", layers[j], "", 1e-3 * norm * (1 + 0.1 * noise()), 2e-4 * norm);
+      spread(visualizer, "Output Norm", layers[j], "", 3 + 2 * depth + progress + 0.1 * noise(), 0.4);
+      visualizer.value("Weight Norm Comparison", "Weight Norm Comparison", layers[j],
+                       (1 + depth) / (1.5 * static_cast<double>(layers.size())));
+    }
+    visualizer.end_tick();
+  }
+  visualizer.end();
+}
+
+void tell_hostile_run(Driver& visualizer, const MadeRun& run) {
+  const std::string script = "<script>alert(1)</script>", comment = "</script><!-- <b onmouseover=alert(2)>";
+  MadeRun hostile = run;
+  hostile.name = script + "&amp;\"'";
+  begin(visualizer, hostile,
+        R"([{"name": "</script><script>alert(3)</script>", "type": "<img src=x onerror=alert(4)>", "parameters": 1}])");
+  const std::string tag_name = "Norm <i>of</i> " + comment;
+  tag(visualizer, tag_name.c_str(), {});
+  tag(visualizer, script.c_str(), {LOUPE_TAG_NUMERICAL, false, true});
+  for (int i = 0; i < run.epochs; ++i) {
+    visualizer.begin_tick(i);
+    for (const std::string& layer :
+         {script, comment, std::string("\xff\xfe latin"), std::string("\u00dcber.\u5c42 \"q\" \\ '")}) {
+      visualizer.value(tag_name, layer, script, 1 + i);
+      visualizer.range(tag_name, layer, "<u>min</u>", "max</script>", i, 2 + i);
+    }
+    visualizer.value(script, script, comment, i);
+    visualizer.end_tick();
+  }
+  visualizer.end();
+}
+
+}  // namespace loupe::test

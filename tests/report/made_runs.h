@@ -1,0 +1,33 @@
+#ifndef LOUPE_TESTS_REPORT_MADE_RUNS_H
+#define LOUPE_TESTS_REPORT_MADE_RUNS_H
+
+#include "visualizers/driver.h"
+
+#include <cstdint>
+#include <string>
+
+namespace loupe::test {
+
+/// What a run of made-up numbers is like. The numbers follow from `seed` alone.
+struct MadeRun {
+  std::string name = "digits";
+  std::string directory;
+  int epochs = 30;
+  std::uint32_t seed = 1;
+  double learning_rate = 0.01;  ///< the faster the loss falls
+  bool resumed = false;
+  int first_epoch = 0;
+};
+
+/// A net of five layers under every kind of tag: loss, metrics, activations, gradients with bands, a relation,
+/// histograms. One gradient is NaN in an epoch.
+void tell_small_run(Driver& visualizer, const MadeRun& run);
+/// 500 layers, each under four tags: 20 numbers a layer and epoch. The gradient of "stage4.block7.conv2" vanishes, that
+/// of "stage2.block11.conv1" explodes until it is NaN.
+void tell_large_run(Driver& visualizer, const MadeRun& run);
+/// Every name that a model or a user chooses holds markup, and one is no UTF-8.
+void tell_hostile_run(Driver& visualizer, const MadeRun& run);
+
+}  // namespace loupe::test
+
+#endif
