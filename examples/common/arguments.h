@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <iostream>
 #include <string>
 
 namespace examples {
@@ -11,22 +13,32 @@ namespace examples {
 struct Arguments {
   std::string config;  ///< the YAML that says what Loupe watches
   int epochs = 0;
-  std::string out;   ///< the run's folder; empty: as the YAML says
+  std::string out;   ///< where the run's files go: the YAML's run.dir starts here
   std::string data;  ///< the data file, where the trainer reads one
 };
 
-/// The command line over `arguments`' values; prints help or the mistake and exits when there is nothing to train.
+/// The command line over `arguments`' values; goes into the folder `out`. Prints help or the mistake and exits when
+/// there is nothing to train.
 inline Arguments read_arguments(int argc, char** argv, const std::string& about, Arguments arguments) {
   CLI::App app(about);
   app.option_defaults()->always_capture_default();
   app.add_option("--config", arguments.config, "what Loupe watches, in YAML");
   app.add_option("--epochs", arguments.epochs, "how often to go through the data")->check(CLI::PositiveNumber);
-  app.add_option("--out", arguments.out, "folder for the run's files, in place of the YAML's run.dir");
+  app.add_option("--out", arguments.out, "where the run's files go: the YAML's run.dir starts here");
   if (!arguments.data.empty()) app.add_option("--data", arguments.data, "the digits as comma-separated values");
   try {
     app.parse(argc, argv);
+    if (arguments.out != ".") {
+      arguments.config = std::filesystem::absolute(arguments.config).string();
+      if (!arguments.data.empty()) arguments.data = std::filesystem::absolute(arguments.data).string();
+      std::filesystem::create_directories(arguments.out);
+      std::filesystem::current_path(arguments.out);
+    }
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << error.what() << '\n';
+    std::exit(1);
   }
   return arguments;
 }

@@ -88,7 +88,7 @@ void train(const examples::Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const auto arguments = examples::read_arguments(argc, argv, "Learns to read handwritten digits.",
-                                                  {"configs/digits.yaml", 20, "", LOUPE_EXAMPLES_DIGITS});
+                                                  {"configs/digits.yaml", 20, ".", LOUPE_EXAMPLES_DIGITS});
   try {
     train(arguments);
   } catch (const std::exception& error) {

@@ -119,7 +119,7 @@ void train(const examples::Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const auto arguments = examples::read_arguments(argc, argv, "Learns to go on with a text, character by character.",
-                                                  {"configs/sequence.yaml", 12, "", ""});
+                                                  {"configs/sequence.yaml", 12, ".", ""});
   try {
     train(arguments);
   } catch (const std::exception& error) {
