@@ -61,6 +61,19 @@ HWY_INLINE void accumulate(Accumulator<T>& to, const T* x, const T* last, const 
   }
 }
 
+/// The same for `n` elements, fewer than a vector has.
+template <unsigned kTerms, typename T>
+HWY_INLINE void accumulate_tail(Accumulator<T>& to, const T* x, const T* last, const T* older, int64_t n) {
+  // Zeros add nothing to any of the sums.
+  HWY_ALIGN T padded[3][HWY_MAX_BYTES / sizeof(T)] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    padded[0][i] = x[i];
+    if constexpr (kTerms != kOwnTerms) padded[1][i] = last[i];
+    if constexpr ((kTerms & kDotChange) != 0) padded[2][i] = older[i];
+  }
+  accumulate<kTerms>(to, padded[0], padded[1], padded[2], 0);
+}
+
 template <typename T>
 HWY_INLINE double add_lanes(Vector<T> v) {
   return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
@@ -78,14 +91,7 @@ Sums sum_terms(const T* x, const T* last, const T* older, int64_t n) {
     for (int chain = 0; chain < kChains; ++chain) accumulate<kTerms>(chains[chain], x, last, older, i + chain * lanes);
   }
   for (; i + lanes <= n; i += lanes) accumulate<kTerms>(chains[0], x, last, older, i);
-  if (i < n) {
-    // Zeros add nothing to any of the sums.
-    HWY_ALIGN T padded[3][HWY_MAX_BYTES / sizeof(T)] = {};
-    std::copy(x + i, x + n, padded[0]);
-    if constexpr (kTerms != kOwnTerms) std::copy(last + i, last + n, padded[1]);
-    if constexpr ((kTerms & kDotChange) != 0) std::copy(older + i, older + n, padded[2]);
-    accumulate<kTerms>(chains[0], padded[0], padded[1], padded[2], 0);
-  }
+  if (i < n) accumulate_tail<kTerms>(chains[0], x + i, last + i, older + i, n - i);
   Accumulator<T>& all = chains[0];
   for (int chain = 1; chain < kChains; ++chain) {
     all.sum = hn::Add(all.sum, chains[chain].sum);
@@ -127,19 +133,27 @@ template <typename T>
 Range<T> find_range(const T* x, int64_t n) {
   const Tag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  Range<T> range = {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()};
-  int64_t i = 0;
-  if (n >= lanes) {
-    auto minimum = hn::LoadU(d, x);
-    auto maximum = minimum;
-    for (i = lanes; i + lanes <= n; i += lanes) {
-      const auto now = hn::LoadU(d, x + i);
-      minimum = hn::Min(minimum, now);
-      maximum = hn::Max(maximum, now);
-    }
-    range.minimum = hn::GetLane(hn::MinOfLanes(d, minimum));
-    range.maximum = hn::GetLane(hn::MaxOfLanes(d, maximum));
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  constexpr int kChains = 4;
+  Vector<T> minimum[kChains];
+  Vector<T> maximum[kChains];
+  for (int chain = 0; chain < kChains; ++chain) {
+    minimum[chain] = hn::Set(d, kInfinity);
+    maximum[chain] = hn::Set(d, -kInfinity);
   }
+  int64_t i = 0;
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    for (int chain = 0; chain < kChains; ++chain) {
+      const auto now = hn::LoadU(d, x + i + chain * lanes);
+      minimum[chain] = hn::Min(minimum[chain], now);
+      maximum[chain] = hn::Max(maximum[chain], now);
+    }
+  }
+  for (int chain = 1; chain < kChains; ++chain) {
+    minimum[0] = hn::Min(minimum[0], minimum[chain]);
+    maximum[0] = hn::Max(maximum[0], maximum[chain]);
+  }
+  Range<T> range = {hn::GetLane(hn::MinOfLanes(d, minimum[0])), hn::GetLane(hn::MaxOfLanes(d, maximum[0]))};
   for (; i < n; ++i) {
     range.minimum = std::min(range.minimum, x[i]);
     range.maximum = std::max(range.maximum, x[i]);
@@ -195,9 +209,20 @@ int64_t flag_active_runs(const T* x, int64_t length, int64_t runs, T epsilon, T*
 
 template <typename T>
 double sum_norms(const T* x, int64_t length, int64_t runs) {
+  const Tag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   double norms = 0;
-  for (int64_t run = 0; run < runs; ++run)
-    norms += std::sqrt(sum_terms<kOwnTerms, T>(x + run * length, nullptr, nullptr, length).squares);
+  for (int64_t run = 0; run < runs; ++run, x += length) {
+    auto lane_squares = hn::Zero(d);
+    int64_t i = 0;
+    for (; i + lanes <= length; i += lanes) {
+      const auto now = hn::LoadU(d, x + i);
+      lane_squares = hn::MulAdd(now, now, lane_squares);
+    }
+    double squares = add_lanes<T>(lane_squares);
+    for (; i < length; ++i) squares += static_cast<double>(x[i]) * x[i];
+    norms += std::sqrt(squares);
+  }
   return norms;
 }
 

@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "measure/measurer.h"
+#include "reference.h"
+#include "tensor.h"
+
+namespace loupe::measure {
+namespace {
+
+TEST(Measurer, CountsNanAndLeavesItOutOfTheSums) {
+  Measurer measurer(request(kEveryMeasure));
+  TestTensor tensor(LOUPE_FLOAT32, {2, 3});
+  measurer.measure(tensor.fill({1, 1, 1, 1, 1, 1}));
+  const loupe_measurement& m = measurer.measure(tensor.fill({3, NAN, 4, -INFINITY, INFINITY, 12}));
+  EXPECT_EQ(m.nan_count, 1);
+  EXPECT_EQ(m.inf_count, 2);
+  EXPECT_EQ(m.sum, 19);
+  EXPECT_EQ(m.sum_squares, 169);
+  EXPECT_EQ(m.minimum, 3);
+  EXPECT_EQ(m.maximum, 12);
+  EXPECT_EQ(m.sample_norm_sum, 5 + 12);
+  EXPECT_EQ(m.dot_previous, 19);
+  EXPECT_EQ(m.change_sum_squares, 4 + 9 + 121);
+  EXPECT_EQ(m.bins[161], 3u);
+}
+
+TEST(Measurer, CountsNanWhateverIsMeasured) {
+  for (uint32_t bit = 1; bit <= LOUPE_MEASURE_HISTOGRAM; bit <<= 1) {
+    Measurer measurer(request(bit));
+    TestTensor tensor(LOUPE_FLOAT32, {3});
+    const loupe_measurement& m = measurer.measure(tensor.fill({1, NAN, INFINITY}));
+    EXPECT_EQ(m.nan_count, 1);
+    EXPECT_EQ(m.inf_count, 1);
+  }
+}
+
+TEST(Measurer, HasNoExtremesWithoutFiniteElements) {
+  Measurer measurer(request(LOUPE_MEASURE_EXTREMES));
+  TestTensor tensor(LOUPE_FLOAT64, {2});
+  const loupe_measurement& m = measurer.measure(tensor.fill({NAN, INFINITY}));
+  EXPECT_TRUE(std::isnan(m.minimum));
+  EXPECT_TRUE(std::isnan(m.maximum));
+}
+
+/// Events whose elements, here and there, are replaced by `odd`, or scaled by it where `scaled`.
+void check(uint32_t dtype, double odd, bool scaled) {
+  Measurer measurer(request(kEveryMeasure));
+  Reference reference(1, 0);
+  for (unsigned event = 0; event < 5; ++event) {
+    SCOPED_TRACE(testing::Message() << "dtype " << dtype << ", " << odd << ", event " << event);
+    TestTensor tensor(dtype, {3, 1700});
+    tensor.fill_random(event);
+    std::vector<double> values = tensor.values();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (scaled && event != 1) values[i] *= odd;
+      if (!scaled && (event == 1 || event == 2) && i % (1000 + event) == 7) values[i] = odd;
+    }
+    tensor.fill(values);
+    expect_same(measurer.measure(tensor), reference, reference.measure(tensor));
+  }
+}
+
+TEST(Measurer, MeasuresWhatIsFinite) {
+  for (const uint32_t dtype : {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_FLOAT16, LOUPE_BFLOAT16}) {
+    for (const double odd : {double{NAN}, double{INFINITY}, -double{INFINITY}}) check(dtype, odd, false);
+  }
+}
+
+TEST(Measurer, MeasuresNumbersWhoseSquaresOverflowFloats) {
+  for (const double scale : {1e18, 1e20, 1e30, 3e38}) {
+    check(LOUPE_FLOAT32, scale, true);
+    check(LOUPE_BFLOAT16, scale, true);
+  }
+  check(LOUPE_FLOAT32, 2e38, false);
+}
+
+TEST(Measurer, MeasuresNumbersWhoseSquaresAreTooSmallForFloats) {
+  for (const double scale : {1e-14, 1e-16, 1e-19, 1e-23, 1e-30, 1e-37}) {
+    check(LOUPE_FLOAT32, scale, true);
+    check(LOUPE_BFLOAT16, scale, true);
+  }
+}
+
+TEST(Measurer, MeasuresSmallChangesOfLargeNumbers) {
+  Measurer measurer(request(kEveryMeasure));
+  TestTensor tensor(LOUPE_FLOAT32, {2, 1});
+  measurer.measure(tensor.fill({1, 0}));
+  measurer.measure(tensor.fill({1, 1e-22}));
+  const loupe_measurement& m = measurer.measure(tensor.fill({1, 3e-22}));
+  EXPECT_NEAR(m.change_sum_squares, 4e-44, 1e-49);
+  EXPECT_NEAR(m.previous_change_sum_squares, 1e-44, 1e-49);
+  EXPECT_NEAR(m.dot_change, 2e-44, 1e-49);
+}
+
+TEST(Measurer, MeasuresZerosThatStayZero) {
+  Measurer measurer(request(kEveryMeasure));
+  const TestTensor tensor(LOUPE_FLOAT32, {5000});
+  TestTensor zeros(LOUPE_FLOAT32, {5000});
+  zeros.fill(std::vector<double>(5000));
+  for (int event = 0; event < 3; ++event) {
+    const loupe_measurement& m = measurer.measure(zeros);
+    EXPECT_EQ(m.sum_squares, 0);
+    EXPECT_EQ(m.change_sum_squares, 0);
+    EXPECT_EQ(m.bins[0], 5000u);
+  }
+}
+
+}  // namespace
+}  // namespace loupe::measure

@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include "measure/measurer.h"
+#include "reference.h"
+#include "tensor.h"
+
+namespace loupe::measure {
+namespace {
+
+/// Measures three different tensors of this kind, one after the other, and compares each with the reference.
+void check(uint32_t dtype, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides = {},
+           int64_t offset = 0, int32_t unit_dimension = 1, double epsilon = 0.2) {
+  Measurer measurer(request(kEveryMeasure, unit_dimension, epsilon));
+  Reference reference(unit_dimension, epsilon);
+  for (unsigned event = 0; event < 3; ++event) {
+    SCOPED_TRACE(testing::Message() << "dtype " << dtype << ", offset " << offset << ", unit dimension "
+                                    << unit_dimension << ", event " << event);
+    TestTensor tensor(dtype, sizes, strides, offset);
+    tensor.fill_random(event + 1);
+    const loupe_measurement& measured = measurer.measure(tensor);
+    EXPECT_EQ(measured.struct_size, sizeof(measured));
+    EXPECT_EQ(measured.measures, kEveryMeasure);
+    expect_same(measured, reference, reference.measure(tensor));
+  }
+}
+
+TEST(Measurer, MeasuresEveryDtype) {
+  for (const uint32_t dtype : kEveryDtype) check(dtype, {30, 170});
+}
+
+TEST(Measurer, MeasuresEveryTailLength) {
+  for (const uint32_t dtype : kEveryDtype) {
+    for (int64_t n = 0; n <= 130; ++n) {
+      SCOPED_TRACE(n);
+      check(dtype, {n});
+    }
+  }
+}
+
+TEST(Measurer, MeasuresWhereverTheMemoryBegins) {
+  for (const uint32_t dtype : kEveryDtype) {
+    for (int64_t offset = 1; offset <= 17; ++offset) check(dtype, {7, 41}, {}, offset);
+  }
+}
+
+TEST(Measurer, MeasuresWhatReachesOverManyBlocksAndChunks) {
+  for (const uint32_t dtype : {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_BFLOAT16}) {
+    check(dtype, {3, 97, 1501});
+    check(dtype, {4099, 67});
+    check(dtype, {2, 150001});
+  }
+}
+
+TEST(Measurer, MeasuresEveryUnitDimension) {
+  for (int32_t d = -5; d <= 5; ++d) {
+    check(LOUPE_FLOAT32, {5, 6, 9, 11}, {}, 0, d, 0.97);
+    check(LOUPE_FLOAT32, {5, 6, 9, 11}, channels_last({5, 6, 9, 11}), 0, d, 0.97);
+    check(LOUPE_FLOAT64, {3, 4, 50, 60}, {}, 0, d, 0.999);
+    check(LOUPE_FLOAT64, {3, 4, 50, 60}, channels_last({3, 4, 50, 60}), 0, d, 0.999);
+    check(LOUPE_FLOAT16, {400}, {}, 0, d);
+    check(LOUPE_FLOAT32, {1, 300}, {}, 0, d, 0.5);
+    check(LOUPE_FLOAT32, {300, 1}, {}, 0, d, 0.5);
+  }
+}
+
+TEST(Measurer, MeasuresAnyStrides) {
+  for (const uint32_t dtype : kEveryDtype) {
+    check(dtype, {37, 90}, {1, 37});                                     // transposed
+    check(dtype, {37, 90}, {100, 1}, 5);                                 // columns sliced off
+    check(dtype, {37, 90}, {200, 2});                                    // every second column
+    check(dtype, {4, 5, 6, 7}, channels_last({4, 5, 6, 7}));             // channels-last
+    check(dtype, {4, 5, 6, 7}, {1, 4, 140, 20});                         // dense in yet another order
+    check(dtype, {6, 3, 60, 50}, channels_last({6, 3, 60, 50}));         // over several blocks
+    check(dtype, {12, 1, 3000}, {1, 99999, 12});                         // a stride that is never used
+    check(dtype, {40, 70}, {0, 1});                                      // expanded along dim 0
+    check(dtype, {40, 70}, {1, 0});                                      // expanded along dim 1
+    check(dtype, {2, 3, 2, 2, 3, 2, 5}, {1000, 300, 90, 44, 14, 6, 1});  // nothing lines up
+  }
+}
+
+TEST(Measurer, MeasuresAScalar) {
+  for (const uint32_t dtype : kEveryDtype) check(dtype, {});
+  Measurer measurer(request(kEveryMeasure));
+  TestTensor tensor(LOUPE_FLOAT32, {});
+  const loupe_measurement& m = measurer.measure(tensor.fill({-3}));
+  EXPECT_EQ(m.unit_count, 1);
+  EXPECT_EQ(m.dead_units, 0);
+  EXPECT_EQ(m.sample_count, 1);
+  EXPECT_EQ(m.sample_norm_sum, 3);
+}
+
+TEST(Measurer, MeasuresNothingOfAnEmptyTensor) {
+  check(LOUPE_FLOAT32, {0});
+  check(LOUPE_FLOAT32, {0, 5});
+  check(LOUPE_FLOAT64, {5, 0, 3}, {1, 1, 1});
+  Measurer measurer(request(kEveryMeasure));
+  const TestTensor tensor(LOUPE_INT8, {4, 0});
+  const loupe_measurement& m = measurer.measure(tensor);
+  EXPECT_EQ(m.unit_count, 0);
+  EXPECT_EQ(m.dead_units, 0);
+  EXPECT_EQ(m.sample_norm_sum, 0);
+  EXPECT_TRUE(std::isnan(m.minimum));
+}
+
+TEST(Measurer, MeasuresEachThingOnItsOwn) {
+  for (uint32_t bit = 1; bit <= LOUPE_MEASURE_HISTOGRAM; bit <<= 1) {
+    SCOPED_TRACE(bit);
+    Measurer measurer(request(bit));
+    Reference reference(1, 0);
+    for (unsigned event = 0; event < 4; ++event) {
+      TestTensor tensor(LOUPE_FLOAT32, {50, 90});
+      const loupe_measurement& m = measurer.measure(tensor.fill_random(event));
+      EXPECT_EQ(m.measures & bit, bit);
+      expect_same(m, reference, reference.measure(tensor));
+    }
+  }
+}
+
+TEST(Measurer, SaysWhatIsImplied) {
+  const TestTensor tensor(LOUPE_FLOAT32, {3});
+  EXPECT_EQ(Measurer(request(LOUPE_MEASURE_PREVIOUS)).measure(tensor).measures,
+            uint32_t{LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_SUMS});
+  EXPECT_EQ(Measurer(request(LOUPE_MEASURE_CHANGE_PREVIOUS)).measure(tensor).measures,
+            uint32_t{LOUPE_MEASURE_CHANGE_PREVIOUS | LOUPE_MEASURE_CHANGE});
+}
+
+TEST(Measurer, LeavesWhatItCannotReadUnmeasured) {
+  Measurer measurer(request(kEveryMeasure));
+  TestTensor tensor(LOUPE_FLOAT32, {3});
+  measurer.measure(tensor.fill({1, 2, 3}));
+  for (const int what : {0, 1, 2}) {
+    loupe_tensor odd = tensor.view();
+    if (what == 0) odd.device_type = LOUPE_CUDA;
+    if (what == 1) odd.dtype = LOUPE_OTHER_DTYPE;
+    if (what == 2) odd.data = nullptr;
+    EXPECT_EQ(measurer.measure(odd).measures, 0u);
+    EXPECT_EQ(measurer.measure(odd).numel, 3);
+    EXPECT_EQ(measurer.measure(tensor).has_previous, 0);
+    measurer.prime(odd);
+    EXPECT_EQ(measurer.measure(tensor).has_change, 0);
+  }
+}
+
+TEST(Measurer, KeepsWholeNumbersThatFloatsCannotHold) {
+  Measurer measurer(request(kEveryMeasure));
+  TestTensor tensor(LOUPE_INT64, {3});
+  measurer.measure(tensor.fill({4503599627370497, 0, 0}));
+  EXPECT_EQ(measurer.measure(tensor.fill({4503599627370500, 0, 0})).change_sum_squares, 9);
+  EXPECT_EQ(measurer.measure(tensor).maximum, 4503599627370500);
+}
+
+}  // namespace
+}  // namespace loupe::measure

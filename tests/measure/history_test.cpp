@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include "measure/measurer.h"
+#include "reference.h"
+#include "tensor.h"
+
+namespace loupe::measure {
+namespace {
+
+constexpr uint32_t kAllHistory = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
+
+TEST(Measurer, ComparesWithTheLastEventAndTheOneBefore) {
+  for (const uint32_t measures : {uint32_t{LOUPE_MEASURE_PREVIOUS}, uint32_t{LOUPE_MEASURE_CHANGE},
+                                  uint32_t{LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE},
+                                  uint32_t{LOUPE_MEASURE_CHANGE_PREVIOUS}, kAllHistory}) {
+    Measurer measurer(request(measures));
+    Reference reference(1, 0);
+    for (unsigned event = 0; event < 7; ++event) {
+      SCOPED_TRACE(testing::Message() << measures << ", event " << event);
+      TestTensor tensor(LOUPE_FLOAT32, {9000});
+      tensor.fill_random(event, event + 1);
+      expect_same(measurer.measure(tensor), reference, reference.measure(tensor));
+    }
+  }
+}
+
+TEST(Measurer, HasNothingToCompareTheFirstEventWith) {
+  Measurer measurer(request(kAllHistory));
+  TestTensor tensor(LOUPE_FLOAT32, {2});
+  loupe_measurement m = measurer.measure(tensor.fill({1, 2}));
+  EXPECT_EQ(m.has_previous, 0);
+  EXPECT_EQ(m.has_change, 0);
+  EXPECT_EQ(m.change_sum_squares, 0);
+  m = measurer.measure(tensor.fill({2, 4}));
+  EXPECT_EQ(m.has_previous, 1);
+  EXPECT_EQ(m.dot_previous, 10);
+  EXPECT_EQ(m.previous_sum_squares, 5);
+  EXPECT_EQ(m.has_change, 1);
+  EXPECT_EQ(m.change_sum_squares, 5);
+  EXPECT_EQ(m.dot_change, 0);
+  EXPECT_EQ(m.previous_change_sum_squares, 0);
+  m = measurer.measure(tensor.fill({3, 3}));
+  EXPECT_EQ(m.change_sum_squares, 2);
+  EXPECT_EQ(m.dot_change, -1);
+  EXPECT_EQ(m.previous_change_sum_squares, 5);
+}
+
+TEST(Measurer, TakesAPrimedValueAsABaselineOnly) {
+  Measurer measurer(request(kAllHistory));
+  TestTensor tensor(LOUPE_FLOAT32, {2});
+  measurer.measure(tensor.fill({7, 7}));
+  measurer.prime(tensor.fill({1, 2}));
+  loupe_measurement m = measurer.measure(tensor.fill({2, 4}));
+  EXPECT_EQ(m.has_previous, 0);
+  EXPECT_EQ(m.dot_previous, 0);
+  EXPECT_EQ(m.previous_sum_squares, 0);
+  EXPECT_EQ(m.has_change, 1);
+  EXPECT_EQ(m.change_sum_squares, 5);
+  EXPECT_EQ(m.dot_change, 0);
+  EXPECT_EQ(m.previous_change_sum_squares, 0);
+  m = measurer.measure(tensor.fill({3, 3}));
+  EXPECT_EQ(m.has_previous, 1);
+  EXPECT_EQ(m.dot_change, -1);
+  EXPECT_EQ(m.previous_change_sum_squares, 5);
+}
+
+TEST(Measurer, PrimesWithEveryDtypeAndStrides) {
+  for (const uint32_t dtype : kEveryDtype) {
+    for (const auto& strides : {row_major({40, 90}), std::vector<int64_t>{1, 40}, std::vector<int64_t>{100, 1}}) {
+      Measurer measurer(request(kAllHistory));
+      Reference reference(1, 0);
+      TestTensor tensor(dtype, {40, 90}, strides);
+      measurer.prime(tensor.fill_random(9));
+      reference.prime(tensor);
+      for (unsigned event = 0; event < 2; ++event) {
+        tensor.fill_random(event);
+        expect_same(measurer.measure(tensor), reference, reference.measure(tensor));
+      }
+    }
+  }
+}
+
+TEST(Measurer, StartsAnewWhenToldTo) {
+  Measurer measurer(request(kAllHistory));
+  TestTensor tensor(LOUPE_FLOAT32, {2});
+  measurer.measure(tensor.fill({1, 2}));
+  measurer.forget_history();
+  EXPECT_EQ(measurer.measure(tensor).has_previous, 0);
+  EXPECT_EQ(measurer.measure(tensor).has_change, 1);
+}
+
+TEST(Measurer, StartsAnewWhenTheNumberOfElementsOrTheDtypeChanges) {
+  Measurer measurer(request(kAllHistory));
+  for (const int64_t numel : {10, 5000, 10, 0, 4999, 1}) {
+    for (const uint32_t dtype : kEveryDtype) {
+      TestTensor tensor(dtype, {numel});
+      const loupe_measurement& first = measurer.measure(tensor.fill_random(1));
+      EXPECT_EQ(first.has_previous, 0);
+      EXPECT_EQ(first.has_change, 0);
+      EXPECT_EQ(first.dot_previous, 0);
+      const loupe_measurement& second = measurer.measure(tensor);
+      EXPECT_EQ(second.has_previous, 1);
+      EXPECT_EQ(second.change_sum_squares, 0);
+      EXPECT_EQ(second.previous_change_sum_squares, 0);
+    }
+  }
+}
+
+TEST(Measurer, PairsUpElementsThatChangePlacesInMemory) {
+  const std::vector<int64_t> sizes = {4, 5, 6, 7};
+  const std::vector<std::vector<int64_t>> orders = {row_major(sizes),     channels_last(sizes), channels_last(sizes),
+                                                    {1, 4, 140, 20},      {400, 80, 10, 1},     row_major(sizes),
+                                                    channels_last(sizes), {300, 50, 8, 1},      {1, 4, 140, 20}};
+  for (const uint32_t dtype : {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_FLOAT16}) {
+    Measurer measurer(request(kAllHistory));
+    Reference reference(1, 0);
+    for (unsigned event = 0; event < orders.size(); ++event) {
+      SCOPED_TRACE(event);
+      TestTensor tensor(dtype, sizes, orders[event]);
+      tensor.fill_random(event);
+      expect_same(measurer.measure(tensor), reference, reference.measure(tensor));
+    }
+  }
+}
+
+TEST(Measurer, PairsUpTensorsOfOtherShapesInRowMajorOrder) {
+  Measurer measurer(request(kAllHistory));
+  Reference reference(1, 0);
+  const TestTensor tensors[] = {{LOUPE_FLOAT32, {6, 8}, {1, 6}},
+                                {LOUPE_FLOAT32, {8, 6}, {1, 8}},
+                                {LOUPE_FLOAT32, {48}},
+                                {LOUPE_FLOAT32, {4, 12}, {1, 4}},
+                                {LOUPE_FLOAT32, {2, 24}, {30, 1}}};
+  for (unsigned event = 0; event < 5; ++event) {
+    SCOPED_TRACE(event);
+    const_cast<TestTensor&>(tensors[event]).fill_random(event);
+    expect_same(measurer.measure(tensors[event]), reference, reference.measure(tensors[event]));
+  }
+}
+
+TEST(Measurer, MeasuresForAllThatAsked) {
+  Measurer measurer(request(LOUPE_MEASURE_PREVIOUS, 3, 5));
+  const loupe_request activity = request(LOUPE_MEASURE_ACTIVITY, 0, 0.5);
+  EXPECT_TRUE(measurer.accepts(activity));
+  measurer.merge(activity);
+  EXPECT_TRUE(measurer.accepts(activity));
+  EXPECT_TRUE(measurer.accepts(request(LOUPE_MEASURE_CHANGE, 7, 7)));
+  EXPECT_FALSE(measurer.accepts(request(LOUPE_MEASURE_ACTIVITY, 1, 0.5)));
+  EXPECT_FALSE(measurer.accepts(request(LOUPE_MEASURE_ACTIVITY, 0, 0.4)));
+  measurer.merge(request(LOUPE_MEASURE_CHANGE, 7, 7));
+  TestTensor tensor(LOUPE_FLOAT32, {2, 3});
+  measurer.measure(tensor);
+  const loupe_measurement& m = measurer.measure(tensor.fill({0, 0.5, 0.2, 0, 0, 2}));
+  EXPECT_EQ(m.unit_count, 2);
+  EXPECT_EQ(m.dead_units, 1);
+  EXPECT_EQ(m.has_previous, 1);
+  EXPECT_EQ(m.has_change, 1);
+}
+
+TEST(Measurer, RemembersTwoValuesAsSoonAsThatIsAskedFor) {
+  Measurer measurer(request(LOUPE_MEASURE_PREVIOUS));
+  Reference reference(1, 0);
+  for (unsigned event = 0; event < 6; ++event) {
+    TestTensor tensor(LOUPE_FLOAT32, {100});
+    tensor.fill_random(event);
+    const loupe_measurement& expected = reference.measure(tensor);
+    if (event == 2) measurer.merge(request(kAllHistory));
+    const loupe_measurement& m = measurer.measure(tensor);
+    if (event == 2) {
+      EXPECT_EQ(m.dot_change, 0);
+    } else {
+      expect_same(m, reference, expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace loupe::measure

@@ -1,0 +1,172 @@
+#include "reference.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "measure/element.h"
+
+namespace loupe::measure {
+
+void Reference::prime(const TestTensor& tensor) {
+  last_ = tensor.values();
+  older_.reset();
+  last_is_event_ = false;
+}
+
+const loupe_measurement& Reference::measure(const TestTensor& tensor) {
+  const std::vector<double> x = tensor.values();
+  m_ = {};
+  magnitudes_ = {};
+  m_.numel = static_cast<int64_t>(x.size());
+  sum_up(x);
+  count_units(tensor, x);
+  add_norms(tensor, x);
+  fill_bins(x, computes_in_double(tensor.view().dtype));
+  if (last_ && last_->size() != x.size()) {
+    last_.reset();
+    older_.reset();
+  }
+  compare(x);
+  older_ = std::move(last_);
+  last_ = x;
+  last_is_event_ = true;
+  last_squares_ = m_.sum_squares;
+  last_change_squares_ = m_.change_sum_squares;
+  return m_;
+}
+
+void Reference::sum_up(const std::vector<double>& x) {
+  m_.minimum = std::numeric_limits<double>::quiet_NaN();
+  m_.maximum = m_.minimum;
+  for (const double value : x) {
+    if (std::isnan(value)) ++m_.nan_count;
+    if (std::isinf(value)) ++m_.inf_count;
+    if (!std::isfinite(value)) continue;
+    m_.sum += value;
+    magnitudes_.sum += std::abs(value);
+    m_.sum_squares += value * value;
+    m_.minimum = std::fmin(m_.minimum, value);
+    m_.maximum = std::fmax(m_.maximum, value);
+  }
+}
+
+void Reference::count_units(const TestTensor& tensor, const std::vector<double>& x) {
+  if (x.empty()) return;
+  const loupe_tensor& view = tensor.view();
+  const int64_t wanted = unit_dimension_ < 0 ? unit_dimension_ + view.dim : unit_dimension_;
+  const int64_t d = std::max<int64_t>(0, std::min(wanted, view.dim - 1));
+  m_.unit_count = view.dim == 0 ? 1 : view.sizes[d];
+  int64_t inner = 1;
+  for (int64_t i = d + 1; i < view.dim; ++i) inner *= view.sizes[i];
+  std::vector<bool> alive(static_cast<size_t>(m_.unit_count));
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::abs(x[i]) <= epsilon_) continue;
+    ++m_.active_count;
+    alive[i / static_cast<size_t>(inner) % alive.size()] = true;
+  }
+  m_.dead_units = std::count(alive.begin(), alive.end(), false);
+}
+
+void Reference::add_norms(const TestTensor& tensor, const std::vector<double>& x) {
+  const loupe_tensor& view = tensor.view();
+  m_.sample_count = view.dim == 0 ? 1 : view.sizes[0];
+  if (x.empty()) return;
+  const size_t length = x.size() / static_cast<size_t>(m_.sample_count);
+  for (size_t sample = 0; sample < x.size(); sample += length) {
+    double squares = 0;
+    for (size_t i = sample; i < sample + length; ++i) squares += std::isfinite(x[i]) ? x[i] * x[i] : 0;
+    m_.sample_norm_sum += std::sqrt(squares);
+  }
+}
+
+void Reference::fill_bins(const std::vector<double>& x, bool as_double) {
+  bins_.fill(0);
+  const double smallest_normal =
+      as_double ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+  for (const double value : x) {
+    size_t bin = 0;
+    if (!std::isfinite(value)) {
+      bin = LOUPE_HISTOGRAM_BINS - 1;
+    } else if (std::abs(value) >= smallest_normal) {
+      const double exponent = std::clamp(std::floor(std::log2(std::abs(value))), -40.0, 39.0);
+      bin = static_cast<size_t>(exponent + 40) + (value < 0 ? 1 : 81);
+    }
+    ++bins_[bin];
+  }
+  m_.bins = bins_.data();
+}
+
+void Reference::compare(const std::vector<double>& x) {
+  if (!last_) return;
+  m_.has_change = 1;
+  m_.has_previous = last_is_event_ ? 1 : 0;
+  if (last_is_event_) m_.previous_sum_squares = last_squares_;
+  if (older_) m_.previous_change_sum_squares = last_change_squares_;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double last = (*last_)[i];
+    if (!std::isfinite(x[i]) || !std::isfinite(last)) continue;
+    const double change = x[i] - last;
+    m_.change_sum_squares += change * change;
+    if (last_is_event_) {
+      m_.dot_previous += x[i] * last;
+      magnitudes_.dot_previous += std::abs(x[i] * last);
+    }
+    if (older_ && std::isfinite((*older_)[i])) {
+      const double product = change * (last - (*older_)[i]);
+      m_.dot_change += product;
+      magnitudes_.dot_change += std::abs(product);
+    }
+  }
+}
+
+void expect_same(const loupe_measurement& m, const Reference& reference, const loupe_measurement& expected) {
+  constexpr double kRounding = 2e-6;
+  const loupe_measurement& magnitudes = reference.magnitudes();
+  EXPECT_EQ(m.numel, expected.numel);
+  EXPECT_EQ(m.nan_count, expected.nan_count);
+  EXPECT_EQ(m.inf_count, expected.inf_count);
+  const auto near = [](const char* what, double actual, double wanted, double magnitude) {
+    EXPECT_LE(std::abs(actual - wanted), kRounding * magnitude) << what << ": " << actual << ", not " << wanted;
+  };
+  if ((m.measures & LOUPE_MEASURE_SUMS) != 0) {
+    near("sum", m.sum, expected.sum, magnitudes.sum);
+    near("sum_squares", m.sum_squares, expected.sum_squares, expected.sum_squares);
+  }
+  if ((m.measures & LOUPE_MEASURE_EXTREMES) != 0) {
+    EXPECT_TRUE(m.minimum == expected.minimum || (std::isnan(m.minimum) && std::isnan(expected.minimum)))
+        << m.minimum << ", not " << expected.minimum;
+    EXPECT_TRUE(m.maximum == expected.maximum || (std::isnan(m.maximum) && std::isnan(expected.maximum)))
+        << m.maximum << ", not " << expected.maximum;
+  }
+  if ((m.measures & LOUPE_MEASURE_ACTIVITY) != 0) {
+    EXPECT_EQ(m.active_count, expected.active_count);
+    EXPECT_EQ(m.unit_count, expected.unit_count);
+    EXPECT_EQ(m.dead_units, expected.dead_units);
+  }
+  if ((m.measures & LOUPE_MEASURE_SAMPLES) != 0) {
+    EXPECT_EQ(m.sample_count, expected.sample_count);
+    near("sample_norm_sum", m.sample_norm_sum, expected.sample_norm_sum, expected.sample_norm_sum);
+  }
+  if ((m.measures & LOUPE_MEASURE_PREVIOUS) != 0) {
+    EXPECT_EQ(m.has_previous, expected.has_previous);
+    near("dot_previous", m.dot_previous, expected.dot_previous, magnitudes.dot_previous);
+    near("previous_sum_squares", m.previous_sum_squares, expected.previous_sum_squares, expected.previous_sum_squares);
+  }
+  if ((m.measures & LOUPE_MEASURE_CHANGE) != 0) {
+    EXPECT_EQ(m.has_change, expected.has_change);
+    near("change_sum_squares", m.change_sum_squares, expected.change_sum_squares, expected.change_sum_squares);
+  }
+  if ((m.measures & LOUPE_MEASURE_CHANGE_PREVIOUS) != 0) {
+    near("dot_change", m.dot_change, expected.dot_change, magnitudes.dot_change);
+    near("previous_change_sum_squares", m.previous_change_sum_squares, expected.previous_change_sum_squares,
+         expected.previous_change_sum_squares);
+  }
+  if ((m.measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
+    for (int bin = 0; bin < LOUPE_HISTOGRAM_BINS; ++bin) EXPECT_EQ(m.bins[bin], expected.bins[bin]) << "bin " << bin;
+  }
+}
+
+}  // namespace loupe::measure

@@ -1,0 +1,79 @@
+#ifndef LOUPE_TESTS_MEASURE_TENSOR_H
+#define LOUPE_TESTS_MEASURE_TENSOR_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "loupe/abi.h"
+
+namespace loupe::measure {
+
+/// A tensor for tests: numbers written into memory of any dtype and strides, and the view that is measured.
+class TestTensor {
+ public:
+  /// `strides` in elements; none means row-major. `offset` elements come before the first, to misalign it.
+  TestTensor(uint32_t dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides = {}, int64_t offset = 0);
+
+  /// Sets every element, in row-major order; elements that share memory end as the last of them.
+  TestTensor& fill(const std::vector<double>& values);
+  /// Sets every element to a number from -`scale` to `scale`, whole numbers for integers; the same for the same seed.
+  TestTensor& fill_random(unsigned seed, double scale = 1);
+
+  /// Every element as it reads from memory, in row-major order.
+  std::vector<double> values() const;
+
+  const loupe_tensor& view() const { return view_; }
+  operator const loupe_tensor&() const { return view_; }
+
+  TestTensor(const TestTensor&) = delete;
+  TestTensor& operator=(const TestTensor&) = delete;
+
+ private:
+  int64_t offset_of(int64_t row_major_index) const;
+  void store(int64_t at, double value);
+  double load(int64_t at) const;
+
+  uint32_t dtype_;
+  std::vector<int64_t> sizes_;
+  std::vector<int64_t> strides_;
+  std::vector<unsigned char> memory_;  // exactly as long as needed, for AddressSanitizer to see reads beyond it
+  unsigned char* data_ = nullptr;
+  loupe_tensor view_ = {};
+};
+
+inline std::vector<int64_t> row_major(const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d]) strides[d] = stride;
+  return strides;
+}
+
+/// Strides of an [N, C, H, W] tensor with the channels fastest.
+inline std::vector<int64_t> channels_last(const std::vector<int64_t>& sizes) {
+  return {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
+}
+
+uint16_t to_half(double value);
+double from_half(uint16_t half);
+
+inline loupe_request request(uint32_t measures, int32_t unit_dimension = 1, double epsilon = 0) {
+  loupe_request r = {};
+  r.struct_size = sizeof(r);
+  r.measures = measures;
+  r.unit_dimension = unit_dimension;
+  r.epsilon = epsilon;
+  return r;
+}
+
+inline constexpr uint32_t kEveryMeasure = 0xff;
+
+inline const std::vector<uint32_t> kEveryDtype = {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_FLOAT16, LOUPE_BFLOAT16,
+                                                  LOUPE_INT8,    LOUPE_INT16,   LOUPE_INT32,   LOUPE_INT64,
+                                                  LOUPE_UINT8,   LOUPE_BOOL};
+
+}  // namespace loupe::measure
+
+#endif
