@@ -48,6 +48,8 @@ class LensWorld {
   /// @param lens the component's name; its plugin is a file of that name unless `plugin` says otherwise
   explicit LensWorld(const std::string& lens, const std::string& yaml = "{}", const std::string& plugin = "");
   ~LensWorld();
+  LensWorld(const LensWorld&) = delete;
+  LensWorld& operator=(const LensWorld&) = delete;
 
   void add(const ModuleSpec& spec);
   void forget(const std::string& module);
