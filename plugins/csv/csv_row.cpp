@@ -3,11 +3,13 @@
 #include <charconv>
 
 #include "common/number_text.h"
+#include "common/utf8.h"
 
 namespace loupe::csv {
 namespace {
 
-std::string field(const std::string& text) {
+std::string field(const std::string& name) {
+  const std::string text = valid_utf8(name);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char character : text) {

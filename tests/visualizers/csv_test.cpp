@@ -24,15 +24,17 @@ TEST(Csv, HasARowAValueAndARowABand) {
                                       "1,Loss,Loss,val_loss mean,NaN,,"}));
 }
 
-TEST(Csv, QuotesNamesThatHoldItsOwnSigns) {
+TEST(Csv, QuotesNamesThatHoldItsOwnSignsAndKeepsThemUtf8) {
   const Folder folder;
   Driver csv(CSV_PLUGIN, {{"path", "sub/out.csv"}});
   csv.begin(folder.text());
   csv.begin_tick(0.5);
   csv.value("a,b", "say \"x\"", "two\nlines", 1);
+  csv.value("T", "bad\xff", "σ", 2);
   csv.end_tick();
   EXPECT_EQ(read(folder / "sub/out.csv"),
-            "epoch,tag,layer,line,value,low,high\n0.5,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",1,,\n");
+            "epoch,tag,layer,line,value,low,high\n0.5,\"a,b\",\"say "
+            "\"\"x\"\"\",\"two\nlines\",1,,\n0.5,T,bad\xEF\xBF\xBD,σ,2,,\n");
 }
 
 TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {

@@ -1,0 +1,68 @@
+#ifndef LOUPE_TESTS_VISUALIZERS_CONSOLE_OUTPUT_H
+#define LOUPE_TESTS_VISUALIZERS_CONSOLE_OUTPUT_H
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture.h"
+#include "driver.h"
+
+namespace loupe::test {
+
+using Item = OptionValues::Item;
+
+/// What the console prints to a stream that is no terminal.
+inline std::string printed(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
+                           const char* columns = nullptr, FILE* stream = stdout) {
+  const Environment width("COLUMNS", columns);
+  const Sink sink;
+  {
+    const Redirected redirected(stream, sink.writer());
+    Driver console(CONSOLE_PLUGIN, options);
+    console.begin("");
+    run(console);
+  }
+  return sink.read();
+}
+
+inline std::string printed_on_terminal(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
+                                       unsigned short columns = 80) {
+  const Environment terminal("TERM", "xterm-256color"), width("COLUMNS", "30");
+  const PseudoTerminal output(columns);
+  {
+    const Redirected redirected(stdout, output.writer());
+    Driver console(CONSOLE_PLUGIN, options);
+    console.begin("");
+    run(console);
+  }
+  return output.read();
+}
+
+inline std::size_t columns_of(const std::string& line) {
+  // Every character of these tests is one column wide.
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// The first words of the indented lines: the names of the rows, in their order.
+inline std::vector<std::string> row_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(text)) {
+    if (line.rfind("  ", 0) == 0) names.push_back(line.substr(2, line.find("  ", 2) - 2));
+  }
+  return names;
+}
+
+inline void one_tick(Driver& console, const std::string& tag,
+                     const std::vector<std::pair<std::string, double>>& layers) {
+  console.begin_tick(1);
+  for (const auto& [layer, value] : layers) console.value(tag, layer, "mean", value);
+  console.end_tick();
+}
+
+}  // namespace loupe::test
+
+#endif

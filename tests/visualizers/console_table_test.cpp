@@ -1,0 +1,201 @@
+// What the console's tables say.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "console_output.h"
+
+namespace loupe::test {
+namespace {
+
+TEST(Console, PrintsOneTableATick) {
+  const std::string text = printed(
+      [](Driver& console) {
+        console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+        console.tag("Output Activation", LOUPE_TAG_PROBABILITY);
+        for (const int epoch : {1, 2}) {
+          console.begin_tick(epoch);
+          console.value("Loss", "Loss", "train_loss mean", 2.5 / epoch);
+          console.range("Loss", "Loss", "train_loss -σ", "train_loss +σ", 1, 2);
+          console.range("Loss", "Loss", "train_loss min", "train_loss max", 0.0625, 12345678);
+          console.value("Loss", "Loss", "val_loss mean", NAN);
+          console.value("Output Activation", "conv1", "activation_rate", 0.75);
+          console.value("Output Activation", "conv1", "death_rate", 0.125);
+          console.value("Output Activation", "fc", "activation_rate", 0.5 / epoch);
+          console.end_tick();
+        }
+      },
+      {}, "72");
+  EXPECT_EQ(text,
+            "── digits · epoch 1 ────────────────────────────────────────────────────\n"
+            "Loss                   mean         σ       min        max\n"
+            "  train_loss          2.500    0.5000   0.06250  1.235e+07\n"
+            "  val_loss              NaN\n"
+            "Output Activation  activation_rate  death_rate\n"
+            "  fc                        0.5000\n"
+            "  conv1                     0.7500      0.1250\n"
+            "\n"
+            "── digits · epoch 2 ────────────────────────────────────────────────────\n"
+            "Loss                   mean         σ       min        max\n"
+            "  train_loss          1.250    0.5000   0.06250  1.235e+07  █▁\n"
+            "  val_loss              NaN                                 ××\n"
+            "Output Activation  activation_rate  death_rate\n"
+            "  fc                        0.2500              ▅▃\n"
+            "  conv1                     0.7500      0.1250  ▇▇\n"
+            "\n");
+}
+
+TEST(Console, PutsTheLeastActiveAndTheMostDeadFirst) {
+  const std::string text = printed([](Driver& console) {
+    console.tag("A", LOUPE_TAG_PROBABILITY);
+    console.begin_tick(1);
+    const struct {
+      const char* layer;
+      double activation, death;
+    } layers[] = {{"fine", 0.6, 0}, {"dying", 0.6, 0.45}, {"silent", 0.15, 0}, {"dead", 0.55, 0.9}, {"well", 0.7, 0}};
+    for (const auto& layer : layers) {
+      console.value("A", layer.layer, "activation_rate", layer.activation);
+      console.value("A", layer.layer, "death_rate", layer.death);
+    }
+    console.end_tick();
+  });
+  EXPECT_EQ(row_names(text), (std::vector<std::string>{"dead", "dying", "silent", "fine", "well"}));
+}
+
+TEST(Console, PutsWhatIsNotFiniteFirstAndThenTheLargest) {
+  const std::string text = printed([](Driver& console) {
+    one_tick(console, "T", {{"a", 1}, {"b", -3}, {"c", NAN}, {"d", 2}, {"e", -INFINITY}});
+  });
+  EXPECT_EQ(row_names(text), (std::vector<std::string>{"c", "e", "b", "d", "a"}));
+}
+
+TEST(Console, PutsAVanishedLayerBeforeLargeOnes) {
+  const std::string text = printed([](Driver& console) {
+    one_tick(console, "T", {{"a", 1}, {"b", 2}, {"c", 3}, {"gone", 1e-6}, {"zero", 0}});
+  });
+  EXPECT_EQ(row_names(text), (std::vector<std::string>{"gone", "zero", "c", "b", "a"}));
+}
+
+TEST(Console, LeavesTheFewLinesOfAPlotForTheWholeModelInTheirOrder) {
+  const auto tick = [](Driver& console) {
+    console.tag("Share", LOUPE_TAG_RELATION, true);
+    console.begin_tick(1);
+    for (const auto& [layer, share] : {std::pair("a", 0.2), {"b", 0.5}, {"c", 0.3}}) {
+      console.value("Share", "Share", layer, share);
+    }
+    console.end_tick();
+  };
+  EXPECT_EQ(row_names(printed(tick)), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(row_names(printed(tick, {{"layers", 2}})), (std::vector<std::string>{"b", "c", "… and 1 more"}));
+}
+
+TEST(Console, ShowsTheWorstLayersAndSaysHowManyMoreThereAre) {
+  const auto tick = [](Driver& console) {
+    std::vector<std::pair<std::string, double>> layers;
+    for (int i = 0; i < 60; ++i) layers.emplace_back("layer" + std::to_string(i), i);
+    one_tick(console, "T", layers);
+  };
+  const auto limited = row_names(printed(tick));
+  ASSERT_EQ(limited.size(), 13u);
+  EXPECT_EQ(limited.back(), "… and 48 more");
+  EXPECT_EQ(row_names(printed(tick, {{"layers", 0}})).size(), 60u);
+}
+
+void wide_ticks(Driver& console) {
+  console.tag("Weight Gradient Norm");
+  for (int epoch = 1; epoch <= 30; ++epoch) {
+    console.begin_tick(epoch);
+    for (int i = 0; i < 20; ++i) {
+      const std::string layer =
+          "backbone.layer" + std::to_string(i / 10) + ".block" + std::to_string(i % 10) + ".bottleneck.convolution";
+      console.value("Weight Gradient Norm", layer, "mean", i * epoch / 7.0);
+      console.range("Weight Gradient Norm", layer, "-σ", "+σ", -1, i);
+      console.range("Weight Gradient Norm", layer, "min", "max", -1e-9, 1e9 * i);
+    }
+    console.end_tick();
+  }
+}
+
+TEST(Console, FitsEveryWidth) {
+  for (int width = 20; width <= 140; width += 5) {
+    const std::string text = printed(wide_ticks, {}, std::to_string(width).c_str());
+    for (const std::string& line : lines_of(text)) {
+      EXPECT_LE(columns_of(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+}
+
+TEST(Console, SaysWhatItHasNoRoomFor) {
+  EXPECT_NE(printed(wide_ticks, {}, "60").find("  … and 8 more; no room for min, max\n"), std::string::npos);
+  EXPECT_EQ(printed(wide_ticks, {}, "140").find("no room"), std::string::npos);
+}
+
+TEST(Console, ShortensNamesSoThatTheyStillDiffer) {
+  const std::string text = printed(wide_ticks, {{"layers", 0}}, "60");
+  auto names = row_names(text.substr(text.rfind("──")));
+  names.pop_back();
+  EXPECT_EQ(names.size(), 20u);
+  for (const std::string& name : names) EXPECT_NE(name.find("…"), std::string::npos) << name;
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
+}
+
+TEST(Console, AlignsNamesOfWideAndOfCombiningCharacters) {
+  const std::string text = printed([](Driver& console) {
+    one_tick(console, "T", {{"層一", 3}, {"e\xCC\x81", 2}, {"σab\xff", 1}});
+  });
+  EXPECT_EQ(lines_of(text)[2], "  層一         3");
+  EXPECT_EQ(lines_of(text)[3], "  e\xCC\x81            2");
+  EXPECT_EQ(lines_of(text)[4], "  σab\xEF\xBF\xBD         1");
+}
+
+TEST(Console, LetsNoNameSteerTheTerminal) {
+  const std::string text = printed([](Driver& console) {
+    one_tick(console, "T\x1b]0;title\a",
+             {{"\x1b[2Jx\r\n\x7f", 3},
+              {"\xC2\x9B"
+               "31m",
+               2}});
+  });
+  EXPECT_EQ(lines_of(text).size(), 5u);
+  EXPECT_EQ(lines_of(text)[1].substr(0, 12), "T?]0;title? ");
+  EXPECT_EQ(row_names(text), (std::vector<std::string>{"?[2Jx???", "?31m"}));
+}
+
+TEST(Console, DrawsTheLastEpochsInTheirScale) {
+  const auto ticks = [](uint32_t type, bool log_y) {
+    return [=](Driver& console) {
+      console.tag("T", type, false, log_y);
+      for (int epoch = 1; epoch <= 4; ++epoch) {
+        console.begin_tick(epoch);
+        console.value("T", "l", "mean", std::pow(10, epoch - 4));
+        console.end_tick();
+      }
+    };
+  };
+  const auto last_row = [](const std::string& text) { return *(lines_of(text).rbegin() + 1); };
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true))), "  l         1  ▁▃▆█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, false))), "  l         1  ▁▁▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_PROBABILITY, false))), "  l    1.0000  ▁▁▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 2}})), "  l         1  ▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 0}})), "  l         1");
+}
+
+TEST(Console, ShowsChosenTagsOnly) {
+  const auto tick = [](Driver& console) {
+    console.begin_tick(1);
+    for (const char* tag : {"Weight Gradient Norm", "Loss", "Output Norm", "Metrics"})
+      console.value(tag, "l", "mean", 1);
+    console.end_tick();
+  };
+  const std::string text = printed(tick, {{"tags", Strings{"*Norm", "Loss"}}});
+  EXPECT_NE(text.find("\nWeight Gradient Norm "), std::string::npos);
+  EXPECT_NE(text.find("\nLoss "), std::string::npos);
+  EXPECT_NE(text.find("\nOutput Norm "), std::string::npos);
+  EXPECT_EQ(text.find("Metrics"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace loupe::test

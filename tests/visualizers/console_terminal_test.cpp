@@ -1,0 +1,152 @@
+// How the console behaves towards what is at the other end of its stream.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+
+#include "console_output.h"
+
+namespace loupe::test {
+namespace {
+
+TEST(Console, ComesAfterWhatTheProgramPrinted) {
+  const std::string text = printed([](Driver& console) {
+    fputs("before\n", stdout);
+    one_tick(console, "T", {{"l", 1}});
+    fputs("after\n", stdout);
+  });
+  EXPECT_EQ(text.rfind("before\n──", 0), 0u);
+  EXPECT_EQ(text.substr(text.size() - 7), "\nafter\n");
+}
+
+TEST(Console, WritesToStandardErrorWhenAsked) {
+  const auto tick = [](Driver& console) { one_tick(console, "T", {{"l", 1}}); };
+  std::string output;
+  const std::string errors = printed([&](Driver& console) { output = printed([&](Driver&) { tick(console); }); },
+                                     {{"to", "stderr"}}, nullptr, stderr);
+  EXPECT_EQ(output, "");
+  EXPECT_NE(errors.find("epoch 1"), std::string::npos);
+}
+
+void bad_tick(Driver& console) {
+  console.progress(1, 2, 5, 0, 1);
+  one_tick(console, "T", {{"l", NAN}});
+}
+
+TEST(Console, IsPlainAndQuietWhenItIsNoTerminal) {
+  const std::string text = printed(bad_tick);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("step"), std::string::npos);
+  EXPECT_NE(text.find("epoch 1 of 2"), std::string::npos);
+  EXPECT_NE(printed(bad_tick, {{"color", "always"}}).find("\x1b[31;1m     NaN\x1b[0m"), std::string::npos);
+}
+
+TEST(Console, ColorsBySeverityOnATerminal) {
+  const Environment unset("NO_COLOR", nullptr);
+  const auto tick = [](Driver& console) {
+    console.tag("A", LOUPE_TAG_PROBABILITY);
+    console.begin_tick(1);
+    for (const auto& [layer, rate] : {std::pair("dead", 0.6), {"dying", 0.3}, {"fine", 0.1}}) {
+      console.value("A", layer, "death_rate", rate);
+    }
+    console.end_tick();
+  };
+  const std::string text = printed_on_terminal(tick);
+  EXPECT_NE(text.find("\x1b[31;1m    0.6000\x1b[0m"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[33m    0.3000\x1b[0m"), std::string::npos);
+  EXPECT_NE(text.find("      0.1000\n"), std::string::npos);
+  EXPECT_EQ(printed_on_terminal(tick, {{"color", "never"}}).find('\x1b'), std::string::npos);
+  const Environment no_color("NO_COLOR", "1");
+  EXPECT_EQ(printed_on_terminal(tick).find('\x1b'), std::string::npos);
+}
+
+TEST(Console, NoticesANumberThatGrewTenfold) {
+  const std::string text = printed(
+      [](Driver& console) {
+        for (const double norm : {1.0, 9.0, 99.0, 1e6}) one_tick(console, "T", {{"l", norm}});
+      },
+      {{"color", "always"}});
+  EXPECT_EQ(text.find("\x1b[33m       9"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[33m      99\x1b[0m"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[31;1m1.000e+06\x1b[0m"), std::string::npos);
+}
+
+TEST(Console, AsksTheTerminalForItsWidth) {
+  const Environment no_color("NO_COLOR", "1");
+  const auto tick = [](Driver& console) { one_tick(console, "T", {{"l", 1}}); };
+  for (const unsigned short columns : {45, 90}) {
+    EXPECT_EQ(columns_of(lines_of(printed_on_terminal(tick, {}, columns))[0]), columns);
+  }
+}
+
+TEST(Console, RewritesALineOfProgressAndClearsItBeforeTheTable) {
+  const Environment no_color("NO_COLOR", "1");
+  const std::string text = printed_on_terminal(
+      [](Driver& console) {
+        console.progress(1, 3, 10, 0, 2);
+        console.progress(2, 3, 50, 100, 20);
+        one_tick(console, "T", {{"l", 1}});
+        console.progress(3, 3, 60, 100, 0.5);
+        console.end();
+        console.end();
+      },
+      {}, 100);
+  const std::string first = "epoch 1 of 3  10 steps  5 steps/s\r";
+  const std::string second = "epoch 2 of 3  ━━━━━━━━━━──────────  50 of 100 steps  2.500 steps/s  1 min 0 s left\r";
+  EXPECT_EQ(text.rfind(first + "\r\x1b[2K" + second + "\r\x1b[2K── digits · epoch 1 of 3 ──", 0), 0u) << text;
+  const std::string rest = text.substr(text.find("\n\n") + 2);
+  EXPECT_EQ(rest, "epoch 3 of 3  ━━━━━━━━━━━━────────  60 of 100 steps  120 steps/s  1 s left\r\r\x1b[2K");
+  EXPECT_EQ(printed_on_terminal([](Driver& console) { console.progress(1, 3, 10, 0, 2); }, {{"progress", false}}), "");
+}
+
+TEST(Console, KeepsTheLineOfProgressWithinTheTerminal) {
+  for (unsigned short columns = 20; columns <= 100; columns += 10) {
+    const std::string text =
+        printed_on_terminal([](Driver& console) { console.progress(2, 300, 123456, 987654321, 12345.6); }, {}, columns);
+    EXPECT_LT(columns_of(text), columns + 1u) << text;
+    EXPECT_EQ(text.rfind("epoch 2 of 300", 0), 0u);
+  }
+}
+
+TEST(Console, SurvivesAClosedPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  std::string told, told_again;
+  const Sink sink;
+  {
+    Driver console(CONSOLE_PLUGIN);
+    console.begin("");
+    {
+      const Redirected redirected(stdout, ends[1]);
+      told = console.loss_tick(1, 1);
+    }
+    const Redirected redirected(stdout, sink.writer());
+    told_again = console.loss_tick(2, 1);
+  }
+  close(ends[1]);
+  EXPECT_EQ(told, "cannot write to stdout: Broken pipe; the table of epoch 1 is lost");
+  EXPECT_EQ(told_again, "");
+  EXPECT_NE(sink.read().find("epoch 2"), std::string::npos);
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+TEST(Console, SaysWhenTheDiskBehindItIsFull) {
+  const int full = open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  std::string told;
+  {
+    const Redirected redirected(stdout, full);
+    Driver console(CONSOLE_PLUGIN);
+    console.begin("");
+    told = console.loss_tick(1, 1);
+  }
+  close(full);
+  EXPECT_EQ(told, "cannot write to stdout: No space left on device; the table of epoch 1 is lost");
+}
+
+}  // namespace
+}  // namespace loupe::test
