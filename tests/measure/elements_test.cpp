@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "measure/kernels.h"
 #include "measure/measurer.h"
 #include "reference.h"
 #include "tensor.h"
@@ -138,6 +139,20 @@ TEST(Measurer, LeavesWhatItCannotReadUnmeasured) {
     EXPECT_EQ(measurer.measure(tensor).has_previous, 0);
     measurer.prime(odd);
     EXPECT_EQ(measurer.measure(tensor).has_change, 0);
+  }
+}
+
+TEST(Kernels, WidenEveryHalf) {
+  for (uint32_t bits = 0; bits <= 0xffff; bits += 8) {
+    uint16_t halves[8];
+    float widened[8];
+    for (uint32_t i = 0; i < 8; ++i) halves[i] = static_cast<uint16_t>(bits + i);
+    widen_half(halves, widened, 8);
+    for (uint32_t i = 0; i < 8; ++i) {
+      const double expected = from_half(halves[i]);
+      EXPECT_TRUE(std::isnan(expected) ? std::isnan(widened[i]) : widened[i] == expected) << bits + i;
+      EXPECT_EQ(std::signbit(widened[i]), halves[i] >= 0x8000);
+    }
   }
 }
 

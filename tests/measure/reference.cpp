@@ -123,7 +123,7 @@ void Reference::compare(const std::vector<double>& x) {
 }
 
 void expect_same(const loupe_measurement& m, const Reference& reference, const loupe_measurement& expected) {
-  constexpr double kRounding = 2e-6;
+  constexpr double kRounding = 5e-6;  // of floats added up in a single lane, on the least of CPUs
   const loupe_measurement& magnitudes = reference.magnitudes();
   EXPECT_EQ(m.numel, expected.numel);
   EXPECT_EQ(m.nan_count, expected.nan_count);
