@@ -5,9 +5,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize] [--build FOLDER] [--jobs N] [-- CTEST-ARGUMENTS...]
+usage: tests/run.sh [--sanitize] [--set-up] [--build FOLDER] [--jobs N] [-- CTEST-ARGUMENTS...]
 
   --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own
+  --set-up        install what is missing, and stop there
   --build FOLDER  where to build (default: build-tests, or build-sanitize)
   --jobs N        how many compilers and tests at once (default: one a core)
   What follows -- goes to ctest: tests/run.sh -- -R Digits runs the tests whose names hold "Digits".
@@ -17,9 +18,11 @@ END
 build=""
 jobs=$(default_jobs)
 sanitize=OFF
+only_set_up=false
 while (($#)); do
   case $1 in
     --sanitize) sanitize=ON && shift ;;
+    --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
     --) shift && break ;;
@@ -34,6 +37,7 @@ if [[ -z $build ]]; then
 fi
 
 set_up
+if $only_set_up; then exit; fi
 configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize"
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
 cmake --build "$build" --parallel "$jobs"
