@@ -45,7 +45,7 @@ class Html : public Visualizer {
     // The first run's directory is the report's place; those that come after it are compared in the same file.
     if (file_.empty()) file_ = output_path(run, path_);
     if (!runs_.empty() && runs_.back().ticks() == 0) runs_.pop_back();
-    runs_.emplace_back(run);
+    runs_.emplace_back(run, utc_now());
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {

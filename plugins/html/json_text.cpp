@@ -27,6 +27,10 @@ std::string json_text(const std::string& text) {
   return dump(text);
 }
 
+std::string json_texts(const std::vector<std::string>& texts) {
+  return dump(texts);
+}
+
 std::string json_number(double value) {
   return dump(value);
 }

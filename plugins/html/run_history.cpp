@@ -24,7 +24,7 @@ std::string text_of(const char* text) {
 
 }  // namespace
 
-RunHistory::RunHistory(const Run& run)
+RunHistory::RunHistory(const Run& run, std::string now)
     : name_(text_of(run.name)),
       directory_(text_of(run.directory)),
       config_(text_of(run.config)),
@@ -32,6 +32,7 @@ RunHistory::RunHistory(const Run& run)
       libtorch_version_(text_of(run.libtorch_version)),
       models_(text_of(run.models)),
       started_(text_of(run.started)),
+      begun_(std::move(now)),
       resumed_(run.resumed != 0) {}
 
 void RunHistory::tag(const Tag& tag) {
@@ -46,26 +47,29 @@ void RunHistory::tag(const Tag& tag) {
 
 void RunHistory::begin_tick(double epoch) {
   ended_ = false;
-  const auto overlap = std::lower_bound(epochs_.begin(), epochs_.end(), epoch);
-  if (overlap != epochs_.end()) {
-    keep(static_cast<std::size_t>(overlap - epochs_.begin()));
-    last_is_provisional_ = false;
-    told_ = epochs_.size() * stride_;
-    for (TagHistory& tag : tags_) {
-      for (Layer& layer : tag.layers) {
-        for (HistogramHistory& histogram : layer.histograms) histogram.forget_from(epoch);
-      }
-    }
-  }
+  if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
   if (last_is_provisional_) keep(epochs_.size() - 1);
   epochs_.push_back(epoch);
   last_is_provisional_ = told_++ % stride_ != 0;
 }
 
+void RunHistory::forget_from(double epoch) {
+  keep(static_cast<std::size_t>(std::lower_bound(epochs_.begin(), epochs_.end(), epoch) - epochs_.begin()));
+  last_is_provisional_ = false;
+  told_ = epochs_.size() * stride_;
+  for (TagHistory& tag : tags_) {
+    for (Layer& layer : tag.layers) {
+      for (HistogramHistory& histogram : layer.histograms) histogram.forget_from(epoch);
+      if (layer.first_broken >= epoch) layer.first_broken = NAN;
+    }
+  }
+}
+
 void RunHistory::value(const Value& value) {
+  Layer& layer = layer_of(value.tag, value.layer);
+  if (!std::isfinite(value.value) && std::isnan(layer.first_broken)) layer.first_broken = epochs_[column()];
   Line& line = found_or_added(
-      layer_of(value.tag, value.layer).lines, [&](const Line& known) { return known.name == value.line; },
-      Line{value.line, ""});
+      layer.lines, [&](const Line& known) { return known.name == value.line; }, Line{value.line, ""});
   put_packed(line.values, column(), value.value);
 }
 
@@ -88,7 +92,6 @@ void RunHistory::histogram(const Histogram& histogram) {
 RunHistory::TagHistory& RunHistory::tag_of(const char* name) {
   TagHistory fresh;
   fresh.name = name;
-  fresh.y_minimum = fresh.y_maximum = NAN;
   return found_or_added(
       tags_, [&](const TagHistory& known) { return known.name == name; }, std::move(fresh));
 }
@@ -96,7 +99,10 @@ RunHistory::TagHistory& RunHistory::tag_of(const char* name) {
 RunHistory::Layer& RunHistory::layer_of(const char* tag, const char* layer) {
   TagHistory& history = tag_of(tag);
   const auto [place, added] = history.layer_index.emplace(layer, history.layers.size());
-  if (added) history.layers.push_back({layer, {}, {}, {}});
+  if (added) {
+    history.layers.emplace_back();
+    history.layers.back().name = layer;
+  }
   return history.layers[place->second];
 }
 
@@ -154,13 +160,23 @@ void RunHistory::thin() {
   last_is_provisional_ = (told_ - 1) % stride_ != 0;
 }
 
-std::string RunHistory::describe(std::size_t tag) const {
-  const TagHistory& history = tags_[tag];
+std::string RunHistory::describe(const TagHistory& tag) {
   const auto boolean = [](bool value) { return value ? "true" : "false"; };
-  return "{\"name\":" + json_text(history.name) + ",\"type\":" + std::to_string(history.type) +
-         ",\"log\":" + boolean(history.log_y) + ",\"big\":" + boolean(history.big) +
-         ",\"annotate\":" + boolean(history.annotate) + ",\"low\":" + json_number(history.y_minimum) +
-         ",\"high\":" + json_number(history.y_maximum) + "}";
+  std::vector<std::string> layers, lines;
+  std::vector<double> broken;
+  for (const Layer& layer : tag.layers) {
+    layers.push_back(layer.name);
+    broken.push_back(layer.first_broken);
+    for (const Line& line : layer.lines) {
+      if (std::find(lines.begin(), lines.end(), line.name) == lines.end()) lines.push_back(line.name);
+    }
+  }
+  const bool any_broken = std::any_of(broken.begin(), broken.end(), [](double epoch) { return !std::isnan(epoch); });
+  return "{\"name\":" + json_text(tag.name) + ",\"type\":" + std::to_string(tag.type) +
+         ",\"log\":" + boolean(tag.log_y) + ",\"big\":" + boolean(tag.big) + ",\"annotate\":" + boolean(tag.annotate) +
+         ",\"low\":" + json_number(tag.y_minimum) + ",\"high\":" + json_number(tag.y_maximum) +
+         ",\"layers\":" + json_texts(layers) + ",\"lines\":" + json_texts(lines) +
+         ",\"broken\":" + (any_broken ? json_numbers(broken) : "null") + "}";
 }
 
 void RunHistory::write(std::size_t index, const Write& write) const {
@@ -168,12 +184,12 @@ void RunHistory::write(std::size_t index, const Write& write) const {
   const auto open = [&](const std::string& name) { write("<script type=\"application/json\" id=\"" + name + "\">"); };
   open(id);
   write("{\"name\":" + json_text(name_) + ",\"directory\":" + json_text(directory_) +
-        ",\"config\":" + json_text(config_) + ",\"loupe\":" + json_text(loupe_version_) +
-        ",\"libtorch\":" + json_text(libtorch_version_) + ",\"started\":" + json_text(started_) +
+        ",\"config\":" + json_text(config_) + ",\"loupe\":" + json_text(loupe_version_) + ",\"libtorch\":" +
+        json_text(libtorch_version_) + ",\"started\":" + json_text(started_) + ",\"begun\":" + json_text(begun_) +
         ",\"lastTick\":" + json_text(last_tick_) + ",\"resumed\":" + (resumed_ ? "true" : "false") +
         ",\"ended\":" + (ended_ ? "true" : "false") + ",\"stride\":" + std::to_string(stride_) +
         ",\"models\":" + json_document(models_) + ",\"epochs\":" + json_numbers(epochs_) + ",\"tags\":[");
-  for (std::size_t i = 0; i < tags_.size(); ++i) write((i == 0 ? "" : ",") + describe(i));
+  for (std::size_t i = 0; i < tags_.size(); ++i) write((i == 0 ? "" : ",") + describe(tags_[i]));
   write("]}</script>\n");
   for (std::size_t i = 0; i < tags_.size(); ++i) {
     open(id + "-tag-" + std::to_string(i));

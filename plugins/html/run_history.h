@@ -5,6 +5,7 @@
 
 #include <loupe/visualizer.h>
 
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -19,7 +20,8 @@ class RunHistory {
  public:
   using Write = std::function<void(std::string_view)>;
 
-  explicit RunHistory(const Run& run);
+  /// @param now ISO 8601, UTC
+  RunHistory(const Run& run, std::string now);
 
   void tag(const Tag& tag);
   /// Epochs ascend: what was told of `epoch` and later is forgotten first.
@@ -27,7 +29,6 @@ class RunHistory {
   void value(const Value& value);
   void range(const Range& range);
   void histogram(const Histogram& histogram);
-  /// @param now ISO 8601, UTC
   void end_tick(const std::string& now) { last_tick_ = now; }
   void end() { ended_ = true; }
 
@@ -51,12 +52,13 @@ class RunHistory {
     std::vector<Line> lines;
     std::vector<Band> bands;
     std::vector<HistogramHistory> histograms;
+    double first_broken = NAN;  // the first epoch that brought NaN or infinity
   };
   struct TagHistory {
     std::string name;
     std::uint32_t type = LOUPE_TAG_NUMERICAL;
     bool log_y = false, big = false, annotate = false;
-    double y_minimum, y_maximum;
+    double y_minimum = NAN, y_maximum = NAN;
     std::vector<Layer> layers;
     std::unordered_map<std::string, std::size_t> layer_index;
   };
@@ -65,12 +67,13 @@ class RunHistory {
   Layer& layer_of(const char* tag, const char* layer);
   std::size_t column() const;
   void keep(std::size_t columns);
+  void forget_from(double epoch);
   template <class Use>
   void each_series(Use&& use);
-  std::string describe(std::size_t tag) const;
+  static std::string describe(const TagHistory& tag);
   static void write_layer(const Layer& layer, const Write& write);
 
-  std::string name_, directory_, config_, loupe_version_, libtorch_version_, models_, started_, last_tick_;
+  std::string name_, directory_, config_, loupe_version_, libtorch_version_, models_, started_, begun_, last_tick_;
   bool resumed_, ended_ = false;
   std::vector<double> epochs_;
   std::size_t told_ = 0, stride_ = 1;

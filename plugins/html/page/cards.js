@@ -37,17 +37,22 @@ class Card {
     const layers = shown.map((run) => [run, run.layers(this.tag.name).get(this.layerName)]).filter(([, layer]) => layer);
     const slot = (make) => {
       const legend = element("div", {class: "legend"}), plot = element("div", {class: "plot"});
-      this.body.append(legend, plot);
+      this.body.append(element("div", {class: "slot"}, legend, plot));
       this.plots.push({legend, plot, make, drawn: null});
     };
     this.body.replaceChildren();
     this.plots = [];
     const histograms = layers.flatMap(([run, layer]) => layer.histograms.map((histogram) => [run, histogram]));
-    if (histograms.length === 0 || layers.some(([, layer]) => layer.lines.length > 0)) {
-      slot((plot, legend) =>
-        new LineChart(plot, legend, this.tag, this.layerName, {labelled: this.size !== "small" && innerWidth > 640}));
+    const drawn = layers.filter(([, layer]) => layer.lines.length > 0).map(([run]) => run);
+    // Parts of one run are stacked; those of another belong on a ground of their own.
+    const charts = this.tag.type === RELATION ? drawn.map((run) => [run]) : drawn.length > 0 ? [drawn] : [];
+    for (const shownRuns of charts) {
+      slot((plot, legend) => new LineChart(plot, legend, this.tag, this.layerName, shownRuns,
+                                           {labelled: this.size !== "small" && innerWidth > 640}));
     }
     for (const [run, histogram] of histograms) slot((plot, legend) => new HistogramPlot(plot, legend, run, histogram));
+    this.root.classList.toggle("many", this.plots.length > 1);
+    if (this.plots.length === 0) this.body.append(element("p", {class: "muted"}, "Not in the runs on show."));
   }
 
   mount() {
@@ -91,3 +96,5 @@ class Card {
 }
 
 for (const change of ["scale", "runs", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
+
+addEventListener("beforeprint", () => cards.forEach((card) => card.mount()));

@@ -10,15 +10,31 @@ const CHART_INTERACTION = {
 };
 for (const gesture of ["touchstart", "touchmove", "touchend"]) delete CHART_INTERACTION[gesture];
 
+/** Ticks at powers of ten, with 2 and 5 between them where few powers are on show; [{v, label}] as dygraphs wants. */
+function logarithmicTicks(low, high, pixels) {
+  const decades = Math.log10(high / low);
+  const room = Math.max(2, pixels / 26);
+  const factors = decades * 3 <= room ? [1, 2, 5] : decades * 2 <= room ? [1, 3] : [1];
+  const every = Math.max(1, Math.ceil(decades / room));
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+    if (power % every !== 0) continue;
+    for (const factor of factors) {
+      const v = Number(`${factor}e${power}`);
+      if (v >= low && v <= high) ticks.push({v, label: formatNumber(v, 3)});
+    }
+  }
+  return ticks.length > 1 ? ticks : Dygraph.numericTicks(low, high, pixels, () => null).filter(({v}) => v > 0);
+}
+
 /** A plot of one tag and layer: lines with bands, or stacked areas, and a legend that shows the values at the cursor. */
 class LineChart {
   /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
-  constructor(plot, legend, tag, layerName, {labelled = false} = {}) {
+  constructor(plot, legend, tag, layerName, shownRuns, {labelled = false} = {}) {
     Object.assign(this, {plot, legend, tag});
-    this.series = chartSeries(tag, layerName);
+    this.series = chartSeries(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
-    const shown = {lines: this.series.lines, bands: this.series.bands};
-    this.logarithmic = isLogarithmic(tag) && valueLimits(tag, shown, epochWindow(), true) !== null;
+    this.logarithmic = isLogarithmic(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
     this.labelled = labelled && tag.annotate && !this.stacked && this.series.lines.length > 1;
     if (this.series.lines.length === 0) {
       legend.replaceChildren(element("span", {class: "muted"}, "No values yet"));
@@ -27,7 +43,8 @@ class LineChart {
     this.fillLegend();
     this.draw();
     this.cursorLine = element("div", {class: "cursor-line", hidden: true});
-    plot.append(this.cursorLine);
+    this.cursorEpoch = element("div", {class: "cursor-epoch", hidden: true});
+    plot.append(this.cursorLine, this.cursorEpoch);
     this.resizing = new ResizeObserver(() => {
       this.graph.resize();
       this.placeLabels();
@@ -69,18 +86,26 @@ class LineChart {
       axisLineColor: themeColour("axis"),
       gridLineWidth: 1,
       axisLabelFontSize: 11,
-      rightGap: this.labelled ? 96 : 10,
+      rightGap: this.labelled ? this.labelWidth() + 14 : 10,
       xRangePad: 0,
       axes: {
         x: {
-          drawGrid: false, pixelsPerLabel: 64,
+          drawGrid: false, pixelsPerLabel: 46,
           axisLabelFormatter: (epoch) => (whole && !Number.isInteger(epoch) ? "" : formatEpoch(epoch)),
         },
-        y: {axisLabelWidth: 46, pixelsPerLabel: 28, axisLabelFormatter: (value) => formatNumber(value, 3)},
+        y: {
+          axisLabelWidth: 46, pixelsPerLabel: 28, axisLabelFormatter: (value) => formatNumber(value, 3),
+          ...(this.logarithmic ? {ticker: logarithmicTicks} : {}),
+        },
       },
       ...this.limits(),
       interactionModel: CHART_INTERACTION,
-      underlayCallback: (context, area, graph) => this.drawBands(context, area, graph),
+      plotter: [
+        ({seriesIndex, drawingContext, plotArea, dygraph}) => {
+          if (seriesIndex === 0) this.drawBands(drawingContext, plotArea, dygraph);
+        },
+        Dygraph.Plotters.fillPlotter, Dygraph.Plotters.linePlotter,
+      ],
       highlightCallback: (event, epoch) => announce("cursor", epoch),
       unhighlightCallback: () => announce("cursor", null),
       zoomCallback: (low, high) => {
@@ -108,17 +133,16 @@ class LineChart {
   }
 
   drawBands(context, area, graph) {
-    context.save();
-    context.beginPath();
-    context.rect(area.x, area.y, area.w, area.h);
-    context.clip();
     const floor = graph.yAxisRange(0)[0];
     const yOf = (value) => graph.toDomYCoord(this.logarithmic ? Math.max(value, floor) : value);
     for (const {run, low, high, colour, alpha} of this.series.bands) {
       context.fillStyle = withAlpha(colour, alpha);
       let upper = [], lower = [];
       const fill = () => {
-        if (upper.length > 0) {
+        if (upper.length === 1) {
+          const [[x, top]] = upper;
+          context.fillRect(x - 5, top, 10, lower[0][1] - top);
+        } else if (upper.length > 1) {
           context.beginPath();
           for (const [x, y] of upper) context.lineTo(x, y);
           for (const [x, y] of lower.reverse()) context.lineTo(x, y);
@@ -141,7 +165,6 @@ class LineChart {
       fill();
     }
     this.markBroken(context, area, graph);
-    context.restore();
   }
 
   /** A stroke at the foot of the plot wherever a line was NaN or infinite. */
@@ -152,6 +175,10 @@ class LineChart {
         if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(run.epochs[i]) - 1, area.y + area.h - 7, 2, 7);
       }
     }
+  }
+
+  labelWidth() {
+    return Math.min(this.plot.clientWidth * 0.25, Math.max(...this.series.lines.map((line) => textWidth(line.label))));
   }
 
   /** The lines' names at their ends, moved apart where they would overlap. */
@@ -179,7 +206,8 @@ class LineChart {
     for (const {line, top} of labels) {
       this.plot.append(element("div", {
         class: "end-label", title: line.label,
-        style: `top:${top - height / 2}px;left:${area.x + area.w + 6}px;color:${line.colour}`,
+        style: `top:${top - height / 2}px;left:${area.x + area.w + 6}px;` +
+          `max-width:${this.labelWidth() + 6}px;color:${line.colour}`,
       }, line.label));
     }
   }
@@ -190,8 +218,12 @@ class LineChart {
       const value = element("b", {});
       return [element("span", {class: "entry"}, mark, element("span", {}, label), value), value];
     };
+    const shade = (band) => withAlpha(band.colour, Math.min(1, band.alpha * 2.4));
     const entries = [];
-    this.epochText = element("span", {class: "epoch"});
+    if (this.stacked && runs.length > 1) {
+      const run = this.series.lines[0].run;
+      entries.push({item: element("strong", {}, run.label), show: () => {}, run});
+    }
     for (const line of this.series.lines) {
       const kind = this.stacked ? "area" : line.dash ? "dashed" : "line";
       const [item, value] = entry(swatch(kind, `color:${line.colour}`), line.label);
@@ -201,22 +233,32 @@ class LineChart {
         value.classList.toggle("alarm", number !== null && !Number.isFinite(number));
       }, run: line.run});
     }
-    for (const band of this.series.bands) {
-      const [item, value] = entry(
-        swatch("area", `color:${withAlpha(band.colour, Math.min(1, band.alpha * 2.4))}`), band.label);
+    if (runs.length > 1) entries.push(...this.bandKinds(swatch));
+    else for (const band of this.series.bands) {
+      const [item, value] = entry(swatch("area", `color:${shade(band)}`), band.label);
       entries.push({item, show: (row) => {
         const [low, high] = row < 0 ? [band.low.last(), band.high.last()] : [band.low.at(row), band.high.at(row)];
         value.textContent = `${formatNumber(low, 3)} … ${formatNumber(high, 3)}`;
       }, run: band.run});
     }
     this.entries = entries;
-    this.legend.replaceChildren(this.epochText, ...entries.map(({item}) => item));
+    this.legend.replaceChildren(...entries.map(({item}) => item));
     this.showValues(null);
   }
 
+  /** With several runs, what the shades stand for, once each. */
+  bandKinds(swatch) {
+    const kinds = new Map(this.series.bands.map((band) => [band.name, band]));
+    return [...kinds].map(([name, {alpha, run}]) => ({
+      item: element("span", {class: "entry"},
+        swatch("area", `color:${withAlpha(themeColour("muted"), Math.min(1, alpha * 2.4))}`), name),
+      show: () => {}, run,
+    }));
+  }
+
   showValues(epoch) {
-    this.epochText.textContent = epoch === null ? "last" : `epoch ${formatEpoch(epoch)}`;
     for (const {show, run} of this.entries) show(epoch === null ? -1 : nearestIndex(run.epochs, epoch));
+    this.legend.title = epoch === null ? "last values" : `values at epoch ${formatEpoch(epoch)}`;
   }
 
   /** @param epoch null to show the last values again */
@@ -226,10 +268,13 @@ class LineChart {
     } else {
       this.graph.setSelection(nearestIndex(this.rows.map((row) => row[0]), epoch));
       const area = this.graph.getArea();
-      this.cursorLine.style.cssText =
-        `left:${this.graph.toDomXCoord(epoch)}px;top:${area.y}px;height:${area.h}px`;
+      const x = this.graph.toDomXCoord(epoch);
+      this.cursorLine.style.cssText = `left:${x}px;top:${area.y}px;height:${area.h}px`;
+      this.cursorEpoch.textContent = `epoch ${formatEpoch(epoch)}`;
+      const half = textWidth(this.cursorEpoch.textContent) / 2 + 5;
+      this.cursorEpoch.style.left = `${Math.min(Math.max(x, area.x + half), area.x + area.w - half)}px`;
     }
-    this.cursorLine.hidden = epoch === null;
+    this.cursorLine.hidden = this.cursorEpoch.hidden = epoch === null;
     this.showValues(epoch);
   }
 }

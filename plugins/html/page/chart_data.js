@@ -11,26 +11,28 @@ function subjectOf(lineName) {
 
 /** What a band is called: "±σ", "min–max", after its subject. */
 function bandName(lowName, highName) {
+  if (!AGGREGATION.test(lowName)) return `${lowName}–${highName}`;
   const subject = subjectOf(lowName);
   const bare = (name) => name.slice(subject.length).trim();
   const kind = /σ$/.test(lowName) ? "±σ" : `${bare(lowName)}–${bare(highName)}`;
   return subject ? `${subject} ${kind}` : kind;
 }
 
-/** The lines and bands of one layer in the visible runs, coloured by run where there are several, else by subject. */
-function chartSeries(tag, layerName) {
+/** The lines and bands of one layer, coloured by run where there are several, else by subject; parts always by name. */
+function chartSeries(tag, layerName, shownRuns) {
   const lines = [], bands = [];
-  const several = runs.length > 1;
+  const several = runs.length > 1 && tag.type !== RELATION;
+  const labelOf = (run, name) => (!several ? name : lineNames(tag.name).length > 1 ? `${run.label} ${name}` : run.label);
   const subjects = [], names = [];
   const indexIn = (list, item) => {
     if (!list.includes(item)) list.push(item);
     return list.indexOf(item);
   };
-  for (const run of visibleRuns()) {
+  for (const run of shownRuns) {
     const layer = run.layers(tag.name).get(layerName);
     if (!layer) continue;
     const length = run.epochs.length;
-    const told = tag.type === RELATION ? largestParts(layer.lines, length) : layer.lines.map(
+    const told = tag.type === RELATION ? fewParts(layer.lines, length) : layer.lines.map(
       ([name, packed]) => ({name, series: new Series(packed, length)}));
     const bySubject = new Set(told.map(({name}) => subjectOf(name))).size > 1 || layer.bands.length > 0;
     for (const {name, series} of told) {
@@ -39,17 +41,16 @@ function chartSeries(tag, layerName) {
       const same = told.filter((other) => subjectOf(other.name) === subjectOf(name)).findIndex((l) => l.name === name);
       lines.push({
         run, series, name,
-        label: several ? `${run.label} ${name}` : name,
+        label: labelOf(run, name),
         colour: lineColour(several ? run.index : bySubject ? subject : own),
-        dash: DASHES[(several ? own : bySubject ? same : 0) % DASHES.length],
+        dash: DASHES[(several ? own : bySubject && tag.type !== RELATION ? same : 0) % DASHES.length],
       });
     }
     for (const [lowName, highName, low, high] of layer.bands) {
-      const subject = indexIn(subjects, subjectOf(lowName));
+      const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
       const name = bandName(lowName, highName);
       bands.push({
-        run, name,
-        label: several ? `${run.label} ${name}` : name,
+        run, name, label: name,
         low: new Series(low, length), high: new Series(high, length),
         colour: lineColour(several ? run.index : subject),
         alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11,
@@ -61,19 +62,44 @@ function chartSeries(tag, layerName) {
   return {lines, bands};
 }
 
-/** The parts of a relation, the largest by name and the rest as one, so that 500 layers still make a picture. */
-function largestParts(told, length) {
+/** The parts of a relation, few enough to make a picture: 500 layers by what their names begin with, else the largest. */
+function fewParts(told, length) {
   const parts = told.map(([name, packed]) => ({name, series: new Series(packed, length)}));
   if (parts.length <= SHOWN_PARTS + 1) return parts;
+  return partsByPrefix(parts, length) || largestParts(parts, length);
+}
+
+/** The deepest level of names that gives at most SHOWN_PARTS + 1 groups; null where none gives two. */
+function partsByPrefix(parts, length) {
+  let best = null;
+  for (let depth = 1; depth <= 8; ++depth) {
+    const groups = new Map();
+    for (const part of parts) {
+      const prefix = part.name.split(".").slice(0, depth).join(".");
+      groups.set(prefix, [...(groups.get(prefix) || []), part]);
+    }
+    if (groups.size > SHOWN_PARTS + 1) break;
+    if (groups.size > 1) best = groups;
+  }
+  return best && [...best].map(([prefix, members]) => (members.length === 1 ? members[0]
+    : {name: `${prefix} (${members.length})`, series: sumOf(members, length)}));
+}
+
+function largestParts(parts, length) {
   const size = ({series}) => series.values.reduce((sum, value) => sum + (Number.isFinite(value) ? value : 0), 0);
   const ranked = parts.map((part) => [size(part), part]).sort((a, b) => b[0] - a[0]).map(([, part]) => part);
-  const rest = new Series("", length);
-  for (const {series} of ranked.slice(SHOWN_PARTS)) {
+  const rest = ranked.slice(SHOWN_PARTS);
+  return [...ranked.slice(0, SHOWN_PARTS), {name: `${rest.length} others`, series: sumOf(rest, length)}];
+}
+
+function sumOf(parts, length) {
+  const sum = new Series("", length);
+  for (const {series} of parts) {
     for (let i = 0; i < length; ++i) {
-      if (!series.isMissing(i)) rest.values[i] = (rest.isMissing(i) ? 0 : rest.values[i]) + series.values[i];
+      if (!series.isMissing(i)) sum.values[i] = (sum.isMissing(i) ? 0 : sum.values[i]) + series.values[i];
     }
   }
-  return [...ranked.slice(0, SHOWN_PARTS), {name: `${parts.length - SHOWN_PARTS} others`, series: rest}];
+  return sum;
 }
 
 /** Every epoch of the given runs, ascending. */
@@ -117,7 +143,7 @@ function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
     }
     low = 0;
     high = Math.max(...totals.values(), 0);
-    if (Math.abs(high - 1) < 1e-3) return [0, 1];
+    if (Math.abs(high - 1) < 1e-3) return [0, 1.015];
   } else {
     for (const {run, series} of lines) {
       for (let i = 0; i < run.epochs.length; ++i) if (within(run, i)) take(series.values[i]);

@@ -84,20 +84,26 @@ for (const run of runs) {
   if (namesakes.length > 1) run.label = `${run.label} (${namesakes.indexOf(run) + 1})`;
 }
 
-/** Every tag of any run, in the order in which they were told. */
-const tags = [...new Map(runs.flatMap((run) => run.tags).reverse().map((tag) => [tag.name, tag]))]
-  .map(([, tag]) => tag).reverse();
-const bigTags = tags.filter((tag) => tag.big);
-const layerTags = tags.filter((tag) => !tag.big);
+/** What each run told of a tag: its layers, its lines. */
+function toldOf(tagName) {
+  return runs.flatMap((run) => run.tags.filter((tag) => tag.name === tagName));
+}
 
 /** The layers of a tag in any run, in model order. */
-const layerNames = (() => {
-  const known = new Map();
-  return (tagName) => {
-    if (!known.has(tagName)) known.set(tagName, [...new Set(runs.flatMap((run) => [...run.layers(tagName).keys()]))]);
-    return known.get(tagName);
-  };
-})();
+function layerNames(tagName) {
+  return [...new Set(toldOf(tagName).flatMap((tag) => tag.layers))];
+}
+
+/** The lines of a tag in any run; none where it holds histograms only. */
+function lineNames(tagName) {
+  return [...new Set(toldOf(tagName).flatMap((tag) => tag.lines))];
+}
+
+/** Every tag of any run that has something to show, in the order in which they were told. */
+const tags = [...new Map(runs.flatMap((run) => run.tags).reverse().map((tag) => [tag.name, tag])).values()]
+  .reverse().filter((tag) => layerNames(tag.name).length > 0);
+const bigTags = tags.filter((tag) => tag.big);
+const layerTags = tags.filter((tag) => !tag.big);
 
 const firstEpoch = Math.min(...runs.flatMap((run) => run.epochs.slice(0, 1)));
 const lastEpoch = Math.max(...runs.flatMap((run) => run.epochs.slice(-1)));

@@ -18,7 +18,8 @@ class HistogramPlot {
     const several = runs.length > 1;
     legend.replaceChildren(
       element("span", {class: "entry"}, several ? `${run.label} ${histogram.line}` : histogram.line),
-      element("span", {class: "entry muted"}, "share of elements, log scale"));
+      element("span", {class: "entry muted"}, `share of elements ${formatNumber(shareOfLevel(1))}`,
+        element("i", {class: "swatch ramp-swatch", style: `background:linear-gradient(90deg,${SEQUENTIAL.join(",")})`}), "1"));
     this.draw();
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(plot);
@@ -44,31 +45,57 @@ class HistogramPlot {
     const width = this.plot.clientWidth, height = this.plot.clientHeight;
     if (width === 0 || columns.length === 0) return;
     const edges = this.edges = this.histogram.edges[columns[0][1]];
-    const filled = columns.filter(([, , , levels]) => levels !== "");
-    this.firstBin = Math.min(...filled.map(([, , first]) => first), edges.length - 2);
-    this.endBin = Math.max(...filled.map(([, , first, levels]) => first + levels.length), this.firstBin + 1);
-    const bins = this.endBin - this.firstBin;
-    const area = this.area = {x: 54, y: 4, width: width - 54 - 10, height: height - 26};
+    this.bins = this.shownBins(columns, edges.length - 1);
+    const rows = this.bins.length;
+    const area = this.area = {x: 62, y: 4, width: width - 62 - 10, height: height - 26};
     const context = sizedContext(this.canvas, width, height);
     const colours = sequentialColours();
-    paintMatrix(context, area, columns.length, bins, (column, row) => {
-      const level = this.level(columns[column], this.endBin - 1 - row);
+    paintMatrix(context, area, columns.length, rows, (column, row) => {
+      const bin = this.bins[rows - 1 - row];
+      const level = bin === null ? 0 : this.level(columns[column], bin);
       return level === 0 ? 0 : colours[Math.round(((level - 1) / (HISTOGRAM_LEVELS - 1)) * 255)];
     });
     context.strokeStyle = themeColour("axis");
     context.strokeRect(area.x - 0.5, area.y - 0.5, area.width + 1, area.height + 1);
+    this.drawEdges(context);
+    drawEpochAxis(context, {x: area.x, y: area.y + area.height, width: area.width}, columns.map(([epoch]) => epoch));
+  }
+
+  /** The bins that hold something, lowest first; null stands for a longer stretch of empty ones, as around zero. */
+  shownBins(columns, count) {
+    const filled = new Uint8Array(count);
+    for (const [, , first, levels] of columns) {
+      for (let i = 0; i < levels.length; ++i) if (levels[i] !== "A") filled[first + i] = 1;
+    }
+    const bins = [];
+    for (let bin = filled.indexOf(1), last = filled.lastIndexOf(1); bin >= 0 && bin <= last;) {
+      const next = filled.indexOf(1, bin);
+      if (next - bin > 3) {
+        bins.push(null);
+        bin = next;
+      }
+      bins.push(bin++);
+    }
+    return bins.length > 0 ? bins : [0];
+  }
+
+  /** The numbers at the bins' lower edges, as many as fit. */
+  drawEdges(context) {
+    const {x, y, height} = this.area;
+    const rowHeight = height / this.bins.length;
     context.fillStyle = themeColour("muted");
     context.textAlign = "right";
-    const rowHeight = area.height / bins;
     let free = Infinity;
-    for (let edge = this.firstBin; edge <= this.endBin; ++edge) {
-      const y = area.y + area.height - (edge - this.firstBin) * rowHeight;
-      if (free - y < 20 || edges[edge] === null) continue;
-      context.fillText(formatNumber(edges[edge], 2), area.x - 6, Math.min(Math.max(y, area.y + 5), area.y + area.height - 3));
-      free = Math.min(free, y);
-      if (free === Infinity) free = y;
-    }
-    drawEpochAxis(context, {x: area.x, y: area.y + area.height, width: area.width}, columns.map(([epoch]) => epoch));
+    this.bins.forEach((bin, row) => {
+      const bottom = y + height - row * rowHeight;
+      const edge = bin === null ? null : this.edges[bin];
+      if (edge === null || free - bottom < 18) return;
+      context.fillText(formatNumber(edge, 2), x - 6, Math.min(bottom, y + height - 4));
+      free = bottom;
+    });
+    this.bins.forEach((bin, row) => {
+      if (bin === null) context.fillText("⋯", x + this.area.width / 2 + 6, y + height - (row + 0.5) * rowHeight);
+    });
   }
 
   level([, , first, levels], bin) {
@@ -79,8 +106,8 @@ class HistogramPlot {
     if (!this.area) return;
     const {x, y, width, height} = this.area;
     const column = Math.floor(((event.offsetX - x) / width) * this.columns.length);
-    const bin = this.firstBin + Math.floor((1 - (event.offsetY - y) / height) * (this.endBin - this.firstBin));
-    if (column < 0 || column >= this.columns.length || bin < this.firstBin || bin >= this.endBin) return hideTooltip();
+    const bin = this.bins[Math.floor((1 - (event.offsetY - y) / height) * this.bins.length)];
+    if (column < 0 || column >= this.columns.length || bin === undefined || bin === null) return hideTooltip();
     const level = this.level(this.columns[column], bin);
     const edge = (i, open) => (this.edges[i] === null ? open : formatNumber(this.edges[i], 3));
     showTooltip(event.clientX, event.clientY, [

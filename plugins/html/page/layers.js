@@ -45,10 +45,9 @@ class LayerGroup {
 
   ordered() {
     const run = visibleRuns()[0] || runs[0];
-    const layers = run.layers(this.tag.name);
-    const lineNames = [...new Set([...layers.values()].flatMap(({lines}) => lines.map(([name]) => name)))];
-    if (state.order === "model" || lineNames.length === 0) return this.names;
-    const line = tellingLine(lineNames);
+    const lines = lineNames(this.tag.name);
+    if (state.order === "model" || lines.length === 0) return this.names;
+    const line = tellingLine(lines);
     const rows = this.names.map((name) => ({name, series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length)}));
     return ranked(rows, shownColumns(run.epochs), this.tag, line, state.order).map(({name}) => name);
   }

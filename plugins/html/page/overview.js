@@ -32,7 +32,7 @@ class Overview {
 
   /** Tags with numbers: histograms have a map of their own. */
   tags() {
-    return layerTags.filter((tag) => runs.some((run) => [...run.layers(tag.name).values()].some(({lines}) => lines.length > 0)));
+    return layerTags.filter((tag) => lineNames(tag.name).length > 0);
   }
 
   tagButton(tag) {
@@ -44,18 +44,16 @@ class Overview {
   chooseTag(tag) {
     this.tag = tag;
     for (const [other, button] of this.tagButtons) button.setAttribute("aria-pressed", String(other === tag));
-    this.lineNames = [...new Set(runs.flatMap((run) =>
-      [...run.layers(tag.name).values()].flatMap(({lines}) => lines.map(([name]) => name))))];
-    this.line = tellingLine(this.lineNames);
+    this.line = tellingLine(lineNames(tag.name));
     this.fillControls();
     this.refresh();
   }
 
   fillControls() {
-    const pairs = (names) => names.map((name) => [name, name]);
+    const names = lineNames(this.tag.name);
     this.controls.replaceChildren(...[
-      this.lineNames.length > 1
-        ? selector("Value", pairs(this.lineNames), this.line, (line) => this.choose({line})) : null,
+      names.length > 1
+        ? selector("Value", names.map((name) => [name, name]), this.line, (line) => this.choose({line})) : null,
       runs.length > 1
         ? selector("Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
                    (index) => this.choose({run: runs[index]})) : null,
@@ -108,7 +106,7 @@ class Overview {
     const width = this.box.clientWidth;
     if (width === 0) return;
     const count = this.rows.length;
-    const rowHeight = this.rowHeight = Math.min(18, Math.max(2, Math.floor(620 / Math.max(count, 1))));
+    const rowHeight = this.rowHeight = Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
     const context = sizedContext(this.canvas, width, Math.max(count * rowHeight, 24) + 26);
     const widest = Math.max(40, ...this.rows.map(({name}) => context.measureText(name).width));
     const labels = Math.ceil(Math.min(widest + 14, Math.max(100, width * 0.32)));

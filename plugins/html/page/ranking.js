@@ -2,9 +2,9 @@ const ORDERS = [["worst", "Worst first"], ["highest", "Highest first"], ["lowest
 const HIGH_IS_BAD = /death|dead|condition|non-finite|\bnan\b|\binf\b/i;
 const LOW_IS_BAD = /activation_rate|active/i;
 
-/** Whether one layer's numbers say more about its health than another line's. */
-function tellingLine(lineNames) {
-  return lineNames.find((name) => HIGH_IS_BAD.test(name)) || lineNames.find((name) => /\bmean$/.test(name)) || lineNames[0];
+/** The line that says most about a layer's health. */
+function tellingLine(names) {
+  return names.find((name) => HIGH_IS_BAD.test(name)) || names.find((name) => /\bmean$/.test(name)) || names[0];
 }
 
 /** In words, for what "worst" stands with a tag's line. */

@@ -83,6 +83,47 @@ function modelSection() {
     element("h2", {id: "model-title"}, "Whole model"), element("div", {class: "grid wide"}, made.map((card) => card.root)));
 }
 
+/** The layers in which a number was NaN or infinite, and since when: [layer, epoch, tag], earliest first. */
+function brokenLayers() {
+  const found = new Map();
+  const add = (layer, epoch, tagName) => {
+    if (!found.has(layer) || found.get(layer)[1] > epoch) found.set(layer, [layer, epoch, tagName]);
+  };
+  for (const run of runs) {
+    for (const tag of run.tags) {
+      (tag.broken || []).forEach((epoch, i) => {
+        if (epoch !== null) add(tag.layers[i], epoch, tag.name);
+      });
+      // Averages leave such numbers out, so that lenses count them under a tag of its own.
+      if (tag.name !== "Non-Finite Values") continue;
+      for (const [name, layer] of run.layers(tag.name)) {
+        for (const [line, packed] of layer.lines) {
+          const series = new Series(packed, run.epochs.length);
+          const first = series.values.findIndex((value) => value > 0);
+          if (first >= 0) add(name, run.epochs[first], line);
+        }
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => a[1] - b[1]);
+}
+
+function alertOf(openLayer) {
+  const broken = brokenLayers();
+  if (broken.length === 0) return null;
+  const names = broken.map(([layer]) => layer);
+  const shown = broken.slice(0, 6).map(([layer, epoch, tagName]) => {
+    const text = [...breakable(layer), ` since epoch ${formatEpoch(epoch)}`];
+    const hasPlots = layerTags.some((tag) => layerNames(tag.name).includes(layer));
+    return hasPlots
+      ? element("button", {type: "button", title: tagName, onclick: () => openLayer(layer, names)}, text)
+      : element("span", {title: tagName}, text);
+  });
+  const more = broken.length - shown.length;
+  return element("div", {class: "alert", id: "alert"}, element("strong", {}, "NaN or ∞ in"), shown,
+    more > 0 ? element("span", {}, `and ${more} more`) : null);
+}
+
 function build() {
   const main = document.getElementById("main");
   const names = runs.map((run) => run.label).join(" · ");
@@ -103,7 +144,7 @@ function build() {
 
   const detail = new Detail();
   const openLayer = (name, order) => detail.open(name, order);
-  const sections = [["Model", modelSection()]];
+  const sections = [[null, alertOf(openLayer)], ["Model", modelSection()]];
   const overview = new Overview(openLayer);
   if (overview.tags().length > 0) sections.push(["Overview", overview.root]);
   sections.push([null, detail.root]);

@@ -12,6 +12,11 @@ function formatDuration(from, to) {
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
+/** Whether the report saw the run itself: a recorded run that is played again ticks at another time than it trained. */
+function wasTold(run) {
+  return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000;
+}
+
 function countOf(value) {
   if (Array.isArray(value)) return value.length.toLocaleString("en");
   return typeof value === "number" ? value.toLocaleString("en") : String(value ?? "–");
@@ -44,8 +49,8 @@ function runTable() {
     }],
     ["State", (run) => (run.ended ? "ended" : "running, or stopped without a word") + (run.resumed ? "; resumed" : "")],
     ["Started", (run) => formatTime(run.started)],
-    ["Last tick", (run) => formatTime(run.lastTick)],
-    ["Duration", (run) => formatDuration(run.started, run.lastTick) || "–"],
+    ["Last tick", (run) => (wasTold(run) ? formatTime(run.lastTick) : "–")],
+    ["Duration", (run) => (wasTold(run) && formatDuration(run.started, run.lastTick)) || "–"],
     ["Directory", (run) => run.directory || "–"],
     ["Loupe", (run) => run.loupe || "–"],
     ["LibTorch", (run) => run.libtorch || "–"],

@@ -68,3 +68,12 @@ function fitText(context, text, width) {
   }
   return "…" + text.slice(text.length - low);
 }
+
+/** The width of small text in pixels. */
+const textWidth = (() => {
+  const context = document.createElement("canvas").getContext("2d");
+  return (text) => {
+    context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    return Math.ceil(context.measureText(text).width);
+  };
+})();
