@@ -1,0 +1,78 @@
+// The `loupe` command: what components there are, what they take, and whether a configuration is right.
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "command/describe.h"
+#include "core/display.h"
+#include "core/monitor.h"
+#include "loupe/config_error.h"
+#include "loupe/version.h"
+
+namespace {
+
+constexpr int exit_invalid = 2;
+
+loupe::Catalogue standard_catalogue(const std::vector<std::string>& paths) {
+  loupe::Catalogue catalogue;
+  for (const std::string& path : paths) catalogue.add_path(path);
+  catalogue.add_standard_paths();
+  return catalogue;
+}
+
+/// Problems with plugins go to stderr; the rest of the answer stands.
+void tell_problems(const loupe::Catalogue& catalogue) {
+  for (const std::string& problem : catalogue.problems()) std::cerr << "loupe: warning: " << problem << "\n";
+}
+
+int validate(const std::string& file) {
+  try {
+    const loupe::Monitor monitor(loupe::Config::from_file(file));
+    std::cout << file << ": valid, " << monitor.config().lenses.size() << " lenses, "
+              << monitor.config().visualizers.size() << " visualizers\n";
+    return 0;
+  } catch (const loupe::ConfigError& e) {
+    std::cerr << e.what() << "\n";
+    return exit_invalid;
+  }
+}
+
+std::string version() {
+  return std::string("loupe " LOUPE_VERSION "\nplugin ABI ") + std::to_string(LOUPE_ABI_MAJOR) + "." +
+         std::to_string(LOUPE_ABI_MINOR) + "\nLibTorch " + loupe::libtorch_version();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("See what a LibTorch model does while it trains.");
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+  app.footer("Plugins are searched in plugins.path of the YAML, in LOUPE_PLUGIN_PATH, and beside this installation.");
+
+  std::vector<std::string> paths;
+  std::string name, file;
+  auto* list = app.add_subcommand("list", "Every component found, and the file it is from");
+  list->add_option("--plugins", paths, "Further folders or files to search first");
+  auto* describe = app.add_subcommand("describe", "A component's options, their defaults and what they do");
+  describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
+      ->required();
+  describe->add_option("--plugins", paths, "Further folders or files to search first");
+  auto* check = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
+  check->add_option("file", file, "The YAML file")->required();
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    if (check->parsed()) return validate(file);
+    const loupe::Catalogue catalogue = standard_catalogue(paths);
+    tell_problems(catalogue);
+    if (list->parsed()) {
+      loupe::list_components(catalogue, std::cout);
+      return 0;
+    }
+    return loupe::describe_component(catalogue, name, std::cout, std::cerr) ? 0 : exit_invalid;
+  } catch (const std::exception& e) {
+    std::cerr << "loupe: error: " << e.what() << "\n";
+    return 1;
+  }
+}

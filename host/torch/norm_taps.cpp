@@ -1,0 +1,119 @@
+#include "torch/norm_taps.h"
+
+#include <ATen/ops/batch_norm_ops.h>
+#include <ATen/ops/instance_norm_ops.h>
+
+#include <optional>
+
+#include "torch/forward_scope.h"
+#include "torch/redirections.h"
+
+namespace loupe {
+namespace {
+
+// The forward's scope lies open between its two calls, on the thread that runs it.
+thread_local std::optional<ForwardScope> open_norm;
+
+template <class Norm>
+struct CheckTap {
+  struct Access : Norm {
+    // The check is protected; a derived class may name it.
+    static auto check() { return &Access::_check_input_dim; }
+  };
+  using Check = void (*)(Norm*, const at::Tensor&);
+
+  // By virtual table: a user's own class derived from Norm has another.
+  static inline std::mutex mutex;
+  static inline std::unordered_map<void**, Check> originals;
+
+  static void tap(Norm* self, const at::Tensor& input) {
+    Check original = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      original = originals.at(*reinterpret_cast<void***>(self));
+    }
+    original(self, input);  // throws on a wrong input, before anything is opened
+    if (active_attachments.load(std::memory_order_relaxed) == 0) return;
+    open_norm.emplace(self);
+    if (!open_norm->watched()) return open_norm.reset();
+    ThreadState& state = thread_state();
+    state.pending_norm = self;
+    state.pending_input = input.unsafeGetTensorImpl();
+    open_norm->enter(input);
+  }
+
+  static void redirect(Norm& norm) {
+    const auto member = Access::check();
+    std::uintptr_t offset = 0;
+    std::memcpy(&offset, &member, sizeof offset);  // a virtual member's pointer: the offset in the table, plus 1
+    void** table = *reinterpret_cast<void***>(&norm);
+    void** entry = table + (offset - 1) / sizeof(void*);
+    {
+      const std::lock_guard lock(mutex);
+      if (*entry != reinterpret_cast<void*>(&tap)) originals[table] = reinterpret_cast<Check>(*entry);
+    }
+    Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
+  }
+};
+
+template <class Operator, class Signature = decltype(&Operator::call)>
+struct OperatorTap;
+
+template <class Operator, class... Arguments>
+struct OperatorTap<Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
+  static at::Tensor tap(const at::Tensor& input, Arguments... arguments) {
+    ThreadState& state = thread_state();
+    const bool ours = state.pending_norm != nullptr && state.pending_input == input.unsafeGetTensorImpl();
+    if (!ours) return Operator::call(input, std::forward<Arguments>(arguments)...);
+    state.pending_norm = nullptr;
+    try {
+      at::Tensor result = Operator::call(input, std::forward<Arguments>(arguments)...);
+      open_norm->leave(result);
+      open_norm.reset();
+      return result;
+    } catch (...) {
+      open_norm.reset();
+      throw;
+    }
+  }
+};
+
+template <class Operator>
+void declare_operator() {
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
+                                   reinterpret_cast<void*>(&OperatorTap<Operator>::tap), false);
+}
+
+template <class Norm>
+bool redirect_if(torch::nn::Module& module) {
+  auto* norm = dynamic_cast<Norm*>(&module);
+  if (norm != nullptr) CheckTap<Norm>::redirect(*norm);
+  return norm != nullptr;
+}
+
+template <class... Norms>
+bool is_any(const torch::nn::Module& module) {
+  return (... || (dynamic_cast<const Norms*>(&module) != nullptr));
+}
+
+}  // namespace
+
+bool is_tappable_norm(const torch::nn::Module& module) {
+  using namespace torch::nn;
+  return is_any<BatchNorm1dImpl, BatchNorm2dImpl, BatchNorm3dImpl, InstanceNorm1dImpl, InstanceNorm2dImpl,
+                InstanceNorm3dImpl>(module);
+}
+
+void declare_norm_taps() {
+  declare_operator<at::_ops::batch_norm>();
+  declare_operator<at::_ops::instance_norm>();
+}
+
+void tap_norm(torch::nn::Module& module) {
+  using namespace torch::nn;
+  static_cast<void>(redirect_if<BatchNorm1dImpl>(module) || redirect_if<BatchNorm2dImpl>(module) ||
+                    redirect_if<BatchNorm3dImpl>(module) || redirect_if<InstanceNorm1dImpl>(module) ||
+                    redirect_if<InstanceNorm2dImpl>(module) || redirect_if<InstanceNorm3dImpl>(module));
+}
+
+}  // namespace loupe

@@ -1,0 +1,48 @@
+#include "torch/registry.h"
+
+namespace loupe {
+
+std::atomic<int> active_attachments{0};
+
+Registry& Registry::instance() {
+  static auto* registry = new Registry();  // taps may outlive static destruction
+  return *registry;
+}
+
+void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque) {
+  const std::lock_guard lock(mutex_);
+  auto next = std::make_shared<Table>(*table_);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    ModuleEntry& entry = (*next)[points[i]->module];
+    // An address whose module died belongs to the new one.
+    std::erase_if(entry.points, [](const auto& point) { return !point->alive(); });
+    entry.points.push_back(points[i]);
+    entry.opaque = opaque[i];
+  }
+  table_ = std::move(next);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void Registry::remove(const Attachment* attachment) {
+  const std::lock_guard lock(mutex_);
+  auto next = std::make_shared<Table>();
+  for (const auto& [module, entry] : *table_) {
+    ModuleEntry kept{{}, entry.opaque};
+    for (const auto& point : entry.points) {
+      if (point->attachment_id != attachment) kept.points.push_back(point);
+    }
+    if (!kept.points.empty()) next->emplace(module, std::move(kept));
+  }
+  table_ = std::move(next);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+bool Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation) {
+  if (generation_.load(std::memory_order_acquire) == generation) return false;
+  const std::lock_guard lock(mutex_);
+  table = table_;
+  generation = generation_.load(std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace loupe

@@ -1,0 +1,44 @@
+#ifndef LOUPE_TORCH_REGISTRY_H
+#define LOUPE_TORCH_REGISTRY_H
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "torch/tap_point.h"
+
+namespace loupe {
+
+/// Everybody who watches one module.
+struct ModuleEntry {
+  std::vector<std::shared_ptr<TapPoint>> points;
+  /// A leaf of LibTorch's own: functions called inside it are its business.
+  bool opaque = false;
+};
+
+/// From a module's address to those who watch it. Read by taps on any thread without a lock; written at attach and
+/// detach by publishing a new table.
+class Registry {
+ public:
+  using Table = std::unordered_map<const torch::nn::Module*, ModuleEntry>;
+  static Registry& instance();
+
+  void add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque);
+  void remove(const Attachment* attachment);
+
+  /// Brings a thread's table up to date; true when it changed. Entries live as long as the table they are from.
+  bool refresh(std::shared_ptr<const Table>& table, uint64_t& generation);
+
+ private:
+  std::atomic<uint64_t> generation_{1};
+  std::mutex mutex_;
+  std::shared_ptr<const Table> table_ = std::make_shared<Table>();
+};
+
+/// How many attachments are active right now: 0 lets every tap through at the price of one branch.
+extern std::atomic<int> active_attachments;
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,165 @@
+#include "torch/slots.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <unordered_set>
+
+namespace loupe {
+namespace {
+
+#if defined(__x86_64__)
+bool is_call_slot(std::uint64_t type) {
+  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+#elif defined(__aarch64__)
+bool is_call_slot(std::uint64_t type) {
+  return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
+}
+#else
+bool is_call_slot(std::uint64_t) {
+  return false;
+}
+#endif
+
+struct Search {
+  std::unordered_set<std::string_view> wanted;
+  std::unordered_map<std::string, std::vector<Slot>>* found;
+  const void* own_base;
+};
+
+/// The parts of an object's dynamic section that lead to its relocations.
+struct Dynamic {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* strings = nullptr;
+  const ElfW(Rela) * tables[2] = {nullptr, nullptr};
+  std::size_t counts[2] = {0, 0};
+
+  explicit Dynamic(const dl_phdr_info& info) {
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+      if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+      const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+      for (; entry->d_tag != DT_NULL; ++entry) read(*entry, info.dlpi_addr);
+    }
+  }
+
+ private:
+  void read(const ElfW(Dyn) & entry, ElfW(Addr) base) {
+    // glibc relocates these addresses in place; other loaders (and the vdso) leave them relative.
+    const ElfW(Addr) address = entry.d_un.d_ptr < base ? entry.d_un.d_ptr + base : entry.d_un.d_ptr;
+    switch (entry.d_tag) {
+      case DT_SYMTAB:
+        symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+        break;
+      case DT_STRTAB:
+        strings = reinterpret_cast<const char*>(address);
+        break;
+      case DT_JMPREL:
+        tables[0] = reinterpret_cast<const ElfW(Rela)*>(address);
+        break;
+      case DT_PLTRELSZ:
+        counts[0] = entry.d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      case DT_RELA:
+        tables[1] = reinterpret_cast<const ElfW(Rela)*>(address);
+        break;
+      case DT_RELASZ:
+        counts[1] = entry.d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      default:
+        break;
+    }
+  }
+};
+
+int search_object(dl_phdr_info* info, std::size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  if (reinterpret_cast<const void*>(info->dlpi_addr) == search.own_base) return 0;
+  const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+  if (name.find("linux-vdso") != std::string_view::npos) return 0;
+  const Dynamic dynamic(*info);
+  if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return 0;
+  const bool in_libtorch =
+      name.find("/libtorch") != std::string_view::npos || name.find("/libc10") != std::string_view::npos;
+  for (int t = 0; t < 2; ++t) {
+    for (std::size_t i = 0; dynamic.tables[t] != nullptr && i < dynamic.counts[t]; ++i) {
+      const ElfW(Rela)& relocation = dynamic.tables[t][i];
+      if (!is_call_slot(ELF64_R_TYPE(relocation.r_info))) continue;
+      const std::string_view symbol = dynamic.strings + dynamic.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
+      if (search.wanted.count(symbol) == 0) continue;
+      (*search.found)[std::string(symbol)].push_back(
+          {reinterpret_cast<void**>(info->dlpi_addr + relocation.r_offset), in_libtorch});
+    }
+  }
+  return 0;
+}
+
+const void* own_base() {
+  Dl_info info{};
+  return dladdr(reinterpret_cast<const void*>(&own_base), &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+}  // namespace
+
+std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols) {
+  std::unordered_map<std::string, std::vector<Slot>> found;
+  Search search{{symbols.begin(), symbols.end()}, &found, own_base()};
+  dl_iterate_phdr(&search_object, &search);
+  return found;
+}
+
+unsigned long long libraries_loaded() {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        *static_cast<unsigned long long*>(data) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+std::string symbol_of(const void* function) {
+  Dl_info info{};
+  if (dladdr(function, &info) == 0 || info.dli_sname == nullptr || info.dli_saddr != function) return "";
+  return info.dli_sname;
+}
+
+PointerWriter::PointerWriter() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uint64_t begin = 0, end = 0;
+    char rights[5] = "";
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s", &begin, &end, rights) != 3) continue;
+    const int protection =
+        (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) | (rights[2] == 'x' ? PROT_EXEC : 0);
+    mappings_.push_back({begin, end, protection});
+  }
+}
+
+bool PointerWriter::write(void** address, void* value) {
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (const Mapping& mapping : mappings_) {
+    if (place < mapping.begin || place >= mapping.end) continue;
+    void* const start = reinterpret_cast<void*>(place & ~(page - 1));
+    const bool read_only = (mapping.protection & PROT_WRITE) == 0;
+    if (read_only && mprotect(start, page, mapping.protection | PROT_WRITE) != 0) return false;
+    // Other threads may be calling through the slot: one aligned store, never a half-written pointer.
+    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+    if (read_only) mprotect(start, page, mapping.protection);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace loupe

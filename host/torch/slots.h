@@ -1,0 +1,44 @@
+#ifndef LOUPE_TORCH_SLOTS_H
+#define LOUPE_TORCH_SLOTS_H
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace loupe {
+
+/// One pointer that a loaded program or library calls a function through.
+struct Slot {
+  void** address;
+  bool in_libtorch;  ///< LibTorch's own library calls through it
+};
+
+/// Every slot through which loaded objects call the symbols named, by symbol. Only for ELF on x86-64 and AArch64; empty
+/// elsewhere. This library's own slots are left out.
+std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols);
+
+/// How often libraries were loaded so far: when it changes, slots have to be looked for again.
+unsigned long long libraries_loaded();
+
+/// The name under which a function is exported; empty when its object does not export it.
+std::string symbol_of(const void* function);
+
+/// Writes pointers into memory that may be read-only, and gives the pages back the protection they had. Collect the
+/// writes of one occasion: each takes system calls. Returns how many could not be written.
+class PointerWriter {
+ public:
+  PointerWriter();
+  bool write(void** address, void* value);
+
+ private:
+  struct Mapping {
+    std::size_t begin, end;
+    int protection;
+  };
+  std::vector<Mapping> mappings_;
+};
+
+}  // namespace loupe
+
+#endif

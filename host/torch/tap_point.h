@@ -1,0 +1,70 @@
+#ifndef LOUPE_TORCH_TAP_POINT_H
+#define LOUPE_TORCH_TAP_POINT_H
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/module_node.h"
+#include "torch/compat.h"
+
+namespace loupe {
+
+class Attachment;
+
+/// A parameter or buffer of a tapped module, with the streams that somebody subscribed to.
+struct ParameterTap {
+  std::string name;
+  at::Tensor tensor;  // kept until the model's death is noticed
+  bool is_buffer = false;
+  bool in_optimizer = false;
+  Stream* gradient = nullptr;
+  Stream* step_gradient = nullptr;
+  Stream* step = nullptr;
+  Stream* tick = nullptr;
+
+  // The hook on the parameter's accumulator: laid again when the parameter moves, or is thawed.
+  NodeHandle accumulator;
+  std::uintptr_t hook = 0;
+  c10::DispatchKeySet hooked_keys;
+  c10::ScalarType hooked_type = c10::ScalarType::Undefined;
+  uint32_t version = 0;  // at the last step
+};
+
+/// A value that a labelled stream reads off its module at a forward.
+struct AttributeTap {
+  std::function<at::Tensor()> get;
+  Stream* stream;
+};
+
+/// One module of one attached model, as taps find it. What it points at is fixed once it is published.
+struct TapPoint {
+  const Attachment* attachment_id = nullptr;  // only to compare with
+  std::weak_ptr<Attachment> attachment;
+  std::shared_ptr<ModuleNode> node;
+  std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
+  torch::nn::Module* module = nullptr;              // only to compare with, unless `owner` is alive
+  std::weak_ptr<torch::nn::Module> owner;
+  bool has_owner = false;
+
+  Stream* before = nullptr;
+  Stream* forward = nullptr;
+  Stream* output_gradient = nullptr;
+  Stream* input_gradient = nullptr;
+  bool has_gradient_streams = false;
+  bool checks_steps = false;   // the optimizer may step unseen
+  bool wants_tensors = false;  // somebody reads all inputs and outputs
+  std::vector<AttributeTap> attributes_before, attributes_after;
+  std::vector<ParameterTap> parameters;
+  /// Functions called after this module: by the FunctionKind's index, then by how often since. Under functions_mutex.
+  std::mutex functions_mutex;
+  std::vector<std::vector<std::shared_ptr<TapPoint>>> functions;
+
+  bool alive() const { return !has_owner || !owner.expired(); }
+  bool listening() const { return active->load(std::memory_order_relaxed); }
+};
+
+}  // namespace loupe
+
+#endif

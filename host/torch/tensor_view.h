@@ -1,0 +1,47 @@
+#ifndef LOUPE_TORCH_TENSOR_VIEW_H
+#define LOUPE_TORCH_TENSOR_VIEW_H
+
+#include <loupe/abi.h>
+
+#include "torch/compat.h"
+
+namespace loupe {
+
+/// A loupe_tensor over an at::Tensor, which must outlive it. A sparse, conjugated or otherwise unreadable tensor is
+/// first made plain, at the price of a copy; one that cannot be is told by readable().
+class TensorView {
+ public:
+  explicit TensorView(const at::Tensor& tensor) {
+    if (is_plain(tensor)) {
+      fill(tensor);
+    } else {
+      make_plain(tensor);
+    }
+  }
+  TensorView(const TensorView&) = delete;
+  TensorView& operator=(const TensorView&) = delete;
+
+  bool readable() const { return readable_; }
+  const loupe_tensor* get() const { return &view_; }
+
+ private:
+  static bool is_plain(const at::Tensor& tensor) {
+    return tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_neg() && !tensor.is_conj() &&
+           !tensor.is_quantized();
+  }
+  void fill(const at::Tensor& tensor);
+  void make_plain(const at::Tensor& tensor);
+
+  loupe_tensor view_;
+  at::Tensor plain_;
+  bool readable_ = true;
+};
+
+uint32_t dtype_of(at::ScalarType type);
+
+/// The host service LOUPE_TENSORS_ID.
+const loupe_tensors& tensor_service();
+
+}  // namespace loupe
+
+#endif
