@@ -21,6 +21,11 @@ void* allocate(size_t size, size_t alignment) {
   return memory;
 }
 
+// Out of line, where GCC does not mistake it for freeing what the library's operator new gave.
+[[gnu::noinline]] void release(void* memory) {
+  std::free(memory);
+}
+
 }  // namespace
 
 void* operator new(size_t size) {
