@@ -28,6 +28,10 @@ int main(int argument_count, char** arguments) {
     tell_small_run(html, {"sgd with momentum", "", 40, 2, 0.004});
   });
   make(folder + "/hostile.html", [](Driver& html) { tell_hostile_run(html, {"hostile", "", 5}); });
+  make(folder + "/no_epoch.html", [](Driver& html) {
+    html.begin("");
+    html.end();
+  });
   make(folder + "/one_epoch.html", [](Driver& html) { tell_small_run(html, {"one epoch", "", 1}); });
   make(folder + "/large.html", [](Driver& html) { tell_large_run(html, {"resnet500", "", 1000}); });
   return 0;

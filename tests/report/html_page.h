@@ -1,0 +1,39 @@
+#ifndef LOUPE_TESTS_REPORT_HTML_PAGE_H
+#define LOUPE_TESTS_REPORT_HTML_PAGE_H
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace loupe::test {
+
+/// A report as its own scripts read it: the data out of the script elements.
+class HtmlPage {
+ public:
+  /// Throws std::runtime_error where the file is no complete page.
+  explicit HtmlPage(const std::string& file);
+
+  const std::string& text() const { return text_; }
+  std::size_t run_count() const;
+  nlohmann::json run(std::size_t index) const { return embedded("run-" + std::to_string(index)); }
+  std::vector<double> epochs(std::size_t run_index = 0) const { return run(run_index).at("epochs"); }
+  /// The layer's object; throws where the run has no such tag or layer.
+  nlohmann::json layer(const std::string& tag, const std::string& layer, std::size_t run_index = 0) const;
+  /// A line's numbers, unpacked; MISSING where nothing was told.
+  std::vector<double> line(const std::string& tag, const std::string& layer, const std::string& line,
+                           std::size_t run_index = 0) const;
+
+  static std::vector<double> unpacked(const std::string& packed);
+  static constexpr double MISSING = -12345;
+
+ private:
+  nlohmann::json embedded(const std::string& id) const;
+
+  std::string text_;
+};
+
+}  // namespace loupe::test
+
+#endif

@@ -1,0 +1,315 @@
+#include "report/html_page.h"
+#include "report/made_runs.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+
+namespace loupe::test {
+namespace {
+
+constexpr double MISSING = HtmlPage::MISSING;
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+/// While it lives, no file of this process may grow beyond `bytes`: a full disk, as write() tells of it.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit tight{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &tight);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(HtmlReport, IsWholeAfterEveryTickWithoutAnEnd) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  for (int epoch = 1; epoch <= 5; ++epoch) {
+    ASSERT_EQ(html.loss_tick(epoch, 1.0 / epoch), "");
+    const HtmlPage page(folder / "report.html");
+    EXPECT_EQ(page.epochs().size(), static_cast<std::size_t>(epoch));
+    EXPECT_NEAR(page.line("Loss", "Loss", "train_loss mean").back(), 1.0 / epoch, 1e-5);
+    EXPECT_EQ(files_in(folder.text()), std::vector<std::string>{"report.html"});
+    EXPECT_FALSE(page.run(0).at("ended"));
+  }
+  html.end();
+  EXPECT_TRUE(HtmlPage(folder / "report.html").run(0).at("ended"));
+}
+
+TEST(HtmlReport, KeepsFiveDigitsAndWhatIsNoNumber) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  const std::vector<double> told = {1.23456789e-7, -98765.4321,      0,    NAN, INFINITY, -INFINITY, 1e300,
+                                    -1e300,        1.0 - 1.0 / 4096, 1e-30};
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    html.begin_tick(static_cast<double>(i));
+    html.value("Norm", "fc", "mean", told[i]);
+    html.end_tick();
+  }
+  const std::vector<double> shown = HtmlPage(folder / "report.html").line("Norm", "fc", "mean");
+  ASSERT_EQ(shown.size(), told.size());
+  for (std::size_t i : {0, 1, 2, 8, 9}) EXPECT_NEAR(shown[i], told[i], std::fabs(told[i]) * 1.6e-5) << i;
+  EXPECT_TRUE(std::isnan(shown[3]));
+  EXPECT_EQ(shown[4], INFINITY);
+  EXPECT_EQ(shown[5], -INFINITY);
+  EXPECT_GT(shown[6], 3.4e38);
+  EXPECT_TRUE(std::isfinite(shown[6]));
+  EXPECT_LT(shown[7], -3.4e38);
+}
+
+TEST(HtmlReport, KnowsAnEpochWithoutAValueFromOneWithNaN) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    html.begin_tick(epoch);
+    if (epoch == 2) html.value("Norm", "late", "mean", NAN);
+    if (epoch == 3) html.value("Norm", "late", "mean", 4);
+    html.range("Norm", "always", "min", "max", epoch, epoch + 1);
+    html.end_tick();
+  }
+  const HtmlPage page(folder / "report.html");
+  const std::vector<double> late = page.line("Norm", "late", "mean");
+  ASSERT_EQ(late.size(), 4U);
+  EXPECT_EQ(late[0], MISSING);
+  EXPECT_EQ(late[1], MISSING);
+  EXPECT_TRUE(std::isnan(late[2]));
+  EXPECT_EQ(late[3], 4);
+  const auto band = page.layer("Norm", "always").at("bands").at(0);
+  EXPECT_EQ(band.at(0), "min");
+  EXPECT_EQ(band.at(1), "max");
+  EXPECT_EQ(HtmlPage::unpacked(band.at(2)), (std::vector<double>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(HtmlPage::unpacked(band.at(3)), (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(page.run(0).at("tags").at(0).at("broken"), nlohmann::json::parse("[null, 2.0]"));
+}
+
+TEST(HtmlReport, TellsOfTheRunAndItsTags) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  const std::string directory = folder / "runs/one";
+  html.begin(directory, false, "digits", R"([{"name": "net", "parameters": 10}])");
+  html.tag(loupe_tag{sizeof(loupe_tag), LOUPE_TAG_PROBABILITY, "Rate", 1, 1, 1, 0, -1, NAN});
+  html.loss_tick(0, 1);
+  const auto run = HtmlPage(folder / "runs/one/report.html").run(0);
+  EXPECT_EQ(run.at("name"), "digits");
+  EXPECT_EQ(run.at("directory"), directory);
+  EXPECT_EQ(run.at("config"), "loupe: 1\n");
+  EXPECT_EQ(run.at("started"), "2024-05-01T12:00:00Z");
+  EXPECT_EQ(run.at("loupe"), "0.1.0");
+  EXPECT_EQ(run.at("libtorch"), "1.13.1");
+  EXPECT_EQ(run.at("models").at(0).at("parameters"), 10);
+  const auto tag = run.at("tags").at(0);
+  EXPECT_EQ(tag.at("type"), LOUPE_TAG_PROBABILITY);
+  EXPECT_EQ(tag.at("log"), true);
+  EXPECT_EQ(tag.at("big"), true);
+  EXPECT_EQ(tag.at("annotate"), true);
+  EXPECT_EQ(tag.at("low"), -1);
+  EXPECT_EQ(tag.at("high"), nullptr);
+}
+
+TEST(HtmlReport, LetsNoNameBecomeMarkup) {
+  Folder folder;
+  Driver plain(HTML_PLUGIN, {{"path", "plain.html"}}), hostile(HTML_PLUGIN, {{"path", "hostile.html"}});
+  MadeRun run;
+  run.directory = folder.text();
+  run.epochs = 2;
+  plain.begin(folder.text());
+  for (int i = 0; i < 2; ++i) plain.loss_tick(i, i);
+  tell_hostile_run(hostile, run);
+  const HtmlPage harmless(folder / "plain.html"), page(folder / "hostile.html");
+  // One more tag than the plain report has, and so one more element.
+  EXPECT_EQ(occurrences(page.text(), "<script"), occurrences(harmless.text(), "<script") + 1);
+  EXPECT_EQ(occurrences(page.text(), "</script"), occurrences(harmless.text(), "</script") + 1);
+  EXPECT_EQ(occurrences(page.text(), "<!--"), occurrences(harmless.text(), "<!--"));
+  EXPECT_EQ(
+      page.line("<script>alert(1)</script>", "<script>alert(1)</script>", "</script><!-- <b onmouseover=alert(2)>"),
+      (std::vector<double>{0, 1}));
+  EXPECT_EQ(page.run(0).at("models").at(0).at("type"), "<img src=x onerror=alert(4)>");
+}
+
+TEST(HtmlReport, ShowsModelsThatAreNoJsonAsText) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text(), false, "digits", "</script> {");
+  html.loss_tick(0, 1);
+  EXPECT_EQ(HtmlPage(folder / "report.html").run(0).at("models"), "</script> {");
+}
+
+TEST(HtmlReport, NeedsNothingFromOutside) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  html.loss_tick(0, 1);
+  const std::string text = HtmlPage(folder / "report.html").text();
+  for (const char* from_outside : {"<link", " src=", "@import", "url(", "sourceMappingURL"}) {
+    EXPECT_EQ(text.find(from_outside), std::string::npos) << from_outside;
+  }
+  EXPECT_NE(text.find("Dan Vanderkam"), std::string::npos) << "the licence of dygraphs";
+  EXPECT_NE(text.find("Permission is hereby granted"), std::string::npos);
+}
+
+TEST(HtmlReport, ComparesTheRunsToldToIt) {
+  Folder folder;
+  Driver html(HTML_PLUGIN, {{"path", folder / "compared.html"}});
+  for (const char* name : {"a", "b"}) {
+    html.begin(folder / name, false, name);
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.loss_tick(0, name[0]);
+    html.end();
+  }
+  const HtmlPage page(folder / "compared.html");
+  ASSERT_EQ(page.run_count(), 2U);
+  EXPECT_EQ(page.run(0).at("name"), "a");
+  EXPECT_EQ(page.run(1).at("name"), "b");
+  EXPECT_EQ(page.line("Loss", "Loss", "train_loss mean", 0), std::vector<double>{'a'});
+  EXPECT_EQ(page.line("Loss", "Loss", "train_loss mean", 1), std::vector<double>{'b'});
+}
+
+TEST(HtmlReport, StartsItsFileAnewWhenARunIsResumed) {
+  Folder folder;
+  write(folder / "report.html", "what an earlier process left");
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text(), true);
+  html.loss_tick(7, 1);
+  const HtmlPage page(folder / "report.html");
+  EXPECT_EQ(page.epochs(), std::vector<double>{7});
+  EXPECT_TRUE(page.run(0).at("resumed"));
+}
+
+TEST(HtmlReport, ForgetsEpochsThatAreToldAgain) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    html.begin_tick(epoch);
+    html.value("Loss", "Loss", "mean", epoch == 3 ? NAN : epoch);
+    html.histogram("Weights", "fc", "weight", {0, 1, 2}, {1, 1});
+    html.end_tick();
+  }
+  html.begin_tick(2);
+  html.value("Loss", "Loss", "mean", 20);
+  html.end_tick();
+  const HtmlPage page(folder / "report.html");
+  EXPECT_EQ(page.epochs(), (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(page.line("Loss", "Loss", "mean"), (std::vector<double>{0, 1, 20}));
+  EXPECT_EQ(page.layer("Weights", "fc").at("histograms").at(0).at("columns").size(), 2U);
+  EXPECT_EQ(page.run(0).at("tags").at(0).at("broken"), nullptr);
+}
+
+TEST(HtmlReport, ThinsOutEpochsRatherThanGrowBeyondItsMegabytes) {
+  Folder folder;
+  Driver html(HTML_PLUGIN, {{"megabytes", 1}});
+  html.begin(folder.text());
+  for (int epoch = 0; epoch < 1001; ++epoch) {
+    html.begin_tick(epoch);
+    for (int layer = 0; layer < 400; ++layer) html.value("Norm", std::to_string(layer), "mean", epoch + layer);
+    html.end_tick();
+  }
+  html.end();
+  const HtmlPage page(folder / "report.html");
+  EXPECT_LT(page.text().size(), 1'060'000U);
+  const std::vector<double> epochs = page.epochs();
+  const double stride = page.run(0).at("stride");
+  ASSERT_GE(stride, 2);
+  EXPECT_GT(epochs.size(), 200U);
+  for (std::size_t i = 0; i + 1 < epochs.size(); ++i) EXPECT_EQ(epochs[i], static_cast<double>(i) * stride);
+  EXPECT_EQ(epochs.back(), 1000);
+  const std::vector<double> shown = page.line("Norm", "399", "mean");
+  ASSERT_EQ(shown.size(), epochs.size());
+  for (std::size_t i = 0; i < epochs.size(); ++i) EXPECT_EQ(shown[i], epochs[i] + 399);
+}
+
+TEST(HtmlReport, KeepsHistogramsAsSharesOfTheWhole) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  html.begin_tick(3);
+  html.histogram("Weights", "fc", "weight", {-INFINITY, -1, 0, 1, INFINITY}, {0, 1, 0, 999'999});
+  html.end_tick();
+  const auto histogram = HtmlPage(folder / "report.html").layer("Weights", "fc").at("histograms").at(0);
+  EXPECT_EQ(histogram.at("line"), "weight");
+  EXPECT_EQ(histogram.at("edges"), nlohmann::json::parse("[[null, -1.0, 0.0, 1.0, null]]"));
+  // From the second bin on: the smallest share, none, the whole.
+  EXPECT_EQ(histogram.at("columns"), nlohmann::json::parse(R"([[3.0, 0, 1, "BA/"]])"));
+}
+
+TEST(HtmlReport, SpreadsHistogramsOfALongRunEvenly) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  for (int epoch = 0; epoch < 1002; ++epoch) {
+    html.begin_tick(epoch);
+    html.histogram("Weights", "fc", "weight", {0, 1}, {1});
+    html.end_tick();
+  }
+  const auto columns = HtmlPage(folder / "report.html").layer("Weights", "fc").at("histograms").at(0).at("columns");
+  ASSERT_LE(columns.size(), 257U);
+  ASSERT_GT(columns.size(), 128U);
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) EXPECT_EQ(columns[i][0], static_cast<double>(i) * 4);
+  EXPECT_EQ(columns.back()[0], 1001);
+}
+
+TEST(HtmlReport, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
+  Folder folder;
+  write(folder / "obstacle", "");
+  Driver html(HTML_PLUGIN, {{"path", folder / "obstacle/report.html"}});
+  const std::string at_begin = html.begin(folder.text());
+  const std::string at_tick = html.loss_tick(0, 1);
+  for (const std::string& sentence : {at_begin, at_tick}) {
+    EXPECT_NE(sentence.find(folder / "obstacle/report.html"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("Not a directory"), std::string::npos) << sentence;
+  }
+  std::filesystem::remove(folder / "obstacle");
+  EXPECT_EQ(html.loss_tick(1, 2), "");
+  EXPECT_EQ(HtmlPage(folder / "obstacle/report.html").epochs(), (std::vector<double>{0, 1}));
+}
+
+TEST(HtmlReport, ComesBackWhenItsFolderHasGone) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder / "run");
+  html.loss_tick(0, 1);
+  std::filesystem::remove_all(folder / "run");
+  EXPECT_EQ(html.loss_tick(1, 2), "");
+  EXPECT_EQ(HtmlPage(folder / "run/report.html").epochs().size(), 2U);
+}
+
+TEST(HtmlReport, LeavesTheOldReportStandingWhenTheDiskIsFull) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  html.loss_tick(0, 1);
+  {
+    const FullDisk full(100'000);
+    const std::string sentence = html.loss_tick(1, 2);
+    EXPECT_NE(sentence.find("File too large"), std::string::npos) << sentence;
+    EXPECT_EQ(HtmlPage(folder / "report.html").epochs().size(), 1U);
+    EXPECT_EQ(files_in(folder.text()).size(), 1U);
+  }
+  EXPECT_EQ(html.loss_tick(2, 3), "");
+  EXPECT_EQ(HtmlPage(folder / "report.html").epochs().size(), 3U);
+}
+
+}  // namespace
+}  // namespace loupe::test

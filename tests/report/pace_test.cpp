@@ -1,0 +1,46 @@
+#include "html/pace.h"
+
+#include <gtest/gtest.h>
+
+namespace loupe::html {
+namespace {
+
+constexpr std::size_t SMALL = 100'000, LARGE = 40'000'000;
+
+TEST(Pace, WritesASmallReportAtEveryTickHoweverSlowTheDisk) {
+  Pace pace;
+  for (int tick = 0; tick < 100; ++tick) {
+    ASSERT_TRUE(pace.is_due(0));
+    pace.wrote(SMALL, 10);
+  }
+}
+
+TEST(Pace, WritesALargeReportAtEveryTickWhereThatCostsATwentiethAtMost) {
+  Pace pace;
+  for (int tick = 0; tick < 100; ++tick) {
+    ASSERT_TRUE(pace.is_due(tick == 0 ? 0 : 19 * 0.05));
+    pace.wrote(LARGE, 0.05);
+  }
+}
+
+TEST(Pace, LeavesOutTicksThatFollowTooFastButNeverTwentyInARow) {
+  Pace pace;
+  ASSERT_TRUE(pace.is_due(0));
+  pace.wrote(LARGE, 0.05);
+  for (int round = 0; round < 3; ++round) {
+    for (int tick = 0; tick < 19; ++tick) ASSERT_FALSE(pace.is_due(0.04)) << tick;
+    ASSERT_TRUE(pace.is_due(0.04));
+    pace.wrote(LARGE, 0.05);
+  }
+}
+
+TEST(Pace, WritesAtTheNextTickAfterAFailure) {
+  Pace pace;
+  pace.wrote(LARGE, 0.05);
+  ASSERT_FALSE(pace.is_due(0));
+  pace.failed();
+  EXPECT_TRUE(pace.is_due(0));
+}
+
+}  // namespace
+}  // namespace loupe::html

@@ -1,0 +1,395 @@
+"""Opens made reports in headless Chromium as a person would, and keeps screenshots of them.
+
+usage: report_browser.py MADE_REPORTS FOLDER
+  MADE_REPORTS  the program that writes the reports
+  FOLDER        where the reports and the screenshots go
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+NEEDED = "install them: apt-get install chromium chromium-driver python3-selenium"
+DEBIAN_PYTHON = "/usr/bin/python3"
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    # Debian's python3-selenium belongs to Debian's Python, which need not be the first in PATH.
+    if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON) and os.path.exists(DEBIAN_PYTHON):
+        os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, *sys.argv])
+    sys.exit(f"the report's browser test needs Selenium and Chromium; {NEEDED}")
+
+FOLDER = pathlib.Path()
+
+
+def browser(width, height, dark):
+    """A headless Chromium whose window is `width` by `height` CSS pixels."""
+    paths = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        sys.exit(f"the report's browser test needs {' and '.join(missing)}; {NEEDED}")
+    options = webdriver.ChromeOptions()
+    options.binary_location = paths["chromium"]
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(service=Service(paths["chromedriver"]), options=options)
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+        "features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+    return driver
+
+
+class Reading(unittest.TestCase):
+    """A browser with a report in it; every test ends without a word on the console."""
+
+    width, height, dark = 1440, 1000, False
+
+    def setUp(self):
+        self.driver = browser(self.width, self.height, self.dark)
+        self.addCleanup(self.driver.quit)
+
+    def open(self, report):
+        self.driver.get((FOLDER / report).as_uri())
+        self.wait("return document.documentElement.dataset.ready === 'true'")
+
+    def tearDown(self):
+        self.assertEqual(self.driver.get_log("browser"), [])
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def wait(self, condition, *arguments):
+        """Until a script returns something true; a minute at most, however slow the machine."""
+        for _ in range(600):
+            value = self.script(condition, *arguments)
+            if value:
+                return value
+            time.sleep(0.1)
+        return self.fail(f"never became true: {condition}")
+
+    def find(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def screenshot(self, name):
+        # What has scrolled into view is drawn a moment later.
+        self.script("window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))")
+        self.wait("return window.settled")
+        self.driver.save_screenshot(str(FOLDER / f"{name}.png"))
+
+    def go_to(self, selector):
+        self.script("document.querySelector(arguments[0]).scrollIntoView({block: 'start'})", selector)
+
+    def wait_for_plots(self, selector):
+        """Until each card under `selector` that is in the window shows a plot with something painted in it."""
+        self.wait("""
+            const inked = (canvas) => {
+              if (canvas.width === 0 || canvas.height === 0) return false;
+              const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+              return data.some((byte, i) => i % 4 === 3 && byte > 0);
+            };
+            const near = [...document.querySelectorAll(arguments[0])].filter((card) => {
+              const box = card.getBoundingClientRect();
+              return box.bottom > 0 && box.top < innerHeight;
+            });
+            return near.length > 0 && near.every((card) => [...card.querySelectorAll("canvas")].some(inked));
+            """, selector + " .card")
+
+    def hover_row(self, row, share=0.9):
+        """Points at a row of the heat map; returns the tooltip's lines: layer, epoch, value."""
+        canvas = self.find("#heat-map")
+        self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+        size = canvas.rect
+        row_height = 18
+        ActionChains(self.driver).move_to_element_with_offset(
+            canvas, size["width"] * (share - 0.5), 2 + (row + 0.5) * row_height - size["height"] / 2).perform()
+        return self.wait("const tip = document.getElementById('tooltip'); "
+                         "return !tip.hidden && [...tip.children].map((line) => line.textContent)")
+
+    def choose(self, label, text):
+        """Chooses an option of the drop-down list called `label`."""
+        self.script("""
+            const field = [...document.querySelectorAll("label.field")].find(
+              (field) => field.querySelector("span").textContent === arguments[0]);
+            const select = field.querySelector("select");
+            select.value = [...select.options].find((option) => option.text === arguments[1]).value;
+            select.dispatchEvent(new Event("change"));
+            """, label, text)
+
+    def assert_nothing_sticks_out(self):
+        self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
+        overlaps = self.script("""
+            const boxes = [...document.querySelectorAll(".card")].map((card) => [card, card.getBoundingClientRect()]);
+            const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+            const found = [];
+            boxes.forEach(([card, box], i) => {
+              for (const [other, otherBox] of boxes.slice(i + 1)) {
+                if (meet(box, otherBox)) found.push([card.ariaLabel, other.ariaLabel]);
+              }
+              for (const part of card.querySelectorAll(".legend, .plot, h3")) {
+                const inner = part.getBoundingClientRect();
+                if (inner.right > box.right + 1 || inner.bottom > box.bottom + 1) found.push([card.ariaLabel, part.className]);
+              }
+            });
+            return found;""")
+        self.assertEqual(overlaps, [])
+
+
+class LargeRun(Reading):
+    """500 layers and 1,000 epochs."""
+
+    EXPLODING, VANISHING = "stage2.block11.conv1", "stage4.block7.conv2"
+
+    def setUp(self):
+        super().setUp()
+        self.open("large.html")
+
+    def test_opens_without_drawing_what_is_not_in_view(self):
+        self.assertLess((FOLDER / "large.html").stat().st_size, 50_000_000)
+        timing = self.script("const {responseEnd, loadEventEnd} = performance.getEntriesByType('navigation')[0]; "
+                             "return {responseEnd, loadEventEnd}")
+        print("milliseconds until the report of 500 layers and 1,000 epochs stood:", json.dumps(timing))
+        self.wait_for_plots("#model")
+        self.assertLess(len(self.all(".dygraph-axis-label")), 600)
+        self.assertLessEqual(len(self.all(".graph")), 30)
+        self.screenshot("large_top")
+
+    def test_shows_the_worst_layers_first_and_leads_from_the_heat_map_to_their_plots(self):
+        self.assertEqual(self.hover_row(0)[0], self.EXPLODING)
+        self.assertIn("NaN", self.hover_row(0, 0.99)[2])
+        layer, epoch, value = self.hover_row(1)
+        self.assertEqual(layer, self.VANISHING)
+        self.assertRegex(epoch, r"^epoch 8\d\d$")
+        self.assertRegex(value, r"^mean: \d")
+        self.screenshot("large_heat_map")
+        ActionChains(self.driver).click().perform()
+        self.wait("return !document.getElementById('layer').hidden")
+        self.assertEqual(self.find("#layer-title").text, self.VANISHING)
+        self.assertEqual([card.get_attribute("data-tag") for card in self.all("#layer .card")],
+                         ["Weight Gradient Norm", "Weight Gradient Correlation", "Weight Update Norm", "Output Norm"])
+        self.wait_for_plots("#layer")
+        self.screenshot("large_layer")
+        self.driver.back()
+        self.wait("return document.getElementById('layer').hidden")
+
+    def test_is_read_by_keyboard_alone(self):
+        heat_map = self.find("#heat-map")
+        heat_map.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_LEFT)
+        self.assertEqual(self.find("#tooltip strong").text, self.VANISHING)
+        self.assertIn("epoch 998", self.find("#tooltip").text)
+        heat_map.send_keys(Keys.ENTER)
+        self.wait("return document.activeElement.id === 'layer-title'")
+        self.assertEqual(self.find("#layer-title").text, self.VANISHING)
+        self.wait_for_plots("#layer")
+        card = self.find("#layer .card")
+        card.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.assertEqual(card.find_element(By.CSS_SELECTOR, ".cursor-epoch").text, "epoch 1")
+
+    def test_shows_every_layer_at_once_when_asked(self):
+        self.choose("Layers", "all")
+        self.choose("Order", "As in the model")
+        self.assertIn("500 of 500 layers", self.find("#overview .caption").text)
+        self.go_to("#overview")
+        self.screenshot("large_all_layers")
+
+    def test_finds_layers_by_name(self):
+        self.find("#search").send_keys("stage4 block7. conv2")
+        self.wait("return document.querySelector('#overview .caption').textContent.startsWith('1 of 500 layers')")
+        self.assertEqual([card.get_attribute("data-layer") for card in self.all("#layers .group[open] .card")], [self.VANISHING])
+        self.find("#layers button.card-title").click()
+        self.assertEqual(self.find("#layer-title").text, self.VANISHING)
+        self.find("#search").send_keys(" no such layer")
+        self.wait("return document.querySelector('#overview .caption').textContent.startsWith('0 of 500 layers')")
+
+    def test_unfolds_small_plots_by_tag(self):
+        self.find("[data-tag='Weight Gradient Correlation'] > summary").click()
+        self.go_to(".group[data-tag='Weight Gradient Correlation']")
+        self.wait("return document.querySelectorAll(\".group[data-tag='Weight Gradient Correlation'] .card\").length === 24")
+        self.wait_for_plots(".group[data-tag='Weight Gradient Correlation']")
+        self.screenshot("large_small_multiples")
+        self.find(".group[data-tag='Weight Gradient Correlation'] .more button").click()
+        self.assertEqual(len(self.all(".group[data-tag='Weight Gradient Correlation'] .card")), 48)
+        self.assert_nothing_sticks_out()
+
+    def test_draws_all_plots_after_one_zoom(self):
+        self.wait_for_plots("#model")
+        plot = self.find("#model .card[data-tag='Loss'] .plot")
+        width = plot.rect["width"]
+        ActionChains(self.driver).move_to_element_with_offset(plot, -width * 0.2, 0).click_and_hold().move_by_offset(
+            width * 0.2, 3).release().perform()
+        first = float(self.wait("return document.querySelector('#zoom-out').disabled ? null : "
+                                "document.querySelector(\"[aria-label='First epoch on show']\").value"))
+        self.assertGreater(first, 50)
+        self.assertIn("epoch", self.hover_row(0, 0.99)[1])
+        last = float(self.find("[aria-label='Last epoch on show']").get_attribute("value"))
+        self.assertLess(last, 950)
+        labels = self.script("return [...document.querySelectorAll(\"[data-tag='Metrics'] .dygraph-axis-label-x\")]"
+                             ".map((label) => Number(label.textContent)).filter((epoch) => epoch > 0)")
+        self.assertTrue(labels and all(first - 20 <= epoch <= last + 20 for epoch in labels), labels)
+        self.screenshot("large_zoomed")
+        self.script("document.getElementById('zoom-out').click()")
+        self.assertEqual(self.find("[aria-label='Last epoch on show']").get_attribute("value"), "999")
+
+
+class SmallRun(Reading):
+    def setUp(self):
+        super().setUp()
+        self.open("small.html")
+
+    def test_shows_values_under_the_cursor_in_every_plot(self):
+        self.wait_for_plots("#model")
+        before = self.find("[data-tag='Metrics'] .legend").text
+        ActionChains(self.driver).move_to_element(self.find("[data-tag='Loss'] .plot")).perform()
+        self.wait("return !document.querySelector(\"[data-tag='Metrics'] .cursor-line\").hidden")
+        epochs = {line.text for line in self.all("#model .cursor-epoch") if line.is_displayed()}
+        self.assertEqual(len(epochs), 1)
+        self.assertNotEqual(self.find("[data-tag='Metrics'] .legend").text, before)
+        self.screenshot("small_cursor")
+
+    def test_draws_every_kind_of_plot(self):
+        self.find("#layers .section-head button").click()
+        for tag in ("Output Activations", "Weight Gradient Norm", "Weight Histogram"):
+            self.go_to(f".group[data-tag='{tag}']")
+            self.wait_for_plots(f".group[data-tag='{tag}']")
+            self.screenshot("small_" + tag.lower().replace(" ", "_"))
+        self.assert_nothing_sticks_out()
+
+    def test_names_what_was_not_finite(self):
+        self.assertIn("fc2 since epoch 12", self.find("#alert").text)
+        self.find("#alert button").click()
+        self.assertEqual(self.find("#layer-title").text, "fc2")
+        self.wait_for_plots("#layer")
+        self.screenshot("small_layer")
+
+    def test_switches_scales(self):
+        axis = "return [...document.querySelectorAll(\"[data-tag='Loss'] .dygraph-axis-label-y\")].map((l) => l.textContent)"
+        self.wait_for_plots("#model")
+        linear = self.script(axis)
+        self.choose("Scale", "logarithmic")
+        self.wait_for_plots("#model")
+        self.wait(axis.replace("return ", "return JSON.stringify(") + ") !== arguments[0]",
+                  json.dumps(linear, separators=(",", ":"), ensure_ascii=False))
+        self.assertIn("1", self.script(axis))
+        self.assertNotIn("1.5", self.script(axis))
+
+    def test_tells_of_the_run(self):
+        table = self.find("#run").text
+        for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "0.1.0", "1.13.1", "ended"):
+            self.assertIn(part, table)
+        self.script("document.querySelector('#run details').open = true")
+        self.assertIn("gradient_geometry", self.find("#run pre").text)
+        self.go_to("#run")
+        self.screenshot("small_run")
+
+    def test_turns_dark_and_light(self):
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        light = self.script(ground)
+        self.find("#theme").click()
+        self.assertNotEqual(self.script(ground), light)
+        self.wait_for_plots("#model")
+        self.driver.refresh()
+        self.assertNotEqual(self.script(ground), light, "the choice is remembered")
+        self.find("#theme").click()
+        self.assertEqual(self.script(ground), light)
+
+
+class DarkRun(Reading):
+    dark, height = True, 1700
+
+    def test_follows_the_system(self):
+        self.open("small.html")
+        self.wait_for_plots("#model")
+        red, green, blue = self.script(
+            "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+        self.assertLess(max(red, green, blue), 60)
+        self.screenshot("dark_small")
+        self.open("large.html")
+        self.wait_for_plots("#model")
+        self.screenshot("dark_large")
+
+
+class PhoneRun(Reading):
+    width, height = 400, 860
+
+    def test_fits_a_phone(self):
+        for report in ("small", "large", "compared", "hostile"):
+            with self.subTest(report):
+                self.open(f"{report}.html")
+                self.assert_nothing_sticks_out()
+                self.wait_for_plots("#model")
+                self.screenshot(f"phone_{report}")
+                self.go_to("#overview")
+                self.screenshot(f"phone_{report}_overview")
+                self.go_to("#run")
+                self.screenshot(f"phone_{report}_run")
+        self.open("small.html")
+        self.script("document.querySelector('#layers button.card-title').click()")
+        self.wait_for_plots("#layer")
+        self.assert_nothing_sticks_out()
+        self.screenshot("phone_layer")
+
+
+class ComparedRuns(Reading):
+    height = 1500
+
+    def test_colours_lines_by_run_and_hides_a_run(self):
+        self.open("compared.html")
+        self.wait_for_plots("#model")
+        self.screenshot("compared")
+        entries = [entry.text.split("\n")[0] for entry in self.all("[data-tag='Metrics'] .legend .entry")]
+        self.assertEqual(entries, ["adam", "sgd with momentum"])
+        colours = self.script("return [...document.querySelectorAll(\"[data-tag='Metrics'] .legend .swatch\")]"
+                              ".map((swatch) => swatch.style.color)")
+        chips = self.script("return [...document.querySelectorAll('.tools .chip .swatch')].map((s) => s.style.color)")
+        self.assertEqual(colours, chips)
+        self.assertEqual(len(set(colours)), 2)
+        self.all(".tools .chip")[0].click()
+        self.wait("return document.querySelectorAll(\"[data-tag='Metrics'] .legend .entry\").length === 1")
+        self.assertNotIn("adam", self.find("[data-tag='Metrics'] .legend").text)
+
+
+class HostileRun(Reading):
+    def test_shows_markup_in_names_as_text(self):
+        self.open("hostile.html")
+        self.wait_for_plots("#model")
+        self.assertEqual(self.driver.title, "<script>alert(1)</script>&amp;\"' – Loupe")
+        self.assertEqual([h3.text for h3 in self.all("#layers .card h3")][:1], ["<script>alert(1)</script>"])
+        self.hover_row(0)
+        self.find("#layers button.card-title").click()
+        self.wait_for_plots("#layer")
+        made = self.script("return document.querySelectorAll('main i:not(.swatch), main u, main img, main script, "
+                           "[onerror], [onmouseover]').length")
+        self.assertEqual(made, 0)
+        self.screenshot("hostile")
+
+
+class EmptyRun(Reading):
+    def test_opens_before_much_has_happened(self):
+        for report in ("no_epoch.html", "one_epoch.html"):
+            with self.subTest(report):
+                self.open(report)
+                self.screenshot(report.replace(".html", ""))
+        self.wait_for_plots("#model")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    FOLDER = pathlib.Path(sys.argv[2]).resolve()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.argv[1], str(FOLDER)], check=True)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
