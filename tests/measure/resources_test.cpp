@@ -1,51 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
 
+#include "allocations.h"
 #include "measure/measurer.h"
 #include "tensor.h"
-
-namespace {
-
-std::atomic<int> allocations = 0;
-
-void* allocate(size_t size, size_t alignment) {
-  ++allocations;
-  void* memory = nullptr;
-  // Exactly as large as asked for, so that AddressSanitizer sees what lies beyond.
-  if (posix_memalign(&memory, alignment, size) != 0) throw std::bad_alloc();
-  return memory;
-}
-
-// Out of line, where GCC does not mistake it for freeing what the library's operator new gave.
-[[gnu::noinline]] void release(void* memory) {
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(size_t size) {
-  return allocate(size, alignof(std::max_align_t));
-}
-void* operator new(size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace loupe::measure {
 namespace {
@@ -63,13 +25,13 @@ TEST(Measurer, AllocatesNothingAfterTheLargestTensor) {
     small.fill_random(1);
     sliced.fill_random(2);
     const size_t held = measurer.bytes();
-    const int before = allocations;
+    const int before = allocations();
     for (int event = 0; event < 3; ++event) measurer.measure(large);
     for (int event = 0; event < 3; ++event) measurer.measure(small);
     for (int event = 0; event < 3; ++event) measurer.measure(sliced);
     measurer.prime(small);
     measurer.measure(large);
-    EXPECT_EQ(allocations, before) << "dtype " << dtype;
+    EXPECT_EQ(allocations(), before) << "dtype " << dtype;
     EXPECT_EQ(measurer.bytes(), held);
   }
 }
