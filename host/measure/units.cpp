@@ -108,18 +108,16 @@ int64_t count_dead(const UnitGrid& grid, int64_t active, T* flags, int64_t chunk
   if (grid.flags == UnitGrid::Flags::kNone) return grid.units - active;
   const int64_t inner = grid.flags == UnitGrid::Flags::kPerUnit ? 1 : grid.inner;
   const int64_t row = grid.units * inner;
-  // Flags are 0 or more from here on: add up those of the same element, then those of the same unit.
+  // More than 0 is a flag too from here on: add up those of the same element.
   for (int64_t at = row; at < chunks * grid.flag_count; at += row) {
     for (int64_t i = 0; i < row; ++i) flags[i] += flags[at + i];
   }
-  if (inner > 1) {
-    for (int64_t unit = 0; unit < grid.units; ++unit) {
-      T sum = 0;
-      for (int64_t i = 0; i < inner; ++i) sum += flags[unit * inner + i];
-      flags[unit] = sum;
-    }
+  if (inner == 1) return grid.units - kernels<T>().count_active(flags, grid.units, T{0});
+  int64_t dead = 0;
+  for (const T* unit = flags; unit != flags + row; unit += inner) {
+    if (std::all_of(unit, unit + inner, [](T flag) { return flag == 0; })) ++dead;
   }
-  return grid.units - kernels<T>().count_active(flags, grid.units, T{0});
+  return dead;
 }
 
 template double round_epsilon(double);
