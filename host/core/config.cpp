@@ -32,6 +32,12 @@ void check_keys(const YAML::Node& map, const std::vector<std::string>& known, co
   }
 }
 
+/// yaml-cpp's word for a key that is not there throws at most questions; this one is null.
+YAML::Node value_of(const YAML::Node& map, const char* key) {
+  const YAML::Node found = map[key];
+  return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Null);
+}
+
 /// What stands in the YAML for one component: `name`, or `name: {options}`, either with `as: own_name` beside it.
 struct Written {
   YAML::Node at, options;
@@ -68,7 +74,7 @@ bool read_item(const YAML::Node& item, const std::string& section, Written& writ
 std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, const std::string& section,
                                              const Catalogue& catalogue, Diagnostics& diagnostics) {
   std::vector<ComponentConfig> components;
-  if (!list.IsDefined() || list.IsNull()) return components;
+  if (list.IsNull()) return components;
   if (!list.IsSequence()) {
     diagnostics.error(list, "'" + section + "' must be a list");
     return components;
@@ -101,13 +107,13 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
 
 void read_plugin_paths(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue,
                        Diagnostics& diagnostics) {
-  if (plugins.IsDefined() && !plugins.IsNull()) {
+  if (!plugins.IsNull()) {
     if (!plugins.IsMap()) {
       diagnostics.error(plugins, "'plugins' must be a map with a 'path'");
       return;
     }
     check_keys(plugins, {"path"}, "of 'plugins'", diagnostics);
-    YAML::Node paths = plugins["path"];
+    YAML::Node paths = value_of(plugins, "path");
     if (paths.IsScalar()) {
       const YAML::Node single = paths;
       paths = YAML::Node(YAML::NodeType::Sequence);
@@ -202,12 +208,12 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   }
 
   const auto& sections = host_sections();
-  const auto run_set = OptionSet::from_yaml(sections[0].second, map["run"], "run", diagnostics);
-  const auto attach_set = OptionSet::from_yaml(sections[1].second, map["attach"], "attach", diagnostics);
-  read_plugin_paths(map["plugins"], folder, config.catalogue, diagnostics);
-  config.lenses = read_components(map["lenses"], Kind::lens, "lenses", config.catalogue, diagnostics);
+  const auto run_set = OptionSet::from_yaml(sections[0].second, value_of(map, "run"), "run", diagnostics);
+  const auto attach_set = OptionSet::from_yaml(sections[1].second, value_of(map, "attach"), "attach", diagnostics);
+  read_plugin_paths(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
+  config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
   config.visualizers =
-      read_components(map["visualizers"], Kind::visualizer, "visualizers", config.catalogue, diagnostics);
+      read_components(value_of(map, "visualizers"), Kind::visualizer, "visualizers", config.catalogue, diagnostics);
   diagnostics.throw_if_any();
 
   const Options run(run_set->get());

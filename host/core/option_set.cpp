@@ -159,7 +159,7 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
 std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const YAML::Node& node,
                                                 const std::string& owner, Diagnostics& diagnostics) {
   auto set = std::make_unique<OptionSet>();
-  if (node.IsDefined() && !node.IsNull() && !node.IsMap()) {
+  if (!node.IsNull() && !node.IsMap()) {
     diagnostics.error(node, "the options of " + owner + " must be a map of names and values, not " + shown(node));
     return set;
   }
