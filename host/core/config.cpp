@@ -113,11 +113,12 @@ void read_plugin_paths(const YAML::Node& plugins, const std::string& folder, Cat
       return;
     }
     check_keys(plugins, {"path"}, "of 'plugins'", diagnostics);
-    YAML::Node paths = value_of(plugins, "path");
-    if (paths.IsScalar()) {
-      const YAML::Node single = paths;
-      paths = YAML::Node(YAML::NodeType::Sequence);
-      paths.push_back(single);
+    const YAML::Node written = value_of(plugins, "path");
+    std::vector<YAML::Node> paths;
+    if (written.IsSequence()) {
+      for (const YAML::Node& path : written) paths.push_back(path);
+    } else if (!written.IsNull()) {
+      paths.push_back(written);
     }
     for (const YAML::Node& path : paths) {
       if (!path.IsScalar()) {

@@ -7,7 +7,7 @@
 #include "core/log.h"
 #include "core/monitor.h"
 #include "torch/attachment.h"
-#include "torch/gradient_taps.h"
+#include "torch/redirections.h"
 #include "torch/tensor_view.h"
 
 namespace loupe {
@@ -244,6 +244,8 @@ void Inspector::set_visualizers(const std::string& yaml) {
   const std::lock_guard lock(impl_->mutex());
   impl_->monitor().display().replace(Config::visualizers_from_text(yaml, impl_->monitor().config().catalogue));
 }
+
+std::size_t Inspector::redirected_calls() { return Redirections::instance().active_count(); }
 
 std::string Inspector::coverage() const {
   return impl_->coverage();

@@ -23,7 +23,7 @@ class Optimizer;
 
 namespace loupe {
 
-/// How often an inspector looks: every n-th tick's epoch, from the first on, or as a predicate says.
+/// How often an inspector looks: every n-th epoch (n, 2n, …), or as a predicate of the number of the tick says.
 using ActiveWhen = std::function<bool(int64_t tick)>;
 
 /// The host's face to a trainer: watches models learn and tells what it sees at every tick.
@@ -89,6 +89,10 @@ class LOUPE_API Inspector {
 
   /// One line a module: tapped or not and why. Valid after attach.
   std::string coverage() const;
+
+  /// How many calls of the whole process are redirected right now, for all inspectors together; 0 when nothing is
+  /// attached.
+  static std::size_t redirected_calls();
 
   class Impl;
 

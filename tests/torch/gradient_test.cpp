@@ -1,0 +1,231 @@
+#include "torch/probed.h"
+
+namespace nn = torch::nn;
+using namespace loupe::testing;
+
+namespace {
+
+double squares(const torch::Tensor& tensor) {
+  return tensor.to(torch::kDouble).square().sum().item<double>();
+}
+
+/// Steps by itself, as a user's own optimizer may; `final` lets the compiler call past the virtual table.
+struct PlainDescent final : torch::optim::Optimizer {
+  explicit PlainDescent(std::vector<torch::Tensor> parameters)
+      : Optimizer({torch::optim::OptimizerParamGroup(std::move(parameters))},
+                  std::make_unique<torch::optim::SGDOptions>(0.1)) {}
+  torch::Tensor step(LossClosure = nullptr) override {
+    torch::NoGradGuard no_grad;
+    for (auto& group : param_groups()) {
+      for (auto& parameter : group.params()) {
+        if (parameter.grad().defined()) parameter.sub_(parameter.grad() * 0.1);
+      }
+    }
+    return {};
+  }
+  void save(torch::serialize::OutputArchive&) const override {}
+  void load(torch::serialize::InputArchive&) override {}
+};
+
+template <class Optimizer, class... Arguments>
+void expect_steps_seen(const Arguments&... arguments) {
+  torch::manual_seed(1);
+  nn::Sequential model(nn::Linear(3, 2));
+  Optimizer optimizer(model->parameters(), arguments...);
+  auto inspector = probed("gatherers: [optimizer_step]");
+  inspector.attach(*model, optimizer);
+  const auto weight = model->named_parameters()["0.weight"];
+  // Through the table, and as the compiler likes.
+  torch::optim::Optimizer& base = optimizer;
+  for (int i = 0; i < 4; ++i) {
+    const auto before = weight.detach().clone();
+    optimizer.zero_grad();
+    model->forward(torch::ones({2, 3})).square().sum().backward();
+    told().clear();
+    const auto closure = [&] { return model->forward(torch::ones({2, 3})).square().sum(); };
+    if (i % 2 == 0) {
+      base.step(closure);
+    } else {
+      optimizer.step(closure);
+    }
+    const Lines seen = take("optimizer_step|0|weight");
+    ASSERT_EQ(seen.size(), 1U) << "step " << i;
+    EXPECT_NEAR(number(seen[0], 6), squares(weight), 1e-4);
+    EXPECT_NEAR(number(seen[0], 7), squares(weight - before), 1e-5);
+  }
+}
+
+}  // namespace
+
+TEST(OutputGradients, ComeWithTheValueThatAutogradComputes) {
+  torch::manual_seed(1);
+  nn::Linear first(4, 3), second(3, 2);
+  nn::Sequential model(first, nn::Tanh(), second);
+  auto inspector = probed("gatherers: [output_gradient, input_gradient]");
+  inspector.attach(*model);
+  told().clear();
+  auto x = torch::randn({5, 4}, torch::requires_grad());
+  auto hidden = first(x);
+  hidden.retain_grad();
+  auto output = second((*model)[1]->as<nn::Tanh>()->forward(hidden));
+  output.square().sum().backward();
+  const Lines seen = take("");
+  EXPECT_EQ(fields(seen, 2), (Lines{"output_gradient|2", "output_gradient|1", "input_gradient|2", "output_gradient|0",
+                                    "input_gradient|1", "input_gradient|0"}));
+  EXPECT_NEAR(number(seen[3], 6), squares(hidden.grad()), 1e-4);
+  EXPECT_NEAR(number(seen[5], 6), squares(x.grad()), 1e-4);
+}
+
+TEST(OutputGradients, OfALayerBeforeAnInPlaceActivationAreItsOwn) {
+  torch::manual_seed(1);
+  const auto gradients = [](bool inplace) {
+    torch::manual_seed(2);
+    nn::Sequential model(nn::Linear(4, 3), nn::ReLU(nn::ReLUOptions(inplace)), nn::Linear(3, 2));
+    auto inspector = probed("gatherers: [output_gradient, forward]");
+    inspector.attach(*model);
+    model->forward(torch::ones({5, 4})).square().sum().backward();
+    Lines lines = take("");
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  EXPECT_EQ(gradients(true), gradients(false));
+}
+
+TEST(OutputGradients, DoNotComeWithoutABackwardPass) {
+  nn::Sequential model(nn::Linear(4, 3));
+  auto inspector = probed("gatherers: [output_gradient]");
+  inspector.attach(*model);
+  torch::NoGradGuard no_grad;
+  model->forward(torch::ones({5, 4}));
+  EXPECT_TRUE(take("output_gradient").empty());
+}
+
+TEST(ParameterGradients, ComeAfterEachAccumulationWithTheSumSoFar) {
+  nn::Linear model(3, 2);
+  auto inspector = probed("gatherers: [parameter_gradient, step_gradient]");
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  inspector.attach(*model, optimizer);
+  told().clear();
+  for (int i = 0; i < 2; ++i) {
+    model(torch::ones({2, 3})).sum().backward();
+    const Lines seen = take("parameter_gradient|Linear|weight");
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_NEAR(number(seen[0], 6), squares(model->weight.grad()), 1e-4);
+  }
+  model->weight.mutable_grad().mul_(0.5);  // as clipping does
+  optimizer.step();
+  const Lines seen = take("step_gradient|Linear|weight");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_NEAR(number(seen[0], 6), squares(model->weight.grad()), 1e-4);
+}
+
+TEST(ParameterGradients, FollowAParameterFrozenAndThawed) {
+  nn::Linear model(3, 2);
+  model->weight.set_requires_grad(false);
+  auto inspector = probed("gatherers: [parameter_gradient]");
+  inspector.attach(*model);
+  const auto labels = [&] {
+    model->zero_grad();
+    told().clear();
+    model(torch::ones({2, 3})).sum().backward();
+    return fields(take("parameter_gradient"), 3);
+  };
+  EXPECT_EQ(labels(), Lines{"parameter_gradient|Linear|bias"});
+  model->weight.set_requires_grad(true);
+  EXPECT_EQ(labels().size(), 2U);
+  model->bias.set_requires_grad(false);
+  EXPECT_EQ(labels(), Lines{"parameter_gradient|Linear|weight"});
+}
+
+TEST(ParameterGradients, OfASparseEmbeddingAreMeasuredAsIfDense) {
+  nn::Embedding model(nn::EmbeddingOptions(5, 3).sparse(true));
+  auto inspector = probed("gatherers: [parameter_gradient]");
+  inspector.attach(*model);
+  told().clear();
+  model(torch::tensor({1, 1, 4})).sum().backward();
+  const Lines seen = take("parameter_gradient");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_NEAR(number(seen[0], 6), squares(model->weight.grad().to_dense()), 1e-6);
+}
+
+TEST(OptimizerSteps, AreSeenForEveryOptimizerOfLibTorch) {
+  expect_steps_seen<torch::optim::SGD>(torch::optim::SGDOptions(0.1));
+  expect_steps_seen<torch::optim::Adam>();
+  expect_steps_seen<torch::optim::AdamW>();
+  expect_steps_seen<torch::optim::RMSprop>();
+  expect_steps_seen<torch::optim::Adagrad>();
+}
+
+TEST(OptimizerSteps, WithAClosureCountOnce) {
+  nn::Linear model(3, 2);
+  torch::optim::LBFGS optimizer(model->parameters(), torch::optim::LBFGSOptions(0.1).max_iter(3));
+  auto inspector = probed("gatherers: [optimizer_step]");
+  inspector.attach(*model, optimizer);
+  told().clear();
+  optimizer.step([&] {
+    optimizer.zero_grad();
+    auto loss = model(torch::ones({2, 3})).square().sum();
+    loss.backward();
+    return loss;
+  });
+  EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 1U);
+}
+
+TEST(OptimizerSteps, OfAUsersOwnOptimizerAreSeenThroughTheTable) {
+  nn::Linear model(3, 2);
+  PlainDescent optimizer(model->parameters());
+  auto inspector = probed("gatherers: [optimizer_step]");
+  inspector.attach(*model, optimizer);
+  torch::optim::Optimizer& base = optimizer;
+  for (int i = 0; i < 2; ++i) {
+    model(torch::ones({2, 3})).sum().backward();
+    told().clear();
+    base.step();
+    EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 1U);
+  }
+}
+
+TEST(OptimizerSteps, CalledPastTheTableAreSeenAtTheNextForward) {
+  nn::Linear model(3, 2);
+  PlainDescent optimizer(model->parameters());
+  auto inspector = probed("gatherers: [optimizer_step]");
+  inspector.attach(*model, optimizer);
+  told().clear();
+  for (int i = 0; i < 3; ++i) {
+    model(torch::ones({2, 3})).sum().backward();
+    optimizer.step();  // `final`: a direct call
+  }
+  model(torch::ones({2, 3}));
+  EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 3U);
+}
+
+TEST(OptimizerSteps, ConcernTheOptimizersOwnParametersOnly) {
+  nn::Sequential model(nn::Linear(3, 2), nn::Linear(2, 1));
+  torch::optim::SGD optimizer(model[1]->parameters(), 0.1);
+  auto inspector = probed("gatherers: [optimizer_step]");
+  inspector.attach(*model, optimizer);
+  model->forward(torch::ones({2, 3})).sum().backward();
+  told().clear();
+  optimizer.step();
+  EXPECT_EQ(fields(take("optimizer_step"), 3), (Lines{"optimizer_step|1|weight", "optimizer_step|1|bias"}));
+}
+
+TEST(OptimizerSteps, CanBeToldByHand) {
+  nn::Linear model(3, 2);
+  auto inspector = probed("gatherers: [optimizer_step]");
+  inspector.attach(*model);
+  told().clear();
+  inspector.optimizer_stepped();
+  EXPECT_EQ(take("optimizer_step").size(), 2U);
+}
+
+TEST(Tick, BringsEveryParameterOnce) {
+  nn::Linear model(3, 2);
+  auto inspector = probed("gatherers: [tick]");
+  inspector.attach(*model);
+  told().clear();
+  inspector.tick_epoch();
+  const Lines seen = take("");
+  EXPECT_EQ(fields(seen, 3), (Lines{"tick|Linear|weight", "tick|Linear|bias", "tick|1"}));
+  EXPECT_NEAR(number(seen[0], 6), squares(model->weight), 1e-5);
+}
