@@ -17,6 +17,7 @@ nlohmann-json3-dev      writes records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
 libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
+libprotozero-dev        writes TensorBoard's event files
 libgtest-dev            GoogleTest runs the tests
 '
 # These come instead of a LibTorch that is there already.
