@@ -1,12 +1,10 @@
+#include "report/full_disk.h"
 #include "report/html_page.h"
 #include "report/made_runs.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <algorithm>
-#include <csignal>
-#include <limits>
+#include <cmath>
 
 namespace loupe::test {
 namespace {
@@ -24,20 +22,6 @@ std::vector<std::string> files_in(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
   return names;
 }
-
-/// While it lives, no file of this process may grow beyond `bytes`: a full disk, as write() tells of it.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit tight{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &tight);
-  }
-  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 TEST(HtmlReport, IsWholeAfterEveryTickWithoutAnEnd) {
   Folder folder;

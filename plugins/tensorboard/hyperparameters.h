@@ -1,0 +1,28 @@
+#ifndef LOUPE_TENSORBOARD_HYPERPARAMETERS_H
+#define LOUPE_TENSORBOARD_HYPERPARAMETERS_H
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace loupe::tensorboard {
+
+using Setting = std::variant<std::string, bool, double>;
+using Settings = std::map<std::string, Setting>;
+
+/// The settings of a YAML config by dotted names, such as "training.learning_rate"; a component of a list goes by its
+/// own name: "lenses.output_norm.line". What says where to write and what to load is left out. Empty for a text that is
+/// no YAML map.
+Settings settings_of(const std::string& config);
+
+// Each gives a serialised HyperparameterData; times are seconds since 1970.
+
+/// What TensorBoard's page of hyperparameters shows: these settings, and these scalars beside them.
+std::string experiment(const Settings& settings, const std::vector<std::string>& metrics);
+std::string session_start(const Settings& settings, double time);
+std::string session_end(double time);
+
+}  // namespace loupe::tensorboard
+
+#endif

@@ -1,0 +1,132 @@
+#include "common/output_path.h"
+#include "tensorboard/event_file.h"
+#include "tensorboard/hyperparameters.h"
+#include "tensorboard/layout.h"
+#include "tensorboard/summaries.h"
+
+#include <loupe/plugin.h>
+
+#include <cmath>
+#include <ctime>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+
+namespace loupe::tensorboard {
+
+/// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, the config's settings as
+/// hyperparameters. A folder a run.
+class TensorBoard : public Visualizer {
+ public:
+  static constexpr const char* name = "tensorboard";
+  static constexpr const char* help = "writes event files for TensorBoard";
+  static std::vector<Option> options() {
+    return {{"path", "tensorboard", "the folder of the event files; relative to the run's directory"},
+            {"steps_per_epoch", 1.0, "TensorBoard counts whole steps: a step is the epoch times this, rounded", 1e-6,
+             1e12}};
+  }
+
+  TensorBoard(const Options& options, const Host& host)
+      : path_(path_option(options)), steps_per_epoch_(options.get<double>("steps_per_epoch")), host_(host) {}
+
+  void begin(const Run& run) override {
+    const std::filesystem::path folder = folder_of(run);
+    file_ = std::make_unique<EventFile>(folder, host_);
+    charts_ = Charts();
+    settings_ = settings_of(run.config);
+    config_ = run.config;
+    models_ = run.models;
+    described_ = false;
+    step_ = 0;
+    try {
+      check_writable(folder / "events");
+    } catch (const std::system_error& reason) {
+      throw cannot_write(folder, reason, "what is told is kept in memory and written as soon as the folder can be");
+    }
+  }
+
+  void tag(const Tag& tag) override { charts_.tag(tag); }
+
+  void begin_tick(double epoch) override {
+    step_ = std::llround(epoch * steps_per_epoch_);
+    summary_.clear();
+    if (!described_) file_->add_start(step_);
+  }
+
+  void value(const loupe::Value& value) override {
+    charts_.line(value.tag, value.layer, value.line);
+    add_scalar(summary_, scalar_name(value.tag, value.layer, value.line), value.value);
+  }
+
+  void range(const Range& range) override {
+    charts_.band(range.tag, range.layer, range.low_name, range.high_name);
+    add_scalar(summary_, scalar_name(range.tag, range.layer, range.low_name), range.low);
+    add_scalar(summary_, scalar_name(range.tag, range.layer, range.high_name), range.high);
+  }
+
+  void histogram(const loupe::Histogram& histogram) override {
+    add_histogram(summary_, scalar_name(histogram.tag, histogram.layer, histogram.line), histogram);
+  }
+
+  void end_tick() override {
+    if (!described_) describe_run();
+    described_ = true;
+    if (charts_.changed()) {
+      std::string layout;
+      add_text(layout, "custom_scalars__config__", "custom_scalars", charts_.layout());
+      file_->add_summary(step_, layout);
+    }
+    file_->add_summary(step_, summary_);
+    file_->write();
+  }
+
+  void end() override {
+    if (!described_) return;
+    std::string summary;
+    add_hyperparameter_data(summary, "_hparams_/session_end_info", session_end(now()));
+    file_->add_summary(step_, summary);
+    file_->write();
+  }
+
+ private:
+  /// TensorBoard takes a folder for a run, so that a second run told to the same folder gets one of its own inside.
+  std::filesystem::path folder_of(const Run& run) {
+    const std::filesystem::path folder = output_path(run, path_);
+    std::string name = run.name;
+    for (char& c : name) c = c == '/' || c == '\\' ? '_' : c;
+    if (name.empty() || name[0] == '.') name = "run" + name;
+    std::filesystem::path own = folder;
+    for (int i = 1; !folders_.insert(own).second; ++i) {
+      own = folder / (i == 1 ? name : name + "-" + std::to_string(i));
+    }
+    return own;
+  }
+
+  void describe_run() {
+    std::string summary;
+    add_hyperparameter_data(summary, "_hparams_/experiment", experiment(settings_, charts_.big_scalars()));
+    add_hyperparameter_data(summary, "_hparams_/session_start_info", session_start(settings_, now()));
+    if (!config_.empty()) add_text(summary, "config", "text", "```yaml\n" + config_ + "\n```");
+    if (!models_.empty()) add_text(summary, "models", "text", "```json\n" + models_ + "\n```");
+    file_->add_summary(step_, summary);
+  }
+
+  static double now() { return static_cast<double>(std::time(nullptr)); }
+
+  std::string path_;
+  double steps_per_epoch_;
+  Host host_;
+  std::set<std::filesystem::path> folders_;
+  std::unique_ptr<EventFile> file_;
+  Charts charts_;
+  Settings settings_;
+  std::string config_, models_;
+  bool described_ = false;
+  std::int64_t step_ = 0;
+  std::string summary_;
+};
+
+}  // namespace loupe::tensorboard
+
+LOUPE_PLUGIN("tensorboard", "1.0", loupe::tensorboard::TensorBoard);

@@ -1,0 +1,26 @@
+#ifndef LOUPE_TESTS_REPORT_FULL_DISK_H
+#define LOUPE_TESTS_REPORT_FULL_DISK_H
+
+#include <sys/resource.h>
+
+namespace loupe::test {
+
+/// While it lives, no file of this process may grow beyond `bytes`: a full disk, as write() tells of it.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit tight{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &tight);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace loupe::test
+
+#endif

@@ -1,0 +1,64 @@
+// made_events FOLDER: the event files that tensorboard_reads.py reads back. Every number follows from its epoch.
+#include "visualizers/driver.h"
+
+#include <cmath>
+#include <cstdio>
+
+using loupe::test::Driver;
+
+namespace {
+
+constexpr const char* CONFIG =
+    "loupe: 1\nrun: {name: digits, dir: runs/digits}\ntraining: {learning_rate: 0.01, nesterov: false, optimizer: "
+    "adam}\n"
+    "label: \"7\"\nlenses:\n  - parameter_difference\n  - output_norm: {line: [mean, max], log_scale: true}\n"
+    "visualizers: [tensorboard]\n";
+
+void begin(Driver& board, const std::string& directory, const std::string& name, bool resumed) {
+  board.begin(loupe_run{sizeof(loupe_run), resumed, name.c_str(), directory.c_str(), CONFIG, "0.1.0", "1.13.1",
+                        R"([{"name": "net", "parameters": 10}])", "2024-05-01T12:00:00Z"});
+  board.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  board.tag("Norm");
+  board.tag("Weights");
+}
+
+/// @param offset what tells this process's numbers from another's
+void tick(Driver& board, double epoch, double offset) {
+  board.begin_tick(epoch);
+  board.value("Loss", "Loss", "train_loss mean", offset + 1 / (epoch + 1));
+  board.range("Loss", "Loss", "train_loss min", "train_loss max", offset + 0.5 / (epoch + 1), offset + 2 / (epoch + 1));
+  board.value("Loss", "Loss", "val_loss mean", offset + 3 / (epoch + 1));
+  board.value("Norm", "features.0 (conv)", "mean", epoch == 2 ? NAN : offset + epoch * epoch);
+  board.range("Norm", "features.0 (conv)", "min", "max", offset - epoch, offset + 2 * epoch * epoch);
+  if (epoch >= 3) board.value("Norm", "late", "mean", offset + epoch);
+  board.histogram("Weights", "features.0 (conv)", "weight", {-INFINITY, -1, 0, 1, 4, INFINITY}, {0, 2, 5, epoch, 1});
+  board.end_tick();
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  if (argument_count != 2) {
+    std::fprintf(stderr, "usage: made_events FOLDER\n");
+    return 2;
+  }
+  const std::string folder = arguments[1];
+  {
+    Driver board(TENSORBOARD_PLUGIN);
+    begin(board, folder + "/whole", "whole", false);
+    for (int epoch = 0; epoch < 6; ++epoch) tick(board, epoch, 0);
+    board.end();
+  }
+  {
+    Driver board(TENSORBOARD_PLUGIN, {{"steps_per_epoch", 10.0}});
+    begin(board, folder + "/resumed", "resumed", false);
+    for (int epoch = 0; epoch < 6; ++epoch) tick(board, epoch, 0);
+  }
+  {
+    Driver board(TENSORBOARD_PLUGIN, {{"steps_per_epoch", 10.0}});
+    begin(board, folder + "/resumed", "resumed", true);
+    for (double epoch = 4; epoch < 8; epoch += 0.5) tick(board, epoch, 100);
+    board.end();
+  }
+  return 0;
+}
