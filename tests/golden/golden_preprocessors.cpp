@@ -1,0 +1,176 @@
+// Feeds the golden events to the preprocessors by name, through the ABI, and compares every value and summary.
+
+#include <gtest/gtest.h>
+#include <loupe/series.h>
+
+#include <cmath>
+
+#include "core/catalogue.h"
+#include "core/component_instance.h"
+#include "golden/golden_files.h"
+#include "measure/measurer.h"
+
+using namespace loupe;
+using nlohmann::json;
+
+namespace {
+
+constexpr double tolerance = 1e-5;  // float32 sums
+
+const std::pair<const char*, uint32_t> aggregations[] = {
+    {"count", LOUPE_COUNT}, {"mean", LOUPE_MEAN},     {"std", LOUPE_STD}, {"min", LOUPE_MIN},
+    {"max", LOUPE_MAX},     {"median", LOUPE_MEDIAN}, {"Q1", LOUPE_Q1},   {"Q3", LOUPE_Q3}};
+
+void expect_near(double actual, double expected, const std::string& what) {
+  EXPECT_NEAR(actual, expected, tolerance * std::max(1.0, std::abs(expected))) << what;
+}
+
+std::unique_ptr<OptionSet> options_of(const CatalogueEntry& entry, const json& golden, bool inplace) {
+  YAML::Node node(YAML::NodeType::Map);
+  for (const auto& [name, value] : golden.items()) {
+    if (value.is_boolean()) {
+      node[name] = value.get<bool>();
+    } else if (value.is_number()) {
+      node[name] = value.get<double>();
+    } else {
+      node[name] = value.get<std::string>();
+    }
+  }
+  node["inplace"] = inplace;
+  node["quantiles"] = true;
+  Diagnostics diagnostics("golden");
+  auto set = OptionSet::from_yaml(entry.options(), node, entry.component->name, diagnostics);
+  if (!diagnostics.empty()) throw std::runtime_error(diagnostics.text());
+  return set;
+}
+
+class GoldenCase : public ::testing::Test {
+ public:
+  GoldenCase(json golden, bool inplace) : golden_(std::move(golden)), inplace_(inplace) {}
+
+  void TestBody() override {
+    static const Catalogue catalogue = [] {
+      Catalogue made;
+      made.add_standard_paths();
+      return made;
+    }();
+    const CatalogueEntry* entry = catalogue.find(Kind::preprocessor, golden_["preprocessor"]);
+    ASSERT_NE(entry, nullptr);
+    const auto options = options_of(*entry, golden_["options"], inplace_);
+    const ComponentInstance instance(*entry->component, options->get());
+    const auto& table = instance.table<loupe_preprocessor>();
+    loupe_request request{sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+    ASSERT_EQ(table.request(instance.self(), &request, nullptr), LOUPE_OK);
+    measure::Measurer measurer(request);
+    uint64_t number = 0;
+    for (const json& event : golden_["events"]) feed(table, instance.self(), measurer, event, number++);
+    for (const auto& [name, expected] : golden_["expected"].items()) compare(table, instance.self(), name, expected);
+  }
+
+ private:
+  static void feed(const loupe_preprocessor& table, void* self, measure::Measurer& measurer, const json& golden,
+                   uint64_t number) {
+    const auto sizes = golden["shape"].get<std::vector<int64_t>>();
+    const auto data = golden["data"].get<std::vector<float>>();
+    std::vector<int64_t> strides(sizes.size(), 1);
+    for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];
+    const loupe_tensor tensor{sizeof(loupe_tensor),
+                              LOUPE_FLOAT32,
+                              LOUPE_CPU,
+                              0,
+                              data.data(),
+                              sizes.data(),
+                              strides.data(),
+                              static_cast<int64_t>(sizes.size()),
+                              static_cast<int64_t>(data.size()),
+                              nullptr};
+    loupe_event event{};
+    event.struct_size = sizeof event;
+    event.flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
+    event.tensor = &tensor;
+    event.measurement = &measurer.measure(tensor);
+    event.number = number;
+    detail::ErrorBuffer error;
+    ASSERT_EQ(table.process(self, &event, error.get()), LOUPE_OK) << error.text();
+  }
+
+  void compare(const loupe_preprocessor& table, void* self, const std::string& name, const json& expected) const {
+    std::size_t series = 0;
+    while (series < table.series_count(self) && table.series_name(self, series) != name) ++series;
+    ASSERT_LT(series, table.series_count(self)) << "no series " << name;
+    detail::ErrorBuffer error;
+    if (!inplace_) {
+      const double* values = nullptr;
+      std::size_t count = 0;
+      ASSERT_EQ(table.values(self, series, &values, &count, error.get()), LOUPE_OK) << error.text();
+      ASSERT_EQ(count, expected["values"].size()) << name;
+      for (std::size_t i = 0; i < count; ++i)
+        expect_near(values[i], expected["values"][i], name + " of event " + std::to_string(i));
+    }
+    for (const auto& [key, aggregation] : aggregations) {
+      ASSERT_TRUE(expected["summary"].contains(key)) << key;
+      double value = 0;
+      ASSERT_EQ(table.aggregate(self, series, aggregation, &value, error.get()), LOUPE_OK) << error.text();
+      expect_near(value, expected["summary"][key], name + " " + key);
+    }
+  }
+
+  json golden_;
+  bool inplace_;
+};
+
+class GoldenRunning : public ::testing::Test {
+ public:
+  explicit GoldenRunning(json golden) : golden_(std::move(golden)) {}
+  void TestBody() override {
+    Series series;
+    for (const double value : golden_["values"]) series.push(value);
+    const json& expected = golden_.contains("expected") ? golden_["expected"] : golden_;
+    int compared = 0;
+    for (const auto& [key, value] : expected.items()) {
+      if (key == "values") continue;
+      ++compared;
+      if (key == "var") {
+        expect_near(series.running().variance(), value, key);
+        continue;
+      }
+      bool known = false;
+      for (const auto& [name, aggregation] : aggregations) {
+        if (key == name) {
+          expect_near(*series.aggregate(aggregation), value, key);
+          known = true;
+        }
+      }
+      EXPECT_TRUE(known) << "the golden file has '" << key << "', which is not compared";
+    }
+    EXPECT_GT(compared, 0);
+  }
+
+ private:
+  json golden_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (const std::string& file : loupe::testing::golden_files(argc, argv, "preprocessors-")) {
+    const json golden = loupe::testing::read_json(file);
+    const std::string suite = std::filesystem::path(file).stem().string();
+    int index = 0;
+    for (const json& each : golden["cases"]) {
+      const std::string name = each["preprocessor"].get<std::string>() + "/" + std::to_string(index++);
+      for (const bool inplace : {true, false}) {
+        ::testing::RegisterTest(suite.c_str(), (name + (inplace ? "/inplace" : "/memory")).c_str(), nullptr, nullptr,
+                                __FILE__, __LINE__,
+                                [each, inplace]() -> ::testing::Test* { return new GoldenCase(each, inplace); });
+      }
+    }
+    if (golden.contains("running")) {
+      ::testing::RegisterTest(
+          suite.c_str(), "running", nullptr, nullptr, __FILE__, __LINE__,
+          [running = golden["running"]]() -> ::testing::Test* { return new GoldenRunning(running); });
+    }
+  }
+  return RUN_ALL_TESTS();
+}
