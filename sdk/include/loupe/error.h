@@ -50,7 +50,8 @@ loupe_status guarded(loupe_error* error, Body&& body) noexcept {
 /// A loupe_error with its buffer, for calls across the boundary.
 class ErrorBuffer {
  public:
-  ErrorBuffer() : error_{sizeof(loupe_error), sizeof text_, text_} { text_[0] = '\0'; }
+  // The last byte is nobody's, so that the text ends even after a plugin that fills all it was given.
+  ErrorBuffer() : error_{sizeof(loupe_error), sizeof text_ - 1, text_} {}
   ErrorBuffer(const ErrorBuffer&) = delete;
   ErrorBuffer& operator=(const ErrorBuffer&) = delete;
 
@@ -63,7 +64,7 @@ class ErrorBuffer {
 
  private:
   loupe_error error_;
-  char text_[1024];
+  char text_[1024] = {};
 };
 
 }  // namespace detail

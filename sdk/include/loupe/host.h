@@ -18,6 +18,8 @@ class Host {
   /// One line to the user.
   void info(const std::string& message) const { host_->log(host_->context, LOUPE_LOG_INFO, message.c_str()); }
   void warn(const std::string& message) const { host_->log(host_->context, LOUPE_LOG_WARNING, message.c_str()); }
+  /// A service that the host may offer, by its id; null when it does not.
+  const void* get_interface(const char* id) const { return host_->get_interface(host_->context, id); }
 
   /// Every element in row-major order. Waits for a device: not for an event.
   std::vector<double> copy(const loupe_tensor& tensor) const {
@@ -38,7 +40,7 @@ class Host {
 
  private:
   const loupe_tensors& tensors() const {
-    const auto* table = static_cast<const loupe_tensors*>(host_->get_interface(host_->context, LOUPE_TENSORS_ID));
+    const auto* table = static_cast<const loupe_tensors*>(get_interface(LOUPE_TENSORS_ID));
     if (table == nullptr) throw Error("this host does not offer " LOUPE_TENSORS_ID, LOUPE_UNSUPPORTED);
     return *table;
   }

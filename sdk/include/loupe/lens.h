@@ -1,6 +1,7 @@
 #ifndef LOUPE_LENS_H
 #define LOUPE_LENS_H
 
+#include <loupe/detail/preprocessor_table.h>
 #include <loupe/event.h>
 #include <loupe/options.h>
 #include <loupe/preprocessor.h>
@@ -11,10 +12,6 @@
 #include <string_view>
 
 namespace loupe {
-
-namespace detail {
-inline const loupe_preprocessor* preprocessor_table();  // in detail/thunks.h, which loupe/plugin.h brings
-}
 
 /// The numbers of one stream that a lens watches. A small value; good until the module is forgotten.
 class Source {

@@ -88,14 +88,20 @@ class Options {
   explicit Options(const loupe_options* options) : options_(options) {}
 
   bool has(const char* name) const { return find(name) != nullptr; }
-  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error when no such option was declared.
+  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error when no such option was declared, or when
+  /// its number is too large for T.
   template <class T>
   T get(const char* name) const {
     const loupe_option_value& value = at(name);
     if constexpr (std::is_same_v<T, bool>) {
       return value.integer != 0;
     } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(value.integer);
+      const auto number = static_cast<T>(value.integer);
+      if (static_cast<int64_t>(number) != value.integer || (number < T{}) != (value.integer < 0)) {
+        throw Error(std::string("the option '") + name + "' cannot be as large as " + std::to_string(value.integer),
+                    LOUPE_INVALID);
+      }
+      return number;
     } else if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(value.number);
     } else if constexpr (std::is_same_v<T, std::string>) {

@@ -3,20 +3,15 @@
 
 // The C tables behind which C++ components live: every function here catches what its component throws.
 
+#include <loupe/detail/preprocessor_table.h>
 #include <loupe/gatherer.h>
 #include <loupe/lens.h>
-#include <loupe/preprocessor.h>
 #include <loupe/visualizer.h>
 
 #include <cstddef>
 
 namespace loupe {
 namespace detail {
-
-template <class T>
-T& as(void* self) {
-  return *static_cast<T*>(self);
-}
 
 inline const loupe_gatherer* gatherer_table() {
   static const loupe_gatherer table = {
@@ -30,51 +25,6 @@ inline const loupe_gatherer* gatherer_table() {
       [](void* self, const loupe_event* event, loupe_error* error) {
         return guarded(error, [&] { as<Gatherer>(self).event(Event(event)); });
       }};
-  return &table;
-}
-
-inline const loupe_preprocessor* preprocessor_table() {
-  static const loupe_preprocessor table = {
-      sizeof(loupe_preprocessor),
-      0,
-      [](void* self, loupe_request* request, loupe_error* error) {
-        return guarded(error, [&] {
-          const Request wanted = as<Preprocessor>(self).request();
-          request->measures = wanted.measures;
-          request->passes = wanted.passes;
-          request->pass_by_grad = wanted.pass_by_grad;
-          request->wants_tensor = wanted.wants_tensor;
-          request->unit_dimension = wanted.unit_dimension;
-          request->epsilon = wanted.epsilon;
-        });
-      },
-      [](void* self, const loupe_event* event, loupe_error* error) {
-        return guarded(error, [&] { as<Preprocessor>(self).process(Event(event)); });
-      },
-      [](void* self) { return as<Preprocessor>(self).series_count(); },
-      [](void* self, std::size_t i) { return as<Preprocessor>(self).series_name(i).c_str(); },
-      [](void* self, std::size_t i, uint32_t aggregation, double* value, loupe_error* error) {
-        return guarded(error, [&] {
-          const Series& series = as<Preprocessor>(self).series(i);
-          const std::optional<double> number = series.aggregate(aggregation);
-          if (!number) {
-            throw Error("a quantile of '" + as<Preprocessor>(self).series_name(i) +
-                            "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false'",
-                        LOUPE_UNSUPPORTED);
-          }
-          if (series.empty()) throw Error("no values", LOUPE_NOT_FOUND);
-          *value = *number;
-        });
-      },
-      [](void* self, std::size_t i, const double** values, std::size_t* count, loupe_error* error) {
-        return guarded(error, [&] {
-          const Series& series = as<Preprocessor>(self).series(i);
-          if (!series.keeps_values()) throw Error("the values are folded, not kept", LOUPE_UNSUPPORTED);
-          *values = series.values().data();
-          *count = series.values().size();
-        });
-      },
-      [](void* self) { as<Preprocessor>(self).reset_all(); }};
   return &table;
 }
 
