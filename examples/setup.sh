@@ -5,7 +5,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Package (as Debian and Ubuntu call it) and what it is for.
-packages='
+packages=$(
+  cat <<'END'
 g++                     compiles Loupe
 cmake                   configures the build
 ninja-build             builds on all cores, and only what has changed
@@ -19,12 +20,15 @@ libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
 libprotozero-dev        writes TensorBoard's event files
 libgtest-dev            GoogleTest runs the tests
-'
+END
+)
 # These come instead of a LibTorch that is there already.
-libtorch_packages='
+libtorch_packages=$(
+  cat <<'END'
 libtorch-dev            LibTorch itself
 libopenblas0-pthread    with the default BLAS, LibTorch computes 20 times slower
-'
+END
+)
 
 say() { printf 'loupe: %s\n' "$*"; }
 fail() {
