@@ -1,0 +1,116 @@
+#ifndef LOUPE_TESTS_BENCHMARKS_BENCH_MODELS_H
+#define LOUPE_TESTS_BENCHMARKS_BENCH_MODELS_H
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loupe::bench {
+
+namespace nn = torch::nn;
+
+/// A model as a trainer has it, with one fixed batch.
+struct Subject {
+  std::shared_ptr<nn::Module> module;
+  std::function<torch::Tensor(const torch::Tensor&)> forward;
+  torch::Tensor input, target;
+  double activations = 0;                     ///< elements that all ReLU layers put out in one step
+  std::string parameters = "[weight, bias]";  ///< what gradient and difference lenses look at
+};
+
+/// ResNet's basic block: two 3x3 convolutions beside the identity, or a 1x1 convolution where the shape changes.
+struct BasicBlockImpl : nn::Module {
+  BasicBlockImpl(int64_t in, int64_t out, int64_t stride)
+      : conv1(nn::Conv2dOptions(in, out, 3).stride(stride).padding(1).bias(false)),
+        bn1(out),
+        conv2(nn::Conv2dOptions(out, out, 3).padding(1).bias(false)),
+        bn2(out) {
+    register_module("conv1", conv1);
+    register_module("bn1", bn1);
+    register_module("relu1", relu1);
+    register_module("conv2", conv2);
+    register_module("bn2", bn2);
+    register_module("relu2", relu2);
+    if (stride != 1 || in != out) {
+      shortcut = register_module(
+          "shortcut",
+          nn::Sequential(nn::Conv2d(nn::Conv2dOptions(in, out, 1).stride(stride).bias(false)), nn::BatchNorm2d(out)));
+    }
+  }
+  torch::Tensor forward(const torch::Tensor& x) {
+    auto y = bn2(conv2(relu1(bn1(conv1(x)))));
+    return relu2(y + (shortcut.is_empty() ? x : shortcut->forward(x)));
+  }
+  nn::Conv2d conv1;
+  nn::BatchNorm2d bn1;
+  nn::ReLU relu1;
+  nn::Conv2d conv2;
+  nn::BatchNorm2d bn2;
+  nn::ReLU relu2;
+  nn::Sequential shortcut{nullptr};
+};
+TORCH_MODULE(BasicBlock);
+
+inline nn::Sequential resnet18() {
+  nn::Sequential model(nn::Conv2d(nn::Conv2dOptions(3, 64, 3).padding(1).bias(false)), nn::BatchNorm2d(64), nn::ReLU());
+  int64_t in = 64;
+  for (const auto& [out, stride] : std::vector<std::pair<int64_t, int64_t>>{
+           {64, 1}, {64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2}, {512, 1}}) {
+    model->push_back(BasicBlock(std::exchange(in, out), out, stride));
+  }
+  model->push_back(nn::AdaptiveAvgPool2d(1));
+  model->push_back(nn::Flatten());
+  model->push_back(nn::Linear(512, 10));
+  return model;
+}
+
+/// A: a perceptron. B: a small convolutional network. C: ResNet-18 for 32x32 images. D: fifty small layers.
+inline Subject make_subject(const std::string& name) {
+  torch::manual_seed(1);
+  nn::Sequential model;
+  torch::Tensor input;
+  if (name == "A") {
+    model = nn::Sequential(nn::Linear(784, 512), nn::ReLU(), nn::Linear(512, 256), nn::ReLU(), nn::Linear(256, 10));
+    input = torch::randn({128, 784});
+  } else if (name == "B") {
+    model = nn::Sequential(nn::Conv2d(1, 32, 3), nn::ReLU(), nn::Conv2d(32, 64, 3), nn::ReLU(), nn::MaxPool2d(2),
+                           nn::Flatten(), nn::Linear(64 * 12 * 12, 128), nn::ReLU(), nn::Linear(128, 10));
+    input = torch::randn({64, 1, 28, 28});
+  } else if (name == "C") {
+    model = resnet18();
+    input = torch::randn({32, 3, 32, 32});
+  } else if (name == "D") {
+    model = nn::Sequential();
+    for (int i = 0; i < 50; ++i) {
+      model->push_back(nn::Linear(64, 64));
+      model->push_back(nn::ReLU());
+    }
+    input = torch::randn({32, 64});
+  } else {
+    throw std::invalid_argument("there is no model '" + name + "'; A, B, C and D are known");
+  }
+  Subject subject;
+  subject.module = model.ptr();
+  subject.forward = [model](const torch::Tensor& x) mutable { return model->forward(x); };
+  subject.input = input;
+  subject.target = torch::randint(0, 10, {input.size(0)});
+  // By arithmetic, so that the floor does not depend on what is measured.
+  const std::map<std::string, double> activations = {
+      {"A", 128.0 * (512 + 256)},
+      {"B", 64.0 * (32 * 26 * 26 + 64 * 24 * 24 + 128)},
+      {"C", 32.0 * (5 * 64 * 32 * 32 + 4 * 128 * 16 * 16 + 4 * 256 * 8 * 8 + 4 * 512 * 4 * 4)},
+      {"D", 50.0 * 32 * 64}};
+  subject.activations = activations.at(name);
+  if (name == "C") subject.parameters = "[weight]";
+  return subject;
+}
+
+}  // namespace loupe::bench
+
+#endif

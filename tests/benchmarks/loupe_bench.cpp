@@ -1,0 +1,181 @@
+// What watching adds to a training step: the same steps in alternating blocks, without and with Loupe, in one process.
+
+#include <loupe/inspector.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/bandwidth.h"
+#include "benchmarks/bench_models.h"
+
+namespace {
+
+using namespace loupe::bench;
+using Clock = std::chrono::steady_clock;
+
+const std::vector<std::string> all_configs = {"off",  "loss", "activation", "gradient", "difference",
+                                              "four", "all",  "inactive",   "detached"};
+
+struct Floor {
+  double bytes = 0;  // what the lenses cannot avoid to move in a step
+  int events = 0;
+};
+
+std::string yaml_of(const std::string& config, const std::string& parameters) {
+  const std::string geometry = ": {parameters: " + parameters + "}\n";
+  const bool four = config == "four" || config == "inactive" || config == "all";
+  std::string lenses;
+  if (four || config == "loss") lenses += "  - loss_metrics\n";
+  if (four || config == "activation") lenses += "  - output_activation\n";
+  if (four || config == "gradient") lenses += "  - gradient_geometry" + geometry;
+  if (four || config == "difference") lenses += "  - parameter_difference" + geometry;
+  if (config == "all") {
+    lenses += "  - output_norm\n  - output_gradient_geometry\n  - parameter_gradient_activation" + geometry +
+              "  - parameter_norm" + geometry;
+  }
+  return lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses;
+}
+
+/// Bytes after the formula 4a + 8P (gradient, and the one before) + 16P (parameter and its last two, one written).
+Floor floor_of(const Subject& subject, const std::string& config) {
+  const bool four = config == "four" || config == "all";
+  Floor floor;
+  const bool biases = subject.parameters.find("bias") != std::string::npos;
+  double parameters = 0;
+  int tensors = 0;
+  for (const auto& item : subject.module->named_parameters()) {
+    if (!biases && item.key().find("weight") == std::string::npos) continue;
+    parameters += static_cast<double>(item.value().numel());
+    ++tensors;
+  }
+  if (four || config == "loss") floor.events += 1;
+  if (four || config == "activation") {
+    for (const auto& module : subject.module->modules()) floor.events += module->as<nn::ReLUImpl>() != nullptr;
+    floor.bytes += 4 * subject.activations;
+  }
+  if (four || config == "gradient") {
+    floor.bytes += 8 * parameters;
+    floor.events += tensors;
+  }
+  if (four || config == "difference") {
+    floor.bytes += 16 * parameters;
+    floor.events += tensors;
+  }
+  return floor;
+}
+
+class Bench {
+ public:
+  Bench(const std::string& model, std::string config, int threads)
+      : subject_(make_subject(model)),
+        config_(std::move(config)),
+        optimizer_(subject_.module->parameters(), torch::optim::SGDOptions(1e-4)) {
+    torch::set_num_threads(threads);
+    if (config_ != "off") inspector_.emplace(loupe::Inspector::from_text(yaml_of(config_, subject_.parameters)));
+  }
+
+  nlohmann::json run(double seconds, double bandwidth) {
+    const int steps = std::max(1, static_cast<int>(0.05 / step_seconds(3)));  // a block is at least 50 ms
+    std::vector<double> off, added;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    while (added.size() < 5 || Clock::now() < end) {
+      off.push_back(block(steps));
+      added.push_back(watched_block(steps) - off.back());
+      if (off.back() > seconds && added.size() >= 3) break;
+    }
+    const Floor floor = floor_of(subject_, config_);
+    std::sort(added.begin(), added.end());
+    std::sort(off.begin(), off.end());
+    return {{"config", config_},
+            {"step_us", 1e6 * off[off.size() / 2]},
+            {"added_us", 1e6 * added[added.size() / 2]},
+            {"added_min_us", 1e6 * added[added.size() / 4]},
+            {"added_max_us", 1e6 * added[added.size() * 3 / 4]},
+            {"events", floor.events},
+            {"floor_us", floor.bytes / bandwidth / 1e3},
+            {"gb_per_s", bandwidth}};
+  }
+
+ private:
+  void step(bool push) {
+    optimizer_.zero_grad();
+    const auto loss = nn::functional::cross_entropy(subject_.forward(subject_.input).slice(1, 0, 10), subject_.target);
+    loss.backward();
+    optimizer_.step();
+    if (push) inspector_->push_loss(loss, true);
+  }
+  double step_seconds(int count) { return block(count); }
+  /// Seconds a step, without anything attached.
+  double block(int steps) {
+    step(false);
+    const auto start = Clock::now();
+    for (int i = 0; i < steps; ++i) step(false);
+    return std::chrono::duration<double>(Clock::now() - start).count() / steps;
+  }
+  double watched_block(int steps) {
+    if (config_ == "off") return block(steps);
+    inspector_->attach(*subject_.module, optimizer_);
+    if (config_ == "detached") inspector_->detach();
+    if (config_ == "inactive") inspector_->set_active([](int64_t) { return false; });
+    const bool push = config_ != "detached";
+    for (int i = 0; i < 2; ++i) step(push);
+    const auto start = Clock::now();
+    for (int i = 0; i < steps; ++i) step(push);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count() / steps;
+    inspector_->detach();
+    inspector_->tick_epoch();
+    return seconds;
+  }
+
+  Subject subject_;
+  std::string config_;
+  torch::optim::SGD optimizer_;
+  std::optional<loupe::Inspector> inspector_;
+};
+
+void print_row(const nlohmann::json& row) {
+  const double added = row["added_us"], floor = row["floor_us"];
+  std::printf("%-6s %7d  %-10s %12.1f %10.1f  %10.1f..%-10.1f %6d %10.1f %7s\n",
+              row["model"].get<std::string>().c_str(), row["threads"].get<int>(),
+              row["config"].get<std::string>().c_str(), row["step_us"].get<double>(), added,
+              row["added_min_us"].get<double>(), row["added_max_us"].get<double>(), row["events"].get<int>(), floor,
+              floor > 0 ? (std::to_string(added / floor).substr(0, 5)).c_str() : "-");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Measures what watching adds to a training step, against the time its bytes take at the memory's speed.");
+  std::vector<std::string> models = {"A", "B", "C", "D"}, configs = all_configs;
+  std::vector<int> threads = {1, 2};
+  double seconds = 3;
+  bool as_json = false;
+  app.add_option("--model", models, "A to D");
+  app.add_option("--config", configs, "what is attached")->check(CLI::IsMember(all_configs));
+  app.add_option("--threads", threads, "LibTorch's threads");
+  app.add_option("--seconds", seconds, "how long to measure each row");
+  app.add_flag("--json", as_json, "an array of objects instead of a table");
+  CLI11_PARSE(app, argc, argv);
+
+  nlohmann::json rows = nlohmann::json::array();
+  if (!as_json)
+    std::printf(
+        "model  threads  config          step us   added us   quartiles             events   floor us   ratio\n");
+  for (const int count : threads) {
+    const double bandwidth = read_bandwidth(count);
+    if (!as_json) std::printf("read bandwidth with %d threads: %.1f GB/s\n", count, bandwidth);
+    for (const std::string& model : models) {
+      for (const std::string& config : configs) {
+        nlohmann::json row = Bench(model, config, count).run(seconds, bandwidth);
+        row["model"] = model;
+        row["threads"] = count;
+        if (!as_json) print_row(row);
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  if (as_json) std::cout << rows.dump(1) << "\n";
+}
