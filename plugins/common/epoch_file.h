@@ -117,16 +117,7 @@ class EpochFile {
 
   void replace(const std::string& head, const OlderEpochs* older) {
     Replacement replacement(file_);
-    if (older != nullptr) {
-      std::string block;
-      older->copy([&](const std::string& line) {
-        block += line;
-        if (block.size() < copied_at_once) return;
-        replacement.write(block);
-        block.clear();
-      });
-      replacement.write(block);
-    }
+    if (older != nullptr) older->copy([&](const std::string& text) { replacement.write(text); });
     replacement.write(joined(head));
     replacement.commit(sync_);
   }
@@ -151,8 +142,6 @@ class EpochFile {
     for (const Epoch& epoch : waiting_) text += epoch.text;
     return text;
   }
-
-  static constexpr std::size_t copied_at_once = std::size_t{1} << 20;
 
   std::string path_;
   bool sync_;

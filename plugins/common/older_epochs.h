@@ -1,6 +1,7 @@
 #ifndef LOUPE_COMMON_OLDER_EPOCHS_H
 #define LOUPE_COMMON_OLDER_EPOCHS_H
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -59,16 +60,31 @@ class OlderEpochs {
     if (text.empty() && !all()) text = "an epoch that was not whole";
     return text;
   }
-  /// Hands on every line that stays. Throws std::system_error where the file cannot be read.
+  /// Hands on everything that stays, in pieces. Throws std::system_error where the file cannot be read.
   template <class Write>
   void copy(Write&& write) const {
+    constexpr std::size_t piece = std::size_t{1} << 20;
     std::ifstream input = open();
-    OldLine line;
+    std::string text;
     std::uintmax_t bytes = 0;
-    while (bytes < kept_bytes_ && next(input, line)) {
-      bytes += line.text.size();
-      if (stays(line)) write(line.text);
+    if (later_inside_) {
+      for (OldLine line; bytes < kept_bytes_ && next(input, line);) {
+        bytes += line.text.size();
+        if (stays(line)) text += line.text;
+        if (text.size() < piece) continue;
+        write(text);
+        text.clear();
+      }
+    } else {
+      for (; bytes < kept_bytes_ && input; bytes += text.size()) {
+        text.resize(static_cast<std::size_t>(std::min<std::uintmax_t>(piece, kept_bytes_ - bytes)));
+        input.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(input.gcount()));
+        write(text);
+      }
+      text.clear();
     }
+    write(text);
     if (bytes != kept_bytes_) throw std::system_error(EIO, std::generic_category());
   }
 

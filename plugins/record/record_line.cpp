@@ -1,8 +1,11 @@
 #include "record/record_line.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "common/number_text.h"
 
@@ -11,25 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) {
+Json limit(double value) {
+  if (std::isnan(value)) return nullptr;
   if (const char* name = non_finite_name(value)) return name;
   return value;
-}
-
-Json epoch_number(double epoch) {
-  // Beyond 2^53 a double holds no odd integers, and most readers of JSON none at all.
-  if (std::abs(epoch) < 9007199254740992.0 && epoch == std::trunc(epoch)) return static_cast<std::int64_t>(epoch);
-  return number(epoch);
-}
-
-Json numbers(const double* values, std::size_t count) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < count; ++i) list.push_back(number(values[i]));
-  return list;
-}
-
-Json limit(double value) {
-  return std::isnan(value) ? Json() : number(value);
 }
 
 const char* type_name(std::uint32_t type) {
@@ -44,8 +32,64 @@ const char* type_name(std::uint32_t type) {
 }
 
 // Names from a model may hold anything; a byte that is no UTF-8 becomes U+FFFD.
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Writes the lines of a tick, of which there may be many thousands: without a tree of JSON for each.
+class Line {
+ public:
+  explicit Line(const char* kind) : text_(std::string("{\"kind\":\"") + kind + '"') {}
+
+  Line& epoch(double epoch) {
+    const char* name = non_finite_name(epoch);
+    return raw("epoch", name != nullptr ? quoted(name) : number_text(epoch));
+  }
+  Line& text(const char* key, std::string_view value) { return raw(key, quoted(value)); }
+  Line& number(const char* key, double value) { return raw(key, number_of(value)); }
+  Line& numbers(const char* key, const double* values, std::size_t count) {
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i) list += (i > 0 ? "," : "") + number_of(values[i]);
+    return raw(key, '[' + list + ']');
+  }
+  std::string done() { return std::move(text_ += "}\n"); }
+
+ private:
+  Line& raw(const char* key, const std::string& value) {
+    ((((text_ += ",\"") += key) += "\":") += value);
+    return *this;
+  }
+  static std::string quoted(std::string_view value) {
+    const auto plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+    if (!std::all_of(value.begin(), value.end(), plain)) return text_of(value);
+    std::string text;
+    text.reserve(value.size() + 2);
+    return ((text += '"') += value) += '"';
+  }
+  static std::string number_of(double value) {
+    if (const char* name = non_finite_name(value)) return quoted(name);
+    std::string text = number_text(value);
+    // Otherwise some readers take it for an integer, and lose the sign of -0.
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    return text;
+  }
+
+  std::string text_;
+};
+
+// Lines just as they are written above need no parser, which takes most of the time over a long record.
+bool read_own(OldLine& line) {
+  constexpr std::string_view before_kind = "{\"kind\":\"", before_epoch = "\",\"epoch\":";
+  const std::string_view text = line.text;
+  if (text.substr(0, before_kind.size()) != before_kind) return false;
+  const std::size_t end = text.find('"', before_kind.size());
+  if (end == std::string_view::npos || text.substr(end, before_epoch.size()) != before_epoch) return false;
+  double epoch = 0;
+  const auto parsed = std::from_chars(text.data() + end + before_epoch.size(), text.data() + text.size(), epoch);
+  if (parsed.ec != std::errc()) return false;
+  line.epoch = epoch;
+  line.closes_epoch = text.substr(before_kind.size(), end - before_kind.size()) == "tick";
+  return true;
 }
 
 /// Takes `kind` and `epoch` from a line and stops as soon as it has them: records are long.
@@ -100,7 +144,7 @@ std::string run_line(const Run& run) {
   // A run without models has "", which is no JSON.
   Json models = *run.models == '\0' ? Json::array() : Json::parse(run.models, nullptr, false);
   if (models.is_discarded()) models = run.models;
-  return line_of({{"kind", "run"},
+  return text_of({{"kind", "run"},
                   {"format", format_version},
                   {"name", run.name},
                   {"started", run.started},
@@ -108,61 +152,68 @@ std::string run_line(const Run& run) {
                   {"loupe_version", run.loupe_version},
                   {"libtorch_version", run.libtorch_version},
                   {"config", run.config},
-                  {"models", models}});
+                  {"models", models}}) +
+         '\n';
 }
 
 std::string tag_line(const Tag& tag) {
-  return line_of({{"kind", "tag"},
+  return text_of({{"kind", "tag"},
                   {"tag", tag.name},
                   {"type", type_name(tag.type)},
                   {"log_y", tag.log_y != 0},
                   {"big", tag.big != 0},
                   {"annotate", tag.annotate != 0},
                   {"y_minimum", limit(tag.y_minimum)},
-                  {"y_maximum", limit(tag.y_maximum)}});
+                  {"y_maximum", limit(tag.y_maximum)}}) +
+         '\n';
 }
 
 std::string value_line(double epoch, const Value& value) {
-  return line_of({{"kind", "value"},
-                  {"epoch", epoch_number(epoch)},
-                  {"tag", value.tag},
-                  {"layer", value.layer},
-                  {"line", value.line},
-                  {"value", number(value.value)}});
+  return Line("value")
+      .epoch(epoch)
+      .text("tag", value.tag)
+      .text("layer", value.layer)
+      .text("line", value.line)
+      .number("value", value.value)
+      .done();
 }
 
 std::string range_line(double epoch, const Range& range) {
-  return line_of({{"kind", "range"},
-                  {"epoch", epoch_number(epoch)},
-                  {"tag", range.tag},
-                  {"layer", range.layer},
-                  {"low_name", range.low_name},
-                  {"high_name", range.high_name},
-                  {"low", number(range.low)},
-                  {"high", number(range.high)}});
+  return Line("range")
+      .epoch(epoch)
+      .text("tag", range.tag)
+      .text("layer", range.layer)
+      .text("low_name", range.low_name)
+      .text("high_name", range.high_name)
+      .number("low", range.low)
+      .number("high", range.high)
+      .done();
 }
 
 std::string histogram_line(double epoch, const Histogram& histogram) {
-  return line_of({{"kind", "histogram"},
-                  {"epoch", epoch_number(epoch)},
-                  {"tag", histogram.tag},
-                  {"layer", histogram.layer},
-                  {"line", histogram.line},
-                  {"edges", numbers(histogram.edges, histogram.bin_count + 1)},
-                  {"counts", numbers(histogram.counts, histogram.bin_count)}});
+  return Line("histogram")
+      .epoch(epoch)
+      .text("tag", histogram.tag)
+      .text("layer", histogram.layer)
+      .text("line", histogram.line)
+      .numbers("edges", histogram.edges, histogram.bin_count + 1)
+      .numbers("counts", histogram.counts, histogram.bin_count)
+      .done();
 }
 
 std::string tick_line(double epoch, const std::string& time) {
-  return line_of({{"kind", "tick"}, {"epoch", epoch_number(epoch)}, {"time", time}});
+  return Line("tick").epoch(epoch).text("time", time).done();
 }
 
 bool read_line(std::istream& input, OldLine& line) {
   if (!std::getline(input, line.text) || input.eof()) return false;
-  KindAndEpoch found;
-  nlohmann::json::sax_parse(line.text, &found);
+  if (!read_own(line)) {
+    KindAndEpoch found;
+    nlohmann::json::sax_parse(line.text, &found);
+    line.epoch = found.epoch;
+    line.closes_epoch = found.kind == "tick";
+  }
   line.text += '\n';
-  line.epoch = found.epoch;
-  line.closes_epoch = found.kind == "tick";
   return true;
 }
 

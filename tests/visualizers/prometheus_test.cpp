@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "driver.h"
@@ -26,25 +26,39 @@ class Exposition {
 
  private:
   void read_line(const std::string& line) {
-    static const std::regex help("# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) [^\\\\]+"), type("# TYPE (\\S+) gauge"),
-        sample("([a-zA-Z_:][a-zA-Z0-9_:]*)\\{(.*)\\} (\\S+)"),
-        number("[+-]?Inf|NaN|[+-]?[0-9]+(\\.[0-9]+)?(e[+-]?[0-9]+)?");
-    std::smatch match;
-    if (std::regex_match(line, match, help)) {
-      if (!known_.insert(match[1]).second) throw std::runtime_error("helped twice: " + line);
-      current_ = match[1];
-    } else if (std::regex_match(line, match, type)) {
-      if (match[1] != current_ || !typed_.insert(match[1]).second) throw std::runtime_error("misplaced: " + line);
-    } else if (std::regex_match(line, match, sample)) {
-      if (match[1] != current_ || typed_.count(match[1]) == 0) throw std::runtime_error("not grouped: " + line);
-      const std::string value = match[3];
-      if (!std::regex_match(value, number)) throw std::runtime_error("no number: " + line);
-      if (!samples_.emplace(std::make_pair(match[1], labels_of(match[2])), value).second) {
-        throw std::runtime_error("told twice: " + line);
+    if (line.rfind("# HELP ", 0) == 0) {
+      current_ = metric_name(line.substr(7, line.find(' ', 7) - 7));
+      if (!known_.insert(current_).second) throw std::runtime_error("helped twice: " + line);
+    } else if (line.rfind("# TYPE ", 0) == 0) {
+      if (line != "# TYPE " + current_ + " gauge" || !typed_.insert(current_).second) {
+        throw std::runtime_error("misplaced: " + line);
       }
     } else {
-      throw std::runtime_error("not of the format: " + line);
+      const std::size_t open = line.find('{'), close = line.rfind("} ");
+      if (open == std::string::npos || close == std::string::npos) throw std::runtime_error("no sample: " + line);
+      if (line.substr(0, open) != current_ || typed_.count(current_) == 0) {
+        throw std::runtime_error("not grouped: " + line);
+      }
+      const std::string value = number(line.substr(close + 2));
+      if (!samples_.emplace(std::pair(current_, labels_of(line.substr(open + 1, close - open - 1))), value).second) {
+        throw std::runtime_error("told twice: " + line);
+      }
     }
+  }
+  static std::string metric_name(const std::string& name) {
+    constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
+    if (name.empty() || isdigit(name[0]) || name.find_first_not_of(letters) != std::string::npos) {
+      throw std::runtime_error("no name of a metric: " + name);
+    }
+    return name;
+  }
+  static std::string number(const std::string& text) {
+    std::size_t read = 0;
+    if (text == "NaN" || text == "+Inf" || text == "-Inf") return text;
+    if (text.find_first_not_of("0123456789+-.e") != std::string::npos) throw std::runtime_error("no number: " + text);
+    std::stod(text, &read);
+    if (read != text.size()) throw std::runtime_error("no number: " + text);
+    return text;
   }
   static Labels labels_of(const std::string& text) {
     Labels labels;

@@ -142,6 +142,11 @@ TEST(Record, ReplacesTheRecordOfAnEarlierRun) {
   }
   EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1}));
   EXPECT_EQ(records(folder / "record.jsonl")[1]["value"], 2.0);
+
+  Driver later(RECORD_PLUGIN);
+  later.begin(folder.text());
+  later.loss_tick(2, 3);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{2}));
 }
 
 TEST(Record, LeavesTheEarlierRecordUntilItHasAnEpochOfItsOwn) {
@@ -224,6 +229,19 @@ TEST(Record, DropsLaterEpochsThatLieBeforeEarlierOnes) {
   record.begin(folder.text(), true);
   record.loss_tick(3, 3);
   EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3}));
+}
+
+TEST(Record, GoesOnBehindLinesThatAnotherProgramWrote) {
+  const Folder folder;
+  const std::string other =
+      "{ \"kind\": \"run\", \"name\": {\"epoch\": 9} }\n{\"epoch\": 1.0, \"value\": 2, \"kind\": \"value\"}\n"
+      "{\"time\": \"\", \"kind\": \"tick\", \"epoch\": 1}\n";
+  write(folder / "record.jsonl", other + "{\"kind\": \"tick\", \"epoch\": 2}\nno JSON\n");
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  record.loss_tick(2, 2);
+  EXPECT_EQ(read(folder / "record.jsonl").substr(0, other.size()), other);
+  EXPECT_EQ(lines_of(read(folder / "record.jsonl")).size(), 6u);
 }
 
 TEST(Record, StartsAnewWhereNothingOfTheOldRecordStays) {
