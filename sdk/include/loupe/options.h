@@ -9,6 +9,7 @@
 #include <deque>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -142,6 +143,13 @@ class OptionValues {
     Item(const char* name, const char* value) : name(name), type(LOUPE_OPTION_STRING), text(value) {}
     Item(const char* name, std::string value) : name(name), type(LOUPE_OPTION_STRING), text(std::move(value)) {}
     Item(const char* name, Strings value) : name(name), type(LOUPE_OPTION_STRINGS), texts(std::move(value)) {}
+    /// A copy of what the user set. Throws Error for a map.
+    explicit Item(const loupe_option_value& value)
+        : name(value.name), type(value.type), integer(value.integer), number(value.number) {
+      if (type == LOUPE_OPTION_MAP) throw Error("the option '" + name + "' cannot be a map here", LOUPE_INVALID);
+      if (type == LOUPE_OPTION_STRING) text = value.string != nullptr ? value.string : "";
+      if (type == LOUPE_OPTION_STRINGS) texts.assign(value.strings, value.strings + value.string_count);
+    }
     std::string name;
     uint32_t type;
     int64_t integer = 0;
@@ -152,6 +160,18 @@ class OptionValues {
 
   OptionValues() = default;
   OptionValues(std::initializer_list<Item> items) : items_(items) {}
+  /// What the user put in a map, to be handed on. Throws Error for a map in the map.
+  explicit OptionValues(const Options& options) {
+    for (std::size_t i = 0; i < options.size(); ++i) items_.emplace_back(options[i]);
+  }
+
+  bool has(std::string_view name) const {
+    for (const Item& item : items_) {
+      if (item.name == name) return true;
+    }
+    return false;
+  }
+  void add(Item item) { items_.push_back(std::move(item)); }
 
   /// Calls `use` with the C form, valid for that call.
   template <class Use>

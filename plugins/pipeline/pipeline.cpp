@@ -1,0 +1,180 @@
+#include "common/comparison.h"
+#include "common/module_filter.h"
+#include "common/non_finite.h"
+#include "common/parameters.h"
+#include "pipeline/tag_text.h"
+
+#include <algorithm>
+
+namespace loupe {
+
+/// A lens without code: any gatherer, any preprocessor, any modules, told in YAML.
+class Pipeline : public Lens {
+ public:
+  static constexpr const char* name = "pipeline";
+  static constexpr const char* help = "a lens without code: any gatherer and preprocessor, on any modules";
+  static std::vector<Option> options() {
+    std::vector<Option> options = {
+        {"gather", "forward", "the gatherer that the values come from"},
+        {"parameters", Strings{}, "the parameters or attributes to look at, for a gatherer that needs one"},
+        {"preprocess", "output_norm", "the preprocessor that makes numbers of them"},
+        Option::map("preprocessor_options", "its options"),
+        {"series", Strings{}, "which of its series to show; none given is all"}};
+    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
+    options.push_back(line_option());
+    options.push_back(range_option());
+    options.emplace_back("tag", "{gather} {parameter} {series}",
+                         "the plot's title; the words in braces are replaced by what is shown, capitalised");
+    options.emplace_back("type", "numerical", "how the plot looks; a relation shows each layer's share of their sum",
+                         Strings{"numerical", "probability", "relation"});
+    options.emplace_back("log_scale", false, "show values on a logarithmic axis");
+    options.emplace_back("big", false, "one plot for all layers rather than one for each; a relation always is");
+    return options;
+  }
+
+  Pipeline(const Options& options, const Host& host)
+      : host_(host),
+        gatherer_(options.get<std::string>("gather")),
+        preprocessor_(options.get<std::string>("preprocess")),
+        preprocessor_options_(options.map("preprocessor_options")),
+        series_(options.get<Strings>("series")),
+        filter_(options),
+        lines_(options.get<Strings>("line"), options.get<Strings>("range")),
+        tag_(options.get<std::string>("tag")) {
+    const auto type = options.get<std::string>("type");
+    relation_ = type == "relation";
+    style_.type = relation_ ? LOUPE_TAG_RELATION : type == "probability" ? LOUPE_TAG_PROBABILITY : LOUPE_TAG_NUMERICAL;
+    style_.log_y = options.get<bool>("log_scale");
+    style_.big = relation_ || options.get<bool>("big");
+    style_.annotate = !relation_;
+    for (const std::string& line : options.get<Strings>("line")) {
+      if (line != "none") line_names_.push_back(line);
+    }
+    if (relation_ && line_names_.size() != 1) {
+      throw Error("a relation shows one line of each layer; give 'line' one aggregation", LOUPE_INVALID);
+    }
+    if (lines_.need_quantiles() && !preprocessor_options_.has("quantiles"))
+      preprocessor_options_.add({"quantiles", true});
+    const auto parameters = options.get<Strings>("parameters");
+    for (const std::string& parameter : parameters) streams_.push_back({parameter, {}, ""});
+    if (parameters.empty()) streams_.push_back({"", {}, ""});
+    title("", "");  // refuses a wrong tag before training
+  }
+
+  void visit(const Module& module) override {
+    if (!filter_.takes(module)) return;
+    for (Stream& stream : streams_) {
+      const char* label = stream.parameter.empty() ? nullptr : stream.parameter.c_str();
+      try {
+        stream.layers.emplace_back(
+            module, watch(module, {gatherer_.c_str(), label, preprocessor_.c_str(), preprocessor_options_}));
+      } catch (const Error& reason) {
+        // Not every module has every parameter; what a trainer exposes is in no list that could be asked before.
+        if (label == nullptr || reason.status() != LOUPE_NOT_FOUND) throw;
+        if (stream.lacking.empty()) stream.lacking = reason.what();
+      }
+    }
+  }
+  void forget(const Module& module) override {
+    for (Stream& stream : streams_) loupe::forget(stream.layers, module);
+  }
+
+  void introduce(Report& report) override {
+    for (const Stream& stream : streams_) {
+      for (const std::string& series : shown_series(stream)) report.tag(title(stream.parameter, series), style_);
+    }
+    non_finite_.introduce(report);
+  }
+  void report(Report& report) override {
+    warn();
+    for (const Stream& stream : streams_) {
+      if (relation_) {
+        for (const std::string& series : shown_series(stream)) write_shares(report, stream, series);
+      } else {
+        for (const Layer& layer : stream.layers) write(report, stream, layer);
+      }
+    }
+  }
+
+ private:
+  struct Stream {
+    std::string parameter;
+    Layers layers;
+    std::string lacking;  ///< why a module without it was left out, told if no module has it
+  };
+
+  void warn() {
+    filter_.warn_of_unmatched(host_, name);
+    for (Stream& stream : streams_) {
+      if (stream.layers.empty() && !stream.lacking.empty()) {
+        host_.warn(std::string(name) + ": nothing is shown for '" + stream.parameter + "': " + stream.lacking);
+      }
+      stream.lacking.clear();
+    }
+  }
+
+  std::string title(const std::string& parameter, const std::string& series) const {
+    return tag_text(tag_, {{"gather", title_of(gatherer_)},
+                           {"preprocess", title_of(preprocessor_)},
+                           {"parameter", title_of(parameter)},
+                           {"series", title_of(series)}});
+  }
+  /// Whether titles tell series apart; where they do not, the lines' names do.
+  bool told_apart() const { return series_.size() == 1 || tag_.find("{series}") != std::string::npos; }
+  bool shows(const std::string& series) const {
+    return series_.empty() || std::find(series_.begin(), series_.end(), series) != series_.end();
+  }
+  std::vector<std::string> series_of(const Layer& layer) const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
+      if (shows(layer.source.series_name(i))) all.emplace_back(layer.source.series_name(i));
+    }
+    return all;
+  }
+  std::vector<std::string> shown_series(const Stream& stream) const {
+    std::vector<std::string> all;
+    for (const Layer& layer : stream.layers) {
+      for (std::string& series : series_of(layer)) {
+        if (std::find(all.begin(), all.end(), series) == all.end()) all.push_back(std::move(series));
+      }
+    }
+    return all;
+  }
+  void write(Report& report, const Stream& stream, const Layer& layer) {
+    for (const std::string& series : series_of(layer)) {
+      const std::string tag = title(stream.parameter, series);
+      if (style_.big) {
+        const std::string line = layer.name + (told_apart() ? "" : " " + series);
+        for (const std::string& aggregation : line_names_) {
+          const auto value = layer.source.get(series, aggregation_from(aggregation));
+          if (value) report.value(tag, tag, line + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
+        }
+      } else {
+        lines_.write(report, tag, layer.name, layer.source, series, told_apart() ? "" : series + " ");
+      }
+      non_finite_.write(report, tag, layer.name, layer.source, series);
+    }
+  }
+  void write_shares(Report& report, const Stream& stream, const std::string& series) {
+    const std::string tag = title(stream.parameter, series);
+    Comparison::write(report, tag, stream.layers, series, aggregation_from(line_names_.front()));
+    for (const Layer& layer : stream.layers) non_finite_.write(report, tag, layer.name, layer.source, series);
+  }
+
+  Host host_;
+  std::string gatherer_, preprocessor_;
+  OptionValues preprocessor_options_;
+  Strings series_;
+  ModuleFilter filter_;
+  Lines lines_;
+  Strings line_names_;
+  std::string tag_;
+  TagStyle style_;
+  bool relation_ = false;
+  std::vector<Stream> streams_;
+  NonFinite non_finite_;
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN("pipeline", "0.1.0", loupe::Pipeline);
