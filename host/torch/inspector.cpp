@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/monitor.h"
 #include "torch/attachment.h"
+#include "torch/device_measurer.h"
 #include "torch/redirections.h"
 #include "torch/tensor_view.h"
 
@@ -153,6 +154,7 @@ namespace {
 void offer_services() {
   static const bool once = [] {
     offer_interface(LOUPE_TENSORS_ID, &tensor_service());
+    set_device_measurer_factory(&make_device_measurer);
     return true;
   }();
   static_cast<void>(once);
@@ -245,7 +247,9 @@ void Inspector::set_visualizers(const std::string& yaml) {
   impl_->monitor().display().replace(Config::visualizers_from_text(yaml, impl_->monitor().config().catalogue));
 }
 
-std::size_t Inspector::redirected_calls() { return Redirections::instance().active_count(); }
+std::size_t Inspector::redirected_calls() {
+  return Redirections::instance().active_count();
+}
 
 std::string Inspector::coverage() const {
   return impl_->coverage();

@@ -1,0 +1,230 @@
+#include "torch/device_measurer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "torch/compat.h"
+
+namespace loupe {
+namespace {
+
+// The columns of a row of results.
+enum Column {
+  nan_column,
+  inf_column,
+  sum_column,
+  squares_column,
+  minimum_column,
+  maximum_column,
+  active_column,
+  dead_column,
+  samples_column,
+  dot_column,
+  change_column,
+  change_dot_column,
+  column_count
+};
+
+constexpr int64_t first_capacity = 256;
+
+class AtenMeasurer final : public DeviceMeasurer {
+ public:
+  explicit AtenMeasurer(const loupe_request& request) : request_(request) {}
+
+  void prime(const loupe_tensor& tensor) override {
+    const at::NoGradGuard no_grad;
+    last_ = plain(tensor).flatten().clone();
+    change_ = at::Tensor();
+  }
+
+  void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) override {
+    const at::NoGradGuard no_grad;
+    const at::Tensor raw = plain(tensor);
+    make_room(raw);
+    const at::Tensor row = results_.select(0, static_cast<int64_t>(events_.size()));
+    Event event{flags, number, raw.numel(), 0, 0, false, false};
+    set(row, nan_column, raw.isnan().sum());
+    set(row, inf_column, raw.isinf().sum());
+    const at::Tensor values = raw.nan_to_num(0.0, 0.0, 0.0);
+    const at::Tensor flat = values.flatten();
+    if (wants(LOUPE_MEASURE_SUMS | LOUPE_MEASURE_PREVIOUS)) {
+      set(row, sum_column, flat.sum());
+      set(row, squares_column, flat.dot(flat));
+    }
+    if (wants(LOUPE_MEASURE_EXTREMES) && flat.numel() > 0) {
+      // Elements that are not finite stand aside for the extremes, too.
+      set(row, minimum_column, raw.nan_to_num(INFINITY, INFINITY, INFINITY).min());
+      set(row, maximum_column, raw.nan_to_num(-INFINITY, -INFINITY, -INFINITY).max());
+    }
+    if (wants(LOUPE_MEASURE_ACTIVITY)) measure_activity(raw, row, event);
+    if (wants(LOUPE_MEASURE_SAMPLES)) {
+      event.samples = values.dim() == 0 ? 1 : values.size(0);
+      if (flat.numel() > 0) set(row, samples_column, values.reshape({event.samples, -1}).norm(2, 1).sum());
+    }
+    if (wants(LOUPE_MEASURE_PREVIOUS)) compare_with_previous(flat, row, event);
+    if (wants(LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) compare_with_last(raw.flatten(), row, event);
+    if (wants(LOUPE_MEASURE_HISTOGRAM)) measure_histogram(raw);
+    events_.push_back(event);
+  }
+
+  void collect(const Deliver& deliver) override {
+    if (events_.empty()) return;
+    const auto count = static_cast<int64_t>(events_.size());
+    const at::Tensor rows = results_.narrow(0, 0, count).to(at::kCPU, at::kDouble).contiguous();
+    at::Tensor bins;
+    if (wants(LOUPE_MEASURE_HISTOGRAM)) bins = bins_.narrow(0, 0, count).to(at::kCPU, at::kLong).contiguous();
+    for (int64_t i = 0; i < count; ++i) {
+      const loupe_measurement measurement =
+          read(events_[static_cast<std::size_t>(i)], rows.data_ptr<double>() + i * column_count,
+               bins.defined() ? bins.data_ptr<int64_t>() + i * LOUPE_HISTOGRAM_BINS : nullptr);
+      deliver(measurement, events_[static_cast<std::size_t>(i)].flags, events_[static_cast<std::size_t>(i)].number);
+    }
+    events_.clear();
+  }
+
+ private:
+  struct Event {
+    uint32_t flags;
+    uint64_t number;
+    int64_t numel, units, samples;
+    bool has_previous, has_change;
+  };
+
+  bool wants(uint32_t measures) const { return (request_.measures & measures) != 0; }
+
+  static at::Tensor plain(const loupe_tensor& tensor) {
+    const at::Tensor native = static_cast<const at::Tensor*>(tensor.native)->detach();
+    const bool wide = native.scalar_type() == at::kFloat || native.scalar_type() == at::kDouble;
+    return wide ? native : native.to(at::kFloat);
+  }
+
+  static void set(const at::Tensor& row, Column column, const at::Tensor& value) { row.select(0, column).copy_(value); }
+
+  /// Rows for twice the events when there are none left; after the first epoch there are enough.
+  void make_room(const at::Tensor& like) {
+    const auto used = static_cast<int64_t>(events_.size());
+    if (results_.defined() && used < results_.size(0) && results_.device() == like.device()) return;
+    const int64_t capacity = std::max(first_capacity, 2 * used);
+    const at::TensorOptions options = like.options();
+    const auto grow = [&](at::Tensor& table, int64_t columns, at::ScalarType type) {
+      at::Tensor next = at::zeros({capacity, columns}, options.dtype(type));
+      if (table.defined() && used > 0) next.narrow(0, 0, used).copy_(table.narrow(0, 0, used));
+      table = next;
+    };
+    // Not every device has float64.
+    grow(results_, column_count, like.is_cpu() || like.is_cuda() ? at::kDouble : at::kFloat);
+    if (wants(LOUPE_MEASURE_HISTOGRAM)) grow(bins_, LOUPE_HISTOGRAM_BINS, at::kLong);
+    events_.reserve(static_cast<std::size_t>(capacity));
+  }
+
+  void measure_activity(const at::Tensor& raw, const at::Tensor& row, Event& event) const {
+    // NaN is larger than nothing, and active all the same.
+    const at::Tensor active = raw.abs().le(request_.epsilon).logical_not();
+    set(row, active_column, active.sum());
+    if (raw.numel() == 0) return;
+    if (raw.dim() == 0) {
+      event.units = 1;
+      set(row, dead_column, active.logical_not().sum());
+      return;
+    }
+    int64_t unit = request_.unit_dimension < 0 ? request_.unit_dimension + raw.dim() : request_.unit_dimension;
+    unit = std::clamp<int64_t>(unit, 0, raw.dim() - 1);
+    event.units = raw.size(unit);
+    set(row, dead_column, active.transpose(0, unit).reshape({event.units, -1}).any(1).logical_not().sum());
+  }
+
+  void compare_with_previous(const at::Tensor& flat, const at::Tensor& row, Event& event) {
+    event.has_previous =
+        previous_.defined() && previous_.sizes() == flat.sizes() && previous_.scalar_type() == flat.scalar_type();
+    if (event.has_previous) {
+      set(row, dot_column, flat.dot(previous_));
+      previous_.copy_(flat);
+    } else {
+      previous_ = flat.clone();
+    }
+  }
+
+  void compare_with_last(const at::Tensor& flat, const at::Tensor& row, Event& event) {
+    event.has_change = last_.defined() && last_.sizes() == flat.sizes() && last_.scalar_type() == flat.scalar_type();
+    if (!event.has_change) {
+      last_ = flat.clone();
+      change_ = at::Tensor();
+      return;
+    }
+    // A pair counts where both are finite.
+    const at::Tensor now = last_.neg_().add_(flat).nan_to_num(0.0, 0.0, 0.0);
+    set(row, change_column, now.dot(now));
+    if (change_.defined()) {
+      set(row, change_dot_column, now.dot(change_));
+      change_.copy_(now);
+    } else if (wants(LOUPE_MEASURE_CHANGE_PREVIOUS)) {
+      change_ = now.clone();
+      row.select(0, change_dot_column).zero_();
+    }
+    last_.copy_(flat);
+  }
+
+  void measure_histogram(const at::Tensor& raw) {
+    const at::Tensor flat = raw.flatten().to(at::kFloat);
+    const at::Tensor magnitude = flat.abs();
+    const at::Tensor exponent = magnitude.log2().floor().clamp(-40, 39).add(41);
+    at::Tensor index = at::where(flat < 0, exponent, exponent + 80);
+    index = at::where(magnitude < 1.1754943508222875e-38, at::zeros_like(index), index);
+    index = at::where(flat.isfinite(), index, at::full_like(index, LOUPE_HISTOGRAM_BINS - 1));
+    const at::Tensor bins = bins_.select(0, static_cast<int64_t>(events_.size())).zero_();
+    const at::Tensor where = index.to(at::kLong);
+    bins.scatter_add_(0, where, at::ones_like(where));
+  }
+
+  loupe_measurement read(const Event& event, const double* row, const int64_t* bins) {
+    loupe_measurement measurement{};
+    measurement.struct_size = sizeof measurement;
+    measurement.measures = request_.measures;
+    measurement.numel = event.numel;
+    measurement.nan_count = std::llround(row[nan_column]);
+    measurement.inf_count = std::llround(row[inf_column]);
+    measurement.sum = row[sum_column];
+    measurement.sum_squares = row[squares_column];
+    const bool any = event.numel > measurement.nan_count + measurement.inf_count;
+    measurement.minimum = any ? row[minimum_column] : NAN;
+    measurement.maximum = any ? row[maximum_column] : NAN;
+    measurement.active_count = std::llround(row[active_column]);
+    measurement.unit_count = event.units;
+    measurement.dead_units = event.numel == 0 ? 0 : std::llround(row[dead_column]);
+    measurement.sample_count = event.samples;
+    measurement.sample_norm_sum = event.numel == 0 ? 0 : row[samples_column];
+    measurement.has_previous = event.has_previous;
+    measurement.dot_previous = event.has_previous ? row[dot_column] : 0;
+    measurement.previous_sum_squares = event.has_previous ? previous_squares_ : 0;
+    measurement.has_change = event.has_change;
+    measurement.change_sum_squares = event.has_change ? row[change_column] : 0;
+    const bool follows = event.has_change && had_change_;
+    measurement.dot_change = follows ? row[change_dot_column] : 0;
+    measurement.previous_change_sum_squares = follows ? previous_change_squares_ : 0;
+    if (bins != nullptr) {
+      std::copy_n(bins, LOUPE_HISTOGRAM_BINS, histogram_.begin());
+      measurement.bins = histogram_.data();
+    }
+    previous_squares_ = measurement.sum_squares;
+    previous_change_squares_ = measurement.change_sum_squares;
+    had_change_ = event.has_change;
+    return measurement;
+  }
+
+  loupe_request request_;
+  at::Tensor results_, bins_;  // {capacity, columns}, on the device
+  at::Tensor previous_, last_, change_;
+  std::vector<Event> events_;
+  double previous_squares_ = 0, previous_change_squares_ = 0;
+  bool had_change_ = false;
+  std::array<uint64_t, LOUPE_HISTOGRAM_BINS> histogram_{};
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& request) {
+  return std::make_unique<AtenMeasurer>(request);
+}
+
+}  // namespace loupe

@@ -1,0 +1,16 @@
+#ifndef LOUPE_TORCH_DEVICE_MEASURER_H
+#define LOUPE_TORCH_DEVICE_MEASURER_H
+
+#include <memory>
+
+#include "core/gatherer_node.h"
+
+namespace loupe {
+
+/// Measures with LibTorch's own operators where the tensors are: numbers stay on the device, a row an event, and come
+/// over in one copy when they are collected. Works on any device, the processor included.
+std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& request);
+
+}  // namespace loupe
+
+#endif
