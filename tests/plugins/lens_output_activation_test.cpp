@@ -64,6 +64,10 @@ TEST(OutputActivationLens, TakesAContainerOnlyWhereItIsNamed) {
   EXPECT_EQ(looked_at("{activation: false, dropout: false, include: [Sequential]}"), Names{"body"});
 }
 
+TEST(OutputActivationLens, NeverTakesALossModule) {
+  EXPECT_EQ(looked_at("{activation: false, dropout: false, include: [CrossEntropyLoss, loss_fn, loss]}"), Names{});
+}
+
 TEST(OutputActivationLens, WarnsOnceOfAnEntryThatNothingMatches) {
   fake_log().clear();
   LensWorld world("output_activation", "{include: [Liner, ReLU], exclude: [nowhere]}");

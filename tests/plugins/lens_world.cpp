@@ -189,7 +189,15 @@ loupe_sink LensWorld::sink(Shown& shown) {
                                           std::pair(range->low, range->high));
             return LOUPE_OK;
           },
-          nullptr};
+          [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            EXPECT_TRUE(self.introduced_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
+            self.showing_->histograms.emplace(
+                std::tuple(histogram->tag, histogram->layer, histogram->line),
+                Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
+                                 {histogram->counts, histogram->counts + histogram->bin_count}});
+            return LOUPE_OK;
+          }};
 }
 
 Shown LensWorld::introduce() {
@@ -228,6 +236,18 @@ std::vector<std::string> LensWorld::watched(uint32_t tap) const {
                     (label.empty() ? "" : "/" + label));
   }
   return names;
+}
+
+bool LensWorld::keeps_values() const {
+  return std::all_of(watches_.begin(), watches_.end(), [](const Watch& watch) {
+    const Instance& preprocessor = watch.stream.instance();
+    if (watch.stream.series().empty()) return true;
+    const double* values = nullptr;
+    size_t count = 0;
+    detail::ErrorBuffer error;
+    return preprocessor.table<loupe_preprocessor>().values(preprocessor.self(), 0, &values, &count, error.get()) ==
+           LOUPE_OK;
+  });
 }
 
 std::optional<double> Shown::value(const std::string& tag, const std::string& layer, const std::string& line) const {

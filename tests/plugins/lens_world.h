@@ -33,6 +33,10 @@ struct Shown {
   std::map<std::string, Tag> tags;
   std::map<std::tuple<std::string, std::string, std::string>, double> values;
   std::map<std::tuple<std::string, std::string, std::string>, std::pair<double, double>> ranges;
+  struct Histogram {
+    std::vector<double> edges, counts;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Histogram> histograms;
 
   /// Nullopt when no such value was told.
   std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
@@ -70,6 +74,8 @@ class LensWorld {
   /// The names of the modules that the lens watches at a tap, in the order they were added; with "/label" where the
   /// stream has one.
   std::vector<std::string> watched(uint32_t tap) const;
+  /// Whether every stream that has series keeps all values of an epoch, rather than folding them as they come.
+  bool keeps_values() const;
 
  private:
   struct FakeModule;

@@ -36,6 +36,13 @@ TEST(ParameterConditionPreprocessor, CountsASingularMatrixAsInfinite) {
   EXPECT_NEAR(*stream.get("condition"), 1, 1e-9);
 }
 
+TEST(ParameterConditionPreprocessor, CountsAMatrixOfZerosAsInfinite) {
+  PreprocessorStream stream("parameter_condition");
+  stream.feed(Tensor({2, 2}, {0, 0, 0, 0}));
+  EXPECT_EQ(stream.get("condition", LOUPE_INF_COUNT), 1);
+  EXPECT_EQ(stream.get("condition", LOUPE_NAN_COUNT), 0);
+}
+
 TEST(ParameterConditionPreprocessor, CountsNanInsteadOfDecomposingIt) {
   PreprocessorStream stream("parameter_condition");
   stream.feed(Tensor({2, 2}, {INFINITY, 0, NAN, 1}));

@@ -4,7 +4,8 @@ namespace loupe::test {
 namespace {
 
 const loupe_component& component(const std::string& preprocessor) {
-  return find_component("preprocessors", LOUPE_PREPROCESSOR_ID, preprocessor);
+  const char* plugin = preprocessor == "histogram" ? "histograms" : "preprocessors";
+  return find_component(plugin, LOUPE_PREPROCESSOR_ID, preprocessor);
 }
 
 }  // namespace
