@@ -1,15 +1,19 @@
 # Puts the report's page together and writes it as a C++ source.
-# cmake -DOUTPUT=... -DDYGRAPHS=folder -DLICENCE=file -DPAGE=folder -DSCRIPTS=files -P embed.cmake
+# cmake -DOUTPUT=... -DDYGRAPHS=folder -DLICENCE=file -DPAGE=folder -DSTYLES=files -DSCRIPTS=files -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
 file(READ ${PAGE}/report.html page)
-file(READ ${PAGE}/report.css styles)
 file(READ ${DYGRAPHS}/dygraph.min.css dygraphs_styles)
 file(READ ${DYGRAPHS}/dygraph.min.js dygraphs)
 file(READ ${LICENCE} licence)
+set(styles "")
 set(scripts "")
-foreach(script ${SCRIPTS})
-  file(READ ${script} text)
+foreach(file ${STYLES})
+  file(READ ${file} text)
+  string(APPEND styles "${text}")
+endforeach()
+foreach(file ${SCRIPTS})
+  file(READ ${file} text)
   string(APPEND scripts "${text}")
 endforeach()
 

@@ -62,6 +62,7 @@ void Charts::tag(const Tag& tag) {
   TagCharts& charts = tag_of(tag.name);
   if (charts.big != (tag.big != 0)) changed_ = true;
   charts.big = tag.big != 0;
+  charts.shares = tag.type == LOUPE_TAG_RELATION;
 }
 
 void Charts::line(const char* tag, const char* layer, const char* line) {
@@ -79,7 +80,7 @@ void Charts::band(const char* tag, const char* layer, const char* low_name, cons
 Charts::TagCharts& Charts::tag_of(const std::string& tag) {
   const auto found = std::find_if(tags_.begin(), tags_.end(), [&](const TagCharts& each) { return each.name == tag; });
   if (found != tags_.end()) return *found;
-  tags_.push_back({tag, false, {}});
+  tags_.push_back({tag, false, false, {}});
   return tags_.back();
 }
 
@@ -117,10 +118,10 @@ std::string Charts::layout() {
   return text;
 }
 
-std::vector<std::string> Charts::big_scalars() const {
+std::vector<std::string> Charts::results() const {
   std::vector<std::string> names;
   for (const TagCharts& tag : tags_) {
-    if (!tag.big) continue;
+    if (!tag.big || tag.shares) continue;
     for (const LayerCharts& layer : tag.layers) {
       for (const std::string& line : layer.lines) names.push_back(scalar_name(tag.name, layer.name, line));
     }

@@ -22,8 +22,8 @@ class Charts {
   bool changed() const { return changed_; }
   /// A serialised Layout.
   std::string layout();
-  /// The names of the scalars in big tags.
-  std::vector<std::string> big_scalars() const;
+  /// The names of the scalars in big tags, but for those that are shares of a whole: a run's results.
+  std::vector<std::string> results() const;
 
  private:
   struct LayerCharts {
@@ -33,7 +33,7 @@ class Charts {
   };
   struct TagCharts {
     std::string name;
-    bool big = false;
+    bool big = false, shares = false;
     std::vector<LayerCharts> layers;
   };
 

@@ -105,7 +105,7 @@ class TensorBoard : public Visualizer {
 
   void describe_run() {
     std::string summary;
-    add_hyperparameter_data(summary, "_hparams_/experiment", experiment(settings_, charts_.big_scalars()));
+    add_hyperparameter_data(summary, "_hparams_/experiment", experiment(settings_, charts_.results()));
     add_hyperparameter_data(summary, "_hparams_/session_start_info", session_start(settings_, now()));
     if (!config_.empty()) add_text(summary, "config", "text", "```yaml\n" + config_ + "\n```");
     if (!models_.empty()) add_text(summary, "models", "text", "```json\n" + models_ + "\n```");

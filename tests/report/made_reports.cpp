@@ -33,6 +33,11 @@ int main(int argument_count, char** arguments) {
     html.end();
   });
   make(folder + "/one_epoch.html", [](Driver& html) { tell_small_run(html, {"one epoch", "", 1}); });
+  make(folder + "/running.html", [](Driver& html) {
+    MadeRun running{"running", "", 12};
+    running.ends = false;
+    tell_small_run(html, running);
+  });
   make(folder + "/large.html", [](Driver& html) { tell_large_run(html, {"resnet500", "", 1000}); });
   return 0;
 }

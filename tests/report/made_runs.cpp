@@ -131,7 +131,7 @@ void tell_small_run(Driver& visualizer, const MadeRun& run) {
     visualizer.value("Warning Output Activations", "Warning Output Activations", "worst death_rate", worst_death);
     visualizer.end_tick();
   }
-  visualizer.end();
+  if (run.ends) visualizer.end();
 }
 
 void tell_large_run(Driver& visualizer, const MadeRun& run) {

@@ -17,6 +17,7 @@ struct MadeRun {
   double learning_rate = 0.01;  ///< the faster the loss falls
   bool resumed = false;
   int first_epoch = 0;
+  bool ends = true;
 };
 
 /// A net of five layers under every kind of tag: loss, metrics, activations, gradients with bands, a relation,

@@ -23,6 +23,7 @@ def with_tensorboard():
     """Goes on in a Python that has TensorBoard: this one, or that of a virtual environment made here."""
     try:
         import tensorboard  # noqa: F401
+
         return
     except ImportError:
         pass
@@ -105,8 +106,10 @@ class WholeRun(unittest.TestCase):
         shown = [[tag for tag in scalars if re.search(expression, tag)] for expression in lines.multiline.tag]
         self.assertEqual(shown, [["Loss/Loss/train_loss mean"], ["Loss/Loss/val_loss mean"]])
         series = band.margin.series[0]
-        self.assertEqual((series.value, series.lower, series.upper),
-                         ("Loss/Loss/train_loss mean", "Loss/Loss/train_loss min", "Loss/Loss/train_loss max"))
+        self.assertEqual(
+            (series.value, series.lower, series.upper),
+            ("Loss/Loss/train_loss mean", "Loss/Loss/train_loss min", "Loss/Loss/train_loss max"),
+        )
         self.assertEqual([chart.title for chart in norm.chart], [f"{CONV}: min to max", "late"])
 
     def hyperparameter_data(self, tag):
@@ -115,13 +118,24 @@ class WholeRun(unittest.TestCase):
     def test_gives_the_config_as_hyperparameters(self):
         start = hparams_metadata.parse_session_start_info_plugin_data(self.hyperparameter_data("session_start_info"))
         values = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
-        self.assertEqual(values, {
-            "training.learning_rate": 0.01, "training.nesterov": False, "training.optimizer": "adam", "label": "7",
-            "lenses": "parameter_difference", "lenses.output_norm.line": "mean, max", "lenses.output_norm.log_scale": True})
+        self.assertEqual(
+            values,
+            {
+                "training.learning_rate": 0.01,
+                "training.nesterov": False,
+                "training.optimizer": "adam",
+                "label": "7",
+                "lenses": "parameter_difference",
+                "lenses.output_norm.line": "mean, max",
+                "lenses.output_norm.log_scale": True,
+            },
+        )
         experiment = hparams_metadata.parse_experiment_plugin_data(self.hyperparameter_data("experiment"))
         self.assertEqual({info.name: info.type for info in experiment.hparam_infos}["training.nesterov"], 2)
-        self.assertEqual([info.name.tag for info in experiment.metric_infos],
-                         ["Loss/Loss/train_loss mean", "Loss/Loss/val_loss mean"])
+        self.assertEqual(
+            [info.name.tag for info in experiment.metric_infos],
+            ["Loss/Loss/train_loss mean", "Loss/Loss/val_loss mean"],
+        )
         end = hparams_metadata.parse_session_end_info_plugin_data(self.hyperparameter_data("session_end_info"))
         self.assertEqual(end.status, 1)
 
@@ -134,7 +148,7 @@ class WholeRun(unittest.TestCase):
         cut = FOLDER / "cut" / "tensorboard"
         shutil.rmtree(cut, ignore_errors=True)
         cut.mkdir(parents=True)
-        whole, = (FOLDER / "whole" / "tensorboard").iterdir()
+        (whole,) = (FOLDER / "whole" / "tensorboard").iterdir()
         content = whole.read_bytes()
         # The last event is the end of the session, the one before the last tick.
         (cut / whole.name).write_bytes(content[:-300])
@@ -163,7 +177,9 @@ class RunningTensorBoard(unittest.TestCase):
         cls.addClassCleanup(cls.log.close)
         cls.server = subprocess.Popen(
             [sys.executable, "-m", "tensorboard.main", "--logdir", str(FOLDER), "--port", "0", "--host", "127.0.0.1"],
-            stdout=cls.log, stderr=subprocess.STDOUT)
+            stdout=cls.log,
+            stderr=subprocess.STDOUT,
+        )
         cls.addClassCleanup(cls.server.wait)
         cls.addClassCleanup(cls.server.terminate)
         cls.address = cls.wait(cls.printed_address)

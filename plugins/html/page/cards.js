@@ -1,8 +1,10 @@
 // Plots are drawn when they come near the window and dropped when they leave it, so that thousands cost nothing.
 const nearWindow = new IntersectionObserver((entries) => {
   for (const {target, isIntersecting} of entries) {
-    if (isIntersecting) target.card.mount();
-    else target.card.unmount();
+    if (isIntersecting)
+      target.card.mount();
+    else
+      target.card.unmount();
   }
 }, {rootMargin: "400px 0px"});
 
@@ -16,15 +18,22 @@ class Card {
     this.mounted = false;
     this.plots = [];
     const name = element("span", {}, breakable(title));
-    const heading = onTitle
-      ? element("button", {type: "button", class: "card-title", onclick: onTitle, title: `All plots of ${title}`}, name)
-      : element("span", {class: "card-title"}, name);
+    const heading = onTitle ?
+        element(
+            "button", {type: "button", class: "card-title", onclick: onTitle, title: `All plots of ${title}`}, name) :
+        element("span", {class: "card-title"}, name);
     this.body = element("div", {class: "card-body"});
-    this.root = element("article", {
-      class: `card ${size}`, tabindex: "0", "aria-label": `${tag.name}: ${layerName}`,
-      "data-tag": tag.name, "data-layer": layerName,
-      onkeydown: (event) => this.moveCursor(event), onblur: () => announce("cursor", null),
-    }, element("h3", {}, heading), this.body);
+    this.root = element(
+        "article", {
+          class: `card ${size}`,
+          tabindex: "0",
+          "aria-label": `${tag.name}: ${layerName}`,
+          "data-tag": tag.name,
+          "data-layer": layerName,
+          onkeydown: (event) => this.moveCursor(event),
+          onblur: () => announce("cursor", null),
+        },
+        element("h3", {}, heading), this.body);
     this.root.card = this;
     cards.add(this);
     this.slots();
@@ -34,7 +43,8 @@ class Card {
   /** Rooms of fixed height for what there is to draw, so that nothing moves when it is drawn. */
   slots() {
     const shown = visibleRuns();
-    const layers = shown.map((run) => [run, run.layers(this.tag.name).get(this.layerName)]).filter(([, layer]) => layer);
+    const layers =
+        shown.map((run) => [run, run.layers(this.tag.name).get(this.layerName)]).filter(([, layer]) => layer);
     const slot = (make) => {
       const legend = element("div", {class: "legend"}), plot = element("div", {class: "plot"});
       this.body.append(element("div", {class: "slot"}, legend, plot));
@@ -47,8 +57,9 @@ class Card {
     // Parts of one run are stacked; those of another belong on a ground of their own.
     const charts = this.tag.type === RELATION ? drawn.map((run) => [run]) : drawn.length > 0 ? [drawn] : [];
     for (const shownRuns of charts) {
-      slot((plot, legend) => new LineChart(plot, legend, this.tag, this.layerName, shownRuns,
-                                           {labelled: this.size !== "small" && innerWidth > 640}));
+      slot((plot, legend) => new LineChart(plot, legend, this.tag, this.layerName, shownRuns, {
+             labelled: this.size !== "small" && innerWidth > 640
+           }));
     }
     for (const [run, histogram] of histograms) slot((plot, legend) => new HistogramPlot(plot, legend, run, histogram));
     this.root.classList.toggle("many", this.plots.length > 1);

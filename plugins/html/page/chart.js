@@ -27,7 +27,9 @@ function logarithmicTicks(low, high, pixels) {
   return ticks.length > 1 ? ticks : Dygraph.numericTicks(low, high, pixels, () => null).filter(({v}) => v > 0);
 }
 
-/** A plot of one tag and layer: lines with bands, or stacked areas, and a legend that shows the values at the cursor. */
+/**
+ * A plot of one tag and layer: lines with bands, or stacked areas, and a legend that shows the values at the cursor.
+ */
 class LineChart {
   /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
   constructor(plot, legend, tag, layerName, shownRuns, {labelled = false} = {}) {
@@ -72,7 +74,8 @@ class LineChart {
       labels: ["epoch", ...lines.map((_, i) => String(i))],
       colors: lines.map((line) => line.colour),
       series: Object.fromEntries(lines.map((line, i) => [String(i), {strokePattern: line.dash}])),
-      strokeWidth: this.stacked ? 1 : 1.7,
+      // Where epochs are closer than pixels, thick lines would bury their bands.
+      strokeWidth: this.stacked || this.rows.length > this.plot.clientWidth ? 1 : 1.7,
       fillGraph: this.stacked,
       stackedGraph: this.stacked,
       fillAlpha: 0.55,
@@ -90,11 +93,14 @@ class LineChart {
       xRangePad: 0,
       axes: {
         x: {
-          drawGrid: false, pixelsPerLabel: 46,
+          drawGrid: false,
+          pixelsPerLabel: 46,
           axisLabelFormatter: (epoch) => (whole && !Number.isInteger(epoch) ? "" : formatEpoch(epoch)),
         },
         y: {
-          axisLabelWidth: 46, pixelsPerLabel: 28, axisLabelFormatter: (value) => formatNumber(value, 3),
+          axisLabelWidth: 46,
+          pixelsPerLabel: 28,
+          axisLabelFormatter: (value) => formatNumber(value, 3),
           ...(this.logarithmic ? {ticker: logarithmicTicks} : {}),
         },
       },
@@ -104,7 +110,8 @@ class LineChart {
         ({seriesIndex, drawingContext, plotArea, dygraph}) => {
           if (seriesIndex === 0) this.drawBands(drawingContext, plotArea, dygraph);
         },
-        Dygraph.Plotters.fillPlotter, Dygraph.Plotters.linePlotter,
+        Dygraph.Plotters.fillPlotter,
+        Dygraph.Plotters.linePlotter,
       ],
       highlightCallback: (event, epoch) => announce("cursor", epoch),
       unhighlightCallback: () => announce("cursor", null),
@@ -187,13 +194,16 @@ class LineChart {
     if (!this.labelled) return;
     const area = this.graph.getArea();
     const [first, last] = this.graph.xAxisRange();
-    const labels = this.series.lines.map((line) => {
-      let end = -1;
-      line.run.epochs.forEach((epoch, i) => {
-        if (epoch >= first && epoch <= last && Number.isFinite(line.series.values[i])) end = i;
-      });
-      return {line, y: end < 0 ? null : this.graph.toDomYCoord(line.series.values[end])};
-    }).filter(({y}) => y !== null).sort((a, b) => a.y - b.y);
+    const labels = this.series.lines
+                       .map((line) => {
+                         let end = -1;
+                         line.run.epochs.forEach((epoch, i) => {
+                           if (epoch >= first && epoch <= last && Number.isFinite(line.series.values[i])) end = i;
+                         });
+                         return {line, y: end < 0 ? null : this.graph.toDomYCoord(line.series.values[end])};
+                       })
+                       .filter(({y}) => y !== null)
+                       .sort((a, b) => a.y - b.y);
     const height = 14;
     if (labels.length * height > area.h) return;
     labels.forEach((label, i) => {
@@ -204,11 +214,14 @@ class LineChart {
       floor = labels[i].top - height;
     }
     for (const {line, top} of labels) {
-      this.plot.append(element("div", {
-        class: "end-label", title: line.label,
-        style: `top:${top - height / 2}px;left:${area.x + area.w + 6}px;` +
-          `max-width:${this.labelWidth() + 6}px;color:${line.colour}`,
-      }, line.label));
+      this.plot.append(element(
+          "div", {
+            class: "end-label",
+            title: line.label,
+            style: `top:${top - height / 2}px;left:${area.x + area.w + 6}px;` +
+                `max-width:${this.labelWidth() + 6}px;color:${line.colour}`,
+          },
+          line.label));
     }
   }
 
@@ -227,20 +240,30 @@ class LineChart {
     for (const line of this.series.lines) {
       const kind = this.stacked ? "area" : line.dash ? "dashed" : "line";
       const [item, value] = entry(swatch(kind, `color:${line.colour}`), line.label);
-      entries.push({item, show: (row) => {
-        const number = row < 0 ? line.series.last() : line.series.at(row);
-        value.textContent = formatNumber(number);
-        value.classList.toggle("alarm", number !== null && !Number.isFinite(number));
-      }, run: line.run});
+      entries.push({
+        item,
+        show: (row) => {
+          const number = row < 0 ? line.series.last() : line.series.at(row);
+          value.textContent = formatNumber(number);
+          value.classList.toggle("alarm", number !== null && !Number.isFinite(number));
+        },
+        run: line.run
+      });
     }
-    if (runs.length > 1) entries.push(...this.bandKinds(swatch));
-    else for (const band of this.series.bands) {
-      const [item, value] = entry(swatch("area", `color:${shade(band)}`), band.label);
-      entries.push({item, show: (row) => {
-        const [low, high] = row < 0 ? [band.low.last(), band.high.last()] : [band.low.at(row), band.high.at(row)];
-        value.textContent = `${formatNumber(low, 3)} … ${formatNumber(high, 3)}`;
-      }, run: band.run});
-    }
+    if (runs.length > 1)
+      entries.push(...this.bandKinds(swatch));
+    else
+      for (const band of this.series.bands) {
+        const [item, value] = entry(swatch("area", `color:${shade(band)}`), band.label);
+        entries.push({
+          item,
+          show: (row) => {
+            const [low, high] = row < 0 ? [band.low.last(), band.high.last()] : [band.low.at(row), band.high.at(row)];
+            value.textContent = `${formatNumber(low, 3)} … ${formatNumber(high, 3)}`;
+          },
+          run: band.run
+        });
+      }
     this.entries = entries;
     this.legend.replaceChildren(...entries.map(({item}) => item));
     this.showValues(null);
@@ -249,11 +272,14 @@ class LineChart {
   /** With several runs, what the shades stand for, once each. */
   bandKinds(swatch) {
     const kinds = new Map(this.series.bands.map((band) => [band.name, band]));
-    return [...kinds].map(([name, {alpha, run}]) => ({
-      item: element("span", {class: "entry"},
-        swatch("area", `color:${withAlpha(themeColour("muted"), Math.min(1, alpha * 2.4))}`), name),
-      show: () => {}, run,
-    }));
+    return [...kinds].map(
+        ([name, {alpha, run}]) => ({
+          item: element(
+              "span", {class: "entry"},
+              swatch("area", `color:${withAlpha(themeColour("muted"), Math.min(1, alpha * 2.4))}`), name),
+          show: () => {},
+          run,
+        }));
   }
 
   showValues(epoch) {

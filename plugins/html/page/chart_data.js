@@ -22,7 +22,10 @@ function bandName(lowName, highName) {
 function chartSeries(tag, layerName, shownRuns) {
   const lines = [], bands = [];
   const several = runs.length > 1 && tag.type !== RELATION;
-  const labelOf = (run, name) => (!several ? name : lineNames(tag.name).length > 1 ? `${run.label} ${name}` : run.label);
+  const labelOf = (run, name) =>
+      (!several                           ? name :
+           lineNames(tag.name).length > 1 ? `${run.label} ${name}` :
+                                            run.label);
   const subjects = [], names = [];
   const indexIn = (list, item) => {
     if (!list.includes(item)) list.push(item);
@@ -32,26 +35,39 @@ function chartSeries(tag, layerName, shownRuns) {
     const layer = run.layers(tag.name).get(layerName);
     if (!layer) continue;
     const length = run.epochs.length;
-    const told = tag.type === RELATION ? fewParts(layer.lines, length) : layer.lines.map(
-      ([name, packed]) => ({name, series: new Series(packed, length)}));
+    const told = tag.type === RELATION ?
+        fewParts(layer.lines, length) :
+        layer.lines.map(([name, packed]) => ({name, series: new Series(packed, length)}));
     const bySubject = new Set(told.map(({name}) => subjectOf(name))).size > 1 || layer.bands.length > 0;
     for (const {name, series} of told) {
       const subject = indexIn(subjects, subjectOf(name));
       const own = indexIn(names, name);
       const same = told.filter((other) => subjectOf(other.name) === subjectOf(name)).findIndex((l) => l.name === name);
       lines.push({
-        run, series, name,
+        run,
+        series,
+        name,
         label: labelOf(run, name),
-        colour: lineColour(several ? run.index : bySubject ? subject : own),
-        dash: DASHES[(several ? own : bySubject && tag.type !== RELATION ? same : 0) % DASHES.length],
+        colour: lineColour(
+            several       ? run.index :
+                bySubject ? subject :
+                            own),
+        dash: DASHES
+            [(several                                ? own :
+                  bySubject && tag.type !== RELATION ? same :
+                                                       0) %
+             DASHES.length],
       });
     }
     for (const [lowName, highName, low, high] of layer.bands) {
       const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
       const name = bandName(lowName, highName);
       bands.push({
-        run, name, label: name,
-        low: new Series(low, length), high: new Series(high, length),
+        run,
+        name,
+        label: name,
+        low: new Series(low, length),
+        high: new Series(high, length),
         colour: lineColour(several ? run.index : subject),
         alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11,
       });
@@ -62,7 +78,9 @@ function chartSeries(tag, layerName, shownRuns) {
   return {lines, bands};
 }
 
-/** The parts of a relation, few enough to make a picture: 500 layers by what their names begin with, else the largest. */
+/**
+ * The parts of a relation, few enough to make a picture: 500 layers by what their names begin with, else the largest.
+ */
 function fewParts(told, length) {
   const parts = told.map(([name, packed]) => ({name, series: new Series(packed, length)}));
   if (parts.length <= SHOWN_PARTS + 1) return parts;
@@ -81,8 +99,11 @@ function partsByPrefix(parts, length) {
     if (groups.size > SHOWN_PARTS + 1) break;
     if (groups.size > 1) best = groups;
   }
-  return best && [...best].map(([prefix, members]) => (members.length === 1 ? members[0]
-    : {name: `${prefix} (${members.length})`, series: sumOf(members, length)}));
+  return best &&
+      [...best].map(
+          ([prefix, members]) =>
+              (members.length === 1 ? members[0] :
+                                      {name: `${prefix} (${members.length})`, series: sumOf(members, length)}));
 }
 
 function largestParts(parts, length) {
@@ -146,7 +167,8 @@ function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
     if (Math.abs(high - 1) < 1e-3) return [0, 1.015];
   } else {
     for (const {run, series} of lines) {
-      for (let i = 0; i < run.epochs.length; ++i) if (within(run, i)) take(series.values[i]);
+      for (let i = 0; i < run.epochs.length; ++i)
+        if (within(run, i)) take(series.values[i]);
     }
     lowestLine = low;
     for (const {run, low: lows, high: highs} of bands) {

@@ -16,23 +16,17 @@ class Series {
     const told = Math.min(length, packed.length / 4);
     for (let i = 0, at = 0; i < told; ++i, at += 4) {
       this.bits[i] = (BASE64[packed.charCodeAt(at)] << 26) | (BASE64[packed.charCodeAt(at + 1)] << 20) |
-        (BASE64[packed.charCodeAt(at + 2)] << 14) | (BASE64[packed.charCodeAt(at + 3)] << 8);
+          (BASE64[packed.charCodeAt(at + 2)] << 14) | (BASE64[packed.charCodeAt(at + 3)] << 8);
     }
     this.bits.fill(MISSING_BITS, told);
   }
 
-  isMissing(i) {
-    return this.bits[i] === MISSING_BITS;
-  }
+  isMissing(i) { return this.bits[i] === MISSING_BITS; }
 
   /** null where nothing was told; NaN and infinities as they are. */
-  at(i) {
-    return this.isMissing(i) ? null : this.values[i];
-  }
+  at(i) { return this.isMissing(i) ? null : this.values[i]; }
 
-  isBroken(i) {
-    return !this.isMissing(i) && !Number.isFinite(this.values[i]);
-  }
+  isBroken(i) { return !this.isMissing(i) && !Number.isFinite(this.values[i]); }
 
   last() {
     for (let i = this.values.length - 1; i >= 0; --i) {
@@ -85,23 +79,18 @@ for (const run of runs) {
 }
 
 /** What each run told of a tag: its layers, its lines. */
-function toldOf(tagName) {
-  return runs.flatMap((run) => run.tags.filter((tag) => tag.name === tagName));
-}
+function toldOf(tagName) { return runs.flatMap((run) => run.tags.filter((tag) => tag.name === tagName)); }
 
 /** The layers of a tag in any run, in model order. */
-function layerNames(tagName) {
-  return [...new Set(toldOf(tagName).flatMap((tag) => tag.layers))];
-}
+function layerNames(tagName) { return [...new Set(toldOf(tagName).flatMap((tag) => tag.layers))]; }
 
 /** The lines of a tag in any run; none where it holds histograms only. */
-function lineNames(tagName) {
-  return [...new Set(toldOf(tagName).flatMap((tag) => tag.lines))];
-}
+function lineNames(tagName) { return [...new Set(toldOf(tagName).flatMap((tag) => tag.lines))]; }
 
 /** Every tag of any run that has something to show, in the order in which they were told. */
-const tags = [...new Map(runs.flatMap((run) => run.tags).reverse().map((tag) => [tag.name, tag])).values()]
-  .reverse().filter((tag) => layerNames(tag.name).length > 0);
+const tags =
+    [...new Map(runs.flatMap((run) => run.tags).reverse().map((tag) => [tag.name, tag])).values()].reverse().filter(
+        (tag) => layerNames(tag.name).length > 0);
 const bigTags = tags.filter((tag) => tag.big);
 const layerTags = tags.filter((tag) => !tag.big);
 
@@ -113,8 +102,10 @@ function nearestIndex(ascending, wanted) {
   let low = 0, high = ascending.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (ascending[middle] <= wanted) low = middle;
-    else high = middle;
+    if (ascending[middle] <= wanted)
+      low = middle;
+    else
+      high = middle;
   }
   if (high < 0) return -1;
   return wanted - ascending[low] <= ascending[high] - wanted ? low : high;

@@ -6,12 +6,16 @@ class Detail {
     this.title = element("h2", {id: "layer-title", tabindex: "-1"});
     this.grid = element("div", {class: "grid medium"});
     const step = (text, label, by) =>
-      element("button", {type: "button", title: label, "aria-label": label, onclick: () => this.step(by)}, text);
-    this.root = element("section", {id: "layer", "aria-labelledby": "layer-title", hidden: true},
-      element("div", {class: "section-head"}, this.title, element("div", {class: "buttons"},
-        step("↑", "Layer above in the overview", -1), step("↓", "Layer below in the overview", 1),
-        element("button", {type: "button", onclick: () => this.close()}, "Close"))),
-      this.grid);
+        element("button", {type: "button", title: label, "aria-label": label, onclick: () => this.step(by)}, text);
+    this.root = element(
+        "section", {id: "layer", "aria-labelledby": "layer-title", hidden: true},
+        element(
+            "div", {class: "section-head"}, this.title,
+            element(
+                "div", {class: "buttons"}, step("↑", "Layer above in the overview", -1),
+                step("↓", "Layer below in the overview", 1),
+                element("button", {type: "button", onclick: () => this.close()}, "Close"))),
+        this.grid);
     addEventListener("hashchange", () => this.follow());
   }
 
@@ -19,8 +23,10 @@ class Detail {
   open(name, order) {
     this.order = order;
     const hash = `#layer=${encodeURIComponent(name)}`;
-    if (location.hash === hash) this.follow();
-    else location.hash = hash;
+    if (location.hash === hash)
+      this.follow();
+    else
+      location.hash = hash;
   }
 
   /** Shows what the address names, so that a layer can be linked to and the browser's "back" works. */

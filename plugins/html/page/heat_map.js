@@ -9,10 +9,12 @@ class ColourScale {
     if (this.isEmpty) [low, high] = [0, 1];
     const positive = sorted.length > 0 && sorted[0] >= 0;
     const spread = positive && high > 0 && high / Math.max(quantile(0.25), Number.MIN_VALUE) > 300;
-    this.logarithmic = positive && high > 0 && tag.type === NUMERICAL &&
-      (isLogarithmic(tag) || (state.scale === "tag" && spread));
-    if (tag.type === PROBABILITY) [low, high] = [0, 1];
-    else if (tag.low !== null && tag.high !== null) [low, high] = [tag.low, tag.high];
+    this.logarithmic =
+        positive && high > 0 && tag.type === NUMERICAL && (isLogarithmic(tag) || (state.scale === "tag" && spread));
+    if (tag.type === PROBABILITY)
+      [low, high] = [0, 1];
+    else if (tag.low !== null && tag.high !== null)
+      [low, high] = [tag.low, tag.high];
     this.diverging = low < 0 && high > 0;
     if (this.diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
     if (this.logarithmic) low = Math.max(low, sorted.find((value) => value > 0) || high / 10, high * 1e-12);
@@ -25,15 +27,12 @@ class ColourScale {
 
   /** Where a finite number lies, from 0 to 1. */
   place(value) {
-    const share = this.logarithmic
-      ? Math.log(Math.max(value, this.low) / this.low) / Math.log(this.high / this.low)
-      : (value - this.low) / (this.high - this.low);
+    const share = this.logarithmic ? Math.log(Math.max(value, this.low) / this.low) / Math.log(this.high / this.low) :
+                                     (value - this.low) / (this.high - this.low);
     return Math.min(1, Math.max(0, share));
   }
 
-  colour(value) {
-    return this.colours[Math.round(this.place(value) * 255)];
-  }
+  colour(value) { return this.colours[Math.round(this.place(value) * 255)]; }
 
   valueAt(share) {
     return this.logarithmic ? this.low * (this.high / this.low) ** share : this.low + (this.high - this.low) * share;
@@ -52,11 +51,13 @@ function colourBar(scale, {broken, missing}) {
   if (scale.cutsLow) texts[0] = `≤ ${texts[0]}`;
   if (scale.cutsHigh) texts[texts.length - 1] = `≥ ${texts[texts.length - 1]}`;
   const key = (kind, text) => element("span", {class: "entry"}, element("i", {class: `swatch ${kind}`}), text);
-  return element("div", {class: "colour-bar"},
-    element("div", {class: "ramp"}, canvas, element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)))),
-    scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
-    broken ? key("broken", "NaN or ∞") : null,
-    missing ? key("missing", "no value") : null);
+  return element(
+      "div", {class: "colour-bar"},
+      element(
+          "div", {class: "ramp"}, canvas,
+          element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)))),
+      scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
+      broken ? key("broken", "NaN or ∞") : null, missing ? key("missing", "no value") : null);
 }
 
 /**
@@ -95,8 +96,9 @@ function drawEpochAxis(context, {x, y, width}, epochs) {
   const column = width / epochs.length;
   const room = context.measureText(formatEpoch(epochs[epochs.length - 1])).width + 28;
   const fits = Math.max(1, Math.floor(width / room));
-  const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000]
-    .find((candidate) => epochs.length / candidate <= fits) || epochs.length;
+  const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000].find(
+                   (candidate) => epochs.length / candidate <= fits) ||
+      epochs.length;
   context.fillStyle = themeColour("muted");
   context.textAlign = "center";
   // Round epochs where they are evenly spaced: 100, 200 rather than 1, 101.
@@ -132,6 +134,4 @@ function showTooltip(x, y, lines) {
   tooltip.style.top = `${top}px`;
 }
 
-function hideTooltip() {
-  tooltip.hidden = true;
-}
+function hideTooltip() { tooltip.hidden = true; }

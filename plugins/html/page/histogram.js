@@ -10,16 +10,21 @@ class HistogramPlot {
   constructor(plot, legend, run, histogram) {
     Object.assign(this, {plot, run, histogram});
     this.canvas = element("canvas", {
-      class: "heat", role: "img",
+      class: "heat",
+      role: "img",
       "aria-label": `Histogram of ${histogram.line} over epochs`,
-      onpointermove: (event) => this.point(event), onpointerleave: hideTooltip,
+      onpointermove: (event) => this.point(event),
+      onpointerleave: hideTooltip,
     });
     plot.replaceChildren(this.canvas);
     const several = runs.length > 1;
     legend.replaceChildren(
-      element("span", {class: "entry"}, several ? `${run.label} ${histogram.line}` : histogram.line),
-      element("span", {class: "entry muted"}, `share of elements ${formatNumber(shareOfLevel(1))}`,
-        element("i", {class: "swatch ramp-swatch", style: `background:linear-gradient(90deg,${SEQUENTIAL.join(",")})`}), "1"));
+        element("span", {class: "entry"}, several ? `${run.label} ${histogram.line}` : histogram.line),
+        element(
+            "span", {class: "entry muted"}, `share of elements ${formatNumber(shareOfLevel(1))}`,
+            element(
+                "i", {class: "swatch ramp-swatch", style: `background:linear-gradient(90deg,${SEQUENTIAL.join(",")})`}),
+            "1"));
     this.draw();
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(plot);
@@ -65,7 +70,8 @@ class HistogramPlot {
   shownBins(columns, count) {
     const filled = new Uint8Array(count);
     for (const [, , first, levels] of columns) {
-      for (let i = 0; i < levels.length; ++i) if (levels[i] !== "A") filled[first + i] = 1;
+      for (let i = 0; i < levels.length; ++i)
+        if (levels[i] !== "A") filled[first + i] = 1;
     }
     const bins = [];
     for (let bin = filled.indexOf(1), last = filled.lastIndexOf(1); bin >= 0 && bin <= last;) {

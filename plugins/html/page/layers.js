@@ -3,31 +3,43 @@ const CARDS_AT_ONCE = 24;
 /** Small plots of every layer, folded by tag; what the search does not find is left out. */
 class Layers {
   constructor(openLayer) {
-    this.groups = layerTags.map((tag, i) => new LayerGroup(tag, i === 0, openLayer));
-    const fold = (text, open) => element(
-      "button", {type: "button", onclick: () => this.groups.forEach((group) => group.setOpen(open))}, text);
-    this.root = element("section", {id: "layers", "aria-labelledby": "layers-title"},
-      element("div", {class: "section-head"}, element("h2", {id: "layers-title"}, "Layers"),
-        element("div", {class: "buttons"}, fold("Unfold all", true), fold("Fold all", false))),
-      this.groups.map((group) => group.root));
+    this.groups = layerTags.map((tag) => new LayerGroup(tag, openLayer));
+    const fold = (text, open) =>
+        element("button", {type: "button", onclick: () => this.groups.forEach((group) => group.setOpen(open))}, text);
+    this.root = element(
+        "section", {id: "layers", "aria-labelledby": "layers-title"},
+        element(
+            "div", {class: "section-head"}, element("h2", {id: "layers-title"}, "Layers"),
+            element("div", {class: "buttons"}, fold("Unfold all", true), fold("Fold all", false))),
+        this.groups.map((group) => group.root));
     for (const change of ["search", "order"]) on(change, () => this.groups.forEach((group) => group.refresh()));
   }
 }
 
 class LayerGroup {
-  constructor(tag, open, openLayer) {
+  constructor(tag, openLayer) {
     Object.assign(this, {tag, openLayer});
     this.cards = [];
     this.count = element("span", {class: "muted"});
     this.grid = element("div", {class: "grid small"});
     this.more = element("div", {class: "more"});
-    this.root = element("details", {class: "group", open, "data-tag": tag.name, ontoggle: () => this.refresh()},
-      element("summary", {}, element("h3", {}, tag.name), this.count), this.grid, this.more);
+    this.root = element(
+        "details", {
+          class: "group",
+          open: state.openTags.includes(tag.name),
+          "data-tag": tag.name,
+          ontoggle: () => this.toggled(),
+        },
+        element("summary", {}, element("h3", {}, tag.name), this.count), this.grid, this.more);
     this.refresh();
   }
 
-  setOpen(open) {
-    this.root.open = open;
+  setOpen(open) { this.root.open = open; }
+
+  toggled() {
+    const others = state.openTags.filter((name) => name !== this.tag.name);
+    state.openTags = this.root.open ? [...others, this.tag.name] : others;
+    this.refresh();
   }
 
   refresh() {
@@ -35,8 +47,9 @@ class LayerGroup {
     this.cards = [];
     const all = layerNames(this.tag.name);
     this.names = all.filter(isFound);
-    this.count.textContent = this.names.length === all.length
-      ? plural(all.length, "layer") : `${this.names.length} of ${plural(all.length, "layer")}`;
+    this.count.textContent = this.names.length === all.length ?
+        plural(all.length, "layer") :
+        `${this.names.length} of ${plural(all.length, "layer")}`;
     this.more.replaceChildren();
     if (!this.root.open) return;
     this.names = this.ordered();
@@ -48,13 +61,14 @@ class LayerGroup {
     const lines = lineNames(this.tag.name);
     if (state.order === "model" || lines.length === 0) return this.names;
     const line = tellingLine(lines);
-    const rows = this.names.map((name) => ({name, series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length)}));
+    const rows = this.names.map(
+        (name) => ({name, series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length)}));
     return ranked(rows, shownColumns(run.epochs), this.tag, line, state.order).map(({name}) => name);
   }
 
   show(count) {
-    const fresh = this.names.slice(this.cards.length, this.cards.length + count).map(
-      (name) => new Card(this.tag, name, name, {onTitle: () => this.openLayer(name, this.names)}));
+    const fresh = this.names.slice(this.cards.length, this.cards.length + count)
+                      .map((name) => new Card(this.tag, name, name, {onTitle: () => this.openLayer(name, this.names)}));
     this.cards.push(...fresh);
     this.grid.append(...fresh.map((card) => card.root));
     const left = this.names.length - this.cards.length;

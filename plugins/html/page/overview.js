@@ -14,26 +14,31 @@ class Overview {
     this.caption = element("p", {class: "muted caption"});
     this.bar = element("div", {});
     this.canvas = element("canvas", {
-      class: "heat", tabindex: "0", role: "img", id: "heat-map",
-      onpointermove: (event) => this.point(event), onpointerleave: () => this.leave(),
-      onclick: (event) => this.click(event), onkeydown: (event) => this.key(event), onblur: () => this.leave(),
+      class: "heat",
+      tabindex: "0",
+      role: "img",
+      id: "heat-map",
+      onpointermove: (event) => this.point(event),
+      onpointerleave: () => this.leave(),
+      onclick: (event) => this.click(event),
+      onkeydown: (event) => this.key(event),
+      onblur: () => this.leave(),
     });
     this.box = element("div", {class: "heat-box"}, this.canvas);
-    const buttons = element("div", {class: "chips", role: "group", "aria-label": "Tag"},
-      this.tags().map((tag) => this.tagButton(tag)));
-    this.root = element("section", {id: "overview", "aria-labelledby": "overview-title"},
-      element("h2", {id: "overview-title"}, "Overview"),
-      element("div", {class: "panel"}, buttons, this.controls, this.caption, this.box, this.bar));
+    const buttons = element(
+        "div", {class: "chips", role: "group", "aria-label": "Tag"}, this.tags().map((tag) => this.tagButton(tag)));
+    this.root = element(
+        "section", {id: "overview", "aria-labelledby": "overview-title"},
+        element("h2", {id: "overview-title"}, "Overview"),
+        element("div", {class: "panel"}, buttons, this.controls, this.caption, this.box, this.bar));
     if (this.tags().length === 0) return;
-    this.chooseTag(this.tags()[0]);
+    this.chooseTag(this.tags().find(({name}) => name === state.tagName) || this.tags()[0]);
     new ResizeObserver(() => this.draw()).observe(this.box);
     for (const change of ["zoom", "scale", "search", "order", "theme"]) on(change, () => this.refresh());
   }
 
   /** Tags with numbers: histograms have a map of their own. */
-  tags() {
-    return layerTags.filter((tag) => lineNames(tag.name).length > 0);
-  }
+  tags() { return layerTags.filter((tag) => lineNames(tag.name).length > 0); }
 
   tagButton(tag) {
     const button = element("button", {type: "button", class: "chip", onclick: () => this.chooseTag(tag)}, tag.name);
@@ -43,6 +48,7 @@ class Overview {
 
   chooseTag(tag) {
     this.tag = tag;
+    state.tagName = tag.name;
     for (const [other, button] of this.tagButtons) button.setAttribute("aria-pressed", String(other === tag));
     this.line = tellingLine(lineNames(tag.name));
     this.fillControls();
@@ -51,14 +57,16 @@ class Overview {
 
   fillControls() {
     const names = lineNames(this.tag.name);
-    this.controls.replaceChildren(...[
-      names.length > 1
-        ? selector("Value", names.map((name) => [name, name]), this.line, (line) => this.choose({line})) : null,
-      runs.length > 1
-        ? selector("Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
-                   (index) => this.choose({run: runs[index]})) : null,
-      selector("Order", ORDERS, state.order, (order) => setState("order", {order})),
-      selector("Layers", ROW_CHOICES, this.rowLimit, (rowLimit) => this.choose({rowLimit})),
+    this.controls.replaceChildren(
+        ...[names.length > 1 ?
+                selector("Value", names.map((name) => [name, name]), this.line, (line) => this.choose({line})) :
+                null,
+            runs.length > 1 ? selector(
+                                  "Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
+                                  (index) => this.choose({run: runs[index]})) :
+                              null,
+            selector("Order", ORDERS, state.order, (order) => setState("order", {order})),
+            selector("Layers", ROW_CHOICES, this.rowLimit, (rowLimit) => this.choose({rowLimit})),
     ].filter((control) => control !== null));
   }
 
@@ -72,15 +80,18 @@ class Overview {
     const layers = [...this.run.layers(this.tag.name).keys()];
     this.columns = shownColumns(this.run.epochs);
     const told = layers.map((name) => ({name, series: this.run.line(this.tag.name, name, this.line)}))
-      .filter(({series}) => series !== null);
+                     .filter(({series}) => series !== null);
     this.scale = new ColourScale(this.samples(told), this.tag);
     const order = ranked(told.filter(({name}) => isFound(name)), this.columns, this.tag, this.line, state.order);
     this.rows = this.rowLimit === "all" ? order : order.slice(0, Number(this.rowLimit));
-    const which = state.order === "worst" ? worstMeans(this.tag, this.line)
-      : ORDERS.find(([order]) => order === state.order)[1].toLowerCase();
-    this.caption.textContent = `${this.rows.length} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
-    this.canvas.setAttribute("aria-label", `Heat map of ${this.tag.name}, ${this.rows.length} layers by ` +
-      `${plural(this.columns.length, "epoch")}. Arrow keys move, Enter opens the layer.`);
+    const which = state.order === "worst" ? worstMeans(this.tag, this.line) :
+                                            ORDERS.find(([order]) => order === state.order)[1].toLowerCase();
+    this.caption.textContent =
+        `${this.rows.length} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
+    this.canvas.setAttribute(
+        "aria-label",
+        `Heat map of ${this.tag.name}, ${this.rows.length} layers by ` +
+            `${plural(this.columns.length, "epoch")}. Arrow keys move, Enter opens the layer.`);
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
     const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
     this.bar.replaceChildren(colourBar(this.scale, {broken, missing}));
@@ -106,7 +117,8 @@ class Overview {
     const width = this.box.clientWidth;
     if (width === 0) return;
     const count = this.rows.length;
-    const rowHeight = this.rowHeight = Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
+    const rowHeight = this.rowHeight =
+        Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
     const context = sizedContext(this.canvas, width, Math.max(count * rowHeight, 24) + 26);
     const widest = Math.max(40, ...this.rows.map(({name}) => context.measureText(name).width));
     const labels = Math.ceil(Math.min(widest + 14, Math.max(100, width * 0.32)));
@@ -118,7 +130,8 @@ class Overview {
     }
     this.paint(context);
     this.label(context, labels);
-    drawEpochAxis(context, {...this.area, y: this.area.y + this.area.height}, this.columns.map((i) => this.run.epochs[i]));
+    drawEpochAxis(
+        context, {...this.area, y: this.area.y + this.area.height}, this.columns.map((i) => this.run.epochs[i]));
     if (this.cell !== null) this.mark(context);
   }
 
@@ -149,7 +162,9 @@ class Overview {
     this.rows.forEach(({name}, row) => {
       if (row % every !== 0) return;
       context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
-      context.fillText(fitText(context, name, width - 10), width - 7, this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight);
+      context.fillText(
+          fitText(context, name, width - 10), width - 7,
+          this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight);
     });
   }
 
@@ -159,7 +174,8 @@ class Overview {
     context.lineWidth = 1.5;
     context.strokeStyle = themeColour("text");
     context.strokeRect(x, y + this.cell.row * this.rowHeight, width, this.rowHeight);
-    context.strokeRect(x + this.cell.column * column - 1, y + this.cell.row * this.rowHeight, Math.max(column, 2) + 2, this.rowHeight);
+    context.strokeRect(
+        x + this.cell.column * column - 1, y + this.cell.row * this.rowHeight, Math.max(column, 2) + 2, this.rowHeight);
   }
 
   cellAt(event) {
@@ -182,8 +198,10 @@ class Overview {
     const {name, series} = this.rows[this.cell.row];
     const column = this.columns[this.cell.column];
     const value = series.at(column);
-    showTooltip(x, y, [name, `epoch ${formatEpoch(this.run.epochs[column])}`,
-      `${this.line}: ${value === null ? "no value" : formatNumber(value)}`]);
+    showTooltip(x, y, [
+      name, `epoch ${formatEpoch(this.run.epochs[column])}`,
+      `${this.line}: ${value === null ? "no value" : formatNumber(value)}`
+    ]);
     announce("cursor", this.run.epochs[column]);
   }
 
@@ -216,13 +234,16 @@ class Overview {
     event.preventDefault();
     const [down, right] = moves[event.key];
     const within = (value, end) => Math.min(end - 1, Math.max(0, value));
-    this.cell = this.cell
-      ? {row: within(this.cell.row + down, this.rows.length), column: within(this.cell.column + right, this.columns.length)}
-      : {row: 0, column: this.columns.length - 1};
+    this.cell = this.cell ? {
+      row: within(this.cell.row + down, this.rows.length),
+      column: within(this.cell.column + right, this.columns.length)
+    } :
+                            {row: 0, column: this.columns.length - 1};
     this.draw();
     const box = this.canvas.getBoundingClientRect();
     const column = this.area.width / this.columns.length;
-    this.tell(box.left + this.area.x + (this.cell.column + 0.5) * column,
-              box.top + this.area.y + (this.cell.row + 1) * this.rowHeight);
+    this.tell(
+        box.left + this.area.x + (this.cell.column + 0.5) * column,
+        box.top + this.area.y + (this.cell.row + 1) * this.rowHeight);
   }
 }

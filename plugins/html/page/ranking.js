@@ -1,4 +1,5 @@
-const ORDERS = [["worst", "Worst first"], ["highest", "Highest first"], ["lowest", "Lowest first"], ["model", "As in the model"]];
+const ORDERS =
+    [["worst", "Worst first"], ["highest", "Highest first"], ["lowest", "Lowest first"], ["model", "As in the model"]];
 const HIGH_IS_BAD = /death|dead|condition|non-finite|\bnan\b|\binf\b/i;
 const LOW_IS_BAD = /activation_rate|active/i;
 
@@ -33,9 +34,12 @@ function ranked(rows, columns, tag, lineName, order) {
     return {row, mean, broken: columns.some((i) => row.series.isBroken(i))};
   });
   let score;
-  if (order === "lowest" || (order === "worst" && LOW_IS_BAD.test(lineName))) score = ({mean}) => -mean;
-  else if (order === "highest" || HIGH_IS_BAD.test(`${tag.name} ${lineName}`)) score = ({mean}) => mean;
-  else score = distanceFromMedian(told.map(({mean}) => mean));
+  if (order === "lowest" || (order === "worst" && LOW_IS_BAD.test(lineName)))
+    score = ({mean}) => -mean;
+  else if (order === "highest" || HIGH_IS_BAD.test(`${tag.name} ${lineName}`))
+    score = ({mean}) => mean;
+  else
+    score = distanceFromMedian(told.map(({mean}) => mean));
   const rank = new Map(told.map((item) => {
     const own = score(item);
     return [item, (order === "worst" && item.broken ? 1e300 : 0) + (Number.isNaN(own) ? -1e200 : own)];

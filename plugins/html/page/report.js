@@ -1,86 +1,11 @@
-/** Light or dark: as the system says until the reader chooses; the choice is remembered where the browser allows it. */
-function themeButton() {
-  const key = "loupe-theme";
-  const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
-  try {
-    chosen = localStorage.getItem(key);
-  } catch {
-    // A browser that keeps nothing for local files follows the system.
-  }
-  const button = element("button", {type: "button", id: "theme", onclick: () => {
-    chosen = isDark() ? "light" : "dark";
-    show();
-    try {
-      localStorage.setItem(key, chosen);
-    } catch {
-      // The choice then lasts as long as the page.
-    }
-  }});
-  const show = () => {
-    document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
-    button.textContent = isDark() ? "☀ Light" : "☾ Dark";
-    announce("theme");
-  };
-  darkPreferred.addEventListener("change", show);
-  show();
-  return button;
-}
-
-function searchField() {
-  let waiting = 0;
-  const input = element("input", {type: "search", id: "search", placeholder: "Search layers", "aria-label": "Search layers",
-    oninput: () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => setState("search", {search: input.value.trim()}), 120);
-    }});
-  return input;
-}
-
-/** The epochs on show as two numbers, for those who do not drag. */
-function epochFields() {
-  const field = (label) => element("input", {type: "number", step: "any", "aria-label": label, min: firstEpoch, max: lastEpoch});
-  const [from, to] = [field("First epoch on show"), field("Last epoch on show")];
-  const apply = () => setZoom(Number(from.value || firstEpoch), Number(to.value || lastEpoch));
-  from.addEventListener("change", apply);
-  to.addEventListener("change", apply);
-  const whole = element("button", {type: "button", id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
-  const show = () => {
-    const [first, last] = epochWindow();
-    from.value = Number(first.toPrecision(6));
-    to.value = Number(last.toPrecision(6));
-    whole.disabled = state.zoom === null;
-  };
-  on("zoom", show);
-  show();
-  return element("div", {class: "field"}, element("span", {}, "Epochs"), from, element("span", {}, "to"), to, whole);
-}
-
-function runChips() {
-  if (runs.length < 2) return null;
-  const chips = runs.map((run) => {
-    const chip = element("button", {type: "button", class: "chip", "aria-pressed": "true", onclick: () => {
-      const hidden = new Set(state.hiddenRuns);
-      if (!hidden.delete(run.index)) hidden.add(run.index);
-      chip.setAttribute("aria-pressed", String(!hidden.has(run.index)));
-      setState("runs", {hiddenRuns: hidden});
-    }}, element("i", {class: "swatch line", "aria-hidden": "true"}), run.label);
-    return [run, chip];
-  });
-  const colour = () => chips.forEach(([run, chip]) => {
-    chip.querySelector(".swatch").style.color = lineColour(run.index);
-  });
-  on("theme", colour);
-  colour();
-  return element("div", {class: "chips", role: "group", "aria-label": "Runs"}, chips.map(([, chip]) => chip));
-}
-
 function modelSection() {
-  const made = bigTags.flatMap((tag) => layerNames(tag.name).map(
-    (layer) => new Card(tag, layer, layer === tag.name ? tag.name : `${tag.name}: ${layer}`, {size: "wide"})));
+  const made = bigTags.flatMap(
+      (tag) => layerNames(tag.name).map(
+          (layer) => new Card(tag, layer, layer === tag.name ? tag.name : `${tag.name}: ${layer}`, {size: "wide"})));
   if (made.length === 0) return null;
-  return element("section", {id: "model", "aria-labelledby": "model-title"},
-    element("h2", {id: "model-title"}, "Whole model"), element("div", {class: "grid wide"}, made.map((card) => card.root)));
+  return element(
+      "section", {id: "model", "aria-labelledby": "model-title"}, element("h2", {id: "model-title"}, "Whole model"),
+      element("div", {class: "grid wide"}, made.map((card) => card.root)));
 }
 
 /** The layers in which a number was NaN or infinite, and since when: [layer, epoch, tag], earliest first. */
@@ -115,13 +40,14 @@ function alertOf(openLayer) {
   const shown = broken.slice(0, 6).map(([layer, epoch, tagName]) => {
     const text = [...breakable(layer), ` since epoch ${formatEpoch(epoch)}`];
     const hasPlots = layerTags.some((tag) => layerNames(tag.name).includes(layer));
-    return hasPlots
-      ? element("button", {type: "button", title: tagName, onclick: () => openLayer(layer, names)}, text)
-      : element("span", {title: tagName}, text);
+    return hasPlots ?
+        element("button", {type: "button", title: tagName, onclick: () => openLayer(layer, names)}, text) :
+        element("span", {title: tagName}, text);
   });
   const more = broken.length - shown.length;
-  return element("div", {class: "alert", id: "alert"}, element("strong", {}, "NaN or ∞ in"), shown,
-    more > 0 ? element("span", {}, `and ${more} more`) : null);
+  return element(
+      "div", {class: "alert", id: "alert"}, element("strong", {}, "NaN or ∞ in"), shown,
+      more > 0 ? element("span", {}, `and ${more} more`) : null);
 }
 
 function build() {
@@ -133,14 +59,16 @@ function build() {
   }
   const theme = themeButton();
   if (!runs.some((run) => run.epochs.length > 0)) {
-    document.getElementById("tools").append(theme);
+    document.getElementById("tools").append(...[reloadSwitch(), theme].filter(Boolean));
     main.append(element("p", {class: "note"}, "No epoch has ended yet; load this page again later."));
     if (runs.length > 0) main.append(runTable());
     return;
   }
-  const scale = selector("Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], state.scale,
-                         (chosen) => setState("scale", {scale: chosen}));
-  document.getElementById("tools").append(...[searchField(), epochFields(), scale, runChips(), theme].filter(Boolean));
+  const scale = selector(
+      "Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], state.scale,
+      (chosen) => setState("scale", {scale: chosen}));
+  document.getElementById("tools").append(
+      ...[searchField(), epochFields(), scale, runChips(), reloadSwitch(), theme].filter(Boolean));
 
   const detail = new Detail();
   const openLayer = (name, order) => detail.open(name, order);
@@ -159,6 +87,7 @@ function build() {
   document.getElementById("sections").append(...links);
   if (overview.tag !== null) on("selected", () => overview.draw());
   detail.follow();
+  goOnReading();
 }
 
 build();

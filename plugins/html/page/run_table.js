@@ -13,9 +13,7 @@ function formatDuration(from, to) {
 }
 
 /** Whether the report saw the run itself: a recorded run that is played again ticks at another time than it trained. */
-function wasTold(run) {
-  return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000;
-}
+function wasTold(run) { return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000; }
 
 function countOf(value) {
   if (Array.isArray(value)) return value.length.toLocaleString("en");
@@ -26,11 +24,15 @@ function countOf(value) {
 function modelSummary(model) {
   if (model === null || typeof model !== "object") return element("div", {}, String(model));
   const {name, type, parameters, modules, ...others} = model;
-  const rest = {...others, ...(Array.isArray(modules) ? {modules} : {}), ...(Array.isArray(parameters) ? {parameters} : {})};
-  return element("div", {class: "model"},
-    element("strong", {}, name || type || "model"), name && type ? ` ${type}` : "",
-    element("div", {class: "muted"}, `${countOf(parameters)} parameters · ${countOf(modules)} modules`),
-    Object.keys(rest).length === 0 ? null : folded("All that was told", JSON.stringify(rest, null, 2)));
+  const rest = {
+    ...others,
+    ...(Array.isArray(modules) ? {modules} : {}),
+    ...(Array.isArray(parameters) ? {parameters} : {})
+  };
+  return element(
+      "div", {class: "model"}, element("strong", {}, name || type || "model"), name && type ? ` ${type}` : "",
+      element("div", {class: "muted"}, `${countOf(parameters)} parameters · ${countOf(modules)} modules`),
+      Object.keys(rest).length === 0 ? null : folded("All that was told", JSON.stringify(rest, null, 2)));
 }
 
 function folded(title, text) {
@@ -42,11 +44,14 @@ function runTable() {
   const models = (run) => (Array.isArray(run.models) ? run.models : run.models ? [run.models] : []);
   const rows = [
     ["Model", (run) => (models(run).length > 0 ? models(run).map(modelSummary) : "–")],
-    ["Epochs", (run) => {
-      const count = run.epochs.length;
-      const span = count > 0 ? `${formatEpoch(run.epochs[0])} to ${formatEpoch(run.epochs[count - 1])}` : "none yet";
-      return run.stride > 1 ? `${span}; one of ${run.stride} is shown` : span;
-    }],
+    [
+      "Epochs",
+      (run) => {
+        const count = run.epochs.length;
+        const span = count > 0 ? `${formatEpoch(run.epochs[0])} to ${formatEpoch(run.epochs[count - 1])}` : "none yet";
+        return run.stride > 1 ? `${span}; one of ${run.stride} is shown` : span;
+      }
+    ],
     ["State", (run) => (run.ended ? "ended" : "running, or stopped without a word") + (run.resumed ? "; resumed" : "")],
     ["Started", (run) => formatTime(run.started)],
     ["Last tick", (run) => (wasTold(run) ? formatTime(run.lastTick) : "–")],
@@ -56,11 +61,22 @@ function runTable() {
     ["LibTorch", (run) => run.libtorch || "–"],
     ["Config", (run) => (run.config ? folded("Show", run.config) : "–")],
   ];
-  return element("section", {id: "run", "aria-labelledby": "run-title"},
-    element("h2", {id: "run-title"}, runs.length > 1 ? "Runs" : "Run"),
-    element("div", {class: "panel scrolled"}, element("table", {class: "run-table"},
-      element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "Name"),
-        runs.map((run) => element("th", {scope: "col"}, run.label)))),
-      element("tbody", {}, rows.map(([name, cell]) => element("tr", {}, element("th", {scope: "row"}, name),
-        runs.map((run) => element("td", {}, cell(run)))))))));
+  return element(
+      "section", {id: "run", "aria-labelledby": "run-title"},
+      element("h2", {id: "run-title"}, runs.length > 1 ? "Runs" : "Run"),
+      element(
+          "div", {class: "panel scrolled"},
+          element(
+              "table", {class: "run-table"},
+              element(
+                  "thead", {},
+                  element(
+                      "tr", {}, element("th", {scope: "col"}, "Name"),
+                      runs.map((run) => element("th", {scope: "col"}, run.label)))),
+              element(
+                  "tbody", {},
+                  rows.map(
+                      ([name, cell]) => element(
+                          "tr", {}, element("th", {scope: "row"}, name),
+                          runs.map((run) => element("td", {}, cell(run)))))))));
 }

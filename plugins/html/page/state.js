@@ -1,11 +1,13 @@
 /** What the whole page shares; whoever changes it announces the change. */
 const state = {
-  zoom: null,  // [first epoch, last epoch]
+  zoom: null,    // [first epoch, last epoch]
   scale: "tag",  // "tag" as each tag says, "log" or "linear"
   search: "",
   order: "worst",
   hiddenRuns: new Set(),
   selectedLayer: null,
+  tagName: null,  // of the overview
+  openTags: layerTags.slice(0, 1).map((tag) => tag.name),
 };
 
 const listeners = new Map();
@@ -32,13 +34,9 @@ function setZoom(low, high) {
 }
 
 /** The epochs on show. */
-function epochWindow() {
-  return state.zoom || [firstEpoch, lastEpoch];
-}
+function epochWindow() { return state.zoom || [firstEpoch, lastEpoch]; }
 
-function visibleRuns() {
-  return runs.filter((run) => !state.hiddenRuns.has(run.index));
-}
+function visibleRuns() { return runs.filter((run) => !state.hiddenRuns.has(run.index)); }
 
 /** Whether a layer's name contains every word of the search. */
 function isFound(layerName) {

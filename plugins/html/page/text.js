@@ -17,8 +17,8 @@ function element(name, attributes = {}, ...children) {
 /** A labelled <select>; `choices` are [value, text] pairs. */
 function selector(label, choices, chosen, onChange) {
   const select = element(
-    "select", {onchange: () => onChange(select.value)},
-    choices.map(([value, text]) => element("option", {value, selected: value === chosen}, text)));
+      "select", {onchange: () => onChange(select.value)},
+      choices.map(([value, text]) => element("option", {value, selected: value === chosen}, text)));
   return element("label", {class: "field"}, element("span", {}, label), select);
 }
 
@@ -27,7 +27,19 @@ function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
-const SUPERSCRIPTS = {"-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹"};
+const SUPERSCRIPTS = {
+  "-": "⁻",
+  0: "⁰",
+  1: "¹",
+  2: "²",
+  3: "³",
+  4: "⁴",
+  5: "⁵",
+  6: "⁶",
+  7: "⁷",
+  8: "⁸",
+  9: "⁹"
+};
 
 /** A number in at most `digits` significant digits, in powers of ten when it is very large or small. */
 function formatNumber(value, digits = 4) {
@@ -49,13 +61,9 @@ function formatNumber(value, digits = 4) {
 }
 
 /** An epoch as people say it: whole where it is whole. */
-function formatEpoch(epoch) {
-  return String(Number(epoch.toPrecision(7)));
-}
+function formatEpoch(epoch) { return String(Number(epoch.toPrecision(7))); }
 
-function plural(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-}
+function plural(count, noun) { return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`; }
 
 /** `text` cut at its front to fit `width` pixels: the end of a layer's name tells more than its beginning. */
 function fitText(context, text, width) {
@@ -63,8 +71,10 @@ function fitText(context, text, width) {
   let low = 0, high = text.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (context.measureText("…" + text.slice(text.length - middle)).width <= width) low = middle;
-    else high = middle - 1;
+    if (context.measureText("…" + text.slice(text.length - middle)).width <= width)
+      low = middle;
+    else
+      high = middle - 1;
   }
   return "…" + text.slice(text.length - low);
 }
