@@ -30,7 +30,7 @@ class EpochFile {
   EpochFile(std::string path, bool sync, ReadOldLine read, const Host& host)
       : path_(std::move(path)), sync_(sync), read_(std::move(read)), host_(host) {}
 
-  /// Throws Error when the file cannot be written; it is tried again with each epoch.
+  /// Warns the user at once when the file cannot be written. That is no failure yet: epochs are kept until it can be.
   void begin(const Run& run) {
     file_ = output_path(run, path_);
     resumed_ = run.resumed != 0;
@@ -41,7 +41,7 @@ class EpochFile {
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
-      throw cannot_write(file_, reason, "epochs are kept in memory until that works");
+      host_.warn(cannot_write(file_, reason, "epochs are kept in memory until it can be").what());
     }
   }
 

@@ -24,7 +24,7 @@ class Prometheus : public Visualizer {
              "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}};
   }
 
-  explicit Prometheus(const Options& options) : path_(path_option(options)) {}
+  Prometheus(const Options& options, const Host& host) : path_(path_option(options)), host_(host) {}
 
   void begin(const Run& run) override {
     run_ = run.name;
@@ -32,7 +32,7 @@ class Prometheus : public Visualizer {
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
-      throw cannot_write(file_, reason, "no numbers are shown until that works");
+      host_.warn(cannot_write(file_, reason, "no numbers are shown until it can be").what());
     }
   }
   void begin_tick(double epoch) override {
@@ -60,6 +60,7 @@ class Prometheus : public Visualizer {
 
  private:
   std::string path_, run_;
+  Host host_;
   std::filesystem::path file_;
   double number_ = 0;
   Gauge epoch_{"loupe_epoch", "The epoch of the last tick."};

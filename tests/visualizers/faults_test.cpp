@@ -40,7 +40,9 @@ TEST_P(Faults, ADirectoryInTheWayIsNamedAndTriedAgain) {
   const std::string file = folder / writer().file;
   std::filesystem::create_directory(file);
   Driver driver(writer().plugin);
-  EXPECT_EQ(driver.begin(folder.text()).find("cannot write '" + file + "': Is a directory; "), 0u);
+  EXPECT_EQ(driver.begin(folder.text()), "");
+  ASSERT_EQ(driver.messages.size(), 1u);
+  EXPECT_EQ(driver.messages[0].find("cannot write '" + file + "': Is a directory; "), 0u) << driver.messages[0];
   const std::string told = driver.loss_tick(1, 1);
   EXPECT_EQ(told.find("cannot write '" + file + "': Is a directory; "), 0u) << told;
   EXPECT_NE(told.find("epoch 1 "), std::string::npos) << told;
@@ -53,7 +55,9 @@ TEST_P(Faults, AFileWhereAFolderBelongsIsNamed) {
   const Folder folder;
   write(folder / "runs", "");
   Driver driver(writer().plugin);
-  const std::string told = driver.begin(folder / "runs/digits");
+  EXPECT_EQ(driver.begin(folder / "runs/digits"), "");
+  ASSERT_EQ(driver.messages.size(), 1u);
+  const std::string& told = driver.messages[0];
   EXPECT_EQ(told.find("cannot write '" + (folder / "runs/digits/") + writer().file + "': Not a directory; "), 0u)
       << told;
   EXPECT_NE(driver.loss_tick(1, 1), "");
@@ -74,7 +78,8 @@ TEST_P(Faults, AReadOnlyFolderIsNamedAtOnceAndTriedAgain) {
   const bool changed = user == 0 && seteuid(nobody) == 0;
   ASSERT_NE(geteuid(), 0u);
   Driver driver(writer().plugin);
-  const std::string told = driver.begin(directory);
+  driver.begin(directory);
+  const std::string told = driver.messages.empty() ? "nothing" : driver.messages[0];
   const std::string told_again = driver.loss_tick(1, 1);
   if (changed) {
     ASSERT_EQ(seteuid(user), 0);
