@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "core/log.h"
-#include "torch/function_taps.h"
 #include "torch/gradient_taps.h"
+#include "torch/listening.h"
 #include "torch/module_types.h"
 #include "torch/norm_taps.h"
 #include "torch/optimizer_taps.h"
@@ -16,16 +16,6 @@ namespace loupe {
 namespace {
 
 constexpr std::size_t shown_untapped = 5;
-
-void declare_all() {
-  static const bool once = [] {
-    declare_forward_taps();
-    declare_function_taps();
-    declare_optimizer_taps();
-    return true;
-  }();
-  static_cast<void>(once);
-}
 
 void dispatch_tensor(Stream* stream, const at::Tensor& tensor, uint32_t flags) {
   if (stream == nullptr || !tensor.defined()) return;
@@ -63,7 +53,7 @@ std::string Attachment::full_name(const std::string& path) const {
 
 void Attachment::attach(torch::nn::Module& model, torch::optim::Optimizer* optimizer, const Exposed& exposed,
                         bool is_loss) {
-  declare_all();
+  declare_all_taps();
   const bool redirect = monitor_.config().redirect;
   if (redirect) Redirections::instance().hold();
   holds_redirections_ = redirect;

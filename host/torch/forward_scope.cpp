@@ -98,7 +98,8 @@ ForwardScope::~ForwardScope() {
 
 bool ForwardScope::wants_inputs() const {
   for (const auto& point : entry_->points) {
-    if (point->before != nullptr || point->input_gradient != nullptr || point->wants_tensors) return true;
+    if (point->listener || point->before != nullptr || point->input_gradient != nullptr || point->wants_tensors)
+      return true;
   }
   return false;
 }
@@ -107,6 +108,11 @@ void ForwardScope::enter_with(const TensorList& inputs) {
   const uint32_t flags = event_flags(module_->is_training());
   for (const auto& point : entry_->points) {
     if (!point->listening() || !point->alive()) continue;
+    if (point->listener) {
+      point->listener->entered(*module_, inputs.data(), inputs.size());
+      keep(inputs);
+      continue;
+    }
     keep_hooks(*point);
     if (point->checks_steps && thread_state().depth == 1) {
       if (const auto attachment = point->attachment.lock()) attachment->notice_unseen_step();
@@ -115,11 +121,14 @@ void ForwardScope::enter_with(const TensorList& inputs) {
     if (point->before != nullptr) dispatch(*point->before, inputs, flags, point->before->wants_tensors(), inputs, {});
     if (point->input_gradient != nullptr && !inputs.empty())
       watch_gradient(*inputs[0], point->node, *point->input_gradient, flags);
-    if (point->wants_tensors && inputs_.empty()) {
-      // A forward that takes its tensor by value leaves nothing behind in the argument.
-      for (const at::Tensor* input : inputs) inputs_.push_back(*input);
-    }
+    if (point->wants_tensors) keep(inputs);
   }
+}
+
+void ForwardScope::keep(const TensorList& inputs) {
+  // A forward that takes its tensor by value leaves nothing behind in the argument.
+  if (!inputs_.empty()) return;
+  for (const at::Tensor* input : inputs) inputs_.push_back(*input);
 }
 
 void ForwardScope::leave_with(const TensorList& outputs) {
@@ -129,7 +138,12 @@ void ForwardScope::leave_with(const TensorList& outputs) {
   TensorList inputs;
   for (const at::Tensor& input : inputs_) inputs.push_back(&input);
   for (const auto& point : entry_->points) {
-    if (point->listening() && point->alive()) leave_point(*point, flags, inputs, outputs);
+    if (!point->listening() || !point->alive()) continue;
+    if (point->listener) {
+      point->listener->left(*module_, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    } else {
+      leave_point(*point, flags, inputs, outputs);
+    }
   }
 }
 
@@ -139,7 +153,7 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
   const std::size_t occurrence = state.occurrences[static_cast<std::size_t>(kind.index)]++;
   const uint32_t flags = event_flags(state.last_training);
   for (const auto& after : state.last->points) {
-    if (!after->listening() || !after->alive()) continue;
+    if (!after->listening() || !after->alive() || after->listener) continue;
     const auto point = function_point(*after, kind, occurrence);
     if (point == nullptr || !point->listening()) continue;
     const TensorList inputs = {&input}, outputs = {&output};

@@ -91,6 +91,7 @@ class ForwardScope {
  private:
   bool wants_inputs() const;
   void enter_with(const TensorList& inputs);
+  void keep(const TensorList& inputs);
   void leave_with(const TensorList& outputs);
 
   torch::nn::Module* module_;

@@ -37,6 +37,28 @@ void Registry::remove(const Attachment* attachment) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
+void Registry::add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first) {
+  const std::lock_guard lock(mutex_);
+  auto next = std::make_shared<Table>(*table_);
+  ModuleEntry& entry = (*next)[point->module];
+  std::erase_if(entry.points, [](const auto& other) { return !other->alive(); });
+  entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
+  entry.opaque = opaque;
+  table_ = std::move(next);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void Registry::remove_listener(const TapPoint* point) {
+  const std::lock_guard lock(mutex_);
+  auto next = std::make_shared<Table>(*table_);
+  const auto found = next->find(point->module);
+  if (found == next->end()) return;
+  std::erase_if(found->second.points, [&](const auto& other) { return other.get() == point; });
+  if (found->second.points.empty()) next->erase(found);
+  table_ = std::move(next);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
 bool Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation) {
   if (generation_.load(std::memory_order_acquire) == generation) return false;
   const std::lock_guard lock(mutex_);

@@ -26,6 +26,9 @@ class Registry {
 
   void add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque);
   void remove(const Attachment* attachment);
+  /// One point that listens, before or after those that watch its module already.
+  void add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first);
+  void remove_listener(const TapPoint* point);
 
   /// Brings a thread's table up to date; true when it changed. Entries live as long as the table they are from.
   bool refresh(std::shared_ptr<const Table>& table, uint64_t& generation);

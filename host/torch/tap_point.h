@@ -38,6 +38,16 @@ struct AttributeTap {
   Stream* stream;
 };
 
+/// Who is called around the forwards of one module, past inspectors and lenses: the C++ classes of difference_monitor.h
+/// and recorders.h. The tensors are the caller's, in order; on the model's thread.
+class ForwardListener {
+ public:
+  virtual ~ForwardListener() = default;
+  virtual void entered(torch::nn::Module& module, const at::Tensor* const* inputs, std::size_t count) = 0;
+  virtual void left(torch::nn::Module& module, const at::Tensor* const* inputs, std::size_t input_count,
+                    const at::Tensor* const* outputs, std::size_t output_count) = 0;
+};
+
 /// One module of one attached model, as taps find it. What it points at is fixed once it is published.
 struct TapPoint {
   const Attachment* attachment_id = nullptr;  // only to compare with
@@ -48,6 +58,7 @@ struct TapPoint {
   std::weak_ptr<torch::nn::Module> owner;
   bool has_owner = false;
 
+  std::shared_ptr<ForwardListener> listener;  // instead of streams; such a point has no node
   Stream* before = nullptr;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;

@@ -1,0 +1,77 @@
+#ifndef LOUPE_DIFFERENCE_MONITOR_H
+#define LOUPE_DIFFERENCE_MONITOR_H
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loupe/reducers.h"
+
+namespace torch::nn {
+class Module;
+}
+
+namespace loupe {
+
+/// What a DifferenceMonitor does with an attribute's value after and before a forward. A function that throws throws
+/// into the model's forward.
+struct DifferenceSettings {
+  bool train_update = true;  ///< look while the module is in training mode
+  bool eval_update = true;   ///< look while it is in evaluation mode
+  bool prepend = false;      ///< before those who watch the module already, at its entry and at its end
+  /// Whether a forward counts; a missing value is an undefined tensor. The default: at least one is there.
+  std::function<bool(const at::Tensor& after, const at::Tensor& before)> filter = {};
+  /// What the reducer gets; a missing value is zeros. The default: op alone.
+  std::function<std::vector<at::Tensor>(const at::Tensor& after, const at::Tensor& before)> map = {};
+  /// How the two are compared, where there is no map; a missing value is zeros. The default: after - before.
+  std::function<at::Tensor(const at::Tensor& after, const at::Tensor& before)> op = {};
+};
+
+/// Watches by how much a module's attribute changes in each of its forwards, without an inspector:
+///
+///     loupe::DifferenceMonitor monitor(std::make_shared<loupe::reducers::Sum>(), "running_mean", *batch_norm);
+///     model->forward(input);
+///     monitor.reducer().latest();
+///
+/// The value before is copied, so that a change in place shows. Construct, change and read on the trainer's thread, not
+/// while the module runs.
+class LOUPE_API DifferenceMonitor {
+ public:
+  using Get = std::function<at::Tensor()>;
+
+  /// @param attribute  a parameter or buffer of the module, or of a child as in "a.b"
+  /// @param get        how to read the attribute instead, for one that is neither; may give an undefined tensor
+  /// Throws std::invalid_argument for a module that lacks the attribute, or whose forward cannot be seen.
+  DifferenceMonitor(std::shared_ptr<Reducer> reducer, std::string attribute, torch::nn::Module& module,
+                    DifferenceSettings settings = {}, Get get = nullptr);
+  /// The same without a module yet.
+  DifferenceMonitor(std::shared_ptr<Reducer> reducer, std::string attribute, DifferenceSettings settings = {},
+                    Get get = nullptr);
+  DifferenceMonitor(DifferenceMonitor&&) noexcept;
+  DifferenceMonitor& operator=(DifferenceMonitor&&) noexcept;
+  ~DifferenceMonitor();
+
+  /// Watches this module from now on, and no longer another. The reducer goes on. Throws as the constructor does, and
+  /// then watches none.
+  void set_module(torch::nn::Module& module);
+  void unset_module();
+  bool has_module() const;
+
+  Reducer& reducer();
+  /// Empties the reducer.
+  void clear();
+
+  using MakeReducer = std::function<std::shared_ptr<Reducer>()>;
+  /// Gives a function that makes monitors alike, each with a reducer of its own, of what is left to say.
+  static std::function<DifferenceMonitor(std::string attribute, torch::nn::Module& module)> partial(
+      MakeReducer make_reducer, DifferenceSettings settings = {});
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace loupe
+
+#endif
