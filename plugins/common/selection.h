@@ -43,6 +43,9 @@ class Selection {
     return !matches(exclude_, module) && (included || (by_default && is_leaf(module)));
   }
 
+  /// Whether `exclude` names the module: for what a lens takes by other rules than takes().
+  bool excludes(const Module& module) { return matches(exclude_, module); }
+
   /// Tells, once, the entries that no module has matched: they are misspelt more often than not.
   void warn_of_unmatched(const Host& host, const char* lens) {
     warn_of_unmatched(host, lens, "include", include_);

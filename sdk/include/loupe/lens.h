@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace loupe {
 
@@ -36,6 +37,19 @@ class Source {
     if (status == LOUPE_NOT_FOUND) return std::nullopt;
     error.check(status);
     return value;
+  }
+  /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error
+  /// where they are only folded.
+  std::vector<double> values(std::string_view series) const {
+    for (std::size_t i = 0; i < series_count(); ++i) {
+      if (series_name(i) != series) continue;
+      detail::ErrorBuffer error;
+      const double* values = nullptr;
+      std::size_t count = 0;
+      error.check(wiring_->values(wiring_->context, source_, i, &values, &count, error.get()));
+      return {values, values + count};
+    }
+    return {};
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -63,6 +64,14 @@ class Series {
     running_.push(value);
     if (keep_ == Keep::quantiles) sketch_.push(value);
     if (keep_ == Keep::values) values_.push_back(value);
+  }
+
+  /// Adds to the values kept, each to the one of its place, for counts that grow over an epoch, as a histogram's: there
+  /// are then always `count` values, in constant memory. Only for Keep::values, and not together with push().
+  template <class Number>
+  void add(const Number* values, std::size_t count) {
+    if (values_.size() < count) values_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) values_[i] += static_cast<double>(values[i]);
   }
 
   bool empty() const { return running_.count + nan_count_ + inf_count_ == 0; }
