@@ -1,9 +1,13 @@
-// The `loupe` command: what components there are, what they take, and whether a configuration is right.
+// The `loupe` command: what components there are, what they take, whether a configuration is right, and what was
+// recorded.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "command/compare.h"
 #include "command/describe.h"
+#include "command/replay.h"
+#include "command/usage_error.h"
 #include "core/display.h"
 #include "core/monitor.h"
 #include "loupe/config_error.h"
@@ -28,6 +32,9 @@ void tell_problems(const loupe::Catalogue& catalogue) {
 int validate(const std::string& file) {
   try {
     const loupe::Monitor monitor(loupe::Config::from_file(file));
+    for (const auto& lens : monitor.lenses()) {
+      if (lens->quarantined()) return exit_invalid;  // the reason was told
+    }
     std::cout << file << ": valid, " << monitor.config().lenses.size() << " lenses, "
               << monitor.config().visualizers.size() << " visualizers\n";
     return 0;
@@ -60,7 +67,17 @@ int main(int argc, char** argv) {
   describe->add_option("--plugins", paths, "Further folders or files to search first");
   auto* check = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
   check->add_option("file", file, "The YAML file")->required();
-  CLI11_PARSE(app, argc, argv);
+  loupe::Replay replay;
+  auto* replaying = replay.add_to(app);
+  replaying->add_option("--plugins", paths, "Further folders or files to search first");
+  loupe::Compare compare;
+  auto* comparing = compare.add_to(app);
+  comparing->add_option("--plugins", paths, "Further folders or files to search first");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : exit_invalid;
+  }
 
   try {
     if (check->parsed()) return validate(file);
@@ -70,7 +87,21 @@ int main(int argc, char** argv) {
       loupe::list_components(catalogue, std::cout);
       return 0;
     }
+    if (replaying->parsed()) {
+      replay.run(catalogue, std::cerr);
+      return 0;
+    }
+    if (comparing->parsed()) {
+      compare.run(catalogue, std::cerr);
+      return 0;
+    }
     return loupe::describe_component(catalogue, name, std::cout, std::cerr) ? 0 : exit_invalid;
+  } catch (const loupe::ConfigError& e) {
+    std::cerr << e.what() << "\n";  // begins with its place
+    return exit_invalid;
+  } catch (const loupe::UsageError& e) {
+    std::cerr << "loupe: error: " << e.what() << "\n";
+    return exit_invalid;
   } catch (const std::exception& e) {
     std::cerr << "loupe: error: " << e.what() << "\n";
     return 1;

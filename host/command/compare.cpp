@@ -1,0 +1,125 @@
+#include "command/compare.h"
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <ostream>
+
+#include "command/usage_error.h"
+#include "replay/player.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+std::size_t last_parts(const fs::path& path, std::size_t count, std::string& text) {
+  const std::vector<fs::path> parts(path.begin(), path.end());
+  fs::path last;
+  for (std::size_t i = parts.size() - std::min(count, parts.size()); i < parts.size(); ++i) last /= parts[i];
+  text = last.string();
+  return parts.size();
+}
+
+/// The shortest ends of the paths that are all different; the whole paths where some are equal.
+Names distinct_ends(const std::vector<fs::path>& paths) {
+  Names ends(paths.size());
+  for (std::size_t count = 1;; ++count) {
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      longest = std::max(longest, last_parts(paths[i], count, ends[i]));
+    }
+    Names sorted = ends;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() || count >= longest) return ends;
+  }
+}
+
+/// Records are mostly called the same, and their folders tell them apart.
+std::vector<fs::path> telling_paths(const Names& files) {
+  std::vector<fs::path> paths;
+  bool same_file_name = true;
+  for (const std::string& file : files) {
+    paths.push_back(fs::absolute(file).lexically_normal());
+    same_file_name = same_file_name && paths.back().filename() == paths.front().filename();
+  }
+  if (same_file_name) {
+    for (fs::path& path : paths) path = path.parent_path();
+  }
+  return paths;
+}
+
+std::string folder_name(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name.empty() || name[0] == '.' ? "run" + name : name;
+}
+
+void check_names(const Names& names, std::size_t records) {
+  if (names.size() != records) {
+    throw UsageError("--names gives " + std::to_string(names.size()) + " names for " + std::to_string(records) +
+                     " records; give one for each");
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::count(names.begin(), names.end(), names[i]) > 1) {
+      throw UsageError("--names gives the name '" + names[i] + "' twice; runs of one name cannot be told apart");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> distinct_names(const Names& names, const Names& files) {
+  Names distinct = names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<std::size_t> equal;
+    Names paths;
+    for (std::size_t j = 0; j < names.size(); ++j) {
+      if (names[j] != names[i]) continue;
+      equal.push_back(j);
+      paths.push_back(files[j]);
+    }
+    if (equal.size() < 2 || equal.front() != i) continue;
+    const Names ends = distinct_ends(telling_paths(paths));
+    for (std::size_t j = 0; j < equal.size(); ++j) distinct[equal[j]] += " (" + ends[j] + ")";
+  }
+  for (std::size_t i = 0; i < distinct.size(); ++i) {
+    // The same record twice, or a name that looks like another's with its folder.
+    const std::string name = distinct[i];
+    const auto earlier = distinct.begin() + static_cast<std::ptrdiff_t>(i);
+    for (int count = 2; std::find(distinct.begin(), earlier, distinct[i]) != earlier; ++count) {
+      distinct[i] = name + " " + std::to_string(count);
+    }
+  }
+  return distinct;
+}
+
+CLI::App* Compare::add_to(CLI::App& app) {
+  CLI::App* subcommand = app.add_subcommand("compare", "Shows the records of several runs in one report");
+  subcommand->add_option("records", records, "The records, in the order to show them in")->required();
+  visualizers.names = {"html"};
+  subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable");
+  subcommand->add_option("--names", names, "The runs' names, with commas between; else as their records say")
+      ->delimiter(',');
+  visualizers.add_to(*subcommand);
+  return subcommand;
+}
+
+void Compare::run(const Catalogue& catalogue, std::ostream& errors) const {
+  if (!names.empty()) check_names(names, records.size());
+  const auto chosen = choose_visualizers(visualizers, records, catalogue);
+  std::deque<replay::RecordReader> readers;
+  Names recorded;
+  for (const std::string& record : records) recorded.push_back(readers.emplace_back(record).run().name);
+  const Names shown = names.empty() ? distinct_names(recorded, records) : names;
+
+  make_out_folder(visualizers.out);
+  replay::Audience audience(chosen);
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const fs::path folder = i == 0 ? fs::path(visualizers.out) : fs::path(visualizers.out) / folder_name(shown[i]);
+    const std::string left_out = replay::Player(readers[i], audience).play(shown[i], folder.string());
+    if (!left_out.empty()) errors << "loupe: warning: " << left_out << "\n";
+  }
+}
+
+}  // namespace loupe

@@ -1,0 +1,123 @@
+#include "command/visualizer_choice.h"
+
+#include <loupe/error.h>
+#include <loupe/options.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "command/usage_error.h"
+#include "core/suggestion.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool declares(const CatalogueEntry& entry, const std::string& option) {
+  const OptionTable table = entry.options();
+  return std::any_of(table.begin(), table.end(), [&](const loupe_option* each) { return each->name == option; });
+}
+
+YAML::Node yaml_value(const std::string& written, const std::string& text) {
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::Exception& e) {
+    throw UsageError("--option " + written + ": the value is no YAML: " + e.msg);
+  }
+}
+
+/// Hands `written` to the visualizers that it is meant for.
+void set_option(const std::string& written, const std::vector<CatalogueEntry>& chosen,
+                std::vector<YAML::Node>& values) {
+  const std::size_t equals = written.find('=');
+  if (equals == std::string::npos) {
+    throw UsageError("--option " + written + ": an option is given as name=value");
+  }
+  std::string name = written.substr(0, equals);
+  const std::size_t dot = name.find('.');
+  const std::string visualizer = dot == std::string::npos ? "" : name.substr(0, dot);
+  if (dot != std::string::npos) name.erase(0, dot + 1);
+  bool taken = false;
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (!visualizer.empty() && visualizer != chosen[i].component->name) continue;
+    for (const loupe_option* option : chosen[i].options()) known.emplace_back(option->name);
+    if (!declares(chosen[i], name)) continue;
+    values[i][name] = yaml_value(written, written.substr(equals + 1));
+    taken = true;
+  }
+  if (!taken) {
+    throw UsageError("--option " + written + ": no visualizer named here has an option '" + name + "'" +
+                     suggestion(name, known));
+  }
+}
+
+void keep_records(const ComponentConfig& visualizer, const std::string& out, const std::vector<std::string>& records) {
+  const Options options(visualizer.options->get());
+  if (!options.has("path") || !declares(visualizer.entry, "path")) return;
+  const fs::path file = fs::path(out) / options.get<std::string>("path");
+  for (const std::string& record : records) {
+    std::error_code ignored;
+    if (fs::equivalent(file, record, ignored)) {
+      throw UsageError("the visualizer '" + visualizer.name + "' would write over the record '" + record +
+                       "' itself; choose another folder with --out");
+    }
+  }
+}
+
+}  // namespace
+
+void VisualizerArguments::add_to(CLI::App& subcommand) {
+  subcommand.add_option("--option", options,
+                        "An option of a visualizer, as name=value or visualizer.name=value; the value is YAML");
+  subcommand.add_option("--out", out, "The folder of the visualizers' files; the working folder unless given");
+}
+
+std::vector<ComponentConfig> choose_visualizers(const VisualizerArguments& arguments,
+                                                const std::vector<std::string>& records, const Catalogue& catalogue) {
+  std::vector<CatalogueEntry> chosen;
+  for (const std::string& name : arguments.names) {
+    const CatalogueEntry* entry = catalogue.find(Kind::visualizer, name);
+    if (entry == nullptr) {
+      throw UsageError("there is no visualizer '" + name + "'" + suggestion(name, catalogue.names(Kind::visualizer)));
+    }
+    for (const CatalogueEntry& other : chosen) {
+      if (other.component == entry->component) throw UsageError("the visualizer '" + name + "' is named twice");
+    }
+    chosen.push_back(*entry);
+  }
+  std::vector<YAML::Node> values(chosen.size());
+  for (const std::string& option : arguments.options) set_option(option, chosen, values);
+
+  std::vector<ComponentConfig> visualizers;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const std::string name = chosen[i].component->name;
+    Diagnostics diagnostics("--option");
+    auto options = OptionSet::from_yaml(chosen[i].options(), values[i], "visualizer '" + name + "'", diagnostics);
+    if (!diagnostics.empty()) throw UsageError(diagnostics.messages());
+    ComponentConfig& visualizer = visualizers.emplace_back();
+    visualizer.entry = chosen[i];
+    visualizer.name = name;
+    visualizer.options = std::move(options);
+    keep_records(visualizer, arguments.out, records);
+  }
+  return visualizers;
+}
+
+void make_out_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && !fs::is_directory(folder)) error = std::make_error_code(std::errc::not_a_directory);
+  if (!error && ::access(folder.c_str(), W_OK) != 0) error = std::error_code(errno, std::generic_category());
+  if (error) {
+    throw Error("cannot write into the folder '" + folder + "': " + error.message() + "; choose another with --out");
+  }
+}
+
+}  // namespace loupe

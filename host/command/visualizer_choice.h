@@ -1,0 +1,32 @@
+#ifndef LOUPE_COMMAND_VISUALIZER_CHOICE_H
+#define LOUPE_COMMAND_VISUALIZER_CHOICE_H
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "core/catalogue.h"
+#include "core/config.h"
+
+namespace loupe {
+
+/// What the command line says of the visualizers that records are played to.
+struct VisualizerArguments {
+  std::vector<std::string> names;
+  std::vector<std::string> options;  ///< "path=report.html", or "html.path=report.html"; values are YAML
+  std::string out = ".";             ///< the folder of their files
+
+  void add_to(CLI::App& subcommand);
+};
+
+/// The visualizers, with their options. Throws UsageError for an unknown name or option, a value that does not fit,
+/// or a file that would take the place of one of `records`.
+std::vector<ComponentConfig> choose_visualizers(const VisualizerArguments& arguments,
+                                                const std::vector<std::string>& records, const Catalogue& catalogue);
+
+/// Makes the folder. Throws Error when it cannot be made or nothing can be written in it.
+void make_out_folder(const std::string& folder);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,67 @@
+#include "replay/record_reader.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "loupe/config_error.h"
+
+namespace loupe::replay {
+
+RecordReader::RecordReader(std::string file) : file_(std::move(file)), input_(file_, std::ios::binary) {
+  if (!input_ || std::filesystem::is_directory(file_)) {
+    throw ConfigError(file_ + ": error: the record cannot be read; give the path of a file that 'record' wrote");
+  }
+  RecordLine line;
+  number_ = 1;
+  if (!read()) fail(input_.bad() ? "the record cannot be read on" : "the record is empty");
+  parse(line);
+  if (line.kind != RecordLine::Kind::run) fail("a record begins with a line of the kind 'run'");
+  try {
+    run_ = parse_run_line(text_);
+  } catch (const std::exception& e) {
+    fail(e.what());
+  }
+}
+
+bool RecordReader::next(RecordLine& line) {
+  ++number_;
+  if (!read()) return false;
+  try {
+    parse(line);
+  } catch (const ConfigError&) {
+    if (ended_by_line_end_) throw;
+    cut_off_ = true;
+    return false;
+  }
+  if (line.kind != RecordLine::Kind::run) return true;
+  try {
+    if (parse_run_line(text_).resumed) return true;
+  } catch (const std::exception& e) {
+    fail(e.what());
+  }
+  fail("another run begins here; give each run's record a file of its own");
+}
+
+bool RecordReader::read() {
+  if (!std::getline(input_, text_)) {
+    if (input_.bad()) fail("the record cannot be read on");
+    return false;
+  }
+  ended_by_line_end_ = !input_.eof();
+  return true;
+}
+
+void RecordReader::parse(RecordLine& line) const {
+  try {
+    parse_record_line(text_, line);
+  } catch (const std::exception& e) {
+    fail(e.what());
+  }
+}
+
+void RecordReader::fail(const std::string& what) const {
+  throw ConfigError(file_ + ":" + std::to_string(number_) + ": error: " + what);
+}
+
+}  // namespace loupe::replay

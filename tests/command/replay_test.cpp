@@ -1,0 +1,216 @@
+// `loupe replay` plays what `record` wrote, whole epochs only, and says what is wrong with a record.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "examples/process.h"
+#include "recorded_run.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+Finished replay(const std::string& arguments, const fs::path& folder) {
+  return run(std::string(LOUPE_COMMAND) + " replay " + arguments, folder);
+}
+
+/// The lines of a record without the times of its ticks, which are when they were written.
+std::vector<std::string> timeless(const std::string& file) {
+  std::vector<std::string> lines = lines_of(read(file));
+  for (std::string& line : lines) {
+    const std::size_t time = line.find("\"time\":");
+    if (time != std::string::npos) line.erase(time);
+  }
+  return lines;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string line(const std::string& value) {
+  return R"({"kind":"value","epoch":4,"tag":"Loss","layer":"Loss","line":"mean","value":)" + value + "}\n";
+}
+
+TEST(Replay, IntoARecordGivesTheSameLines) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder);
+  const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.output, "");
+  const auto lines = timeless(record);
+  EXPECT_EQ(lines.size(), 1 + 4 + 3 * 6 + 2u);
+  EXPECT_EQ(timeless(folder / "again/record.jsonl"), lines);
+}
+
+TEST(Replay, IntoACsvGivesEveryNumber) {
+  const fs::path folder = fresh_folder();
+  record_run(folder);
+  EXPECT_EQ(replay("record.jsonl --visualizer csv --out .", folder).output, "");
+  const std::vector<std::string> rows = lines_of(read(folder / "values.csv"));
+  EXPECT_EQ(rows.at(1), "1,Loss,Loss,train_loss mean,0.1,,");
+  EXPECT_TRUE(contains(read(folder / "values.csv"), "2,Later,conv1,mean,1e-300,,"));
+  EXPECT_TRUE(contains(read(folder / "values.csv"), "Infinity"));
+}
+
+TEST(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
+  const fs::path folder = fresh_folder();
+  record_run(folder);
+  const Finished finished = replay(
+      "record.jsonl --visualizer html --visualizer tensorboard --visualizer console "
+      "--option html.path=seen.html --out new/folder",
+      folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_TRUE(contains(finished.output, "conv1")) << finished.output;
+  const std::string page = read(folder / "new/folder/seen.html");
+  EXPECT_TRUE(contains(page, "digits"));
+  EXPECT_TRUE(contains(page, "train_loss mean"));
+  EXPECT_FALSE(fs::is_empty(folder / "new/folder/tensorboard"));
+}
+
+TEST(Replay, PlaysARunThatWentOnAsOne) {
+  const fs::path folder = fresh_folder();
+  record_run(folder);
+  record_run(folder, {"digits", 3, 5, true});
+  EXPECT_EQ(replay("record.jsonl --visualizer csv --visualizer html --out .", folder).output, "");
+  std::vector<std::string> losses;
+  for (const std::string& row : lines_of(read(folder / "values.csv"))) {
+    if (contains(row, "train_loss mean")) losses.push_back(row.substr(0, 1));
+  }
+  EXPECT_EQ(losses, (std::vector<std::string>{"1", "2", "3", "4", "5"}));
+  EXPECT_FALSE(contains(read(folder / "report.html"), "\"run-1\""));
+}
+
+TEST(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder);
+  write(record, read(record) + R"({"kind":"value","epo)");
+  const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.output, "loupe: warning: 'record.jsonl' ends with a line that was cut off, which is left out\n");
+  EXPECT_EQ(lines_of(read(folder / "again/record.jsonl")).size() + 1, lines_of(read(record)).size());
+}
+
+TEST(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder);
+  write(record, read(record) + line("1"));
+  const Finished finished = replay("record.jsonl --visualizer csv --visualizer html --out .", folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.output,
+            "loupe: warning: 'record.jsonl' ends before epoch 4 was finished; what there is of that epoch is left "
+            "out\n");
+  EXPECT_FALSE(contains(read(folder / "values.csv"), "\n4,"));
+
+  write(record, read(record) + R"({"kind":"value","epo)");
+  const Finished both = replay("record.jsonl --visualizer csv --out .", folder);
+  EXPECT_EQ(both.exit_code, 0);
+  EXPECT_EQ(lines_of(both.output).size(), 1u);
+  EXPECT_TRUE(contains(both.output, "cut off")) << both.output;
+  EXPECT_TRUE(contains(both.output, "unfinished epoch 4")) << both.output;
+}
+
+TEST(Replay, NamesTheLineThatIsWrong) {
+  const std::string tick = R"({"kind":"tick","epoch":4,"time":""})"
+                           "\n";
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"{\"kind\":\"value\",\n", "no JSON"},
+      {"[1]\n", "no JSON object"},
+      {"3\n", "no JSON object"},
+      {"\n", "no JSON"},
+      {"{\"epoch\":4}\n", "no 'kind'"},
+      {"{\"kind\":\"valu\"}\n", "did you mean 'value'?"},
+      {"{\"kind\":\"tick\"}\n", "lacks 'epoch'"},
+      {line("\"many\""), "'value' cannot have that value"},
+      {line("[1]"), "'value' cannot have that value"},
+      {line("null"), "'value' cannot have that value"},
+      {line("1") + R"({"kind":"tick","epoch":5,"time":""})"
+                   "\n",
+       "before the end of epoch 4"},
+      {R"({"kind":"value","epoch":4,"tag":"Los","layer":"","line":"","value":1})"
+       "\n",
+       "the tag 'Los' is used before"},
+      {R"({"kind":"histogram","epoch":4,"tag":"Loss","layer":"","line":"","edges":[1,2],"counts":[1,2]})"
+       "\n",
+       "one more edge"},
+      {R"({"kind":"histogram","epoch":4,"tag":"Loss","layer":"","line":"","edges":[2,1],"counts":[1]})"
+       "\n",
+       "must ascend"},
+      {R"({"kind":"run","format":1,"name":"x","resumed":false})"
+       "\n",
+       "another run begins here"},
+  };
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder), whole = read(record);
+  const std::string place = "record.jsonl:" + std::to_string(lines_of(whole).size() + 1) + ": error: ";
+  for (const auto& [text, message] : wrong) {
+    write(record, whole + text + tick);
+    const Finished finished = replay("record.jsonl --visualizer csv --out .", folder);
+    EXPECT_EQ(finished.exit_code, 2) << text;
+    EXPECT_EQ(lines_of(finished.output).size(), 1u) << finished.output;
+    // That one takes two lines.
+    const bool first = !contains(message, "before the end");
+    EXPECT_EQ(finished.output.substr(0, place.size()) == place, first) << text << finished.output;
+    EXPECT_TRUE(contains(finished.output, message)) << text << finished.output;
+  }
+}
+
+TEST(Replay, RefusesWhatIsNoRecord) {
+  const fs::path folder = fresh_folder();
+  write(folder / "empty", "");
+  write(folder / "tick", "{\"kind\":\"tick\",\"epoch\":1}\n");
+  write(folder / "newer", "{\"kind\":\"run\",\"format\":2}\n");
+  const std::map<std::string, std::string> messages = {
+      {"empty", "empty:1: error: the record is empty"},
+      {"tick", "tick:1: error: a record begins with a line of the kind 'run'"},
+      {"newer", "newer:1: error: this record is of format 2"},
+      {"missing", "missing: error: the record cannot be read"},
+      {".", ".: error: the record cannot be read"},
+  };
+  for (const auto& [file, message] : messages) {
+    const Finished finished = replay(file + " --visualizer csv --out out", folder);
+    EXPECT_EQ(finished.exit_code, 2) << file;
+    EXPECT_EQ(finished.output.substr(0, message.size()), message);
+    EXPECT_FALSE(fs::exists(folder / "out")) << file;
+  }
+}
+
+TEST(Replay, TellsAWrongArgumentInOneSentence) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder), before = read(record);
+  const std::map<std::string, std::string> messages = {
+      {"--visualizer htlm", "there is no visualizer 'htlm'; did you mean 'html'?"},
+      {"--visualizer csv --visualizer csv", "the visualizer 'csv' is named twice"},
+      {"--visualizer csv --option pth=x", "has an option 'pth'; did you mean 'path'?"},
+      {"--visualizer csv --option html.path=x", "has an option 'path'"},
+      {"--visualizer csv --option path", "name=value"},
+      {"--visualizer csv --option sync=perhaps", "visualizer 'csv'.sync must be true or false, not 'perhaps'"},
+      {"--visualizer record", "would write over the record"},
+  };
+  for (const auto& [arguments, message] : messages) {
+    const Finished finished = replay("record.jsonl " + arguments, folder);
+    EXPECT_EQ(finished.exit_code, 2) << arguments;
+    EXPECT_EQ(lines_of(finished.output).size(), 1u) << finished.output;
+    EXPECT_TRUE(contains(finished.output, message)) << finished.output;
+  }
+  EXPECT_EQ(replay("record.jsonl", folder).exit_code, 2);
+  EXPECT_EQ(read(record), before);
+}
+
+TEST(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
+  const fs::path folder = fresh_folder();
+  record_run(folder);
+  const Finished finished = replay("record.jsonl --visualizer csv --out record.jsonl/inside", folder);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_EQ(lines_of(finished.output).size(), 1u) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "cannot write into the folder 'record.jsonl/inside'")) << finished.output;
+  fs::create_directories(folder / "out/values.csv");
+  const Finished file = replay("record.jsonl --visualizer csv --out out", folder);
+  EXPECT_EQ(file.exit_code, 1);
+  EXPECT_TRUE(contains(file.output, "the visualizer 'csv' failed: cannot write")) << file.output;
+}
+
+}  // namespace
+}  // namespace loupe::test
