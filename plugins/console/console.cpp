@@ -78,9 +78,16 @@ class Console : public Visualizer {
   void progress(const Progress& progress) override {
     of_all_ = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
     if (!progress_ || !terminal_.is_live()) return;
-    // The cursor goes back to the line's start, so that what the trainer prints replaces the line.
+    // On the line below the cursor, which stays where it is: what the trainer prints does not mix with it. ESC D makes
+    // that line where the screen ends.
     const std::string line = progress_line(progress, terminal_.width() - 1);
-    const std::string text = cleared() + line + '\r';
+    const std::string text = cleared() +
+                             "\x1b"
+                             "D\x1b[A\x1b"
+                             "7\r\n" +
+                             line +
+                             "\x1b"
+                             "8";
     shows_progress_ = true;
     write(text, "the progress is not shown");
   }
@@ -118,7 +125,7 @@ class Console : public Visualizer {
   std::string cleared() {
     const bool shown = shows_progress_;
     shows_progress_ = false;
-    return shown ? "\r\x1b[2K" : "";
+    return shown ? "\x1b[J" : "";
   }
   void write(const std::string& text, const std::string& lost) const {
     if (text.empty()) return;

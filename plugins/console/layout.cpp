@@ -54,12 +54,20 @@ class Columns {
       for (const std::size_t row : rows) width = std::max(width, display_width(cell(table, row, column)));
       numbers_.push_back(std::min(width, layout.width / 2));
     }
-    sparkline_ = any_earlier ? layout.history : 0;
+    const std::size_t epochs = any_earlier ? layout.history : 0;
+    sparkline_ = std::min(epochs, least_sparkline);
 
     const std::size_t least_name = std::min(names, std::max(display_width(table.title()), least_shortened));
-    while (numbers_.size() > 1 && least_name + right_of_name() > layout.width) numbers_.pop_back();
-    if (least_name + right_of_name() > layout.width) sparkline_ = 0;
+    const auto fits = [&] { return least_name + right_of_name() <= layout.width; };
+    while (numbers_.size() > 1 && !fits()) {
+      // Half a band misleads.
+      if (numbers_.size() > 2 && table.is_upper_end(numbers_.size() - 1)) numbers_.pop_back();
+      numbers_.pop_back();
+    }
+    if (!fits()) sparkline_ = 0;
+    // Names come before longer curves.
     name_ = std::min(std::max(names, layout.names), layout.width - std::min(right_of_name(), layout.width));
+    if (sparkline_ > 0) sparkline_ = std::min(epochs, sparkline_ + layout.width - name_ - right_of_name());
   }
 
   std::size_t name() const { return name_; }
@@ -67,7 +75,7 @@ class Columns {
   std::size_t sparkline() const { return sparkline_; }
 
  private:
-  static constexpr std::size_t least_number = 8, least_shortened = 24;
+  static constexpr std::size_t least_number = 9, least_shortened = 24, least_sparkline = 6;
 
   std::size_t right_of_name() const {
     std::size_t width = sparkline_ > 0 ? gap + sparkline_ : 0;

@@ -55,16 +55,19 @@ void Table::add(const Range& range) {
     return set(low.what, low.aggregation.substr(0, prefix) + "σ", range.high / 2 - range.low / 2);
   }
   set(low.what, low.aggregation, range.low);
-  set(high.what, high.aggregation, range.high);
+  set(high.what, high.aggregation, range.high, true);
 }
 
-void Table::set(const std::string& row, const std::string& column, double value) {
+void Table::set(const std::string& row, const std::string& column, double value, bool upper_end) {
   const auto [place, is_new] = row_of_.try_emplace(row, rows_.size());
   if (is_new) rows_.push_back({row, harmless(row), {}, {}, {}});
   const std::string title = harmless(column);
   const auto found = std::find(columns_.begin(), columns_.end(), title);
   const auto index = static_cast<std::size_t>(found - columns_.begin());
-  if (found == columns_.end()) columns_.push_back(title);
+  if (found == columns_.end()) {
+    columns_.push_back(title);
+    upper_ends_.push_back(upper_end);
+  }
   Row& target = rows_[place->second];
   if (target.cells.size() < columns_.size()) {
     target.cells.resize(columns_.size(), NAN);

@@ -46,15 +46,18 @@ class Table {
   const std::string& title() const { return title_; }
   const Style& style() const { return style_; }
   const std::vector<std::string>& columns() const { return columns_; }
+  /// Whether a column is the upper end of a band whose lower end is the column before.
+  bool is_upper_end(std::size_t column) const { return upper_ends_[column]; }
   std::vector<Row>& rows() { return rows_; }
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
-  void set(const std::string& row, const std::string& column, double value);
+  void set(const std::string& row, const std::string& column, double value, bool upper_end = false);
 
   std::string key_, title_;
   Style style_;
   std::vector<std::string> columns_;
+  std::vector<bool> upper_ends_;
   std::vector<Row> rows_;
   std::unordered_map<std::string, std::size_t> row_of_;
 };

@@ -30,17 +30,17 @@ TEST(Console, PrintsOneTableATick) {
       {}, "72");
   EXPECT_EQ(text,
             "── digits · epoch 1 ────────────────────────────────────────────────────\n"
-            "Loss                   mean         σ       min        max\n"
-            "  train_loss          2.500    0.5000   0.06250  1.235e+07\n"
-            "  val_loss              NaN\n"
+            "Loss                    mean          σ        min        max\n"
+            "  train_loss           2.500     0.5000    0.06250  1.235e+07\n"
+            "  val_loss               NaN\n"
             "Output Activation  activation_rate  death_rate\n"
             "  fc                        0.5000\n"
             "  conv1                     0.7500      0.1250\n"
             "\n"
             "── digits · epoch 2 ────────────────────────────────────────────────────\n"
-            "Loss                   mean         σ       min        max\n"
-            "  train_loss          1.250    0.5000   0.06250  1.235e+07  █▁\n"
-            "  val_loss              NaN                                 ××\n"
+            "Loss                    mean          σ        min        max\n"
+            "  train_loss           1.250     0.5000    0.06250  1.235e+07  █▁\n"
+            "  val_loss               NaN                                   ××\n"
             "Output Activation  activation_rate  death_rate\n"
             "  fc                        0.2500              ▅▃\n"
             "  conv1                     0.7500      0.1250  ▇▇\n"
@@ -146,9 +146,9 @@ TEST(Console, AlignsNamesOfWideAndOfCombiningCharacters) {
   const std::string text = printed([](Driver& console) {
     one_tick(console, "T", {{"層一", 3}, {"e\xCC\x81", 2}, {"σab\xff", 1}});
   });
-  EXPECT_EQ(lines_of(text)[2], "  層一         3");
-  EXPECT_EQ(lines_of(text)[3], "  e\xCC\x81            2");
-  EXPECT_EQ(lines_of(text)[4], "  σab\xEF\xBF\xBD         1");
+  EXPECT_EQ(lines_of(text)[2], "  層一          3");
+  EXPECT_EQ(lines_of(text)[3], "  e\xCC\x81             2");
+  EXPECT_EQ(lines_of(text)[4], "  σab\xEF\xBF\xBD          1");
 }
 
 TEST(Console, LetsNoNameSteerTheTerminal) {
@@ -176,11 +176,11 @@ TEST(Console, DrawsTheLastEpochsInTheirScale) {
     };
   };
   const auto last_row = [](const std::string& text) { return *(lines_of(text).rbegin() + 1); };
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true))), "  l         1  ▁▃▆█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, false))), "  l         1  ▁▁▁█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_PROBABILITY, false))), "  l    1.0000  ▁▁▁█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 2}})), "  l         1  ▁█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 0}})), "  l         1");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true))), "  l          1  ▁▃▆█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, false))), "  l          1  ▁▁▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_PROBABILITY, false))), "  l     1.0000  ▁▁▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 2}})), "  l          1  ▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 0}})), "  l          1");
 }
 
 TEST(Console, ShowsChosenTagsOnly) {
