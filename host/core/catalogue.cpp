@@ -9,28 +9,38 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/any_size.h"
+
 namespace loupe {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct KindId {
-  const char* id;
-  const char* name;
-  std::size_t minimum_table;  // the members that the host cannot do without
-};
-const KindId kind_ids[] = {
-    {LOUPE_GATHERER_ID, "gatherer", offsetof(loupe_gatherer, event) + sizeof(void*)},
-    {LOUPE_PREPROCESSOR_ID, "preprocessor", offsetof(loupe_preprocessor, reset) + sizeof(void*)},
-    {LOUPE_LENS_ID, "lens", offsetof(loupe_lens, report) + sizeof(void*)},
-    {LOUPE_VISUALIZER_ID, "visualizer", offsetof(loupe_visualizer, value) + sizeof(void*)},
-};
+std::string versions(const PluginLibrary& library) {
+  return "(ABI " + version_text(library.abi_major, library.abi_minor) + ", this host " +
+         version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + ")";
+}
+
+/// What is wrong with a component's description, in words that follow its name; empty when nothing is.
+std::string option_fault(const loupe_component& component) {
+  if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not give";
+  const OptionTable table{component.options, component.option_count};
+  for (const loupe_option* option : table) {
+    const bool whole = option != nullptr && LOUPE_REACHES(*option, choice_count) && option->name != nullptr &&
+                       option->default_value != nullptr && option->help != nullptr &&
+                       (option->choice_count == 0 || option->choices != nullptr);
+    if (!whole) return "declares an option that is cut short, or has no name, default or help";
+  }
+  Diagnostics diagnostics("");
+  try {
+    OptionSet::from_yaml(table, YAML::Node(YAML::NodeType::Null), component.name, diagnostics);
+  } catch (const YAML::Exception& e) {
+    return std::string("declares a default that is no YAML: ") + e.msg;
+  }
+  return diagnostics.empty() ? "" : "declares a default that it refuses itself: " + diagnostics.messages();
+}
 
 }  // namespace
-
-const char* kind_name(Kind kind) {
-  return kind_ids[static_cast<int>(kind)].name;
-}
 
 std::string own_plugin_folder() {
   const fs::path here = fs::path(boost::dll::this_line_location().string()).parent_path();
@@ -48,6 +58,9 @@ void Catalogue::add_path(const std::string& path) {
     std::vector<std::string> files;
     for (const auto& entry : fs::directory_iterator(path, error)) {
       if (entry.path().extension() == ".so") files.push_back(entry.path().string());
+    }
+    if (error) {
+      problems_.push_back("the plugin path '" + path + "' cannot be read: " + error.message() + "; correct its rights");
     }
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) add_file(file);
@@ -85,33 +98,37 @@ void Catalogue::add_file(const std::string& file) {
 }
 
 void Catalogue::add_component(const loupe_component* component, const PluginLibrary& library) {
-  const auto needed = offsetof(loupe_component, destroy) + sizeof(void*);
-  if (component == nullptr || component->struct_size < needed || component->table == nullptr) {
-    problems_.push_back("the plugin '" + library.file +
-                        "' offers a component that is cut short; rebuild it against this Loupe's SDK");
+  const std::string remedy = "; rebuild it against this Loupe's SDK";
+  const bool whole = component != nullptr && LOUPE_OFFERS(*component, destroy) && component->interface_id != nullptr &&
+                     component->name != nullptr && component->help != nullptr && component->table != nullptr &&
+                     component->create != nullptr;
+  if (!whole) {
+    problems_.push_back("the plugin '" + library.file + "' " + versions(library) +
+                        " offers a component that is cut short" + remedy);
     return;
   }
-  const std::string where = "the component '" + std::string(component->name) + "' of '" + library.file + "'";
-  const auto* known = std::find_if(std::begin(kind_ids), std::end(kind_ids),
-                                   [&](const KindId& each) { return std::string(each.id) == component->interface_id; });
-  if (known == std::end(kind_ids)) {
+  const std::string where =
+      "the component '" + std::string(component->name) + "' of '" + library.file + "' " + versions(library);
+  const std::optional<Kind> known = kind_of(component->interface_id);
+  if (!known) {
     problems_.push_back(where + " is a '" + component->interface_id + "', which this host does not know; update Loupe");
     return;
   }
-  uint32_t table_size = 0;
-  std::memcpy(&table_size, component->table, sizeof table_size);
-  if (table_size < known->minimum_table) {
-    problems_.push_back(where + " lacks functions that every " + known->name +
-                        " has; rebuild it against this Loupe's SDK");
+  const Kind kind = *known;
+  const std::string lacking = lacking_function(kind, component->table);
+  if (!lacking.empty()) {
+    problems_.push_back(where + " lacks '" + lacking + "', which every " + kind_name(kind) + " has" + remedy);
     return;
   }
-  const auto kind = static_cast<Kind>(known - std::begin(kind_ids));
+  const std::string fault = option_fault(*component);
+  if (!fault.empty()) {
+    problems_.push_back(where + " " + fault + "; correct its declaration");
+    return;
+  }
   if (const CatalogueEntry* first = find(kind, component->name)) {
-    problems_.push_back(where + " (ABI " + std::to_string(library.abi_major) + "." + std::to_string(library.abi_minor) +
-                        ") is left out: '" + first->library->file + "' (ABI " +
-                        std::to_string(first->library->abi_major) + "." + std::to_string(first->library->abi_minor) +
-                        ") already has a " + known->name +
-                        " of that name; rename one, or take one file out of the plugin path");
+    problems_.push_back(where + " is left out: '" + first->library->file + "' (ABI " +
+                        version_text(first->library->abi_major, first->library->abi_minor) + ") already has a " +
+                        kind_name(kind) + " of that name; rename one, or take one file out of the plugin path");
     return;
   }
   entries_.push_back({kind, component, &library});
@@ -122,7 +139,7 @@ const CatalogueEntry* Catalogue::find(Kind kind, const std::string& name) const 
     if (entry.kind != kind) continue;
     const loupe_component& component = *entry.component;
     if (component.name == name) return &entry;
-    const bool has_aliases = component.struct_size >= offsetof(loupe_component, alias_count) + sizeof(std::size_t);
+    const bool has_aliases = LOUPE_REACHES(component, alias_count) && component.aliases != nullptr;
     for (std::size_t i = 0; has_aliases && i < component.alias_count; ++i) {
       if (component.aliases[i] == name) return &entry;
     }

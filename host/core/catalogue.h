@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "core/kind.h"
 #include "core/option_set.h"
 #include "core/plugin_library.h"
 
 namespace loupe {
-
-/// The four kinds, with their words for messages.
-enum class Kind { gatherer, preprocessor, lens, visualizer };
-const char* kind_name(Kind kind);
 
 /// One component found, and the file it is from.
 struct CatalogueEntry {

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "core/any_size.h"
 #include "core/host_interface.h"
 
 namespace loupe {
@@ -40,11 +41,6 @@ class ComponentInstance {
   const loupe_component* component_ = nullptr;
   void* self_ = nullptr;
 };
-
-/// Whether a table reaches up to `member` and has it: what a caller must know before it calls an optional function.
-#define LOUPE_OFFERS(TABLE, MEMBER)                                                                          \
-  ((TABLE).struct_size >= offsetof(std::remove_cvref_t<decltype(TABLE)>, MEMBER) + sizeof((TABLE).MEMBER) && \
-   (TABLE).MEMBER != nullptr)
 
 }  // namespace loupe
 

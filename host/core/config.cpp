@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/log.h"
 #include "core/suggestion.h"
 #include "loupe/config_error.h"
 
@@ -55,7 +56,12 @@ bool read_item(const YAML::Node& item, const std::string& section, Written& writ
   }
   for (const auto& entry : item) {
     const std::string key = entry.first.Scalar();
-    if (key == "as" && entry.second.IsScalar()) {
+    if (key == "as") {
+      const bool is_name = entry.second.IsScalar() && !entry.second.Scalar().empty();
+      if (!is_name || !written.own_name.empty()) {
+        diagnostics.error(entry.first, "'as' must be given one name, to call this entry of '" + section + "' by");
+        return false;
+      }
       written.own_name = entry.second.Scalar();
     } else if (written.name.empty()) {
       written.name = key;
@@ -100,42 +106,51 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
     components.push_back({*entry, name, renamed,
                           OptionSet::from_yaml(entry->options(), written.options,
                                                std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics),
-                          written.at.Mark().line + 1, written.at.Mark().column + 1});
+                          written.at.Mark().line + 1, written.at.Mark().column + 1, diagnostics.file()});
   }
   return components;
 }
 
+std::vector<YAML::Node> written_plugin_paths(const YAML::Node& plugins, Diagnostics& diagnostics) {
+  std::vector<YAML::Node> paths;
+  if (plugins.IsNull()) return paths;
+  if (!plugins.IsMap()) {
+    diagnostics.error(plugins, "'plugins' must be a map with a 'path'");
+    return paths;
+  }
+  check_keys(plugins, {"path"}, "of 'plugins'", diagnostics);
+  const YAML::Node written = plugins["path"];
+  if (!written.IsDefined()) return paths;
+  if (!written.IsSequence()) return {written};
+  for (const YAML::Node& path : written) paths.push_back(path);
+  return paths;
+}
+
 void read_plugin_paths(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue,
                        Diagnostics& diagnostics) {
-  if (!plugins.IsNull()) {
-    if (!plugins.IsMap()) {
-      diagnostics.error(plugins, "'plugins' must be a map with a 'path'");
-      return;
+  for (const YAML::Node& path : written_plugin_paths(plugins, diagnostics)) {
+    if (!path.IsScalar() || path.Scalar().empty()) {
+      diagnostics.error(path, "plugins.path must be a folder or file, or a list of them");
+      continue;
     }
-    check_keys(plugins, {"path"}, "of 'plugins'", diagnostics);
-    const YAML::Node written = value_of(plugins, "path");
-    std::vector<YAML::Node> paths;
-    if (written.IsSequence()) {
-      for (const YAML::Node& path : written) paths.push_back(path);
-    } else if (!written.IsNull()) {
-      paths.push_back(written);
-    }
-    for (const YAML::Node& path : paths) {
-      if (!path.IsScalar()) {
-        diagnostics.error(path, "plugins.path must be a folder or file, or a list of them");
-        continue;
-      }
-      const fs::path full = fs::path(folder) / path.Scalar();
-      // A path that the user wrote must work; what merely lies in a folder may fail on its own.
-      const std::size_t before = catalogue.problems().size();
-      catalogue.add_path(full.string());
-      if (!fs::is_directory(full)) {
-        for (std::size_t i = before; i < catalogue.problems().size(); ++i)
-          diagnostics.error(path, catalogue.problems()[i]);
-      }
+    const fs::path full = fs::path(folder) / path.Scalar();
+    // A path that the user wrote must work; what merely lies in a folder may fail on its own.
+    const std::size_t before = catalogue.problems().size();
+    catalogue.add_path(full.string());
+    if (!fs::is_directory(full)) {
+      for (std::size_t i = before; i < catalogue.problems().size(); ++i)
+        diagnostics.error(path, catalogue.problems()[i]);
     }
   }
   catalogue.add_standard_paths();
+}
+
+/// What is unknown in a configuration may be so because its plugin could not be used.
+void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
+  const std::string told = diagnostics.text();
+  for (const std::string& problem : catalogue.problems()) {
+    if (told.find(problem) == std::string::npos) log(LOUPE_LOG_WARNING, problem);
+  }
 }
 
 const detail::OptionStorage& run_options() {
@@ -149,9 +164,9 @@ const detail::OptionStorage& run_options() {
 
 const detail::OptionStorage& attach_options() {
   static const detail::OptionStorage options({
-      {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1},
+      {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1, 1e6},
       {"separator", ".", "what stands between the parts of a layer's name"},
-      {"active", 1, "look at every n-th epoch only", 1},
+      {"active", 1, "look at every n-th epoch only", 1, 1e6},
       {"taps", "auto", "auto, or explicit: only loupe::Tapped modules", {"auto", "explicit"}},
       {"list_modules", false, "print one line a module at attach"},
       {"train_loss", "train_loss", "the name of the training loss"},
@@ -172,7 +187,8 @@ const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
 
 Config Config::from_file(const std::string& path) {
   std::ifstream stream(path);
-  if (!stream) throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
+  if (!stream || fs::is_directory(path))
+    throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
   std::ostringstream text;
   text << stream.rdbuf();
   return from_text(text.str(), path, fs::absolute(path).parent_path().string());
@@ -215,6 +231,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
   config.visualizers =
       read_components(value_of(map, "visualizers"), Kind::visualizer, "visualizers", config.catalogue, diagnostics);
+  if (!diagnostics.empty()) tell_problems(config.catalogue, diagnostics);
   diagnostics.throw_if_any();
 
   const Options run(run_set->get());

@@ -17,6 +17,10 @@ struct ComponentConfig {
   bool renamed = false;
   std::unique_ptr<OptionSet> options;
   int line = 1, column = 1;  ///< where it stands in the file
+  std::string file;
+
+  /// "file:line:column: error: "
+  std::string place() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": error: "; }
 };
 
 /// A whole configuration, checked.

@@ -1,6 +1,7 @@
 #include "core/diagnostics.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "loupe/config_error.h"
 
@@ -10,15 +11,29 @@ void Diagnostics::error(const YAML::Mark& mark, const std::string& message) {
   // yaml-cpp counts from 0, and has no place for a node that is not there.
   const int line = mark.is_null() ? 1 : mark.line + 1;
   const int column = mark.is_null() ? 1 : mark.column + 1;
-  lines_.push_back(
-      {{line, column}, file_ + ":" + std::to_string(line) + ":" + std::to_string(column) + ": error: " + message});
+  faults_.push_back({line, column, message});
+}
+
+std::vector<Diagnostics::Fault> Diagnostics::sorted() const {
+  std::vector<Fault> faults = faults_;
+  std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  });
+  return faults;
 }
 
 std::string Diagnostics::text() const {
-  auto sorted = lines_;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string text;
-  for (const auto& [place, line] : sorted) text += (text.empty() ? "" : "\n") + line;
+  for (const Fault& fault : sorted()) {
+    text += (text.empty() ? "" : "\n") + file_ + ":" + std::to_string(fault.line) + ":" + std::to_string(fault.column) +
+            ": error: " + fault.message;
+  }
+  return text;
+}
+
+std::string Diagnostics::messages() const {
+  std::string text;
+  for (const Fault& fault : sorted()) text += (text.empty() ? "" : "; ") + fault.message;
   return text;
 }
 

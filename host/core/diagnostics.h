@@ -16,15 +16,24 @@ class Diagnostics {
 
   void error(const YAML::Mark& mark, const std::string& message);
   void error(const YAML::Node& node, const std::string& message) { error(node.Mark(), message); }
-  bool empty() const { return lines_.empty(); }
+  const std::string& file() const { return file_; }
+  bool empty() const { return faults_.empty(); }
   /// All of them, a line each, in the order of the file.
   std::string text() const;
+  /// The same without their places, in one line: for what comes from no file.
+  std::string messages() const;
   /// Throws ConfigError with text() unless empty.
   void throw_if_any() const;
 
  private:
   std::string file_;
-  std::vector<std::pair<std::pair<int, int>, std::string>> lines_;
+  struct Fault {
+    int line, column;
+    std::string message;
+  };
+  std::vector<Fault> sorted() const;
+
+  std::vector<Fault> faults_;
 };
 
 }  // namespace loupe

@@ -29,7 +29,7 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
     try {
       made.push_back({config.name, ComponentInstance(*config.entry.component, config.options->get())});
     } catch (const std::exception& e) {
-      throw ConfigError("the visualizer '" + config.name + "' cannot be made: " + e.what());
+      throw ConfigError(config.place() + "the visualizer '" + config.name + "' cannot be made: " + e.what());
     }
   }
   end();
@@ -54,28 +54,30 @@ void Display::each(Call&& call) {
 }
 
 void Display::begin(Shown& shown) {
-  shown.skip = false;
   const loupe_run run{sizeof(loupe_run),      run_.resumed,        run_.name.c_str(),
                       run_.directory.c_str(), run_.config.c_str(), LOUPE_VERSION,
                       libtorch_version(),     run_.models.c_str(), run_.started.c_str()};
   guarded_call(shown, [&](const loupe_visualizer& table, void* self, loupe_error* error) {
     return LOUPE_OFFERS(table, begin) ? table.begin(self, &run, error) : LOUPE_OK;
   });
-  if (shown.skip) return;
-  shown.begun = true;
-  for (const auto& record : tags_) tell(record->tag, shown);
+  shown.begun = !shown.skip;
 }
 
-void Display::tell(const loupe_tag& tag, Shown& shown) {
-  guarded_call(shown, [&](const loupe_visualizer& table, void* self, loupe_error* error) {
-    return LOUPE_OFFERS(table, tag) ? table.tag(self, &tag, error) : LOUPE_OK;
-  });
+/// A tag that a visualizer failed to take comes again at the next tick.
+void Display::tell_tags(Shown& shown) {
+  while (shown.begun && !shown.skip && shown.told < tags_.size()) {
+    guarded_call(shown, [&](const loupe_visualizer& table, void* self, loupe_error* error) {
+      return LOUPE_OFFERS(table, tag) ? table.tag(self, &tags_[shown.told]->tag, error) : LOUPE_OK;
+    });
+    if (!shown.skip) ++shown.told;
+  }
 }
 
 void Display::begin_tick(double epoch) {
   for (Shown& shown : shown_) {
     shown.skip = false;
     if (!shown.begun) begin(shown);
+    tell_tags(shown);
   }
   each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
     return table.begin_tick(self, epoch, error);
@@ -86,12 +88,10 @@ void Display::tag(const loupe_tag& tag) {
   for (const auto& record : tags_) {
     if (record->name == tag.name) return;
   }
-  auto record = std::make_unique<TagRecord>(TagRecord{tag.name, tag});
+  auto record = std::make_unique<TagRecord>(TagRecord{tag.name, copy_known(tag)});
   record->tag.name = record->name.c_str();
   tags_.push_back(std::move(record));
-  for (Shown& shown : shown_) {
-    if (shown.begun && !shown.skip) tell(tags_.back()->tag, shown);
-  }
+  for (Shown& shown : shown_) tell_tags(shown);
 }
 
 void Display::value(const loupe_value& value) {
@@ -129,6 +129,9 @@ bool Display::wants_progress() const {
 }
 
 void Display::progress(const loupe_progress& progress) {
+  for (Shown& shown : shown_) {
+    if (!shown.begun && !shown.skip) begin(shown);
+  }
   each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
     return LOUPE_OFFERS(table, progress) ? table.progress(self, &progress, error) : LOUPE_OK;
   });

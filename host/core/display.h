@@ -53,6 +53,7 @@ class Display {
     std::string name;
     ComponentInstance instance;
     bool begun = false;    // told of the run
+    std::size_t told = 0;  // how many of the tags it knows
     bool failing = false;  // the user knows
     bool skip = false;     // failed in this tick
   };
@@ -62,7 +63,7 @@ class Display {
   };
 
   void begin(Shown& shown);
-  void tell(const loupe_tag& tag, Shown& shown);
+  void tell_tags(Shown& shown);
   template <class Call>
   void each(Call&& call);
   template <class Call>

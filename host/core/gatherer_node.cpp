@@ -1,7 +1,6 @@
 #include "core/gatherer_node.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/module_node.h"
@@ -15,6 +14,14 @@ DeviceMeasurerFactory& device_factory() {
 }
 
 }  // namespace
+
+/// Two that compare an event with the one before must see the same events.
+bool GathererNode::Group::accepts(const loupe_request& wanted) const {
+  constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
+  const bool compares = ((request.measures | wanted.measures) & history) != 0;
+  const bool same_events = request.passes == wanted.passes && request.pass_by_grad == wanted.pass_by_grad;
+  return measurer.accepts(wanted) && (!compares || same_events);
+}
 
 void set_device_measurer_factory(DeviceMeasurerFactory factory) {
   device_factory() = std::move(factory);
@@ -52,8 +59,8 @@ void GathererNode::add(loupe_source& source) {
   source.mutex = &module_.mutex();
   wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
   if (source.request.measures != 0) {
-    const auto shared = std::find_if(groups_.begin(), groups_.end(),
-                                     [&](const Group& group) { return group.measurer.accepts(source.request); });
+    const auto shared =
+        std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.accepts(source.request); });
     source.group = static_cast<std::size_t>(shared - groups_.begin());
     if (shared == groups_.end()) {
       groups_.emplace_back(source.request);
@@ -75,8 +82,7 @@ void GathererNode::event(const loupe_event& event) {
 
 void GathererNode::emit(const loupe_event& event) {
   ++emission_;
-  loupe_event out{};
-  std::memcpy(&out, &event, std::min<std::size_t>(event.struct_size, sizeof out));
+  loupe_event out = copy_known(event);
   const bool on_device = out.tensor != nullptr && out.tensor->device_type != LOUPE_CPU;
   for (loupe_source* source : sources_) {
     if (source->guard->quarantined() || !source->wants(out.flags)) continue;
@@ -115,6 +121,7 @@ void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
     if (!device_factory()) throw Error("tensors on a device cannot be measured by this host", LOUPE_UNSUPPORTED);
     group.device = device_factory()(group.request);
   }
+  group.tap = event.tap;
   group.device->measure(*event.tensor, event.flags, event.number);
 }
 
@@ -136,6 +143,7 @@ void GathererNode::collect_deferred() {
     groups_[i].device->collect([&](const loupe_measurement& measurement, uint32_t flags, uint64_t number) {
       loupe_event event{};
       event.struct_size = sizeof event;
+      event.tap = groups_[i].tap;
       event.flags = flags | LOUPE_EVENT_DEFERRED;
       event.module = module_.c_module();
       event.label = has_label_ ? label_.c_str() : nullptr;

@@ -59,9 +59,11 @@ class GathererNode {
  private:
   struct Group {
     explicit Group(const loupe_request& wanted) : request(wanted), measurer(wanted) {}
+    bool accepts(const loupe_request& wanted) const;
     loupe_request request;
     measure::Measurer measurer;
     std::unique_ptr<DeviceMeasurer> device;
+    uint32_t tap = 0;  ///< of the last event measured on the device
     uint64_t emission = 0;
     const loupe_measurement* result = nullptr;
   };

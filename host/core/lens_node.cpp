@@ -56,6 +56,10 @@ LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bo
       [](void*, loupe_source* source, std::size_t series, const double** values, std::size_t* count,
          loupe_error* error) {
         const std::lock_guard lock(*as_source(source).mutex);
+        if (source->table->values == nullptr) {
+          detail::write_error(error, "the preprocessor keeps no values");
+          return static_cast<loupe_status>(LOUPE_UNSUPPORTED);
+        }
         return source->table->values(source->self, series, values, count, error);
       }};
 }
@@ -80,6 +84,10 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
     source.self = source.owned.self();
   } else {
     if (watch.own_interface == nullptr) throw Error("a watch names no preprocessor", LOUPE_INVALID);
+    const std::string lacking = lacking_function(Kind::preprocessor, watch.own_interface);
+    if (!lacking.empty()) {
+      throw Error("a watch brings a preprocessor without the function '" + lacking + "'", LOUPE_INVALID);
+    }
     source.preprocessor = "its own";
     source.table = watch.own_interface;
     source.self = watch.own_preprocessor;
@@ -125,7 +133,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           [](void* to, const loupe_tag* tag, loupe_error* error) {
             return detail::guarded(error, [&] {
               auto& [lens, display] = *static_cast<Sink*>(to);
-              loupe_tag copy = *tag;
+              loupe_tag copy = copy_known(*tag);
               const std::string name = lens->tag_name(tag->name);
               copy.name = name.c_str();
               display->tag(copy);
@@ -134,7 +142,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           [](void* to, const loupe_value* value, loupe_error* error) {
             return detail::guarded(error, [&] {
               auto& [lens, display] = *static_cast<Sink*>(to);
-              loupe_value copy = *value;
+              loupe_value copy = copy_known(*value);
               const std::string name = lens->tag_name(value->tag);
               const std::string layer = copy.layer == std::string(value->tag) ? name : copy.layer;
               copy.tag = name.c_str();
@@ -145,7 +153,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           [](void* to, const loupe_range* range, loupe_error* error) {
             return detail::guarded(error, [&] {
               auto& [lens, display] = *static_cast<Sink*>(to);
-              loupe_range copy = *range;
+              loupe_range copy = copy_known(*range);
               const std::string name = lens->tag_name(range->tag);
               const std::string layer = copy.layer == std::string(range->tag) ? name : copy.layer;
               copy.tag = name.c_str();
@@ -156,9 +164,11 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           [](void* to, const loupe_histogram* histogram, loupe_error* error) {
             return detail::guarded(error, [&] {
               auto& [lens, display] = *static_cast<Sink*>(to);
-              loupe_histogram copy = *histogram;
+              loupe_histogram copy = copy_known(*histogram);
               const std::string name = lens->tag_name(histogram->tag);
+              const std::string layer = copy.layer == std::string(histogram->tag) ? name : copy.layer;
               copy.tag = name.c_str();
+              copy.layer = layer.c_str();
               display->histogram(copy);
             });
           }};

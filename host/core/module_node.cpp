@@ -83,7 +83,7 @@ Stream* ModuleNode::stream(uint32_t tap, const std::string& label) const {
 
 Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label) {
   if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_PUSH || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
-    throw Error(std::string("there is no ") + tap_name(tap) + " on " + shown_name(), LOUPE_UNSUPPORTED);
+    throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
   if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
   if (!label.empty() && !description_.offers(tap, label)) {

@@ -22,8 +22,7 @@ Monitor::Monitor(Config config)
           std::make_unique<LensNode>(lens, config_.catalogue, config_.stop_on_error,
                                      [this](const loupe_module* module) -> ModuleNode& { return node_of(module); }));
     } catch (const std::exception& e) {
-      throw ConfigError(config_.file + ":" + std::to_string(lens.line) + ":" + std::to_string(lens.column) +
-                        ": error: the lens '" + lens.name + "' cannot be made: " + e.what());
+      throw ConfigError(lens.place() + "the lens '" + lens.name + "' cannot be made: " + e.what());
     }
   }
   set_active([every = config_.active](int64_t tick) { return tick % every == 0; });

@@ -95,7 +95,7 @@ void OptionSet::read(Value& value, const loupe_option& option, const YAML::Node&
       const bool whole = option.type == LOUPE_OPTION_INTEGER;
       const bool read = whole ? YAML::convert<int64_t>::decode(node, value.value.integer)
                               : YAML::convert<double>::decode(node, value.value.number);
-      if (!node.IsScalar() || !read) return wrong();
+      if (!node.IsScalar() || !read || std::isnan(value.value.number)) return wrong();
       if (whole) value.value.number = static_cast<double>(value.value.integer);
       if (!(value.value.number >= option.minimum && value.value.number <= option.maximum)) {
         diagnostics.error(node, where + " must be " + bounds(option) + ", not " + node.Scalar());
@@ -210,7 +210,7 @@ std::unique_ptr<OptionSet> OptionSet::from_values(const OptionTable& table, cons
   }
   Diagnostics diagnostics(owner);
   auto set = from_yaml(table, node, owner, diagnostics);
-  if (!diagnostics.empty()) throw Error(diagnostics.text(), LOUPE_INVALID);
+  if (!diagnostics.empty()) throw Error(diagnostics.messages(), LOUPE_INVALID);
   return set;
 }
 
@@ -232,9 +232,10 @@ std::string OptionSet::key() const {
   std::ostringstream text;
   text.precision(17);
   for (const Value& value : values_) {
-    text << value.name << '=' << value.value.integer << '/' << value.value.number << '/' << value.text;
-    for (const std::string& item : value.strings) text << ',' << item;
-    text << (value.map ? value.map->key() : "") << ';';
+    text << value.name << '=' << value.value.integer << '/' << value.value.number << '/' << value.text.size() << ':'
+         << value.text;
+    for (const std::string& item : value.strings) text << ',' << item.size() << ':' << item;
+    text << (value.map ? "{" + value.map->key() + "}" : "") << ';';
   }
   return text.str();
 }

@@ -4,25 +4,21 @@
 
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
+#include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
 
 namespace loupe {
 namespace {
 
-std::string version_text(uint32_t major, uint32_t minor) {
-  return std::to_string(major) + "." + std::to_string(minor);
-}
-
 PluginLibrary open_plugin(const std::string& file) {
-  boost::system::error_code code;
-  // Kept for good by the caller's map; the handle is leaked on purpose, so that static destruction closes nothing.
-  auto* library = new boost::dll::shared_library();
+  // Never destroyed, so that static destruction closes nothing.
+  static auto* const libraries = new std::deque<boost::dll::shared_library>();
+  boost::dll::shared_library* library = &libraries->emplace_back();
   try {
     library->load(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   } catch (const std::exception& e) {
-    delete library;
+    libraries->pop_back();
     throw Error("the plugin '" + file + "' cannot be loaded: " + e.what() +
                 "; check that it is a shared library for this system and that what it links is installed");
   }
@@ -54,6 +50,10 @@ PluginLibrary open_plugin(const std::string& file) {
 }
 
 }  // namespace
+
+std::string version_text(uint32_t major, uint32_t minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
 
 const PluginLibrary& load_plugin(const std::string& file) {
   static std::mutex mutex;

@@ -1,0 +1,32 @@
+#ifndef LOUPE_CORE_ANY_SIZE_H
+#define LOUPE_CORE_ANY_SIZE_H
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace loupe {
+
+/// A copy of a struct of the ABI as far as both sides know it: what the other side's lacks is zero, and what it has
+/// beyond this host's is left out, so that `struct_size` tells the next reader the truth.
+template <class T>
+T copy_known(const T& other) {
+  T copy{};
+  const auto size = std::min<std::size_t>(other.struct_size, sizeof copy);
+  std::memcpy(&copy, &other, size);
+  copy.struct_size = static_cast<uint32_t>(size);
+  return copy;
+}
+
+/// Whether a struct reaches up to the end of `member`.
+#define LOUPE_REACHES(TABLE, MEMBER) \
+  ((TABLE).struct_size >= offsetof(std::remove_cvref_t<decltype(TABLE)>, MEMBER) + sizeof((TABLE).MEMBER))
+
+/// Whether a table reaches up to `member` and has it: what a caller must know before it calls an optional function.
+#define LOUPE_OFFERS(TABLE, MEMBER) (LOUPE_REACHES(TABLE, MEMBER) && (TABLE).MEMBER != nullptr)
+
+}  // namespace loupe
+
+#endif

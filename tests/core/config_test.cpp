@@ -1,0 +1,149 @@
+#include "core/config.h"
+
+#include <gtest/gtest.h>
+#include <loupe/options.h>
+
+#include <cstdlib>
+
+#include "faults.h"
+#include "stage.h"
+
+namespace loupe {
+namespace {
+
+Config read(const std::string& yaml) {
+  return Config::from_text(with_probe(yaml), "folder/digits.yaml", "/");
+}
+Options options_of(const ComponentConfig& component) {
+  return Options(component.options->get());
+}
+
+TEST(Config, IsWholeWithoutASingleKey) {
+  const Config config = read("");
+  EXPECT_EQ(config.run_name, "digits");  // after the file
+  EXPECT_EQ(config.run_directory, "");
+  EXPECT_FALSE(config.resume);
+  EXPECT_EQ(config.depth, -1);
+  EXPECT_EQ(config.separator, ".");
+  EXPECT_EQ(config.active, 1);
+  EXPECT_TRUE(config.redirect);
+  EXPECT_FALSE(config.list_modules);
+  EXPECT_EQ(config.train_loss, "train_loss");
+  EXPECT_EQ(config.validation_loss, "val_loss");
+  EXPECT_FALSE(config.stop_on_error);
+  EXPECT_TRUE(config.lenses.empty());
+  EXPECT_TRUE(config.visualizers.empty());
+}
+
+TEST(Config, ReadsEveryKeyOfItsOwn) {
+  const Config config = read(
+      "loupe: 1\nrun: {name: a, dir: b/c, resume: yes}\non_error: stop\n"
+      "attach: {depth: 2, separator: '/', active: 5, taps: explicit, list_modules: true, train_loss: t, val_loss: "
+      "v}\n");
+  EXPECT_EQ(config.run_name, "a");
+  EXPECT_EQ(config.run_directory, "b/c");
+  EXPECT_TRUE(config.resume);
+  EXPECT_EQ(config.depth, 2);
+  EXPECT_EQ(config.separator, "/");
+  EXPECT_EQ(config.active, 5);
+  EXPECT_FALSE(config.redirect);
+  EXPECT_TRUE(config.list_modules);
+  EXPECT_EQ(config.train_loss, "t");
+  EXPECT_EQ(config.validation_loss, "v");
+  EXPECT_TRUE(config.stop_on_error);
+}
+
+TEST(Config, TakesAComponentByNameByAliasAndWithOptions) {
+  const Config config = read("lenses:\n  - probe_lens\n  - probe: {ratio: 0.25, tables: wide}\n    as: mine\n");
+  ASSERT_EQ(config.lenses.size(), 2u);
+  EXPECT_EQ(config.lenses[0].name, "probe_lens");
+  EXPECT_FALSE(config.lenses[0].renamed);
+  EXPECT_EQ(options_of(config.lenses[0]).get<double>("ratio"), 0.5);
+  EXPECT_EQ(config.lenses[1].name, "mine");
+  EXPECT_TRUE(config.lenses[1].renamed);
+  EXPECT_EQ(options_of(config.lenses[1]).get<double>("ratio"), 0.25);
+  EXPECT_EQ(options_of(config.lenses[1]).get<Strings>("tables"), (Texts{"wide"}));
+  EXPECT_EQ(config.lenses[1].line, 4);
+  EXPECT_EQ(config.lenses[1].column, 5);
+}
+
+TEST(Config, TakesNullSectionsAsEmpty) {
+  const Config config = read("run:\nattach:\nlenses:\nvisualizers:\n");
+  EXPECT_EQ(config.depth, -1);
+  EXPECT_TRUE(config.lenses.empty());
+}
+
+TEST(Config, PluginPathsStartAtTheFile) {
+  const Folder folder;
+  folder.add_plugin("sound", "here/sound");
+  folder.add_plugin("newer_minor", "there/newer_minor");
+  const std::string file = folder.write(
+      "configs/a.yaml", "plugins: {path: [../here, ../there/newer_minor.so]}\nvisualizers: [sound, newer_minor]\n");
+  EXPECT_EQ(Config::from_file(file).visualizers.size(), 2u);
+
+  const std::string single = folder.write("configs/b.yaml", "plugins: {path: ../here}\nvisualizers: [sound]\n");
+  EXPECT_EQ(Config::from_file(single).visualizers.size(), 1u);
+}
+
+TEST(Config, PluginPathsMustBeThere) {
+  EXPECT_SAYS(faults_of("plugins: {path: [nowhere]}\n", "/home"),
+              "a.yaml:1:18: error: the plugin path '/home/nowhere' does not exist; correct it");
+  for (const char* wrong : {"{path: {a: b}}", "{path: }", "{path: [[a]]}", "{path: ''}"}) {
+    EXPECT_SAYS(faults_of(std::string("plugins: ") + wrong + "\n"),
+                "error: plugins.path must be a folder or file, or a list of them")
+        << wrong;
+  }
+  EXPECT_EQ(faults_of("plugins: nowhere\n"), "a.yaml:1:10: error: 'plugins' must be a map with a 'path'");
+}
+
+TEST(Config, AFaultyPluginThatTheFileNamesIsAFault) {
+  EXPECT_SAYS(faults_of("plugins: {path: [" + test_plugin("newer_major") + "]}\n"),
+              "a.yaml:1:18: error: the plugin '" + test_plugin("newer_major") + "' was built for ABI 2.3");
+}
+
+TEST(Config, AFaultyPluginInAFolderLeavesTheOthers) {
+  const Folder folder;
+  folder.add_plugin("newer_major");
+  folder.add_plugin("sound");
+  const Config config = Config::from_text("plugins: {path: .}\nvisualizers: [sound]\n", "a.yaml", folder.path());
+  ASSERT_EQ(config.catalogue.problems().size(), 1u);
+  EXPECT_SAYS(config.catalogue.problems()[0], folder.path("newer_major.so"));
+}
+
+TEST(Config, WhyAPluginIsMissingIsToldWithTheComponentThatIsUnknown) {
+  const Stage stage;
+  const Folder folder;
+  folder.add_plugin("newer_major");
+  EXPECT_SAYS(faults_of("plugins: {path: .}\nvisualizers: [newer_major]\n", folder.path()),
+              "a.yaml:2:15: error: unknown visualizer 'newer_major'");
+  EXPECT_SAYS(only(stage.take_messages()), "newer_major.so' was built for ABI 2.3");
+}
+
+TEST(Config, TheEnvironmentAddsPluginPaths) {
+  const Folder folder;
+  folder.add_plugin("sound", "one/sound");
+  folder.add_plugin("newer_minor", "two/newer_minor");
+  const std::string yaml = "visualizers: [sound, newer_minor]\n";
+  EXPECT_SAYS(faults_of(yaml), "unknown visualizer 'sound'");
+  setenv("LOUPE_PLUGIN_PATH", (folder.path("one") + "::" + folder.path("two/newer_minor.so")).c_str(), 1);
+  EXPECT_EQ(faults_of(yaml), "");
+  unsetenv("LOUPE_PLUGIN_PATH");
+}
+
+TEST(Config, WhatTheFileNamesGoesBeforeTheEnvironment) {
+  const Folder folder;
+  const std::string first = folder.add_plugin("sound", "first/sound");
+  folder.add_plugin("same_name", "second/same_name");
+  setenv("LOUPE_PLUGIN_PATH", folder.path("second").c_str(), 1);
+  const Config config = Config::from_text("plugins: {path: first}\nvisualizers: [sound]\n", "a.yaml", folder.path());
+  unsetenv("LOUPE_PLUGIN_PATH");
+  EXPECT_EQ(config.visualizers[0].entry.library->file, first);
+}
+
+TEST(Config, ThePluginsOfThisBuildAreFoundByThemselves) {
+  const Config config = Config::from_text("lenses: [loss_metrics]\n", "a.yaml", "/");
+  EXPECT_EQ(config.lenses[0].entry.library->file, std::string(LOUPE_BUILT_PLUGINS) + "/loss_metrics.so");
+}
+
+}  // namespace
+}  // namespace loupe

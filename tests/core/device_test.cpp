@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "monitored.h"
+
+namespace loupe {
+namespace {
+
+/// What the fake device was asked, over all its measurers.
+struct Asked {
+  int made = 0, measured = 0, collected = 0, primed = 0;
+};
+Asked asked;
+
+/// Remembers each tensor's first element, and gives it as the sum when it is collected.
+class FakeDevice : public DeviceMeasurer {
+ public:
+  FakeDevice() { ++asked.made; }
+  void prime(const loupe_tensor&) override { ++asked.primed; }
+  void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) override {
+    ++asked.measured;
+    pending_.push_back({*static_cast<const float*>(tensor.data), flags, number});
+  }
+  void collect(const Deliver& deliver) override {
+    ++asked.collected;
+    for (const Pending& each : pending_) {
+      loupe_measurement measurement{};
+      measurement.struct_size = sizeof measurement;
+      measurement.measures = LOUPE_MEASURE_SUMS;
+      measurement.sum = each.sum;
+      deliver(measurement, each.flags, each.number);
+    }
+    pending_.clear();
+  }
+
+ private:
+  struct Pending {
+    double sum;
+    uint32_t flags;
+    uint64_t number;
+  };
+  std::vector<Pending> pending_;
+};
+
+class DeviceTest : public testing::Test {
+ protected:
+  DeviceTest() {
+    asked = {};
+    set_device_measurer_factory([](const loupe_request&) { return std::make_unique<FakeDevice>(); });
+  }
+  ~DeviceTest() override { set_device_measurer_factory({}); }
+  static void forward(ModuleNode& module, float value, uint32_t flags = training_pass) {
+    Monitored::forward(module, {value}, flags, LOUPE_CUDA);
+  }
+};
+
+TEST_F(DeviceTest, MeasurementsComeAtTheTickInTheOrderOfTheEvents) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  for (float i = 1; i <= 3; ++i) forward(*layer, i);
+  EXPECT_EQ(it.stage.take_notes("lens.numbers process"), Texts{});
+  EXPECT_EQ(asked.collected, 0);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("lens.numbers process"),
+            (Texts{"lens.numbers process 0", "lens.numbers process 1", "lens.numbers process 2"}));
+  EXPECT_EQ(asked.collected, 1);
+  EXPECT_EQ(it.shown("conv", "sum"), 3);
+  EXPECT_EQ(it.shown("conv", "sum count"), 3);
+  EXPECT_EQ(it.shown("conv", "deferred"), 1);
+  EXPECT_EQ(it.shown("conv", "tensor"), 0);
+  EXPECT_EQ(it.shown("conv", "tap"), LOUPE_TAP_FORWARD);
+}
+
+TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
+  Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
+  const auto layer = it.add("conv");
+  forward(*layer, 1);
+  forward(*layer, 2);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(asked.made, 1);
+  EXPECT_EQ(asked.measured, 2);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 2);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
+}
+
+TEST_F(DeviceTest, EachPreprocessorGetsThePassesItAskedFor) {
+  Monitored it("lenses:\n  - probe_lens: {passes: training}\n  - {probe: {id: other}, as: other}\n");
+  const auto layer = it.add("conv");
+  forward(*layer, 1);
+  forward(*layer, 2, 0);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
+}
+
+TEST_F(DeviceTest, WhoWantsTheTensorGetsItAtOnceAndUnmeasured) {
+  Monitored it("lenses: [probe_lens: {tensor: true}]\n");
+  const auto layer = it.add("conv");
+  forward(*layer, 1);
+  EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 1u);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "tensor"), 1);
+  EXPECT_EQ(it.shown("conv", "deferred"), 0);
+  EXPECT_EQ(it.shown("conv", "sum"), std::nullopt);
+  EXPECT_EQ(it.shown("conv", "tap count"), 1);
+}
+
+TEST_F(DeviceTest, WhatARemovedModuleHadMeasuredStillShows) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  forward(*layer, 5);
+  it.monitor.remove_module(layer);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum"), 5);
+}
+
+TEST_F(DeviceTest, AFaultAtTheTickNamesTheTap) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  it.stage.fail("lens.numbers process 0");
+  forward(*layer, 1);
+  it.monitor.tick(std::nullopt);
+  EXPECT_SAYS(only(it.stage.take_messages()),
+              "the lens 'probe_lens' of " + test_plugin("probe") +
+                  " failed at its preprocessor 'probe_numbers' at forward of 'conv': the test wants");
+}
+
+TEST_F(DeviceTest, OnErrorStopThrowsAtTheTick) {
+  Monitored it("on_error: stop\nlenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  it.stage.fail("lens.numbers process 0");
+  forward(*layer, 1);
+  EXPECT_THROW(it.monitor.tick(std::nullopt), Error);
+}
+
+TEST_F(DeviceTest, PrimedValuesStayOnTheDevice) {
+  Monitored it("lenses: [probe_lens: {measures: change}]\n");
+  const auto layer = it.add("conv");
+  const FloatTensor before({1}, LOUPE_CUDA);
+  layer->stream(LOUPE_TAP_FORWARD)->prime(*before.get());
+  EXPECT_EQ(asked.primed, 1);
+}
+
+TEST(WithoutADevice, ATensorThatCannotBeMeasuredIsAFaultOfItsLens) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1}, training_pass, LOUPE_CUDA);
+  EXPECT_SAYS(only(it.stage.take_messages()), "tensors on a device cannot be measured by this host");
+}
+
+}  // namespace
+}  // namespace loupe

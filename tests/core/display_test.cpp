@@ -1,0 +1,199 @@
+#include "core/display.h"
+
+#include <gtest/gtest.h>
+#include <loupe/options.h>
+
+#include "faults.h"
+#include "stage.h"
+
+namespace loupe {
+namespace {
+
+/// Two visualizers, "a" and "b", shown by hand what lenses would show.
+class DisplayTest : public testing::Test {
+ protected:
+  DisplayTest() {
+    catalogue_.add_path(test_plugin("probe"));
+    display_.set_run({"r", "", "", "[]", "", false});
+    show("[probe_visualizer: {id: a}, {probe_visualizer: {id: b}, as: b}]");
+    stage_.take_notes();
+  }
+  void show(const std::string& yaml) { display_.replace(Config::visualizers_from_text(yaml, catalogue_)); }
+  void tag(const char* name) {
+    loupe_tag tag{};
+    tag.struct_size = sizeof tag;
+    tag.name = name;
+    display_.tag(tag);
+  }
+  void tick(double epoch) {
+    display_.begin_tick(epoch);
+    display_.value({sizeof(loupe_value), 0, "T", "l", "mean", epoch * 10});
+    display_.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2});
+    display_.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", nullptr, nullptr, 0});
+    display_.end_tick();
+  }
+  const std::vector<std::string> whole_tick(const std::string& id, const std::string& epoch) {
+    return {id + " begin_tick " + epoch, id + " value T/l/mean " + epoch + "0", id + " range T/l 1..2",
+            id + " histogram T/l", id + " end_tick"};
+  }
+
+  Stage stage_;
+  Catalogue catalogue_;
+  Display display_;
+};
+
+TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWorksAgain) {
+  stage_.fail("a value*");
+  tick(1);
+  EXPECT_EQ(
+      stage_.take_messages(),
+      Texts{"the visualizer 'probe_visualizer' failed: the test wants 'a value T/l/mean 10' to fail; training goes "
+            "on, and it is tried again at the next tick"});
+  EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 10"}));
+  EXPECT_EQ(stage_.take_notes("b ").size(), 6u);  // begin, and the whole tick
+
+  tick(2);
+  EXPECT_EQ(stage_.take_messages(), Texts{});
+  EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin_tick 2", "a value T/l/mean 20"}));
+  EXPECT_EQ(stage_.take_notes("b "), whole_tick("b", "2"));
+
+  stage_.mend();
+  tick(3);
+  EXPECT_EQ(stage_.take_messages(), Texts{"the visualizer 'probe_visualizer' works again"});
+  EXPECT_EQ(stage_.take_notes("a "), whole_tick("a", "3"));
+
+  tick(4);
+  EXPECT_EQ(stage_.take_messages(), Texts{});
+  stage_.fail("a end_tick");
+  tick(5);
+  EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end_tick' to fail");  // a new fault is told anew
+}
+
+TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
+  tag("T");
+  tick(1);
+  for (const std::string step : {"begin_tick*", "value*", "range*", "histogram*", "end_tick", "progress*"}) {
+    stage_.take_messages();
+    stage_.fail("a " + step);
+    if (step == "progress*") display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5});
+    tick(2);
+    EXPECT_EQ(stage_.take_messages().size(), step == "progress*" ? 2u : 1u) << step;  // works again within the tick
+    stage_.mend();
+    tick(3);
+  }
+  stage_.take_messages();
+  stage_.fail("a end");
+  display_.end();
+  EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end' to fail");
+}
+
+TEST_F(DisplayTest, OneThatCannotBeginBeginsAtALaterTick) {
+  stage_.fail("a begin r");
+  tag("T");
+  tick(1);
+  tick(2);
+  EXPECT_EQ(stage_.take_messages().size(), 1u);
+  EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin r"}));
+  stage_.mend();
+  tick(3);
+  const Texts notes = stage_.take_notes("a ");
+  ASSERT_GT(notes.size(), 2u);
+  EXPECT_EQ(notes[0], "a begin r");
+  EXPECT_EQ(notes[1], "a tag T");
+  EXPECT_EQ(notes[2], "a begin_tick 3");
+}
+
+TEST_F(DisplayTest, OneThatNeverBeganIsNotEnded) {
+  stage_.fail("a begin r");
+  tick(1);
+  display_.end();
+  EXPECT_EQ(stage_.take_notes("a end").size(), 0u);
+  EXPECT_EQ(stage_.take_notes("b end").size(), 2u);  // end_tick, end
+}
+
+TEST_F(DisplayTest, TagsAreToldOnceAndBeforeTheTick) {
+  tag("T");
+  tag("T");
+  tick(1);
+  tag("T");
+  tag("U");
+  tick(2);
+  EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag U"}));
+}
+
+TEST_F(DisplayTest, ATagThatCouldNotBeToldComesAtTheNextTick) {
+  tag("T");
+  stage_.fail("a tag T");
+  tick(1);
+  stage_.mend();
+  tick(2);
+  EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag T"}));
+}
+
+TEST_F(DisplayTest, ATagToldWhileAVisualizerFailsIsNotLostOnIt) {
+  stage_.fail("a value*");
+  tick(1);
+  tag("late");  // skipped by "a", which waits for the next tick
+  EXPECT_EQ(stage_.take_notes("a tag").size(), 0u);
+  stage_.mend();
+  tick(2);
+  EXPECT_EQ(stage_.take_notes("a tag"), Texts{"a tag late"});
+}
+
+TEST_F(DisplayTest, AVisualizerThatJoinsLaterIsToldTheRunAndAllTags) {
+  tag("T");
+  tick(1);
+  tag("U");
+  show("[probe_visualizer: {id: c}]");
+  EXPECT_EQ(stage_.take_notes("a end"), (Texts{"a end_tick", "a end"}));
+  EXPECT_EQ(stage_.take_notes("b end").back(), "b end");
+  stage_.take_notes();
+  tick(2);
+  const Texts notes = stage_.take_notes("c ");
+  ASSERT_EQ(notes.size(), 8u);
+  EXPECT_EQ(Texts(notes.begin(), notes.begin() + 4), (Texts{"c begin r", "c tag T", "c tag U", "c begin_tick 2"}));
+}
+
+TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
+  stage_.fail("c create");
+  EXPECT_THROW(show("[probe_visualizer: {id: c}]"), ConfigError);
+  tick(1);
+  EXPECT_EQ(stage_.take_notes("b value").size(), 1u);
+}
+
+TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
+  display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
+}
+
+TEST_F(DisplayTest, RemembersTheLastValueOfEachLine) {
+  EXPECT_EQ(display_.last("T", "l", "mean"), std::nullopt);
+  tick(1);
+  tick(2);
+  EXPECT_EQ(display_.last("T", "l", "mean"), 20);
+  EXPECT_EQ(display_.last("T", "other", "mean"), std::nullopt);
+}
+
+TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
+  const Stage stage;
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("sound"));  // begin_tick and value, all else null
+  Display display;
+  display.replace(Config::visualizers_from_text("[sound]", catalogue));
+  EXPECT_FALSE(display.wants_progress());
+  loupe_tag tag{};
+  tag.struct_size = sizeof tag;
+  tag.name = "T";
+  display.tag(tag);
+  display.begin_tick(1);
+  display.value({sizeof(loupe_value), 0, "T", "l", "mean", 3});
+  display.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2});
+  display.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", nullptr, nullptr, 0});
+  display.end_tick();
+  display.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5});
+  display.end();
+  EXPECT_EQ(stage.take_messages(), Texts{});
+}
+
+}  // namespace
+}  // namespace loupe

@@ -1,0 +1,225 @@
+#include "core/monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "monitored.h"
+
+namespace loupe {
+namespace {
+
+TEST(Monitor, ShowsWhatWasMeasuredSinceTheLastTick) {
+  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1, 2});
+  Monitored::forward(*layer, {3, 4});
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum"), 7);
+  EXPECT_EQ(it.shown("conv", "sum count"), 2);
+  Monitored::forward(*layer, {5, 6});
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum"), 11);
+  EXPECT_EQ(it.shown("conv", "sum count"), 1);
+}
+
+TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
+  Monitored it(
+      "run: {name: r}\nlenses: [probe_lens]\nvisualizers:\n  - probe_visualizer\n"
+      "  - {probe_visualizer: {id: second}, as: second}\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1, 2});
+  it.monitor.tick(std::nullopt);
+  for (const std::string visualizer : {"shown", "second"}) {
+    const Texts notes = it.stage.take_notes(visualizer);
+    ASSERT_GE(notes.size(), 7u);
+    EXPECT_EQ(notes[0], visualizer + " create");
+    EXPECT_EQ(notes[1], visualizer + " begin r");
+    EXPECT_EQ(notes[2], visualizer + " tag Probe");
+    EXPECT_EQ(notes[3], visualizer + " begin_tick 1");
+    EXPECT_EQ(notes[4], visualizer + " value Probe/conv/tap count 1");
+    EXPECT_EQ(notes.back(), visualizer + " end_tick");
+  }
+}
+
+TEST(Monitor, ShowsEveryModuleToEveryLensParentsAndAll) {
+  Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
+  it.add("model", LOUPE_MODULE_ROOT);
+  it.add("conv");
+  EXPECT_EQ(it.stage.take_notes("lens "), (Texts{"lens create", "lens attach", "lens visit model", "lens visit conv"}));
+  EXPECT_EQ(it.stage.take_notes("other "),
+            (Texts{"other create", "other attach", "other visit model", "other visit conv"}));
+}
+
+TEST(Monitor, ATickWithoutDataShowsNoValue) {
+  Monitored it("lenses: [probe_lens: {pushes: true}]\nvisualizers: [probe_visualizer]\n");
+  it.monitor.tick(std::nullopt);  // before any module
+  it.add("conv");
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("shown value").size(), 0u);
+  EXPECT_EQ(it.stage.take_notes("shown end_tick").size(), 2u);
+  EXPECT_EQ(it.stage.take_messages(), Texts{});
+}
+
+TEST(Monitor, ATickWithoutLensesOrVisualizersIsNothing) {
+  Monitored it("");
+  it.add("conv");
+  it.monitor.push("loss", 1, LOUPE_EVENT_LOSS);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.monitor.epoch(), 1);
+  EXPECT_EQ(it.monitor.query("reports"), std::nullopt);
+}
+
+TEST(Monitor, CountsEpochsUnlessTold) {
+  Monitored it("lenses: [probe_lens]\n");
+  it.monitor.tick(std::nullopt);
+  it.monitor.tick(7.5);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("lens report"), (Texts{"lens report 1", "lens report 7.5", "lens report 8.5"}));
+  EXPECT_EQ(it.monitor.query("reports"), 3);
+}
+
+TEST(Monitor, ActiveEveryThirdEpochLooksAtTheThirdAndTheSixth) {
+  Monitored it("attach: {active: 3}\nlenses: [probe_lens: {pushes: true}]\nvisualizers: [probe_visualizer]\n");
+  std::vector<bool> active;
+  int resumed = 0;
+  it.monitor.set_on_resume([&] { ++resumed; });
+  for (int epoch = 1; epoch <= 7; ++epoch) {
+    active.push_back(it.monitor.active());
+    it.monitor.push("loss", epoch, LOUPE_EVENT_LOSS);
+    it.monitor.tick(std::nullopt);
+  }
+  EXPECT_EQ(active, (std::vector<bool>{false, false, true, false, false, true, false}));
+  EXPECT_EQ(it.stage.take_notes("shown begin_tick"), (Texts{"shown begin_tick 3", "shown begin_tick 6"}));
+  EXPECT_EQ(it.stage.take_notes("shown value Probe/pushes/loss "),
+            (Texts{"shown value Probe/pushes/loss count 1", "shown value Probe/pushes/loss 3",
+                   "shown value Probe/pushes/loss count 1", "shown value Probe/pushes/loss 6"}));
+  EXPECT_EQ(resumed, 2);
+}
+
+TEST(Monitor, TheTrainerMaySayWhichEpochsToLookAt) {
+  Monitored it("lenses: [probe_lens]\n");
+  it.monitor.set_active([](int64_t tick) { return tick == 2; });
+  EXPECT_FALSE(it.monitor.active());
+  for (int epoch = 1; epoch <= 3; ++epoch) it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("lens report"), Texts{"lens report 2"});
+}
+
+TEST(Monitor, WhatIsOwedComesBeforeTheReport) {
+  Monitored it("lenses: [probe_lens: {pushes: true}]\n");
+  it.monitor.set_before_tick([&] { it.monitor.push("late", 4, 0); });
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("pushes", "late"), 4);
+}
+
+TEST(Monitor, CountsPushesOfNanAndInfAndAveragesThemNever) {
+  Monitored it("lenses: [loss_metrics]\n");
+  for (const double loss : {2.0, std::nan(""), 4.0, HUGE_VAL, -HUGE_VAL})
+    it.monitor.push("train_loss", loss, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("Loss", "train_loss mean", "Loss"), 3);
+  EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
+  EXPECT_EQ(it.shown("Loss", "train_loss Inf", "Non-Finite Values"), 2);
+  EXPECT_EQ(it.monitor.query("train_loss max"), 4);
+  EXPECT_EQ(it.stage.take_messages(), Texts{});
+}
+
+TEST(Monitor, APushOfNothingButNanIsAnAnswerToo) {
+  Monitored it("lenses: [loss_metrics]\n");
+  it.monitor.push("train_loss", std::nan(""), LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
+  it.monitor.tick(std::nullopt);
+  EXPECT_TRUE(std::isnan(it.shown("Loss", "train_loss mean", "Loss").value_or(0)));
+  EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
+}
+
+TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {
+  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  auto gone = it.add("gone");
+  const auto stays = it.add("stays");
+  Monitored::forward(*gone, {1});
+  it.monitor.remove_module(gone);
+  Monitored::forward(*gone, {100});  // nothing gets through any more
+  EXPECT_EQ(it.monitor.modules().size(), 2u);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("gone", "sum"), 1);
+  EXPECT_EQ(it.stage.take_notes("lens forget"), Texts{"lens forget gone"});
+  ASSERT_EQ(it.monitor.modules().size(), 1u);
+  EXPECT_EQ(it.monitor.modules()[0], stays);
+  const std::weak_ptr<ModuleNode> node = gone;
+  gone.reset();
+  EXPECT_TRUE(node.expired());
+  it.stage.take_notes();
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("shown value").size(), 0u);
+}
+
+TEST(Monitor, AModuleMayOutliveIt) {
+  std::shared_ptr<ModuleNode> layer;
+  {
+    Monitored it("lenses: [probe_lens]\n");
+    layer = it.add("conv");
+  }
+  Monitored::forward(*layer, {1});
+  EXPECT_TRUE(layer->closed());
+}
+
+TEST(Monitor, EndsVisualizersAndDestroysWhatItMade) {
+  Stage stage;
+  {
+    Monitor monitor(Config::from_text(
+        with_probe("lenses: [probe_lens: {pushes: true}]\nvisualizers: [probe_visualizer]\n"), "a.yaml", "/"));
+    monitor.tick(std::nullopt);
+    stage.take_notes();
+  }
+  EXPECT_EQ(stage.take_notes("shown"), (Texts{"shown end", "shown destroy"}));
+  EXPECT_EQ(stage.take_notes("lens"), (Texts{"lens destroy", "lens.numbers destroy"}));
+  EXPECT_EQ(stage.take_notes("probe_push"), Texts{"probe_push destroy"});
+}
+
+TEST(Monitor, ALensWithANameOfItsOwnHasTagsOfItsOwn) {
+  Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other, measures: none}, as: mine}\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1, 2});
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum", "Probe"), 3);
+  EXPECT_EQ(it.shown("conv", "sum", "Probe (mine)"), std::nullopt);
+  EXPECT_EQ(it.shown("conv", "tensor", "Probe (mine)"), 1);
+}
+
+TEST(Monitor, ToldStepsReachTheVisualizersAsProgressAfterTheRunBegan) {
+  Monitored it("visualizers: [probe_visualizer]\n");
+  // Told a few times a second, so that it may take some steps until the first.
+  Texts notes;
+  while (notes.empty()) {
+    it.monitor.note_step();
+    notes = it.stage.take_notes("shown progress");
+  }
+  EXPECT_EQ(it.stage.take_notes("shown"), (Texts{"shown create", "shown begin a"}));
+}
+
+TEST(Monitor, ProblemsOfPluginsThatNobodyAskedForAreWarnings) {
+  const Folder folder;
+  folder.add_plugin("newer_major");
+  const Stage stage;
+  const Monitor monitor(Config::from_text("plugins: {path: .}\n", "a.yaml", folder.path()));
+  EXPECT_SAYS(only(stage.take_messages()), "newer_major.so' was built for ABI 2.3, this host has 1.0");
+}
+
+TEST(Monitor, AComponentThatCannotBeMadeIsAFaultOfTheFile) {
+  for (const std::string kind : {"lens", "shown"}) {
+    Stage stage;
+    stage.fail(kind + " create");
+    try {
+      Monitor monitor(
+          Config::from_text(with_probe("lenses: [probe]\nvisualizers: [probe_visualizer]\n"), "a.yaml", "/"));
+      ADD_FAILURE() << kind << " was made";
+    } catch (const ConfigError& e) {
+      EXPECT_SAYS(e.what(), "cannot be made: the test wants '" + kind + " create' to fail");
+      EXPECT_BEGINS(e.what(), kind == "lens" ? "a.yaml:2:10: error: the lens 'probe_lens' "
+                                             : "a.yaml:3:15: error: the visualizer 'probe_visualizer' ");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace loupe

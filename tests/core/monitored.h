@@ -1,0 +1,67 @@
+#ifndef LOUPE_TESTS_MONITORED_H
+#define LOUPE_TESTS_MONITORED_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/monitor.h"
+#include "faults.h"
+#include "stage.h"
+
+namespace loupe {
+
+/// A contiguous float tensor.
+class FloatTensor {
+ public:
+  explicit FloatTensor(std::vector<float> values, uint32_t device = LOUPE_CPU)
+      : values_(std::move(values)), size_(static_cast<int64_t>(values_.size())) {
+    tensor_ = {sizeof tensor_, LOUPE_FLOAT32, device, 0, values_.data(), &size_, &stride_, 1, size_, nullptr};
+  }
+  FloatTensor(const FloatTensor&) = delete;
+  FloatTensor& operator=(const FloatTensor&) = delete;
+  const loupe_tensor* get() const { return &tensor_; }
+
+ private:
+  std::vector<float> values_;
+  int64_t size_, stride_ = 1;
+  loupe_tensor tensor_;
+};
+
+constexpr uint32_t training_pass = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
+
+/// A monitor with the probe plugin, and modules that are made up.
+class Monitored {
+ public:
+  explicit Monitored(const std::string& yaml) : monitor(Config::from_text(with_probe(yaml), "a.yaml", "/")) {}
+
+  std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t flags = LOUPE_MODULE_LEAF) {
+    ModuleDescription description;
+    description.name = description.path = name;
+    description.type = "Linear";
+    description.flags = flags;
+    description.parameters = {{"weight", false, 2, 6}};
+    description.offers = [](uint32_t, const std::string& label) { return label == "weight"; };
+    return monitor.add_module(std::move(description));
+  }
+  /// A forward of the module.
+  static void forward(ModuleNode& module, std::vector<float> values, uint32_t flags = training_pass,
+                      uint32_t device = LOUPE_CPU) {
+    const FloatTensor tensor(std::move(values), device);
+    Stream* stream = module.stream(LOUPE_TAP_FORWARD);
+    ASSERT_NE(stream, nullptr);
+    stream->dispatch(tensor.get(), flags);
+  }
+  /// What the last tick that had it showed.
+  std::optional<double> shown(const std::string& layer, const std::string& line, const std::string& tag = "Probe") {
+    return monitor.display().last(tag, layer, line);
+  }
+
+  Stage stage;
+  Monitor monitor;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,155 @@
+#include "core/option_set.h"
+
+#include <gtest/gtest.h>
+#include <loupe/detail/option_table.h>
+
+#include <limits>
+
+#include "says.h"
+
+namespace loupe {
+namespace {
+
+const detail::OptionStorage& declared() {
+  static const detail::OptionStorage options({{"flag", true, "."},
+                                              {"whole", 3, ".", 0, 9},
+                                              {"number", 0.5, ".", 0.0},
+                                              {"text", "word", ".", {"word", "other"}},
+                                              {"list", Strings{"a", "b"}, "."},
+                                              Option::map("extra", ".")});
+  return options;
+}
+OptionTable table() {
+  return {declared().pointers(), declared().size()};
+}
+
+std::unique_ptr<OptionSet> from_yaml(const std::string& yaml) {
+  Diagnostics diagnostics("a.yaml");
+  auto set = OptionSet::from_yaml(table(), YAML::Load(yaml), "it", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  return set;
+}
+std::unique_ptr<OptionSet> from_values(const OptionValues& values) {
+  return values.lend([](const loupe_options* options) { return OptionSet::from_values(table(), options, "it"); });
+}
+std::string refusal_of(const OptionValues& values) {
+  try {
+    from_values(values);
+    return "";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.status(), LOUPE_INVALID);
+    return e.what();
+  }
+}
+
+TEST(OptionSet, FillsInTheDefaults) {
+  for (const auto& set : {from_yaml(""), from_yaml("{}"), from_values({})}) {
+    const Options options(set->get());
+    EXPECT_EQ(options.size(), 6u);
+    EXPECT_TRUE(options.get<bool>("flag"));
+    EXPECT_EQ(options.get<int>("whole"), 3);
+    EXPECT_EQ(options.get<double>("number"), 0.5);
+    EXPECT_EQ(options.get<std::string>("text"), "word");
+    EXPECT_EQ(options.get<Strings>("list"), (Strings{"a", "b"}));
+    EXPECT_EQ(options.map("extra").size(), 0u);
+  }
+}
+
+TEST(OptionSet, ReadsEveryType) {
+  const auto set = from_yaml("{flag: no, whole: 7, number: 1e-3, text: other, list: [c]}");
+  const Options options(set->get());
+  EXPECT_FALSE(options.get<bool>("flag"));
+  EXPECT_EQ(options.get<int>("whole"), 7);
+  EXPECT_EQ(options.get<double>("whole"), 7.0);  // a number is filled for an integer too
+  EXPECT_EQ(options.get<double>("number"), 1e-3);
+  EXPECT_EQ(options.get<std::string>("text"), "other");
+  EXPECT_EQ(options.get<Strings>("list"), (Strings{"c"}));
+}
+
+TEST(OptionSet, ReadsAListFromOneWordAndFromNone) {
+  const auto one = from_yaml("list: c");
+  EXPECT_EQ(Options(one->get()).get<Strings>("list"), (Strings{"c"}));
+  for (const char* nothing : {"list: none", "list: []", "list: ~"}) {
+    const auto set = from_yaml(nothing);
+    EXPECT_EQ(Options(set->get()).get<Strings>("list"), Strings{}) << nothing;
+  }
+}
+
+TEST(OptionSet, ReadsAMapByTheLookOfItsValues) {
+  const auto set = from_yaml("extra: {a: 3, b: 0.5, c: true, d: word, e: [x, 1], f: {g: 1}, h: '3'}");
+  const Options extra = Options(set->get()).map("extra");
+  const auto type = [&](const char* name) {
+    for (std::size_t i = 0; i < extra.size(); ++i) {
+      if (std::string(extra[i].name) == name) return extra[i].type;
+    }
+    return 0u;
+  };
+  EXPECT_EQ(type("a"), LOUPE_OPTION_INTEGER + 0u);
+  EXPECT_EQ(type("b"), LOUPE_OPTION_NUMBER + 0u);
+  EXPECT_EQ(type("c"), LOUPE_OPTION_BOOLEAN + 0u);
+  EXPECT_EQ(type("d"), LOUPE_OPTION_STRING + 0u);
+  EXPECT_EQ(type("e"), LOUPE_OPTION_STRINGS + 0u);
+  EXPECT_EQ(type("f"), LOUPE_OPTION_MAP + 0u);
+  EXPECT_EQ(type("h"), LOUPE_OPTION_STRING + 0u);  // quoted
+  EXPECT_EQ(extra.get<int>("a"), 3);
+  EXPECT_EQ(extra.get<Strings>("e"), (Strings{"x", "1"}));
+  EXPECT_EQ(extra.map("f").get<int>("g"), 1);
+  EXPECT_EQ(extra.get<std::string>("h"), "3");
+}
+
+TEST(OptionSet, TakesWhatALensGives) {
+  const auto set =
+      from_values({{"flag", false}, {"whole", 7}, {"number", 0.1}, {"text", "other"}, {"list", Strings{"x, y", "z"}}});
+  const Options options(set->get());
+  EXPECT_FALSE(options.get<bool>("flag"));
+  EXPECT_EQ(options.get<int>("whole"), 7);
+  EXPECT_EQ(options.get<double>("number"), 0.1);
+  EXPECT_EQ(options.get<std::string>("text"), "other");
+  EXPECT_EQ(options.get<Strings>("list"), (Strings{"x, y", "z"}));
+  const auto infinite = from_values({{"number", std::numeric_limits<double>::infinity()}});
+  EXPECT_EQ(Options(infinite->get()).get<double>("number"), std::numeric_limits<double>::infinity());
+}
+
+TEST(OptionSet, RefusesWhatALensGivesWronglyWithoutAPlaceInAFile) {
+  EXPECT_EQ(refusal_of({{"flags", true}}), "it has no option 'flags'; did you mean 'flag'?");
+  EXPECT_EQ(refusal_of({{"flag", "often"}}), "it.flag must be true or false, not 'often'");
+  EXPECT_EQ(refusal_of({{"whole", 10}}), "it.whole must be between 0 and 9, not 10");
+  EXPECT_EQ(refusal_of({{"number", -1.0}}), "it.number must be at least 0, not -1");
+  EXPECT_EQ(refusal_of({{"text", "wort"}}), "it.text cannot be 'wort'; did you mean 'word'?");
+  EXPECT_EQ(refusal_of({{"whole", 10}, {"flag", 3.5}}),
+            "it.flag must be true or false, not '3.5'; it.whole must be between 0 and 9, not 10");
+}
+
+TEST(OptionSet, HasTheSameKeyForTheSameValuesOnly) {
+  EXPECT_EQ(from_yaml("whole: 3")->key(), from_yaml("")->key());
+  EXPECT_EQ(from_yaml("number: 0.25")->key(), from_values({{"number", 0.25}})->key());
+  const std::string key = from_yaml("")->key();
+  for (const char* other : {"flag: false", "whole: 4", "number: 0.5000000000000001", "text: other", "list: [a]",
+                            "list: ['a,b']", "list: [b, a]", "extra: {a: 1}"}) {
+    EXPECT_NE(from_yaml(other)->key(), key) << other;
+  }
+  EXPECT_NE(from_yaml("list: ['a,1:b']")->key(), from_yaml("list: [a, b]")->key());
+  EXPECT_NE(from_yaml("extra: {a: 1, b: {c: 2}}")->key(), from_yaml("extra: {a: 1, b: {}, c: 2}")->key());
+}
+
+TEST(Options, RefuseANumberThatTheAskedTypeCannotHold) {
+  const auto set = from_yaml("extra: {large: 4294967297, negative: -1}");
+  const Options extra = Options(set->get()).map("extra");
+  EXPECT_EQ(extra.get<int64_t>("large"), 4294967297);
+  EXPECT_THROW(extra.get<int>("large"), Error);
+  EXPECT_THROW(extra.get<uint32_t>("negative"), Error);
+  EXPECT_EQ(extra.get<int>("negative"), -1);
+}
+
+TEST(Options, NameAnOptionThatWasNotDeclared) {
+  const auto set = from_yaml("");
+  try {
+    Options(set->get()).get<int>("wholes");
+    FAIL() << "it was read";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "the option 'wholes' is read but was not declared");
+  }
+}
+
+}  // namespace
+}  // namespace loupe

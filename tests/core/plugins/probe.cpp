@@ -1,0 +1,186 @@
+// Components of all four kinds that do what a test tells them.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plugins/actor.h"
+#include "plugins/probe_visualizer.h"
+
+namespace loupe {
+
+/// Hands on what it subscribes to.
+template <class Self, uint32_t tap>
+class ProbeGatherer : public Gatherer {
+ public:
+  static constexpr const char* help = "hands on one tap's events";
+  static std::vector<Option> options() {
+    return {{"kinds", Strings{}, "nothing but a way to differ"}, {"scale", 1.0, "the same", 0.0}};
+  }
+  ProbeGatherer(const Options&, const Host& host) : actor_(host, Self::name) {}
+  void open(const std::optional<Module>& module, const char* label) override {
+    actor_.act(std::string("open ") + (module ? module->name() : "pushes"));
+    subscribe(tap, label);
+  }
+  void event(const Event& event) override {
+    actor_.act("event " + std::to_string(event.number()));
+    emit(*event.raw());
+  }
+
+ private:
+  Actor actor_;
+};
+
+class ProbeForward : public ProbeGatherer<ProbeForward, LOUPE_TAP_FORWARD> {
+ public:
+  static constexpr const char* name = "probe_forward";
+  using ProbeGatherer::ProbeGatherer;
+};
+class ProbeGradient : public ProbeGatherer<ProbeGradient, LOUPE_TAP_PARAMETER_GRADIENT> {
+ public:
+  static constexpr const char* name = "probe_gradient";
+  static std::vector<const char*> aliases() { return {"probe_parameter_gradient"}; }
+  using ProbeGatherer::ProbeGatherer;
+};
+class ProbePush : public ProbeGatherer<ProbePush, LOUPE_TAP_PUSH> {
+ public:
+  static constexpr const char* name = "probe_push";
+  using ProbeGatherer::ProbeGatherer;
+};
+
+/// Keeps what was measured of each event.
+class ProbeNumbers : public Preprocessor {
+ public:
+  static constexpr const char* name = "probe_numbers";
+  static constexpr const char* help = "one series a measured number";
+  static std::vector<Option> options() {
+    return {{"id", "numbers", "its name in the test's notes"},
+            {"measures", Strings{"sums"}, "what to ask for", {"sums", "previous", "change", "activity", "none"}},
+            {"passes", "both", "which passes", {"both", "training", "evaluation"}},
+            {"tensor", false, "ask for tensors"}};
+  }
+  ProbeNumbers(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {
+    for (const std::string& measure : options.get<Strings>("measures")) {
+      if (measure == "sums") request_.measures |= LOUPE_MEASURE_SUMS;
+      if (measure == "previous") request_.measures |= LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_SUMS;
+      if (measure == "change") request_.measures |= LOUPE_MEASURE_CHANGE;
+      if (measure == "activity") request_.measures |= LOUPE_MEASURE_ACTIVITY;
+    }
+    const std::string passes = options.get<std::string>("passes");
+    request_.passes = passes == "both"       ? LOUPE_PASS_BOTH
+                      : passes == "training" ? LOUPE_PASS_TRAINING
+                                             : LOUPE_PASS_EVALUATION;
+    request_.wants_tensor = options.get<bool>("tensor");
+  }
+
+  Request request() const override {
+    actor_.act("request");
+    return request_;
+  }
+  void process(const Event& event) override {
+    actor_.act("process " + std::to_string(event.number()));
+    if (event.tap() == LOUPE_TAP_PUSH) return keep(event.label(), event.scalar());
+    keep("tap", event.tap());
+    keep("deferred", (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0 ? 1 : 0);
+    keep("tensor", event.tensor() ? 1 : 0);
+    if (!event.has_measurement()) return;
+    const Measurement& measured = event.measurement();
+    actor_.note("measurement " + std::to_string(reinterpret_cast<uintptr_t>(&measured)));
+    if ((measured.measures & LOUPE_MEASURE_SUMS) != 0) keep("sum", measured.sum);
+    if ((measured.measures & LOUPE_MEASURE_PREVIOUS) != 0) keep("dot_previous", measured.dot_previous);
+    if ((measured.measures & LOUPE_MEASURE_CHANGE) != 0) keep("change", measured.change_sum_squares);
+  }
+  void reset() override { actor_.note("reset"); }
+
+ private:
+  void keep(const std::string& series, double number) { find_or_add_series(series, Series::Keep::values).push(number); }
+
+  Actor actor_;
+  Request request_;
+};
+
+/// Watches every leaf with one preprocessor, and reports the last value of all its series.
+class ProbeLens : public Lens {
+ public:
+  static constexpr const char* name = "probe_lens";
+  static constexpr const char* help = "reports what it is told to watch";
+  static std::vector<const char*> aliases() { return {"probe"}; }
+  static std::vector<Option> options() {
+    return {{"id", "lens", "its name in the test's notes"},
+            {"gatherer", "probe_forward", "what to watch"},
+            {"preprocessor", "probe_numbers", "with what"},
+            {"label", "", "of which parameter"},
+            {"kinds", Strings{}, "options of the gatherer"},
+            {"measures", Strings{"sums"}, "options of the preprocessor"},
+            {"passes", "both", "the same", {"both", "training", "evaluation"}},
+            {"tensor", false, "the same"},
+            {"pushes", false, "watch what is pushed too"},
+            {"ratio", 0.5, "nothing but a bounded number", 0.0, 1.0},
+            {"small", 1, "nothing but a whole number"},
+            {"tables", Strings{}, "how to look", {"wide", "narrow"}},
+            Option::map("extra", "whatever it is")};
+  }
+  ProbeLens(const Options& options, const Host& host)
+      : actor_(host, options.get<std::string>("id")),
+        gatherer_(options.get<std::string>("gatherer")),
+        preprocessor_(options.get<std::string>("preprocessor")),
+        label_(options.get<std::string>("label")),
+        pushes_(options.get<bool>("pushes")),
+        gatherer_options_{{"kinds", options.get<Strings>("kinds")}},
+        preprocessor_options_{{"id", options.get<std::string>("id") + ".numbers"},
+                              {"measures", options.get<Strings>("measures")},
+                              {"passes", options.get<std::string>("passes")},
+                              {"tensor", options.get<bool>("tensor")}} {
+    options.get<int>("small");
+  }
+
+  void attach() override {
+    actor_.act("attach");
+    if (pushes_) pushed_ = watch_pushes({"probe_push", nullptr, "probe_numbers", preprocessor_options_});
+  }
+  void visit(const Module& module) override {
+    actor_.act(std::string("visit ") + module.name());
+    if (!module.is_leaf()) return;
+    sources_[module.name()] = watch(module, {gatherer_.c_str(), label_.empty() ? nullptr : label_.c_str(),
+                                             preprocessor_.c_str(), preprocessor_options_, gatherer_options_});
+  }
+  void forget(const Module& module) override {
+    actor_.note(std::string("forget ") + module.name());
+    sources_.erase(module.name());
+  }
+  void introduce(Report& report) override {
+    actor_.act("introduce");
+    report.tag("Probe", TagStyle());
+  }
+  void report(Report& report) override {
+    actor_.act("report " + text_of(report.epoch()));
+    ++reports_;
+    for (const auto& [layer, source] : sources_) write(report, layer, source);
+    if (pushed_) write(report, "pushes", *pushed_);
+  }
+  std::optional<double> query(std::string_view key) override {
+    return key == "reports" ? std::optional<double>(reports_) : std::nullopt;
+  }
+
+ private:
+  static void write(Report& report, const std::string& layer, const Source& source) {
+    for (std::size_t i = 0; i < source.series_count(); ++i) {
+      const std::string series = source.series_name(i);
+      if (const auto count = source.get(i, LOUPE_COUNT)) report.value("Probe", layer, series + " count", *count);
+      if (const auto last = source.get(i, LOUPE_LAST)) report.value("Probe", layer, series, *last);
+    }
+  }
+
+  Actor actor_;
+  std::string gatherer_, preprocessor_, label_;
+  bool pushes_;
+  OptionValues gatherer_options_, preprocessor_options_;
+  std::map<std::string, Source> sources_;
+  std::optional<Source> pushed_;
+  int reports_ = 0;
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN("probe", "1.2.3", loupe::ProbeForward, loupe::ProbeGradient, loupe::ProbePush, loupe::ProbeNumbers,
+             loupe::ProbeLens, loupe::ProbeVisualizer);

@@ -1,0 +1,42 @@
+#ifndef LOUPE_TESTS_PROBE_VISUALIZER_H
+#define LOUPE_TESTS_PROBE_VISUALIZER_H
+
+#include <string>
+#include <vector>
+
+#include "plugins/actor.h"
+
+namespace loupe {
+
+/// Notes whatever it is shown.
+class ProbeVisualizer : public Visualizer {
+ public:
+  static constexpr const char* name = "probe_visualizer";
+  static constexpr const char* help = "notes what it is shown";
+  static std::vector<Option> options() { return {{"id", "shown", "its name in the test's notes"}}; }
+  ProbeVisualizer(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {}
+
+  void begin(const Run& run) override { actor_.act(std::string("begin ") + run.name); }
+  void tag(const Tag& tag) override { actor_.act(std::string("tag ") + tag.name); }
+  void begin_tick(double epoch) override { actor_.act("begin_tick " + text_of(epoch)); }
+  void value(const Value& value) override {
+    actor_.act(std::string("value ") + value.tag + "/" + value.layer + "/" + value.line + " " + text_of(value.value));
+  }
+  void range(const Range& range) override {
+    actor_.act(std::string("range ") + range.tag + "/" + range.layer + " " + text_of(range.low) + ".." +
+               text_of(range.high));
+  }
+  void histogram(const Histogram& histogram) override {
+    actor_.act(std::string("histogram ") + histogram.tag + "/" + histogram.layer);
+  }
+  void end_tick() override { actor_.act("end_tick"); }
+  void progress(const Progress& progress) override { actor_.act("progress " + std::to_string(progress.steps)); }
+  void end() override { actor_.act("end"); }
+
+ private:
+  Actor actor_;
+};
+
+}  // namespace loupe
+
+#endif

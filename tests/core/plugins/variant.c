@@ -1,0 +1,93 @@
+/* A plugin in plain C with two visualizers, NAME and NAME_beside. Built many times, each time with one thing about the
+ * first of them wrong or unusual, as the macros say. */
+#include <loupe/abi.h>
+#include <string.h>
+
+#ifndef MAGIC
+#define MAGIC LOUPE_MAGIC
+#endif
+#ifndef MAJOR
+#define MAJOR LOUPE_ABI_MAJOR
+#endif
+#ifndef MINOR
+#define MINOR LOUPE_ABI_MINOR
+#endif
+#ifndef PLUGIN_SIZE
+#define PLUGIN_SIZE sizeof(loupe_plugin)
+#endif
+#ifndef COMPONENT_SIZE
+#define COMPONENT_SIZE sizeof(loupe_component)
+#endif
+#ifndef TABLE_SIZE
+#define TABLE_SIZE sizeof(loupe_visualizer)
+#endif
+#ifndef TABLE
+#define TABLE &table
+#endif
+#ifndef VALUE
+#define VALUE value
+#endif
+#ifndef INTERFACE
+#define INTERFACE LOUPE_VISUALIZER_ID
+#endif
+#ifndef DEFAULT
+#define DEFAULT "0.5"
+#endif
+#ifndef OFFERED
+#define OFFERED LOUPE_PLUGIN_ID
+#endif
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
+  static char instance;
+  (void)host, (void)options, (void)error;
+  *self = &instance;
+  return LOUPE_OK;
+}
+static void destroy(void* self) {
+  (void)self;
+}
+static loupe_status begin_tick(void* self, double epoch, loupe_error* error) {
+  (void)self, (void)epoch, (void)error;
+  return LOUPE_OK;
+}
+static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
+  (void)self, (void)value, (void)error;
+  return LOUPE_OK;
+}
+
+static const loupe_option option = {
+    sizeof(loupe_option), LOUPE_OPTION_NUMBER, "ratio", DEFAULT, "a share", 0, 1, NULL, 0};
+static const loupe_option* const options[] = {&option};
+
+static const loupe_visualizer table = {.struct_size = TABLE_SIZE, .begin_tick = begin_tick, .value = VALUE};
+static const loupe_visualizer whole_table = {
+    .struct_size = sizeof(loupe_visualizer), .begin_tick = begin_tick, .value = value};
+
+static const loupe_component component = {.struct_size = COMPONENT_SIZE,
+                                          .interface_id = INTERFACE,
+                                          .name = TEXT(NAME),
+                                          .help = "made wrongly on purpose",
+                                          .options = options,
+                                          .option_count = 1,
+                                          .table = TABLE,
+                                          .create = create,
+                                          .destroy = destroy};
+static const loupe_component beside = {.struct_size = sizeof(loupe_component),
+                                       .interface_id = LOUPE_VISUALIZER_ID,
+                                       .name = TEXT(NAME) "_beside",
+                                       .help = "right in every way",
+                                       .table = &whole_table,
+                                       .create = create,
+                                       .destroy = destroy};
+static const loupe_component* const components[] = {&component, &beside};
+static const loupe_plugin plugin = {
+    .struct_size = PLUGIN_SIZE, .name = TEXT(NAME), .version = "1", .components = components, .component_count = 2};
+
+static const void* get_interface(const char* id) {
+  return strcmp(id, OFFERED) == 0 ? &plugin : NULL;
+}
+
+extern LOUPE_EXPORT const loupe_entry ENTRY;
+const loupe_entry ENTRY = {MAGIC, MAJOR, MINOR, get_interface};

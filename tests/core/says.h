@@ -1,0 +1,27 @@
+#ifndef LOUPE_TESTS_SAYS_H
+#define LOUPE_TESTS_SAYS_H
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+/// The text holds the part.
+#define EXPECT_SAYS(TEXT, PART) EXPECT_PRED_FORMAT2(testing::IsSubstring, std::string(PART), std::string(TEXT))
+
+/// The text begins with the part.
+#define EXPECT_BEGINS(TEXT, PART) EXPECT_EQ(std::string(TEXT).substr(0, std::string(PART).size()), std::string(PART))
+
+namespace loupe {
+
+using Texts = std::vector<std::string>;
+
+/// Of a list of exactly one, that one.
+inline std::string only(const Texts& texts) {
+  EXPECT_EQ(texts.size(), 1u) << testing::PrintToString(texts);
+  return texts.size() == 1 ? texts[0] : "";
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,77 @@
+#include "stage.h"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+
+#include "core/host_interface.h"
+#include "core/log.h"
+#include "plugins/stage_interface.h"
+
+namespace loupe {
+namespace {
+
+std::mutex mutex;
+std::vector<std::string> notes, messages, failing;
+
+bool matches(const std::string& step, const std::string& wanted) {
+  return wanted.back() == '*' ? step.compare(0, wanted.size() - 1, wanted, 0, wanted.size() - 1) == 0 : step == wanted;
+}
+
+const stage_interface stage = {[](const char* line) {
+                                 const std::lock_guard lock(mutex);
+                                 notes.emplace_back(line);
+                               },
+                               [](const char* step) -> int32_t {
+                                 const std::lock_guard lock(mutex);
+                                 return std::any_of(failing.begin(), failing.end(),
+                                                    [&](const auto& wanted) { return matches(step, wanted); });
+                               }};
+
+}  // namespace
+
+Stage::Stage() {
+  notes.clear();
+  messages.clear();
+  failing.clear();
+  offer_interface(STAGE_ID, &stage);
+  set_log_sink([](int, const std::string& message) {
+    const std::lock_guard lock(mutex);
+    messages.push_back(message);
+  });
+}
+
+Stage::~Stage() {
+  set_log_sink({});
+}
+
+void Stage::fail(const std::string& step) {
+  const std::lock_guard lock(mutex);
+  failing.push_back(step);
+}
+
+void Stage::mend() const {
+  const std::lock_guard lock(mutex);
+  failing.clear();
+}
+
+std::vector<std::string> Stage::take_notes() const {
+  return take_notes("");
+}
+
+std::vector<std::string> Stage::take_notes(const std::string& beginning) const {
+  const std::lock_guard lock(mutex);
+  const auto middle = std::stable_partition(notes.begin(), notes.end(), [&](const std::string& note) {
+    return note.compare(0, beginning.size(), beginning) != 0;
+  });
+  std::vector<std::string> taken(middle, notes.end());
+  notes.erase(middle, notes.end());
+  return taken;
+}
+
+std::vector<std::string> Stage::take_messages() const {
+  const std::lock_guard lock(mutex);
+  return std::exchange(messages, {});
+}
+
+}  // namespace loupe
