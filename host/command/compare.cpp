@@ -98,9 +98,11 @@ CLI::App* Compare::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("compare", "Shows the records of several runs in one report");
   subcommand->add_option("records", records, "The records, in the order to show them in")->required();
   visualizers.names = {"html"};
-  subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable");
+  subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable")
+      ->allow_extra_args(false);
   subcommand->add_option("--names", names, "The runs' names, with commas between; else as their records say")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   visualizers.add_to(*subcommand);
   return subcommand;
 }

@@ -10,7 +10,8 @@ CLI::App* Replay::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("replay", "Plays what 'record' wrote to other visualizers");
   subcommand->add_option("record", record, "The record, such as runs/digits/record.jsonl")->required();
   subcommand->add_option("--visualizer", visualizers.names, "Where to show it: html, tensorboard, csv, …; repeatable")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);
   visualizers.add_to(*subcommand);
   return subcommand;
 }

@@ -74,8 +74,10 @@ void keep_records(const ComponentConfig& visualizer, const std::string& out, con
 }  // namespace
 
 void VisualizerArguments::add_to(CLI::App& subcommand) {
-  subcommand.add_option("--option", options,
-                        "An option of a visualizer, as name=value or visualizer.name=value; the value is YAML");
+  subcommand
+      .add_option("--option", options,
+                  "An option of a visualizer, as name=value or visualizer.name=value; the value is YAML; repeatable")
+      ->allow_extra_args(false);
   subcommand.add_option("--out", out, "The folder of the visualizers' files; the working folder unless given");
 }
 

@@ -55,6 +55,13 @@ TEST(Replay, IntoACsvGivesEveryNumber) {
   EXPECT_TRUE(contains(read(folder / "values.csv"), "Infinity"));
 }
 
+TEST(Replay, TakesItsArgumentsInAnyOrder) {
+  const fs::path folder = fresh_folder();
+  record_run(folder);
+  EXPECT_EQ(replay("--option path=new.csv --visualizer csv record.jsonl", folder).output, "");
+  EXPECT_TRUE(fs::exists(folder / "new.csv"));
+}
+
 TEST(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
   const fs::path folder = fresh_folder();
   record_run(folder);
