@@ -41,7 +41,7 @@ TEST_P(Configuration, RunsWithoutAComplaintAndFillsItsRecord) {
   const std::string trainer = GetParam() == "gan" || GetParam() == "sequence" ? GetParam() : "digits";
   const fs::path folder = fresh_folder();
   const Finished finished =
-      run(LOUPE_EXAMPLES "/" + trainer + " --epochs 1 --config " + file.string() + " --out .", folder);
+      run(LOUPE_EXAMPLES "/" + trainer + " --epochs 2 --config " + file.string() + " --out .", folder);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_FALSE(std::regex_search(finished.output, std::regex("loupe: (warning|error)"))) << finished.output;
 
