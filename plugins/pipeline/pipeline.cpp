@@ -58,7 +58,7 @@ class Pipeline : public Lens {
     const auto parameters = options.get<Strings>("parameters");
     for (const std::string& parameter : parameters) streams_.push_back({parameter, {}, ""});
     if (parameters.empty()) streams_.push_back({"", {}, ""});
-    title("", "");  // refuses a wrong tag before training
+    title("", "", false);  // refuses a wrong tag before training
   }
 
   void visit(const Module& module) override {
@@ -81,18 +81,17 @@ class Pipeline : public Lens {
 
   void introduce(Report& report) override {
     for (const Stream& stream : streams_) {
-      for (const std::string& series : shown_series(stream)) report.tag(title(stream.parameter, series), style_);
+      for_each_series(stream, [&](const std::string&, const std::string& tag) { report.tag(tag, style_); });
     }
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
     warn();
     for (const Stream& stream : streams_) {
-      if (relation_) {
-        for (const std::string& series : shown_series(stream)) write_shares(report, stream, series);
-      } else {
-        for (const Layer& layer : stream.layers) write(report, stream, layer);
-      }
+      for_each_series(stream, [&](const std::string& series, const std::string& tag) {
+        report.tag(tag, style_);
+        write(report, stream, series, tag);
+      });
     }
   }
 
@@ -113,52 +112,43 @@ class Pipeline : public Lens {
     }
   }
 
-  std::string title(const std::string& parameter, const std::string& series) const {
-    return tag_text(tag_, {{"gather", title_of(gatherer_)},
-                           {"preprocess", title_of(preprocessor_)},
-                           {"parameter", title_of(parameter)},
-                           {"series", title_of(series)}});
+  /// A title that does not tell several series apart gets the series' name at its end.
+  std::string title(const std::string& parameter, const std::string& series, bool several) const {
+    const bool tells_apart = !several || tag_.find("{series}") != std::string::npos;
+    return tag_text(tells_apart ? tag_ : tag_ + " {series}", {{"gather", title_of(gatherer_)},
+                                                              {"preprocess", title_of(preprocessor_)},
+                                                              {"parameter", title_of(parameter)},
+                                                              {"series", title_of(series)}});
   }
-  /// Whether titles tell series apart; where they do not, the lines' names do.
-  bool told_apart() const { return series_.size() == 1 || tag_.find("{series}") != std::string::npos; }
   bool shows(const std::string& series) const {
     return series_.empty() || std::find(series_.begin(), series_.end(), series) != series_.end();
   }
-  std::vector<std::string> series_of(const Layer& layer) const {
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
-      if (shows(layer.source.series_name(i))) all.emplace_back(layer.source.series_name(i));
-    }
-    return all;
-  }
-  std::vector<std::string> shown_series(const Stream& stream) const {
-    std::vector<std::string> all;
+  template <class Use>
+  void for_each_series(const Stream& stream, Use&& use) const {
+    Strings all;
     for (const Layer& layer : stream.layers) {
-      for (std::string& series : series_of(layer)) {
-        if (std::find(all.begin(), all.end(), series) == all.end()) all.push_back(std::move(series));
+      for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
+        const std::string series = layer.source.series_name(i);
+        if (shows(series) && std::find(all.begin(), all.end(), series) == all.end()) all.push_back(series);
       }
     }
-    return all;
+    for (const std::string& series : all) use(series, title(stream.parameter, series, all.size() > 1));
   }
-  void write(Report& report, const Stream& stream, const Layer& layer) {
-    for (const std::string& series : series_of(layer)) {
-      const std::string tag = title(stream.parameter, series);
-      if (style_.big) {
-        const std::string line = layer.name + (told_apart() ? "" : " " + series);
-        for (const std::string& aggregation : line_names_) {
-          const auto value = layer.source.get(series, aggregation_from(aggregation));
-          if (value) report.value(tag, tag, line + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
-        }
-      } else {
-        lines_.write(report, tag, layer.name, layer.source, series, told_apart() ? "" : series + " ");
-      }
+
+  void write(Report& report, const Stream& stream, const std::string& series, const std::string& tag) {
+    if (relation_) Comparison::write(report, tag, stream.layers, series, aggregation_from(line_names_.front()));
+    for (const Layer& layer : stream.layers) {
+      if (style_.big && !relation_) write_in_big_plot(report, tag, layer, series);
+      if (!style_.big) lines_.write(report, tag, layer.name, layer.source, series);
       non_finite_.write(report, tag, layer.name, layer.source, series);
     }
   }
-  void write_shares(Report& report, const Stream& stream, const std::string& series) {
-    const std::string tag = title(stream.parameter, series);
-    Comparison::write(report, tag, stream.layers, series, aggregation_from(line_names_.front()));
-    for (const Layer& layer : stream.layers) non_finite_.write(report, tag, layer.name, layer.source, series);
+  /// Each layer is a line there, or one for each aggregation.
+  void write_in_big_plot(Report& report, const std::string& tag, const Layer& layer, const std::string& series) {
+    for (const std::string& aggregation : line_names_) {
+      const auto value = layer.source.get(series, aggregation_from(aggregation));
+      if (value) report.value(tag, tag, layer.name + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
+    }
   }
 
   Host host_;

@@ -48,7 +48,7 @@ TEST(PipelineLens, DoesWhatOutputNormDoes) {
       "  - output_norm: {line: [mean, median, max, min, std]}\n"
       "  - pipeline: {families: [activation], preprocess: output_norm, line: [mean, median, max, min, std], tag: 'Own "
       "{series}'}\n"
-      "  - pipeline: {as: shares, families: [activation], type: relation, tag: Own Share}\n");
+      "  - pipeline: {families: [activation], type: relation, tag: Own Share}\n    as: shares\n");
   train(inspector, model);
   expect_equal(inspector, "Output Norm", "Own Norm", {"1", "3"});
   for (const char* layer : {"1", "3"}) {
