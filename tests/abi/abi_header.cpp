@@ -1,0 +1,81 @@
+#include "abi_header.h"
+
+#include <loupe/abi.h>
+
+#include <regex>
+
+namespace loupe {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string without_comments(const std::string& text) {
+  std::string code;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = text.find("/*", at);
+    code += text.substr(at, begin - at);
+    if (begin == std::string::npos) break;
+    at = text.find("*/", begin) + 2;
+  }
+  return code;
+}
+
+std::vector<std::smatch> all(const std::string& text, const std::regex& pattern) {
+  return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
+}
+
+const std::regex function_pattern(R"(\(\*(\w+)\)\()");
+const std::regex struct_pattern(R"(struct (\w+) \{\s*([^;]*);)");
+
+/// The comment that ends right above the line with `position`, white space run together; empty when there is none.
+std::string comment_above(const std::string& text, std::size_t position) {
+  const std::size_t line = text.rfind('\n', position);
+  if (line == std::string::npos || line < 2 || text.compare(line - 2, 2, "*/") != 0) return "";
+  const std::size_t begin = text.rfind("/*", line);
+  return std::regex_replace(text.substr(begin, line - begin), std::regex(R"(\s+)"), " ");
+}
+
+/// What is wrong with a contract; empty when nothing is.
+std::string contract_fault(const std::string& comment) {
+  static const std::regex contract(
+      R"(/\* @thread (trainer|event|any) @state (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
+  std::smatch parts;
+  if (comment.empty()) return "no contract right above it";
+  if (!std::regex_match(comment, parts, contract)) {
+    return "a contract that is not '@thread trainer, event or any @state … @owns … @since N.N': " + comment;
+  }
+  const auto major = std::stoul(parts[4]);
+  const auto minor = std::stoul(parts[5]);
+  if (major != LOUPE_ABI_MAJOR || minor > LOUPE_ABI_MINOR) return "a version that is not yet: " + comment;
+  return "";
+}
+
+}  // namespace
+
+std::size_t count_functions(const std::string& text) {
+  return all(text, function_pattern).size();
+}
+
+std::size_t count_structs(const std::string& text) {
+  return all(without_comments(text), struct_pattern).size();
+}
+
+Texts faults_of_header(const std::string& text) {
+  Texts faults;
+  for (const std::smatch& function : all(text, function_pattern)) {
+    const std::string fault = contract_fault(comment_above(text, static_cast<std::size_t>(function.position())));
+    if (!fault.empty()) faults.push_back("'" + function[1].str() + "' has " + fault);
+  }
+  const std::string code = without_comments(text);
+  for (const std::smatch& each : all(code, struct_pattern)) {
+    if (each[1] != "loupe_entry" && each[2] != "uint32_t struct_size")
+      faults.push_back("'" + each[1].str() + "' does not begin with struct_size but with '" + each[2].str() + "'");
+  }
+  for (const std::smatch& include : all(code, std::regex(R"(#\s*include\s*(\S+))"))) {
+    if (include[1] != "<stddef.h>" && include[1] != "<stdint.h>")
+      faults.push_back("it includes " + include[1].str() + ", and may include <stddef.h> and <stdint.h> only");
+  }
+  return faults;
+}
+
+}  // namespace loupe

@@ -1,0 +1,70 @@
+#include "abi_header.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace loupe {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string header() {
+  std::ostringstream text;
+  text << std::ifstream(LOUPE_ABI_HEADER).rdbuf();
+  return text.str();
+}
+
+/// The faults of the header with one thing in it changed, which must be there.
+Texts faults_with(const std::string& from, const std::string& to) {
+  std::string text = header();
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << "nothing to change: " << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  return faults_of_header(text);
+}
+
+TEST(AbiHeader, KeepsItsRules) {
+  EXPECT_EQ(faults_of_header(header()), Texts{});
+  EXPECT_GE(count_functions(header()), 45u);
+  EXPECT_GE(count_structs(header()), 28u);
+}
+
+TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
+  const std::string contract = "  /* @thread event @state open @owns borrows event @since 1.0 */\n";
+  EXPECT_EQ(faults_with(contract, ""),
+            Texts{"'emit' has a contract that is not '@thread trainer, event or any @state … "
+                  "@owns … @since N.N': /* Hands an event (the one received, or one of its "
+                  "own making) to the preprocessors behind this gatherer. */"});
+  EXPECT_EQ(faults_with(contract, contract + "\n"), Texts{"'emit' has no contract right above it"});
+  EXPECT_EQ(
+      faults_with("  const loupe_tensor* (*view)", "  const void* (*more)(void* host);\n  const loupe_tensor* (*view)"),
+      Texts{"'view' has no contract right above it"});
+}
+
+TEST(AbiHeader, AContractThatLacksAPartIsSeen) {
+  for (const char* part : {"@thread event ", "@state open ", "@owns borrows event ", " @since 1.0"}) {
+    std::string contract = "/* @thread event @state open @owns borrows event @since 1.0 */";
+    const std::string whole = contract;
+    contract.erase(contract.find(part), std::string(part).size());
+    ASSERT_EQ(faults_with(whole, contract).size(), 1u) << contract;
+  }
+  EXPECT_EQ(faults_with("@thread event", "@thread somebody").size(), 1u);
+  EXPECT_EQ(faults_with("@since 1.0", "@since 1.1").size(), 1u);
+  EXPECT_EQ(faults_with("@since 1.0", "@since 2.0").size(), 1u);
+}
+
+TEST(AbiHeader, AStructThatDoesNotBeginWithItsSizeIsSeen) {
+  EXPECT_EQ(faults_with("typedef struct loupe_tag {\n  uint32_t struct_size;\n  uint32_t type;",
+                        "typedef struct loupe_tag {\n  uint32_t type;\n  uint32_t struct_size;"),
+            Texts{"'loupe_tag' does not begin with struct_size but with 'uint32_t type'"});
+}
+
+TEST(AbiHeader, AFurtherIncludeIsSeen) {
+  EXPECT_EQ(faults_with("#include <stdint.h>", "#include <stdint.h>\n#include <stdbool.h>"),
+            Texts{"it includes <stdbool.h>, and may include <stddef.h> and <stdint.h> only"});
+}
+
+}  // namespace
+}  // namespace loupe

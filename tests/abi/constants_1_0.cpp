@@ -1,0 +1,2 @@
+// The same in C++.
+#include "constants_1_0.c"

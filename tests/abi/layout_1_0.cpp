@@ -1,0 +1,2 @@
+// The same in C++.
+#include "layout_1_0.c"

@@ -1,0 +1,62 @@
+/* A plugin as an older minor might have left it: its structs end where it knew no more, and what is optional is
+ * missing. */
+#include <loupe/abi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UP_TO(TYPE, MEMBER) (offsetof(TYPE, MEMBER) + sizeof(((TYPE*)0)->MEMBER))
+
+static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
+  (void)host, (void)options, (void)error;
+  *self = malloc(1);
+  return LOUPE_OK;
+}
+static void destroy(void* self) {
+  free(self);
+}
+
+static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* error) {
+  (void)self, (void)wiring, (void)error;
+  return LOUPE_OK;
+}
+static loupe_status visit(void* self, const loupe_module* module, loupe_error* error) {
+  (void)self, (void)module, (void)error;
+  return LOUPE_OK;
+}
+static loupe_status report(void* self, double epoch, const loupe_sink* sink, loupe_error* error) {
+  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .name = "Narrow"};
+  const loupe_value value = {
+      .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = epoch};
+  (void)self;
+  const loupe_status told = sink->tag(sink->context, &tag, error);
+  return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
+}
+
+/* Ends after report: no query. Neither forget nor introduce. */
+static const loupe_lens lens = {
+    .struct_size = UP_TO(loupe_lens, report), .attach = attach, .visit = visit, .report = report};
+
+/* Ends after destroy: no aliases; what lies behind must not be read. */
+static const char* const trap[] = {"read_beyond"};
+static const loupe_component component = {.struct_size = UP_TO(loupe_component, destroy),
+                                          .interface_id = LOUPE_LENS_ID,
+                                          .name = "narrow",
+                                          .help = "knows the least",
+                                          .table = &lens,
+                                          .create = create,
+                                          .destroy = destroy,
+                                          .aliases = trap,
+                                          .alias_count = 1};
+static const loupe_component* const components[] = {&component};
+static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
+                                    .name = "narrow",
+                                    .version = "1",
+                                    .components = components,
+                                    .component_count = 1};
+
+static const void* get_interface(const char* id) {
+  return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
+}
+
+extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, 1, 0, get_interface};

@@ -1,0 +1,38 @@
+// Says how large the structs are that the host hands on: no larger than it knows them itself.
+
+#include <loupe/plugin.h>
+
+namespace loupe {
+
+class SizeProbe : public Preprocessor {
+ public:
+  static constexpr const char* name = "size_probe";
+  static constexpr const char* help = "the size of each event";
+  static std::vector<Option> options() { return {}; }
+  explicit SizeProbe(const Options&) : sizes_(add_series("size")) {}
+  Request request() const override { return {}; }
+  void process(const Event& event) override { sizes_.push(event.raw()->struct_size); }
+
+ private:
+  Series& sizes_;
+};
+
+class SizeViewer : public Visualizer {
+ public:
+  static constexpr const char* name = "size_viewer";
+  static constexpr const char* help = "refuses a struct that says more than the host knows";
+  static std::vector<Option> options() { return {}; }
+  explicit SizeViewer(const Options&) {}
+  void tag(const Tag& tag) override { check(tag.struct_size, sizeof tag); }
+  void begin_tick(double) override {}
+  void value(const Value& value) override { check(value.struct_size, sizeof value); }
+
+ private:
+  static void check(std::size_t said, std::size_t known) {
+    if (said > known) throw Error("a struct says " + std::to_string(said) + " bytes and has " + std::to_string(known));
+  }
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN("size_probe", "1", loupe::SizeProbe, loupe::SizeViewer);

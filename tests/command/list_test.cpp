@@ -1,0 +1,115 @@
+// `loupe list`, `loupe describe` and `loupe --version` say what there is.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <regex>
+
+#include "examples/process.h"
+
+namespace loupe::test {
+namespace {
+
+Finished loupe_command(const std::string& arguments) {
+  return run(std::string(LOUPE_COMMAND) + " " + arguments, fresh_folder());
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
+  const Finished listed = loupe_command("list --plugins " PROBE_PLUGIN);
+  EXPECT_EQ(listed.exit_code, 0);
+  std::size_t at = 0;
+  for (const char* expected : {"lenses\n", "  loss_metrics ", "  probe_lens ", "visualizers\n", "  probe_visualizer ",
+                               "  record ", "preprocessors\n", "  probe_numbers ", "gatherers\n", "  probe_forward "}) {
+    const std::size_t found = listed.output.find(expected, at);
+    ASSERT_NE(found, std::string::npos) << expected << "is not in its place in\n" << listed.output;
+    at = found;
+  }
+  EXPECT_TRUE(
+      std::regex_search(listed.output, std::regex("  probe_lens +reports what it is told to watch\n +" PROBE_PLUGIN
+                                                  " \\(probe 1\\.2\\.3, ABI 1\\.0\\)\n")))
+      << listed.output;
+}
+
+TEST(List, FindsWhatTheEnvironmentNames) {
+  const Finished listed = run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " " LOUPE_COMMAND " list", fresh_folder());
+  EXPECT_TRUE(contains(listed.output, "  probe_lens "));
+  EXPECT_FALSE(contains(loupe_command("list").output, "  probe_lens "));
+}
+
+TEST(List, WarnsOfPluginsThatCannotBeUsedAndListsTheOthers) {
+  const Finished told = loupe_command("list --plugins " NEWER_PLUGIN " 2>&1 >/dev/null");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output, "loupe: warning: the plugin '" NEWER_PLUGIN
+                         "' was built for ABI 2.3, this host has 1.0; update Loupe, or rebuild the plugin against this "
+                         "Loupe's SDK\n");
+  const Finished listed = loupe_command("list --plugins " NEWER_PLUGIN " 2>/dev/null");
+  EXPECT_TRUE(contains(listed.output, "  loss_metrics "));
+}
+
+TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
+  const Finished described = loupe_command("describe probe_lens --plugins " PROBE_PLUGIN);
+  EXPECT_EQ(described.exit_code, 0);
+  EXPECT_EQ(described.output.substr(0, 52), "lens probe_lens: reports what it is told to watch\nfr");
+  EXPECT_TRUE(contains(described.output, "\nfrom " PROBE_PLUGIN "\n"));
+  EXPECT_TRUE(contains(described.output,
+                       "  ratio         number   default 0.5; at least 0; at most 1\n"
+                       "                nothing but a bounded number\n"))
+      << described.output;
+  EXPECT_TRUE(contains(described.output, "  small         integer  default 1\n"));
+  EXPECT_TRUE(
+      contains(described.output, "  passes        text     default \"both\"; one of both, training, evaluation\n"));
+  EXPECT_TRUE(contains(described.output, "  tables        list     default []; one of wide, narrow\n"));
+  EXPECT_TRUE(contains(described.output, "  tensor        boolean  default false\n"));
+  EXPECT_TRUE(contains(described.output, "  extra         map      default {}\n"));
+}
+
+TEST(Describe, KnowsAliases) {
+  EXPECT_TRUE(contains(loupe_command("describe probe --plugins " PROBE_PLUGIN).output, "lens probe_lens: "));
+}
+
+TEST(Describe, SaysThatAComponentHasNoOptions) {
+  EXPECT_TRUE(contains(loupe_command("describe push").output, "\n  no options\n"));
+}
+
+TEST(Describe, TellsTheKeysOfTheConfigurationItself) {
+  const Finished described = loupe_command("describe config");
+  EXPECT_EQ(described.exit_code, 0);
+  EXPECT_TRUE(contains(described.output, "run\n"));
+  EXPECT_TRUE(contains(described.output, "attach\n"));
+  EXPECT_TRUE(contains(described.output, "  depth         integer  default -1; at least -1"));
+}
+
+TEST(Describe, AnUnknownNameGetsTheNearest) {
+  const Finished described = loupe_command("describe los_metrics");
+  EXPECT_EQ(described.exit_code, 2);
+  EXPECT_EQ(described.output, "loupe: error: there is no component 'los_metrics'; did you mean 'loss_metrics'?\n");
+}
+
+TEST(Version, TellsLoupeItsAbiAndLibTorch) {
+  const Finished told = loupe_command("--version");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_TRUE(std::regex_match(
+      told.output, std::regex("loupe \\d+\\.\\d+\\.\\d+\nplugin ABI 1\\.0\nLibTorch \\d+\\.\\d+\\.\\d+.*\n")))
+      << told.output;
+}
+
+TEST(Usage, IsToldWhenTheCommandIsWrong) {
+  for (const char* wrong : {"", "lists", "validate", "describe", "list --plugin x"}) {
+    const Finished told = loupe_command(wrong);
+    EXPECT_EQ(told.exit_code, 2) << wrong;
+    EXPECT_TRUE(contains(told.output, "--help")) << told.output;
+  }
+}
+
+TEST(Usage, IsToldOnRequest) {
+  const Finished told = loupe_command("--help");
+  EXPECT_EQ(told.exit_code, 0);
+  for (const char* command : {"list", "describe", "validate"}) EXPECT_TRUE(contains(told.output, command));
+}
+
+}  // namespace
+}  // namespace loupe::test

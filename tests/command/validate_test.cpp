@@ -1,0 +1,76 @@
+// `loupe validate` tells a configuration's faults before training does.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "examples/process.h"
+
+namespace loupe::test {
+namespace {
+
+/// Validates a file of that text, which lies in a folder of its own and is named as users would name it.
+Finished validate(const std::string& yaml, const std::string& redirection = "") {
+  const auto folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << yaml;
+  return run(std::string(LOUPE_COMMAND) + " validate monitor.yaml " + redirection, folder);
+}
+
+TEST(Validate, ARightFileIsSaidToBe) {
+  const Finished told = validate("loupe: 1\nlenses: [loss_metrics]\nvisualizers: [console, record]\n");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lenses, 2 visualizers\n");
+}
+
+TEST(Validate, LeavesNoFiles) {
+  const auto folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "run: {dir: runs/x}\nlenses: [loss_metrics]\nvisualizers: [record]\n";
+  EXPECT_EQ(run(LOUPE_COMMAND " validate monitor.yaml", folder).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
+}
+
+TEST(Validate, EveryFaultIsTold) {
+  const Finished told = validate(
+      "loupe: 1\nrun: {nam: x}\nlenses:\n  - los_metrics\n  - loss_metrics: {loss_fn: often}\nattach: {depth: -5}\n",
+      ">/dev/null");
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.output,
+            "monitor.yaml:2:7: error: run has no option 'nam'; did you mean 'name'?\n"
+            "monitor.yaml:4:5: error: unknown lens 'los_metrics'; did you mean 'loss_metrics'?\n"
+            "monitor.yaml:5:28: error: lens 'loss_metrics'.loss_fn must be true or false, not 'often'\n"
+            "monitor.yaml:6:17: error: attach.depth must be between -1 and 1e+06, not -5\n");
+}
+
+TEST(Validate, AFileThatIsNotThereIsToldAsAFault) {
+  const Finished told = run(LOUPE_COMMAND " validate nowhere.yaml", fresh_folder());
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.output, "nowhere.yaml:1:1: error: the file cannot be read; check its path and rights\n");
+}
+
+TEST(Validate, AFileThatIsNoYamlIsToldWithItsPlace) {
+  const Finished told = validate("lenses: [a\nrun: {}\n");
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.output.substr(0, 15), "monitor.yaml:2:") << told.output;
+}
+
+TEST(Validate, WarnsOfPluginsThatCannotBeUsed) {
+  const Finished told = run(
+      "echo loupe: 1 >a.yaml && LOUPE_PLUGIN_PATH=" NEWER_PLUGIN " " LOUPE_COMMAND " validate a.yaml", fresh_folder());
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_NE(told.output.find("loupe: warning: the plugin '" NEWER_PLUGIN "' was built for ABI 2.3, this host has 1.0"),
+            std::string::npos)
+      << told.output;
+}
+
+TEST(Validate, ALensThatCannotStartMakesAFileWrong) {
+  const Finished told =
+      validate("plugins: {path: " PROBE_PLUGIN "}\nlenses: [probe_lens: {pushes: true, measures: colour}]\n");
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_NE(told.output.find("failed at its start: the preprocessor 'probe_numbers'.measures cannot be 'colour'"),
+            std::string::npos)
+      << told.output;
+  EXPECT_EQ(told.output.find("valid,"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace loupe::test
