@@ -37,7 +37,7 @@ TEST(Validate, EveryFaultIsTold) {
   EXPECT_EQ(told.output,
             "monitor.yaml:2:7: error: run has no option 'nam'; did you mean 'name'?\n"
             "monitor.yaml:4:5: error: unknown lens 'los_metrics'; did you mean 'loss_metrics'?\n"
-            "monitor.yaml:5:28: error: lens 'loss_metrics'.loss_fn must be true or false, not 'often'\n"
+            "monitor.yaml:5:29: error: lens 'loss_metrics'.loss_fn must be true or false, not 'often'\n"
             "monitor.yaml:6:17: error: attach.depth must be between -1 and 1e+06, not -5\n");
 }
 
