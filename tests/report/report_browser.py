@@ -431,7 +431,8 @@ class RunningRun(Reading):
         self.assertEqual(self.find("#search").get_attribute("value"), "fc")
         self.assertTrue(self.find(".group[data-tag='Weight Gradient Norm']").get_attribute("open"))
         self.assertTrue(self.find("#reload").is_selected())
-        self.assertEqual(self.script("return Math.round(scrollY)"), 600)
+        # The browser holds what is in view in its place while plots above it are drawn.
+        self.assertAlmostEqual(self.script("return scrollY"), 600, delta=150)
         self.open("small.html")
         self.assertEqual(self.all("#reload"), [])
 

@@ -179,6 +179,7 @@ class RunningTensorBoard(unittest.TestCase):
             [sys.executable, "-m", "tensorboard.main", "--logdir", str(FOLDER), "--port", "0", "--host", "127.0.0.1"],
             stdout=cls.log,
             stderr=subprocess.STDOUT,
+            cwd=FOLDER,
         )
         cls.addClassCleanup(cls.server.wait)
         cls.addClassCleanup(cls.server.terminate)

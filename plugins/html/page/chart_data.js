@@ -123,12 +123,6 @@ function sumOf(parts, length) {
   return sum;
 }
 
-/** Every epoch of the given runs, ascending. */
-function unitedEpochs(shownRuns) {
-  if (shownRuns.length === 1) return shownRuns[0].epochs;
-  return [...new Set(shownRuns.flatMap((run) => run.epochs))].sort((a, b) => a - b);
-}
-
 /** What dygraphs takes: rows of an epoch and each line's number; null where nothing was told, NaN where it broke. */
 function chartRows(lines, logarithmic) {
   const epochs = unitedEpochs([...new Set(lines.map((line) => line.run))]);

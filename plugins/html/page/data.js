@@ -94,8 +94,14 @@ const tags =
 const bigTags = tags.filter((tag) => tag.big);
 const layerTags = tags.filter((tag) => !tag.big);
 
-const firstEpoch = Math.min(...runs.flatMap((run) => run.epochs.slice(0, 1)));
-const lastEpoch = Math.max(...runs.flatMap((run) => run.epochs.slice(-1)));
+/** Every epoch of the given runs, ascending. */
+function unitedEpochs(shownRuns) {
+  if (shownRuns.length === 1) return shownRuns[0].epochs;
+  return [...new Set(shownRuns.flatMap((run) => run.epochs))].sort((a, b) => a - b);
+}
+
+const allEpochs = unitedEpochs(runs);
+const firstEpoch = allEpochs[0], lastEpoch = allEpochs[allEpochs.length - 1];
 
 /** The index of the number nearest to `wanted` in an ascending array; -1 in an empty one. */
 function nearestIndex(ascending, wanted) {

@@ -168,14 +168,17 @@ class Overview {
     });
   }
 
+  /** Two strokes of different lightness, so that the mark is seen on every colour. */
   mark(context) {
     const {x, y, width} = this.area;
     const column = width / this.columns.length;
-    context.lineWidth = 1.5;
-    context.strokeStyle = themeColour("text");
-    context.strokeRect(x, y + this.cell.row * this.rowHeight, width, this.rowHeight);
-    context.strokeRect(
-        x + this.cell.column * column - 1, y + this.cell.row * this.rowHeight, Math.max(column, 2) + 2, this.rowHeight);
+    const top = y + this.cell.row * this.rowHeight;
+    for (const [name, thickness] of [["panel", 4], ["text", 1.5]]) {
+      context.lineWidth = thickness;
+      context.strokeStyle = themeColour(name);
+      context.strokeRect(x, top, width, this.rowHeight);
+      context.strokeRect(x + this.cell.column * column - 1, top, Math.max(column, 2) + 2, this.rowHeight);
+    }
   }
 
   cellAt(event) {

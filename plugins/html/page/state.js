@@ -28,9 +28,11 @@ function setState(change, values) {
   announce(change);
 }
 
+/** Shows the epochs from `low` to `high`, which snap to the nearest there are; all where none or one would be left. */
 function setZoom(low, high) {
-  const whole = low <= firstEpoch && high >= lastEpoch;
-  setState("zoom", {zoom: whole || !(high > low) ? null : [Math.max(low, firstEpoch), Math.min(high, lastEpoch)]});
+  const [first, last] = [low, high].map((wanted) => allEpochs[nearestIndex(allEpochs, wanted)]);
+  const whole = first === firstEpoch && last === lastEpoch;
+  setState("zoom", {zoom: whole || !(last > first) ? null : [first, last]});
 }
 
 /** The epochs on show. */
