@@ -20,6 +20,7 @@ libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
 libprotozero-dev        writes TensorBoard's event files
 libgtest-dev            GoogleTest runs the tests
+python3                 checks the report in the tests
 END
 )
 # These come instead of a LibTorch that is there already.
