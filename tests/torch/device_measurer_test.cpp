@@ -4,6 +4,7 @@
 
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
+#include <loupe/torch.h>
 
 #include <limits>
 #include <set>
@@ -83,6 +84,13 @@ void compare(const std::vector<torch::Tensor>& events, const torch::Tensor& prim
 }
 
 }  // namespace
+
+TEST(TorchHeader, GivesTheTensorBehindAView) {
+  const auto tensor = torch::randn({2, 3});
+  const TensorView view(tensor);
+  EXPECT_TRUE(as_torch(view.get()).is_same(tensor));
+  EXPECT_THROW(as_torch(nullptr), Error);
+}
 
 TEST(DeviceMeasurer, AgreesWithTheKernelsOnEveryMeasure) {
   torch::manual_seed(1);
