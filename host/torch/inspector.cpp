@@ -136,8 +136,10 @@ class Inspector::Impl {
   void describe_models() {
     RunDescription run = monitor_.display().run();
     run.models = "[";
-    for (const auto& attachment : attachments_)
-      run.models += (run.models.size() > 1 ? "," : "") + attachment->description();
+    for (const auto& attachment : attachments_) {
+      if (run.models.size() > 1) run.models += ",";
+      run.models += attachment->description();
+    }
     run.models += "]";
     monitor_.display().set_run(std::move(run));
   }
