@@ -1,7 +1,6 @@
 #include "torch/norm_taps.h"
 
-#include <ATen/ops/batch_norm_ops.h>
-#include <ATen/ops/instance_norm_ops.h>
+#include <ATen/Operators.h>
 
 #include <optional>
 
