@@ -98,6 +98,7 @@ TEST(LossMetricsLens, ShowsEveryMetricUnlessSomeAreNamed) {
     EXPECT_EQ(shown.value("Metrics", "Metrics", "accuracy mean"), 0.75) << yaml;
     EXPECT_EQ(shown.value("Metrics", "Metrics", "speed mean").has_value(), shows_speed) << yaml;
     EXPECT_FALSE(shown.value("Loss", "Loss", "accuracy mean")) << yaml;
+    EXPECT_TRUE(shown.ranges.empty()) << yaml;
   }
 }
 

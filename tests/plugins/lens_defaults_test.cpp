@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <map>
+
+#include "component.h"
+
+namespace loupe::test {
+namespace {
+
+using Defaults = std::map<std::string, std::string>;
+
+/// What a lens declares, each default as YAML writes it in one line.
+Defaults declared(const std::string& lens, const std::string& plugin) {
+  const loupe_component& component = find_component(plugin, LOUPE_LENS_ID, lens);
+  Defaults defaults;
+  for (size_t i = 0; i < component.option_count; ++i) {
+    YAML::Emitter text;
+    text << YAML::Flow << YAML::Load(component.options[i]->default_value);
+    defaults[component.options[i]->name] = text.c_str();
+  }
+  return defaults;
+}
+
+Defaults operator+(Defaults all, const Defaults& more) {
+  all.insert(more.begin(), more.end());
+  return all;
+}
+
+const Defaults kGeometry = {{"inplace", "true"}, {"normalize_by_size", "false"}, {"log_scale", "false"},
+                            {"line", "[mean]"},  {"range", "[std, min-max]"},    {"compute_correlation", "true"}};
+const Defaults kParameters = {{"parameters", "[weight, bias]"}};
+const Defaults kEvaluation = {{"record_eval", "false"},
+                              {"evaluation_from_grad", "false"},
+                              {"include", "[]"},
+                              {"exclude", "[]"},
+                              {"channel_last", "false"}};
+const Defaults kRates = {
+    {"inplace", "true"}, {"warning_plot", "true"}, {"activation_aggregation", "mean"}, {"death_aggregation", "mean"}};
+
+void expect_declared(const std::string& lens, const std::string& plugin, const Defaults& expected) {
+  const Defaults actual = declared(lens, plugin);
+  for (const auto& [name, value] : expected) {
+    const auto found = actual.find(name);
+    ASSERT_NE(found, actual.end()) << lens << " has no " << name;
+    // Quotes are a matter of taste between emitters.
+    std::string text = found->second;
+    text.erase(std::remove(text.begin(), text.end(), '"'), text.end());
+    EXPECT_EQ(text, value) << lens << "." << name;
+  }
+  EXPECT_EQ(actual.size(), expected.size()) << lens << " has an option that this test does not know";
+}
+
+TEST(LensDefaults, OfLossMetrics) {
+  expect_declared("loss_metrics", "loss_metrics",
+                  {{"metrics", "[]"},
+                   {"evaluation_from_grad", "true"},
+                   {"separate_loss_and_metrics", "true"},
+                   {"loss_fn", "true"},
+                   {"loss_fn_inplace", "true"},
+                   {"train_loss", "train_loss"},
+                   {"val_loss", "val_loss"},
+                   {"loss_line", "[mean]"},
+                   {"loss_range", "[std]"},
+                   {"metrics_line", "[mean]"},
+                   {"metrics_range", "[]"}});
+}
+
+TEST(LensDefaults, OfTheOutputLenses) {
+  expect_declared("output_activation", "output_activation",
+                  kEvaluation + kRates + Defaults{{"activation", "true"}, {"dropout", "true"}});
+  expect_declared("output_norm", "output_norm",
+                  kEvaluation + Defaults{{"inplace", "true"},
+                                         {"normalize_by_size", "false"},
+                                         {"log_scale", "false"},
+                                         {"line", "[mean]"},
+                                         {"range", "[std, min-max]"},
+                                         {"activation", "true"},
+                                         {"comparison_plot", "true"},
+                                         {"comparison_aggregation", "none"}});
+  expect_declared("output_gradient_geometry", "output_gradient_geometry",
+                  kGeometry + Defaults{{"skip_activation", "true"}});
+}
+
+TEST(LensDefaults, OfTheParameterLenses) {
+  expect_declared("parameter_gradient_geometry", "gradient_geometry",
+                  kGeometry + kParameters + Defaults{{"gradient", "accumulated"}});
+  expect_declared("parameter_gradient_activation", "parameter_gradient_activation",
+                  kRates + kParameters + Defaults{{"gradient", "accumulated"}});
+  expect_declared("parameter_difference", "parameter_difference", kGeometry + kParameters);
+  expect_declared("parameter_norm", "parameter_norm",
+                  kParameters + Defaults{{"inplace", "true"},
+                                         {"normalize_by_size", "false"},
+                                         {"log_scale", "false"},
+                                         {"comparison_plot", "true"},
+                                         {"aggregation_method", "mean"}});
+  expect_declared("parameter_condition", "parameter_condition",
+                  {{"inplace", "true"}, {"parameters", "[weight]"}, {"log_scale", "false"}, {"aggregation", "mean"}});
+}
+
+}  // namespace
+}  // namespace loupe::test
