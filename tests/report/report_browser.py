@@ -6,165 +6,19 @@ usage: report_browser.py MADE_REPORTS FOLDER
 """
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import time
 import unittest
 
-NEEDED = "install them: apt-get install chromium chromium-driver python3-selenium"
-DEBIAN_PYTHON = "/usr/bin/python3"
+sys.dont_write_bytecode = True
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-except ImportError:
-    # Debian's python3-selenium belongs to Debian's Python, which need not be the first in PATH.
-    if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON) and os.path.exists(DEBIAN_PYTHON):
-        os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, *sys.argv])
-    sys.exit(f"the report's browser test needs Selenium and Chromium; {NEEDED}")
+# First of all, because it goes on in Debian's Python where this one has no Selenium.
+from reading import Reading, started_browser
 
-FOLDER = pathlib.Path()
-
-
-def browser(width, height, dark):
-    """A headless Chromium whose window is `width` by `height` CSS pixels."""
-    paths = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    missing = [name for name, path in paths.items() if path is None]
-    if missing:
-        sys.exit(f"the report's browser test needs {' and '.join(missing)}; {NEEDED}")
-    options = webdriver.ChromeOptions()
-    options.binary_location = paths["chromium"]
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=Service(paths["chromedriver"]), options=options)
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
-    )
-    return driver
-
-
-class Reading(unittest.TestCase):
-    """A browser with a report in it; every test ends without a word on the console."""
-
-    width, height, dark = 1440, 1000, False
-
-    def setUp(self):
-        self.driver = browser(self.width, self.height, self.dark)
-        self.addCleanup(self.driver.quit)
-
-    def open(self, report):
-        self.driver.get((FOLDER / report).as_uri())
-        self.wait("return document.documentElement.dataset.ready === 'true'")
-
-    def tearDown(self):
-        self.assertEqual(self.driver.get_log("browser"), [])
-
-    def script(self, text, *arguments):
-        return self.driver.execute_script(text, *arguments)
-
-    def wait(self, condition, *arguments):
-        """Until a script returns something true; a minute at most, however slow the machine."""
-        for _ in range(600):
-            value = self.script(condition, *arguments)
-            if value:
-                return value
-            time.sleep(0.1)
-        return self.fail(f"never became true: {condition}")
-
-    def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def screenshot(self, name):
-        # What has scrolled into view is drawn a moment later.
-        self.script(
-            "window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))"
-        )
-        self.wait("return window.settled")
-        self.driver.save_screenshot(str(FOLDER / f"{name}.png"))
-
-    def go_to(self, selector):
-        self.script("document.querySelector(arguments[0]).scrollIntoView({block: 'start'})", selector)
-
-    def wait_for_plots(self, selector):
-        """Until each card under `selector` that is in the window shows a plot with something painted in it."""
-        self.wait(
-            """
-            const inked = (canvas) => {
-              if (canvas.width === 0 || canvas.height === 0) return false;
-              const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-              return data.some((byte, i) => i % 4 === 3 && byte > 0);
-            };
-            const near = [...document.querySelectorAll(arguments[0])].filter((card) => {
-              const box = card.getBoundingClientRect();
-              return box.bottom > 0 && box.top < innerHeight;
-            });
-            return near.length > 0 && near.every((card) => [...card.querySelectorAll("canvas")].some(inked));
-            """,
-            selector + " .card",
-        )
-
-    def hover_row(self, row, share=0.9):
-        """Points at a row of the heat map; returns the tooltip's lines: layer, epoch, value."""
-        canvas = self.find("#heat-map")
-        self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)
-        size = canvas.rect
-        row_height = 18
-        ActionChains(self.driver).move_to_element_with_offset(
-            canvas, size["width"] * (share - 0.5), 2 + (row + 0.5) * row_height - size["height"] / 2
-        ).perform()
-        return self.wait(
-            "const tip = document.getElementById('tooltip'); "
-            "return !tip.hidden && [...tip.children].map((line) => line.textContent)"
-        )
-
-    def choose(self, label, text):
-        """Chooses an option of the drop-down list called `label`."""
-        self.script(
-            """
-            const field = [...document.querySelectorAll("label.field")].find(
-              (field) => field.querySelector("span").textContent === arguments[0]);
-            const select = field.querySelector("select");
-            select.value = [...select.options].find((option) => option.text === arguments[1]).value;
-            select.dispatchEvent(new Event("change"));
-            """,
-            label,
-            text,
-        )
-
-    def assert_nothing_sticks_out(self):
-        self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
-        overlaps = self.script("""
-            const boxes = [...document.querySelectorAll(".card")].map((card) => [card, card.getBoundingClientRect()]);
-            const meet = (a, b) =>
-              a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-            const found = [];
-            boxes.forEach(([card, box], i) => {
-              for (const [other, otherBox] of boxes.slice(i + 1)) {
-                if (meet(box, otherBox)) found.push([card.ariaLabel, other.ariaLabel]);
-              }
-              for (const part of card.querySelectorAll(".legend, .plot, h3")) {
-                const inner = part.getBoundingClientRect();
-                if (inner.right <= box.right + 1 && inner.bottom <= box.bottom + 1) continue;
-                found.push([card.ariaLabel, part.className]);
-              }
-            });
-            return found;""")
-        self.assertEqual(overlaps, [])
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 
 class LargeRun(Reading):
@@ -177,7 +31,7 @@ class LargeRun(Reading):
         self.open("large.html")
 
     def test_opens_without_drawing_what_is_not_in_view(self):
-        self.assertLess((FOLDER / "large.html").stat().st_size, 50_000_000)
+        self.assertLess((self.folder / "large.html").stat().st_size, 50_000_000)
         timing = self.script(
             "const {responseEnd, loadEventEnd} = performance.getEntriesByType('navigation')[0]; "
             "return {responseEnd, loadEventEnd}"
@@ -334,6 +188,7 @@ class SmallRun(Reading):
     def test_turns_dark_and_light(self):
         ground = "return getComputedStyle(document.body).backgroundColor"
         light = self.script(ground)
+        self.addCleanup(self.script, "localStorage.clear()")
         self.find("#theme").click()
         self.assertNotEqual(self.script(ground), light)
         self.wait_for_plots("#model")
@@ -449,7 +304,11 @@ class EmptyRun(Reading):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    FOLDER = pathlib.Path(sys.argv[2]).resolve()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.argv[1], str(FOLDER)], check=True)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    Reading.folder = pathlib.Path(sys.argv[2]).resolve()
+    Reading.folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.argv[1], str(Reading.folder)], check=True)
+    Reading.driver = started_browser()
+    try:
+        unittest.main(argv=sys.argv[:1], verbosity=2)
+    finally:
+        Reading.driver.quit()

@@ -1,0 +1,163 @@
+"""A report in headless Chromium, as a test reads it."""
+
+import os
+import shutil
+import sys
+import time
+import unittest
+
+NEEDED = "install them: apt-get install chromium chromium-driver python3-selenium"
+DEBIAN_PYTHON = "/usr/bin/python3"
+
+try:
+    from selenium import webdriver
+    from selenium.common.exceptions import SessionNotCreatedException
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+except ImportError:
+    # Debian's python3-selenium belongs to Debian's Python, which need not be the first in PATH.
+    if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON) and os.path.exists(DEBIAN_PYTHON):
+        os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, *sys.argv])
+    sys.exit(f"the report's browser test needs Selenium and Chromium; {NEEDED}")
+
+
+def started_browser():
+    """A headless Chromium. On a busy machine it may take longer to start than its driver waits."""
+    paths = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        sys.exit(f"the report's browser test needs {' and '.join(missing)}; {NEEDED}")
+    options = webdriver.ChromeOptions()
+    options.binary_location = paths["chromium"]
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for attempts_left in reversed(range(5)):
+        try:
+            return webdriver.Chrome(service=Service(paths["chromedriver"]), options=options)
+        except SessionNotCreatedException:
+            if attempts_left == 0:
+                raise
+
+
+class Reading(unittest.TestCase):
+    """A browser with a report in it; every test ends without a word on the console."""
+
+    width, height, dark = 1440, 1000, False
+    driver = None  # one for all tests, because starting it is slow
+    folder = None  # of the reports and the screenshots
+
+    def setUp(self):
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": self.width < 600},
+        )
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}]},
+        )
+
+    def open(self, report):
+        # From another page, because a mere change of what follows "#" loads nothing.
+        self.driver.get("about:blank")
+        self.driver.get((self.folder / report).as_uri())
+        self.wait("return document.documentElement.dataset.ready === 'true'")
+
+    def tearDown(self):
+        self.assertEqual(self.driver.get_log("browser"), [])
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def wait(self, condition, *arguments):
+        """Until a script returns something true; a minute at most, however slow the machine."""
+        for _ in range(600):
+            value = self.script(condition, *arguments)
+            if value:
+                return value
+            time.sleep(0.1)
+        return self.fail(f"never became true: {condition}")
+
+    def find(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def screenshot(self, name):
+        # What has scrolled into view is drawn a moment later.
+        self.script(
+            "window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))"
+        )
+        self.wait("return window.settled")
+        self.driver.save_screenshot(str(self.folder / f"{name}.png"))
+
+    def go_to(self, selector):
+        self.script("document.querySelector(arguments[0]).scrollIntoView({block: 'start'})", selector)
+
+    def wait_for_plots(self, selector):
+        """Until each card under `selector` that is in the window shows a plot with something painted in it."""
+        self.wait(
+            """
+            const inked = (canvas) => {
+              if (canvas.width === 0 || canvas.height === 0) return false;
+              const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+              return data.some((byte, i) => i % 4 === 3 && byte > 0);
+            };
+            const near = [...document.querySelectorAll(arguments[0])].filter((card) => {
+              const box = card.getBoundingClientRect();
+              return box.bottom > 0 && box.top < innerHeight;
+            });
+            return near.length > 0 && near.every((card) => [...card.querySelectorAll("canvas")].some(inked));
+            """,
+            selector + " .card",
+        )
+
+    def hover_row(self, row, share=0.9):
+        """Points at a row of the heat map; returns the tooltip's lines: layer, epoch, value."""
+        canvas = self.find("#heat-map")
+        self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+        size = canvas.rect
+        row_height = 18
+        ActionChains(self.driver).move_to_element_with_offset(
+            canvas, size["width"] * (share - 0.5), 2 + (row + 0.5) * row_height - size["height"] / 2
+        ).perform()
+        return self.wait(
+            "const tip = document.getElementById('tooltip'); "
+            "return !tip.hidden && [...tip.children].map((line) => line.textContent)"
+        )
+
+    def choose(self, label, text):
+        """Chooses an option of the drop-down list called `label`."""
+        self.script(
+            """
+            const field = [...document.querySelectorAll("label.field")].find(
+              (field) => field.querySelector("span").textContent === arguments[0]);
+            const select = field.querySelector("select");
+            select.value = [...select.options].find((option) => option.text === arguments[1]).value;
+            select.dispatchEvent(new Event("change"));
+            """,
+            label,
+            text,
+        )
+
+    def assert_nothing_sticks_out(self):
+        self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
+        overlaps = self.script("""
+            const boxes = [...document.querySelectorAll(".card")].map((card) => [card, card.getBoundingClientRect()]);
+            const meet = (a, b) =>
+              a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+            const found = [];
+            boxes.forEach(([card, box], i) => {
+              for (const [other, otherBox] of boxes.slice(i + 1)) {
+                if (meet(box, otherBox)) found.push([card.ariaLabel, other.ariaLabel]);
+              }
+              for (const part of card.querySelectorAll(".legend, .plot, h3")) {
+                const inner = part.getBoundingClientRect();
+                if (inner.right <= box.right + 1 && inner.bottom <= box.bottom + 1) continue;
+                found.push([card.ariaLabel, part.className]);
+              }
+            });
+            return found;""")
+        self.assertEqual(overlaps, [])
