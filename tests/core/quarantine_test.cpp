@@ -48,6 +48,14 @@ TEST(Quarantine, AGathererThatThrowsStopsTheLensesBehindItAndNoOther) {
   EXPECT_EQ(it.stage.take_notes(), Texts{});
 }
 
+TEST(Quarantine, ALensIsToldOnceHoweverManyOfItsSourcesFail) {
+  Monitored it("lenses: [probe_lens: {twice: true}]\n");
+  const auto layer = it.add("conv");
+  it.stage.fail("probe_forward event 0");
+  Monitored::forward(*layer, {1});
+  EXPECT_EQ(it.stage.take_messages().size(), 1u);
+}
+
 TEST(Quarantine, AGathererThatThrowsLeavesLensesOnOtherGatherers) {
   Monitored it("lenses:\n  - probe_lens: {pushes: true}\n  - {probe: {id: other, pushes: true}, as: other}\n");
   const auto layer = it.add("conv");

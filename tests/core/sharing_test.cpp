@@ -41,6 +41,10 @@ TEST(Sharing, TwoLensesThatAskTheSameOfOneStreamCostOneMeasurement) {
   EXPECT_EQ(two.stage.take_notes("lens.numbers process").size(), 1u);
   EXPECT_EQ(two.stage.take_notes("other.numbers process").size(), 1u);
   EXPECT_EQ(measurements_seen(two.stage).size(), 1u);
+  Monitored::forward(*layer, std::vector<float>(1000, 2.0f));
+  two.monitor.tick(std::nullopt);
+  EXPECT_EQ(two.shown("conv", "dot_previous", "Probe"), 2000);  // measured twice, it would be the event by itself
+  EXPECT_EQ(two.shown("conv", "dot_previous", "Probe (other)"), 2000);
   EXPECT_GT(bytes, 4000u);  // the last event's elements
   EXPECT_EQ(bytes_of(*layer), bytes);
 }

@@ -115,6 +115,7 @@ class ProbeLens : public Lens {
             {"passes", "both", "the same", {"both", "training", "evaluation"}},
             {"tensor", false, "the same"},
             {"pushes", false, "watch what is pushed too"},
+            {"twice", false, "watch every stream twice"},
             {"ratio", 0.5, "nothing but a bounded number", 0.0, 1.0},
             {"small", 1, "nothing but a whole number"},
             {"tables", Strings{}, "how to look", {"wide", "narrow"}},
@@ -126,6 +127,7 @@ class ProbeLens : public Lens {
         preprocessor_(options.get<std::string>("preprocessor")),
         label_(options.get<std::string>("label")),
         pushes_(options.get<bool>("pushes")),
+        twice_(options.get<bool>("twice")),
         gatherer_options_{{"kinds", options.get<Strings>("kinds")}},
         preprocessor_options_{{"id", options.get<std::string>("id") + ".numbers"},
                               {"measures", options.get<Strings>("measures")},
@@ -141,8 +143,10 @@ class ProbeLens : public Lens {
   void visit(const Module& module) override {
     actor_.act(std::string("visit ") + module.name());
     if (!module.is_leaf()) return;
-    sources_[module.name()] = watch(module, {gatherer_.c_str(), label_.empty() ? nullptr : label_.c_str(),
-                                             preprocessor_.c_str(), preprocessor_options_, gatherer_options_});
+    const Stream stream{gatherer_.c_str(), label_.empty() ? nullptr : label_.c_str(), preprocessor_.c_str(),
+                        preprocessor_options_, gatherer_options_};
+    sources_[module.name()] = watch(module, stream);
+    if (twice_) watch(module, stream);
   }
   void forget(const Module& module) override {
     actor_.note(std::string("forget ") + module.name());
@@ -173,7 +177,7 @@ class ProbeLens : public Lens {
 
   Actor actor_;
   std::string gatherer_, preprocessor_, label_;
-  bool pushes_;
+  bool pushes_, twice_;
   OptionValues gatherer_options_, preprocessor_options_;
   std::map<std::string, Source> sources_;
   std::optional<Source> pushed_;
