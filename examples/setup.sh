@@ -20,7 +20,7 @@ libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
 libprotozero-dev        writes TensorBoard's event files
 libgtest-dev            GoogleTest runs the tests
-python3                 checks the report in the tests
+python3                 checks the README and the report in the tests
 END
 )
 # These come instead of a LibTorch that is there already.
@@ -135,13 +135,22 @@ install_packages() {
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0)
   as_root "${apt[@]}" update || say "apt could not read all package lists; going on with those that there are"
   if [[ " ${missing[*]} " == *" libtorch-dev "* ]]; then require_recent_libtorch; fi
+  local package offered=()
+  for package in "${missing[@]}"; do
+    if apt-cache show "$package" >/dev/null 2>&1; then
+      offered+=("$package")
+    else
+      say "apt offers no $package here; going on without it"
+    fi
+  done
+  if ((${#offered[@]} == 0)); then return; fi
   # Some hundred lines on what gets unpacked help nobody, unless it fails.
   local log
   log=$(mktemp)
-  if ! as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+  if ! as_root "${apt[@]}" install -y --no-install-recommends "${offered[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
-    fail "apt could not install ${missing[*]} (its words are above); is the package registry reached?"
+    fail "apt could not install ${offered[*]} (its words are above); is the package registry reached?"
   fi
   rm -f "$log"
 }

@@ -15,6 +15,18 @@ usage: tests/run.sh [--sanitize] [--set-up] [--build FOLDER] [--jobs N] [-- CTES
 END
 }
 
+# What the tests alone need, beside what the build does.
+packages+=$(
+  cat <<'END'
+
+chromium                opens the report as its reader does
+chromium-driver         steers it
+python3-selenium        tells it what to do
+python3-torch           loads the tensors that Loupe saves
+python3-venv            TensorBoard goes into an environment of its own, by pip
+END
+)
+
 build=""
 jobs=$(default_jobs)
 sanitize=OFF

@@ -138,11 +138,6 @@ TEST(Recorders, SavedFilesLoadInCpp) {
 }
 
 TEST(Recorders, SavedFilesLoadInPython) {
-  const char* told = std::getenv("LOUPE_TORCH_PYTHON");
-  const std::string python = told != nullptr ? told : "/opt/torch213/bin/python";
-  if (!std::filesystem::exists(python)) {
-    GTEST_SKIP() << "there is no " << python << "; LOUPE_TORCH_PYTHON names a Python that has torch";
-  }
   auto model = model_of_three();
   ForwardPre folded({.reduction = add}), listed;
   folded.children(*model, {.indices = {0}});
@@ -161,7 +156,8 @@ assert torch.equal(folded, first + second), folded
 assert len(listed) == 2 and torch.equal(listed[0], first) and torch.equal(listed[1], second), listed
 assert half[0].dtype == torch.bfloat16 and torch.equal(half[0].float(), first.t()), half
 )";
-  EXPECT_EQ(std::system((python + " " + (saved / "read.py").string() + " " + saved.string()).c_str()), 0);
+  EXPECT_EQ(std::system((TORCH_PYTHON " " + (saved / "read.py").string() + " " + saved.string()).c_str()), 0)
+      << TORCH_PYTHON " needs torch; install it (python3-torch), or name another Python by -DLOUPE_TORCH_PYTHON";
 }
 
 }  // namespace

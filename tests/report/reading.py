@@ -100,9 +100,14 @@ class Reading(unittest.TestCase):
         """Until each card under `selector` that is in the window shows a plot with something painted in it."""
         self.wait(
             """
+            // Read from a copy: the browser complains of pages that read their own canvases, and this one does not.
+            const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
             const inked = (canvas) => {
               if (canvas.width === 0 || canvas.height === 0) return false;
-              const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+              copy.canvas.width = canvas.width;
+              copy.canvas.height = canvas.height;
+              copy.drawImage(canvas, 0, 0);
+              const data = copy.getImageData(0, 0, canvas.width, canvas.height).data;
               return data.some((byte, i) => i % 4 === 3 && byte > 0);
             };
             const near = [...document.querySelectorAll(arguments[0])].filter((card) => {
