@@ -37,6 +37,10 @@ std::string limits(const loupe_option& option) {
     text << "; one of";
     for (std::size_t i = 0; i < option.choice_count; ++i) text << (i == 0 ? " " : ", ") << option.choices[i];
   }
+  if (LOUPE_OFFERS(option, names)) {
+    if (const auto kind = kind_of(option.names)) text << "; the name of a " << kind_name(*kind);
+  }
+  if (LOUPE_OFFERS(option, options_of)) text << "; what is given to " << option.options_of;
   if (std::isfinite(option.minimum)) text << "; at least " << option.minimum;
   if (std::isfinite(option.maximum)) text << "; at most " << option.maximum;
   return text.str();

@@ -24,9 +24,6 @@ T copy_known(const T& other) {
 #define LOUPE_REACHES(TABLE, MEMBER) \
   ((TABLE).struct_size >= offsetof(std::remove_cvref_t<decltype(TABLE)>, MEMBER) + sizeof((TABLE).MEMBER))
 
-/// Whether a table reaches up to `member` and has it: what a caller must know before it calls an optional function.
-#define LOUPE_OFFERS(TABLE, MEMBER) (LOUPE_REACHES(TABLE, MEMBER) && (TABLE).MEMBER != nullptr)
-
 }  // namespace loupe
 
 #endif

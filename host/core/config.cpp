@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "core/log.h"
@@ -77,6 +78,35 @@ bool read_item(const YAML::Node& item, const std::string& section, Written& writ
   return !written.name.empty();
 }
 
+/// Options that name another component, and maps with that one's options: what is in them is known to be right only
+/// here, where all components are.
+void check_named_components(const CatalogueEntry& entry, const YAML::Node& written, const Catalogue& catalogue,
+                            Diagnostics& diagnostics) {
+  const auto value = [&](const loupe_option& option) {
+    const YAML::Node given = written.IsMap() ? value_of(written, option.name) : YAML::Node(YAML::NodeType::Null);
+    return given.IsNull() ? YAML::Load(option.default_value) : given;
+  };
+  std::map<std::string, const CatalogueEntry*> named;
+  for (const loupe_option* option : entry.options()) {
+    if (!LOUPE_OFFERS(*option, names)) continue;
+    const auto kind = kind_of(option->names);
+    const YAML::Node name = value(*option);
+    if (!kind || !name.IsScalar() || name.Scalar().empty()) continue;
+    named[option->name] = catalogue.find(*kind, name.Scalar());
+    if (named[option->name] != nullptr) continue;
+    diagnostics.error(name, std::string("there is no ") + kind_name(*kind) + " '" + name.Scalar() + "'" +
+                                suggestion(name.Scalar(), catalogue.names(*kind)));
+  }
+  for (const loupe_option* option : entry.options()) {
+    const auto of = LOUPE_OFFERS(*option, options_of) ? named.find(option->options_of) : named.end();
+    if (of == named.end() || of->second == nullptr) continue;
+    const YAML::Node options = value(*option);
+    if (!options.IsMap()) continue;
+    OptionSet::from_yaml(of->second->options(), options, "'" + std::string(of->second->component->name) + "'",
+                         diagnostics);
+  }
+}
+
 std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, const std::string& section,
                                              const Catalogue& catalogue, Diagnostics& diagnostics) {
   std::vector<ComponentConfig> components;
@@ -107,6 +137,7 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
                           OptionSet::from_yaml(entry->options(), written.options,
                                                std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics),
                           written.at.Mark().line + 1, written.at.Mark().column + 1, diagnostics.file()});
+    check_named_components(*entry, written.options, catalogue, diagnostics);
   }
   return components;
 }

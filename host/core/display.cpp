@@ -53,10 +53,13 @@ void Display::each(Call&& call) {
   }
 }
 
+loupe_run Display::c_run() const {
+  return {sizeof(loupe_run), run_.resumed,       run_.name.c_str(),   run_.directory.c_str(), run_.config.c_str(),
+          LOUPE_VERSION,     libtorch_version(), run_.models.c_str(), run_.started.c_str()};
+}
+
 void Display::begin(Shown& shown) {
-  const loupe_run run{sizeof(loupe_run),      run_.resumed,        run_.name.c_str(),
-                      run_.directory.c_str(), run_.config.c_str(), LOUPE_VERSION,
-                      libtorch_version(),     run_.models.c_str(), run_.started.c_str()};
+  const loupe_run run = c_run();
   guarded_call(shown, [&](const loupe_visualizer& table, void* self, loupe_error* error) {
     return LOUPE_OFFERS(table, begin) ? table.begin(self, &run, error) : LOUPE_OK;
   });

@@ -34,6 +34,8 @@ class Display {
   void replace(const std::vector<ComponentConfig>& visualizers);
   void set_run(RunDescription run) { run_ = std::move(run); }
   const RunDescription& run() const { return run_; }
+  /// The same for a component. Borrows from this display.
+  loupe_run c_run() const;
 
   void begin_tick(double epoch);
   void tag(const loupe_tag& tag);

@@ -132,7 +132,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           &sink,
           [](void* to, const loupe_tag* tag, loupe_error* error) {
             return detail::guarded(error, [&] {
-              auto& [lens, display] = *static_cast<Sink*>(to);
+              const auto& [lens, display, run] = *static_cast<Sink*>(to);
               loupe_tag copy = copy_known(*tag);
               const std::string name = lens->tag_name(tag->name);
               copy.name = name.c_str();
@@ -141,7 +141,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           },
           [](void* to, const loupe_value* value, loupe_error* error) {
             return detail::guarded(error, [&] {
-              auto& [lens, display] = *static_cast<Sink*>(to);
+              const auto& [lens, display, run] = *static_cast<Sink*>(to);
               loupe_value copy = copy_known(*value);
               const std::string name = lens->tag_name(value->tag);
               const std::string layer = copy.layer == std::string(value->tag) ? name : copy.layer;
@@ -152,7 +152,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           },
           [](void* to, const loupe_range* range, loupe_error* error) {
             return detail::guarded(error, [&] {
-              auto& [lens, display] = *static_cast<Sink*>(to);
+              const auto& [lens, display, run] = *static_cast<Sink*>(to);
               loupe_range copy = copy_known(*range);
               const std::string name = lens->tag_name(range->tag);
               const std::string layer = copy.layer == std::string(range->tag) ? name : copy.layer;
@@ -163,7 +163,7 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
           },
           [](void* to, const loupe_histogram* histogram, loupe_error* error) {
             return detail::guarded(error, [&] {
-              auto& [lens, display] = *static_cast<Sink*>(to);
+              const auto& [lens, display, run] = *static_cast<Sink*>(to);
               loupe_histogram copy = copy_known(*histogram);
               const std::string name = lens->tag_name(histogram->tag);
               const std::string layer = copy.layer == std::string(histogram->tag) ? name : copy.layer;
@@ -171,13 +171,14 @@ loupe_sink LensNode::make_sink(Sink& sink) const {
               copy.layer = layer.c_str();
               display->histogram(copy);
             });
-          }};
+          },
+          &sink.run};
 }
 
 void LensNode::introduce(Display& display) {
   const loupe_lens& table = instance_.table<loupe_lens>();
   if (!LOUPE_OFFERS(table, introduce)) return;
-  Sink sink{this, &display};
+  Sink sink{this, &display, display.c_run()};
   const loupe_sink c_sink = make_sink(sink);
   guarded_call("introducing its tags", [&](const loupe_lens&, loupe_error* error) {
     return table.introduce(instance_.self(), &c_sink, error);
@@ -185,7 +186,7 @@ void LensNode::introduce(Display& display) {
 }
 
 void LensNode::report(double epoch, Display& display) {
-  Sink sink{this, &display};
+  Sink sink{this, &display, display.c_run()};
   const loupe_sink c_sink = make_sink(sink);
   guarded_call("the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
     return table.report(instance_.self(), epoch, &c_sink, error);

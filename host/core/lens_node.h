@@ -37,6 +37,7 @@ class LensNode {
   struct Sink {
     LensNode* lens;
     Display* display;
+    loupe_run run;
   };
   template <class Call>
   void guarded_call(const std::string& where, Call&& call);

@@ -134,8 +134,17 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
   for (const auto& entry : node) {
     const YAML::Node& item = entry.second;
     const std::string name = entry.first.Scalar();
-    loupe_option option{
-        sizeof(loupe_option), LOUPE_OPTION_STRING, name.c_str(), "", "", -INFINITY, INFINITY, nullptr, 0};
+    loupe_option option{sizeof(loupe_option),
+                        LOUPE_OPTION_STRING,
+                        name.c_str(),
+                        "",
+                        "",
+                        -INFINITY,
+                        INFINITY,
+                        nullptr,
+                        0,
+                        nullptr,
+                        nullptr};
     bool flag = false;
     int64_t whole = 0;
     double number = 0;

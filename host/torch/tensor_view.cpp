@@ -1,15 +1,5 @@
 #include "torch/tensor_view.h"
 
-#include <loupe/error.h>
-
-#include <algorithm>
-
-struct loupe_retained {
-  at::Tensor tensor;
-  loupe::TensorView view;
-  explicit loupe_retained(at::Tensor kept) : tensor(std::move(kept)), view(tensor) {}
-};
-
 namespace loupe {
 
 uint32_t dtype_of(at::ScalarType type) {
@@ -70,55 +60,6 @@ void TensorView::make_plain(const at::Tensor& tensor) {
     return;  // no plain form of it exists; the caller sees that it is not readable
   }
   if (is_plain(plain_)) fill(plain_);
-}
-
-namespace {
-
-const at::Tensor& native(const loupe_tensor* tensor) {
-  if (tensor == nullptr || tensor->native == nullptr)
-    throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);
-  return *static_cast<const at::Tensor*>(tensor->native);
-}
-
-loupe_status retain(void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
-  return detail::guarded(error, [&] { *kept = new loupe_retained(native(tensor).detach()); });
-}
-
-loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error* error) {
-  return detail::guarded(error, [&] {
-    const at::NoGradGuard no_grad;
-    const at::Tensor flat = native(tensor).detach().to(at::kCPU, at::kDouble).contiguous();
-    std::copy_n(flat.data_ptr<double>(), flat.numel(), values);
-  });
-}
-
-loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
-                             std::size_t* count, loupe_error* error) {
-  return detail::guarded(error, [&] {
-    const at::NoGradGuard no_grad;
-    at::Tensor tensor = native(matrix).detach().to(at::kCPU, at::kDouble);
-    if (tensor.dim() < 2) throw Error("singular values need a matrix, not a tensor of fewer dimensions", LOUPE_INVALID);
-    if (tensor.dim() > 2) tensor = tensor.flatten(1);
-    if (!torch::isfinite(tensor).all().item<bool>()) {
-      throw Error("a matrix with NaN or Inf has no singular values", LOUPE_NOT_FOUND);
-    }
-    const at::Tensor sorted = std::get<1>(torch::svd(tensor, /*some=*/true, /*compute_uv=*/false)).contiguous();
-    *count = std::min(capacity, static_cast<std::size_t>(sorted.numel()));
-    std::copy_n(sorted.data_ptr<double>(), *count, values);
-  });
-}
-
-}  // namespace
-
-const loupe_tensors& tensor_service() {
-  static const loupe_tensors table = {sizeof(loupe_tensors),
-                                      0,
-                                      &retain,
-                                      [](void*, loupe_retained* kept) { delete kept; },
-                                      [](void*, const loupe_retained* kept) { return kept->view.get(); },
-                                      &copy,
-                                      &singular_values};
-  return table;
 }
 
 }  // namespace loupe

@@ -30,6 +30,13 @@ class Forward : public ModuleGatherer<Forward, LOUPE_TAP_FORWARD> {
   using ModuleGatherer::ModuleGatherer;
 };
 
+class ForwardInput : public ModuleGatherer<ForwardInput, LOUPE_TAP_FORWARD_BEFORE> {
+ public:
+  static constexpr const char* name = "forward_input";
+  static constexpr const char* help = "a module's first input, as its forward is entered";
+  using ModuleGatherer::ModuleGatherer;
+};
+
 class OutputGradient : public ModuleGatherer<OutputGradient, LOUPE_TAP_OUTPUT_GRADIENT> {
  public:
   static constexpr const char* name = "output_gradient";

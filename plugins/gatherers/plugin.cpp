@@ -3,6 +3,6 @@
 #include "gatherers/parameter_gatherers.h"
 #include "gatherers/push.h"
 
-LOUPE_PLUGIN("gatherers", "0.1.0", loupe::Forward, loupe::OutputGradient, loupe::InputGradient,
+LOUPE_PLUGIN("gatherers", "0.1.0", loupe::Forward, loupe::ForwardInput, loupe::OutputGradient, loupe::InputGradient,
              loupe::ParameterGradient, loupe::StepGradient, loupe::CallParameter, loupe::Tick, loupe::OptimizerStep,
              loupe::Attribute, loupe::Push);

@@ -15,10 +15,12 @@ class Pipeline : public Lens {
   static constexpr const char* help = "a lens without code: any gatherer and preprocessor, on any modules";
   static std::vector<Option> options() {
     std::vector<Option> options = {
-        {"gather", "forward", "the gatherer that the values come from"},
+        Option::component("gather", "forward", "the gatherer that the values come from", LOUPE_GATHERER_ID),
+        Option::options_of("gather", "gatherer_options", "its options"),
         {"parameters", Strings{}, "the parameters or attributes to look at, for a gatherer that needs one"},
-        {"preprocess", "output_norm", "the preprocessor that makes numbers of them"},
-        Option::map("preprocessor_options", "its options"),
+        Option::component("preprocess", "output_norm", "the preprocessor that makes numbers of them",
+                          LOUPE_PREPROCESSOR_ID),
+        Option::options_of("preprocess", "preprocessor_options", "its options"),
         {"series", Strings{}, "which of its series to show; none given is all"}};
     for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
     options.push_back(line_option());
@@ -37,6 +39,7 @@ class Pipeline : public Lens {
         gatherer_(options.get<std::string>("gather")),
         preprocessor_(options.get<std::string>("preprocess")),
         preprocessor_options_(options.map("preprocessor_options")),
+        gatherer_options_(options.map("gatherer_options")),
         series_(options.get<Strings>("series")),
         filter_(options),
         lines_(options.get<Strings>("line"), options.get<Strings>("range")),
@@ -66,8 +69,8 @@ class Pipeline : public Lens {
     for (Stream& stream : streams_) {
       const char* label = stream.parameter.empty() ? nullptr : stream.parameter.c_str();
       try {
-        stream.layers.emplace_back(
-            module, watch(module, {gatherer_.c_str(), label, preprocessor_.c_str(), preprocessor_options_}));
+        stream.layers.emplace_back(module, watch(module, {gatherer_.c_str(), label, preprocessor_.c_str(),
+                                                          preprocessor_options_, gatherer_options_}));
       } catch (const Error& reason) {
         // Not every module has every parameter; what a trainer exposes is in no list that could be asked before.
         if (label == nullptr || reason.status() != LOUPE_NOT_FOUND) throw;
@@ -153,7 +156,7 @@ class Pipeline : public Lens {
 
   Host host_;
   std::string gatherer_, preprocessor_;
-  OptionValues preprocessor_options_;
+  OptionValues preprocessor_options_, gatherer_options_;
   Strings series_;
   ModuleFilter filter_;
   Lines lines_;

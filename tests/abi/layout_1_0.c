@@ -12,7 +12,7 @@ AT(loupe_error, struct_size, 0);
 AT(loupe_error, capacity, 4);
 AT(loupe_error, message, 8);
 
-SIZE(loupe_option, 64);
+SIZE(loupe_option, 80);
 AT(loupe_option, struct_size, 0);
 AT(loupe_option, type, 4);
 AT(loupe_option, name, 8);
@@ -22,6 +22,8 @@ AT(loupe_option, minimum, 32);
 AT(loupe_option, maximum, 40);
 AT(loupe_option, choices, 48);
 AT(loupe_option, choice_count, 56);
+AT(loupe_option, names, 64);
+AT(loupe_option, options_of, 72);
 
 SIZE(loupe_option_value, 64);
 AT(loupe_option_value, struct_size, 0);
@@ -52,7 +54,7 @@ AT(loupe_tensor, dim, 40);
 AT(loupe_tensor, numel, 48);
 AT(loupe_tensor, native, 56);
 
-SIZE(loupe_tensors, 48);
+SIZE(loupe_tensors, 72);
 AT(loupe_tensors, struct_size, 0);
 AT(loupe_tensors, reserved, 4);
 AT(loupe_tensors, retain, 8);
@@ -60,6 +62,9 @@ AT(loupe_tensors, release, 16);
 AT(loupe_tensors, view, 24);
 AT(loupe_tensors, copy, 32);
 AT(loupe_tensors, singular_values, 40);
+AT(loupe_tensors, clone, 48);
+AT(loupe_tensors, fold, 56);
+AT(loupe_tensors, save, 64);
 
 SIZE(loupe_parameter, 32);
 AT(loupe_parameter, struct_size, 0);
@@ -226,7 +231,7 @@ AT(loupe_histogram, edges, 32);
 AT(loupe_histogram, counts, 40);
 AT(loupe_histogram, bin_count, 48);
 
-SIZE(loupe_sink, 48);
+SIZE(loupe_sink, 56);
 AT(loupe_sink, struct_size, 0);
 AT(loupe_sink, reserved, 4);
 AT(loupe_sink, context, 8);
@@ -234,6 +239,7 @@ AT(loupe_sink, tag, 16);
 AT(loupe_sink, value, 24);
 AT(loupe_sink, range, 32);
 AT(loupe_sink, histogram, 40);
+AT(loupe_sink, run, 48);
 
 SIZE(loupe_lens, 56);
 AT(loupe_lens, struct_size, 0);

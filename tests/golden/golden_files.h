@@ -1,10 +1,13 @@
 #ifndef LOUPE_TESTS_GOLDEN_FILES_H
 #define LOUPE_TESTS_GOLDEN_FILES_H
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -18,6 +21,7 @@ inline std::vector<std::string> golden_files(int argc, char** argv, const std::s
   if (!files.empty()) return files;
   const char* named = std::getenv("LOUPE_GOLDEN");
   const std::filesystem::path folder = named != nullptr ? named : LOUPE_GOLDEN_FOLDER;
+  if (!std::filesystem::is_directory(folder)) throw std::runtime_error("no folder '" + folder.string() + "'");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name.rfind(prefix, 0) == 0 && entry.path().extension() == ".json") files.push_back(entry.path().string());
@@ -29,8 +33,36 @@ inline std::vector<std::string> golden_files(int argc, char** argv, const std::s
 
 inline nlohmann::json read_json(const std::string& path) {
   std::ifstream stream(path);
-  if (!stream) throw std::runtime_error("cannot read " + path);
+  if (!stream || std::filesystem::is_directory(path)) throw std::runtime_error("it cannot be read");
   return nlohmann::json::parse(stream);
+}
+
+/// Throws unless a golden tensor has as many numbers as its shape says.
+inline void check_tensor(const nlohmann::json& golden) {
+  std::size_t count = 1;
+  for (const auto& size : golden.at("shape")) count *= size.get<std::size_t>();
+  if (golden.at("data").size() != count)
+    throw std::runtime_error("a tensor has " + std::to_string(golden["data"].size()) + " numbers, and its shape says " +
+                             std::to_string(count));
+}
+
+/// Registers the tests of every golden file by `add(suite, golden)`, which returns how many, and runs them. A file
+/// without a test is a fault, because it would pass.
+template <class Add>
+int run_golden(int argc, char** argv, const std::string& prefix, Add&& add) {
+  ::testing::InitGoogleTest(&argc, argv);
+  std::string file = "golden files";
+  try {
+    for (const std::string& each : golden_files(argc, argv, prefix)) {
+      file = each;
+      if (add(std::filesystem::path(file).stem().string(), read_json(file)) == 0)
+        throw std::runtime_error("it holds nothing to test");
+    }
+  } catch (const std::exception& error) {
+    std::cerr << file << ": " << error.what() << '\n';
+    return 1;
+  }
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace loupe::testing

@@ -54,22 +54,24 @@ class GoldenCase : public ::testing::Test {
       made.add_standard_paths();
       return made;
     }();
-    const CatalogueEntry* entry = catalogue.find(Kind::preprocessor, golden_["preprocessor"]);
-    ASSERT_NE(entry, nullptr);
-    const auto options = options_of(*entry, golden_["options"], inplace_);
+    const CatalogueEntry* entry = catalogue.find(Kind::preprocessor, golden_.at("preprocessor"));
+    ASSERT_NE(entry, nullptr) << "no preprocessor " << golden_["preprocessor"];
+    const auto options = options_of(*entry, golden_.at("options"), inplace_);
     const ComponentInstance instance(*entry->component, options->get());
     const auto& table = instance.table<loupe_preprocessor>();
     loupe_request request{sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
     ASSERT_EQ(table.request(instance.self(), &request, nullptr), LOUPE_OK);
     measure::Measurer measurer(request);
     uint64_t number = 0;
-    for (const json& event : golden_["events"]) feed(table, instance.self(), measurer, event, number++);
-    for (const auto& [name, expected] : golden_["expected"].items()) compare(table, instance.self(), name, expected);
+    for (const json& event : golden_.at("events")) feed(table, instance.self(), measurer, event, number++);
+    ASSERT_FALSE(golden_.at("expected").empty());
+    for (const auto& [name, expected] : golden_.at("expected").items()) compare(table, instance.self(), name, expected);
   }
 
  private:
   static void feed(const loupe_preprocessor& table, void* self, measure::Measurer& measurer, const json& golden,
                    uint64_t number) {
+    loupe::testing::check_tensor(golden);
     const auto sizes = golden["shape"].get<std::vector<int64_t>>();
     const auto data = golden["data"].get<std::vector<float>>();
     std::vector<int64_t> strides(sizes.size(), 1);
@@ -103,12 +105,12 @@ class GoldenCase : public ::testing::Test {
       const double* values = nullptr;
       std::size_t count = 0;
       ASSERT_EQ(table.values(self, series, &values, &count, error.get()), LOUPE_OK) << error.text();
-      ASSERT_EQ(count, expected["values"].size()) << name;
+      ASSERT_EQ(count, expected.at("values").size()) << name;
       for (std::size_t i = 0; i < count; ++i)
         expect_near(values[i], expected["values"][i], name + " of event " + std::to_string(i));
     }
     for (const auto& [key, aggregation] : aggregations) {
-      ASSERT_TRUE(expected["summary"].contains(key)) << key;
+      ASSERT_TRUE(expected.at("summary").contains(key)) << key;
       double value = 0;
       ASSERT_EQ(table.aggregate(self, series, aggregation, &value, error.get()), LOUPE_OK) << error.text();
       expect_near(value, expected["summary"][key], name + " " + key);
@@ -124,7 +126,7 @@ class GoldenRunning : public ::testing::Test {
   explicit GoldenRunning(json golden) : golden_(std::move(golden)) {}
   void TestBody() override {
     Series series;
-    for (const double value : golden_["values"]) series.push(value);
+    for (const double value : golden_.at("values")) series.push(value);
     const json& expected = golden_.contains("expected") ? golden_["expected"] : golden_;
     int compared = 0;
     for (const auto& [key, value] : expected.items()) {
@@ -153,13 +155,10 @@ class GoldenRunning : public ::testing::Test {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  for (const std::string& file : loupe::testing::golden_files(argc, argv, "preprocessors-")) {
-    const json golden = loupe::testing::read_json(file);
-    const std::string suite = std::filesystem::path(file).stem().string();
-    int index = 0;
-    for (const json& each : golden["cases"]) {
-      const std::string name = each["preprocessor"].get<std::string>() + "/" + std::to_string(index++);
+  const auto add = [](const std::string& suite, const json& golden) {
+    int count = 0;
+    for (const json& each : golden.at("cases")) {
+      const std::string name = each.at("preprocessor").get<std::string>() + "/" + std::to_string(count++);
       for (const bool inplace : {true, false}) {
         ::testing::RegisterTest(suite.c_str(), (name + (inplace ? "/inplace" : "/memory")).c_str(), nullptr, nullptr,
                                 __FILE__, __LINE__,
@@ -167,10 +166,12 @@ int main(int argc, char** argv) {
       }
     }
     if (golden.contains("running")) {
+      ++count;
       ::testing::RegisterTest(
           suite.c_str(), "running", nullptr, nullptr, __FILE__, __LINE__,
           [running = golden["running"]]() -> ::testing::Test* { return new GoldenRunning(running); });
     }
-  }
-  return RUN_ALL_TESTS();
+    return count;
+  };
+  return loupe::testing::run_golden(argc, argv, "preprocessors-", add);
 }

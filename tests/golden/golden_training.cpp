@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "golden/golden_files.h"
 #include "golden/layers.h"
@@ -19,13 +20,16 @@ namespace {
 constexpr double relative = 1e-3, absolute = 1e-5;
 
 torch::Tensor tensor_of(const json& golden) {
+  loupe::testing::check_tensor(golden);
   const auto data = golden["data"].get<std::vector<float>>();
   return torch::tensor(data).reshape(golden["shape"].get<std::vector<int64_t>>());
 }
 
-/// A batch's target: class numbers, or a tensor.
-torch::Tensor target_of(const json& golden) {
-  return golden.is_object() ? tensor_of(golden) : torch::tensor(golden.get<std::vector<int64_t>>());
+/// A batch's target: a tensor, or a list of class numbers or of numbers.
+torch::Tensor target_of(const json& golden, bool classes) {
+  if (golden.is_object()) return classes ? tensor_of(golden).to(torch::kLong) : tensor_of(golden);
+  if (classes) return torch::tensor(golden.get<std::vector<int64_t>>());
+  return torch::tensor(golden.get<std::vector<float>>());
 }
 
 std::string monitor_yaml(const std::string& folder) {
@@ -43,14 +47,24 @@ visualizers: [record]
 )";
 }
 
+/// Sets every parameter and floating-point buffer, so that nothing random is left.
 void load_state(torch::nn::Module& model, const json& initial) {
   torch::NoGradGuard no_grad;
-  auto parameters = model.named_parameters();
-  auto buffers = model.named_buffers();
-  for (const auto& [name, value] : initial.items()) {
-    auto* tensor = parameters.contains(name) ? &parameters[name] : &buffers[name];
-    tensor->copy_(tensor_of(value));
-  }
+  std::size_t used = 0;
+  const auto load = [&](const auto& named) {
+    for (const auto& item : named) {
+      if (!item.value().is_floating_point()) continue;
+      if (!initial.contains(item.key())) throw std::runtime_error("the initial state lacks '" + item.key() + "'");
+      const auto value = tensor_of(initial[item.key()]);
+      if (value.sizes() != item.value().sizes())
+        throw std::runtime_error("the initial '" + item.key() + "' has not the shape of the model's");
+      torch::Tensor(item.value()).copy_(value);
+      ++used;
+    }
+  };
+  load(model.named_parameters());
+  load(model.named_buffers());
+  if (used != initial.size()) throw std::runtime_error("the initial state has a name that the model has not");
 }
 
 /// What a record holds: "epoch|tag|layer|line" to its value, and "epoch|tag|layer|low|high" to its two.
@@ -96,13 +110,13 @@ class GoldenRun : public ::testing::Test {
  private:
   void train(const std::string& folder) {
     torch::nn::Sequential model;
-    for (const json& layer : golden_["model"]) loupe::testing::push_layer(model, layer);
-    load_state(*model, golden_["initial"]);
-    const auto optimizer = loupe::testing::make_optimizer(golden_["optimizer"], model->parameters());
+    for (const json& layer : golden_.at("model")) loupe::testing::push_layer(model, layer);
+    load_state(*model, golden_.at("initial"));
+    const auto optimizer = loupe::testing::make_optimizer(golden_.at("optimizer"), model->parameters());
     torch::nn::CrossEntropyLoss cross_entropy;
     torch::nn::MSELoss squared_error;
-    const bool classes = golden_["loss"] == "CrossEntropyLoss";
-    ASSERT_TRUE(classes || golden_["loss"] == "MSELoss") << golden_["loss"];
+    const bool classes = golden_.at("loss") == "CrossEntropyLoss";
+    ASSERT_TRUE(classes || golden_.at("loss") == "MSELoss") << "no loss " << golden_.at("loss");
     auto inspector = loupe::Inspector::from_text(monitor_yaml(folder));
     inspector.attach(*model, *optimizer);
     if (classes) {
@@ -114,15 +128,18 @@ class GoldenRun : public ::testing::Test {
       return classes ? cross_entropy(output, target) : squared_error(output, target);
     };
 
+    const std::size_t train_batches = golden_.at("train_batches"),
+                      validation_batches = golden_.at("validation_batches");
+    ASSERT_EQ(golden_.at("batches").size(),
+              golden_.at("epochs").get<std::size_t>() * (train_batches + validation_batches));
     std::size_t next = 0;
-    const std::size_t train_batches = golden_["train_batches"], validation_batches = golden_["validation_batches"];
-    for (int epoch = 1; epoch <= golden_["epochs"].get<int>(); ++epoch) {
+    for (int epoch = 1; epoch <= golden_.at("epochs").get<int>(); ++epoch) {
       model->train();
       for (std::size_t i = 0; i < train_batches; ++i) {
-        const json& batch = golden_["batches"][next++];
-        const auto target = target_of(batch["y"]);
+        const json& batch = golden_.at("batches")[next++];
+        const auto target = target_of(batch.at("y"), classes);
         optimizer->zero_grad();
-        const auto output = model->forward(tensor_of(batch["x"]));
+        const auto output = model->forward(tensor_of(batch.at("x")));
         loss_of(output, target).backward();
         optimizer->step();
         if (classes)
@@ -132,31 +149,54 @@ class GoldenRun : public ::testing::Test {
       {
         torch::NoGradGuard no_grad;
         for (std::size_t i = 0; i < validation_batches; ++i) {
-          const json& batch = golden_["batches"][next++];
-          loss_of(model->forward(tensor_of(batch["x"])), target_of(batch["y"]));
+          const json& batch = golden_.at("batches")[next++];
+          loss_of(model->forward(tensor_of(batch.at("x"))), target_of(batch.at("y"), classes));
         }
       }
       inspector.tick_epoch();
     }
   }
 
+  /// The activity, as "epoch|tag|layer", of gradients that are rounding alone, as those of a bias before a batch norm:
+  /// which of their entries are above the threshold of 1e-8 is up to the machine, not to the monitor.
+  std::set<std::string> rounding() const {
+    std::set<std::string> found;
+    for (const json& tick : golden_.at("ticks")) {
+      for (const std::string parameter : {"Weight", "Bias"}) {
+        if (tick.at("tag") != parameter + " Gradient Norm") continue;
+        for (const auto& [layer, bands] : tick.at("ranges").items()) {
+          const double largest = bands.at("min|max").at(1);
+          if (largest == 0 || largest > 1e-6) continue;
+          const std::string head = std::to_string(tick.at("epoch").get<int>()) + "|";
+          found.insert(head + parameter + " Gradient Activation|" + layer);
+          found.insert(head + "Warning Gradient Activations|Warning Gradient Activations");
+        }
+      }
+    }
+    return found;
+  }
+
   void compare(const Recorded& recorded) {
     static const std::map<std::string, std::string> types = {
         {"numerical", "numerical"}, {"probability", "probability"}, {"relations", "relation"}};
-    for (const auto& [name, expected] : golden_["tags"].items()) {
+    for (const auto& [name, expected] : golden_.at("tags").items()) {
       const auto found = recorded.tags.find(name);
       if (found == recorded.tags.end()) {
         ADD_FAILURE() << "no tag " << name;
         continue;
       }
-      EXPECT_EQ(found->second["log_y"], expected["log_y"]) << name;
-      EXPECT_EQ(found->second["big"], expected["big"]) << name;
-      EXPECT_EQ(found->second["type"], types.at(expected["type"])) << name;
+      EXPECT_EQ(found->second["log_y"], expected.at("log_y")) << name;
+      EXPECT_EQ(found->second["big"], expected.at("big")) << name;
+      EXPECT_EQ(found->second["type"], types.at(expected.at("type"))) << name;
     }
+    const std::set<std::string> undecided = rounding();
     std::size_t compared = 0;
-    for (const json& tick : golden_["ticks"]) {
-      const std::string head = std::to_string(tick["epoch"].get<int>()) + "|" + tick["tag"].get<std::string>() + "|";
-      for (const auto& [layer, lines] : tick["values"].items()) {
+    for (const json& tick : golden_.at("ticks")) {
+      const std::string head =
+          std::to_string(tick.at("epoch").get<int>()) + "|" + tick.at("tag").get<std::string>() + "|";
+      EXPECT_TRUE(golden_.at("tags").contains(tick.at("tag"))) << "no tag " << tick.at("tag") << " in the golden file";
+      for (const auto& [layer, lines] : tick.at("values").items()) {
+        if (undecided.count(head + layer) > 0) continue;
         for (const auto& [line, expected] : lines.items()) {
           const auto found = recorded.values.find(head + layer + "|" + line);
           if (found == recorded.values.end()) {
@@ -167,7 +207,7 @@ class GoldenRun : public ::testing::Test {
           }
         }
       }
-      for (const auto& [layer, bands] : tick["ranges"].items()) {
+      for (const auto& [layer, bands] : tick.at("ranges").items()) {
         for (const auto& [band, expected] : bands.items()) {
           const auto found = recorded.ranges.find(head + layer + "|" + band);
           if (found == recorded.ranges.end()) {
@@ -182,6 +222,8 @@ class GoldenRun : public ::testing::Test {
     }
     EXPECT_GT(compared, 0U);
     std::cout << compared << " values and bands compared\n";
+    if (!undecided.empty())
+      std::cout << undecided.size() << " activities not compared, because their gradients are rounding\n";
   }
 
   json golden_;
@@ -190,13 +232,13 @@ class GoldenRun : public ::testing::Test {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  for (const std::string& file : loupe::testing::golden_files(argc, argv, "training-")) {
-    const json runs = loupe::testing::read_json(file);
+  const auto add = [](const std::string& suite, const json& runs) {
+    if (!runs.is_object()) throw std::runtime_error("it is not a map of runs");
     for (const auto& [name, run] : runs.items()) {
-      ::testing::RegisterTest(std::filesystem::path(file).stem().c_str(), name.c_str(), nullptr, nullptr, __FILE__,
-                              __LINE__, [run = run]() -> ::testing::Test* { return new GoldenRun(run); });
+      ::testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                              [run = run]() -> ::testing::Test* { return new GoldenRun(run); });
     }
-  }
-  return RUN_ALL_TESTS();
+    return runs.size();
+  };
+  return loupe::testing::run_golden(argc, argv, "training-", add);
 }

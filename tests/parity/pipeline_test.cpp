@@ -98,5 +98,22 @@ TEST(PipelineLens, RefusesATagWithAnUnknownWord) {
   EXPECT_THROW(inspector_of("  - pipeline: {tag: '{layer} Norm'}\n"), ConfigError);
 }
 
+TEST(PipelineLens, IsCheckedWithTheComponentsThatItNamesBeforeTraining) {
+  try {
+    inspector_of(
+        "  - pipeline: {gather: foward, preprocess: output_nrm}\n"
+        "  - pipeline: {preprocess: output_norm, preprocessor_options: {normalise: true}}\n    as: second\n");
+    FAIL() << "a misspelt component was taken";
+  } catch (const ConfigError& error) {
+    const std::string told = error.what();
+    EXPECT_NE(told.find(":3:24: error: there is no gatherer 'foward'; did you mean 'forward'?"), std::string::npos)
+        << told;
+    EXPECT_NE(told.find(":3:44: error: there is no preprocessor 'output_nrm'; did you mean 'output_norm'?"),
+              std::string::npos)
+        << told;
+    EXPECT_NE(told.find(":4:64: error: 'output_norm' has no option 'normalise'"), std::string::npos) << told;
+  }
+}
+
 }  // namespace
 }  // namespace loupe

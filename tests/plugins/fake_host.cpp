@@ -78,7 +78,10 @@ const loupe_tensors tensors = {sizeof(loupe_tensors),
                                    std::copy(all.begin(), all.end(), values);
                                    *count = all.size();
                                  });
-                               }};
+                               },
+                               nullptr,
+                               nullptr,
+                               nullptr};
 
 }  // namespace
 

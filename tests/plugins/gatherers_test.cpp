@@ -108,6 +108,7 @@ TEST_P(ModuleGatherers, RefuseALabelTooManyOrTooFew) {
 INSTANTIATE_TEST_SUITE_P(All, ModuleGatherers,
                          testing::Values(Expected{"forward", LOUPE_TAP_FORWARD, nullptr},
                                          Expected{"output_gradient", LOUPE_TAP_OUTPUT_GRADIENT, nullptr},
+                                         Expected{"forward_input", LOUPE_TAP_FORWARD_BEFORE, nullptr},
                                          Expected{"input_gradient", LOUPE_TAP_INPUT_GRADIENT, nullptr},
                                          Expected{"parameter_gradient", LOUPE_TAP_PARAMETER_GRADIENT, "weight"},
                                          Expected{"step_gradient", LOUPE_TAP_STEP_GRADIENT, "weight"},

@@ -197,7 +197,8 @@ loupe_sink LensWorld::sink(Shown& shown) {
                 Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
                                  {histogram->counts, histogram->counts + histogram->bin_count}});
             return LOUPE_OK;
-          }};
+          },
+          nullptr};
 }
 
 Shown LensWorld::introduce() {

@@ -41,6 +41,11 @@ extern "C" {
 #define LOUPE_VISUALIZER_ID "loupe.visualizer/1"
 #define LOUPE_TENSORS_ID "loupe.tensors/1"
 
+/* Whether a struct reaches up to a pointer and has it: to be asked before whatever is optional, or newer than 1.0. */
+#define LOUPE_OFFERS(STRUCT, MEMBER)                                                                 \
+  ((STRUCT).struct_size >= (size_t)((const char*)(&(STRUCT).MEMBER + 1) - (const char*)&(STRUCT)) && \
+   (STRUCT).MEMBER != NULL)
+
 /* ---- Status and errors ---- */
 
 typedef int32_t loupe_status;
@@ -81,6 +86,8 @@ typedef struct loupe_option {
   double minimum, maximum;    /* inclusive; for numbers; -INFINITY and INFINITY where unbounded */
   const char* const* choices; /* for strings; null where anything goes */
   size_t choice_count;
+  const char* names;      /* a string that names a component of this interface, such as LOUPE_GATHERER_ID; or null */
+  const char* options_of; /* a map with the options of the component that this other option names; or null */
 } loupe_option;
 
 struct loupe_options;
@@ -155,6 +162,20 @@ typedef struct loupe_tensors {
   /* @thread any @state always @owns caller's buffer of `capacity` doubles @since 1.0 */
   loupe_status (*singular_values)(void* host, const loupe_tensor* matrix, double* values, size_t capacity,
                                   size_t* count, loupe_error* error);
+  /* A copy on the tensor's own device, where retain shares memory that a module may change later: of item `item` along
+   * dimension 0, or of all when `item` is negative. Waits for no device. */
+  /* @thread any @state always @owns caller releases the handle @since 1.0 */
+  loupe_status (*clone)(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
+                        loupe_error* error);
+  /* Makes a clone, in place, the LOUPE_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more of the same
+   * shape. Waits for no device. */
+  /* @thread any @state always @owns borrows tensor @since 1.0 */
+  loupe_status (*fold)(void* host, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
+                       uint64_t count, loupe_error* error);
+  /* Writes a file that C++'s and Python's torch.load read: a list of tensors, or the first alone. */
+  /* @thread any @state always @owns borrows tensors and path @since 1.0 */
+  loupe_status (*save)(void* host, const loupe_retained* const* tensors, size_t count, uint32_t as_list,
+                       const char* path, loupe_error* error);
 } loupe_tensors;
 
 /* ---- Modules ---- */
@@ -467,6 +488,18 @@ typedef struct loupe_histogram {
   size_t bin_count;
 } loupe_histogram;
 
+typedef struct loupe_run {
+  uint32_t struct_size;
+  uint32_t resumed; /* 1: goes on in the same directory */
+  const char* name;
+  const char* directory; /* "" when the run keeps no files */
+  const char* config;    /* the YAML as read */
+  const char* loupe_version;
+  const char* libtorch_version; /* "" without LibTorch */
+  const char* models;           /* a JSON array: name, type, parameters, modules of each model */
+  const char* started;          /* ISO 8601, UTC */
+} loupe_run;
+
 /* Where a lens reports. A tag is told before its first value. */
 typedef struct loupe_sink {
   uint32_t struct_size;
@@ -480,6 +513,7 @@ typedef struct loupe_sink {
   loupe_status (*range)(void* sink, const loupe_range* range, loupe_error* error);
   /* @thread trainer @state reporting @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* sink, const loupe_histogram* histogram, loupe_error* error);
+  const loupe_run* run; /* what is watched, for a lens that writes files of its own; null when that is unknown */
 } loupe_sink;
 
 /* LOUPE_LENS_ID: decides which modules to look at, and turns an epoch into tagged values. */
@@ -505,18 +539,6 @@ typedef struct loupe_lens {
   /* @thread trainer @state attached @owns nothing @since 1.0 */
   loupe_status (*query)(void* self, const char* key, double* value, loupe_error* error);
 } loupe_lens;
-
-typedef struct loupe_run {
-  uint32_t struct_size;
-  uint32_t resumed; /* 1: goes on in the same directory */
-  const char* name;
-  const char* directory; /* "" when the run keeps no files */
-  const char* config;    /* the YAML as read */
-  const char* loupe_version;
-  const char* libtorch_version; /* "" without LibTorch */
-  const char* models;           /* a JSON array: name, type, parameters, modules of each model */
-  const char* started;          /* ISO 8601, UTC */
-} loupe_run;
 
 typedef struct loupe_progress {
   uint32_t struct_size;

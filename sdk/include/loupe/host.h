@@ -38,13 +38,16 @@ class Host {
     return values;
   }
 
- private:
+  /// What the two above stand on, for what else it offers. Throws Error where there is no LibTorch.
   const loupe_tensors& tensors() const {
     const auto* table = static_cast<const loupe_tensors*>(get_interface(LOUPE_TENSORS_ID));
     if (table == nullptr) throw Error("this host does not offer " LOUPE_TENSORS_ID, LOUPE_UNSUPPORTED);
     return *table;
   }
+  /// The first argument of every function there.
+  void* context() const { return host_->context; }
 
+ private:
   const loupe_host* host_;
 };
 

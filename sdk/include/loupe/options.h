@@ -64,8 +64,22 @@ struct Option {
     return option;
   }
 
+  /// The name of another component, which the host checks: `interface_id` is LOUPE_GATHERER_ID or
+  /// LOUPE_PREPROCESSOR_ID.
+  static Option component(std::string name, const char* value, std::string help, const char* interface_id) {
+    Option option(std::move(name), value, std::move(help));
+    option.names = interface_id;
+    return option;
+  }
+  /// The options of the component that the option `of` names, checked by what that component declares.
+  static Option options_of(std::string of, std::string name, std::string help) {
+    Option option = map(std::move(name), std::move(help));
+    option.of = std::move(of);
+    return option;
+  }
+
   uint32_t type;
-  std::string name, default_value, help;
+  std::string name, default_value, help, names, of;
   double minimum = -INFINITY, maximum = INFINITY;
   Strings choices;
 

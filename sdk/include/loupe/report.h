@@ -25,6 +25,8 @@ class Report {
   Report(const loupe_sink* sink, double epoch) : sink_(sink), epoch_(epoch) {}
 
   double epoch() const { return epoch_; }
+  /// What is watched, and where a lens may write files of its own; null when the host does not say.
+  const loupe_run* run() const { return LOUPE_OFFERS(*sink_, run) ? sink_->run : nullptr; }
   /// Must come before the tag's first value; the same again does no harm.
   void tag(const std::string& name, const TagStyle& style) {
     const loupe_tag tag{sizeof(loupe_tag), style.type, name.c_str(),    style.log_y,    style.big,

@@ -57,8 +57,13 @@ static loupe_status value(void* self, const loupe_value* value, loupe_error* err
   return LOUPE_OK;
 }
 
-static const loupe_option option = {
-    sizeof(loupe_option), LOUPE_OPTION_NUMBER, "ratio", DEFAULT, "a share", 0, 1, NULL, 0};
+static const loupe_option option = {.struct_size = sizeof(loupe_option),
+                                    .type = LOUPE_OPTION_NUMBER,
+                                    .name = "ratio",
+                                    .default_value = DEFAULT,
+                                    .help = "a share",
+                                    .minimum = 0,
+                                    .maximum = 1};
 static const loupe_option* const options[] = {&option};
 
 static const loupe_visualizer table = {.struct_size = TABLE_SIZE, .begin_tick = begin_tick, .value = VALUE};

@@ -19,7 +19,8 @@ class OptionStorage {
       auto& choices = choices_.emplace_back();
       for (const std::string& choice : option.choices) choices.push_back(choice.c_str());
       c_options_.push_back({sizeof(loupe_option), option.type, option.name.c_str(), option.default_value.c_str(),
-                            option.help.c_str(), option.minimum, option.maximum, choices.data(), choices.size()});
+                            option.help.c_str(), option.minimum, option.maximum, choices.data(), choices.size(),
+                            text_or_null(option.names), text_or_null(option.of)});
       pointers_.push_back(&c_options_.back());
     }
   }
@@ -30,6 +31,8 @@ class OptionStorage {
   std::size_t size() const { return pointers_.size(); }
 
  private:
+  static const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
   std::vector<Option> options_;
   std::deque<std::vector<const char*>> choices_;
   std::deque<loupe_option> c_options_;
