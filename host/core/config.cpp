@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -202,8 +203,18 @@ const detail::OptionStorage& attach_options() {
       {"list_modules", false, "print one line a module at attach"},
       {"train_loss", "train_loss", "the name of the training loss"},
       {"val_loss", "val_loss", "the name of the validation loss"},
+      {"master_rank", -1, "the one process that looks, of those that RANK tells apart; -1: each looks", -1, 1e6},
   });
   return options;
+}
+
+/// Whether a launcher of several processes (torchrun, MPI, Slurm) says that this is another one than `rank`.
+bool is_other_rank(int rank) {
+  for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* own = std::getenv(variable);
+    if (own != nullptr && *own != '\0') return std::to_string(rank) != own;
+  }
+  return false;
 }
 
 }  // namespace
@@ -278,6 +289,12 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.list_modules = attach.get<bool>("list_modules");
   config.train_loss = attach.get<std::string>("train_loss");
   config.validation_loss = attach.get<std::string>("val_loss");
+  const int master_rank = attach.get<int>("master_rank");
+  config.master = master_rank < 0 || !is_other_rank(master_rank);
+  if (!config.master) {
+    config.lenses.clear();
+    config.visualizers.clear();
+  }
   return config;
 }
 

@@ -34,6 +34,7 @@ struct Config {
   bool redirect = true;       ///< taps: auto; false for `explicit`
   bool list_modules = false;  ///< one line a module at attach
   std::string train_loss, validation_loss;
+  bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
   bool stop_on_error = false;
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;

@@ -244,9 +244,18 @@ bool Inspector::is_active() const {
   return impl_->monitor().active();
 }
 
+void Inspector::set_directory(const std::string& directory) {
+  const std::lock_guard lock(impl_->mutex());
+  Display& display = impl_->monitor().display();
+  RunDescription run = display.run();
+  run.directory = directory;
+  display.set_run(std::move(run));
+}
 void Inspector::set_visualizers(const std::string& yaml) {
   const std::lock_guard lock(impl_->mutex());
-  impl_->monitor().display().replace(Config::visualizers_from_text(yaml, impl_->monitor().config().catalogue));
+  const Config& config = impl_->monitor().config();
+  auto visualizers = Config::visualizers_from_text(yaml, config.catalogue);
+  if (config.master) impl_->monitor().display().replace(visualizers);
 }
 
 std::size_t Inspector::redirected_calls() {

@@ -53,6 +53,21 @@ TEST(Config, ReadsEveryKeyOfItsOwn) {
   EXPECT_TRUE(config.stop_on_error);
 }
 
+TEST(Config, HasNothingThatLooksInAProcessOfAnotherRankThanTheMasters) {
+  const std::string text = "attach: {master_rank: 1}\nlenses: [probe]\nvisualizers: [probe_visualizer]\n";
+  ASSERT_EQ(::unsetenv("RANK"), 0);
+  EXPECT_EQ(read(text).lenses.size(), 1u) << "there is but one process";
+  ::setenv("RANK", "1", 1);
+  EXPECT_EQ(read(text).visualizers.size(), 1u);
+  ::setenv("RANK", "0", 1);
+  EXPECT_FALSE(read(text).master);
+  EXPECT_TRUE(read(text).lenses.empty());
+  EXPECT_TRUE(read(text).visualizers.empty());
+  EXPECT_EQ(read("lenses: [probe]\n").lenses.size(), 1u) << "every process looks unless told otherwise";
+  EXPECT_THROW(read("attach: {master_rank: 1}\nlenses: [prob]\n"), ConfigError) << "the file is checked all the same";
+  ::unsetenv("RANK");
+}
+
 TEST(Config, TakesAComponentByNameByAliasAndWithOptions) {
   const Config config = read("lenses:\n  - probe_lens\n  - probe: {ratio: 0.25, tables: wide}\n    as: mine\n");
   ASSERT_EQ(config.lenses.size(), 2u);

@@ -178,14 +178,21 @@ inline void push_layer(torch::nn::Sequential& model, const nlohmann::json& layer
     const auto a = arguments({"p", "inplace"});
     return model->push_back(nn::Dropout(nn::DropoutOptions(a.number("p", 0.5)).inplace(a.flag("inplace"))));
   }
-  arguments({});
-  if (kind == "Tanh") return model->push_back(nn::Tanh());
-  if (kind == "Sigmoid") return model->push_back(nn::Sigmoid());
-  if (kind == "SiLU") return model->push_back(nn::SiLU());
-  if (kind == "SELU") return model->push_back(nn::SELU());
-  if (kind == "Softplus") return model->push_back(nn::Softplus());
-  if (kind == "PReLU") return model->push_back(nn::PReLU());
-  if (kind == "Identity") return model->push_back(nn::Identity());
+  if (kind == "Dropout2d") {
+    const auto a = arguments({"p", "inplace"});
+    return model->push_back(nn::Dropout2d(nn::Dropout2dOptions(a.number("p", 0.5)).inplace(a.flag("inplace"))));
+  }
+  const auto plain = [&](auto module) {
+    arguments({});
+    model->push_back(module);
+  };
+  if (kind == "Tanh") return plain(nn::Tanh());
+  if (kind == "Sigmoid") return plain(nn::Sigmoid());
+  if (kind == "SiLU") return plain(nn::SiLU());
+  if (kind == "SELU") return plain(nn::SELU());
+  if (kind == "Softplus") return plain(nn::Softplus());
+  if (kind == "PReLU") return plain(nn::PReLU());
+  if (kind == "Identity") return plain(nn::Identity());
   throw std::runtime_error("the golden file names the layer '" + kind + "', which this test does not build");
 }
 

@@ -84,6 +84,9 @@ class LOUPE_API Inspector {
   /// Replaces the YAML's `attach.active`. The count of ticks starts at 1.
   void set_active(ActiveWhen when);
   bool is_active() const;
+  /// Replaces the YAML's `run.dir`, for a trainer that decides itself where its runs go. Before the first tick; later
+  /// only visualizers that join hear of it.
+  void set_directory(const std::string& directory);
   /// Swaps visualizers while running: YAML of the list, as in a configuration. They are told every tag so far.
   void set_visualizers(const std::string& yaml);
 

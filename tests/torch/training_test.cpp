@@ -1,0 +1,338 @@
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What users meet in real training, through the lenses that they name.
+
+namespace loupe {
+namespace {
+
+namespace nn = torch::nn;
+
+Inspector watching(const std::string& lenses) {
+  return Inspector::from_text("loupe: 1\nlenses:\n" + lenses);
+}
+double l2_norm(const at::Tensor& tensor) {
+  return tensor.detach().to(torch::kDouble).norm().item<double>();
+}
+nn::Sequential one_linear() {
+  torch::manual_seed(1);
+  return nn::Sequential(nn::Linear(4, 3));
+}
+
+TEST(Training, ShowsClippingInTheGradientOfTheStepAndNotInTheAccumulated) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching(
+      "  - {gradient_geometry: {line: [max, min, mean]}, as: accumulated}\n"
+      "  - {gradient_geometry: {line: [max, min, mean], gradient: step}, as: step}\n");
+  inspector.attach(*model, optimizer);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  std::vector<double> sums;
+  for (int part = 0; part < 2; ++part) {  // two micro-batches a step
+    model->forward(torch::randn({5, 4})).pow(2).sum().backward();
+    sums.push_back(l2_norm(weight.grad()));
+  }
+  nn::utils::clip_grad_norm_(model->parameters(), 0.5);
+  const double clipped = l2_norm(weight.grad());
+  optimizer.step();
+  inspector.tick_epoch();
+  const auto shown = [&](const char* lens, const char* line) {
+    return inspector.value(std::string("Weight Gradient Norm (") + lens + ")", "0", line).value_or(NAN);
+  };
+  EXPECT_NEAR(shown("accumulated", "max"), *std::max_element(sums.begin(), sums.end()), 1e-4);
+  EXPECT_NEAR(shown("accumulated", "min"), *std::min_element(sums.begin(), sums.end()), 1e-4);
+  EXPECT_LT(clipped, 0.51);
+  EXPECT_NEAR(shown("step", "max"), clipped, 1e-6) << "once a step, after clipping";
+  EXPECT_NEAR(shown("step", "min"), clipped, 1e-6);
+}
+
+TEST(Training, ShowsTheStepsGradientUnclippedWhereTheTrainerClipsBetweenOtherSteps) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching("  - gradient_geometry: {line: [max, min], gradient: step}\n");
+  inspector.attach(*model, optimizer);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  std::vector<double> seen;
+  for (const bool clips : {false, true}) {
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4})).pow(2).sum().backward();
+    if (clips) nn::utils::clip_grad_norm_(model->parameters(), 0.1);
+    seen.push_back(l2_norm(weight.grad()));
+    optimizer.step();
+  }
+  inspector.tick_epoch();
+  EXPECT_NEAR(*inspector.value("Weight Gradient Norm", "0", "max"), seen[0], 1e-4);
+  EXPECT_NEAR(*inspector.value("Weight Gradient Norm", "0", "min"), seen[1], 1e-6);
+}
+
+TEST(Training, ShowsTheFirstUpdate) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching("  - parameter_difference\n");
+  inspector.attach(*model, optimizer);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  model->forward(torch::ones({5, 4})).sum().backward();
+  const double expected = 0.1 * l2_norm(weight.grad());
+  optimizer.step();
+  inspector.tick_epoch();
+  EXPECT_NEAR(inspector.value("Weight Update Norm", "0", "mean").value_or(NAN), expected, 1e-5);
+}
+
+TEST(Training, CarriesTheCorrelationOfUpdatesOverATick) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching("  - parameter_difference\n");
+  inspector.attach(*model, optimizer);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4})).sum().backward();  // the same gradient each time
+    optimizer.step();
+    inspector.tick_epoch();
+  }
+  EXPECT_NEAR(inspector.value("Weight Update Correlation", "0", "mean").value_or(NAN), 1, 1e-4);
+}
+
+TEST(Training, CountsASmallerLastBatchAsOneEvent) {
+  nn::Sequential model(nn::ReLU{});
+  auto inspector = watching("  - output_activation\n");
+  inspector.attach(*model);
+  model->forward(torch::ones({6, 4}));
+  model->forward(torch::tensor({{1.0F, 1.0F, -1.0F, -1.0F}}));
+  inspector.tick_epoch();
+  EXPECT_NEAR(inspector.value("Output Activations", "0", "activation_rate").value_or(NAN), 0.75, 1e-9);
+  EXPECT_NEAR(inspector.value("Output Activations", "0", "death_rate").value_or(NAN), 0.25, 1e-9);
+}
+
+struct SometimesImpl : nn::Module {
+  SometimesImpl()
+      : always(register_module("always", nn::Linear(4, 4))), seldom(register_module("seldom", nn::Linear(4, 4))) {}
+  at::Tensor forward(const at::Tensor& input, bool both) {
+    const at::Tensor hidden = torch::relu(always(input));
+    return both ? torch::relu(seldom(hidden)) : hidden;
+  }
+  nn::Linear always, seldom;
+};
+TORCH_MODULE(Sometimes);
+
+TEST(Training, ShowsNothingOfAModuleInAnEpochThatSkipsItAndGoesOnAfterwards) {
+  torch::manual_seed(1);
+  Sometimes model;
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  const auto file = std::filesystem::path(testing::TempDir()) / "loupe-skipped" / "record.jsonl";
+  auto inspector = Inspector::from_text("loupe: 1\nrun: {dir: " + file.parent_path().string() +
+                                        "}\nlenses: [{output_norm: {include: [Linear]}}, gradient_geometry]\n"
+                                        "visualizers: [record]\n");
+  inspector.attach(*model, optimizer);
+  for (const bool both : {true, false, true}) {
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4}), both).sum().backward();
+    optimizer.step();
+    inspector.tick_epoch();
+  }
+  std::vector<int> seldom(4), always(4);
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"kind\":\"value\"") == std::string::npos || line.find("Comparison") != std::string::npos) continue;
+    for (int epoch = 1; epoch <= 3; ++epoch) {
+      if (line.find("\"epoch\":" + std::to_string(epoch) + ",") == std::string::npos) continue;
+      if (line.find("\"layer\":\"seldom\"") != std::string::npos) ++seldom[static_cast<std::size_t>(epoch)];
+      if (line.find("\"layer\":\"always\"") != std::string::npos) ++always[static_cast<std::size_t>(epoch)];
+    }
+  }
+  EXPECT_GT(seldom[1], 0);
+  EXPECT_EQ(seldom[2], 0);
+  EXPECT_EQ(seldom[3], seldom[1]);
+  EXPECT_EQ(always[2], always[1]);
+}
+
+TEST(Training, ShowsValidationAloneInAnEpochWithoutTrainingPasses) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching(
+      "  - loss_metrics\n  - output_norm: {include: [Linear]}\n  - gradient_geometry\n"
+      "  - parameter_difference\n  - parameter_norm\n");
+  inspector.attach(*model, optimizer);
+  model->eval();
+  {
+    const torch::NoGradGuard no_grad;
+    inspector.push_loss(model->forward(torch::ones({5, 4})).sum(), /*train=*/false);
+  }
+  inspector.tick_epoch();
+  EXPECT_TRUE(inspector.loss(/*train=*/false));
+  EXPECT_FALSE(inspector.loss(/*train=*/true));
+  EXPECT_FALSE(inspector.value("Output Norm", "0", "mean")) << "evaluation is not recorded unless asked for";
+  EXPECT_FALSE(inspector.value("Weight Gradient Norm", "0", "mean"));
+  EXPECT_FALSE(inspector.value("Weight Update Norm", "0", "mean"));
+  EXPECT_TRUE(inspector.value("Weight Norm", "0", "mean"));
+}
+
+TEST(Training, NamesNanAndInfAndNeverAveragesThem) {
+  nn::Sequential model(nn::Tanh{});
+  auto inspector = watching("  - output_norm\n");
+  inspector.attach(*model);
+  model->forward(torch::ones({2, 8}));
+  at::Tensor broken = torch::ones({2, 8});
+  broken[0][0] = NAN;
+  model->forward(broken);
+  inspector.tick_epoch();
+  EXPECT_NEAR(inspector.value("Output Norm", "0", "mean").value_or(NAN), std::tanh(1.0) * std::sqrt(8.0), 1e-5);
+  EXPECT_EQ(inspector.value("Non-Finite Values", "0", "Output Norm NaN"), 1.0);
+}
+
+struct Form {
+  const char* name;
+  std::function<at::Tensor()> make;
+};
+class EveryForm : public testing::TestWithParam<Form> {};
+
+TEST_P(EveryForm, OfATensorIsMeasuredAsLibTorchComputesIt) {
+  torch::manual_seed(4);
+  const at::Tensor tensor = GetParam().make();
+  nn::Sequential model(nn::Identity{});
+  auto inspector = watching("  - output_norm: {include: [Identity]}\n  - output_activation: {include: [Identity]}\n");
+  inspector.attach(*model);
+  model->forward(tensor);
+  inspector.tick_epoch();
+  const auto shown = inspector.value("Output Norm", "0", "mean");
+  const auto active = inspector.value("Output Activations", "0", "activation_rate");
+  if (tensor.numel() == 0) {
+    EXPECT_FALSE(shown);
+    EXPECT_FALSE(active);
+    return;
+  }
+  const at::Tensor plain = tensor.to(torch::kDouble);
+  const at::Tensor samples = plain.dim() == 0 ? plain.reshape({1, 1}) : plain.reshape({plain.size(0), -1});
+  const double expected = samples.norm(2, 1).mean().item<double>();
+  EXPECT_NEAR(shown.value_or(NAN), expected, 1e-5 * expected);
+  EXPECT_NEAR(active.value_or(NAN), plain.ne(0).to(torch::kDouble).mean().item<double>(), 1e-9);
+}
+
+at::Tensor half_zero(at::IntArrayRef sizes) {
+  return torch::relu(torch::randn(sizes));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryForm,
+                         testing::Values(Form{"bfloat16",
+                                              [] {
+                                                return half_zero({7, 33}).to(torch::kBFloat16);
+                                              }},
+                                         Form{"float16",
+                                              [] {
+                                                return half_zero({7, 33}).to(torch::kHalf);
+                                              }},
+                                         Form{"float32",
+                                              [] {
+                                                return half_zero({7, 33});
+                                              }},
+                                         Form{"float64",
+                                              [] {
+                                                return half_zero({7, 33}).to(torch::kDouble);
+                                              }},
+                                         Form{"strided",
+                                              [] {
+                                                return half_zero({33, 14}).t().slice(0, 0, 14, 2);
+                                              }},
+                                         Form{"expanded",
+                                              [] {
+                                                return half_zero({1, 33}).expand({7, 33});
+                                              }},
+                                         Form{"channels_last",
+                                              [] {
+                                                return half_zero({2, 5, 4, 3}).to(at::MemoryFormat::ChannelsLast);
+                                              }},
+                                         Form{"empty",
+                                              [] {
+                                                return torch::ones({0, 4});
+                                              }},
+                                         Form{"zero_dimensional", [] { return torch::tensor(3.0F); }}),
+                         [](const auto& form) { return form.param.name; });
+
+TEST(Training, SwapsVisualizersWhileRunning) {
+  auto model = one_linear();
+  const auto folder = std::filesystem::path(testing::TempDir()) / "loupe-swapped";
+  std::filesystem::remove_all(folder);
+  auto inspector = Inspector::from_text("loupe: 1\nrun: {dir: " + folder.string() +
+                                        "}\nlenses: [parameter_norm]\nvisualizers: [{record: {path: first.jsonl}}]\n");
+  inspector.attach(*model);
+  inspector.tick_epoch();
+  inspector.set_visualizers("[{record: {path: second.jsonl}}]");
+  inspector.tick_epoch();
+  const auto count = [&](const char* file, const std::string& what) {
+    std::ifstream stream(folder / file);
+    int found = 0;
+    for (std::string line; std::getline(stream, line);) found += line.find(what) != std::string::npos ? 1 : 0;
+    return found;
+  };
+  EXPECT_EQ(count("first.jsonl", "\"kind\":\"tick\""), 1);
+  EXPECT_EQ(count("second.jsonl", "\"kind\":\"tick\""), 1);
+  EXPECT_EQ(count("second.jsonl", "\"kind\":\"tag\""), count("first.jsonl", "\"kind\":\"tag\""));
+  EXPECT_THROW(inspector.set_visualizers("[recrod]"), ConfigError);
+}
+
+TEST(Training, GoesWhereTheTrainerSays) {
+  auto model = one_linear();
+  const auto folder = std::filesystem::path(testing::TempDir()) / "loupe-told";
+  std::filesystem::remove_all(folder);
+  auto inspector =
+      Inspector::from_text("loupe: 1\nrun: {dir: /nowhere}\nlenses: [parameter_norm]\nvisualizers: [record]\n");
+  inspector.set_directory(folder.string());
+  inspector.attach(*model);
+  inspector.tick_epoch();
+  EXPECT_TRUE(std::filesystem::exists(folder / "record.jsonl"));
+}
+
+TEST(Training, TicksByItselfInTheLoopHelperAndLeavesABrokenOffEpochOpen) {
+  auto inspector =
+      Inspector::from_text("loupe: 1\nattach: {train_loss: my_loss, val_loss: my_other}\nlenses: [loss_metrics]\n");
+  std::vector<std::optional<double>> seen;
+  for (const int epoch : inspector.epochs(5)) {
+    seen.push_back(inspector.value("Loss", "Loss", "my_loss mean"));
+    inspector.push_loss(epoch, /*train=*/true);
+    if (epoch == 3) break;
+  }
+  EXPECT_EQ(seen, (std::vector<std::optional<double>>{std::nullopt, 1.0, 2.0}));
+  EXPECT_EQ(inspector.loss(true), 2.0) << "the third was left before its end";
+}
+
+TEST(Training, ShowsAParameterAtEachForward) {
+  auto model = one_linear();
+  auto inspector = watching(
+      "  - pipeline: {gather: call_parameter, parameters: [weight], preprocess: parameter_norm, line: [min, max], "
+      "range: none, tag: Called}\n");
+  inspector.attach(*model);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  std::vector<double> norms;
+  for (int i = 0; i < 2; ++i) {
+    norms.push_back(l2_norm(weight));
+    model->forward(torch::ones({5, 4}));
+    const torch::NoGradGuard no_grad;
+    weight.mul_(2);
+  }
+  inspector.tick_epoch();
+  EXPECT_NEAR(inspector.value("Called", "0", "min").value_or(NAN), norms[0], 1e-5);
+  EXPECT_NEAR(inspector.value("Called", "0", "max").value_or(NAN), norms[1], 1e-5);
+}
+
+TEST(Training, TellsTheTrainerItsLossesAfterATick) {
+  auto inspector = watching("  - loss_metrics: {loss_line: median}\n");
+  EXPECT_FALSE(inspector.loss(true));
+  for (const double loss : {4.0, 1.0, 3.0, 2.0}) inspector.push_loss(loss, /*train=*/true);
+  inspector.push_loss(torch::tensor(5.0F), /*train=*/false);
+  inspector.tick_epoch();
+  EXPECT_EQ(inspector.loss(true), 2.5);
+  EXPECT_EQ(inspector.loss(true, "median"), 2.5);
+  EXPECT_EQ(inspector.loss(true, "max"), 4.0);
+  EXPECT_EQ(inspector.loss(false, "min"), 5.0);
+}
+
+}  // namespace
+}  // namespace loupe
