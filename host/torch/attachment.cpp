@@ -73,7 +73,6 @@ void Attachment::attach(torch::nn::Module& model, torch::optim::Optimizer* optim
     if (redirect) tap_optimizer(*optimizer, shared_from_this());
     for (const auto& point : points_) point->checks_steps = may_step_unseen(*optimizer) || !redirect;
   }
-  for (const auto& point : points_) keep_hooks(*point);
   prime();
   Registry::instance().add(points_, walk.opaque);
   set_active(monitor_.active());
@@ -316,8 +315,17 @@ void Attachment::prime() {
   }
 }
 
+/// While inactive there are no hooks either: autograd would pay for calling them.
 void Attachment::set_active(bool active) {
-  if (active_->exchange(active) != active) active_attachments.fetch_add(active ? 1 : -1);
+  if (active_->exchange(active) == active) return;
+  active_attachments.fetch_add(active ? 1 : -1);
+  for (const auto& point : points_) {
+    if (active) {
+      keep_hooks(*point);
+    } else {
+      remove_hooks(*point);
+    }
+  }
 }
 
 void Attachment::tick() {

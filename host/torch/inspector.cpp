@@ -10,6 +10,7 @@
 #include "torch/device_measurer.h"
 #include "torch/redirections.h"
 #include "torch/tensor_view.h"
+#include "torch/thread_pool.h"
 
 namespace loupe {
 
@@ -157,6 +158,7 @@ void offer_services() {
   static const bool once = [] {
     offer_interface(LOUPE_TENSORS_ID, &tensor_service());
     set_device_measurer_factory(&make_device_measurer);
+    lend_threads_to_measuring();
     return true;
   }();
   static_cast<void>(once);
