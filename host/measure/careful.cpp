@@ -7,12 +7,19 @@
 #include <type_traits>
 
 namespace loupe::measure {
+namespace {
+
+bool are_finite(const Sums& sums) {
+  return std::isfinite(sums.squares + std::abs(sums.dot) + sums.change_squares + std::abs(sums.dot_change));
+}
+
+}  // namespace
 
 template <typename T>
-bool trustworthy(const Sums& sums, unsigned terms, const T* x, const T* last, int64_t n) {
-  const double all = sums.squares + std::abs(sums.dot) + sums.change_squares + std::abs(sums.dot_change);
-  if (!std::isfinite(all)) return false;
+bool trustworthy(const Sums& sums, unsigned terms, bool squares_wanted, const T* x, const T* last, int64_t n) {
+  if (!are_finite(sums)) return false;
   if constexpr (std::is_same_v<T, float>) {
+    if (!squares_wanted) return true;
     const double small = static_cast<double>(n) * kSmallMeanSquare;
     if (sums.squares < small) {
       const Range<T> range = kernels<T>().find_range(x, n);
@@ -27,6 +34,10 @@ bool trustworthy(const Sums& sums, unsigned terms, const T* x, const T* last, in
 
 template <typename T>
 CarefulSums<T> sum_carefully(unsigned terms, const T* x, const T* last, const T* older, int64_t n) {
+  if constexpr (std::is_same_v<T, float>) {
+    const Sums sums = kernels<float>().sum_block_in_double(terms, x, last, older, n);
+    if (are_finite(sums)) return {sums, 0, 0, kernels<float>().find_range(x, n)};
+  }
   CarefulSums<T> result;
   result.range = {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()};
   Sums& sums = result.sums;
@@ -49,8 +60,8 @@ CarefulSums<T> sum_carefully(unsigned terms, const T* x, const T* last, const T*
   return result;
 }
 
-template bool trustworthy(const Sums&, unsigned, const float*, const float*, int64_t);
-template bool trustworthy(const Sums&, unsigned, const double*, const double*, int64_t);
+template bool trustworthy(const Sums&, unsigned, bool, const float*, const float*, int64_t);
+template bool trustworthy(const Sums&, unsigned, bool, const double*, const double*, int64_t);
 template CarefulSums<float> sum_carefully(unsigned, const float*, const float*, const float*, int64_t);
 template CarefulSums<double> sum_carefully(unsigned, const double*, const double*, const double*, int64_t);
 

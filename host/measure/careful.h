@@ -10,10 +10,10 @@ namespace loupe::measure {
 /// Float squares below 1e-38 are lost. That is harmless beside a mean square above this, but not where all are small.
 inline constexpr double kSmallMeanSquare = 1e-30;
 
-/// Whether what the kernels summed up over a block can be relied on: nothing was NaN, infinite or too large for T, and
-/// nothing that is not zero had squares too small for it.
+/// Whether what the kernels summed up over a block can be relied on: nothing was NaN, infinite or too large for T, and,
+/// where squares are asked for, nothing that is not zero had squares too small for it.
 template <typename T>
-bool trustworthy(const Sums& sums, unsigned terms, const T* x, const T* last, int64_t n);
+bool trustworthy(const Sums& sums, unsigned terms, bool squares_wanted, const T* x, const T* last, int64_t n);
 
 template <typename T>
 struct CarefulSums {
@@ -23,7 +23,8 @@ struct CarefulSums {
   Range<T> range;  // of the finite elements
 };
 
-/// What the kernels compute, one element after the other in double. Slow: for blocks that are not trustworthy.
+/// What the kernels compute, in double; and one element after the other, which is slow, where some are not finite. For
+/// blocks that are not trustworthy.
 template <typename T>
 CarefulSums<T> sum_carefully(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
 

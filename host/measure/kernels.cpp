@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
@@ -39,21 +40,30 @@ HWY_INLINE void clear(Accumulator<T>& accumulator) {
   accumulator = {zero, zero, zero, zero, zero};
 }
 
+/// One vector's worth of elements, widened to T where they are floats and T is double.
+template <typename T, typename From>
+HWY_INLINE Vector<T> load(const From* from) {
+  if constexpr (std::is_same_v<T, From>) {
+    return hn::LoadU(Tag<T>(), from);
+  } else {
+    return hn::PromoteTo(Tag<T>(), hn::LoadU(hn::Rebind<From, Tag<T>>(), from));
+  }
+}
+
 /// Adds one vector's worth of elements, from `i` on.
-template <unsigned kTerms, typename T>
-HWY_INLINE void accumulate(Accumulator<T>& to, const T* x, const T* last, const T* older, int64_t i) {
-  const Tag<T> d;
-  const auto now = hn::LoadU(d, x + i);
+template <unsigned kTerms, typename T, typename From>
+HWY_INLINE void accumulate(Accumulator<T>& to, const From* x, const From* last, const From* older, int64_t i) {
+  const auto now = load<T>(x + i);
   to.sum = hn::Add(to.sum, now);
   to.squares = hn::MulAdd(now, now, to.squares);
   if constexpr (kTerms != kOwnTerms) {
-    const auto before = hn::LoadU(d, last + i);
+    const auto before = load<T>(last + i);
     if constexpr ((kTerms & kDot) != 0) to.dot = hn::MulAdd(now, before, to.dot);
     if constexpr ((kTerms & kChange) != 0) {
       const auto change = hn::Sub(now, before);
       to.change_squares = hn::MulAdd(change, change, to.change_squares);
       if constexpr ((kTerms & kDotChange) != 0) {
-        const auto change_before = hn::Sub(before, hn::LoadU(d, older + i));
+        const auto change_before = hn::Sub(before, load<T>(older + i));
         to.dot_change = hn::MulAdd(change, change_before, to.dot_change);
       }
     }
@@ -61,10 +71,10 @@ HWY_INLINE void accumulate(Accumulator<T>& to, const T* x, const T* last, const 
 }
 
 /// The same for `n` elements, fewer than a vector has.
-template <unsigned kTerms, typename T>
-HWY_INLINE void accumulate_tail(Accumulator<T>& to, const T* x, const T* last, const T* older, int64_t n) {
+template <unsigned kTerms, typename T, typename From>
+HWY_INLINE void accumulate_tail(Accumulator<T>& to, const From* x, const From* last, const From* older, int64_t n) {
   // Zeros add nothing to any of the sums.
-  HWY_ALIGN T padded[3][HWY_MAX_BYTES / sizeof(T)] = {};
+  HWY_ALIGN From padded[3][HWY_MAX_BYTES / sizeof(From)] = {};
   for (int64_t i = 0; i < n; ++i) {
     padded[0][i] = x[i];
     if constexpr (kTerms != kOwnTerms) padded[1][i] = last[i];
@@ -78,8 +88,8 @@ HWY_INLINE double add_lanes(Vector<T> v) {
   return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
 }
 
-template <unsigned kTerms, typename T>
-Sums sum_terms(const T* x, const T* last, const T* older, int64_t n) {
+template <unsigned kTerms, typename T, typename From>
+Sums sum_terms(const From* x, const From* last, const From* older, int64_t n) {
   // Additions take a few cycles each, so several must be on their way at a time; the more terms, the fewer of each.
   constexpr int kChains = kTerms == kOwnTerms || kTerms == kDot || kTerms == kChange ? 4 : 2;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
@@ -110,21 +120,21 @@ Sums sum_terms(const T* x, const T* last, const T* older, int64_t n) {
   return sums;
 }
 
-template <typename T>
-Sums sum_block(unsigned terms, const T* x, const T* last, const T* older, int64_t n) {
+template <typename T, typename From>
+Sums sum_block(unsigned terms, const From* x, const From* last, const From* older, int64_t n) {
   switch (terms) {
     case kDot:
-      return sum_terms<kDot>(x, last, older, n);
+      return sum_terms<kDot, T>(x, last, older, n);
     case kChange:
-      return sum_terms<kChange>(x, last, older, n);
+      return sum_terms<kChange, T>(x, last, older, n);
     case kDot | kChange:
-      return sum_terms<kDot | kChange>(x, last, older, n);
+      return sum_terms<kDot | kChange, T>(x, last, older, n);
     case kChange | kDotChange:
-      return sum_terms<kChange | kDotChange>(x, last, older, n);
+      return sum_terms<kChange | kDotChange, T>(x, last, older, n);
     case kDot | kChange | kDotChange:
-      return sum_terms<kDot | kChange | kDotChange>(x, last, older, n);
+      return sum_terms<kDot | kChange | kDotChange, T>(x, last, older, n);
     default:
-      return sum_terms<kOwnTerms>(x, last, older, n);
+      return sum_terms<kOwnTerms, T>(x, last, older, n);
   }
 }
 
@@ -258,7 +268,8 @@ void widen_half(const uint16_t* from, float* to, int64_t n) {
 
 template <typename T>
 Kernels<T> all_kernels() {
-  return {sum_block<T>, find_range<T>, count_active<T>, flag_active<T>, flag_active_runs<T>, sum_norms<T>};
+  return {sum_block<T, T>, sum_block<double, T>, find_range<T>, count_active<T>,
+          flag_active<T>,  flag_active_runs<T>,  sum_norms<T>};
 }
 
 // HWY_EXPORT takes no templates.

@@ -38,6 +38,8 @@ template <typename T>
 struct Kernels {
   /// `last` and `older` are read where `terms` need them.
   Sums (*sum_block)(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
+  /// The same with products and sums in double, which neither overflow nor vanish.
+  Sums (*sum_block_in_double)(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
   /// The smallest and largest of finite elements; of none, infinity and -infinity.
   Range<T> (*find_range)(const T* x, int64_t n);
   /// Elements with abs(x) > epsilon; NaN is one of them.

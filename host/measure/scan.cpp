@@ -43,6 +43,8 @@ Partial scan_chunk(const Plan<T>& plan, int64_t chunk) {
   const bool range_wanted = (plan.measures & LOUPE_MEASURE_EXTREMES) != 0;
   const bool activity_wanted = (plan.measures & LOUPE_MEASURE_ACTIVITY) != 0;
   const bool samples_wanted = (plan.measures & LOUPE_MEASURE_SAMPLES) != 0;
+  constexpr uint32_t kOfNoSquares = LOUPE_MEASURE_EXTREMES | LOUPE_MEASURE_ACTIVITY | LOUPE_MEASURE_HISTOGRAM;
+  const bool squares_wanted = (plan.measures & ~kOfNoSquares) != 0;
   const bool bins_wanted = (plan.measures & LOUPE_MEASURE_HISTOGRAM) != 0;
 
   Partial partial;
@@ -62,7 +64,7 @@ Partial scan_chunk(const Plan<T>& plan, int64_t chunk) {
     bool careful = plan.careful;
     if (!careful) {
       sums = kernels<T>().sum_block(plan.terms, x, last, older, n);
-      careful = !trustworthy(sums, plan.terms, x, last, n);
+      careful = !trustworthy(sums, plan.terms, squares_wanted, x, last, n);
     }
     if (careful) {
       const CarefulSums<T> result = sum_carefully(plan.terms, x, last, older, n);

@@ -50,8 +50,9 @@ loupe_status guarded(loupe_error* error, Body&& body) noexcept {
 /// A loupe_error with its buffer, for calls across the boundary.
 class ErrorBuffer {
  public:
-  // The last byte is nobody's, so that the text ends even after a plugin that fills all it was given.
-  ErrorBuffer() : error_{sizeof(loupe_error), sizeof text_ - 1, text_} {}
+  // The last byte is nobody's, so that the text ends even after a plugin that fills all it was given. What lies between
+  // is not cleared: one of these is made for every event.
+  ErrorBuffer() : error_{sizeof(loupe_error), sizeof text_ - 1, text_} { text_[0] = text_[sizeof text_ - 1] = '\0'; }
   ErrorBuffer(const ErrorBuffer&) = delete;
   ErrorBuffer& operator=(const ErrorBuffer&) = delete;
 
@@ -64,7 +65,7 @@ class ErrorBuffer {
 
  private:
   loupe_error error_;
-  char text_[1024] = {};
+  char text_[1024];
 };
 
 }  // namespace detail
