@@ -19,7 +19,7 @@ constexpr std::size_t shown_untapped = 5;
 
 void dispatch_tensor(Stream* stream, const at::Tensor& tensor, uint32_t flags) {
   if (stream == nullptr || !tensor.defined()) return;
-  const TensorView view(tensor);
+  const TorchTensorView view(tensor);
   if (view.readable()) stream->dispatch(view.get(), flags);
 }
 
@@ -309,7 +309,7 @@ void Attachment::prime() {
     for (ParameterTap& tap : point->parameters) {
       if (!tap.is_buffer) tap.version = tap.tensor._version();
       if (tap.step == nullptr) continue;
-      const TensorView view(tap.tensor);
+      const TorchTensorView view(tap.tensor);
       if (view.readable()) tap.step->prime(*view.get());
     }
   }

@@ -18,7 +18,7 @@ class ViewList {
  public:
   explicit ViewList(const TensorList& tensors) {
     for (const at::Tensor* tensor : tensors) {
-      views_.push_back(std::make_unique<TensorView>(*tensor));
+      views_.push_back(std::make_unique<TorchTensorView>(*tensor));
       if (views_.back()->readable()) pointers_.push_back(views_.back()->get());
     }
   }
@@ -26,14 +26,14 @@ class ViewList {
   std::size_t size() const { return pointers_.size(); }
 
  private:
-  std::vector<std::unique_ptr<TensorView>> views_;
+  std::vector<std::unique_ptr<TorchTensorView>> views_;
   std::vector<const loupe_tensor*> pointers_;
 };
 
 void dispatch(Stream& stream, const TensorList& main, uint32_t flags, bool wants_tensors, const TensorList& inputs,
               const TensorList& outputs) {
   if (main.empty()) return;
-  const TensorView view(*main[0]);
+  const TorchTensorView view(*main[0]);
   if (!view.readable()) return;
   if (!wants_tensors) return stream.dispatch(view.get(), flags);
   const ViewList input_views(inputs), output_views(outputs);
@@ -47,7 +47,7 @@ void dispatch_attributes(const std::vector<AttributeTap>& attributes, uint32_t f
       attribute.stream->dispatch(nullptr, flags);
       continue;
     }
-    const TensorView view(value);
+    const TorchTensorView view(value);
     if (view.readable()) attribute.stream->dispatch(view.get(), flags);
   }
 }

@@ -16,7 +16,7 @@ class AccumulatedHook final : public torch::autograd::FunctionPostHook {
                                             const torch::autograd::variable_list&) override {
     const at::Tensor& gradient = parameter_->grad();
     if (active_->load(std::memory_order_relaxed) && gradient.defined()) {
-      const TensorView view(gradient);
+      const TorchTensorView view(gradient);
       if (view.readable()) stream_.dispatch(view.get(), LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED);
     }
     return outputs;
@@ -52,7 +52,7 @@ void watch_gradient(const at::Tensor& tensor, const std::shared_ptr<ModuleNode>&
   if (!tensor.requires_grad() || !at::GradMode::is_enabled()) return;
   tensor.register_hook([node, &stream, flags](const at::Tensor& gradient) {
     if (!gradient.defined()) return;
-    const TensorView view(gradient);
+    const TorchTensorView view(gradient);
     if (view.readable()) stream.dispatch(view.get(), flags);
   });
 }

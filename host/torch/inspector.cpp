@@ -74,10 +74,10 @@ class Inspector::Impl {
     if (!value.defined() || value.numel() != 1) {
       throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
     }
-    if (value.device().is_cpu())
-      return push(loss_name(train), value.detach().to(at::kDouble).item<double>(), loss_flags(train, keep));
     const std::lock_guard lock(mutex_);
-    if (monitor_.active()) losses_.push_back({value.detach(), train, keep});
+    if (!monitor_.active()) return;
+    if (value.device().is_cpu()) return push(loss_name(train), value.item<double>(), loss_flags(train, keep));
+    losses_.push_back({value.detach(), train, keep});
   }
 
   const std::string& loss_name(bool train) {

@@ -7,7 +7,7 @@
 
 struct loupe_retained {
   at::Tensor tensor;
-  loupe::TensorView view;
+  loupe::TorchTensorView view;
   explicit loupe_retained(at::Tensor kept) : tensor(std::move(kept)), view(tensor) {}
 };
 

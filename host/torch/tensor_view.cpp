@@ -29,7 +29,7 @@ uint32_t dtype_of(at::ScalarType type) {
   }
 }
 
-void TensorView::fill(const at::Tensor& tensor) {
+void TorchTensorView::fill(const at::Tensor& tensor) {
   const at::Device device = tensor.device();
   const auto sizes = tensor.sizes();
   const auto strides = tensor.strides();
@@ -46,7 +46,7 @@ void TensorView::fill(const at::Tensor& tensor) {
   readable_ = view_.dtype != LOUPE_OTHER_DTYPE && (view_.numel == 0 || view_.data != nullptr);
 }
 
-void TensorView::make_plain(const at::Tensor& tensor) {
+void TorchTensorView::make_plain(const at::Tensor& tensor) {
   readable_ = false;
   view_ = {};
   view_.struct_size = sizeof view_;

@@ -9,17 +9,17 @@ namespace loupe {
 
 /// A loupe_tensor over an at::Tensor, which must outlive it. A sparse, conjugated or otherwise unreadable tensor is
 /// first made plain, at the price of a copy; one that cannot be is told by readable().
-class TensorView {
+class TorchTensorView {
  public:
-  explicit TensorView(const at::Tensor& tensor) {
+  explicit TorchTensorView(const at::Tensor& tensor) {
     if (is_plain(tensor)) {
       fill(tensor);
     } else {
       make_plain(tensor);
     }
   }
-  TensorView(const TensorView&) = delete;
-  TensorView& operator=(const TensorView&) = delete;
+  TorchTensorView(const TorchTensorView&) = delete;
+  TorchTensorView& operator=(const TorchTensorView&) = delete;
 
   bool readable() const { return readable_; }
   const loupe_tensor* get() const { return &view_; }

@@ -1,41 +1,76 @@
-// Counts the allocations of a training step with and without Loupe: what hooks allocate shows as the difference.
+// Counts what is allocated, and what memory is held, with and without Loupe.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
 #include <torch/torch.h>
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
 
-namespace {
-std::atomic<int64_t> allocations{0};
+#include "benchmarks/bench_models.h"
 
-void* count_and_allocate(std::size_t size) {
+namespace {
+std::atomic<int64_t> allocations{0}, bytes_held{0};
+
+void* count(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
   allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
+  bytes_held.fetch_add(static_cast<int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  return memory;
+}
+void* allocate(std::size_t size) {
+  return count(std::malloc(size == 0 ? 1 : size));
+}
+void* allocate(std::size_t size, std::align_val_t alignment) {
+  void* memory = nullptr;
+  return count(posix_memalign(&memory, static_cast<std::size_t>(alignment), size == 0 ? 1 : size) == 0 ? memory
+                                                                                                       : nullptr);
+}
+void release(void* memory) {
+  bytes_held.fetch_sub(static_cast<int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  std::free(memory);
 }
 }  // namespace
 
-// LibTorch, Loupe and its plugins all allocate through these.
+// LibTorch, Loupe and its plugins all allocate through these, but for the elements of LibTorch's tensors.
 void* operator new(std::size_t size) {
-  return count_and_allocate(size);
+  return allocate(size);
 }
 void* operator new[](std::size_t size) {
-  return count_and_allocate(size);
+  return allocate(size);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, alignment);
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return allocate(size, alignment);
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete[](void* memory) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
+  release(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  release(memory);
 }
 
 namespace {
@@ -96,4 +131,48 @@ TEST(Allocations, ForParameterGradientsAreLibTorchsOwn) {
   EXPECT_LE(extra_allocations("[parameter_gradient_geometry]"), 5 * 6 * 2);
   EXPECT_EQ(extra_allocations("[parameter_gradient_geometry, parameter_gradient_activation]"),
             extra_allocations("[parameter_gradient_geometry]"));
+}
+
+TEST(Memory, IsFlatOverAThousandEpochs) {
+  torch::set_num_threads(1);
+  Training training;
+  auto inspector = loupe::Inspector::from_text(
+      "lenses: [loss_metrics, output_activation, output_norm: {line: [median]}, gradient_geometry, "
+      "parameter_difference, histograms]\n");
+  inspector.attach(*training.model, training.optimizer);
+  int64_t early = 0;
+  for (int epoch = 1; epoch <= 1000; ++epoch) {
+    training.step(&inspector);
+    inspector.tick_epoch();
+    if (epoch == 10) early = bytes_held;
+  }
+  EXPECT_EQ(bytes_held - early, 0);
+}
+
+TEST(Memory, BeyondTheValuesThatAreComparedIsBelowAMegabyteForResNet18) {
+  torch::set_num_threads(2);
+  loupe::bench::Subject subject = loupe::bench::make_subject("C");
+  const torch::Tensor input = subject.input.slice(0, 0, 2), target = subject.target.slice(0, 0, 2);
+  torch::optim::SGD optimizer(subject.module->parameters(), torch::optim::SGDOptions(1e-4));
+  const auto step = [&] {
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(subject.forward(input), target).backward();
+    optimizer.step();
+  };
+  step();
+  auto inspector = loupe::Inspector::from_text(
+      "lenses: [loss_metrics, output_activation, gradient_geometry: {parameters: [weight]}, parameter_difference: "
+      "{parameters: [weight]}]\n");
+  const int64_t before = bytes_held;  // the plugins' descriptions are there once a process
+  inspector.attach(*subject.module, optimizer);
+  for (int i = 0; i < 3; ++i) step();
+  inspector.tick_epoch();
+  int64_t compared = 0;
+  for (const auto& item : subject.module->named_parameters()) {
+    // The last gradient, and the last two values.
+    if (item.key().find("weight") != std::string::npos) compared += 3 * 4 * item.value().numel();
+  }
+  EXPECT_GT(bytes_held - before, compared) << "the counting does not see it";
+  EXPECT_LT(bytes_held - before - compared, 1'000'000);
+  RecordProperty("bytes", std::to_string(bytes_held - before - compared));
 }

@@ -24,14 +24,14 @@ const loupe_plugin& load_plugin(const std::string& name) {
   return *plugin;
 }
 
-const loupe_component& find_component(const std::string& plugin, const char* interface_id, const std::string& name) {
+const loupe_component* find_component(const std::string& plugin, const char* interface_id, const std::string& name) {
   const loupe_plugin& found = load_plugin(plugin);
   for (size_t i = 0; i < found.component_count; ++i) {
     const loupe_component& component = *found.components[i];
     if (std::strcmp(component.interface_id, interface_id) != 0) continue;
-    if (name == component.name) return component;
+    if (name == component.name) return &component;
     for (size_t a = 0; a < component.alias_count; ++a) {
-      if (name == component.aliases[a]) return component;
+      if (name == component.aliases[a]) return &component;
     }
   }
   throw std::runtime_error("the plugin " + plugin + " has no " + interface_id + " named " + name);

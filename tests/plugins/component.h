@@ -11,8 +11,8 @@ namespace loupe::test {
 
 /// Loads build/lib/loupe/plugins/NAME.so, once a process, through nothing but its entry. Throws std::runtime_error.
 const loupe_plugin& load_plugin(const std::string& name);
-/// The component of that interface and name (or alias); throws std::runtime_error.
-const loupe_component& find_component(const std::string& plugin, const char* interface_id, const std::string& name);
+/// The component of that interface and name (or alias), never null; throws std::runtime_error.
+const loupe_component* find_component(const std::string& plugin, const char* interface_id, const std::string& name);
 
 /// A component's options: its declared defaults, and what is set over them. Setting what was not declared, or with
 /// another type or outside the declared choices, throws std::runtime_error, as the host would refuse it.

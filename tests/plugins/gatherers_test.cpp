@@ -36,7 +36,7 @@ struct Taps {
 class Gatherer {
  public:
   explicit Gatherer(const std::string& name)
-      : component_(find_component("gatherers", LOUPE_GATHERER_ID, name)),
+      : component_(*find_component("gatherers", LOUPE_GATHERER_ID, name)),
         instance_(component_, ComponentOptions(component_, "{}")) {}
   loupe_status open(Taps& taps, const loupe_module* module, const char* label) {
     return table().open(instance_.self(), &taps.c, module, label, error_.get());

@@ -13,7 +13,7 @@ using Defaults = std::map<std::string, std::string>;
 
 /// What a lens declares, each default as YAML writes it in one line.
 Defaults declared(const std::string& lens, const std::string& plugin) {
-  const loupe_component& component = find_component(plugin, LOUPE_LENS_ID, lens);
+  const loupe_component& component = *find_component(plugin, LOUPE_LENS_ID, lens);
   Defaults defaults;
   for (size_t i = 0; i < component.option_count; ++i) {
     YAML::Emitter text;

@@ -82,7 +82,7 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
              [](void* world, const loupe_watch* watch, loupe_source** source, loupe_error* error) -> loupe_status {
                return detail::guarded(error, [&] {
                  auto& watches = static_cast<LensWorld*>(world)->watches_;
-                 watches.emplace_back(*watch, find_component("gatherers", LOUPE_GATHERER_ID, watch->gatherer));
+                 watches.emplace_back(*watch, *find_component("gatherers", LOUPE_GATHERER_ID, watch->gatherer));
                  *source = reinterpret_cast<loupe_source*>(&watches.back());
                });
              },
@@ -94,7 +94,7 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
              [](void*, loupe_source* source, size_t i, const double** values, size_t* count, loupe_error* error) {
                return table(source).values(self(source), i, values, count, error);
              }};
-  const loupe_component& component = find_component(plugin.empty() ? lens : plugin, LOUPE_LENS_ID, lens);
+  const loupe_component& component = *find_component(plugin.empty() ? lens : plugin, LOUPE_LENS_ID, lens);
   lens_ = std::make_unique<Instance>(component, ComponentOptions(component, yaml));
   detail::ErrorBuffer error;
   error.check(table_of(*lens_).attach(lens_->self(), &wiring_, error.get()));

@@ -5,7 +5,7 @@ namespace {
 
 const loupe_component& component(const std::string& preprocessor) {
   const char* plugin = preprocessor == "histogram" ? "histograms" : "preprocessors";
-  return find_component(plugin, LOUPE_PREPROCESSOR_ID, preprocessor);
+  return *find_component(plugin, LOUPE_PREPROCESSOR_ID, preprocessor);
 }
 
 }  // namespace

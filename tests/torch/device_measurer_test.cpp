@@ -62,12 +62,12 @@ void compare(const std::vector<torch::Tensor>& events, const torch::Tensor& prim
   std::vector<loupe_measurement> expected;
   std::vector<std::vector<uint64_t>> bins;
   if (primed.defined()) {
-    const TensorView view(primed);
+    const TorchTensorView view(primed);
     device->prime(*view.get());
     host.prime(*view.get());
   }
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const TensorView view(events[i]);
+    const TorchTensorView view(events[i]);
     device->measure(*view.get(), 7, i);
     expected.push_back(host.measure(*view.get()));
     bins.emplace_back(expected.back().bins, expected.back().bins + LOUPE_HISTOGRAM_BINS);
@@ -87,7 +87,7 @@ void compare(const std::vector<torch::Tensor>& events, const torch::Tensor& prim
 
 TEST(TorchHeader, GivesTheTensorBehindAView) {
   const auto tensor = torch::randn({2, 3});
-  const TensorView view(tensor);
+  const TorchTensorView view(tensor);
   EXPECT_TRUE(as_torch(view.get()).is_same(tensor));
   EXPECT_THROW(as_torch(nullptr), Error);
 }
@@ -121,7 +121,7 @@ TEST(DeviceMeasurer, KeepsManyEventsAndGoesOnAfterACollect) {
   const auto device = make_device_measurer(request_of(LOUPE_MEASURE_PREVIOUS));
   std::vector<int64_t> has_previous;
   for (int tick = 0; tick < 2; ++tick) {
-    const TensorView view(events[0]);
+    const TorchTensorView view(events[0]);
     device->measure(*view.get(), 0, 0);
     device->collect([&](const loupe_measurement& m, uint32_t, uint64_t) { has_previous.push_back(m.has_previous); });
   }
@@ -137,7 +137,7 @@ TEST(DeviceMeasurer, CallsNothingThatWaitsForADevice) {
                                             }).scopes({at::RecordScope::FUNCTION}));
   const auto device = make_device_measurer(request_of(everything));
   const auto tensor = torch::randn({6, 5, 3});
-  const TensorView view(tensor);
+  const TorchTensorView view(tensor);
   for (int i = 0; i < 3; ++i) device->measure(*view.get(), 0, 0);
   at::removeCallback(handle);
   EXPECT_GT(called.count("aten::copy_"), 0U) << "the callback sees operators";
