@@ -66,7 +66,7 @@ TEST(HistogramsLens, SpreadsOutputsOverBinsThatAscendFromNegativeToPositive) {
   world.forward("relu", Tensor({2, 3}, {0, 1, 1.5, -1, -3e-5f, 1e30f}));
   world.forward("relu", Tensor({2}, {1.25, -1e30f}));
   const Shown shown = world.tick();
-  const Shown::Histogram& output = histogram(shown, "Output Histogram", "relu", "output");
+  const Shown::Histogram output = histogram(shown, "Output Histogram", "relu", "output");
   ASSERT_EQ(output.edges.size(), output.counts.size() + 1);
   for (size_t i = 0; i + 1 < output.edges.size(); ++i) EXPECT_LT(output.edges[i], output.edges[i + 1]) << i;
   EXPECT_EQ(output.edges.front(), -INFINITY);
