@@ -47,7 +47,8 @@ TEST_P(Configuration, RunsWithoutAComplaintAndFillsItsRecord) {
 
   const std::string text = text_of(file);
   std::smatch match;
-  if (!std::regex_search(text, match, std::regex("\\n  - record(: \\{path: ([^}]+)\\})?|console, record\\]"))) return;
+  if (!std::regex_search(text, match, std::regex("\\n  - record(: \\{path: ([^}]+)\\})?\\s|console, record\\]")))
+    return;
   const std::string name = match[2].matched ? match[2].str() : "record.jsonl";
   const Recorded recorded = read_record(folder / "runs" / GetParam() / name);
   // Each lens has a tag of its own at the least.
