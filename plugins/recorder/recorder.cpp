@@ -123,7 +123,7 @@ class Recorder : public Lens {
 
   /// 0.pt, 1.pt, … and which module each is.
   void save(const Report& report) {
-    std::filesystem::path folder = std::filesystem::path(directory(report)) / path_;
+    std::filesystem::path folder = directory(report);
     if (each_epoch_) folder /= number_text(report.epoch());
     try {
       std::filesystem::create_directories(folder);
@@ -139,11 +139,12 @@ class Recorder : public Lens {
     names.close();
     if (!names) throw Error("cannot write '" + (folder / "modules.txt").string() + "'; is there room on the disk?");
   }
-  /// The working directory may change later.
-  const std::string& directory(const Report& report) {
+  /// Found once: the working directory may change later.
+  const std::filesystem::path& directory(const Report& report) {
     if (directory_.empty()) {
-      const loupe_run* run = report.run();
-      directory_ = std::filesystem::absolute(run != nullptr ? run->directory : "").string();
+      Run unknown{};
+      unknown.directory = "";
+      directory_ = output_path(report.run() != nullptr ? *report.run() : unknown, path_);
     }
     return directory_;
   }
@@ -152,7 +153,8 @@ class Recorder : public Lens {
   ModuleFilter filter_;
   Strings indices_;
   const char* gatherer_;
-  std::string path_, directory_;
+  std::string path_;
+  std::filesystem::path directory_;
   bool each_epoch_;
   bool told_ = false;
   RecordingSettings settings_;

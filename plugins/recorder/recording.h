@@ -4,6 +4,7 @@
 #include <loupe/kept_tensor.h>
 #include <loupe/plugin.h>
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,11 +43,13 @@ class Recording : public Preprocessor {
     if (tensor == nullptr) return;
     const bool one_item = settings_.sample && tensor->dim > 0;
     if (one_item && tensor->sizes[0] == 0) return;
-    KeptTensor taken(host_, *tensor, one_item ? 0 : KeptTensor::all);
-    if (settings_.fold && !tensors_.empty()) {
-      tensors_[0].fold(taken.view(), *settings_.fold, taken_);
+    const std::lock_guard lock(mutex_);
+    if (!settings_.fold || tensors_.empty()) {
+      tensors_.emplace_back(host_, *tensor, one_item ? 0 : KeptTensor::all);
+    } else if (one_item) {
+      tensors_[0].fold(KeptTensor(host_, *tensor, 0).view(), *settings_.fold, taken_);
     } else {
-      tensors_.push_back(std::move(taken));
+      tensors_[0].fold(*tensor, *settings_.fold, taken_);
     }
     ++taken_;
     samples_.push(one_item || tensor->dim == 0 ? 1.0 : static_cast<double>(tensor->sizes[0]));
@@ -54,9 +57,11 @@ class Recording : public Preprocessor {
 
   /// A module of which nothing was recorded is an empty list.
   void save(const std::string& file) const {
+    const std::lock_guard lock(mutex_);
     KeptTensor::save(host_, tensors_, !settings_.fold || tensors_.empty(), file);
   }
   void clear() {
+    const std::lock_guard lock(mutex_);
     tensors_.clear();
     taken_ = 0;
   }
@@ -78,6 +83,7 @@ class Recording : public Preprocessor {
   Host host_;
   RecordingSettings settings_;
   Series& samples_;
+  mutable std::mutex mutex_;  // a model may run on another thread while the trainer's saves
   std::vector<KeptTensor> tensors_;
   uint64_t seen_ = 0, taken_ = 0;
 };
