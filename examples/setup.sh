@@ -10,6 +10,7 @@ packages=$(
 g++                     compiles Loupe
 cmake                   configures the build
 ninja-build             builds on all cores, and only what has changed
+make                    what CMake takes unless told otherwise, as in a lens's own project
 pkg-config              finds Highway where it brings no CMake file
 libboost-dev            Boost.DLL loads plugins
 libboost-filesystem-dev Boost.DLL stands on it
