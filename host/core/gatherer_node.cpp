@@ -1,9 +1,11 @@
 #include "core/gatherer_node.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "core/module_node.h"
+#include "core/prefetch.h"
 
 namespace loupe {
 namespace {
@@ -29,13 +31,13 @@ void set_device_measurer_factory(DeviceMeasurerFactory factory) {
 
 GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
                            std::unique_ptr<OptionSet> options, const char* label)
-    : module_(module),
+    : options_(std::move(options)),
+      instance_(*entry.component, options_->get()),
+      module_(module),
       key_(std::move(key)),
       entry_(entry),
-      options_(std::move(options)),
       label_(label != nullptr ? label : ""),
-      has_label_(label != nullptr),
-      instance_(*entry.component, options_->get()) {
+      has_label_(label != nullptr) {
   taps_ = {sizeof(loupe_taps), 0, this,
            [](void* self, uint32_t tap, const char* name, loupe_error* error) {
              return detail::guarded(error, [&] {
@@ -58,10 +60,11 @@ void GathererNode::open() {
 void GathererNode::add(loupe_source& source) {
   source.mutex = &module_.mutex();
   wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
+  uint32_t number = kNoGroup;
   if (source.request.measures != 0) {
     const auto shared =
         std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.accepts(source.request); });
-    source.group = static_cast<std::size_t>(shared - groups_.begin());
+    number = static_cast<uint32_t>(shared - groups_.begin());
     if (shared == groups_.end()) {
       groups_.emplace_back(source.request);
     } else {
@@ -69,11 +72,22 @@ void GathererNode::add(loupe_source& source) {
       shared->request.measures |= source.request.measures;
     }
   }
-  sources_.push_back(&source);
+  const auto after = std::upper_bound(readers_.begin(), readers_.end(), number,
+                                      [](uint32_t group, const Reader& reader) { return group < reader.group; });
+  const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  readers_.insert(after, Reader{&source, source.guard, source.table->process, source.self, number,
+                                source.request.passes, training, source.request.wants_tensor != 0});
+}
+
+void GathererNode::prefetch() const {
+  detail::prefetch(this, static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&key_) -
+                                                  reinterpret_cast<const std::byte*>(this)));
 }
 
 void GathererNode::event(const loupe_event& event) {
   if (failed_) return;
+  // What a preprocessor allocated first, its series, mostly lies right behind it.
+  for (const Reader& reader : readers_) detail::prefetch(reader.self, 512);
   detail::ErrorBuffer error;
   const loupe_status status = instance_.table<loupe_gatherer>().event(instance_.self(), &event, error.get());
   if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
@@ -81,36 +95,37 @@ void GathererNode::event(const loupe_event& event) {
 }
 
 void GathererNode::emit(const loupe_event& event) {
-  ++emission_;
   loupe_event out = copy_known(event);
   const bool on_device = out.tensor != nullptr && out.tensor->device_type != LOUPE_CPU;
-  for (loupe_source* source : sources_) {
-    if (source->guard->quarantined() || !source->wants(out.flags)) continue;
+  loupe_measurement measurement;
+  uint32_t measured = kNoGroup;
+  for (const Reader& reader : readers_) {
+    if (reader.guard->quarantined() || !reader.wants(out.flags)) continue;
     out.measurement = nullptr;
-    if (source->request.measures != 0 && out.tensor != nullptr) {
-      Group& group = groups_[source->group];
-      if (group.emission != emission_) {
-        group.emission = emission_;
+    if (reader.group != kNoGroup && out.tensor != nullptr) {
+      if (reader.group != measured) {
+        measured = reader.group;
+        Group& group = groups_[measured];
         if (on_device) {
           measure_on_device(group, out);
         } else {
-          group.result = &group.measurer.measure(*out.tensor);
+          measurement = group.measurer.measure(*out.tensor);
         }
       }
-      if (on_device && source->request.wants_tensor == 0) continue;  // delivered at the tick
-      out.measurement = on_device ? nullptr : group.result;
+      if (on_device && !reader.wants_tensor) continue;  // delivered at the tick
+      out.measurement = on_device ? nullptr : &measurement;
     }
-    process(*source, out);
+    process(reader, out);
   }
 }
 
-void GathererNode::process(loupe_source& source, const loupe_event& event) {
+void GathererNode::process(const Reader& reader, const loupe_event& event) {
   detail::ErrorBuffer error;
-  if (source.table->process(source.self, &event, error.get()) == LOUPE_OK) return;
+  if (reader.process(reader.self, &event, error.get()) == LOUPE_OK) return;
   try {
-    source.guard->fault(
-        "its preprocessor '" + source.preprocessor + "' at " + tap_name(event.tap) + " of " + module_.shown_name(),
-        error.text());
+    reader.source->guard->fault("its preprocessor '" + reader.source->preprocessor + "' at " + tap_name(event.tap) +
+                                    " of " + module_.shown_name(),
+                                error.text());
   } catch (...) {
     stop_ = std::current_exception();  // the gatherer's C frames lie between here and the trainer
   }
@@ -149,9 +164,9 @@ void GathererNode::collect_deferred() {
       event.label = has_label_ ? label_.c_str() : nullptr;
       event.measurement = &measurement;
       event.number = number;
-      for (loupe_source* source : sources_) {
-        const bool takes = source->request.measures != 0 && source->group == i && source->request.wants_tensor == 0;
-        if (takes && !source->guard->quarantined() && source->wants(flags)) process(*source, event);
+      for (const Reader& reader : readers_) {
+        const bool takes = reader.group == i && !reader.wants_tensor;
+        if (takes && !reader.guard->quarantined() && reader.wants(flags)) process(reader, event);
       }
     });
     if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
@@ -166,8 +181,8 @@ std::size_t GathererNode::bytes() const {
 
 void GathererNode::blame_everybody(const std::string& what, uint32_t tap) {
   failed_ = true;
-  for (loupe_source* source : sources_) {
-    source->guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) + " of " +
+  for (const Reader& reader : readers_) {
+    reader.source->guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) + " of " +
                              module_.shown_name(),
                          what);
   }

@@ -3,7 +3,7 @@
 
 #include <loupe/abi.h>
 
-#include <deque>
+#include <boost/container/small_vector.hpp>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -35,7 +35,10 @@ void set_device_measurer_factory(DeviceMeasurerFactory factory);
 
 /// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask the same.
 /// Called under its module's mutex.
-class GathererNode {
+///
+/// Between two events of a stream the model runs, and has every cache to itself. What an event touches therefore lies
+/// together, at the beginning, and is fetched at once.
+class alignas(64) GathererNode {
  public:
   GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry, std::unique_ptr<OptionSet> options,
                const char* label);
@@ -49,6 +52,9 @@ class GathererNode {
   /// Puts a preprocessor behind this gatherer.
   void add(loupe_source& source);
   bool wants_tensors() const { return wants_tensors_; }
+  /// Starts fetching what `event` is about to touch. Any thread.
+  void prefetch() const;
+  const void* instance() const { return instance_.self(); }
   void event(const loupe_event& event);
   void prime(const loupe_tensor& tensor);
   /// Delivers what a device has measured since the last call.
@@ -57,36 +63,52 @@ class GathererNode {
   std::size_t bytes() const;
 
  private:
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
+
+  /// What an event needs to know of a source.
+  struct Reader {
+    loupe_source* source;
+    const LensGuard* guard;
+    decltype(loupe_preprocessor::process) process;
+    void* self;
+    uint32_t group;          // kNoGroup: nothing is measured for it
+    uint32_t passes;         // LOUPE_PASS_ bits
+    uint32_t training_flag;  // the LOUPE_EVENT_ by which it tells a training pass
+    bool wants_tensor;
+
+    bool wants(uint32_t flags) const {
+      return (passes & ((flags & training_flag) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0;
+    }
+  };
+
   struct Group {
-    explicit Group(const loupe_request& wanted) : request(wanted), measurer(wanted) {}
+    explicit Group(const loupe_request& wanted) : measurer(wanted), request(wanted) {}
     bool accepts(const loupe_request& wanted) const;
-    loupe_request request;
     measure::Measurer measurer;
     std::unique_ptr<DeviceMeasurer> device;
     uint32_t tap = 0;  ///< of the last event measured on the device
-    uint64_t emission = 0;
-    const loupe_measurement* result = nullptr;
+    loupe_request request;
   };
 
   void emit(const loupe_event& event);
-  void process(loupe_source& source, const loupe_event& event);
+  void process(const Reader& reader, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
   void blame_everybody(const std::string& what, uint32_t tap);
+
+  std::unique_ptr<OptionSet> options_;
+  ComponentInstance instance_;
+  bool wants_tensors_ = false;
+  bool failed_ = false;
+  std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
+  loupe_taps taps_{};
+  boost::container::small_vector<Reader, 1> readers_;  // those of one group beside each other
+  boost::container::small_vector<Group, 1> groups_;
 
   ModuleNode& module_;
   std::string key_;
   CatalogueEntry entry_;
-  std::unique_ptr<OptionSet> options_;
   std::string label_;
   bool has_label_;
-  ComponentInstance instance_;
-  loupe_taps taps_{};
-  std::deque<Group> groups_;
-  std::vector<loupe_source*> sources_;
-  bool wants_tensors_ = false;
-  bool failed_ = false;
-  std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
-  uint64_t emission_ = 0;
 };
 
 }  // namespace loupe

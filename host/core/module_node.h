@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 
+#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -48,14 +49,18 @@ class Stream {
   /// Gives the value from which changes are counted.
   void prime(const loupe_tensor& tensor);
 
-  void add(GathererNode& gatherer) { gatherers_.push_back(&gatherer); }
+  void add(GathererNode& gatherer) { gatherers_.push_back({&gatherer, gatherer.instance()}); }
 
  private:
   ModuleNode& module_;
+  uint64_t number_ = 0;
+  struct Behind {
+    GathererNode* node;
+    const void* instance;  // the node's, known here to be fetched before the node has come
+  };
+  boost::container::small_vector<Behind, 1> gatherers_;
   uint32_t tap_;
   std::string label_;
-  std::vector<GathererNode*> gatherers_;
-  uint64_t number_ = 0;
 };
 
 /// One module of one model under one inspector, with the gatherers that watch it. The node without a description
@@ -90,13 +95,14 @@ class ModuleNode {
   bool closed() const { return closed_; }
 
  private:
+  alignas(64) std::mutex mutex_;
+  bool is_pushes_ = false;
+  bool closed_ = false;
+
   ModuleDescription description_;
   std::vector<loupe_parameter> c_parameters_;
   std::vector<const loupe_parameter*> c_parameter_pointers_;
   loupe_module c_module_{};
-  bool is_pushes_ = false;
-  bool closed_ = false;
-  std::mutex mutex_;
   std::deque<Stream> streams_;
   std::deque<GathererNode> gatherers_;
 };

@@ -40,13 +40,7 @@ struct loupe_source {
   const loupe_preprocessor* table = nullptr;
   void* self = nullptr;
   loupe_request request{};
-  std::size_t group = 0;  // in its gatherer; only where something is measured
   uint64_t module_id = 0;
-
-  bool wants(uint32_t flags) const {
-    const uint32_t training = request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
-    return (request.passes & ((flags & training) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0;
-  }
 };
 
 #endif

@@ -130,27 +130,27 @@ void Measurer::prime(const loupe_tensor& tensor) {
   history_.commit();
 }
 
-const loupe_measurement& Measurer::measure(const loupe_tensor& tensor) {
-  measurement_ = {};
-  measurement_.struct_size = sizeof(measurement_);
-  measurement_.numel = tensor.numel;
+loupe_measurement Measurer::measure(const loupe_tensor& tensor) {
+  loupe_measurement measurement = {};
+  measurement.struct_size = sizeof(measurement);
+  measurement.numel = tensor.numel;
   if (!measurable(tensor)) {
     forget_history();
-    return measurement_;
+    return measurement;
   }
-  measurement_.measures = measures_;
+  measurement.measures = measures_;
   const bool dense = dense_enough(tensor);
   if (wants(kComparing)) history_.prepare(tensor, dense, depth());
   if (computes_in_double(tensor.dtype)) {
-    measure_as<double>(tensor, dense);
+    measure_as<double>(tensor, dense, measurement);
   } else {
-    measure_as<float>(tensor, dense);
+    measure_as<float>(tensor, dense, measurement);
   }
-  return measurement_;
+  return measurement;
 }
 
 template <typename T>
-void Measurer::measure_as(const loupe_tensor& tensor, bool dense) {
+void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurement& m) {
   const int64_t chunks = std::max<int64_t>(1, (tensor.numel + kChunk - 1) / kChunk);
   Plan<T> plan = {tensor};
   plan.dense = dense;
@@ -181,7 +181,6 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense) {
 
   const Partial all = scan_all(plan, chunks, partials_.as<Partial>());
 
-  loupe_measurement& m = measurement_;
   m.nan_count = all.nan_count;
   m.inf_count = all.inf_count;
   m.sum = all.sums.sum;

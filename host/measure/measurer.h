@@ -38,11 +38,11 @@ class Measurer {
   /// but, having no event before it, no previous. Throws std::bad_alloc, as measure does.
   void prime(const loupe_tensor& tensor);
 
-  /// Measures an event. The result is valid until the next call. Allocates only where the tensor is larger than all
+  /// Measures an event. What the result points at is valid until the next call. Allocates only where the tensor is larger than all
   /// before it, or lies in memory in another dimension order than the last one.
   ///
   /// In `bins`, both the negative (1 to 80) and the positive (81 to 160) run from small magnitudes to large ones.
-  const loupe_measurement& measure(const loupe_tensor& tensor);
+  loupe_measurement measure(const loupe_tensor& tensor);
 
   /// The next event is compared with nothing.
   void forget_history();
@@ -55,7 +55,7 @@ class Measurer {
 
  private:
   template <typename T>
-  void measure_as(const loupe_tensor& tensor, bool dense);
+  void measure_as(const loupe_tensor& tensor, bool dense, loupe_measurement& m);
   template <typename T>
   void prime_as(const loupe_tensor& tensor, bool dense);
   bool dense_enough(const loupe_tensor& tensor) const;
@@ -66,12 +66,11 @@ class Measurer {
   int32_t unit_dimension_ = 0;
   double epsilon_ = 0;
 
-  History history_;
   bool last_is_event_ = false;  // and not a primed value
   double last_sum_squares_ = 0;
   double last_change_sum_squares_ = 0;
+  History history_;
 
-  loupe_measurement measurement_ = {};
   Buffer flags_;     // ACTIVITY: one set for each chunk
   Buffer partials_;  // where there is more than one chunk
   std::vector<uint64_t> bins_;

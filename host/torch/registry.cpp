@@ -1,6 +1,16 @@
 #include "torch/registry.h"
 
+#include <algorithm>
+
 namespace loupe {
+namespace {
+
+template <class Predicate>
+void erase_points(ModuleEntry& entry, Predicate&& predicate) {
+  entry.points.erase(std::remove_if(entry.points.begin(), entry.points.end(), predicate), entry.points.end());
+}
+
+}  // namespace
 
 std::atomic<int> active_attachments{0};
 
@@ -15,7 +25,7 @@ void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, const s
   for (std::size_t i = 0; i < points.size(); ++i) {
     ModuleEntry& entry = (*next)[points[i]->module];
     // An address whose module died belongs to the new one.
-    std::erase_if(entry.points, [](const auto& point) { return !point->alive(); });
+    erase_points(entry, [](const auto& point) { return !point->alive(); });
     entry.points.push_back(points[i]);
     entry.opaque = opaque[i];
   }
@@ -41,7 +51,7 @@ void Registry::add_listener(const std::shared_ptr<TapPoint>& point, bool opaque,
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<Table>(*table_);
   ModuleEntry& entry = (*next)[point->module];
-  std::erase_if(entry.points, [](const auto& other) { return !other->alive(); });
+  erase_points(entry, [](const auto& other) { return !other->alive(); });
   entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
   entry.opaque = opaque;
   table_ = std::move(next);
@@ -53,7 +63,7 @@ void Registry::remove_listener(const TapPoint* point) {
   auto next = std::make_shared<Table>(*table_);
   const auto found = next->find(point->module);
   if (found == next->end()) return;
-  std::erase_if(found->second.points, [&](const auto& other) { return other.get() == point; });
+  erase_points(found->second, [&](const auto& other) { return other.get() == point; });
   if (found->second.points.empty()) next->erase(found);
   table_ = std::move(next);
   generation_.fetch_add(1, std::memory_order_release);

@@ -1,6 +1,8 @@
 #ifndef LOUPE_TORCH_REGISTRY_H
 #define LOUPE_TORCH_REGISTRY_H
 
+#include <c10/util/SmallVector.h>
+
 #include <atomic>
 #include <memory>
 #include <unordered_map>
@@ -12,7 +14,7 @@ namespace loupe {
 
 /// Everybody who watches one module.
 struct ModuleEntry {
-  std::vector<std::shared_ptr<TapPoint>> points;
+  c10::SmallVector<std::shared_ptr<TapPoint>, 1> points;
   /// A leaf of LibTorch's own: functions called inside it are its business.
   bool opaque = false;
 };

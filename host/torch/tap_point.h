@@ -13,23 +13,24 @@ namespace loupe {
 
 class Attachment;
 
-/// A parameter or buffer of a tapped module, with the streams that somebody subscribed to.
+/// A parameter or buffer of a tapped module, with the streams that somebody subscribed to. What every step looks at
+/// comes first.
 struct ParameterTap {
-  std::string name;
   at::Tensor tensor;  // kept until the model's death is noticed
-  bool is_buffer = false;
-  bool in_optimizer = false;
-  Stream* gradient = nullptr;
-  Stream* step_gradient = nullptr;
   Stream* step = nullptr;
-  Stream* tick = nullptr;
-
+  Stream* step_gradient = nullptr;
+  Stream* gradient = nullptr;
   // The hook on the parameter's accumulator: laid again when the parameter moves, or is thawed.
-  NodeHandle accumulator;
   std::uintptr_t hook = 0;
   c10::DispatchKeySet hooked_keys;
   c10::ScalarType hooked_type = c10::ScalarType::Undefined;
+  bool is_buffer = false;
+  bool in_optimizer = false;
   uint32_t version = 0;  // at the last step
+
+  Stream* tick = nullptr;
+  NodeHandle accumulator;
+  std::string name;
 };
 
 /// A value that a labelled stream reads off its module at a forward.
@@ -49,25 +50,27 @@ class ForwardListener {
 };
 
 /// One module of one attached model, as taps find it. What it points at is fixed once it is published.
-struct TapPoint {
-  const Attachment* attachment_id = nullptr;  // only to compare with
-  std::weak_ptr<Attachment> attachment;
-  std::shared_ptr<ModuleNode> node;
+struct alignas(64) TapPoint {
+  // What every forward looks at comes first.
   std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
-  torch::nn::Module* module = nullptr;              // only to compare with, unless `owner` is alive
-  std::weak_ptr<torch::nn::Module> owner;
-  bool has_owner = false;
-
-  std::shared_ptr<ForwardListener> listener;  // instead of streams; such a point has no node
+  std::shared_ptr<ForwardListener> listener;        // instead of streams; such a point has no node
   Stream* before = nullptr;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;
   Stream* input_gradient = nullptr;
+
+  std::weak_ptr<torch::nn::Module> owner;
+  bool has_owner = false;
   bool has_gradient_streams = false;
   bool checks_steps = false;   // the optimizer may step unseen
   bool wants_tensors = false;  // somebody reads all inputs and outputs
-  std::vector<AttributeTap> attributes_before, attributes_after;
+  std::shared_ptr<ModuleNode> node;
   std::vector<ParameterTap> parameters;
+
+  std::vector<AttributeTap> attributes_before, attributes_after;
+  const Attachment* attachment_id = nullptr;  // only to compare with
+  std::weak_ptr<Attachment> attachment;
+  torch::nn::Module* module = nullptr;  // only to compare with, unless `owner` is alive
   /// Functions called after this module: by the FunctionKind's index, then by how often since. Under functions_mutex.
   std::mutex functions_mutex;
   std::vector<std::vector<std::shared_ptr<TapPoint>>> functions;

@@ -90,7 +90,8 @@ class GoldenCase : public ::testing::Test {
     event.struct_size = sizeof event;
     event.flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
     event.tensor = &tensor;
-    event.measurement = &measurer.measure(tensor);
+    const loupe_measurement measurement = measurer.measure(tensor);
+    event.measurement = &measurement;
     event.number = number;
     detail::ErrorBuffer error;
     ASSERT_EQ(table.process(self, &event, error.get()), LOUPE_OK) << error.text();

@@ -8,7 +8,7 @@
 namespace loupe::measure {
 namespace {
 
-const loupe_measurement& measure_activity(const TestTensor& tensor, double epsilon = 0) {
+loupe_measurement measure_activity(const TestTensor& tensor, double epsilon = 0) {
   static Measurer measurer(request(0));
   measurer = Measurer(request(LOUPE_MEASURE_ACTIVITY, 1, epsilon));
   return measurer.measure(tensor);

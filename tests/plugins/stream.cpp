@@ -38,7 +38,11 @@ bool PreprocessorStream::feed(loupe_event event) {
   const uint32_t training = request_.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
   const uint32_t pass = (event.flags & training) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION;
   if ((request_.passes & pass) == 0) return false;
-  if (request_.measures != 0 && event.tensor != nullptr) event.measurement = &measurer_->measure(*event.tensor);
+  loupe_measurement measurement;
+  if (request_.measures != 0 && event.tensor != nullptr) {
+    measurement = measurer_->measure(*event.tensor);
+    event.measurement = &measurement;
+  }
   detail::ErrorBuffer error;
   error.check(table().process(instance_->self(), &event, error.get()));
   return true;

@@ -36,28 +36,32 @@ class Preprocessor {
   virtual void reset() {}
 
   std::size_t series_count() const { return series_.size(); }
-  const std::string& series_name(std::size_t i) const { return series_[i].first; }
-  const Series& series(std::size_t i) const { return series_[i].second; }
+  const std::string& series_name(std::size_t i) const { return series_[i].name; }
+  const Series& series(std::size_t i) const { return series_[i].series; }
   void reset_all() {
-    for (auto& [name, series] : series_) series.reset();
+    for (Named& each : series_) each.series.reset();
     reset();
   }
 
  protected:
   /// Adds a series; the reference stays good.
   Series& add_series(std::string name, Series::Keep keep = Series::Keep::running) {
-    return series_.emplace_back(std::move(name), Series(keep)).second;
+    return series_.emplace_back(Named{Series(keep), std::move(name)}).series;
   }
   /// The series of that name, added when it is new.
   Series& find_or_add_series(std::string_view name, Series::Keep keep) {
-    for (auto& [known, series] : series_) {
-      if (known == name) return series;
+    for (Named& known : series_) {
+      if (known.name == name) return known.series;
     }
     return add_series(std::string(name), keep);
   }
 
  private:
-  std::deque<std::pair<std::string, Series>> series_;
+  struct Named {
+    Series series;
+    std::string name;
+  };
+  std::deque<Named> series_;
 };
 
 /// The options `inplace` and `quantiles`, as the built-in preprocessors have them.

@@ -139,12 +139,12 @@ class Series {
     return sorted[below] + (position - static_cast<double>(below)) * (next - sorted[below]);
   }
 
-  Keep keep_;
+  Keep keep_;  // with these two, what a push touches
+  double last_ = NAN;
   Running running_;
+  std::uint64_t nan_count_ = 0, inf_count_ = 0;
   QuantileSketch sketch_;
   std::vector<double> values_;
-  double last_ = NAN;
-  std::uint64_t nan_count_ = 0, inf_count_ = 0;
 };
 
 }  // namespace loupe
