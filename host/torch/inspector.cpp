@@ -158,7 +158,7 @@ void offer_services() {
   static const bool once = [] {
     offer_interface(LOUPE_TENSORS_ID, &tensor_service());
     set_device_measurer_factory(&make_device_measurer);
-    lend_threads_to_measuring();
+    measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;
   }();
   static_cast<void>(once);

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "measure/measurer.h"
-
 // at::parallel_for is a template that becomes OpenMP code in whoever compiles it, and so brings the compiler's OpenMP
 // runtime into the program, with threads of its own beside those of LibTorch's. Asking the runtime that is loaded
 // already for its threads, by the entry that compilers call (GCC's, which LLVM's and Intel's offer too), avoids that.
@@ -69,8 +67,8 @@ void run_in_parallel(int64_t begin, int64_t end, int64_t grain, measure::Paralle
 
 }  // namespace
 
-void lend_threads_to_measuring() {
-  if (OpenMp::instance().complete()) measure::Measurer::set_parallel_for(&run_in_parallel);
+measure::ParallelFor threads_of_libtorch() {
+  return OpenMp::instance().complete() ? &run_in_parallel : nullptr;
 }
 
 }  // namespace loupe

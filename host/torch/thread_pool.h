@@ -1,11 +1,13 @@
 #ifndef LOUPE_TORCH_THREAD_POOL_H
 #define LOUPE_TORCH_THREAD_POOL_H
 
+#include "measure/measurer.h"
+
 namespace loupe {
 
-/// Lends LibTorch's own threads to the measuring of large tensors, as many as torch::set_num_threads says. Does nothing
-/// where LibTorch does not stand on OpenMP: large tensors are then measured by the calling thread.
-void lend_threads_to_measuring();
+/// What runs the parts of a range on LibTorch's own threads, as many as torch::set_num_threads says. Null where
+/// LibTorch does not stand on OpenMP: large tensors are then measured by the calling thread.
+measure::ParallelFor threads_of_libtorch();
 
 }  // namespace loupe
 
