@@ -79,9 +79,9 @@ void GathererNode::add(loupe_source& source) {
                                 source.request.passes, training, source.request.wants_tensor != 0});
 }
 
-void GathererNode::prefetch() const {
-  detail::prefetch(this, static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&key_) -
-                                                  reinterpret_cast<const std::byte*>(this)));
+void GathererNode::prefetch(const GathererNode* node) {
+  constexpr std::size_t head = 64;  // what comes before taps_
+  detail::prefetch(node, head + sizeof(taps_) + sizeof(readers_) + sizeof(groups_));
 }
 
 void GathererNode::event(const loupe_event& event) {
@@ -182,9 +182,9 @@ std::size_t GathererNode::bytes() const {
 void GathererNode::blame_everybody(const std::string& what, uint32_t tap) {
   failed_ = true;
   for (const Reader& reader : readers_) {
-    reader.source->guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) + " of " +
-                             module_.shown_name(),
-                         what);
+    reader.source->guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) +
+                                    " of " + module_.shown_name(),
+                                what);
   }
 }
 

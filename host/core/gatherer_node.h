@@ -52,8 +52,8 @@ class alignas(64) GathererNode {
   /// Puts a preprocessor behind this gatherer.
   void add(loupe_source& source);
   bool wants_tensors() const { return wants_tensors_; }
-  /// Starts fetching what `event` is about to touch. Any thread.
-  void prefetch() const;
+  /// Starts fetching what an event is about to touch, at an address that need not hold a node any more. Any thread.
+  static void prefetch(const GathererNode* node);
   const void* instance() const { return instance_.self(); }
   void event(const loupe_event& event);
   void prime(const loupe_tensor& tensor);

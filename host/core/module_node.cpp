@@ -33,31 +33,37 @@ const char* tap_name(uint32_t tap) {
   }
 }
 
+void Stream::add(GathererNode& gatherer) {
+  if (gatherers_.empty()) {
+    first_ = &gatherer;
+    first_instance_ = gatherer.instance();
+  }
+  gatherers_.push_back(&gatherer);
+}
+
 bool Stream::wants_tensors() const {
   return std::any_of(gatherers_.begin(), gatherers_.end(),
-                     [](const Behind& behind) { return behind.node->wants_tensors(); });
+                     [](const GathererNode* node) { return node->wants_tensors(); });
 }
 
 void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs,
                       std::size_t input_count, const loupe_tensor* const* outputs, std::size_t output_count,
                       double scalar, const char* label) {
-  for (const Behind& behind : gatherers_) {
-    behind.node->prefetch();
-    detail::prefetch(behind.instance, 1);
-  }
+  GathererNode::prefetch(first_.load(std::memory_order_relaxed));
+  detail::prefetch(first_instance_.load(std::memory_order_relaxed), 1);
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
   const char* shown = label != nullptr ? label : label_.empty() ? nullptr : label_.c_str();
   const loupe_event event{
       sizeof(loupe_event), tap_,   flags,       0,       module_.c_module(), shown, tensor, nullptr, scalar,
       number_++,           inputs, input_count, outputs, output_count};
-  for (const Behind& behind : gatherers_) behind.node->event(event);
+  for (GathererNode* gatherer : gatherers_) gatherer->event(event);
 }
 
 void Stream::prime(const loupe_tensor& tensor) {
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
-  for (const Behind& behind : gatherers_) behind.node->prime(tensor);
+  for (GathererNode* gatherer : gatherers_) gatherer->prime(tensor);
 }
 
 ModuleNode::ModuleNode(uint64_t id, ModuleDescription description) : description_(std::move(description)) {

@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 
+#include <atomic>
 #include <boost/container/small_vector.hpp>
 #include <deque>
 #include <functional>
@@ -49,16 +50,15 @@ class Stream {
   /// Gives the value from which changes are counted.
   void prime(const loupe_tensor& tensor);
 
-  void add(GathererNode& gatherer) { gatherers_.push_back({&gatherer, gatherer.instance()}); }
+  void add(GathererNode& gatherer);
 
  private:
   ModuleNode& module_;
   uint64_t number_ = 0;
-  struct Behind {
-    GathererNode* node;
-    const void* instance;  // the node's, known here to be fetched before the node has come
-  };
-  boost::container::small_vector<Behind, 1> gatherers_;
+  // Of the first gatherer: what is fetched while the module's mutex is still waited for.
+  std::atomic<const GathererNode*> first_{nullptr};
+  std::atomic<const void*> first_instance_{nullptr};
+  boost::container::small_vector<GathererNode*, 1> gatherers_;
   uint32_t tap_;
   std::string label_;
 };

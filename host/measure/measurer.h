@@ -38,8 +38,8 @@ class Measurer {
   /// but, having no event before it, no previous. Throws std::bad_alloc, as measure does.
   void prime(const loupe_tensor& tensor);
 
-  /// Measures an event. What the result points at is valid until the next call. Allocates only where the tensor is larger than all
-  /// before it, or lies in memory in another dimension order than the last one.
+  /// Measures an event. What the result points at is valid until the next call. Allocates only where the tensor is
+  /// larger than all before it, or lies in memory in another dimension order than the last one.
   ///
   /// In `bins`, both the negative (1 to 80) and the positive (81 to 160) run from small magnitudes to large ones.
   loupe_measurement measure(const loupe_tensor& tensor);

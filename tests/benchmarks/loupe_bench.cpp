@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 const std::vector<std::string> all_configs = {"off",  "loss", "activation", "gradient", "difference",
                                               "four", "all",  "inactive",   "detached"};
 
-constexpr double block_seconds = 0.2;  // long enough that what attaching leaves in the caches does not count
+constexpr double block_seconds = 0.2;
 
 struct Floor {
   double bytes = 0;  // what the lenses cannot avoid to move in a step
@@ -78,12 +78,14 @@ class Bench {
   }
 
   nlohmann::json run(double seconds, double bandwidth) {
-    const int steps = std::max(1, static_cast<int>(block_seconds / step_seconds(3)));
-    std::vector<double> off, added;
+    const int steps = std::max(1, static_cast<int>(block_seconds / block(3)));
+    std::vector<double> off = {block(steps)}, added;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     while (added.size() < 5 || Clock::now() < end) {
+      const double on = watched_block(steps);
       off.push_back(block(steps));
-      added.push_back(watched_block(steps) - off.back());
+      // Against the blocks on both sides, which takes out a machine that gets slower or faster.
+      added.push_back(on - (off[off.size() - 2] + off.back()) / 2);
       if (off.back() > seconds && added.size() >= 3) break;
     }
     const Floor floor = floor_of(subject_, config_);
@@ -107,12 +109,13 @@ class Bench {
     optimizer_.step();
     if (push) inspector_->push_loss(loss, true);
   }
-  double step_seconds(int count) { return block(count); }
   /// Seconds a step, without anything attached.
-  double block(int steps) {
-    step(false);
+  double block(int steps) { return timed(steps, false); }
+  /// Not counting the first steps, which find the caches as attaching or detaching left them.
+  double timed(int steps, bool push) {
+    for (int i = 0; i < std::max(2, steps / 4); ++i) step(push);
     const auto start = Clock::now();
-    for (int i = 0; i < steps; ++i) step(false);
+    for (int i = 0; i < steps; ++i) step(push);
     return std::chrono::duration<double>(Clock::now() - start).count() / steps;
   }
   double watched_block(int steps) {
@@ -121,10 +124,7 @@ class Bench {
     if (config_ == "detached") inspector_->detach();
     if (config_ == "inactive") inspector_->set_active([](int64_t) { return false; });
     const bool push = config_ != "detached";
-    for (int i = 0; i < 2; ++i) step(push);
-    const auto start = Clock::now();
-    for (int i = 0; i < steps; ++i) step(push);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count() / steps;
+    const double seconds = timed(steps, push);
     inspector_->detach();
     inspector_->tick_epoch();
     return seconds;
