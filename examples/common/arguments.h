@@ -23,7 +23,7 @@ inline Arguments read_arguments(int argc, char** argv, const std::string& about,
   CLI::App app(about);
   app.option_defaults()->always_capture_default();
   app.add_option("--config", arguments.config, "what Loupe watches, in YAML");
-  app.add_option("--epochs", arguments.epochs, "how often to go through the data")->check(CLI::PositiveNumber);
+  app.add_option("--epochs", arguments.epochs, "how often to go through the data")->check(CLI::Range(1, 1000000));
   app.add_option("--out", arguments.out, "where the run's files go: the YAML's run.dir starts here");
   if (!arguments.data.empty()) app.add_option("--data", arguments.data, "the digits as comma-separated values");
   try {

@@ -2,6 +2,8 @@
 
 #include <loupe/error.h>
 
+#include <errno.h>
+
 #include <algorithm>
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <cstddef>
@@ -43,7 +45,12 @@ std::string option_fault(const loupe_component& component) {
 }  // namespace
 
 std::string own_plugin_folder() {
-  const fs::path here = fs::path(boost::dll::this_line_location().string()).parent_path();
+  std::string file = boost::dll::this_line_location().string();
+  // Of a program's own code nothing more is known than how it was called, which PATH may have completed.
+  if (file == program_invocation_name) file = boost::dll::program_location().string();
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);  // a link to the command stands elsewhere
+  const fs::path here = (error ? fs::path(file) : real).parent_path();
   const std::initializer_list<fs::path> candidates = {here / "loupe/plugins", here / "../lib/loupe/plugins",
                                                       here / LOUPE_INSTALL_PLUGINS};
   for (const fs::path& candidate : candidates) {
@@ -79,7 +86,9 @@ void Catalogue::add_standard_paths() {
     }
   }
   const std::string own = own_plugin_folder();
-  if (!own.empty()) add_path(own);
+  if (!own.empty()) return add_path(own);
+  problems_.emplace_back(
+      "the folder with Loupe's own plugins is not where it was built or installed; name it in LOUPE_PLUGIN_PATH");
 }
 
 void Catalogue::add_file(const std::string& file) {

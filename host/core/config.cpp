@@ -134,10 +134,19 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
                                         "' is used twice; give each a name of its own with 'as: name' beside it");
       continue;
     }
-    components.push_back({*entry, name, renamed,
-                          OptionSet::from_yaml(entry->options(), written.options,
-                                               std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics),
-                          written.at.Mark().line + 1, written.at.Mark().column + 1, diagnostics.file()});
+    auto options = OptionSet::from_yaml(entry->options(), written.options,
+                                        std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics);
+    const bool doubled =
+        kind == Kind::visualizer && std::any_of(components.begin(), components.end(), [&](const auto& each) {
+          return each.entry.component == entry->component && each.options->key() == options->key();
+        });
+    if (doubled) {
+      diagnostics.error(written.at, "this visualizer does what another '" + written.name +
+                                        "' does already, to the same file; give it other options, such as a path");
+      continue;
+    }
+    components.push_back({*entry, name, renamed, std::move(options), written.at.Mark().line + 1,
+                          written.at.Mark().column + 1, diagnostics.file()});
     check_named_components(*entry, written.options, catalogue, diagnostics);
   }
   return components;
@@ -208,6 +217,14 @@ const detail::OptionStorage& attach_options() {
   return options;
 }
 
+void check_loss_names(const OptionSet& set, const YAML::Node& written, Diagnostics& diagnostics) {
+  if (!diagnostics.empty()) return;
+  const Options attach(set.get());
+  const auto train = attach.get<std::string>("train_loss"), validation = attach.get<std::string>("val_loss");
+  if (!train.empty() && !validation.empty() && train != validation) return;
+  diagnostics.error(written, "train_loss and val_loss must be two names, or their values could not be told apart");
+}
+
 /// Whether a launcher of several processes (torchrun, MPI, Slurm) says that this is another one than `rank`.
 bool is_other_rank(int rank) {
   for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -215,6 +232,34 @@ bool is_other_rank(int rank) {
     if (own != nullptr && *own != '\0') return std::to_string(rank) != own;
   }
   return false;
+}
+
+/// What is written, as one document; an alias in it may stand for something that contains it.
+YAML::Node load(const std::string& text, Diagnostics& diagnostics) {
+  constexpr int deepest = 100;
+  const std::function<void(const YAML::Node&, int)> check = [&](const YAML::Node& node, int depth) {
+    if (!node.IsMap() && !node.IsSequence()) return;
+    if (depth > deepest) {
+      diagnostics.error(node, "this is nested more than " + std::to_string(deepest) +
+                                  " deep; an alias (*name) that stands inside of what it names has no end");
+      diagnostics.throw_if_any();
+    }
+    for (const auto& each : node) check(node.IsMap() ? each.second : YAML::Node(each), depth + 1);
+  };
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      diagnostics.error(documents[1], "a second document begins here ('---'); a configuration is one");
+      diagnostics.throw_if_any();
+    }
+    if (documents.empty()) return YAML::Node();
+    check(documents[0], 0);
+    return documents[0];
+  } catch (const YAML::Exception& e) {
+    diagnostics.error(e.mark, "this is no YAML: " + e.msg);
+    diagnostics.throw_if_any();
+    throw;
+  }
 }
 
 }  // namespace
@@ -241,13 +286,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.file = file;
   config.text = text;
   Diagnostics diagnostics(file);
-  YAML::Node root;
-  try {
-    root = YAML::Load(text);
-  } catch (const YAML::Exception& e) {
-    diagnostics.error(e.mark, "this is no YAML: " + e.msg);
-    diagnostics.throw_if_any();
-  }
+  const YAML::Node root = load(text, diagnostics);
   if (!root.IsMap()) {
     diagnostics.error(root, "a configuration is a map with the keys loupe, run, attach, lenses, visualizers");
     diagnostics.throw_if_any();
@@ -269,6 +308,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   const auto& sections = host_sections();
   const auto run_set = OptionSet::from_yaml(sections[0].second, value_of(map, "run"), "run", diagnostics);
   const auto attach_set = OptionSet::from_yaml(sections[1].second, value_of(map, "attach"), "attach", diagnostics);
+  check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   read_plugin_paths(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
   config.visualizers =
@@ -300,12 +340,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
 
 std::vector<ComponentConfig> Config::visualizers_from_text(const std::string& text, const Catalogue& catalogue) {
   Diagnostics diagnostics("<visualizers>");
-  std::vector<ComponentConfig> components;
-  try {
-    components = read_components(YAML::Load(text), Kind::visualizer, "visualizers", catalogue, diagnostics);
-  } catch (const YAML::Exception& e) {
-    diagnostics.error(e.mark, "this is no YAML: " + e.msg);
-  }
+  auto components = read_components(load(text, diagnostics), Kind::visualizer, "visualizers", catalogue, diagnostics);
   diagnostics.throw_if_any();
   return components;
 }

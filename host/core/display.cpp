@@ -141,10 +141,14 @@ void Display::progress(const loupe_progress& progress) {
 }
 
 void Display::end() {
-  for (Shown& shown : shown_) shown.skip = !shown.begun;
-  each([&](const loupe_visualizer& table, void* self, loupe_error* error) {
-    return LOUPE_OFFERS(table, end) ? table.end(self, error) : LOUPE_OK;
-  });
+  for (Shown& shown : shown_) {
+    const auto& table = shown.instance.table<loupe_visualizer>();
+    if (!shown.begun || !LOUPE_OFFERS(table, end)) continue;
+    detail::ErrorBuffer error;
+    if (table.end(shown.instance.self(), error.get()) == LOUPE_OK) continue;
+    // Told even where a failure has been: there is no next try.
+    log(LOUPE_LOG_ERROR, "the visualizer '" + shown.name + "' failed at the end: " + error.text());
+  }
 }
 
 std::optional<double> Display::last(const std::string& tag, const std::string& layer, const std::string& line) const {

@@ -25,6 +25,14 @@ bool GathererNode::Group::accepts(const loupe_request& wanted) const {
   return measurer.accepts(wanted) && (!compares || same_events);
 }
 
+void GathererNode::Group::merge(const loupe_request& wanted) {
+  if ((request.measures & LOUPE_MEASURE_ACTIVITY) == 0) {
+    request.unit_dimension = wanted.unit_dimension;
+    request.epsilon = wanted.epsilon;
+  }
+  request.measures |= wanted.measures;
+}
+
 void set_device_measurer_factory(DeviceMeasurerFactory factory) {
   device_factory() = std::move(factory);
 }
@@ -69,7 +77,7 @@ void GathererNode::add(loupe_source& source) {
       groups_.emplace_back(source.request);
     } else {
       shared->measurer.merge(source.request);
-      shared->request.measures |= source.request.measures;
+      shared->merge(source.request);
     }
   }
   const auto after = std::upper_bound(readers_.begin(), readers_.end(), number,

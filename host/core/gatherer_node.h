@@ -57,6 +57,8 @@ class alignas(64) GathererNode {
   const void* instance() const { return instance_.self(); }
   void event(const loupe_event& event);
   void prime(const loupe_tensor& tensor);
+  /// The lenses behind it fail: an event could not be had.
+  void blame_everybody(const std::string& what, uint32_t tap);
   /// Delivers what a device has measured since the last call.
   void collect_deferred();
   /// Bytes held for measuring.
@@ -84,6 +86,7 @@ class alignas(64) GathererNode {
   struct Group {
     explicit Group(const loupe_request& wanted) : measurer(wanted), request(wanted) {}
     bool accepts(const loupe_request& wanted) const;
+    void merge(const loupe_request& wanted);  // into the request
     measure::Measurer measurer;
     std::unique_ptr<DeviceMeasurer> device;
     uint32_t tap = 0;  ///< of the last event measured on the device
@@ -93,7 +96,6 @@ class alignas(64) GathererNode {
   void emit(const loupe_event& event);
   void process(const Reader& reader, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
-  void blame_everybody(const std::string& what, uint32_t tap);
 
   std::unique_ptr<OptionSet> options_;
   ComponentInstance instance_;

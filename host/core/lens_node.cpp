@@ -127,52 +127,54 @@ void LensNode::forget(const ModuleNode& module) {
 }
 
 loupe_sink LensNode::make_sink(Sink& sink) const {
-  return {sizeof(loupe_sink),
-          0,
-          &sink,
-          [](void* to, const loupe_tag* tag, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              const auto& [lens, display, run] = *static_cast<Sink*>(to);
-              loupe_tag copy = copy_known(*tag);
-              const std::string name = lens->tag_name(tag->name);
-              copy.name = name.c_str();
-              display->tag(copy);
-            });
-          },
-          [](void* to, const loupe_value* value, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              const auto& [lens, display, run] = *static_cast<Sink*>(to);
-              loupe_value copy = copy_known(*value);
-              const std::string name = lens->tag_name(value->tag);
-              const std::string layer = copy.layer == std::string(value->tag) ? name : copy.layer;
-              copy.tag = name.c_str();
-              copy.layer = layer.c_str();
-              display->value(copy);
-            });
-          },
-          [](void* to, const loupe_range* range, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              const auto& [lens, display, run] = *static_cast<Sink*>(to);
-              loupe_range copy = copy_known(*range);
-              const std::string name = lens->tag_name(range->tag);
-              const std::string layer = copy.layer == std::string(range->tag) ? name : copy.layer;
-              copy.tag = name.c_str();
-              copy.layer = layer.c_str();
-              display->range(copy);
-            });
-          },
-          [](void* to, const loupe_histogram* histogram, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              const auto& [lens, display, run] = *static_cast<Sink*>(to);
-              loupe_histogram copy = copy_known(*histogram);
-              const std::string name = lens->tag_name(histogram->tag);
-              const std::string layer = copy.layer == std::string(histogram->tag) ? name : copy.layer;
-              copy.tag = name.c_str();
-              copy.layer = layer.c_str();
-              display->histogram(copy);
-            });
-          },
-          &sink.run};
+  return {
+      sizeof(loupe_sink),
+      0,
+      &sink,
+      [](void* to, const loupe_tag* tag, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          const auto& [lens, display, run] = *static_cast<Sink*>(to);
+          loupe_tag copy = copy_known(*tag);
+          const std::string name = lens->tag_name(tag->name);
+          copy.name = name.c_str();
+          display->tag(copy);
+        });
+      },
+      [](void* to, const loupe_value* value, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          const auto& [lens, display, run] = *static_cast<Sink*>(to);
+          loupe_value copy = copy_known(*value);
+          const std::string name = lens->tag_name(value->tag);
+          const std::string layer = copy.layer == nullptr || copy.layer == std::string(value->tag) ? name : copy.layer;
+          copy.tag = name.c_str();
+          copy.layer = layer.c_str();
+          display->value(copy);
+        });
+      },
+      [](void* to, const loupe_range* range, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          const auto& [lens, display, run] = *static_cast<Sink*>(to);
+          loupe_range copy = copy_known(*range);
+          const std::string name = lens->tag_name(range->tag);
+          const std::string layer = copy.layer == nullptr || copy.layer == std::string(range->tag) ? name : copy.layer;
+          copy.tag = name.c_str();
+          copy.layer = layer.c_str();
+          display->range(copy);
+        });
+      },
+      [](void* to, const loupe_histogram* histogram, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          const auto& [lens, display, run] = *static_cast<Sink*>(to);
+          loupe_histogram copy = copy_known(*histogram);
+          const std::string name = lens->tag_name(histogram->tag);
+          const std::string layer =
+              copy.layer == nullptr || copy.layer == std::string(histogram->tag) ? name : copy.layer;
+          copy.tag = name.c_str();
+          copy.layer = layer.c_str();
+          display->histogram(copy);
+        });
+      },
+      &sink.run};
 }
 
 void LensNode::introduce(Display& display) {

@@ -60,6 +60,12 @@ void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_te
   for (GathererNode* gatherer : gatherers_) gatherer->event(event);
 }
 
+void Stream::fail(const std::string& what) {
+  const std::lock_guard lock(module_.mutex());
+  if (module_.closed()) return;
+  for (GathererNode* gatherer : gatherers_) gatherer->blame_everybody(what, tap_);
+}
+
 void Stream::prime(const loupe_tensor& tensor) {
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;

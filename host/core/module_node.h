@@ -47,6 +47,8 @@ class Stream {
   void dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs = nullptr,
                 std::size_t input_count = 0, const loupe_tensor* const* outputs = nullptr, std::size_t output_count = 0,
                 double scalar = 0, const char* label = nullptr);
+  /// Says that an event could not be had. Throws only under `on_error: stop`.
+  void fail(const std::string& what);
   /// Gives the value from which changes are counted.
   void prime(const loupe_tensor& tensor);
 

@@ -59,7 +59,7 @@ void Monitor::introduce() {
 
 void Monitor::set_active(std::function<bool(int64_t)> when) {
   active_when_ = std::move(when);
-  active_ = active_when_(tick_);
+  look_or_not();
 }
 
 void Monitor::push(const std::string& label, double value, uint32_t flags) {
@@ -87,7 +87,12 @@ void Monitor::tick(std::optional<double> epoch) {
   }
   steps_before_ = std::exchange(steps_, 0);
   epoch_start_ = std::chrono::steady_clock::now();
-  const bool was_active = std::exchange(active_, active_when_(++tick_));
+  ++tick_;
+  look_or_not();
+}
+
+void Monitor::look_or_not() {
+  const bool was_active = std::exchange(active_, active_when_(tick_));
   if (active_ && !was_active && on_resume_) on_resume_();
 }
 

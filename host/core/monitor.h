@@ -55,6 +55,7 @@ class Monitor {
 
  private:
   ModuleNode& node_of(const loupe_module* module);
+  void look_or_not();
 
   Config config_;
   Display display_;

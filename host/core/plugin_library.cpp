@@ -2,16 +2,41 @@
 
 #include <loupe/error.h>
 
+#include <elf.h>
+#include <link.h>
+
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
+#include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 
 namespace loupe {
 namespace {
 
+/// The dynamic linker maps what a file's header promises, and touching what is not there kills the program.
+void check_is_whole(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  ElfW(Ehdr) header{};
+  if (!stream.read(reinterpret_cast<char*>(&header), sizeof header)) return;  // dlopen tells what is wrong
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) return;
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  stream.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part{};
+    const bool read = static_cast<bool>(stream.read(reinterpret_cast<char*>(&part), sizeof part));
+    if (read && (part.p_type != PT_LOAD || (part.p_offset <= size && part.p_filesz <= size - part.p_offset))) continue;
+    throw Error("the plugin '" + file + "' is cut short: its " + std::to_string(size) +
+                " bytes are fewer than its header tells of; copy or build it again");
+  }
+}
+
 PluginLibrary open_plugin(const std::string& file) {
+  check_is_whole(file);
   // Never destroyed, so that static destruction closes nothing.
   static auto* const libraries = new std::deque<boost::dll::shared_library>();
   boost::dll::shared_library* library = &libraries->emplace_back();

@@ -16,6 +16,7 @@ namespace loupe {
 namespace {
 
 constexpr std::size_t shown_untapped = 5;
+using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
 
 void dispatch_tensor(Stream* stream, const at::Tensor& tensor, uint32_t flags) {
   if (stream == nullptr || !tensor.defined()) return;
@@ -66,7 +67,7 @@ void Attachment::attach(torch::nn::Module& model, torch::optim::Optimizer* optim
                                  {"type", model.name()},
                                  {"parameters", walk.parameters},
                                  {"modules", walk.modules}})
-                     .dump();
+                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // names may be any bytes
   if (optimizer != nullptr) {
     has_optimizer_ = true;
     mark_optimizer_parameters(*optimizer);
@@ -189,7 +190,10 @@ std::function<at::Tensor()> Attachment::reader(torch::nn::Module& module, const 
   const at::Tensor* tensor = parameters.find(label);
   if (tensor == nullptr) tensor = buffers.find(label);
   if (tensor == nullptr) return nullptr;
-  return [kept = *tensor] { return kept; };
+  return [known = WeakTensor(tensor->getIntrusivePtr())] {
+    auto alive = known.lock();
+    return alive ? at::Tensor(std::move(alive)) : at::Tensor();
+  };
 }
 
 void Attachment::bind_streams(TapPoint& point, const Exposed&) {
@@ -258,6 +262,7 @@ void Attachment::mark_optimizer_parameters(torch::optim::Optimizer& optimizer) {
 }
 
 void Attachment::before_step(torch::optim::Optimizer& optimizer) {
+  const std::lock_guard lock(mutex_);
   if (!active_->load(std::memory_order_relaxed)) return;
   std::size_t count = 0;
   for (const auto& group : optimizer.param_groups()) count += group.params().size();
@@ -274,6 +279,7 @@ void Attachment::before_step(torch::optim::Optimizer& optimizer) {
 }
 
 void Attachment::after_step() {
+  const std::lock_guard lock(mutex_);
   step_seen_ = true;
   if (active_->load(std::memory_order_relaxed)) {
     for (const auto& point : points_) {
@@ -288,6 +294,7 @@ void Attachment::after_step() {
 }
 
 void Attachment::notice_unseen_step() {
+  const std::lock_guard lock(mutex_);
   const bool seen = std::exchange(step_seen_, false);
   bool changed = false;
   for (const auto& point : points_) {
@@ -333,7 +340,10 @@ void Attachment::tick() {
     if (!point->alive()) {
       if (point->parameters.empty()) continue;
       remove_hooks(*point);
-      point->parameters.clear();
+      {
+        const std::lock_guard lock(point->node->mutex());
+        point->parameters.clear();
+      }
       monitor_.remove_module(point->node);
       continue;
     }
@@ -342,8 +352,11 @@ void Attachment::tick() {
       for (ParameterTap& tap : point->parameters) {
         const at::Tensor* now = tap.is_buffer ? nullptr : current.find(tap.name);
         if (now == nullptr || now->unsafeGetTensorImpl() == tap.tensor.unsafeGetTensorImpl()) continue;
-        tap.tensor = *now;
-        tap.hooked_keys = {};
+        {
+          const std::lock_guard lock(point->node->mutex());
+          tap.tensor = *now;
+          tap.hooked_keys = {};
+        }
         keep_hooks(*point);
       }
     }
@@ -359,6 +372,9 @@ void Attachment::detach() {
   for (const auto& point : points_) {
     remove_hooks(*point);
     monitor_.remove_module(point->node);
+    // Threads that ran the model know the point until they run another; the parameters need not wait for that.
+    const std::lock_guard lock(point->node->mutex());
+    point->parameters.clear();
   }
   for (const auto& point : function_points_) monitor_.remove_module(point->node);
   if (holds_redirections_) Redirections::instance().release();

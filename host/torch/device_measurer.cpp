@@ -134,9 +134,13 @@ class AtenMeasurer final : public DeviceMeasurer {
     set(row, dead_column, active.transpose(0, unit).reshape({event.units, -1}).any(1).logical_not().sum());
   }
 
+  static bool comparable(const at::Tensor& kept, const at::Tensor& flat) {
+    return kept.defined() && kept.sizes() == flat.sizes() && kept.scalar_type() == flat.scalar_type() &&
+           kept.device() == flat.device();
+  }
+
   void compare_with_previous(const at::Tensor& flat, const at::Tensor& row, Event& event) {
-    event.has_previous =
-        previous_.defined() && previous_.sizes() == flat.sizes() && previous_.scalar_type() == flat.scalar_type();
+    event.has_previous = comparable(previous_, flat);
     if (event.has_previous) {
       set(row, dot_column, flat.dot(previous_));
       previous_.copy_(flat);
@@ -146,7 +150,7 @@ class AtenMeasurer final : public DeviceMeasurer {
   }
 
   void compare_with_last(const at::Tensor& flat, const at::Tensor& row, Event& event) {
-    event.has_change = last_.defined() && last_.sizes() == flat.sizes() && last_.scalar_type() == flat.scalar_type();
+    event.has_change = comparable(last_, flat);
     if (!event.has_change) {
       last_ = flat.clone();
       change_ = at::Tensor();

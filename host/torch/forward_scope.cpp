@@ -1,5 +1,6 @@
 #include "torch/forward_scope.h"
 
+#include "core/log.h"
 #include "torch/attachment.h"
 #include "torch/gradient_taps.h"
 #include "torch/tensor_view.h"
@@ -42,7 +43,13 @@ void dispatch(Stream& stream, const TensorList& main, uint32_t flags, bool wants
 
 void dispatch_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags) {
   for (const AttributeTap& attribute : attributes) {
-    const at::Tensor value = attribute.get();
+    at::Tensor value;
+    try {
+      value = attribute.get();
+    } catch (const std::exception& e) {
+      attribute.stream->fail("reading '" + attribute.stream->label() + "' failed: " + e.what());
+      continue;
+    }
     if (!value.defined()) {
       attribute.stream->dispatch(nullptr, flags);
       continue;
@@ -150,12 +157,19 @@ void ForwardScope::leave_with(const TensorList& outputs) {
 void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output) {
   ThreadState& state = thread_state();
   if (state.last == nullptr || !output.defined()) return;
-  const std::size_t occurrence = state.occurrences[static_cast<std::size_t>(kind.index)]++;
+  std::uint8_t& count = state.occurrences[static_cast<std::size_t>(kind.index)];
+  if (count == max_occurrences) return;
+  const std::size_t occurrence = count++;
   const uint32_t flags = event_flags(state.last_training);
   for (const auto& after : state.last->points) {
     if (!after->listening() || !after->alive() || after->listener) continue;
     const auto point = function_point(*after, kind, occurrence);
     if (point == nullptr || !point->listening()) continue;
+    if (occurrence + 1 == max_occurrences && !after->told_of_functions.exchange(true)) {
+      log(LOUPE_LOG_WARNING, "more than " + std::to_string(max_occurrences) + " calls of torch::" + kind.name +
+                                 " come after '" + after->node->description().name +
+                                 "' in one forward; the later ones are not shown");
+    }
     const TensorList inputs = {&input}, outputs = {&output};
     leave_point(*point, flags, input.defined() ? inputs : TensorList(), outputs);
   }

@@ -38,6 +38,8 @@ void collect(TensorList& list, const std::tuple<T...>& values) {
 }
 
 constexpr int max_functions = 64;
+/// Calls of one function after one module that are told apart; a loop without modules may make any number.
+constexpr std::uint8_t max_occurrences = 100;
 
 /// What one thread is in the middle of.
 struct ThreadState {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <stdexcept>
+#include <utility>
 
 #include "core/host_interface.h"
 #include "core/log.h"
@@ -125,13 +127,14 @@ class Inspector::Impl {
   /// Losses on a device come over in one copy.
   void flush_losses() {
     if (losses_.empty()) return;
+    const std::vector<PendingLoss> losses = std::exchange(losses_, {});
+    const at::Device device = losses[0].value.device();
     std::vector<at::Tensor> values;
-    for (const PendingLoss& loss : losses_) values.push_back(loss.value.to(at::kDouble).reshape({1}));
+    for (const PendingLoss& loss : losses) values.push_back(loss.value.to(device, at::kDouble).reshape({1}));
     const at::Tensor all = at::cat(values).cpu();
-    for (std::size_t i = 0; i < losses_.size(); ++i) {
-      push(loss_name(losses_[i].train), all.data_ptr<double>()[i], loss_flags(losses_[i].train, losses_[i].keep));
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      push(loss_name(losses[i].train), all.data_ptr<double>()[i], loss_flags(losses[i].train, losses[i].keep));
     }
-    losses_.clear();
   }
 
   void describe_models() {
@@ -220,8 +223,12 @@ void Inspector::tick_epoch(double epoch) {
   impl_->tick(epoch);
 }
 Epochs Inspector::epochs(int count) {
-  impl_->monitor().set_epochs(count);
-  return {this, count};
+  const int before = static_cast<int>(impl_->monitor().epoch());
+  return epochs(before + 1, before + count);
+}
+Epochs Inspector::epochs(int first, int last) {
+  impl_->monitor().set_epochs(last);
+  return {this, first, last};
 }
 Epochs::Iterator& Epochs::Iterator::operator++() {
   inspector_->tick_epoch(epoch_);
@@ -238,6 +245,7 @@ std::optional<double> Inspector::value(const std::string& tag, const std::string
 }
 
 void Inspector::set_active(ActiveWhen when) {
+  if (!when) throw std::invalid_argument("loupe: set_active takes a function of the tick's number, not an empty one");
   const std::lock_guard lock(impl_->mutex());
   impl_->monitor().set_active(std::move(when));
   impl_->apply_activity();

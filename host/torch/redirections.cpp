@@ -17,7 +17,7 @@ void Redirections::declare(const std::string& symbol, void* tap, bool everywhere
 void Redirections::hold() {
   const std::lock_guard lock(mutex_);
   ++holders_;
-  const unsigned long long now = libraries_loaded();
+  const unsigned long long now = library_changes();
   if (now != libraries_) {
     std::vector<std::string> symbols;
     for (const auto& [symbol, declared] : declared_) symbols.push_back(symbol);
@@ -47,7 +47,7 @@ void Redirections::release() {
   PointerWriter writer;
   for (auto it = written_.rbegin(); it != written_.rend(); ++it) {
     // Whoever redirected after Loupe keeps its slot.
-    if (*it->address == it->tap) writer.write(it->address, it->original);
+    if (writer.holds(it->address, it->tap)) writer.write(it->address, it->original);
   }
   written_.clear();
 }
@@ -56,7 +56,8 @@ void* Redirections::redirect_entry(void** entry, void* tap) {
   const std::lock_guard lock(mutex_);
   const auto known =
       std::find_if(written_.begin(), written_.end(), [&](const Written& each) { return each.address == entry; });
-  if (known != written_.end()) return known->original;
+  if (known != written_.end() && *entry == tap) return known->original;
+  if (known != written_.end()) written_.erase(known);  // a library that came where another had been
   void* original = *entry;
   PointerWriter writer;
   if (writer.write(entry, tap)) written_.push_back({entry, original, tap});

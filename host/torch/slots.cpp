@@ -117,11 +117,11 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
   return found;
 }
 
-unsigned long long libraries_loaded() {
+unsigned long long library_changes() {
   unsigned long long count = 0;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
-        *static_cast<unsigned long long*>(data) = info->dlpi_adds;
+        *static_cast<unsigned long long*>(data) = info->dlpi_adds + info->dlpi_subs;
         return 1;
       },
       &count);
@@ -146,20 +146,30 @@ PointerWriter::PointerWriter() {
   }
 }
 
-bool PointerWriter::write(void** address, void* value) {
+const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) const {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   for (const Mapping& mapping : mappings_) {
-    if (place < mapping.begin || place >= mapping.end) continue;
-    void* const start = reinterpret_cast<void*>(place & ~(page - 1));
-    const bool read_only = (mapping.protection & PROT_WRITE) == 0;
-    if (read_only && mprotect(start, page, mapping.protection | PROT_WRITE) != 0) return false;
-    // Other threads may be calling through the slot: one aligned store, never a half-written pointer.
-    __atomic_store_n(address, value, __ATOMIC_RELEASE);
-    if (read_only) mprotect(start, page, mapping.protection);
-    return true;
+    if (place >= mapping.begin && place < mapping.end) return &mapping;
   }
-  return false;
+  return nullptr;
+}
+
+bool PointerWriter::holds(void* const* address, const void* value) const {
+  const Mapping* mapping = mapping_of(address);
+  return mapping != nullptr && (mapping->protection & PROT_READ) != 0 && *address == value;
+}
+
+bool PointerWriter::write(void** address, void* value) {
+  const Mapping* mapping = mapping_of(address);
+  if (mapping == nullptr) return false;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  void* const start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) & ~(page - 1));
+  const bool read_only = (mapping->protection & PROT_WRITE) == 0;
+  if (read_only && mprotect(start, page, mapping->protection | PROT_WRITE) != 0) return false;
+  // Other threads may be calling through the slot: one aligned store, never a half-written pointer.
+  __atomic_store_n(address, value, __ATOMIC_RELEASE);
+  if (read_only) mprotect(start, page, mapping->protection);
+  return true;
 }
 
 }  // namespace loupe

@@ -18,8 +18,8 @@ struct Slot {
 /// elsewhere. This library's own slots are left out.
 std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols);
 
-/// How often libraries were loaded so far: when it changes, slots have to be looked for again.
-unsigned long long libraries_loaded();
+/// How often libraries were loaded and unloaded so far: when it changes, slots have to be looked for again.
+unsigned long long library_changes();
 
 /// The name under which a function is exported; empty when its object does not export it.
 std::string symbol_of(const void* function);
@@ -30,12 +30,15 @@ class PointerWriter {
  public:
   PointerWriter();
   bool write(void** address, void* value);
+  /// Whether the pointer there is `value`; false where its library was unloaded.
+  bool holds(void* const* address, const void* value) const;
 
  private:
   struct Mapping {
     std::size_t begin, end;
     int protection;
   };
+  const Mapping* mapping_of(void* const* address) const;
   std::vector<Mapping> mappings_;
 };
 

@@ -73,6 +73,7 @@ struct alignas(64) TapPoint {
   torch::nn::Module* module = nullptr;  // only to compare with, unless `owner` is alive
   /// Functions called after this module: by the FunctionKind's index, then by how often since. Under functions_mutex.
   std::mutex functions_mutex;
+  std::atomic<bool> told_of_functions{false};  // that there are too many
   std::vector<std::vector<std::shared_ptr<TapPoint>>> functions;
 
   bool alive() const { return !has_owner || !owner.expired(); }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <regex>
 
 #include "examples/process.h"
@@ -38,6 +39,15 @@ TEST(List, FindsWhatTheEnvironmentNames) {
   const Finished listed = run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " " LOUPE_COMMAND " list", fresh_folder());
   EXPECT_TRUE(contains(listed.output, "  probe_lens "));
   EXPECT_FALSE(contains(loupe_command("list").output, "  probe_lens "));
+}
+
+TEST(List, FindsItsOwnPluginsHoweverItIsCalled) {
+  const auto folder = fresh_folder();
+  std::filesystem::create_symlink(LOUPE_COMMAND, folder / "linked");
+  const std::string bin = std::filesystem::path(LOUPE_COMMAND).parent_path().string();
+  for (const std::string& call : {"PATH=" + bin + ":$PATH loupe list", std::string("./linked list")}) {
+    EXPECT_TRUE(contains(run(call, folder).output, "  loss_metrics ")) << call;
+  }
 }
 
 TEST(List, WarnsOfPluginsThatCannotBeUsedAndListsTheOthers) {

@@ -69,6 +69,13 @@ TEST(Catalogue, AFileThatIsNoLibraryIsAProblem) {
   EXPECT_SAYS(problem_of(empty), "the plugin '" + empty + "' cannot be loaded: ");
 }
 
+TEST(Catalogue, ALibraryThatIsCutShortIsAProblem) {
+  const Folder folder;
+  const std::string file = folder.add_plugin("probe", "cut");
+  std::filesystem::resize_file(file, 20000);
+  EXPECT_SAYS(problem_of(file), "the plugin '" + file + "' is cut short: its 20000 bytes are fewer than its header");
+}
+
 TEST(Catalogue, ALibraryWithoutTheEntryIsAProblem) {
   EXPECT_EQ(problem_of(test_plugin("no_entry")),
             "'" + test_plugin("no_entry") +

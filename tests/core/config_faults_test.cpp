@@ -11,6 +11,28 @@ TEST(ConfigFaults, SyntaxErrorsHaveTheirPlace) {
   EXPECT_BEGINS(faults_of("lenses:\n\t- a\n"), "a.yaml:2:2: error: this is no YAML: ");
 }
 
+TEST(ConfigFaults, AnAliasInsideOfWhatItNamesHasNoEnd) {
+  EXPECT_SAYS(faults_of("lenses: [{pipeline: {gather: forward, preprocess: output_norm, preprocessor_options: &a "
+                        "{normalize: *a}}}]\n"),
+              "error: this is nested more than 100 deep; an alias");
+}
+
+TEST(ConfigFaults, ASecondDocumentIsNotIgnored) {
+  EXPECT_EQ(faults_of("loupe: 1\n---\nlenses: []\n"),
+            "a.yaml:3:1: error: a second document begins here ('---'); a configuration is one");
+}
+
+TEST(ConfigFaults, LossesMustBeToldApart) {
+  const std::string expected = "error: train_loss and val_loss must be two names";
+  EXPECT_SAYS(faults_of("attach: {train_loss: x, val_loss: x}\n"), expected);
+  EXPECT_SAYS(faults_of("attach: {train_loss: ''}\n"), expected);
+}
+
+TEST(ConfigFaults, TwoVisualizersMustNotWriteTheSame) {
+  EXPECT_SAYS(probe_faults("visualizers:\n  - record\n  - {record: {}, as: second}\n"),
+              "a.yaml:4:6: error: this visualizer does what another 'record' does already");
+}
+
 TEST(ConfigFaults, AFileWithoutAMapIsNoConfiguration) {
   const std::string expected = ":1:1: error: a configuration is a map with the keys loupe, run, attach, lenses, ";
   EXPECT_SAYS(faults_of(""), expected);

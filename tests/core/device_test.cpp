@@ -10,6 +10,7 @@ namespace {
 /// What the fake device was asked, over all its measurers.
 struct Asked {
   int made = 0, measured = 0, collected = 0, primed = 0;
+  loupe_request request{};  // of the measurer made last
 };
 Asked asked;
 
@@ -47,7 +48,10 @@ class DeviceTest : public testing::Test {
  protected:
   DeviceTest() {
     asked = {};
-    set_device_measurer_factory([](const loupe_request&) { return std::make_unique<FakeDevice>(); });
+    set_device_measurer_factory([](const loupe_request& request) {
+      asked.request = request;
+      return std::make_unique<FakeDevice>();
+    });
   }
   ~DeviceTest() override { set_device_measurer_factory({}); }
   static void forward(ModuleNode& module, float value, uint32_t flags = training_pass) {
@@ -82,6 +86,21 @@ TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
   EXPECT_EQ(asked.measured, 2);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 2);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
+}
+
+TEST_F(DeviceTest, UnitsAreCountedAsTheLensThatCountsThemAsksWhicheverComesFirst) {
+  for (const char* lenses :
+       {"[gradient_geometry, parameter_gradient_activation]", "[parameter_gradient_activation, gradient_geometry]"}) {
+    Monitored it(std::string("lenses: ") + lenses + "\n");
+    const auto layer = it.add("conv");
+    const FloatTensor gradient({1, 2}, LOUPE_CUDA);
+    Stream* stream = layer->stream(LOUPE_TAP_PARAMETER_GRADIENT, "weight");
+    ASSERT_NE(stream, nullptr);
+    stream->dispatch(gradient.get(), training_pass);
+    EXPECT_NE(asked.request.measures & LOUPE_MEASURE_ACTIVITY, 0u);
+    EXPECT_NE(asked.request.measures & LOUPE_MEASURE_PREVIOUS, 0u);
+    EXPECT_EQ(asked.request.unit_dimension, 0) << lenses;
+  }
 }
 
 TEST_F(DeviceTest, EachPreprocessorGetsThePassesItAskedFor) {

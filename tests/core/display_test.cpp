@@ -111,6 +111,15 @@ TEST_F(DisplayTest, OneThatNeverBeganIsNotEnded) {
   EXPECT_EQ(stage_.take_notes("b end").size(), 2u);  // end_tick, end
 }
 
+TEST_F(DisplayTest, WhatIsLostAtTheEndIsToldEvenWhereAFailureHasBeen) {
+  stage_.fail("a value*");
+  tick(1);
+  stage_.take_messages();
+  stage_.fail("a end");
+  display_.end();
+  EXPECT_SAYS(only(stage_.take_messages()), "the visualizer 'probe_visualizer' failed at the end: ");
+}
+
 TEST_F(DisplayTest, TagsAreToldOnceAndBeforeTheTick) {
   tag("T");
   tag("T");

@@ -303,6 +303,88 @@ TEST(Training, TicksByItselfInTheLoopHelperAndLeavesABrokenOffEpochOpen) {
   EXPECT_EQ(inspector.loss(true), 2.0) << "the third was left before its end";
 }
 
+TEST(Training, CountsOnWhereTheLastLoopEndedOrWhereTheTrainerSays) {
+  auto inspector = watching("  - loss_metrics\n");
+  std::vector<int> epochs;
+  for (const int epoch : inspector.epochs(2)) epochs.push_back(epoch);
+  for (const int epoch : inspector.epochs(2)) epochs.push_back(epoch);
+  for (const int epoch : inspector.epochs(8, 9)) epochs.push_back(epoch);
+  EXPECT_EQ(epochs, (std::vector<int>{1, 2, 3, 4, 8, 9}));
+}
+
+TEST(Training, CountsChangesFromWhereLookingBeganAgain) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching("  - parameter_difference: {parameters: [weight], line: [max]}\n");
+  inspector.attach(*model, optimizer);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  const auto step = [&](double gradient) {
+    weight.mutable_grad() = torch::full_like(weight, gradient);
+    optimizer.step();
+  };
+  inspector.set_active([](int64_t) { return false; });
+  for (int i = 0; i < 50; ++i) step(1);
+  inspector.set_active([](int64_t) { return true; });
+  const at::Tensor before = weight.detach().clone();
+  step(0.5);
+  inspector.tick_epoch();
+  EXPECT_NEAR(*inspector.value("Weight Update Norm", "0", "max"), l2_norm(weight - before), 1e-6);
+  EXPECT_THROW(inspector.set_active(nullptr), std::invalid_argument);
+}
+
+TEST(Training, HoldsNoParameterAfterDetaching) {
+  at::Tensor weight;
+  auto inspector = watching(
+      "  - parameter_difference\n"
+      "  - pipeline: {gather: call_parameter, parameters: [weight], preprocess: parameter_norm, tag: Called}\n");
+  {
+    auto model = one_linear();
+    torch::optim::SGD optimizer(model->parameters(), 0.1);
+    inspector.attach(*model, optimizer);
+    model->forward(torch::ones({1, 4})).sum().backward();
+    optimizer.step();
+    weight = model->named_parameters()["0.weight"];
+    inspector.detach();
+  }
+  EXPECT_EQ(weight.use_count(), 1u);
+}
+
+TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
+  auto model = one_linear();
+  auto inspector = watching(
+      "  - difference_monitor: {attribute: mine}\n"
+      "  - output_norm: {include: [Linear]}\n");
+  inspector.expose("0", "mine", []() -> at::Tensor { throw std::runtime_error("boom"); });
+  inspector.attach(*model);
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(model->forward(torch::ones({1, 4})));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("reading 'mine' failed: boom"), std::string::npos);
+  inspector.tick_epoch();
+  EXPECT_TRUE(inspector.value("Output Norm", "0", "mean"));
+}
+
+TEST(Training, TakesModuleNamesThatAreNoText) {
+  nn::Module model("Model");
+  model.register_module("caf\xe9", nn::Linear(2, 2));
+  auto inspector = watching("  - parameter_norm\n");
+  EXPECT_NO_THROW(inspector.attach(model));
+  EXPECT_NO_THROW(inspector.tick_epoch());
+}
+
+TEST(Training, ShowsTheFirstHundredCallsOfAFunctionInALoop) {
+  auto model = one_linear();
+  auto inspector = watching("  - output_norm: {include: [tanh]}\n");
+  inspector.attach(*model);
+  testing::internal::CaptureStderr();
+  at::Tensor x = model->forward(torch::ones({1, 4}));
+  for (int i = 0; i < 300; ++i) x = torch::tanh(x);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("more than 100 calls of torch::tanh come after '0'"),
+            std::string::npos);
+  inspector.tick_epoch();
+  EXPECT_TRUE(inspector.value("Output Norm", "0:tanh#100", "mean"));
+  EXPECT_FALSE(inspector.value("Output Norm", "0:tanh#101", "mean"));
+}
+
 TEST(Training, ShowsAParameterAtEachForward) {
   auto model = one_linear();
   auto inspector = watching(

@@ -7,30 +7,31 @@ namespace loupe {
 
 class Inspector;
 
-/// What Inspector::epochs returns: `for (int epoch : inspector.epochs(20))` counts from 1 and ticks after each turn.
+/// What Inspector::epochs returns: `for (int epoch : inspector.epochs(20))` counts and ticks after each turn.
 class LOUPE_API Epochs {
  public:
   struct Sentinel {};
   class Iterator {
    public:
-    Iterator(Inspector* inspector, int epoch, int count) : inspector_(inspector), epoch_(epoch), count_(count) {}
+    Iterator(Inspector* inspector, int epoch, int last) : inspector_(inspector), epoch_(epoch), last_(last) {}
     int operator*() const { return epoch_; }
     LOUPE_API Iterator& operator++();
-    bool operator!=(Sentinel) const { return epoch_ <= count_; }
+    bool operator!=(Sentinel) const { return epoch_ <= last_; }
 
    private:
     Inspector* inspector_;
     int epoch_;
-    int count_;
+    int last_;
   };
 
-  Epochs(Inspector* inspector, int count) : inspector_(inspector), count_(count) {}
-  Iterator begin() const { return {inspector_, 1, count_}; }
+  Epochs(Inspector* inspector, int first, int last) : inspector_(inspector), first_(first), last_(last) {}
+  Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 
  private:
   Inspector* inspector_;
-  int count_;
+  int first_;
+  int last_;
 };
 
 }  // namespace loupe

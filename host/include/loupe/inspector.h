@@ -74,6 +74,8 @@ class LOUPE_API Inspector {
   void tick_epoch(double epoch);
   /// A range over 1..count that ticks after each turn. Leaving the loop early ticks no unfinished epoch.
   Epochs epochs(int count);
+  /// The same from `first` to `last`, as a trainer needs that goes on from a checkpoint.
+  Epochs epochs(int first, int last);
 
   /// After a tick: an aggregation ("mean", "median", …) of its training or validation loss; nullopt when there was
   /// none.
