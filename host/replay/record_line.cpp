@@ -258,8 +258,12 @@ void parse_record_line(std::string_view text, RecordLine& line) {
   if (line.kind == Kind::histogram) check_histogram(line);
 }
 
-RecordedRun parse_run_line(std::string_view text) {
-  const auto json = nlohmann::ordered_json::parse(text);
+RecordedRun parse_run_line(std::string_view text) try {
+  constexpr int deepest = 100;
+  const auto json = nlohmann::ordered_json::parse(text, [](int depth, auto, const auto&) {
+    if (depth > deepest) throw Error("this line is nested deeper than a record's");
+    return true;
+  });
   const int format = json.value("format", 0);
   if (format < 1 || format > newest_format) {
     throw Error("this record is of format " + std::to_string(format) + ", and this Loupe reads up to format " +
@@ -275,6 +279,8 @@ RecordedRun parse_run_line(std::string_view text) {
   run.resumed = json.value("resumed", false);
   if (models != json.end()) run.models = models->is_string() ? models->get<std::string>() : models->dump();
   return run;
+} catch (const nlohmann::json::type_error&) {
+  throw Error("a value of this run line is not of the type that a record gives it; was the file changed by hand?");
 }
 
 }  // namespace loupe::replay

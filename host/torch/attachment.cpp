@@ -74,9 +74,22 @@ void Attachment::attach(torch::nn::Module& model, torch::optim::Optimizer* optim
     if (redirect) tap_optimizer(*optimizer, shared_from_this());
     for (const auto& point : points_) point->checks_steps = may_step_unseen(*optimizer) || !redirect;
   }
+  warn_of_equal_names();
   prime();
   Registry::instance().add(points_, walk.opaque);
   set_active(monitor_.active());
+}
+
+void Attachment::warn_of_equal_names() const {
+  std::unordered_set<std::string> names;
+  for (const auto& module : monitor_.modules()) {
+    const std::string& name = module->description().name;
+    if (module->closed() || names.insert(name).second) continue;
+    log(LOUPE_LOG_WARNING, "two modules are shown as '" + name +
+                               "', so that their numbers cannot be told apart; attach under other names, or choose "
+                               "another attach.separator");
+    return;
+  }
 }
 
 void Attachment::visit(torch::nn::Module& module, const std::string& path, int depth, Walk& walk) {

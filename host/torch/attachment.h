@@ -62,6 +62,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
                                      const Exposed& exposed) const;
   std::string full_name(const std::string& path) const;
   void mark_optimizer_parameters(torch::optim::Optimizer& optimizer);
+  void warn_of_equal_names() const;
 
   Monitor& monitor_;
   std::recursive_mutex& mutex_;

@@ -97,6 +97,10 @@ class Inspector::Impl {
   }
 
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
+    if (!attachments_.empty())
+      log(LOUPE_LOG_WARNING, "expose('" + path + "', '" + attribute +
+                                 "') comes after attach, which has looked for attributes; only models attached from "
+                                 "now on show it");
     exposed_[{path, attribute}] = std::move(get);
   }
 

@@ -363,6 +363,22 @@ TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
   EXPECT_TRUE(inspector.value("Output Norm", "0", "mean"));
 }
 
+TEST(Training, SaysThatTwoModulesAreShownUnderOneName) {
+  nn::Module model("Model");
+  model.register_module("a_b", nn::Linear(2, 2));
+  auto inner = model.register_module("a", std::make_shared<nn::Module>("Inner"));
+  inner->register_module("b", nn::Linear(2, 2));
+  for (const char* separator : {"_", "."}) {
+    auto inspector =
+        Inspector::from_text(std::string("attach: {separator: '") + separator + "'}\nlenses: [parameter_norm]\n");
+    testing::internal::CaptureStderr();
+    inspector.attach(model);
+    const bool told =
+        testing::internal::GetCapturedStderr().find("two modules are shown as 'a_b'") != std::string::npos;
+    EXPECT_EQ(told, std::string(separator) == "_");
+  }
+}
+
 TEST(Training, TakesModuleNamesThatAreNoText) {
   nn::Module model("Model");
   model.register_module("caf\xe9", nn::Linear(2, 2));

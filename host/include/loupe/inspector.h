@@ -66,7 +66,7 @@ class LOUPE_API Inspector {
   /// For weights updated by hand, without an optimizer or past it: parameter differences are taken here.
   void optimizer_stepped();
   /// Makes a value of the model visible to lenses that watch attributes: `get` is called at each forward of the module
-  /// at `path` (dotted; "" is the model) and may return an undefined tensor.
+  /// at `path` (dotted; "" is the model) and may return an undefined tensor. Before attach.
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
 
   /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last.
