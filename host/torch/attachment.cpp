@@ -253,11 +253,10 @@ std::shared_ptr<TapPoint> Attachment::add_function(TapPoint& after, const Functi
 
 void Attachment::mark_optimizer_parameters(torch::optim::Optimizer& optimizer) {
   std::unordered_set<const c10::TensorImpl*> owned;
-  first_optimizer_parameter_ = nullptr;
+  first_optimizer_parameter_ = first_parameter(optimizer);
   optimizer_parameters_ = 0;
   for (const auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) {
-      if (first_optimizer_parameter_ == nullptr) first_optimizer_parameter_ = parameter.unsafeGetTensorImpl();
       owned.insert(parameter.unsafeGetTensorImpl());
     }
     optimizer_parameters_ += group.params().size();
@@ -279,9 +278,7 @@ void Attachment::before_step(torch::optim::Optimizer& optimizer) {
   if (!active_->load(std::memory_order_relaxed)) return;
   std::size_t count = 0;
   for (const auto& group : optimizer.param_groups()) count += group.params().size();
-  const auto& groups = optimizer.param_groups();
-  const c10::TensorImpl* first =
-      groups.empty() || groups[0].params().empty() ? nullptr : groups[0].params()[0].unsafeGetTensorImpl();
+  const c10::TensorImpl* first = first_parameter(optimizer);
   if (count != optimizer_parameters_ || first != first_optimizer_parameter_) mark_optimizer_parameters(optimizer);
   for (const auto& point : points_) {
     for (const ParameterTap& tap : point->parameters) {

@@ -1,6 +1,7 @@
 #ifndef LOUPE_TORCH_ATTACHMENT_H
 #define LOUPE_TORCH_ATTACHMENT_H
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -42,6 +43,8 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// At the start of a forward: a step that no tap saw, told by the parameters' versions.
   void notice_unseen_step();
   bool has_optimizer() const { return has_optimizer_; }
+  /// Of the optimizer attached; only to compare with. Any thread.
+  const c10::TensorImpl* first_optimizer_parameter() const { return first_optimizer_parameter_; }
   /// The parameters of the moment become the value that changes are counted from.
   void prime();
   /// Parameters at the end of an epoch; also follows parameters that were replaced and modules that died.
@@ -76,7 +79,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   bool has_optimizer_ = false, holds_redirections_ = false;
   bool step_seen_ = false;
   std::size_t optimizer_parameters_ = 0;
-  const c10::TensorImpl* first_optimizer_parameter_ = nullptr;
+  std::atomic<const c10::TensorImpl*> first_optimizer_parameter_ = nullptr;
 };
 
 }  // namespace loupe

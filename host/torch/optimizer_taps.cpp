@@ -26,12 +26,17 @@ struct Watched {
     static auto* watched = new Watched();  // taps may outlive static destruction
     return *watched;
   }
+  /// Those attached with the optimizer, or with one that held the same parameters: trainers make a new one half way.
   c10::SmallVector<std::shared_ptr<Attachment>, 4> of(const Optimizer* optimizer) {
+    const c10::TensorImpl* first = first_parameter(*optimizer);
     const std::lock_guard lock(mutex);
     c10::SmallVector<std::shared_ptr<Attachment>, 4> found;
     for (const auto& [watched, attachment] : attachments) {
-      if (watched != optimizer) continue;
-      if (auto alive = attachment.lock()) found.push_back(std::move(alive));
+      auto alive = attachment.lock();
+      if (alive == nullptr) continue;
+      if (watched == optimizer || (first != nullptr && alive->first_optimizer_parameter() == first)) {
+        found.push_back(std::move(alive));
+      }
     }
     return found;
   }
@@ -101,6 +106,11 @@ void declare_optimizer_taps() {
   DirectStep<torch::optim::RMSprop, torch::optim::RMSpropOptions>::declare(torch::optim::RMSpropOptions());
   DirectStep<torch::optim::Adagrad, torch::optim::AdagradOptions>::declare(torch::optim::AdagradOptions());
   DirectStep<torch::optim::LBFGS, torch::optim::LBFGSOptions>::declare(torch::optim::LBFGSOptions());
+}
+
+const c10::TensorImpl* first_parameter(const Optimizer& optimizer) {
+  const auto& groups = optimizer.param_groups();
+  return groups.empty() || groups[0].params().empty() ? nullptr : groups[0].params()[0].unsafeGetTensorImpl();
 }
 
 bool may_step_unseen(const Optimizer& optimizer) {

@@ -3,6 +3,9 @@
 
 #include <memory>
 
+namespace c10 {
+struct TensorImpl;
+}
 namespace torch::optim {
 class Optimizer;
 }
@@ -15,9 +18,13 @@ class Attachment;
 /// table); once.
 void declare_optimizer_taps();
 
-/// Tells the attachment before and after each step of the optimizer; under a hold of the redirections.
+/// Tells the attachment before and after each step of the optimizer, and of any other of its type that holds the same
+/// parameters; under a hold of the redirections.
 void tap_optimizer(torch::optim::Optimizer& optimizer, const std::shared_ptr<Attachment>& attachment);
 void forget_optimizer(const Attachment* attachment);
+
+/// The first parameter it holds, to compare with; null for none.
+const c10::TensorImpl* first_parameter(const torch::optim::Optimizer& optimizer);
 
 /// Whether a step can be called without any tap seeing it: the type is the user's own.
 bool may_step_unseen(const torch::optim::Optimizer& optimizer);

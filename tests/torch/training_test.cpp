@@ -349,6 +349,23 @@ TEST(Training, HoldsNoParameterAfterDetaching) {
   EXPECT_EQ(weight.use_count(), 1u);
 }
 
+TEST(Training, FollowsAnOptimizerThatWasMadeAnewHalfWay) {
+  auto model = one_linear();
+  auto optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), 0.1);
+  auto inspector = watching("  - parameter_difference: {parameters: [weight], line: [max]}\n");
+  inspector.attach(*model, *optimizer);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  for (const double gradient : {1.0, 2.0}) {
+    const at::Tensor before = weight.detach().clone();
+    weight.mutable_grad() = torch::full_like(weight, gradient);
+    optimizer->step();
+    inspector.tick_epoch();
+    EXPECT_NEAR(*inspector.value("Weight Update Norm", "0", "max"), l2_norm(weight - before), 1e-6) << gradient;
+    auto next = std::make_unique<torch::optim::SGD>(model->parameters(), 0.05);
+    optimizer = std::move(next);
+  }
+}
+
 TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
   auto model = one_linear();
   auto inspector = watching(
