@@ -131,9 +131,9 @@ void GathererNode::process(const Reader& reader, const loupe_event& event) {
   detail::ErrorBuffer error;
   if (reader.process(reader.self, &event, error.get()) == LOUPE_OK) return;
   try {
-    reader.source->guard->fault("its preprocessor '" + reader.source->preprocessor + "' at " + tap_name(event.tap) +
-                                    " of " + module_.shown_name(),
-                                error.text());
+    reader.guard->fault("its preprocessor '" + reader.source->preprocessor + "' at " + tap_name(event.tap) + " of " +
+                            module_.shown_name(),
+                        error.text());
   } catch (...) {
     stop_ = std::current_exception();  // the gatherer's C frames lie between here and the trainer
   }
@@ -190,9 +190,9 @@ std::size_t GathererNode::bytes() const {
 void GathererNode::blame_everybody(const std::string& what, uint32_t tap) {
   failed_ = true;
   for (const Reader& reader : readers_) {
-    reader.source->guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) +
-                                    " of " + module_.shown_name(),
-                                what);
+    reader.guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) + " of " +
+                            module_.shown_name(),
+                        what);
   }
 }
 

@@ -70,7 +70,7 @@ class alignas(64) GathererNode {
   /// What an event needs to know of a source.
   struct Reader {
     loupe_source* source;
-    const LensGuard* guard;
+    LensGuard* guard;
     decltype(loupe_preprocessor::process) process;
     void* self;
     uint32_t group;          // kNoGroup: nothing is measured for it

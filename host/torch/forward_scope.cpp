@@ -80,6 +80,15 @@ void leave_point(const TapPoint& point, uint32_t flags, const TensorList& inputs
     watch_gradient(*outputs[0], point.node, *point.output_gradient, flags);
 }
 
+void tell_of_too_many(const ModuleEntry& entry, const FunctionKind& kind) {
+  for (const auto& after : entry.points) {
+    if (!after->listening() || after->listener || after->told_of_functions.exchange(true)) continue;
+    log(LOUPE_LOG_WARNING, "more than " + std::to_string(max_occurrences) + " calls of torch::" + kind.name +
+                               " come after '" + after->node->description().name +
+                               "' in one forward; the later ones are not shown");
+  }
+}
+
 }  // namespace
 
 ThreadState& thread_state() {
@@ -158,18 +167,13 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
   ThreadState& state = thread_state();
   if (state.last == nullptr || !output.defined()) return;
   std::uint8_t& count = state.occurrences[static_cast<std::size_t>(kind.index)];
-  if (count == max_occurrences) return;
+  if (count == max_occurrences) return tell_of_too_many(*state.last, kind);
   const std::size_t occurrence = count++;
   const uint32_t flags = event_flags(state.last_training);
   for (const auto& after : state.last->points) {
     if (!after->listening() || !after->alive() || after->listener) continue;
     const auto point = function_point(*after, kind, occurrence);
     if (point == nullptr || !point->listening()) continue;
-    if (occurrence + 1 == max_occurrences && !after->told_of_functions.exchange(true)) {
-      log(LOUPE_LOG_WARNING, "more than " + std::to_string(max_occurrences) + " calls of torch::" + kind.name +
-                                 " come after '" + after->node->description().name +
-                                 "' in one forward; the later ones are not shown");
-    }
     const TensorList inputs = {&input}, outputs = {&output};
     leave_point(*point, flags, input.defined() ? inputs : TensorList(), outputs);
   }

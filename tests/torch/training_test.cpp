@@ -361,7 +361,7 @@ TEST(Training, FollowsAnOptimizerThatWasMadeAnewHalfWay) {
     optimizer->step();
     inspector.tick_epoch();
     EXPECT_NEAR(*inspector.value("Weight Update Norm", "0", "max"), l2_norm(weight - before), 1e-6) << gradient;
-    auto next = std::make_unique<torch::optim::SGD>(model->parameters(), 0.05);
+    auto next = std::make_unique<torch::optim::SGD>(model->parameters(), 0.1);  // elsewhere, while the old one lives
     optimizer = std::move(next);
   }
 }
@@ -416,6 +416,16 @@ TEST(Training, ShowsTheFirstHundredCallsOfAFunctionInALoop) {
   inspector.tick_epoch();
   EXPECT_TRUE(inspector.value("Output Norm", "0:tanh#100", "mean"));
   EXPECT_FALSE(inspector.value("Output Norm", "0:tanh#101", "mean"));
+}
+
+TEST(Training, SaysNothingOfAHundredCallsOfAFunction) {
+  auto model = one_linear();
+  auto inspector = watching("  - output_norm: {include: [tanh]}\n");
+  inspector.attach(*model);
+  testing::internal::CaptureStderr();
+  at::Tensor x = model->forward(torch::ones({1, 4}));
+  for (int i = 0; i < 100; ++i) x = torch::tanh(x);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Training, ShowsAParameterAtEachForward) {

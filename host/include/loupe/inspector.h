@@ -72,7 +72,7 @@ class LOUPE_API Inspector {
   /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last.
   void tick_epoch();
   void tick_epoch(double epoch);
-  /// A range over 1..count that ticks after each turn. Leaving the loop early ticks no unfinished epoch.
+  /// A range over the next `count` epochs, from 1 at first, that ticks after each turn. Leaving it early ticks none.
   Epochs epochs(int count);
   /// The same from `first` to `last`, as a trainer needs that goes on from a checkpoint.
   Epochs epochs(int first, int last);
