@@ -11,12 +11,13 @@ g++                     compiles Loupe
 cmake                   configures the build
 ninja-build             builds on all cores, and only what has changed
 make                    what CMake takes unless told otherwise, as in a lens's own project
-pkg-config              finds Highway where it brings no CMake file
+pkg-config              finds libmd, and Highway where it brings no CMake file
 libboost-dev            Boost.DLL loads plugins
 libboost-filesystem-dev Boost.DLL stands on it
 libyaml-cpp-dev         reads the YAML configuration
 nlohmann-json3-dev      writes records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
+libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
 libprotozero-dev        writes TensorBoard's event files
@@ -179,7 +180,8 @@ set_up() {
 configure() {
   local folder=$1
   shift
-  local arguments=(-G Ninja "-DTorch_DIR=$torch_dir" "$@")
+  # LibTorch's package finds a second one, Caffe2, by itself: the prefix keeps it from taking another LibTorch's.
+  local arguments=(-G Ninja "-DTorch_DIR=$torch_dir" "-DCMAKE_PREFIX_PATH=${torch_dir%/*}" "$@")
   local stamp="${CXX:-} ${CXXFLAGS:-} ${arguments[*]}"
   if [[ -f $folder/build.ninja && $(cat "$folder/configured" 2>/dev/null) == "$stamp" ]]; then return; fi
   say "configuring $folder"

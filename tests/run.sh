@@ -5,11 +5,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize] [--set-up] [--build FOLDER] [--jobs N] [-- CTEST-ARGUMENTS...]
+usage: tests/run.sh [--sanitize [address|thread]] [--set-up] [--build FOLDER] [--jobs N] [-- CTEST-ARGUMENTS...]
 
-  --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own
+  --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
+                  tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
   --set-up        install what is missing, and stop there
-  --build FOLDER  where to build (default: build-tests, or build-sanitize)
+  --build FOLDER  where to build (default: build-tests, build-sanitize or build-sanitize-thread)
   --jobs N        how many compilers and tests at once (default: one a core)
   What follows -- goes to ctest: tests/run.sh -- -R Digits runs the tests whose names hold "Digits".
 END
@@ -24,6 +25,7 @@ chromium-driver         steers it
 python3-selenium        tells it what to do
 python3-torch           loads the tensors that Loupe saves
 python3-venv            TensorBoard goes into an environment of its own, by pip
+rustc                   compiles examples/rust_lens
 END
 )
 
@@ -33,7 +35,10 @@ sanitize=OFF
 only_set_up=false
 while (($#)); do
   case $1 in
-    --sanitize) sanitize=ON && shift ;;
+    --sanitize)
+      sanitize=address && shift
+      case ${1:-} in address | thread) sanitize=$1 && shift ;; esac
+      ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
@@ -45,19 +50,29 @@ done
 cd "$root"
 if [[ -z $build ]]; then
   build="build-tests"
-  if [[ $sanitize == ON ]]; then build="build-sanitize"; fi
+  if [[ $sanitize == address ]]; then build="build-sanitize"; fi
+  if [[ $sanitize == thread ]]; then build="build-sanitize-thread"; fi
 fi
 
 set_up
 if $only_set_up; then exit; fi
 configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize"
+targets=()
+filter=()
+if [[ $sanitize == thread ]]; then
+  targets=(--target thread_tests)
+  filter=(-R '^Threads\.')
+fi
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
-cmake --build "$build" --parallel "$jobs"
+cmake --build "$build" --parallel "$jobs" "${targets[@]}"
 
 # Tests run side by side, so each computes on one core.
 export OMP_NUM_THREADS=1
-if [[ $sanitize == ON ]]; then
-  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-fi
+# Every call over the boundary is held to its contract.
+export LOUPE_CHECK=strict
+case $sanitize in
+  address) export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ;;
+  thread) export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$root/tests/threads/libtorch.supp" ;;
+esac
 say "running the tests"
-ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error "$@"
+ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error "${filter[@]}" "$@"

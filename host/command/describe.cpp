@@ -1,13 +1,16 @@
 #include "command/describe.h"
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <map>
 #include <ostream>
 #include <sstream>
 
-#include "core/config.h"
-#include "core/suggestion.h"
+#include "config/host_sections.h"
+#include "config/suggestion.h"
 
 namespace loupe {
 namespace {
@@ -41,9 +44,19 @@ std::string limits(const loupe_option& option) {
     if (const auto kind = kind_of(option.names)) text << "; the name of a " << kind_name(*kind);
   }
   if (LOUPE_OFFERS(option, options_of)) text << "; what is given to " << option.options_of;
-  if (std::isfinite(option.minimum)) text << "; at least " << option.minimum;
-  if (std::isfinite(option.maximum)) text << "; at most " << option.maximum;
+  if (std::isfinite(option.minimum)) text << "; at least " << number_text(option.minimum);
+  if (std::isfinite(option.maximum)) text << "; at most " << number_text(option.maximum);
   return text.str();
+}
+
+std::string default_text(const loupe_option& option) {
+  if (LOUPE_REACHES(option, flags) && (option.flags & LOUPE_OPTION_REQUIRED) != 0) return "required";
+  const YAML::Node value = OptionSet::default_of(option);
+  YAML::Emitter text;
+  text << YAML::Flow;
+  if (value.IsScalar() && option.type == LOUPE_OPTION_STRING) text << YAML::DoubleQuoted;
+  text << value;
+  return std::string("default ") + text.c_str();
 }
 
 void write_options(const OptionTable& table, std::ostream& out) {
@@ -51,13 +64,58 @@ void write_options(const OptionTable& table, std::ostream& out) {
   for (const loupe_option* option : table) width = std::max(width, std::string(option->name).size());
   for (const loupe_option* option : table) {
     out << "  " << std::left << std::setw(static_cast<int>(width)) << option->name << "  " << std::setw(7)
-        << type_word(option->type) << "  default " << option->default_value << limits(*option) << "\n"
+        << type_word(option->type) << "  " << default_text(*option) << limits(*option) << "\n"
         << std::string(width + 4, ' ') << option->help << "\n";
   }
   if (table.count == 0) out << "  no options\n";
 }
 
+/// What a component of this kind says that it gives.
+const char* gives_word(Kind kind) {
+  switch (kind) {
+    case Kind::lens:
+      return "tags, and what they show";
+    case Kind::preprocessor:
+      return "series";
+    default:
+      return "gives";
+  }
+}
+
+void write_gives_and_example(Kind kind, const loupe_component& component, std::ostream& out) {
+  if (LOUPE_REACHES(component, give_count) && component.gives != nullptr && component.give_count > 0) {
+    out << gives_word(kind) << "\n";
+    for (std::size_t i = 0; i < component.give_count; ++i) out << "  " << component.gives[i] << "\n";
+  }
+  if (!LOUPE_OFFERS(component, example)) return;
+  // A preprocessor or gatherer is named in a lens.
+  out << "example\n  " << (kind == Kind::visualizer ? "visualizers" : "lenses") << ":\n    - ";
+  for (const char* letter = component.example; *letter != '\0'; ++letter) {
+    out << *letter;
+    if (*letter == '\n' && letter[1] != '\0') out << "      ";
+  }
+  out << "\n";
+}
+
+void write_about(const char* title, const char* text, std::ostream& out) {
+  if (text != nullptr && *text != '\0') out << "    " << title << ": " << text << "\n";
+}
+
 }  // namespace
+
+void list_plugins(const Catalogue& catalogue, std::ostream& out) {
+  std::map<std::string, const PluginLibrary*> libraries;
+  for (const CatalogueEntry& entry : catalogue.entries()) libraries[entry.library->file] = entry.library;
+  out << "plugins\n";
+  for (const auto& [file, library] : libraries) {
+    const loupe_plugin& plugin = *library->plugin;
+    out << "  " << plugin.name << " " << plugin.version << "\n    " << file << "\n";
+    if (LOUPE_REACHES(plugin, description)) write_about("description", plugin.description, out);
+    if (LOUPE_REACHES(plugin, author)) write_about("author", plugin.author, out);
+    if (LOUPE_REACHES(plugin, license)) write_about("license", plugin.license, out);
+    if (LOUPE_REACHES(plugin, homepage)) write_about("homepage", plugin.homepage, out);
+  }
+}
 
 void list_components(const Catalogue& catalogue, std::ostream& out) {
   std::size_t width = 0;
@@ -94,6 +152,7 @@ bool describe_component(const Catalogue& catalogue, const std::string& name, std
     out << kind_name(kind) << " " << entry->component->name << ": " << entry->component->help << "\n"
         << "from " << entry->library->file << "\n";
     write_options(entry->options(), out);
+    write_gives_and_example(kind, *entry->component, out);
   }
   if (!found) errors << "loupe: error: there is no component '" << name << "'" << suggestion(name, known) << "\n";
   return found;

@@ -4,14 +4,16 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "command/check.h"
 #include "command/compare.h"
 #include "command/describe.h"
+#include "command/new.h"
 #include "command/replay.h"
 #include "command/usage_error.h"
-#include "core/display.h"
-#include "core/monitor.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
+#include "pipeline/monitor.h"
+#include "show/display.h"
 
 namespace {
 
@@ -59,14 +61,20 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> paths;
   std::string name, file;
+  bool in_full = false;
   auto* list = app.add_subcommand("list", "Every component found, and the file it is from");
   list->add_option("--plugins", paths, "Further folders or files to search first");
-  auto* describe = app.add_subcommand("describe", "A component's options, their defaults and what they do");
+  list->add_flag("--long", in_full, "Also every plugin with its description, author, license and homepage");
+  auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required();
   describe->add_option("--plugins", paths, "Further folders or files to search first");
-  auto* check = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
-  check->add_option("file", file, "The YAML file")->required();
+  auto* validating = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
+  validating->add_option("file", file, "The YAML file")->required();
+  loupe::Check check;
+  auto* checking = check.add_to(app);
+  loupe::New making;
+  auto* newly = making.add_to(app);
   loupe::Replay replay;
   auto* replaying = replay.add_to(app);
   replaying->add_option("--plugins", paths, "Further folders or files to search first");
@@ -80,11 +88,18 @@ int main(int argc, char** argv) {
   }
 
   try {
-    if (check->parsed()) return validate(file);
-    const loupe::Catalogue catalogue = standard_catalogue(paths);
+    if (validating->parsed()) return validate(file);
+    if (checking->parsed()) return check.run(std::cout) ? 0 : 1;
+    if (newly->parsed()) {
+      making.run(std::cout);
+      return 0;
+    }
+    loupe::Catalogue catalogue = standard_catalogue(paths);
+    if (list->parsed()) catalogue.open_all();
     tell_problems(catalogue);
     if (list->parsed()) {
       loupe::list_components(catalogue, std::cout);
+      if (in_full) loupe::list_plugins(catalogue, std::cout);
       return 0;
     }
     if (replaying->parsed()) {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "command/usage_error.h"
-#include "core/suggestion.h"
+#include "config/suggestion.h"
 
 namespace loupe {
 namespace {
@@ -87,7 +87,7 @@ std::vector<ComponentConfig> choose_visualizers(const VisualizerArguments& argum
   for (const std::string& name : arguments.names) {
     const CatalogueEntry* entry = catalogue.find(Kind::visualizer, name);
     if (entry == nullptr) {
-      throw UsageError("there is no visualizer '" + name + "'" + suggestion(name, catalogue.names(Kind::visualizer)));
+      throw UsageError("there is no visualizer '" + name + "'" + catalogue.hint(Kind::visualizer, name));
     }
     for (const CatalogueEntry& other : chosen) {
       if (other.component == entry->component) throw UsageError("the visualizer '" + name + "' is named twice");

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/catalogue.h"
-#include "core/config.h"
+#include "config/config.h"
+#include "plugins/catalogue.h"
 
 namespace loupe {
 

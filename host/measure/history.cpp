@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "measure/element.h"
 #include "measure/layout.h"
 
 namespace loupe::measure {
@@ -33,11 +32,12 @@ std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes) {
 }  // namespace
 
 void History::prepare(const loupe_tensor& tensor, bool dense, int depth) {
-  const size_t element = computes_in_double(tensor.dtype) ? sizeof(double) : sizeof(float);
+  const Dtype dtype = dtype_of(tensor);
+  const size_t element = computes_in_double(dtype) ? sizeof(double) : sizeof(float);
   const size_t bytes = static_cast<size_t>(tensor.numel) * element;
   const bool row_major = !dense || is_row_major(tensor);
-  if (tensor.dtype != dtype_ || tensor.numel != numel_) forget();
-  dtype_ = tensor.dtype;
+  if (dtype != dtype_ || tensor.numel != numel_) forget();
+  dtype_ = dtype;
   numel_ = tensor.numel;
   depth_ = depth;
   try {

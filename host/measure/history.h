@@ -7,6 +7,7 @@
 
 #include "loupe/abi.h"
 #include "measure/buffer.h"
+#include "measure/dtype.h"
 
 namespace loupe::measure {
 
@@ -36,11 +37,11 @@ class History {
 
   /// Where the prepared tensor is to be written: over the oldest value, which must have been read by then.
   template <typename T>
-  T* oldest() {
+  T* to_write() {
     return slots_[next_slot()].as<T>();
   }
 
-  /// Says that the prepared tensor has been written to `oldest`.
+  /// Says that the prepared tensor has been written to `to_write`.
   void commit();
 
   void forget() { held_ = 0; }
@@ -56,7 +57,7 @@ class History {
   int newest_ = 0;
   int held_ = 0;
   int depth_ = 1;
-  uint32_t dtype_ = 0;
+  Dtype dtype_ = {};
   int64_t numel_ = 0;
   // The order of the elements. Row-major needs no sizes: it is the same whatever the shape.
   bool row_major_ = true;

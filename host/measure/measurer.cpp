@@ -7,9 +7,10 @@
 #include <type_traits>
 
 #include "measure/careful.h"
-#include "measure/element.h"
+#include "measure/dtype.h"
+#include "measure/element_reader.h"
+#include "measure/histogram.h"
 #include "measure/layout.h"
-#include "measure/reader.h"
 #include "measure/scan.h"
 
 namespace loupe::measure {
@@ -21,8 +22,8 @@ constexpr int64_t kWorthThreads = int64_t{1} << 18;
 std::atomic<ParallelFor> parallel_for_hook = nullptr;
 
 bool measurable(const loupe_tensor& tensor) {
-  return tensor.device_type == LOUPE_CPU && element_size(tensor.dtype) > 0 && tensor.dim <= Measurer::kMaxDimensions &&
-         (tensor.numel == 0 || tensor.data != nullptr);
+  return tensor.device_type == LOUPE_DEVICE_CPU && element_size(dtype_of(tensor)) > 0 &&
+         tensor.dim <= Measurer::kMaxDimensions && (tensor.numel == 0 || tensor.data != nullptr);
 }
 
 uint32_t with_implied(uint32_t measures) {
@@ -93,7 +94,7 @@ void Measurer::set_parallel_for(ParallelFor parallel_for) {
 
 size_t Measurer::bytes() const {
   return sizeof(*this) + history_.bytes() + flags_.capacity() + partials_.capacity() +
-         bins_.capacity() * sizeof(uint64_t);
+         slots_.capacity() * sizeof(uint64_t);
 }
 
 int Measurer::depth() const {
@@ -109,8 +110,8 @@ bool Measurer::dense_enough(const loupe_tensor& tensor) const {
 
 template <typename T>
 void Measurer::prime_as(const loupe_tensor& tensor, bool dense) {
-  Reader<T> reader(tensor, dense, 0);
-  T* to = history_.oldest<T>();
+  ElementReader<T> reader(tensor, dense, 0);
+  T* to = history_.to_write<T>();
   for (int64_t at = 0; at < tensor.numel; at += kBlock<T>) {
     const int64_t n = std::min(kBlock<T>, tensor.numel - at);
     std::copy_n(reader.next(n), n, to + at);
@@ -122,7 +123,7 @@ void Measurer::prime(const loupe_tensor& tensor) {
   if (!wants(kComparing) || !measurable(tensor)) return;
   const bool dense = dense_enough(tensor);
   history_.prepare(tensor, dense, depth());
-  if (computes_in_double(tensor.dtype)) {
+  if (computes_in_double(dtype_of(tensor))) {
     prime_as<double>(tensor, dense);
   } else {
     prime_as<float>(tensor, dense);
@@ -141,7 +142,7 @@ loupe_measurement Measurer::measure(const loupe_tensor& tensor) {
   measurement.measures = measures_;
   const bool dense = dense_enough(tensor);
   if (wants(kComparing)) history_.prepare(tensor, dense, depth());
-  if (computes_in_double(tensor.dtype)) {
+  if (computes_in_double(dtype_of(tensor))) {
     measure_as<double>(tensor, dense, measurement);
   } else {
     measure_as<float>(tensor, dense, measurement);
@@ -164,8 +165,8 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurem
   }
   if (wants(LOUPE_MEASURE_SAMPLES)) plan.sample_length = tensor.dim > 0 ? elements_inside(tensor, 0) : 1;
   if (wants(LOUPE_MEASURE_HISTOGRAM)) {
-    bins_.resize(std::max(bins_.size(), static_cast<size_t>(chunks) * LOUPE_HISTOGRAM_BINS));
-    plan.bins = bins_.data();
+    slots_.resize(std::max(slots_.size(), static_cast<size_t>(chunks) * kHistogramSlots));
+    plan.slots = slots_.data();
   }
   const bool has_change = wants(LOUPE_MEASURE_CHANGE) && history_.held() > 0;
   const bool has_previous = wants(LOUPE_MEASURE_PREVIOUS) && history_.held() > 0 && last_is_event_;
@@ -175,7 +176,7 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurem
   if (has_change_before) plan.terms |= kDotChange;
   if (plan.terms != kOwnTerms) plan.last = history_.last<T>();
   if (has_change_before) plan.older = history_.older<T>();
-  if (wants(kComparing)) plan.keep = history_.oldest<T>();
+  if (wants(kComparing)) plan.keep = history_.to_write<T>();
   plan.careful = (has_previous && too_small<T>(last_sum_squares_, tensor.numel)) ||
                  (has_change_before && too_small<T>(last_change_sum_squares_, tensor.numel));
 
@@ -200,10 +201,12 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurem
     m.sample_norm_sum = all.samples.total();
   }
   if (wants(LOUPE_MEASURE_HISTOGRAM)) {
-    for (int64_t i = LOUPE_HISTOGRAM_BINS; i < chunks * LOUPE_HISTOGRAM_BINS; ++i) {
-      plan.bins[i % LOUPE_HISTOGRAM_BINS] += plan.bins[i];
+    for (int64_t i = kHistogramSlots; i < chunks * kHistogramSlots; ++i) {
+      plan.slots[i % kHistogramSlots] += plan.slots[i];
     }
-    m.bins = plan.bins;
+    m.bins = plan.slots;
+    m.bin_edges = histogram_edges();
+    m.bin_count = kHistogramBins;
   }
   m.has_previous = has_previous ? 1 : 0;
   m.dot_previous = all.sums.dot;
@@ -212,6 +215,7 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurem
   m.change_sum_squares = all.sums.change_squares;
   m.dot_change = all.sums.dot_change;
   m.previous_change_sum_squares = has_change_before ? last_change_sum_squares_ : 0;
+  m.compared = has_previous || has_change ? tensor.numel : 0;
   if (wants(kComparing)) history_.commit();
   last_is_event_ = true;
   last_sum_squares_ = m.sum_squares;

@@ -19,7 +19,7 @@ using ParallelFor = void (*)(int64_t begin, int64_t end, int64_t grain, Parallel
 /// The measurements of one stream of tensors: everything that was asked for, in one pass over each tensor.
 ///
 /// Calls on one instance must not overlap; different instances are independent. What `measure` and `prime` take is
-/// CPU memory of any dtype in abi.h, of at most kMaxDimensions dimensions, with any strides. Anything else is not
+/// CPU memory of any dtype in dtype.h, of at most kMaxDimensions dimensions, with any strides. Anything else is not
 /// measured: the measurement then says measures = 0, and the history is forgotten.
 class Measurer {
  public:
@@ -40,8 +40,6 @@ class Measurer {
 
   /// Measures an event. What the result points at is valid until the next call. Allocates only where the tensor is
   /// larger than all before it, or lies in memory in another dimension order than the last one.
-  ///
-  /// In `bins`, both the negative (1 to 80) and the positive (81 to 160) run from small magnitudes to large ones.
   loupe_measurement measure(const loupe_tensor& tensor);
 
   /// The next event is compared with nothing.
@@ -71,9 +69,9 @@ class Measurer {
   double last_change_sum_squares_ = 0;
   History history_;
 
-  Buffer flags_;     // ACTIVITY: one set for each chunk
-  Buffer partials_;  // where there is more than one chunk
-  std::vector<uint64_t> bins_;
+  Buffer flags_;                 // ACTIVITY: one set for each chunk
+  Buffer partials_;              // where there is more than one chunk
+  std::vector<uint64_t> slots_;  // HISTOGRAM: one set for each chunk
 };
 
 }  // namespace loupe::measure

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "measure/careful.h"
+#include "measure/element_reader.h"
 #include "measure/histogram.h"
-#include "measure/reader.h"
 
 namespace loupe::measure {
 namespace {
@@ -48,11 +48,11 @@ Partial scan_chunk(const Plan<T>& plan, int64_t chunk) {
   const bool bins_wanted = (plan.measures & LOUPE_MEASURE_HISTOGRAM) != 0;
 
   Partial partial;
-  Reader<T> reader(plan.tensor, plan.dense, begin);
+  ElementReader<T> reader(plan.tensor, plan.dense, begin);
   UnitCounter<T> units(plan.units, plan.epsilon, plan.flags + chunk * plan.units.flag_count, begin);
   if (samples_wanted) partial.samples = SampleNorms(plan.sample_length, begin);
-  uint64_t* bins = bins_wanted ? plan.bins + chunk * LOUPE_HISTOGRAM_BINS : nullptr;
-  if (bins_wanted) std::fill(bins, bins + LOUPE_HISTOGRAM_BINS, uint64_t{0});
+  uint64_t* slots = bins_wanted ? plan.slots + chunk * kHistogramSlots : nullptr;
+  if (bins_wanted) std::fill(slots, slots + kHistogramSlots, uint64_t{0});
 
   // Memory is read once for each block, by whoever comes first; the others find it in the cache.
   for (int64_t at = begin; at < end; at += kBlock<T>) {
@@ -78,7 +78,7 @@ Partial scan_chunk(const Plan<T>& plan, int64_t chunk) {
     add_sums(partial.sums, sums);
     if (activity_wanted) units.add(x, n);
     if (samples_wanted) partial.samples.add(x, n, sums, careful);
-    if (bins_wanted) count_magnitudes(x, n, bins);
+    if (bins_wanted) count_magnitudes(x, n, slots);
     if (plan.keep != nullptr) std::memcpy(plan.keep + at, x, static_cast<size_t>(n) * sizeof(T));
   }
   partial.active = units.active();

@@ -29,7 +29,7 @@ struct Plan {
   T epsilon = 0;
   T* flags = nullptr;  // units.flag_count for each chunk
   int64_t sample_length = 0;
-  uint64_t* bins = nullptr;  // LOUPE_HISTOGRAM_BINS for each chunk
+  uint64_t* slots = nullptr;  // kHistogramSlots for each chunk
 };
 
 /// What came out of a chunk, or of several.

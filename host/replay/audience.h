@@ -3,11 +3,9 @@
 
 #include <loupe/abi.h>
 
-#include <string>
 #include <vector>
 
-#include "core/component_instance.h"
-#include "core/config.h"
+#include "show/visualizer_node.h"
 
 namespace loupe::replay {
 
@@ -17,25 +15,19 @@ class Audience {
  public:
   explicit Audience(const std::vector<ComponentConfig>& visualizers);
 
-  void begin(const loupe_run& run);
-  void tag(const loupe_tag& tag);
-  void begin_tick(double epoch);
-  void value(const loupe_value& value);
-  void range(const loupe_range& range);
-  void histogram(const loupe_histogram& histogram);
-  void end_tick();
-  void end();
+  /// Calls one function of each, such as &loupe_visualizer::value, with what is to be told.
+  template <class... Arguments>
+  void tell(Arguments&&... arguments) {
+    for (VisualizerNode& member : members_) {
+      detail::ErrorBuffer error;
+      if (member.tell(arguments..., error.get()) != LOUPE_OK) fail(member, error.text());
+    }
+  }
 
  private:
-  struct Member {
-    std::string name;
-    ComponentInstance instance;
-  };
+  [[noreturn]] static void fail(const VisualizerNode& member, const char* what);
 
-  template <class Call>
-  void each(Call&& call);
-
-  std::vector<Member> members_;
+  std::vector<VisualizerNode> members_;
 };
 
 }  // namespace loupe::replay

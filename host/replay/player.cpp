@@ -1,6 +1,10 @@
 #include "replay/player.h"
 
+#include <loupe/error.h>
+
 #include <charconv>
+#include <cstring>
+#include <deque>
 
 namespace loupe::replay {
 namespace {
@@ -15,18 +19,22 @@ std::string epoch_text(double epoch) {
 std::string Player::play(const std::string& name, const std::string& directory) {
   const RecordedRun& run = record_.run();
   const loupe_run told{sizeof(loupe_run),
-                       0,
+                       run.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
                        name.c_str(),
                        directory.c_str(),
                        run.config.c_str(),
                        run.loupe_version.c_str(),
                        run.libtorch_version.c_str(),
-                       run.models.c_str(),
-                       run.started.c_str()};
-  audience_.begin(told);
+                       run.started.c_str(),
+                       0,
+                       0,
+                       1};
+  audience_.tell(&loupe_visualizer::begin, told);
   RecordLine line;
   while (record_.next(line)) take(line);
-  audience_.end();
+  const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, epoch_, 0, 0, nullptr};
+  audience_.tell(&loupe_visualizer::flush);
+  audience_.tell(&loupe_visualizer::end, ending);
   return left_out();
 }
 
@@ -35,6 +43,7 @@ void Player::take(const RecordLine& line) {
     if (in_epoch_) record_.fail("a run goes on here, before the end of epoch " + epoch_text(epoch_));
     return;
   }
+  if (line.kind == RecordLine::Kind::model) return take_model();
   if (line.kind == RecordLine::Kind::tag) return take_tag(line);
   join_epoch(line.epoch);
   if (line.kind == RecordLine::Kind::tick) return end_epoch();
@@ -58,10 +67,49 @@ void Player::take(const RecordLine& line) {
   told_.push_back(told);
 }
 
+void Player::take_model() {
+  RecordedModel recorded;
+  try {
+    recorded = parse_model_line(record_.text());
+  } catch (const Error& e) {
+    record_.fail(e.what());
+  }
+  // A record says of a module how many elements its parameters have together.
+  std::deque<loupe_parameter> parameters;
+  std::deque<const loupe_parameter*> parameter_pointers;
+  std::deque<loupe_module> modules;
+  std::vector<const loupe_module*> pointers;
+  for (const RecordedModel::Module& each : recorded.modules) {
+    parameters.push_back({sizeof(loupe_parameter), 0, "", 1, each.parameters, &each.parameters});
+    parameter_pointers.push_back(&parameters.back());
+    loupe_module module{};
+    module.struct_size = sizeof module;
+    module.flags = each.leaf ? LOUPE_MODULE_LEAF : 0;
+    module.name = module.path = each.name.c_str();
+    module.model = "";
+    module.type = module.full_type = each.type.c_str();
+    module.parameters = &parameter_pointers.back();
+    module.parameter_count = each.parameters > 0 ? 1 : 0;
+    modules.push_back(module);
+    pointers.push_back(&modules.back());
+  }
+  audience_.tell(&loupe_visualizer::model,
+                 loupe_model{sizeof(loupe_model), 0, recorded.name.c_str(), recorded.type.c_str(), recorded.parameters,
+                             pointers.data(), pointers.size()});
+}
+
 void Player::take_tag(const RecordLine& line) {
   tags_.insert(line.tag);
-  audience_.tag({sizeof(loupe_tag), line.tag_type, line.tag.c_str(), line.log_y, line.big, line.annotate, 0,
-                 line.y_minimum, line.y_maximum});
+  loupe_tag tag{};
+  tag.struct_size = sizeof tag;
+  tag.type = line.tag_type;
+  tag.id = line.tag.c_str();
+  tag.log_y = line.log_y;
+  tag.big = line.big;
+  tag.annotate = line.annotate;
+  tag.y_minimum = line.y_minimum;
+  tag.y_maximum = line.y_maximum;
+  audience_.tell(&loupe_visualizer::tag, tag);
 }
 
 void Player::join_epoch(double epoch) {
@@ -73,26 +121,34 @@ void Player::join_epoch(double epoch) {
 }
 
 void Player::end_epoch() {
-  audience_.begin_tick(epoch_);
+  loupe_tick tick{};
+  tick.struct_size = sizeof tick;
+  tick.reason = LOUPE_TICK_EPOCH;
+  tick.number = ticks_++;
+  tick.epoch = epoch_;
+  audience_.tell(&loupe_visualizer::begin_tick, tick);
   for (const Told& told : told_) show(told);
-  audience_.end_tick();
+  audience_.tell(&loupe_visualizer::end_tick);
   told_.clear();
   numbers_.clear();
   in_epoch_ = false;
 }
 
 void Player::show(const Told& told) {
+  const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
   switch (told.kind) {
     case RecordLine::Kind::range:
-      return audience_.range(
-          {sizeof(loupe_range), 0, told.tag, told.layer, told.line, told.high_name, told.low, told.high});
+      return audience_.tell(&loupe_visualizer::range, loupe_range{sizeof(loupe_range), 0, told.tag, layer, told.line,
+                                                                  told.high_name, told.low, told.high, nullptr, 0});
     case RecordLine::Kind::histogram: {
       const double* edges = numbers_.data() + told.first_number;
-      return audience_.histogram({sizeof(loupe_histogram), 0, told.tag, told.layer, told.line, edges,
-                                  edges + told.bin_count + 1, told.bin_count});
+      return audience_.tell(&loupe_visualizer::histogram,
+                            loupe_histogram{sizeof(loupe_histogram), 0, told.tag, layer, told.line, edges,
+                                            edges + told.bin_count + 1, told.bin_count, nullptr, 0});
     }
     default:
-      return audience_.value({sizeof(loupe_value), 0, told.tag, told.layer, told.line, told.low});
+      return audience_.tell(&loupe_visualizer::value,
+                            loupe_value{sizeof(loupe_value), 0, told.tag, layer, told.line, told.low, nullptr, 0});
   }
 }
 

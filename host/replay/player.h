@@ -33,6 +33,7 @@ class Player {
   };
 
   void take(const RecordLine& line);
+  void take_model();
   void take_tag(const RecordLine& line);
   void join_epoch(double epoch);
   void end_epoch();
@@ -47,6 +48,7 @@ class Player {
   std::vector<double> numbers_;
   bool in_epoch_ = false;
   double epoch_ = 0;
+  std::uint64_t ticks_ = 0;
 };
 
 }  // namespace loupe::replay

@@ -9,14 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/suggestion.h"
+#include "config/suggestion.h"
 
 namespace loupe::replay {
 namespace {
 
 using Kind = RecordLine::Kind;
 
-constexpr int newest_format = 1;
+constexpr int newest_format = 2;
 
 enum Field : std::size_t {
   kind,
@@ -54,12 +54,13 @@ constexpr std::uint32_t fields(Fields... each) {
   return ((std::uint32_t{1} << each) | ... | 0u);
 }
 
-constexpr std::array<KindOfLine, 6> kinds = {{
+constexpr std::array<KindOfLine, 7> kinds = {{
     {"value", Kind::value, fields(epoch, tag, layer, line_name, value)},
     {"range", Kind::range, fields(epoch, tag, layer, low_name, high_name, low, high)},
     {"histogram", Kind::histogram, fields(epoch, tag, layer, line_name, edges, counts)},
     {"tick", Kind::tick, fields(epoch)},
     {"tag", Kind::tag, fields(tag, type, log_y, big, annotate, y_minimum, y_maximum)},
+    {"model", Kind::model, 0},
     {"run", Kind::run, 0},
 }};
 
@@ -258,18 +259,45 @@ void parse_record_line(std::string_view text, RecordLine& line) {
   if (line.kind == Kind::histogram) check_histogram(line);
 }
 
-RecordedRun parse_run_line(std::string_view text) try {
+namespace {
+
+nlohmann::json parse_small(std::string_view text) {
   constexpr int deepest = 100;
-  const auto json = nlohmann::ordered_json::parse(text, [](int depth, auto, const auto&) {
+  return nlohmann::json::parse(text, [](int depth, auto, const auto&) {
     if (depth > deepest) throw Error("this line is nested deeper than a record's");
     return true;
   });
+}
+
+[[noreturn]] void fail_by_type(const char* kind) {
+  throw Error(std::string("a value of this ") + kind +
+              " line is not of the type that a record gives it; was the file changed by hand?");
+}
+
+}  // namespace
+
+RecordedModel parse_model_line(std::string_view text) try {
+  const auto json = parse_small(text);
+  RecordedModel model;
+  model.name = json.value("name", "");
+  model.type = json.value("type", "");
+  model.parameters = json.value("parameters", int64_t{0});
+  for (const auto& each : json.value("modules", nlohmann::json::array())) {
+    model.modules.push_back({each.value("name", ""), each.value("type", ""), each.value("parameters", int64_t{0}),
+                             each.value("leaf", false)});
+  }
+  return model;
+} catch (const nlohmann::json::exception&) {
+  fail_by_type("model");
+}
+
+RecordedRun parse_run_line(std::string_view text) try {
+  const auto json = parse_small(text);
   const int format = json.value("format", 0);
   if (format < 1 || format > newest_format) {
     throw Error("this record is of format " + std::to_string(format) + ", and this Loupe reads up to format " +
                 std::to_string(newest_format) + "; update Loupe");
   }
-  const auto models = json.find("models");
   RecordedRun run;
   run.name = json.value("name", "");
   run.config = json.value("config", "");
@@ -277,10 +305,9 @@ RecordedRun parse_run_line(std::string_view text) try {
   run.loupe_version = json.value("loupe_version", "");
   run.libtorch_version = json.value("libtorch_version", "");
   run.resumed = json.value("resumed", false);
-  if (models != json.end()) run.models = models->is_string() ? models->get<std::string>() : models->dump();
   return run;
 } catch (const nlohmann::json::type_error&) {
-  throw Error("a value of this run line is not of the type that a record gives it; was the file changed by hand?");
+  fail_by_type("run");
 }
 
 }  // namespace loupe::replay

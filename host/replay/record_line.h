@@ -10,7 +10,7 @@ namespace loupe::replay {
 
 /// One line of a record, taken apart. Of the members, those that the kind has are set.
 struct RecordLine {
-  enum class Kind { run, tag, value, range, histogram, tick };
+  enum class Kind { run, model, tag, value, range, histogram, tick };
   Kind kind = Kind::run;
   std::string tag, layer, line;     // value, histogram; a range has low_name and high_name for `line`
   std::string low_name, high_name;  // range
@@ -28,10 +28,24 @@ void parse_record_line(std::string_view text, RecordLine& line);
 
 /// What a record's run line says.
 struct RecordedRun {
-  std::string name, config, models, started, loupe_version, libtorch_version;
+  std::string name, config, started, loupe_version, libtorch_version;
   bool resumed = false;
 };
 
+/// A model as the record tells of it.
+struct RecordedModel {
+  struct Module {
+    std::string name, type;
+    int64_t parameters = 0;
+    bool leaf = false;
+  };
+  std::string name, type;
+  int64_t parameters = 0;
+  std::vector<Module> modules;
+};
+
+/// The same for a line of the kind `model`.
+RecordedModel parse_model_line(std::string_view text);
 /// The same for a line of the kind `run`.
 RecordedRun parse_run_line(std::string_view text);
 

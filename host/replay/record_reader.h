@@ -22,6 +22,8 @@ class RecordReader {
 
   /// The next line; false at the record's end. A further run line is of a run that went on in the same record.
   bool next(RecordLine& line);
+  /// The line that next() gave last, as it stands in the file.
+  const std::string& text() const { return text_; }
   /// Throws ConfigError about the line that next() gave last.
   [[noreturn]] void fail(const std::string& what) const;
 

@@ -2,15 +2,17 @@
 #define LOUPE_TORCH_ATTACHMENT_H
 
 #include <atomic>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "core/monitor.h"
+#include "pipeline/monitor.h"
+#include "torch/attribute_reader.h"
+#include "torch/coverage.h"
 #include "torch/forward_scope.h"
+#include "torch/layer_names.h"
+#include "torch/optimizer_steps.h"
 #include "torch/tap_point.h"
 
 namespace loupe {
@@ -19,67 +21,65 @@ namespace loupe {
 /// add_function.
 class Attachment : public std::enable_shared_from_this<Attachment> {
  public:
-  /// Values that the trainer exposed by (module path, attribute).
-  using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::Tensor()>>;
-
-  /// @param monitor  outlives the attachment  @param mutex  the inspector's
-  Attachment(Monitor& monitor, std::recursive_mutex& mutex, std::string name);
+  /// @param monitor  lives until detach  @param mutex  the inspector's; threads that train may come later than its end
+  Attachment(Monitor& monitor, std::shared_ptr<std::recursive_mutex> mutex, std::string name);
   ~Attachment();
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return names_.model; }
   /// Walks the model, shows its modules to the lenses and lays the taps.
-  void attach(torch::nn::Module& model, torch::optim::Optimizer* optimizer, const Exposed& exposed,
+  void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers, const Exposed& exposed,
               bool is_loss = false);
+  /// One more, later. Under the inspector's mutex, as attach.
+  void attach_optimizer(torch::optim::Optimizer& optimizer);
   void detach();
   void set_active(bool active);
 
   /// A function seen for the first time after a module. Any thread that runs the model.
-  std::shared_ptr<TapPoint> add_function(TapPoint& after, const FunctionKind& kind, std::size_t occurrence);
+  std::shared_ptr<FunctionPoint> add_function(TapPoint& after, const FunctionKind& kind, std::size_t occurrence);
 
+  /// Whether the optimizer holds any of the model's parameters. Any thread, as the five below.
+  bool holds_any(const torch::optim::Optimizer& optimizer) const { return steps_.holds_any(optimizer); }
+  /// An optimizer that was seen at work, attached or not.
+  void meet(torch::optim::Optimizer& optimizer);
   void before_step(torch::optim::Optimizer& optimizer);
-  void after_step();
+  void after_step(torch::optim::Optimizer& optimizer);
+  void stepped_by_hand();
   /// At the start of a forward: a step that no tap saw, told by the parameters' versions.
   void notice_unseen_step();
-  bool has_optimizer() const { return has_optimizer_; }
-  /// Of the optimizer attached; only to compare with. Any thread.
-  const c10::TensorImpl* first_optimizer_parameter() const { return first_optimizer_parameter_; }
   /// The parameters of the moment become the value that changes are counted from.
   void prime();
   /// Parameters at the end of an epoch; also follows parameters that were replaced and modules that died.
   void tick();
 
   /// One line a module, and all of it in one.
-  const std::vector<std::string>& coverage() const { return coverage_; }
+  const std::vector<std::string>& coverage() const { return coverage_.lines(); }
   std::string summary() const;
-  /// The model as JSON: name, type, parameters, modules.
-  std::string description() const { return description_; }
+  /// Adds its optimizers, each as it was before its last step.
+  void list_optimizers(std::vector<const loupe_optimizer*>& all) const { steps_.list(all); }
 
  private:
-  struct Walk;
-  void visit(torch::nn::Module& module, const std::string& path, int depth, Walk& walk);
-  void add_point(torch::nn::Module& module, const std::string& path, bool leaf, Walk& walk);
-  void bind_streams(TapPoint& point, const Exposed& exposed);
-  std::function<at::Tensor()> reader(torch::nn::Module& module, const std::string& path, const std::string& label,
-                                     const Exposed& exposed) const;
-  std::string full_name(const std::string& path) const;
-  void mark_optimizer_parameters(torch::optim::Optimizer& optimizer);
-  void warn_of_equal_names() const;
+  bool is_active() const { return active_->load(std::memory_order_relaxed); }
+  void announce(const torch::nn::Module& model);
+  void watch_gradients();
+  void find_code(torch::nn::Module& model);
+  void warn_of_inference_parameters() const;
+  /// Follows a module that died or whose parameters were replaced; true if there was anything.
+  bool follow(TapPoint& point);
+  void release_parameters(TapPoint& point);
 
   Monitor& monitor_;
-  std::recursive_mutex& mutex_;
-  std::string name_, root_type_, description_;
+  std::shared_ptr<std::recursive_mutex> mutex_;
+  LayerNames names_;
+  Coverage coverage_;
   std::shared_ptr<std::atomic<bool>> active_ = std::make_shared<std::atomic<bool>>(false);
   bool attached_ = false;
-  std::vector<std::shared_ptr<TapPoint>> points_, function_points_;
-  std::vector<std::string> coverage_;
-  std::vector<std::string> untapped_;
-  std::size_t tapped_ = 0, containers_ = 0;
-  bool has_optimizer_ = false, holds_redirections_ = false;
-  bool step_seen_ = false;
-  std::size_t optimizer_parameters_ = 0;
-  std::atomic<const c10::TensorImpl*> first_optimizer_parameter_ = nullptr;
+  std::vector<std::shared_ptr<TapPoint>> points_;
+  std::vector<std::shared_ptr<FunctionPoint>> function_points_;
+  OptimizerSteps steps_{points_, names_};
+  bool told_of_unseen_ = false, finds_code_ = true;
+  bool holds_redirections_ = false;
 };
 
 }  // namespace loupe

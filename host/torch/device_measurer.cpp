@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "measure/histogram.h"
 #include "torch/compat.h"
 
 namespace loupe {
@@ -77,7 +78,7 @@ class AtenMeasurer final : public DeviceMeasurer {
     for (int64_t i = 0; i < count; ++i) {
       const loupe_measurement measurement =
           read(events_[static_cast<std::size_t>(i)], rows.data_ptr<double>() + i * column_count,
-               bins.defined() ? bins.data_ptr<int64_t>() + i * LOUPE_HISTOGRAM_BINS : nullptr);
+               bins.defined() ? bins.data_ptr<int64_t>() + i * measure::kHistogramSlots : nullptr);
       deliver(measurement, events_[static_cast<std::size_t>(i)].flags, events_[static_cast<std::size_t>(i)].number);
     }
     events_.clear();
@@ -114,7 +115,7 @@ class AtenMeasurer final : public DeviceMeasurer {
     };
     // Not every device has float64.
     grow(results_, column_count, like.is_cpu() || like.is_cuda() ? at::kDouble : at::kFloat);
-    if (wants(LOUPE_MEASURE_HISTOGRAM)) grow(bins_, LOUPE_HISTOGRAM_BINS, at::kLong);
+    if (wants(LOUPE_MEASURE_HISTOGRAM)) grow(bins_, measure::kHistogramSlots, at::kLong);
     events_.reserve(static_cast<std::size_t>(capacity));
   }
 
@@ -172,10 +173,11 @@ class AtenMeasurer final : public DeviceMeasurer {
   void measure_histogram(const at::Tensor& raw) {
     const at::Tensor flat = raw.flatten().to(at::kFloat);
     const at::Tensor magnitude = flat.abs();
-    const at::Tensor exponent = magnitude.log2().floor().clamp(-40, 39).add(41);
-    at::Tensor index = at::where(flat < 0, exponent, exponent + 80);
-    index = at::where(magnitude < 1.1754943508222875e-38, at::zeros_like(index), index);
-    index = at::where(flat.isfinite(), index, at::full_like(index, LOUPE_HISTOGRAM_BINS - 1));
+    const at::Tensor distance = magnitude.log2().floor().clamp(-40, 39).add(41);  // from the bin of zeros
+    constexpr int zeros = measure::kHistogramBins / 2;
+    at::Tensor index = at::where(flat < 0, zeros - distance, zeros + distance);
+    index = at::where(magnitude < 1.1754943508222875e-38, at::full_like(index, zeros), index);
+    index = at::where(flat.isfinite(), index, at::full_like(index, measure::kHistogramBins));
     const at::Tensor bins = bins_.select(0, static_cast<int64_t>(events_.size())).zero_();
     const at::Tensor where = index.to(at::kLong);
     bins.scatter_add_(0, where, at::ones_like(where));
@@ -206,9 +208,12 @@ class AtenMeasurer final : public DeviceMeasurer {
     const bool follows = event.has_change && had_change_;
     measurement.dot_change = follows ? row[change_dot_column] : 0;
     measurement.previous_change_sum_squares = follows ? previous_change_squares_ : 0;
+    measurement.compared = event.has_previous || event.has_change ? event.numel : 0;
     if (bins != nullptr) {
-      std::copy_n(bins, LOUPE_HISTOGRAM_BINS, histogram_.begin());
+      std::copy_n(bins, measure::kHistogramBins, histogram_.begin());
       measurement.bins = histogram_.data();
+      measurement.bin_edges = measure::histogram_edges();
+      measurement.bin_count = measure::kHistogramBins;
     }
     previous_squares_ = measurement.sum_squares;
     previous_change_squares_ = measurement.change_sum_squares;
@@ -222,7 +227,7 @@ class AtenMeasurer final : public DeviceMeasurer {
   std::vector<Event> events_;
   double previous_squares_ = 0, previous_change_squares_ = 0;
   bool had_change_ = false;
-  std::array<uint64_t, LOUPE_HISTOGRAM_BINS> histogram_{};
+  std::array<uint64_t, measure::kHistogramBins> histogram_{};
 };
 
 }  // namespace

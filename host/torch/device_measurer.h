@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/gatherer_node.h"
+#include "pipeline/gatherer_node.h"
 
 namespace loupe {
 

@@ -8,7 +8,9 @@
 #include <tuple>
 #include <vector>
 
+#include "torch/call_place.h"
 #include "torch/registry.h"
+#include "torch/unregistered.h"
 
 namespace loupe {
 
@@ -41,25 +43,58 @@ constexpr int max_functions = 64;
 /// Calls of one function after one module that are told apart; a loop without modules may make any number.
 constexpr std::uint8_t max_occurrences = 100;
 
+class ForwardScope;
+struct FunctionKind;
+
+/// One forward of a model whose own forward no tap sees: from the first module or function in it on.
+struct Pass {
+  const Attachment* attachment = nullptr;  // only to compare with
+  bool in_code = false;                    // its modules run below the code of the model's class
+  std::uint64_t caller = 0;                // from where that was called
+  const ModuleEntry* first = nullptr;      // the module that ran first
+  /// The module that each model's pass ended with, as far as known.
+  c10::SmallVector<std::pair<const Attachment*, const ModuleEntry*>, 4> final;
+  /// Ways to the functions that were called before any module.
+  std::array<std::uint64_t, 16> entries{};
+  std::size_t entry_count = 0;
+  /// Functions before any module, until the first module shows whose they are.
+  struct Waiting {
+    const FunctionKind* kind;
+    at::Tensor input, output;
+  };
+  c10::SmallVector<Waiting, 16> waiting;
+  bool told_of_waiting = false;
+};
+
 /// What one thread is in the middle of.
 struct ThreadState {
   std::shared_ptr<const Registry::Table> table = std::make_shared<Registry::Table>();
   uint64_t generation = 0;
   int depth = 0;                      // tapped forwards entered and not left
   int opaque = 0;                     // of them, LibTorch's own leaves
-  const ModuleEntry* last = nullptr;  // the module that ran last
+  ForwardScope* scope = nullptr;      // the innermost of them
+  const ModuleEntry* last = nullptr;  // the module that functions are named after: the one that ran last, or runs
   bool last_training = false;
   std::array<uint8_t, max_functions> occurrences{};  // of each function since
+  Pass pass;
+  CallPlaces places;
+  UnregisteredModules unregistered;
+  std::uint32_t steps = 0;  // of attached optimizers
   // A normalization whose forward was entered and whose operator was not yet called.
   torch::nn::Module* pending_norm = nullptr;
   const c10::TensorImpl* pending_input = nullptr;
+  // Only to compare with: what softsign was begun on, its magnitude, and what it is to divide by.
+  const c10::TensorImpl* softsign_input = nullptr;
+  const c10::TensorImpl* softsign_magnitude = nullptr;
+  const c10::TensorImpl* softsign_divisor = nullptr;
 };
 ThreadState& thread_state();
 
 /// One forward of one module while it runs. Tells everybody who watches, also when the forward throws.
 class ForwardScope {
  public:
-  explicit ForwardScope(torch::nn::Module* module);
+  /// @param site  of the call to the forward, where a tap knows it
+  explicit ForwardScope(torch::nn::Module* module, const CallSite& site = {});
   ForwardScope(const ForwardScope&) = delete;
   ForwardScope& operator=(const ForwardScope&) = delete;
   ~ForwardScope();
@@ -68,7 +103,7 @@ class ForwardScope {
   /// Before the forward runs.
   template <class... Arguments>
   void enter(const Arguments&... arguments) {
-    if (entry_ == nullptr) return;
+    if (entry_ == nullptr && kind_ == nullptr) return;
     TensorList inputs;
     if (wants_inputs()) (collect(inputs, arguments), ...);
     enter_with(inputs);
@@ -76,7 +111,7 @@ class ForwardScope {
   /// After it returned.
   template <class Result>
   void leave(const Result& result) {
-    if (entry_ == nullptr) return;
+    if (entry_ == nullptr && kind_ == nullptr) return;
     TensorList outputs;
     collect(outputs, result);
     leave_with(outputs);
@@ -91,14 +126,23 @@ class ForwardScope {
   }
 
  private:
+  void begin_outermost();
+  void enter_unregistered();
+  void leave_as_function(const TensorList& outputs);
   bool wants_inputs() const;
   void enter_with(const TensorList& inputs);
   void keep(const TensorList& inputs);
   void leave_with(const TensorList& outputs);
 
   torch::nn::Module* module_;
+  CallSite site_;
+  ForwardScope* outer_;
   const ModuleEntry* entry_ = nullptr;
-  c10::SmallVector<at::Tensor, 2> inputs_;  // kept only where somebody reads them after the forward
+  const FunctionKind* kind_ = nullptr;                // what a module that nobody registered counts as
+  bool opaque_ = false;                               // functions called inside are its business
+  bool began_ = false;                                // a module inside it ran
+  std::array<uint8_t, max_functions> occurrences_{};  // of functions before that
+  c10::SmallVector<at::Tensor, 2> inputs_;            // kept only where somebody reads them after the forward
 };
 
 /// A function's result seen outside of any opaque module.
@@ -107,7 +151,12 @@ struct FunctionKind {
   uint32_t family;
   int index;
 };
-void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output);
+/// @param site  of the call
+void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site);
+/// Whatever the thread's forward was, it is over: what comes is no function of it. Any thread, for itself.
+void end_pass();
+/// The same at an optimizer's step.
+void note_step();
 
 }  // namespace loupe
 

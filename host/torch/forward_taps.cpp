@@ -1,9 +1,12 @@
 // Every forward that LibTorch exports, with the tap that its calls are redirected to.
 
+#include <ATen/Operators.h>
+
 #include <typeindex>
 #include <unordered_map>
 
 #include "loupe/tapped.h"
+#include "torch/forward_list.h"
 #include "torch/forward_scope.h"
 #include "torch/module_types.h"
 #include "torch/norm_taps.h"
@@ -24,7 +27,7 @@ struct ForwardTap<Forward> {
   static Result tap(Class* self, Arguments... arguments) {
     if (active_attachments.load(std::memory_order_relaxed) == 0)
       return real(self, std::forward<Arguments>(arguments)...);
-    ForwardScope scope(self);
+    ForwardScope scope(self, LOUPE_CALL_SITE);
     scope.enter(arguments...);
     Result result = real(self, std::forward<Arguments>(arguments)...);
     scope.leave(result);
@@ -63,7 +66,7 @@ class ForwardTable {
 
  private:
   template <class Type, auto Forward>
-  void add(bool opaque = true) {
+  void add(bool opaque) {
     using Tap = ForwardTap<Forward>;
     void* address = Tap::address();
     std::memcpy(&Tap::real, &address, sizeof address);
@@ -80,138 +83,12 @@ class ForwardTable {
   std::vector<std::pair<bool (*)(const torch::nn::Module&), std::type_index>> bases_;
 };
 
-#define LOUPE_LEAF(TYPE) add<torch::nn::TYPE##Impl, &torch::nn::TYPE##Impl::forward>()
-#define LOUPE_INNER(TYPE) add<torch::nn::TYPE##Impl, &torch::nn::TYPE##Impl::forward>(false)
-
 ForwardTable::ForwardTable() {
-  LOUPE_LEAF(AdaptiveAvgPool1d);
-  LOUPE_LEAF(AdaptiveAvgPool2d);
-  LOUPE_LEAF(AdaptiveAvgPool3d);
-  LOUPE_LEAF(AdaptiveMaxPool1d);
-  LOUPE_LEAF(AdaptiveMaxPool2d);
-  LOUPE_LEAF(AdaptiveMaxPool3d);
-  LOUPE_LEAF(AlphaDropout);
-  LOUPE_LEAF(AvgPool1d);
-  LOUPE_LEAF(AvgPool2d);
-  LOUPE_LEAF(AvgPool3d);
-  LOUPE_LEAF(BCELoss);
-  LOUPE_LEAF(BCEWithLogitsLoss);
-  LOUPE_LEAF(Bilinear);
-  LOUPE_LEAF(CELU);
-  LOUPE_LEAF(CTCLoss);
-  LOUPE_LEAF(ConstantPad1d);
-  LOUPE_LEAF(ConstantPad2d);
-  LOUPE_LEAF(ConstantPad3d);
-  LOUPE_LEAF(Conv1d);
-  LOUPE_LEAF(Conv2d);
-  LOUPE_LEAF(Conv3d);
-  LOUPE_LEAF(ConvTranspose1d);
-  LOUPE_LEAF(ConvTranspose2d);
-  LOUPE_LEAF(ConvTranspose3d);
-  LOUPE_LEAF(CosineEmbeddingLoss);
-  LOUPE_LEAF(CosineSimilarity);
-  LOUPE_LEAF(CrossEntropyLoss);
-  LOUPE_LEAF(CrossMapLRN2d);
-  LOUPE_LEAF(Dropout);
-  LOUPE_LEAF(Dropout2d);
-  LOUPE_LEAF(Dropout3d);
-  LOUPE_LEAF(ELU);
-  LOUPE_LEAF(Embedding);
-  LOUPE_LEAF(EmbeddingBag);
-  LOUPE_LEAF(FeatureAlphaDropout);
-  LOUPE_LEAF(Flatten);
-  LOUPE_LEAF(Fold);
-  LOUPE_LEAF(FractionalMaxPool2d);
-  LOUPE_LEAF(FractionalMaxPool3d);
-  LOUPE_LEAF(GELU);
-  LOUPE_LEAF(GLU);
-  LOUPE_LEAF(GRU);
-  LOUPE_LEAF(GRUCell);
-  LOUPE_LEAF(GroupNorm);
-  LOUPE_LEAF(Hardshrink);
-  LOUPE_LEAF(Hardtanh);
-  LOUPE_LEAF(HingeEmbeddingLoss);
-  LOUPE_LEAF(HuberLoss);
-  LOUPE_LEAF(Identity);
-  LOUPE_LEAF(KLDivLoss);
-  LOUPE_LEAF(L1Loss);
-  LOUPE_LEAF(LPPool1d);
-  LOUPE_LEAF(LPPool2d);
-#if LOUPE_TORCH_AT_LEAST(2, 1)
-  LOUPE_LEAF(LPPool3d);
-#endif
-  LOUPE_LEAF(LSTM);
-  LOUPE_LEAF(LSTMCell);
-  LOUPE_LEAF(LayerNorm);
-  LOUPE_LEAF(LeakyReLU);
-  LOUPE_LEAF(Linear);
-  LOUPE_LEAF(LocalResponseNorm);
-  LOUPE_LEAF(LogSigmoid);
-  LOUPE_LEAF(LogSoftmax);
-  LOUPE_LEAF(MSELoss);
-  LOUPE_LEAF(MarginRankingLoss);
-  LOUPE_LEAF(MaxPool1d);
-  LOUPE_LEAF(MaxPool2d);
-  LOUPE_LEAF(MaxPool3d);
-  LOUPE_LEAF(MaxUnpool1d);
-  LOUPE_LEAF(MaxUnpool2d);
-  LOUPE_LEAF(MaxUnpool3d);
-  LOUPE_LEAF(Mish);
-  LOUPE_LEAF(MultiLabelMarginLoss);
-  LOUPE_LEAF(MultiLabelSoftMarginLoss);
-  LOUPE_LEAF(MultiMarginLoss);
-  LOUPE_LEAF(MultiheadAttention);
-  LOUPE_LEAF(NLLLoss);
-  LOUPE_LEAF(PReLU);
-  LOUPE_LEAF(PairwiseDistance);
-  LOUPE_LEAF(PixelShuffle);
-  LOUPE_LEAF(PixelUnshuffle);
-  LOUPE_LEAF(PoissonNLLLoss);
-  LOUPE_LEAF(RNN);
-  LOUPE_LEAF(RNNCell);
-  LOUPE_LEAF(RReLU);
-  LOUPE_LEAF(ReLU);
-  LOUPE_LEAF(ReLU6);
-  LOUPE_LEAF(ReflectionPad1d);
-  LOUPE_LEAF(ReflectionPad2d);
-  LOUPE_LEAF(ReplicationPad1d);
-  LOUPE_LEAF(ReplicationPad2d);
-  LOUPE_LEAF(ReplicationPad3d);
-  LOUPE_LEAF(SELU);
-  LOUPE_LEAF(SiLU);
-  LOUPE_LEAF(Sigmoid);
-  LOUPE_LEAF(SmoothL1Loss);
-  LOUPE_LEAF(SoftMarginLoss);
-  LOUPE_LEAF(Softmax);
-  LOUPE_LEAF(Softmax2d);
-  LOUPE_LEAF(Softmin);
-  LOUPE_LEAF(Softplus);
-  LOUPE_LEAF(Softshrink);
-  LOUPE_LEAF(Softsign);
-  LOUPE_LEAF(Tanh);
-  LOUPE_LEAF(Tanhshrink);
-  LOUPE_LEAF(Threshold);
-  LOUPE_LEAF(TripletMarginLoss);
-  LOUPE_LEAF(TripletMarginWithDistanceLoss);
-  LOUPE_LEAF(Unflatten);
-  LOUPE_LEAF(Unfold);
-  LOUPE_LEAF(Upsample);
-  LOUPE_LEAF(ZeroPad2d);
-#if LOUPE_TORCH_AT_LEAST(1, 13)
-  LOUPE_LEAF(ReflectionPad3d);
-#endif
-#if LOUPE_TORCH_AT_LEAST(2, 1)
-  LOUPE_LEAF(ZeroPad1d);
-  LOUPE_LEAF(ZeroPad3d);
-#endif
-  // These run modules or functions that are worth a look of their own.
-  LOUPE_INNER(AdaptiveLogSoftmaxWithLoss);
-  LOUPE_INNER(Functional);
-  LOUPE_INNER(Transformer);
-  LOUPE_INNER(TransformerDecoder);
-  LOUPE_INNER(TransformerDecoderLayer);
-  LOUPE_INNER(TransformerEncoder);
-  LOUPE_INNER(TransformerEncoderLayer);
+#define LOUPE_LEAF(TYPE) add<torch::nn::TYPE##Impl, &torch::nn::TYPE##Impl::forward>(true);
+#define LOUPE_INNER(TYPE) add<torch::nn::TYPE##Impl, &torch::nn::TYPE##Impl::forward>(false);
+  LOUPE_LEAVES(LOUPE_LEAF)
+  LOUPE_LEAVES_SINCE(LOUPE_LEAF)
+  LOUPE_INNERS(LOUPE_INNER)
 }
 
 }  // namespace
@@ -219,6 +96,11 @@ ForwardTable::ForwardTable() {
 void declare_forward_taps() {
   ForwardTable::instance();
   declare_norm_taps();
+  // One thing that each of LibTorch's two libraries holds, which a program seldom takes the address of itself.
+  Redirections::instance().know_libtorch(ForwardTap<&torch::nn::LinearImpl::forward>::address());
+  Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&at::_ops::relu::call));
+  Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&c10::GradMode::is_enabled));
+  Redirections::instance().know_libtorch(&typeid(c10::TensorImpl));
 }
 
 Reach reach_of(const torch::nn::Module& module, bool redirect) {
@@ -229,12 +111,19 @@ Reach reach_of(const torch::nn::Module& module, bool redirect) {
     return reach;
   }
   const KnownForward* known = ForwardTable::instance().find(module);
+  reach.perhaps = module.name().compare(0, 11, "torch::nn::") != 0;  // found by its base
   const bool is_norm = is_tappable_norm(module);
   reach.opaque = (known != nullptr && known->opaque) || is_norm;
+  const bool refused = known != nullptr && Redirections::instance().refuses(known->symbol);
   if (!redirect) {
     reach.reason = "taps: explicit is set; use loupe::Tapped, or taps: auto";
   } else if (is_norm) {
-    reach.tapped = true;
+    reach.tapped = tap_norm(module);
+    if (!reach.tapped)
+      reach.reason =
+          "the system refuses to redirect the calls of its forward; use loupe::Tapped<" + module.name() + ">";
+  } else if (refused) {
+    reach.reason = "the system refuses to redirect the calls of its forward; use loupe::Tapped<" + module.name() + ">";
   } else if (known == nullptr) {
     reach.reason = "its forward is compiled into the program; use loupe::Tapped<" + module.name() + ">";
   } else if (known->symbol.empty() || !Redirections::instance().reaches(known->symbol)) {

@@ -3,12 +3,41 @@
 #include <ATen/Operators.h>
 
 #include <type_traits>
+#include <unordered_map>
 
 #include "torch/forward_scope.h"
+#include "torch/function_list.h"
 #include "torch/redirections.h"
 
 namespace loupe {
 namespace {
+
+/// Whether a call works as an activation. Clamping does where it cuts off what is negative, as ReLU does.
+template <class Operator>
+struct Activates {
+  template <class... Arguments>
+  static bool with(const Arguments&...) {
+    return true;
+  }
+};
+bool is_zero(const at::Scalar& bound) {
+  return !bound.isComplex() && bound.to<double>() == 0;
+}
+struct ClampActivates {
+  template <class Scalars>
+  static bool with(const Scalars& minimum, const Scalars&) {
+    return minimum.has_value() && is_zero(*minimum);
+  }
+  static bool with(const at::Scalar& minimum) { return is_zero(minimum); }
+};
+template <>
+struct Activates<at::_ops::clamp> : ClampActivates {};
+template <>
+struct Activates<at::_ops::clamp_> : ClampActivates {};
+template <>
+struct Activates<at::_ops::clamp_min> : ClampActivates {};
+template <>
+struct Activates<at::_ops::clamp_min_> : ClampActivates {};
 
 template <const FunctionKind& Kind, class Operator, class Signature = decltype(&Operator::call)>
 struct FunctionTap;
@@ -16,14 +45,16 @@ struct FunctionTap;
 template <const FunctionKind& Kind, class Operator, class Result, class Input, class... Arguments>
 struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
   static Result tap(Input input, Arguments... arguments) {
-    const bool seen = active_attachments.load(std::memory_order_relaxed) != 0 && thread_state().opaque == 0;
+    const bool seen = active_attachments.load(std::memory_order_relaxed) != 0 && thread_state().opaque == 0 &&
+                      Activates<Operator>::with(arguments...);
+    const CallSite site = LOUPE_CALL_SITE;
     if constexpr (std::is_reference_v<Result>) {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      if (seen) function_called(Kind, at::Tensor(), result);  // in place: the input is gone
+      if (seen) function_called(Kind, at::Tensor(), result, site);  // in place: the input is gone
       return result;
     } else {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      if (seen) function_called(Kind, input, result);
+      if (seen) function_called(Kind, input, result, site);
       return result;
     }
   }
@@ -43,7 +74,6 @@ FunctionKind dropout_kind(const char* name) {
   return {name, LOUPE_FAMILY_DROPOUT, next_index++};
 }
 
-// A function and its in-place form are one kind.
 const FunctionKind relu = activation("relu");
 const FunctionKind relu6 = activation("relu6");
 const FunctionKind leaky_relu = activation("leaky_relu");
@@ -68,54 +98,105 @@ const FunctionKind log_sigmoid = activation("log_sigmoid");
 const FunctionKind softmax = activation("softmax");
 const FunctionKind log_softmax = activation("log_softmax");
 const FunctionKind threshold = activation("threshold");
+const FunctionKind softsign = activation("softsign");
+const FunctionKind clamp = activation("clamp");
+const FunctionKind clamp_min = activation("clamp_min");
+const FunctionKind maximum = activation("maximum");
 const FunctionKind dropout = dropout_kind("dropout");
 const FunctionKind feature_dropout = dropout_kind("feature_dropout");
 const FunctionKind alpha_dropout = dropout_kind("alpha_dropout");
 
+/// torch::nn::functional::softsign is compiled into the program as x / (x.abs() + 1): told by those three calls, where
+/// each takes what the one before it gave.
+namespace softsign_parts {
+
+at::Tensor abs(const at::Tensor& x) {
+  at::Tensor result = at::_ops::abs::call(x);
+  if (active_attachments.load(std::memory_order_relaxed) != 0) {
+    ThreadState& state = thread_state();
+    state.softsign_input = x.unsafeGetTensorImpl();
+    state.softsign_magnitude = result.unsafeGetTensorImpl();
+    state.softsign_divisor = nullptr;
+  }
+  return result;
+}
+
+at::Tensor add(const at::Tensor& x, const at::Scalar& other, const at::Scalar& alpha) {
+  at::Tensor result = at::_ops::add_Scalar::call(x, other, alpha);
+  if (active_attachments.load(std::memory_order_relaxed) != 0) {
+    ThreadState& state = thread_state();
+    const bool goes_on =
+        state.softsign_magnitude == x.unsafeGetTensorImpl() && !other.isComplex() && other.to<double>() == 1;
+    state.softsign_divisor = goes_on ? result.unsafeGetTensorImpl() : nullptr;
+  }
+  return result;
+}
+
+at::Tensor div(const at::Tensor& x, const at::Tensor& divisor) {
+  at::Tensor result = at::_ops::div_Tensor::call(x, divisor);
+  if (active_attachments.load(std::memory_order_relaxed) != 0) {
+    ThreadState& state = thread_state();
+    const bool is_softsign = state.softsign_input == x.unsafeGetTensorImpl() &&
+                             state.softsign_divisor == divisor.unsafeGetTensorImpl() && state.opaque == 0;
+    state.softsign_divisor = nullptr;
+    if (is_softsign) function_called(softsign, x, result, LOUPE_CALL_SITE);
+  }
+  return result;
+}
+
+template <class Operator, class Tap>
+void declare(Tap tap) {
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
+                                   reinterpret_cast<void*>(tap), false);
+}
+
+}  // namespace softsign_parts
+
 }  // namespace
 
+const FunctionKind* kind_of_module(const std::string& short_type) {
+  static const std::unordered_map<std::string, const FunctionKind*> kinds = {
+      {"ReLU", &relu},
+      {"ReLU6", &relu6},
+      {"LeakyReLU", &leaky_relu},
+      {"ELU", &elu},
+      {"SELU", &selu},
+      {"CELU", &celu},
+      {"GELU", &gelu},
+      {"SiLU", &silu},
+      {"Mish", &mish},
+      {"Sigmoid", &sigmoid},
+      {"Tanh", &tanh},
+      {"Softplus", &softplus},
+      {"Softsign", &softsign},
+      {"Softshrink", &softshrink},
+      {"Hardshrink", &hardshrink},
+      {"Hardtanh", &hardtanh},
+      {"RReLU", &rrelu},
+      {"GLU", &glu},
+      {"LogSigmoid", &log_sigmoid},
+      {"Softmax", &softmax},
+      {"Softmax2d", &softmax},
+      {"LogSoftmax", &log_softmax},
+      {"Threshold", &threshold},
+      {"Dropout", &dropout},
+      {"Dropout2d", &feature_dropout},
+      {"Dropout3d", &feature_dropout},
+      {"AlphaDropout", &alpha_dropout},
+      {"FeatureAlphaDropout", &alpha_dropout},
+  };
+  const auto found = kinds.find(short_type);
+  return found != kinds.end() ? found->second : nullptr;
+}
+
 void declare_function_taps() {
-  namespace ops = at::_ops;
-  // LibTorch itself calls these two as a transformer layer's activation; others it also calls inside losses and cells.
-  declare<relu, ops::relu>(true);
-  declare<gelu, ops::gelu>(true);
-  declare<relu, ops::relu_>(false);
-  declare<relu6, ops::relu6>(false);
-  declare<leaky_relu, ops::leaky_relu>(false);
-  declare<leaky_relu, ops::leaky_relu_>(false);
-  declare<elu, ops::elu>(false);
-  declare<elu, ops::elu_>(false);
-  declare<selu, ops::selu>(false);
-  declare<selu, ops::selu_>(false);
-  declare<celu, ops::celu>(false);
-  declare<celu, ops::celu_>(false);
-  declare<silu, ops::silu>(false);
-  declare<silu, ops::silu_>(false);
-  declare<mish, ops::mish>(false);
-  declare<mish, ops::mish_>(false);
-  declare<sigmoid, ops::sigmoid>(false);
-  declare<sigmoid, ops::sigmoid_>(false);
-  declare<tanh, ops::tanh>(false);
-  declare<tanh, ops::tanh_>(false);
-  declare<softplus, ops::softplus>(false);
-  declare<softshrink, ops::softshrink>(false);
-  declare<hardshrink, ops::hardshrink>(false);
-  declare<hardtanh, ops::hardtanh>(false);
-  declare<hardtanh, ops::hardtanh_>(false);
-  declare<hardswish, ops::hardswish>(false);
-  declare<hardsigmoid, ops::hardsigmoid>(false);
-  declare<prelu, ops::prelu>(false);
-  declare<rrelu, ops::rrelu>(false);
-  declare<glu, ops::glu>(false);
-  declare<log_sigmoid, ops::log_sigmoid>(false);
-  declare<softmax, ops::softmax_int>(false);
-  declare<log_softmax, ops::log_softmax_int>(false);
-  declare<threshold, ops::threshold>(false);
-  declare<threshold, ops::threshold_>(false);
-  declare<dropout, ops::dropout>(false);
-  declare<dropout, ops::dropout_>(false);
-  declare<feature_dropout, ops::feature_dropout>(false);
-  declare<alpha_dropout, ops::alpha_dropout>(false);
+#define LOUPE_EVERYWHERE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(true);
+#define LOUPE_OUTSIDE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(false);
+  LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_EVERYWHERE)
+  LOUPE_FUNCTIONS(LOUPE_OUTSIDE)
+  softsign_parts::declare<at::_ops::abs>(&softsign_parts::abs);
+  softsign_parts::declare<at::_ops::add_Scalar>(&softsign_parts::add);
+  softsign_parts::declare<at::_ops::div_Tensor>(&softsign_parts::div);
 }
 
 }  // namespace loupe

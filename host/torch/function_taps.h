@@ -1,7 +1,14 @@
 #ifndef LOUPE_TORCH_FUNCTION_TAPS_H
 #define LOUPE_TORCH_FUNCTION_TAPS_H
 
+#include <string>
+
 namespace loupe {
+
+struct FunctionKind;
+
+/// The function that a type of LibTorch's modules does the same as, by the type's short name; null for others.
+const FunctionKind* kind_of_module(const std::string& short_type);
 
 /// Declares the functions that are tapped outside of modules, such as torch::relu, to the redirections; once.
 void declare_function_taps();

@@ -1,11 +1,16 @@
 #include "torch/gradient_taps.h"
 
+#include "torch/leaf_gradients.h"
 #include "torch/tensor_view.h"
+#include "torch/unreadable.h"
 
 namespace loupe {
 namespace {
 
-/// After a parameter's gradient was accumulated. Owned by the accumulator's node, which keeps the parameter.
+constexpr uint32_t training_flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
+
+/// After a parameter's gradient was summed up. Owned by the accumulator's node, which keeps the parameter. It is never
+/// taken off, for another thread may be going through the hooks: `active` decides.
 class AccumulatedHook final : public torch::autograd::FunctionPostHook {
  public:
   AccumulatedHook(const at::Tensor* parameter, std::shared_ptr<ModuleNode> node, Stream& stream,
@@ -17,7 +22,11 @@ class AccumulatedHook final : public torch::autograd::FunctionPostHook {
     const at::Tensor& gradient = parameter_->grad();
     if (active_->load(std::memory_order_relaxed) && gradient.defined()) {
       const TorchTensorView view(gradient);
-      if (view.readable()) stream_.dispatch(view.get(), LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED);
+      if (view.readable()) {
+        stream_.dispatch(view.get(), training_flags);
+      } else {
+        tell_unreadable(gradient, stream_);
+      }
     }
     return outputs;
   }
@@ -29,18 +38,11 @@ class AccumulatedHook final : public torch::autograd::FunctionPostHook {
   std::shared_ptr<const std::atomic<bool>> active_;
 };
 
-void remove_hook(ParameterTap& tap) {
-  if (tap.hook != 0) tap.accumulator->del_post_hook(tap.hook);
-  tap.hook = 0;
-  tap.accumulator = nullptr;
-}
-
 void lay_hook(const TapPoint& point, ParameterTap& tap) {
-  remove_hook(tap);
   tap.accumulator = torch::autograd::impl::grad_accumulator(tap.tensor);
   auto* node = dynamic_cast<torch::autograd::AccumulateGrad*>(tap.accumulator.get());
   if (node == nullptr) return;
-  tap.hook = tap.accumulator->add_post_hook(
+  tap.accumulator->add_post_hook(
       std::make_unique<AccumulatedHook>(&node->variable, point.node, *tap.gradient, point.active));
   tap.hooked_keys = tap.tensor.key_set();
   tap.hooked_type = tap.tensor.scalar_type();
@@ -48,30 +50,48 @@ void lay_hook(const TapPoint& point, ParameterTap& tap) {
 
 }  // namespace
 
-void watch_gradient(const at::Tensor& tensor, const std::shared_ptr<ModuleNode>& node, Stream& stream, uint32_t flags) {
+void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& stream, uint32_t flags) {
   if (!tensor.requires_grad() || !at::GradMode::is_enabled()) return;
-  tensor.register_hook([node, &stream, flags](const at::Tensor& gradient) {
-    if (!gradient.defined()) return;
+  // A leaf stays from pass to pass, as a learned prompt does; a hook a forward would pile up on it.
+  if (tensor.is_leaf()) {
+    const bool is_new = LeafGradients::instance().watch(tensor, point, stream, LeafGradients::Part::one_pass, flags);
+    if (point.redirects || !is_new) return;
+  }
+  tensor.register_hook([node = point.node, active = point.active, &stream, flags](const at::Tensor& gradient) {
+    if (!gradient.defined() || !active->load(std::memory_order_relaxed)) return;
     const TorchTensorView view(gradient);
-    if (view.readable()) stream.dispatch(view.get(), flags);
+    if (view.readable()) {
+      stream.dispatch(view.get(), flags);
+    } else {
+      tell_unreadable(gradient, stream);
+    }
   });
 }
 
-void keep_hooks(TapPoint& point) {
+void watch_parameters(TapPoint& point) {
   if (!point.has_gradient_streams) return;
+  if (!point.redirects) return keep_hooks(point);
+  for (const ParameterTap& tap : point.parameters) {
+    if (tap.gradient == nullptr) continue;
+    LeafGradients::instance().watch(tap.tensor, point, *tap.gradient, LeafGradients::Part::sum, training_flags);
+  }
+}
+
+void watch_replaced(TapPoint& point, ParameterTap& tap, const at::Tensor& old) {
+  if (tap.gradient != nullptr) LeafGradients::instance().forget(old, *tap.gradient);
+  watch_parameters(point);
+}
+
+void keep_hooks(TapPoint& point) {
+  if (point.redirects || !point.has_gradient_streams) return;
   const std::lock_guard lock(point.node->mutex());
   for (ParameterTap& tap : point.parameters) {
     if (tap.gradient == nullptr || !tap.tensor.requires_grad()) continue;
     // Moving a parameter to another device or type gives it a new accumulator.
-    const bool same =
-        tap.hook != 0 && tap.hooked_keys == tap.tensor.key_set() && tap.hooked_type == tap.tensor.scalar_type();
+    const bool same = tap.accumulator != nullptr && tap.hooked_keys == tap.tensor.key_set() &&
+                      tap.hooked_type == tap.tensor.scalar_type();
     if (!same && tap.tensor.is_leaf()) lay_hook(point, tap);
   }
-}
-
-void remove_hooks(TapPoint& point) {
-  const std::lock_guard lock(point.node->mutex());
-  for (ParameterTap& tap : point.parameters) remove_hook(tap);
 }
 
 }  // namespace loupe

@@ -1,17 +1,21 @@
 #include "loupe/inspector.h"
 
+#include <loupe/lines.h>
+
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 
-#include "core/host_interface.h"
+#include "config/suggestion.h"
 #include "core/log.h"
-#include "core/monitor.h"
+#include "pipeline/monitor.h"
+#include "plugins/component_host.h"
 #include "torch/attachment.h"
 #include "torch/device_measurer.h"
 #include "torch/redirections.h"
-#include "torch/tensor_view.h"
+#include "torch/services.h"
 #include "torch/thread_pool.h"
 
 namespace loupe {
@@ -23,35 +27,62 @@ class Inspector::Impl {
       flush_losses();
       for (const auto& attachment : attachments_) attachment->tick();
     });
+    monitor_.set_optimizers([this] {
+      std::vector<const loupe_optimizer*> optimizers;
+      for (const auto& attachment : attachments_) attachment->list_optimizers(optimizers);
+      return optimizers;
+    });
     monitor_.set_on_resume([this] {
       for (const auto& attachment : attachments_) attachment->prime();
     });
   }
-  ~Impl() { detach_all(); }
+  ~Impl() {
+    try {
+      flush_losses();
+    } catch (const std::exception& e) {
+      log(LOUPE_LOG_WARNING, std::string("the losses since the last tick cannot be read: ") + e.what());
+    }
+    detach_all();
+  }
 
   Monitor& monitor() { return monitor_; }
-  std::recursive_mutex& mutex() { return mutex_; }
+  std::recursive_mutex& mutex() { return *mutex_; }
 
-  void attach(torch::nn::Module& model, torch::optim::Optimizer* optimizer, const std::string& name, bool is_loss) {
-    const std::lock_guard lock(mutex_);
+  void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
+              const std::string& name, bool is_loss) {
+    const std::lock_guard lock(*mutex_);
     for (const auto& other : attachments_) {
       if (other->name() == name) {
         throw std::invalid_argument("loupe: a model is attached under the name '" + name +
-                                    "' already; give each its own: attach(model, optimizer, \"name\")");
+                                    "' already; give each its own: attach(model, optimizer, \"name\"), or, for one "
+                                    "more optimizer of the same model, call attach_optimizer(optimizer)");
       }
     }
     auto attachment = std::make_shared<Attachment>(monitor_, mutex_, name);
-    attachment->attach(model, optimizer, exposed_, is_loss);
+    attachment->attach(model, optimizers, exposed_, is_loss);
     attachments_.push_back(attachment);
     if (monitor_.config().list_modules) {
       for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
     }
-    log(LOUPE_LOG_INFO, attachment->summary());
-    describe_models();
+    if (monitor_.config().summary) log(LOUPE_LOG_INFO, attachment->summary());
+  }
+
+  void attach_optimizer(torch::optim::Optimizer& optimizer) {
+    const std::lock_guard lock(*mutex_);
+    bool any = false;
+    for (const auto& attachment : attachments_) {
+      if (!attachment->holds_any(optimizer)) continue;
+      attachment->attach_optimizer(optimizer);
+      any = true;
+    }
+    if (!any)
+      throw std::invalid_argument(
+          "loupe: the optimizer given to attach_optimizer holds no parameter of a model that is attached; attach its "
+          "model first");
   }
 
   void detach(const std::string& name) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(*mutex_);
     const auto found =
         std::find_if(attachments_.begin(), attachments_.end(), [&](const auto& each) { return each->name() == name; });
     if (found == attachments_.end())
@@ -62,13 +93,13 @@ class Inspector::Impl {
   }
 
   void detach_all() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(*mutex_);
     for (const auto& attachment : attachments_) attachment->detach();
     attachments_.clear();
   }
 
   void push(const std::string& label, double value, uint32_t flags) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(*mutex_);
     monitor_.push(label, value, flags);
   }
 
@@ -76,7 +107,7 @@ class Inspector::Impl {
     if (!value.defined() || value.numel() != 1) {
       throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
     }
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(*mutex_);
     if (!monitor_.active()) return;
     if (value.device().is_cpu()) return push(loss_name(train), value.item<double>(), loss_flags(train, keep));
     losses_.push_back({value.detach(), train, keep});
@@ -93,10 +124,12 @@ class Inspector::Impl {
   }
 
   void optimizer_stepped() {
-    for (const auto& attachment : attachments_) attachment->after_step();
+    const std::lock_guard lock(*mutex_);
+    for (const auto& attachment : attachments_) attachment->stepped_by_hand();
   }
 
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
+    const std::lock_guard lock(*mutex_);
     if (!attachments_.empty())
       log(LOUPE_LOG_WARNING, "expose('" + path + "', '" + attribute +
                                  "') comes after attach, which has looked for attributes; only models attached from "
@@ -105,9 +138,43 @@ class Inspector::Impl {
   }
 
   void tick(std::optional<double> epoch) {
-    const std::lock_guard lock(mutex_);
+    if (epoch && !std::isfinite(*epoch))
+      throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
+    const std::lock_guard lock(*mutex_);
+    if (!epoch && turn_ && !turn_ticked_) epoch = turn_;
     monitor_.tick(epoch);
+    if (turn_ && monitor_.epoch() == *turn_) turn_ticked_ = true;
     apply_activity();
+  }
+
+  /// Before the first turn of a loop.
+  void begin_turns(int first, int last) {
+    const std::lock_guard lock(*mutex_);
+    const Config& config = monitor_.config();
+    if (first > 1 && monitor_.epoch() == 0 && !config.resume && !config.visualizers.empty())
+      log(LOUPE_LOG_WARNING, "the epochs begin at " + std::to_string(first) +
+                                 ", as of a run that goes on, but the configuration does not say run: {resume: true}, "
+                                 "so that a record of the epochs before is not continued; was it meant?");
+    monitor_.set_epochs(last);
+    turn_ = first;
+    turn_ticked_ = false;
+  }
+  void end_turn(int epoch, bool is_last) {
+    const std::lock_guard lock(*mutex_);
+    if (turn_ != epoch || !turn_ticked_) tick(epoch);
+    turn_ = epoch + 1;
+    if (is_last) turn_.reset();
+    turn_ticked_ = false;
+  }
+
+  std::optional<double> loss(bool train, const std::string& aggregation) {
+    const std::lock_guard lock(*mutex_);
+    const auto value = monitor_.query(loss_name(train) + " " + aggregation);
+    const Strings& known = aggregation_names();
+    if (!value && std::find(known.begin(), known.end(), aggregation) == known.end())
+      throw std::invalid_argument("loupe: a loss has no '" + aggregation + "'" + suggestion(aggregation, known) +
+                                  "; the aggregations are " + list_of(known));
+    return value;
   }
 
   void apply_activity() {
@@ -115,6 +182,7 @@ class Inspector::Impl {
   }
 
   std::string coverage() const {
+    const std::lock_guard lock(*mutex_);
     std::string text;
     for (const auto& attachment : attachments_) {
       for (const std::string& line : attachment->coverage()) text += line + "\n";
@@ -123,6 +191,12 @@ class Inspector::Impl {
   }
 
  private:
+  static std::string list_of(const Strings& names) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
+  }
+
   struct PendingLoss {
     at::Tensor value;
     bool train, keep;
@@ -141,22 +215,13 @@ class Inspector::Impl {
     }
   }
 
-  void describe_models() {
-    RunDescription run = monitor_.display().run();
-    run.models = "[";
-    for (const auto& attachment : attachments_) {
-      if (run.models.size() > 1) run.models += ",";
-      run.models += attachment->description();
-    }
-    run.models += "]";
-    monitor_.display().set_run(std::move(run));
-  }
-
-  std::recursive_mutex mutex_;
+  const std::shared_ptr<std::recursive_mutex> mutex_ = std::make_shared<std::recursive_mutex>();
   Monitor monitor_;
-  Attachment::Exposed exposed_;
+  Exposed exposed_;
   std::vector<std::shared_ptr<Attachment>> attachments_;
   std::vector<PendingLoss> losses_;
+  std::optional<int> turn_;  ///< the epoch of the loop over epochs() that is on
+  bool turn_ticked_ = false;
 };
 
 namespace {
@@ -164,6 +229,9 @@ namespace {
 void offer_services() {
   static const bool once = [] {
     offer_interface(LOUPE_TENSORS_ID, &tensor_service());
+    offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
+    offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
+    offer_interface(LOUPE_DLPACK_ID, &dlpack_service());
     set_device_measurer_factory(&make_device_measurer);
     measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;
@@ -189,13 +257,23 @@ Inspector Inspector::from_text(const std::string& text, const std::string& name)
 }
 
 void Inspector::attach(torch::nn::Module& model, const std::string& name) {
-  impl_->attach(model, nullptr, name, false);
+  impl_->attach(model, {}, name, false);
 }
 void Inspector::attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name) {
-  impl_->attach(model, &optimizer, name, false);
+  impl_->attach(model, {&optimizer}, name, false);
+}
+void Inspector::attach(torch::nn::Module& model,
+                       const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
+                       const std::string& name) {
+  std::vector<torch::optim::Optimizer*> all;
+  for (torch::optim::Optimizer& each : optimizers) all.push_back(&each);
+  impl_->attach(model, all, name, false);
+}
+void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
+  impl_->attach_optimizer(optimizer);
 }
 void Inspector::attach_loss(torch::nn::Module& loss, const std::string& name) {
-  impl_->attach(loss, nullptr, name, true);
+  impl_->attach(loss, {}, name, true);
 }
 void Inspector::detach(const std::string& name) {
   impl_->detach(name);
@@ -231,20 +309,24 @@ Epochs Inspector::epochs(int count) {
   return epochs(before + 1, before + count);
 }
 Epochs Inspector::epochs(int first, int last) {
-  impl_->monitor().set_epochs(last);
+  impl_->begin_turns(first, last);
   return {this, first, last};
 }
+void Inspector::end_turn(int epoch, bool is_last) {
+  impl_->end_turn(epoch, is_last);
+}
 Epochs::Iterator& Epochs::Iterator::operator++() {
-  inspector_->tick_epoch(epoch_);
+  inspector_->end_turn(epoch_, epoch_ >= last_);
   ++epoch_;
   return *this;
 }
 
 std::optional<double> Inspector::loss(bool train, const std::string& aggregation) const {
-  return impl_->monitor().query(impl_->loss_name(train) + " " + aggregation);
+  return impl_->loss(train, aggregation);
 }
 std::optional<double> Inspector::value(const std::string& tag, const std::string& layer,
                                        const std::string& line) const {
+  const std::lock_guard lock(impl_->mutex());
   return impl_->monitor().display().last(tag, layer, line);
 }
 
@@ -255,6 +337,7 @@ void Inspector::set_active(ActiveWhen when) {
   impl_->apply_activity();
 }
 bool Inspector::is_active() const {
+  const std::lock_guard lock(impl_->mutex());
   return impl_->monitor().active();
 }
 
@@ -269,7 +352,9 @@ void Inspector::set_visualizers(const std::string& yaml) {
   const std::lock_guard lock(impl_->mutex());
   const Config& config = impl_->monitor().config();
   auto visualizers = Config::visualizers_from_text(yaml, config.catalogue);
-  if (config.master) impl_->monitor().display().replace(visualizers);
+  if (!config.master) return;
+  impl_->monitor().display().replace(visualizers);
+  impl_->monitor().expect_files_of(visualizers);
 }
 
 std::size_t Inspector::redirected_calls() {

@@ -6,11 +6,27 @@
 
 namespace loupe {
 
+namespace {
+
+/// Of a list of template arguments; up to the comma or bracket that ends it.
+std::string first_argument(const std::string& arguments) {
+  int depth = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const char c = arguments[i];
+    if (depth == 0 && (c == ',' || c == '>')) return arguments.substr(0, i);
+    if (c == '<' || c == '(') ++depth;
+    if (c == '>' || c == ')') --depth;
+  }
+  return arguments;
+}
+
+}  // namespace
+
 std::string short_type(const std::string& full_type) {
   std::string name = full_type;
   // The template argument of loupe::Tapped<X> is the type that the user knows.
   const auto tapped = name.find("loupe::Tapped<");
-  if (tapped != std::string::npos) name = name.substr(tapped + 14, name.find_first_of(",>", tapped + 14) - tapped - 14);
+  if (tapped != std::string::npos) name = first_argument(name.substr(tapped + 14));
   const auto colons = name.substr(0, name.find('<')).rfind("::");
   if (colons != std::string::npos) name = name.substr(colons + 2);
   if (name.size() > 4 && name.compare(name.size() - 4, 4, "Impl") == 0) name.resize(name.size() - 4);

@@ -18,10 +18,12 @@ uint32_t family_of(const std::string& short_type);
 /// How the forward of a module's type can be seen.
 struct Reach {
   bool tapped = false;
+  bool perhaps = false;    ///< tapped, unless the module's type has a forward of its own: only a run tells
   bool container = false;  ///< runs its children; its own forward need not be seen
   bool opaque = false;     ///< one of LibTorch's leaves
   std::string reason;      ///< why it is not tapped, and what to do
 };
+/// Lays what the taps of the module's own type need. Under a hold of the redirections.
 /// @param redirect  whether calls into LibTorch may be redirected (`taps: auto`)
 Reach reach_of(const torch::nn::Module& module, bool redirect);
 

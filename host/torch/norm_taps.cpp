@@ -32,8 +32,9 @@ struct CheckTap {
       original = originals.at(*reinterpret_cast<void***>(self));
     }
     original(self, input);  // throws on a wrong input, before anything is opened
+    close_stale_norm();
     if (active_attachments.load(std::memory_order_relaxed) == 0) return;
-    open_norm.emplace(self);
+    open_norm.emplace(self, LOUPE_CALL_SITE);
     if (!open_norm->watched()) return open_norm.reset();
     ThreadState& state = thread_state();
     state.pending_norm = self;
@@ -41,17 +42,17 @@ struct CheckTap {
     open_norm->enter(input);
   }
 
-  static void redirect(Norm& norm) {
+  static bool redirect(const Norm& norm) {
     const auto member = Access::check();
     std::uintptr_t offset = 0;
     std::memcpy(&offset, &member, sizeof offset);  // a virtual member's pointer: the offset in the table, plus 1
-    void** table = *reinterpret_cast<void***>(&norm);
+    void** table = *reinterpret_cast<void** const*>(&norm);
     void** entry = table + (offset - 1) / sizeof(void*);
     {
       const std::lock_guard lock(mutex);
       if (*entry != reinterpret_cast<void*>(&tap)) originals[table] = reinterpret_cast<Check>(*entry);
     }
-    Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
+    return Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
   }
 };
 
@@ -83,11 +84,12 @@ void declare_operator() {
                                    reinterpret_cast<void*>(&OperatorTap<Operator>::tap), false);
 }
 
-template <class Norm>
-bool redirect_if(torch::nn::Module& module) {
-  auto* norm = dynamic_cast<Norm*>(&module);
-  if (norm != nullptr) CheckTap<Norm>::redirect(*norm);
-  return norm != nullptr;
+template <class Norm, class Operator>
+bool redirect_if(const torch::nn::Module& module) {
+  const auto* norm = dynamic_cast<const Norm*>(&module);
+  if (norm == nullptr) return false;
+  const std::string symbol = symbol_of(reinterpret_cast<const void*>(&Operator::call));
+  return Redirections::instance().reaches(symbol) && CheckTap<Norm>::redirect(*norm);
 }
 
 template <class... Norms>
@@ -108,11 +110,21 @@ void declare_norm_taps() {
   declare_operator<at::_ops::instance_norm>();
 }
 
-void tap_norm(torch::nn::Module& module) {
+bool tap_norm(const torch::nn::Module& module) {
   using namespace torch::nn;
-  static_cast<void>(redirect_if<BatchNorm1dImpl>(module) || redirect_if<BatchNorm2dImpl>(module) ||
-                    redirect_if<BatchNorm3dImpl>(module) || redirect_if<InstanceNorm1dImpl>(module) ||
-                    redirect_if<InstanceNorm2dImpl>(module) || redirect_if<InstanceNorm3dImpl>(module));
+  using at::_ops::batch_norm;
+  using at::_ops::instance_norm;
+  return redirect_if<BatchNorm1dImpl, batch_norm>(module) || redirect_if<BatchNorm2dImpl, batch_norm>(module) ||
+         redirect_if<BatchNorm3dImpl, batch_norm>(module) || redirect_if<InstanceNorm1dImpl, instance_norm>(module) ||
+         redirect_if<InstanceNorm2dImpl, instance_norm>(module) ||
+         redirect_if<InstanceNorm3dImpl, instance_norm>(module);
+}
+
+void close_stale_norm() {
+  ThreadState& state = thread_state();
+  if (state.pending_norm == nullptr) return;
+  state.pending_norm = nullptr;
+  open_norm.reset();
 }
 
 }  // namespace loupe

@@ -16,27 +16,25 @@ using torch::optim::Optimizer;
 using Closure = Optimizer::LossClosure;
 using Step = at::Tensor (*)(Optimizer*, Closure);
 
-/// Which attachments wait for which optimizer, and what the virtual tables held before.
+/// Which attachments wait for optimizers, and what the virtual tables held before.
 struct Watched {
   std::mutex mutex;
   std::unordered_map<void**, Step> originals;
-  std::vector<std::pair<const Optimizer*, std::weak_ptr<Attachment>>> attachments;
+  std::vector<std::pair<const Attachment*, std::weak_ptr<Attachment>>> attachments;
 
   static Watched& instance() {
     static auto* watched = new Watched();  // taps may outlive static destruction
     return *watched;
   }
-  /// Those attached with the optimizer, or with one that held the same parameters: trainers make a new one half way.
-  c10::SmallVector<std::shared_ptr<Attachment>, 4> of(const Optimizer* optimizer) {
-    const c10::TensorImpl* first = first_parameter(*optimizer);
-    const std::lock_guard lock(mutex);
-    c10::SmallVector<std::shared_ptr<Attachment>, 4> found;
-    for (const auto& [watched, attachment] : attachments) {
-      auto alive = attachment.lock();
-      if (alive == nullptr) continue;
-      if (watched == optimizer || (first != nullptr && alive->first_optimizer_parameter() == first)) {
-        found.push_back(std::move(alive));
-      }
+  /// Those whose parameters it holds: trainers change the optimizer half way, or have several.
+  c10::SmallVector<std::shared_ptr<Attachment>, 4> of(const Optimizer& optimizer) {
+    c10::SmallVector<std::shared_ptr<Attachment>, 4> alive, found;
+    {
+      const std::lock_guard lock(mutex);
+      for (const auto& [id, each] : attachments) alive.push_back(each.lock());
+    }
+    for (auto& each : alive) {
+      if (each != nullptr && each->holds_any(optimizer)) found.push_back(std::move(each));
     }
     return found;
   }
@@ -48,7 +46,7 @@ template <class Call>
 at::Tensor around_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
   if (active_attachments.load(std::memory_order_relaxed) == 0 || steps_running > 0) return call();
-  const auto attachments = Watched::instance().of(optimizer);
+  const auto attachments = Watched::instance().of(*optimizer);
   if (attachments.empty()) return call();
   for (const auto& attachment : attachments) attachment->before_step(*optimizer);
   ++steps_running;
@@ -60,7 +58,7 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
     throw;
   }
   --steps_running;
-  for (const auto& attachment : attachments) attachment->after_step();
+  for (const auto& attachment : attachments) attachment->after_step(*optimizer);
   return result;
 }
 
@@ -81,36 +79,85 @@ void** entry_of_step(Optimizer& optimizer) {
   return *reinterpret_cast<void***>(&optimizer) + (offset - 1) / sizeof(void*);
 }
 
+void redirect_table(void** entry, void** table) {
+  if (*entry == reinterpret_cast<void*>(&virtual_step)) return;
+  auto& watched = Watched::instance();
+  {
+    const std::lock_guard lock(watched.mutex);
+    watched.originals[table] = reinterpret_cast<Step>(*entry);
+  }
+  Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&virtual_step));
+}
+void redirect_table(Optimizer& optimizer) {
+  redirect_table(entry_of_step(optimizer), *reinterpret_cast<void***>(&optimizer));
+}
+
 /// A direct call of a LibTorch optimizer's step, which the compiler makes where it knows the type.
 template <class Type, class Options>
 struct DirectStep {
   static inline at::Tensor (*real)(Type*, Closure) = nullptr;
+  static inline void **entry = nullptr, **table = nullptr;
+
   static at::Tensor tap(Type* self, Closure closure) {
     return around_step(self, [&] { return real(self, std::move(closure)); });
   }
   static void declare(const Options& options) {
     // The optimizer's table holds the address; a virtual member's pointer does not.
     Type optimizer(std::vector<at::Tensor>{at::zeros({1})}, options);
-    void** entry = entry_of_step(optimizer);
+    entry = entry_of_step(optimizer);
+    table = *reinterpret_cast<void***>(&optimizer);
     std::memcpy(&real, entry, sizeof real);
     Redirections::instance().declare(symbol_of(*entry), reinterpret_cast<void*>(&tap), false);
+  }
+};
+
+using SgdStep = DirectStep<torch::optim::SGD, torch::optim::SGDOptions>;
+using AdamStep = DirectStep<torch::optim::Adam, torch::optim::AdamOptions>;
+using AdamWStep = DirectStep<torch::optim::AdamW, torch::optim::AdamWOptions>;
+using RmspropStep = DirectStep<torch::optim::RMSprop, torch::optim::RMSpropOptions>;
+using AdagradStep = DirectStep<torch::optim::Adagrad, torch::optim::AdagradOptions>;
+using LbfgsStep = DirectStep<torch::optim::LBFGS, torch::optim::LBFGSOptions>;
+
+template <class... Steps>
+void redirect_tables() {
+  (redirect_table(Steps::entry, Steps::table), ...);
+}
+
+/// An optimizer that clears gradients is about to step, whoever made it.
+void meet(Optimizer& optimizer) {
+  if (active_attachments.load(std::memory_order_relaxed) == 0) return;
+  const auto attachments = Watched::instance().of(optimizer);
+  if (attachments.empty()) return;
+  redirect_table(optimizer);
+  for (const auto& attachment : attachments) attachment->meet(optimizer);
+}
+
+template <class Member>
+struct ZeroGradTap;
+template <class... Arguments>
+struct ZeroGradTap<void (Optimizer::*)(Arguments...)> {
+  static void tap(Optimizer* self, Arguments... arguments) {
+    meet(*self);
+    self->zero_grad(arguments...);
+  }
+  static void declare() {
+    const auto member = &Optimizer::zero_grad;
+    void* address = nullptr;
+    std::memcpy(&address, &member, sizeof address);
+    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
   }
 };
 
 }  // namespace
 
 void declare_optimizer_taps() {
-  DirectStep<torch::optim::SGD, torch::optim::SGDOptions>::declare(torch::optim::SGDOptions(0.1));
-  DirectStep<torch::optim::Adam, torch::optim::AdamOptions>::declare(torch::optim::AdamOptions());
-  DirectStep<torch::optim::AdamW, torch::optim::AdamWOptions>::declare(torch::optim::AdamWOptions());
-  DirectStep<torch::optim::RMSprop, torch::optim::RMSpropOptions>::declare(torch::optim::RMSpropOptions());
-  DirectStep<torch::optim::Adagrad, torch::optim::AdagradOptions>::declare(torch::optim::AdagradOptions());
-  DirectStep<torch::optim::LBFGS, torch::optim::LBFGSOptions>::declare(torch::optim::LBFGSOptions());
-}
-
-const c10::TensorImpl* first_parameter(const Optimizer& optimizer) {
-  const auto& groups = optimizer.param_groups();
-  return groups.empty() || groups[0].params().empty() ? nullptr : groups[0].params()[0].unsafeGetTensorImpl();
+  SgdStep::declare(torch::optim::SGDOptions(0.1));
+  AdamStep::declare(torch::optim::AdamOptions());
+  AdamWStep::declare(torch::optim::AdamWOptions());
+  RmspropStep::declare(torch::optim::RMSpropOptions());
+  AdagradStep::declare(torch::optim::AdagradOptions());
+  LbfgsStep::declare(torch::optim::LBFGSOptions());
+  ZeroGradTap<decltype(&Optimizer::zero_grad)>::declare();
 }
 
 bool may_step_unseen(const Optimizer& optimizer) {
@@ -122,24 +169,20 @@ bool may_step_unseen(const Optimizer& optimizer) {
 
 void tap_optimizer(Optimizer& optimizer, const std::shared_ptr<Attachment>& attachment) {
   auto& watched = Watched::instance();
-  void** entry = entry_of_step(optimizer);
   {
     const std::lock_guard lock(watched.mutex);
-    watched.attachments.emplace_back(&optimizer, attachment);
-    if (*entry != reinterpret_cast<void*>(&virtual_step)) {
-      watched.originals[*reinterpret_cast<void***>(&optimizer)] = reinterpret_cast<Step>(*entry);
-    }
+    const bool known = std::any_of(watched.attachments.begin(), watched.attachments.end(),
+                                   [&](const auto& each) { return each.first == attachment.get(); });
+    if (!known) watched.attachments.emplace_back(attachment.get(), attachment);
   }
-  Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&virtual_step));
+  redirect_tables<SgdStep, AdamStep, AdamWStep, RmspropStep, AdagradStep, LbfgsStep>();
+  redirect_table(optimizer);
 }
 
-void forget_optimizer(const Attachment* attachment) {
+void forget_optimizers(const Attachment* attachment) {
   auto& watched = Watched::instance();
   const std::lock_guard lock(watched.mutex);
-  std::erase_if(watched.attachments, [&](const auto& each) {
-    const auto alive = each.second.lock();
-    return alive == nullptr || alive.get() == attachment;
-  });
+  std::erase_if(watched.attachments, [&](const auto& each) { return each.first == attachment; });
 }
 
 }  // namespace loupe

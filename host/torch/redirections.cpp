@@ -1,6 +1,12 @@
 #include "torch/redirections.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <loupe/abi.h>
+
+#include "core/log.h"
 
 namespace loupe {
 
@@ -14,30 +20,59 @@ void Redirections::declare(const std::string& symbol, void* tap, bool everywhere
   if (!symbol.empty()) declared_[symbol] = {tap, everywhere};
 }
 
+void Redirections::know_libtorch(const void* address) {
+  const std::lock_guard lock(mutex_);
+  libtorch_.push_back(address);
+}
+
 void Redirections::hold() {
   const std::lock_guard lock(mutex_);
-  ++holders_;
+  const bool first = ++holders_ == 1;
+  if (first || library_changes() != libraries_) find_and_write();
+}
+
+void Redirections::follow_libraries() {
+  const std::lock_guard lock(mutex_);
+  if (holders_ > 0 && library_changes() != libraries_) find_and_write();
+}
+
+void Redirections::find_and_write() {
   const unsigned long long now = library_changes();
   if (now != libraries_) {
     std::vector<std::string> symbols;
     for (const auto& [symbol, declared] : declared_) symbols.push_back(symbol);
-    slots_ = find_slots(symbols);
+    slots_ = find_slots(symbols, libtorch_);
     libraries_ = now;
-  } else if (holders_ > 1) {
-    return;
   }
   write_slots();
 }
 
 void Redirections::write_slots() {
   PointerWriter writer;
+  int why = 0;
+  reached_.clear();
+  refused_.clear();
   for (const auto& [symbol, slots] : slots_) {
     const Declared& declared = declared_.at(symbol);
     for (const Slot& slot : slots) {
-      if ((slot.in_libtorch && !declared.everywhere) || *slot.address == declared.tap) continue;
-      void* original = *slot.address;
-      if (writer.write(slot.address, declared.tap)) written_.push_back({slot.address, original, declared.tap});
+      if (slot.in_libtorch && !declared.everywhere) continue;
+      if (*slot.address != declared.tap) {
+        void* original = *slot.address;
+        if (!writer.write(slot.address, declared.tap)) {
+          why = errno;
+          refused_.insert(symbol);
+          continue;
+        }
+        written_.push_back({slot.address, original, declared.tap});
+      }
+      reached_.insert(symbol);
     }
+  }
+  if (!refused_.empty() && !std::exchange(told_of_refusal_, true)) {
+    log(LOUPE_LOG_WARNING, "the system refuses to redirect calls of " + std::to_string(refused_.size()) +
+                               " functions of LibTorch's (mprotect: " + std::strerror(why) +
+                               "): activation functions and modules called there are not seen; name your modules' "
+                               "types loupe::Tapped, or run where memory may be made writable");
   }
 }
 
@@ -52,21 +87,27 @@ void Redirections::release() {
   written_.clear();
 }
 
-void* Redirections::redirect_entry(void** entry, void* tap) {
+bool Redirections::redirect_entry(void** entry, void* tap) {
   const std::lock_guard lock(mutex_);
   const auto known =
       std::find_if(written_.begin(), written_.end(), [&](const Written& each) { return each.address == entry; });
-  if (known != written_.end() && *entry == tap) return known->original;
+  if (known != written_.end() && *entry == tap) return true;
   if (known != written_.end()) written_.erase(known);  // a library that came where another had been
   void* original = *entry;
   PointerWriter writer;
-  if (writer.write(entry, tap)) written_.push_back({entry, original, tap});
-  return original;
+  if (!writer.write(entry, tap)) return false;
+  written_.push_back({entry, original, tap});
+  return true;
 }
 
 bool Redirections::reaches(const std::string& symbol) const {
   const std::lock_guard lock(mutex_);
-  return slots_.count(symbol) != 0;
+  return reached_.count(symbol) != 0 && refused_.count(symbol) == 0;
+}
+
+bool Redirections::refuses(const std::string& symbol) const {
+  const std::lock_guard lock(mutex_);
+  return refused_.count(symbol) != 0;
 }
 
 std::size_t Redirections::active_count() const {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "torch/slots.h"
@@ -16,17 +17,24 @@ class Redirections {
  public:
   static Redirections& instance();
 
-  /// Declares a function and its tap; before the first hold. `everywhere`: also where LibTorch calls it itself.
+  /// Declares a function of LibTorch's and its tap; before the first hold. `everywhere`: also where LibTorch calls it
+  /// itself.
   void declare(const std::string& symbol, void* tap, bool everywhere);
+  /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
+  void know_libtorch(const void* address);
   /// Redirects what is declared; looks again for slots when libraries came since. Counted.
   void hold();
   void release();
-  /// Redirects one entry of a virtual table until the last release; returns what stood there, also when it was done
-  /// before.
-  void* redirect_entry(void** entry, void* tap);
+  /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
+  void follow_libraries();
+  /// Redirects one entry of a virtual table until the last release, again where it was done before. False where the
+  /// system refuses.
+  bool redirect_entry(void** entry, void* tap);
 
-  /// Whether calls to a symbol can be seen: some object outside LibTorch, or LibTorch itself, calls it through a slot.
+  /// Whether the calls of a symbol are redirected, all of those that there are.
   bool reaches(const std::string& symbol) const;
+  /// Whether the system refused to have some call of a symbol redirected.
+  bool refuses(const std::string& symbol) const;
   /// Rewritten slots and entries right now; 0 when detached.
   std::size_t active_count() const;
 
@@ -40,12 +48,16 @@ class Redirections {
     void* original;
     void* tap;
   };
+  void find_and_write();
   void write_slots();
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Declared> declared_;
   std::unordered_map<std::string, std::vector<Slot>> slots_;
+  std::vector<const void*> libtorch_;
   std::vector<Written> written_;
+  std::unordered_set<std::string> reached_, refused_;  // symbols, by whether their slots could be written
+  bool told_of_refusal_ = false;
   unsigned long long libraries_ = 0;
   int holders_ = 0;
 };

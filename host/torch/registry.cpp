@@ -10,6 +10,18 @@ void erase_points(ModuleEntry& entry, Predicate&& predicate) {
   entry.points.erase(std::remove_if(entry.points.begin(), entry.points.end(), predicate), entry.points.end());
 }
 
+void collect_code(Registry::Table& table) {
+  table.code.clear();
+  for (const auto& root : table.roots) {
+    for (CodeRange range : root->code) {
+      range.attachment = root->attachment_id;
+      table.code.push_back(range);
+    }
+  }
+  std::stable_sort(table.code.begin(), table.code.end(),
+                   [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
+}
+
 }  // namespace
 
 std::atomic<int> active_attachments{0};
@@ -23,12 +35,14 @@ void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, const s
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<Table>(*table_);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    ModuleEntry& entry = (*next)[points[i]->module];
+    ModuleEntry& entry = next->modules[points[i]->module];
     // An address whose module died belongs to the new one.
     erase_points(entry, [](const auto& point) { return !point->alive(); });
     entry.points.push_back(points[i]);
     entry.opaque = opaque[i];
   }
+  if (!points.empty()) next->roots.push_back(points[0]);
+  collect_code(*next);
   table_ = std::move(next);
   generation_.fetch_add(1, std::memory_order_release);
 }
@@ -36,13 +50,17 @@ void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, const s
 void Registry::remove(const Attachment* attachment) {
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<Table>();
-  for (const auto& [module, entry] : *table_) {
+  for (const auto& [module, entry] : table_->modules) {
     ModuleEntry kept{{}, entry.opaque};
     for (const auto& point : entry.points) {
       if (point->attachment_id != attachment) kept.points.push_back(point);
     }
-    if (!kept.points.empty()) next->emplace(module, std::move(kept));
+    if (!kept.points.empty()) next->modules.emplace(module, std::move(kept));
   }
+  for (const auto& root : table_->roots) {
+    if (root->attachment_id != attachment) next->roots.push_back(root);
+  }
+  collect_code(*next);
   table_ = std::move(next);
   generation_.fetch_add(1, std::memory_order_release);
 }
@@ -50,7 +68,7 @@ void Registry::remove(const Attachment* attachment) {
 void Registry::add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first) {
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<Table>(*table_);
-  ModuleEntry& entry = (*next)[point->module];
+  ModuleEntry& entry = next->modules[point->module];
   erase_points(entry, [](const auto& other) { return !other->alive(); });
   entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
   entry.opaque = opaque;
@@ -61,10 +79,10 @@ void Registry::add_listener(const std::shared_ptr<TapPoint>& point, bool opaque,
 void Registry::remove_listener(const TapPoint* point) {
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<Table>(*table_);
-  const auto found = next->find(point->module);
-  if (found == next->end()) return;
+  const auto found = next->modules.find(point->module);
+  if (found == next->modules.end()) return;
   erase_points(found->second, [&](const auto& other) { return other.get() == point; });
-  if (found->second.points.empty()) next->erase(found);
+  if (found->second.points.empty()) next->modules.erase(found);
   table_ = std::move(next);
   generation_.fetch_add(1, std::memory_order_release);
 }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "torch/model_code.h"
 #include "torch/tap_point.h"
 
 namespace loupe {
@@ -23,9 +24,18 @@ struct ModuleEntry {
 /// detach by publishing a new table.
 class Registry {
  public:
-  using Table = std::unordered_map<const torch::nn::Module*, ModuleEntry>;
+  struct Table {
+    std::unordered_map<const torch::nn::Module*, ModuleEntry> modules;
+    std::vector<std::shared_ptr<TapPoint>> roots;  // of the attached models
+    std::vector<CodeRange> code;                   // of all of them, sorted
+    const ModuleEntry* find(const torch::nn::Module* module) const {
+      const auto found = modules.find(module);
+      return found != modules.end() ? &found->second : nullptr;
+    }
+  };
   static Registry& instance();
 
+  /// @param points  of one model, the root first
   void add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque);
   void remove(const Attachment* attachment);
   /// One point that listens, before or after those that watch its module already.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ struct Search {
   std::unordered_set<std::string_view> wanted;
   std::unordered_map<std::string, std::vector<Slot>>* found;
   const void* own_base;
+  std::unordered_set<const void*> libtorch_bases;
 };
 
 /// The parts of an object's dynamic section that lead to its relocations.
@@ -43,6 +45,7 @@ struct Dynamic {
   const char* strings = nullptr;
   const ElfW(Rela) * tables[2] = {nullptr, nullptr};
   std::size_t counts[2] = {0, 0};
+  std::size_t own_name = 0;  // where in the strings the library says its name (DT_SONAME); 0 for none
 
   explicit Dynamic(const dl_phdr_info& info) {
     for (int i = 0; i < info.dlpi_phnum; ++i) {
@@ -75,11 +78,25 @@ struct Dynamic {
       case DT_RELASZ:
         counts[1] = entry.d_un.d_val / sizeof(ElfW(Rela));
         break;
+      case DT_SONAME:
+        own_name = entry.d_un.d_val;
+        break;
       default:
         break;
     }
   }
 };
+
+/// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
+/// tells them, with a version behind it or not.
+bool is_name_of_libtorch(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {
+      "libtorch.so",     "libtorch_cuda.so", "libtorch_cuda_cpp.so", "libtorch_cuda_cu.so", "libtorch_cuda_linalg.so",
+      "libtorch_hip.so", "libtorch_xpu.so",  "libtorch_python.so",   "libc10_cuda.so",      "libc10_hip.so",
+      "libc10_xpu.so"};
+  const auto ending = name.find(".so");
+  return ending != std::string_view::npos && names.count(name.substr(0, ending + 3)) != 0;
+}
 
 int search_object(dl_phdr_info* info, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
@@ -88,8 +105,8 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
   if (name.find("linux-vdso") != std::string_view::npos) return 0;
   const Dynamic dynamic(*info);
   if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return 0;
-  const bool in_libtorch =
-      name.find("/libtorch") != std::string_view::npos || name.find("/libc10") != std::string_view::npos;
+  const bool in_libtorch = search.libtorch_bases.count(reinterpret_cast<const void*>(info->dlpi_addr)) != 0 ||
+                           (dynamic.own_name != 0 && is_name_of_libtorch(dynamic.strings + dynamic.own_name));
   for (int t = 0; t < 2; ++t) {
     for (std::size_t i = 0; dynamic.tables[t] != nullptr && i < dynamic.counts[t]; ++i) {
       const ElfW(Rela)& relocation = dynamic.tables[t][i];
@@ -103,16 +120,26 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-const void* own_base() {
+const void* base_of(const void* address) {
   Dl_info info{};
-  return dladdr(reinterpret_cast<const void*>(&own_base), &info) != 0 ? info.dli_fbase : nullptr;
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+/// The program itself is never LibTorch: where it takes a function's address, that address may lie in the program.
+const void* base_of_program() {
+  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  return headers != nullptr ? base_of(headers) : nullptr;
 }
 
 }  // namespace
 
-std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols) {
+std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
+                                                              const std::vector<const void*>& libtorch) {
   std::unordered_map<std::string, std::vector<Slot>> found;
-  Search search{{symbols.begin(), symbols.end()}, &found, own_base()};
+  Search search{{symbols.begin(), symbols.end()}, &found, base_of(reinterpret_cast<const void*>(&base_of)), {}};
+  for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
+  search.libtorch_bases.erase(base_of_program());
+  search.libtorch_bases.erase(nullptr);
   dl_iterate_phdr(&search_object, &search);
   return found;
 }

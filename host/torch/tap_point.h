@@ -2,12 +2,15 @@
 #define LOUPE_TORCH_TAP_POINT_H
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "core/module_node.h"
+#include "pipeline/module_node.h"
 #include "torch/compat.h"
+#include "torch/model_code.h"
 
 namespace loupe {
 
@@ -19,18 +22,23 @@ struct ParameterTap {
   at::Tensor tensor;  // kept until the model's death is noticed
   Stream* step = nullptr;
   Stream* step_gradient = nullptr;
+  uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
+  uint32_t version = 0;  // at the last step, or look for one
+  bool is_buffer = false;
+  bool stepped = false;             // since the last look for steps that no tap saw
+  bool stepped_since_tick = false;  // or told by hand
+  uint64_t values = 0;              // a hash of some of its values at the last tick
+
   Stream* gradient = nullptr;
-  // The hook on the parameter's accumulator: laid again when the parameter moves, or is thawed.
-  std::uintptr_t hook = 0;
+  Stream* tick = nullptr;
+  std::string name;
+  // Where nothing is redirected: the node that has the hook, and what the parameter was when it was laid.
+  NodeHandle accumulator;
   c10::DispatchKeySet hooked_keys;
   c10::ScalarType hooked_type = c10::ScalarType::Undefined;
-  bool is_buffer = false;
-  bool in_optimizer = false;
-  uint32_t version = 0;  // at the last step
 
-  Stream* tick = nullptr;
-  NodeHandle accumulator;
-  std::string name;
+  /// Whether an optimizer could change it.
+  bool trains() const { return !is_buffer && tensor.requires_grad(); }
 };
 
 /// A value that a labelled stream reads off its module at a forward.
@@ -49,22 +57,41 @@ class ForwardListener {
                     const at::Tensor* const* outputs, std::size_t output_count) = 0;
 };
 
-/// One module of one attached model, as taps find it. What it points at is fixed once it is published.
-struct alignas(64) TapPoint {
-  // What every forward looks at comes first.
+constexpr uint8_t ran_at_all = 1, ran_in_training = 2;
+
+/// Where results are seen, a module's or a function's: the streams behind it. Fixed once it is published.
+struct ResultPoint {
   std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
-  std::shared_ptr<ForwardListener> listener;        // instead of streams; such a point has no node
-  Stream* before = nullptr;
+  std::shared_ptr<ModuleNode> node;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;
-  Stream* input_gradient = nullptr;
+  bool wants_tensors = false;    // somebody reads all inputs and outputs
+  bool redirects = true;         // calls into LibTorch may be redirected
+  std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
 
+  bool listening() const { return active->load(std::memory_order_relaxed); }
+};
+
+/// A function that was called after one module, such as torch::relu.
+struct FunctionPoint : ResultPoint {};
+
+/// One module of one attached model, as taps find it; or one that only a listener watches, which has no node.
+struct alignas(64) TapPoint : ResultPoint {
+  // What every forward looks at comes first.
+  std::shared_ptr<ForwardListener> listener;  // instead of streams
+  Stream* before = nullptr;
+  Stream* input = nullptr;
+  Stream* input_gradient = nullptr;
   std::weak_ptr<torch::nn::Module> owner;
   bool has_owner = false;
   bool has_gradient_streams = false;
-  bool checks_steps = false;   // the optimizer may step unseen
-  bool wants_tensors = false;  // somebody reads all inputs and outputs
-  std::shared_ptr<ModuleNode> node;
+  std::atomic<bool> checks_steps{false};  // an optimizer may step unseen
+  // What is known of its forward: seen so far, and whether it is surely the one that the tap sees.
+  std::atomic<uint8_t> ran{0};  // ran_at_all, ran_in_training
+  bool opaque = false, perhaps = false;
+  // Of the root alone: where its code lies, and whether nothing below it is tapped.
+  std::vector<CodeRange> code;
+  bool is_root = false, only_functions = false;
   std::vector<ParameterTap> parameters;
 
   std::vector<AttributeTap> attributes_before, attributes_after;
@@ -74,10 +101,9 @@ struct alignas(64) TapPoint {
   /// Functions called after this module: by the FunctionKind's index, then by how often since. Under functions_mutex.
   std::mutex functions_mutex;
   std::atomic<bool> told_of_functions{false};  // that there are too many
-  std::vector<std::vector<std::shared_ptr<TapPoint>>> functions;
+  std::vector<std::vector<std::shared_ptr<FunctionPoint>>> functions;
 
   bool alive() const { return !has_owner || !owner.expired(); }
-  bool listening() const { return active->load(std::memory_order_relaxed); }
 };
 
 }  // namespace loupe

@@ -1,5 +1,7 @@
 #include "loupe/tapped.h"
 
+#include <new>
+
 #include "torch/forward_scope.h"
 
 namespace loupe::detail {
@@ -7,33 +9,42 @@ namespace loupe::detail {
 TappedMark::~TappedMark() = default;
 
 struct TappedForward::State {
-  explicit State(torch::nn::Module* module) : scope(module) {}
+  State(torch::nn::Module* module, const CallSite& site) : scope(module, site) {}
   ForwardScope scope;
   TensorList inputs, outputs;
 };
 
-TappedForward::TappedForward(torch::nn::Module* module) {
-  if (active_attachments.load(std::memory_order_relaxed) == 0) return;
-  state_ = std::make_unique<State>(module);
-  if (!state_->scope.watched()) state_.reset();
+TappedForward::State& TappedForward::state() {
+  return *std::launder(reinterpret_cast<State*>(memory_));
 }
 
-TappedForward::~TappedForward() = default;
+TappedForward::TappedForward(const torch::nn::Module* module) {
+  static_assert(sizeof(State) <= sizeof memory_ && alignof(State) <= 16, "the header keeps room for a State");
+  if (active_attachments.load(std::memory_order_relaxed) == 0) return;
+  new (memory_)
+      State(const_cast<torch::nn::Module*>(module), LOUPE_CALL_SITE);  // a const forward; only told apart and read here
+  watched_ = state().scope.watched();
+  if (!watched_) state().~State();
+}
+
+TappedForward::~TappedForward() {
+  if (watched_) state().~State();
+}
 
 void TappedForward::input(const at::Tensor& tensor) {
-  if (state_) collect(state_->inputs, tensor);
+  collect(state().inputs, tensor);
 }
 
 void TappedForward::entered() {
-  if (state_) state_->scope.enter_tensors(state_->inputs);
+  state().scope.enter_tensors(state().inputs);
 }
 
 void TappedForward::output(const at::Tensor& tensor) {
-  if (state_) collect(state_->outputs, tensor);
+  collect(state().outputs, tensor);
 }
 
 void TappedForward::left() {
-  if (state_) state_->scope.leave_tensors(state_->outputs);
+  state().scope.leave_tensors(state().outputs);
 }
 
 }  // namespace loupe::detail

@@ -1,49 +1,39 @@
 #include "torch/tensor_view.h"
 
+#include <c10/core/UndefinedTensorImpl.h>
+
+#include "measure/dtype.h"
+#include "torch/device.h"
+#include "torch/element_type.h"
+
 namespace loupe {
 
-uint32_t dtype_of(at::ScalarType type) {
-  switch (type) {
-    case at::kFloat:
-      return LOUPE_FLOAT32;
-    case at::kDouble:
-      return LOUPE_FLOAT64;
-    case at::kHalf:
-      return LOUPE_FLOAT16;
-    case at::kBFloat16:
-      return LOUPE_BFLOAT16;
-    case at::kChar:
-      return LOUPE_INT8;
-    case at::kShort:
-      return LOUPE_INT16;
-    case at::kInt:
-      return LOUPE_INT32;
-    case at::kLong:
-      return LOUPE_INT64;
-    case at::kByte:
-      return LOUPE_UINT8;
-    case at::kBool:
-      return LOUPE_BOOL;
-    default:
-      return LOUPE_OTHER_DTYPE;
-  }
+const loupe_native_library& native_libtorch() {
+  static const loupe_native_library library = {sizeof library, 0, "libtorch", TORCH_VERSION,
+                                               c10::UndefinedTensorImpl::singleton()};
+  return library;
 }
 
 void TorchTensorView::fill(const at::Tensor& tensor) {
   const at::Device device = tensor.device();
+  const ElementType type = element_type(tensor.scalar_type());
   const auto sizes = tensor.sizes();
   const auto strides = tensor.strides();
   view_.struct_size = sizeof view_;
-  view_.dtype = dtype_of(tensor.scalar_type());
-  view_.device_type = device.is_cpu() ? LOUPE_CPU : device.is_cuda() ? LOUPE_CUDA : LOUPE_OTHER_DEVICE;
-  view_.device_index = device.index();
+  view_.dtype_code = type.code;
+  view_.dtype_bits = type.bits;
+  view_.dtype_lanes = type.lanes;
+  view_.device_type = device_type(device.type());
+  view_.device_id = device.is_cpu() ? 0 : device.index();
   view_.sizes = sizes.data();
   view_.strides = strides.data();
   view_.dim = static_cast<int64_t>(sizes.size());
   view_.numel = tensor.numel();
   view_.data = view_.numel == 0 ? nullptr : const_data(tensor);
   view_.native = &tensor;
-  readable_ = view_.dtype != LOUPE_OTHER_DTYPE && (view_.numel == 0 || view_.data != nullptr);
+  view_.native_library = &native_libtorch();
+  view_.stream = device.is_cpu() ? nullptr : current_stream(device);
+  readable_ = measure::element_size(measure::dtype_of(view_)) > 0 && (view_.numel == 0 || view_.data != nullptr);
 }
 
 void TorchTensorView::make_plain(const at::Tensor& tensor) {

@@ -8,7 +8,8 @@
 namespace loupe {
 
 /// A loupe_tensor over an at::Tensor, which must outlive it. A sparse, conjugated or otherwise unreadable tensor is
-/// first made plain, at the price of a copy; one that cannot be is told by readable().
+/// first made plain, at the price of a copy; one that cannot be, or has elements that cannot be measured, is told by
+/// readable().
 class TorchTensorView {
  public:
   explicit TorchTensorView(const at::Tensor& tensor) {
@@ -37,10 +38,8 @@ class TorchTensorView {
   bool readable_ = true;
 };
 
-uint32_t dtype_of(at::ScalarType type);
-
-/// The host service LOUPE_TENSORS_ID.
-const loupe_tensors& tensor_service();
+/// The LibTorch that this host is linked with, for loupe_tensor.native_library.
+const loupe_native_library& native_libtorch();
 
 }  // namespace loupe
 

@@ -1,6 +1,7 @@
 // The visualizer `console`: a table a tick for people who watch the trainer's terminal or read its log.
 
 #include <fnmatch.h>
+#include <loupe/number_text.h>
 #include <loupe/plugin.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/number_text.h"
 #include "console/layout.h"
 #include "console/progress_line.h"
 #include "console/table.h"
@@ -25,6 +25,10 @@ class Console : public Visualizer {
  public:
   static constexpr const char* name = "console";
   static constexpr const char* help = "a table a tick, the worst layers first, and a line of progress between ticks";
+  static std::vector<const char*> gives() {
+    return {"a table for each tick, on the terminal or wherever its output goes"};
+  }
+  static constexpr const char* example = "console: {layers: 20, tags: [\"*Norm\", Loss]}";
   static std::vector<Option> options() {
     return {{"layers", 12, "most rows a table; 0 shows all", 0, 1e6},
             {"history", 12, "epochs in the small curve behind each row; 0 for none", 0, 1000},
@@ -49,11 +53,11 @@ class Console : public Visualizer {
   }
   void tag(const Tag& tag) override {
     const bool bounded = !std::isnan(tag.y_minimum) && !std::isnan(tag.y_maximum);
-    styles_[tag.name] = {tag.big != 0, tag.log_y != 0, tag.type == LOUPE_TAG_PROBABILITY,
-                         tag.type == LOUPE_TAG_RELATION, bounded};
+    styles_[tag.id] = {tag.big != 0, tag.log_y != 0, tag.type == LOUPE_TAG_PROBABILITY, tag.type == LOUPE_TAG_RELATION,
+                       bounded};
   }
-  void begin_tick(double epoch) override {
-    epoch_ = epoch;
+  void begin_tick(const Tick& tick) override {
+    epoch_ = tick.epoch;
     tables_.clear();
   }
   void value(const Value& value) override {
@@ -91,7 +95,7 @@ class Console : public Visualizer {
     shows_progress_ = true;
     write(text, "the progress is not shown");
   }
-  void end() override { write(cleared(), "a line of progress is left behind"); }
+  void end(const Ending&) override { write(cleared(), "a line of progress is left behind"); }
 
  private:
   Table* table_of(const char* tag) {
@@ -151,4 +155,6 @@ class Console : public Visualizer {
 }  // namespace
 }  // namespace loupe::console
 
-LOUPE_PLUGIN("console", "0.1.0", loupe::console::Console);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"console", "0.1.0", "Tables of the numbers in the terminal.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::console::Console);

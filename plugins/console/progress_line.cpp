@@ -1,11 +1,12 @@
 #include "console/progress_line.h"
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "common/number_text.h"
 #include "console/text.h"
 
 namespace loupe::console {

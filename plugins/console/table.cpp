@@ -36,13 +36,13 @@ std::size_t Row::main() const {
 }
 
 void Table::add(const Value& value) {
-  if (!style_.big) return set(value.layer, value.line, value.value);
+  if (!style_.big) return set(layer_of(value), value.line, value.value);
   const LineName line = split(value.line);
   set(line.what, line.aggregation.empty() ? "value" : line.aggregation, value.value);
 }
 
 void Table::add(const Range& range) {
-  LineName low{range.layer, range.low_name}, high{range.layer, range.high_name};
+  LineName low{layer_of(range), range.low_name}, high{layer_of(range), range.high_name};
   if (style_.big) {
     low = split(range.low_name);
     high = split(range.high_name);

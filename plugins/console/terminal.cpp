@@ -1,5 +1,6 @@
 #include "console/terminal.h"
 
+#include <loupe/files/descriptor.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,8 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-
-#include "common/descriptor.h"
 
 namespace loupe::console {
 namespace {

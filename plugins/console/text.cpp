@@ -1,6 +1,7 @@
 #include "console/text.h"
 
 #include <locale.h>
+#include <loupe/number_text.h>
 #include <wchar.h>
 #include <wctype.h>
 
@@ -9,8 +10,6 @@
 #include <cmath>
 #include <set>
 #include <vector>
-
-#include "common/number_text.h"
 
 namespace loupe::console {
 namespace {

@@ -1,12 +1,12 @@
 // The visualizer `csv`: one tidy table of every number, for spreadsheets and data frames.
 
+#include <loupe/files/epoch_file.h>
 #include <loupe/plugin.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/epoch_file.h"
 #include "csv/csv_row.h"
 
 namespace loupe::csv {
@@ -16,17 +16,21 @@ class Csv : public Visualizer {
  public:
   static constexpr const char* name = "csv";
   static constexpr const char* help = "one tidy table: epoch, tag, layer, line, value, low, high; without histograms";
+  static std::vector<const char*> gives() {
+    return {"values.csv: a line a number, with epoch, tag, layer, line, value, low and high"};
+  }
+  static constexpr const char* example = "csv: {path: numbers.csv}";
   static std::vector<Option> options() {
     return {{"path", "values.csv", "the file; relative to the run's directory"},
             {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}};
   }
 
   Csv(const Options& options, const Host& host)
-      : file_(path_option(options), options.get<bool>("sync"), &read_row, host) {}
+      : file_(OutputPath(options), options.get<bool>("sync"), &read_row, host) {}
 
   void begin(const Run& run) override { file_.begin(run); }
-  void begin_tick(double epoch) override {
-    epoch_ = epoch;
+  void begin_tick(const Tick& tick) override {
+    epoch_ = tick.epoch;
     text_.clear();
   }
   void value(const Value& value) override { text_ += value_row(epoch_, value); }
@@ -36,7 +40,7 @@ class Csv : public Visualizer {
     text.swap(text_);
     file_.write(epoch_, std::move(text), preamble());
   }
-  void end() override { file_.end(preamble()); }
+  void end(const Ending&) override { file_.end(preamble()); }
 
  private:
   static Preamble preamble() { return {heading, "", ""}; }
@@ -49,4 +53,5 @@ class Csv : public Visualizer {
 }  // namespace
 }  // namespace loupe::csv
 
-LOUPE_PLUGIN("csv", "0.1.0", loupe::csv::Csv);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"csv", "0.1.0", "The numbers as one table.", "the authors of Loupe", "MIT"}),
+                  loupe::csv::Csv);

@@ -1,18 +1,18 @@
 #ifndef LOUPE_CSV_CSV_ROW_H
 #define LOUPE_CSV_CSV_ROW_H
 
+#include <loupe/files/older_epochs.h>
 #include <loupe/visualizer.h>
 
 #include <istream>
 #include <string>
-
-#include "common/older_epochs.h"
 
 namespace loupe::csv {
 
 constexpr const char* heading = "epoch,tag,layer,line,value,low,high\n";
 
 // Rows with their line end, quoted as RFC 4180 says. A band's line is the names of its ends: "min..max".
+// A name that a spreadsheet would compute, such as "=1+1" or "-σ..+σ", comes after a quote (').
 std::string value_row(double epoch, const Value& value);
 std::string range_row(double epoch, const Range& range);
 

@@ -1,10 +1,11 @@
+#include <loupe/kind_filter.h>
+#include <loupe/layers.h>
+#include <loupe/non_finite.h>
+#include <loupe/parameters.h>
+
 #include <deque>
 #include <utility>
 
-#include "common/layers.h"
-#include "common/module_filter.h"
-#include "common/non_finite.h"
-#include "common/parameters.h"
 #include "difference_monitor/difference.h"
 #include "difference_monitor/reducer.h"
 
@@ -72,10 +73,15 @@ class DifferenceMonitor : public Lens {
  public:
   static constexpr const char* name = "difference_monitor";
   static constexpr const char* help = "by how much an attribute of a module changes in each forward";
+  static std::vector<const char*> gives() {
+    return {"{attribute} Difference: by how much a forward changes it, such as Running Mean Difference",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "difference_monitor: {attribute: running_mean, types: [BatchNorm2d]}";
   static std::vector<Option> options() {
     std::vector<Option> options = {
         {"attribute", "", "a parameter, a buffer such as running_mean, one of a child (a.b), or what was exposed"}};
-    for (auto more : {ModuleFilter::options(), Reducer::options(), Difference::options()}) {
+    for (auto more : {KindFilter::options(), Reducer::options(), Difference::options()}) {
       for (Option& option : more) options.push_back(std::move(option));
     }
     options.emplace_back("train_update", true, "look while the module is in training mode");
@@ -112,9 +118,9 @@ class DifferenceMonitor : public Lens {
     if (!filter_.takes(module)) return;
     auto& own = own_.emplace_back(host_, difference_, reducer_, passes_, keep_);
     try {
-      Stream stream{"attribute", attribute_.c_str()};
-      stream.gatherer_options = {{"when", "both"}, {"missing", true}};
-      layers_.emplace_back(module, watch(module, stream, own));
+      Watch watched{"attribute", attribute_.c_str()};
+      watched.gatherer_options = {{"when", "both"}, {"missing", true}};
+      layers_.emplace_back(module, watch(module, watched, own));
     } catch (const Error& reason) {
       own_.pop_back();
       if (reason.status() != LOUPE_NOT_FOUND) throw;
@@ -141,7 +147,7 @@ class DifferenceMonitor : public Lens {
 
  private:
   void warn() {
-    filter_.warn_of_unmatched(host_, name);
+    filter_.warn(host_, name, !layers_.empty() || !lacking_.empty());
     if (layers_.empty() && !lacking_.empty()) {
       host_.warn(std::string(name) + ": no module that it looks at has '" + attribute_ + "': " + lacking_);
     }
@@ -150,7 +156,7 @@ class DifferenceMonitor : public Lens {
 
   Host host_;
   std::string attribute_;
-  ModuleFilter filter_;
+  KindFilter filter_;
   Difference difference_;
   Reducer reducer_;
   Lines lines_;
@@ -165,4 +171,6 @@ class DifferenceMonitor : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("difference_monitor", "0.1.0", loupe::DifferenceMonitor);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"difference_monitor", "0.1.0", "By how much attributes of modules change.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::DifferenceMonitor);

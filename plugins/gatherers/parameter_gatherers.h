@@ -44,7 +44,7 @@ class CallParameter : public ParameterGatherer<CallParameter, LOUPE_TAP_FORWARD>
   using ParameterGatherer::ParameterGatherer;
 };
 
-class Tick : public ParameterGatherer<Tick, LOUPE_TAP_TICK> {
+class AtTick : public ParameterGatherer<AtTick, LOUPE_TAP_TICK> {
  public:
   static constexpr const char* name = "tick";
   static constexpr const char* help = "a parameter, once a tick";

@@ -3,6 +3,8 @@
 #include "gatherers/parameter_gatherers.h"
 #include "gatherers/push.h"
 
-LOUPE_PLUGIN("gatherers", "0.1.0", loupe::Forward, loupe::ForwardInput, loupe::OutputGradient, loupe::InputGradient,
-             loupe::ParameterGradient, loupe::StepGradient, loupe::CallParameter, loupe::Tick, loupe::OptimizerStep,
-             loupe::Attribute, loupe::Push);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gatherers", "0.1.0", "The places that lenses take data from.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::Forward, loupe::ForwardInput, loupe::OutputGradient, loupe::InputGradient,
+                  loupe::ParameterGradient, loupe::StepGradient, loupe::CallParameter, loupe::AtTick,
+                  loupe::OptimizerStep, loupe::Attribute, loupe::Push);

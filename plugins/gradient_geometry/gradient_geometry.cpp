@@ -1,6 +1,6 @@
-#include "common/geometry_plots.h"
-#include "common/gradient_option.h"
-#include "common/parameters.h"
+#include <loupe/geometry_plots.h>
+#include <loupe/gradient_option.h>
+#include <loupe/parameters.h>
 
 namespace loupe {
 
@@ -8,16 +8,24 @@ class ParameterGradientGeometry : public Lens {
  public:
   static constexpr const char* name = "parameter_gradient_geometry";
   static constexpr const char* help = "the norm of each parameter's gradient, and how it turns from step to step";
+  static std::vector<const char*> gives() {
+    return {"Weight Gradient Norm: the L2 norm of each weight's gradient",
+            "Weight Gradient Correlation: the cosine between it and the one before, from -1 to 1",
+            "Bias Gradient Norm: the L2 norm of each bias's gradient",
+            "Bias Gradient Correlation: the cosine between it and the one before, from -1 to 1",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "parameter_gradient_geometry: {parameters: weights, log_scale: true}";
   static std::vector<const char*> aliases() { return {"gradient_geometry"}; }
   static std::vector<Option> options() {
     std::vector<Option> options = GeometryPlots::options();
-    options.push_back(parameters_option());
+    for (Option& option : Parameters::options()) options.push_back(std::move(option));
     options.push_back(gradient_option());
     return options;
   }
 
-  explicit ParameterGradientGeometry(const Options& options)
-      : plots_(options), parameters_(options), gatherer_(gradient_gatherer(options)) {}
+  ParameterGradientGeometry(const Options& options, const Host& host)
+      : host_(host), plots_(options), parameters_(options), gatherer_(gradient_gatherer(options)) {}
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
@@ -27,13 +35,15 @@ class ParameterGradientGeometry : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    for (const auto& parameter : parameters_) plots_.introduce(report, parameter.title + " Gradient");
+    for (const auto& role : parameters_) plots_.introduce(report, role.title + " Gradient");
   }
   void report(Report& report) override {
-    for (const auto& parameter : parameters_) plots_.write(report, parameter.title + " Gradient", parameter.layers);
+    parameters_.warn(host_, name);
+    for (const auto& role : parameters_) plots_.write(report, role.title + " Gradient", role.layers);
   }
 
  private:
+  Host host_;
   GeometryPlots plots_;
   Parameters parameters_;
   const char* gatherer_;
@@ -41,4 +51,7 @@ class ParameterGradientGeometry : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("gradient_geometry", "0.1.0", loupe::ParameterGradientGeometry);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gradient_geometry", "0.1.0",
+                                     "Norms and correlations of the parameters' gradients.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::ParameterGradientGeometry);

@@ -1,9 +1,8 @@
-#include "common/gradient_option.h"
-#include "common/layers.h"
-#include "common/non_finite.h"
-#include "common/parameters.h"
-#include "common/selection.h"
-#include "histograms/bins.h"
+#include <loupe/gradient_option.h>
+#include <loupe/layers.h>
+#include <loupe/non_finite.h>
+#include <loupe/parameters.h>
+
 #include "histograms/histogram.h"
 
 namespace loupe {
@@ -12,12 +11,19 @@ class Histograms : public Lens {
  public:
   static constexpr const char* name = "histograms";
   static constexpr const char* help = "how activations, gradients and parameters are spread, as histograms over epochs";
+  static std::vector<const char*> gives() {
+    return {"Output Histogram: how many elements of each activation's output there are of each magnitude",
+            "Weight Gradient Histogram: the same of the weights' gradients; Bias Gradient Histogram where asked for",
+            "Weight Histogram: the same of the weights; Bias Histogram where asked for",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "histograms: {gradients: false}";
   static std::vector<Option> options() {
-    std::vector<Option> options = {{"activations", true, "the outputs of activation modules and functions"},
-                                   {"gradients", true, "the gradients of the parameters"},
-                                   gradient_option(),
-                                   parameters_option({"weight"})};
-    for (Option& option : Selection::options()) options.push_back(std::move(option));
+    std::vector<Option> options = {
+        {"activations", true, "the outputs of activation modules and functions, or of those that include names"},
+        {"gradients", true, "the gradients of the parameters"},
+        gradient_option()};
+    for (Option& option : Parameters::options({"weights"})) options.push_back(std::move(option));
     options.emplace_back("record_eval", false, "count evaluation passes too");
     options.emplace_back("evaluation_from_grad", false,
                          "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
@@ -26,21 +32,19 @@ class Histograms : public Lens {
 
   Histograms(const Options& options, const Host& host)
       : host_(host),
-        selection_(options),
+        filter_(options),
         parameters_(options),
         gradients_(options),
         activations_(options.get<bool>("activations")),
         shows_gradients_(options.get<bool>("gradients")),
         gradient_gatherer_(gradient_gatherer(options)),
         output_options_{{"record_eval", options.get<bool>("record_eval")},
-                        {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")}},
-        edges_(ordered_edges()) {}
+                        {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")}} {}
 
   void visit(const Module& module) override {
-    if (selection_.takes(module, activations_ && is_activation(module))) {
+    if (filter_.takes(module, activations_ && is_activation(module) && is_leaf(module))) {
       outputs_.emplace_back(module, watch(module, {"forward", nullptr, "histogram", output_options_}));
     }
-    if (selection_.excludes(module)) return;
     parameters_.visit(module, [&](const char* parameter) { return watch_parameter(module, "tick", parameter); });
     if (!shows_gradients_) return;
     gradients_.visit(module,
@@ -54,25 +58,24 @@ class Histograms : public Lens {
 
   void introduce(Report& report) override {
     if (activations_ || !outputs_.empty()) report.tag(output_tag, TagStyle());
-    for (const auto& parameter : parameters_) {
-      if (shows_gradients_) report.tag(gradient_tag(parameter), TagStyle());
-      report.tag(parameter_tag(parameter), TagStyle());
+    for (const auto& role : parameters_) {
+      if (shows_gradients_) report.tag(gradient_tag(role), TagStyle());
+      report.tag(parameter_tag(role), TagStyle());
     }
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    selection_.warn_of_unmatched(host_, name);
+    parameters_.warn(host_, name, !outputs_.empty());
+    filter_.tell_displaced(host_, name);
     write(report, output_tag, "output", outputs_);
-    for (const auto& parameter : gradients_) write(report, gradient_tag(parameter), "gradient", parameter.layers);
-    for (const auto& parameter : parameters_) write(report, parameter_tag(parameter), "parameter", parameter.layers);
+    for (const auto& role : gradients_) write(report, gradient_tag(role), "gradient", role.layers);
+    for (const auto& role : parameters_) write(report, parameter_tag(role), "parameter", role.layers);
   }
 
  private:
   static constexpr const char* output_tag = "Output Histogram";
-  static std::string gradient_tag(const Parameters::Parameter& parameter) {
-    return parameter.title + " Gradient Histogram";
-  }
-  static std::string parameter_tag(const Parameters::Parameter& parameter) { return parameter.title + " Histogram"; }
+  static std::string gradient_tag(const Parameters::Role& role) { return role.title + " Gradient Histogram"; }
+  static std::string parameter_tag(const Parameters::Role& role) { return role.title + " Histogram"; }
 
   Source watch_parameter(const Module& module, const char* gatherer, const char* parameter) {
     return watch(module, {gatherer, parameter, "histogram", {{"record_eval", true}}});
@@ -81,25 +84,33 @@ class Histograms : public Lens {
   void write(Report& report, const std::string& tag, const char* line, const Layers& layers) {
     for (const Layer& layer : layers) {
       if (const std::vector<double> bins = layer.source.values("bins"); !bins.empty()) {
-        const std::vector<double> counts = ordered_counts(bins);
-        report.histogram({sizeof(loupe_histogram), 0, tag.c_str(), layer.name.c_str(), line, edges_.data(),
-                          counts.data(), counts.size()});
+        const std::vector<double> edges = layer.source.values("edges");
+        loupe_histogram histogram{};
+        histogram.struct_size = sizeof histogram;
+        histogram.tag = tag.c_str();
+        histogram.layer = layer.name.c_str();
+        histogram.line = line;
+        histogram.edges = edges.data();
+        histogram.counts = bins.data();
+        histogram.bin_count = bins.size();
+        report.histogram(histogram);
       }
       non_finite_.write(report, tag, layer.name, layer.source, "elements");
     }
   }
 
   Host host_;
-  Selection selection_;
+  ModuleFilter filter_;
   Parameters parameters_, gradients_;
   bool activations_, shows_gradients_;
   const char* gradient_gatherer_;
   OptionValues output_options_;
-  std::vector<double> edges_;
   Layers outputs_;
   NonFinite non_finite_;
 };
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("histograms", "0.1.0", loupe::MagnitudeHistogram, loupe::Histograms);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"histograms", "0.1.0", "Histograms of activations, gradients and parameters.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::MagnitudeHistogram, loupe::Histograms);

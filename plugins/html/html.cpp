@@ -1,51 +1,41 @@
-#include "common/output_path.h"
-#include "common/replacement.h"
-#include "html/pace.h"
-#include "html/page.h"
-#include "html/run_history.h"
-
+#include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
 
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <list>
 #include <string>
 #include <system_error>
 
+#include "html/pace.h"
+#include "html/page.h"
+#include "html/run_history.h"
+
 namespace loupe::html {
-
-namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-}  // namespace
 
 /// One self-contained page of every run told to it: a second begin() adds a run to compare with.
 class Html : public Visualizer {
  public:
   static constexpr const char* name = "html";
   static constexpr const char* help = "writes a report that opens offline in a browser";
+  static std::vector<const char*> gives() {
+    return {"report.html: plots of everything shown, in one file that opens offline"};
+  }
+  static constexpr const char* example = "html: {megabytes: 20}";
   static std::vector<Option> options() {
     return {{"path", "report.html", "the report's file; relative to the run's directory"},
             {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}};
   }
 
   explicit Html(const Options& options)
-      : path_(path_option(options)), budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
+      : path_(options), budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
   void begin(const Run& run) override {
     // The first run's directory is the report's place; those that come after it are compared in the same file.
-    if (file_.empty()) file_ = output_path(run, path_);
+    if (file_.empty()) file_ = path_.in(run);
     if (!runs_.empty() && runs_.back().ticks() == 0) runs_.pop_back();
-    runs_.emplace_back(run, utc_now());
+    runs_.emplace_back(run);
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
@@ -53,19 +43,20 @@ class Html : public Visualizer {
     }
   }
 
+  void model(const Model& model) override { current().model(model); }
   void tag(const Tag& tag) override { current().tag(tag); }
-  void begin_tick(double epoch) override { current().begin_tick(epoch); }
+  void begin_tick(const Tick& tick) override { current().begin_tick(tick); }
   void value(const Value& value) override { current().value(value); }
   void range(const Range& range) override { current().range(range); }
   void histogram(const Histogram& histogram) override { current().histogram(histogram); }
 
   void end_tick() override {
-    current().end_tick(utc_now());
     keep_within_budget();
     if (pace_.is_due(seconds_since_write())) write();
   }
 
-  void end() override {
+  void flush() override { write(); }
+  void end(const Ending&) override {
     current().end();
     write();
   }
@@ -127,7 +118,7 @@ class Html : public Visualizer {
   static constexpr const char* RETRIED = "the report is kept in memory and written as soon as the file can be";
   static constexpr std::size_t WRITTEN_AT_ONCE = std::size_t{1} << 20;
 
-  std::string path_;
+  OutputPath path_;
   std::size_t budget_;
   std::filesystem::path file_;
   std::list<RunHistory> runs_;
@@ -137,4 +128,6 @@ class Html : public Visualizer {
 
 }  // namespace loupe::html
 
-LOUPE_PLUGIN("html", "1.0", loupe::html::Html);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"html", "1.0", "A report that opens in a browser.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::html::Html);

@@ -39,9 +39,13 @@ std::string json_numbers(const std::vector<double>& values) {
   return dump(values);
 }
 
-std::string json_document(const std::string& document) {
-  const auto json = nlohmann::ordered_json::parse(document, nullptr, false);
-  return json.is_discarded() ? json_text(document) : dump(json);
+std::string json_documents(const std::vector<std::string>& documents) {
+  auto list = nlohmann::ordered_json::array();
+  for (const std::string& document : documents) {
+    auto json = nlohmann::ordered_json::parse(document, nullptr, false);
+    list.push_back(json.is_discarded() ? nlohmann::ordered_json(document) : std::move(json));
+  }
+  return dump(list);
 }
 
 }  // namespace loupe::html

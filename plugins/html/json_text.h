@@ -13,8 +13,8 @@ std::string json_texts(const std::vector<std::string>& texts);
 /// A JSON number; null for NaN and infinities.
 std::string json_number(double value);
 std::string json_numbers(const std::vector<double>& values);
-/// `document` as it may stand inside an HTML script element; as one JSON string when it is no JSON.
-std::string json_document(const std::string& document);
+/// JSON documents as an array that may stand inside an HTML script element; one that is no JSON becomes a string.
+std::string json_documents(const std::vector<std::string>& documents);
 
 }  // namespace loupe::html
 

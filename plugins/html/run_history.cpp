@@ -3,8 +3,12 @@
 #include "html/json_text.h"
 #include "html/packing.h"
 
+#include <loupe/model_json.h>
+#include <loupe/utc_text.h>
+
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 namespace loupe::html {
 
@@ -24,19 +28,22 @@ std::string text_of(const char* text) {
 
 }  // namespace
 
-RunHistory::RunHistory(const Run& run, std::string now)
+RunHistory::RunHistory(const Run& run)
     : name_(text_of(run.name)),
       directory_(text_of(run.directory)),
       config_(text_of(run.config)),
       loupe_version_(text_of(run.loupe_version)),
       libtorch_version_(text_of(run.libtorch_version)),
-      models_(text_of(run.models)),
       started_(text_of(run.started)),
-      begun_(std::move(now)),
-      resumed_(run.resumed != 0) {}
+      begun_(utc_text(static_cast<double>(std::time(nullptr)))),
+      resumed_((run.flags & LOUPE_RUN_RESUMED) != 0) {}
+
+void RunHistory::model(const Model& model) {
+  models_.push_back(model_json(model));
+}
 
 void RunHistory::tag(const Tag& tag) {
-  TagHistory& history = tag_of(tag.name);
+  TagHistory& history = tag_of(tag.id);
   history.type = tag.type;
   history.log_y = tag.log_y != 0;
   history.big = tag.big != 0;
@@ -45,7 +52,9 @@ void RunHistory::tag(const Tag& tag) {
   history.y_maximum = tag.y_maximum;
 }
 
-void RunHistory::begin_tick(double epoch) {
+void RunHistory::begin_tick(const Tick& tick) {
+  const double epoch = tick.epoch;
+  last_tick_ = tick.time > 0 ? utc_text(tick.time) : "";
   ended_ = false;
   if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
   if (last_is_provisional_) keep(epochs_.size() - 1);
@@ -66,7 +75,7 @@ void RunHistory::forget_from(double epoch) {
 }
 
 void RunHistory::value(const Value& value) {
-  Layer& layer = layer_of(value.tag, value.layer);
+  Layer& layer = layer_of(value.tag, loupe::layer_of(value));
   if (!std::isfinite(value.value) && std::isnan(layer.first_broken)) layer.first_broken = epochs_[column()];
   Line& line = found_or_added(
       layer.lines, [&](const Line& known) { return known.name == value.line; }, Line{value.line, ""});
@@ -75,7 +84,7 @@ void RunHistory::value(const Value& value) {
 
 void RunHistory::range(const Range& range) {
   Band& band = found_or_added(
-      layer_of(range.tag, range.layer).bands,
+      layer_of(range.tag, loupe::layer_of(range)).bands,
       [&](const Band& known) { return known.low_name == range.low_name && known.high_name == range.high_name; },
       Band{range.low_name, range.high_name, "", ""});
   put_packed(band.lows, column(), range.low);
@@ -84,7 +93,7 @@ void RunHistory::range(const Range& range) {
 
 void RunHistory::histogram(const Histogram& histogram) {
   HistogramHistory& history = found_or_added(
-      layer_of(histogram.tag, histogram.layer).histograms,
+      layer_of(histogram.tag, loupe::layer_of(histogram)).histograms,
       [&](const HistogramHistory& known) { return known.line() == histogram.line; }, HistogramHistory(histogram.line));
   history.put(epochs_[column()], histogram);
 }
@@ -130,7 +139,8 @@ void RunHistory::keep(std::size_t columns) {
 }
 
 std::size_t RunHistory::bytes() const {
-  std::size_t sum = config_.size() + models_.size();
+  std::size_t sum = config_.size();
+  for (const std::string& model : models_) sum += model.size();
   for (const TagHistory& tag : tags_) {
     for (const Layer& layer : tag.layers) {
       for (const Line& line : layer.lines) sum += line.values.size();
@@ -188,7 +198,7 @@ void RunHistory::write(std::size_t index, const Write& write) const {
         json_text(libtorch_version_) + ",\"started\":" + json_text(started_) + ",\"begun\":" + json_text(begun_) +
         ",\"lastTick\":" + json_text(last_tick_) + ",\"resumed\":" + (resumed_ ? "true" : "false") +
         ",\"ended\":" + (ended_ ? "true" : "false") + ",\"stride\":" + std::to_string(stride_) +
-        ",\"models\":" + json_document(models_) + ",\"epochs\":" + json_numbers(epochs_) + ",\"tags\":[");
+        ",\"models\":" + json_documents(models_) + ",\"epochs\":" + json_numbers(epochs_) + ",\"tags\":[");
   for (std::size_t i = 0; i < tags_.size(); ++i) write((i == 0 ? "" : ",") + describe(tags_[i]));
   write("]}</script>\n");
   for (std::size_t i = 0; i < tags_.size(); ++i) {

@@ -21,15 +21,15 @@ class RunHistory {
   using Write = std::function<void(std::string_view)>;
 
   /// @param now ISO 8601, UTC
-  RunHistory(const Run& run, std::string now);
+  RunHistory(const Run& run);
 
   void tag(const Tag& tag);
   /// Epochs ascend: what was told of `epoch` and later is forgotten first.
-  void begin_tick(double epoch);
+  void model(const Model& model);
+  void begin_tick(const Tick& tick);
   void value(const Value& value);
   void range(const Range& range);
   void histogram(const Histogram& histogram);
-  void end_tick(const std::string& now) { last_tick_ = now; }
   void end() { ended_ = true; }
 
   std::size_t ticks() const { return epochs_.size(); }
@@ -73,7 +73,8 @@ class RunHistory {
   static std::string describe(const TagHistory& tag);
   static void write_layer(const Layer& layer, const Write& write);
 
-  std::string name_, directory_, config_, loupe_version_, libtorch_version_, models_, started_, begun_, last_tick_;
+  std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
+  std::vector<std::string> models_;  ///< a JSON object each
   bool resumed_, ended_ = false;
   std::vector<double> epochs_;
   std::size_t told_ = 0, stride_ = 1;

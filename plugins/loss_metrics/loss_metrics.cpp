@@ -1,8 +1,10 @@
-#include "common/layers.h"
-#include "common/non_finite.h"
+#include <loupe/layers.h>
+#include <loupe/nearest.h>
+#include <loupe/non_finite.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,12 @@ class LossMetrics : public Lens {
  public:
   static constexpr const char* name = "loss_metrics";
   static constexpr const char* help = "the training and validation loss, and the metrics that the trainer pushes";
+  static std::vector<const char*> gives() {
+    return {"Loss: the training and validation loss; called Loss & Metrics where both share a plot",
+            "Metrics: each pushed metric, from its first value on",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "loss_metrics: {loss_range: [], metrics: [accuracy]}";
   static std::vector<Option> options() {
     return {{"metrics", Strings{}, "which pushed metrics to show; all of them when empty"},
             {"evaluation_from_grad", true,
@@ -27,8 +35,9 @@ class LossMetrics : public Lens {
             range_option("metrics_range", {})};
   }
 
-  explicit LossMetrics(const Options& options)
-      : metrics_(options.get<Strings>("metrics")),
+  LossMetrics(const Options& options, const Host& host)
+      : host_(host),
+        metrics_(options.get<Strings>("metrics")),
         watches_loss_modules_(options.get<bool>("loss_fn")),
         loss_module_options_{{"inplace", options.get<bool>("loss_fn_inplace")},
                              {"quantiles", true},
@@ -66,6 +75,7 @@ class LossMetrics : public Lens {
       if (numbers_.count(loss + " mean") == 0) report_loss(report, pushed_losses_, loss, loss);
     }
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) report_metric(report, i);
+    tell_misspelt();
   }
 
   /// "train_loss median", "accuracy mean": every aggregation of what the last report showed.
@@ -75,6 +85,21 @@ class LossMetrics : public Lens {
   }
 
  private:
+  /// Metrics may come in some epochs only, so that one that has not come is told where another nearly has its name.
+  void tell_misspelt() {
+    Strings others;
+    for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) {
+      const std::string metric = pushed_metrics_.series_name(i);
+      metrics_come_.insert(metric);
+      if (std::find(metrics_.begin(), metrics_.end(), metric) == metrics_.end()) others.push_back(metric);
+    }
+    for (const std::string& metric : metrics_) {
+      const std::string meant = nearest(metric, others);
+      if (meant.empty() || edit_distance(metric, meant) > 2 || !metrics_come_.insert(metric).second) continue;
+      host_.warn(std::string(name) + ": no metric '" + metric + "' was pushed so far; did you mean '" + meant + "'?");
+    }
+  }
+
   static TagStyle style() {
     TagStyle style;
     style.big = true;
@@ -115,7 +140,9 @@ class LossMetrics : public Lens {
     }
   }
 
+  Host host_;
   Strings metrics_;
+  std::set<std::string> metrics_come_;  // or were told
   bool watches_loss_modules_;
   OptionValues loss_module_options_;
   Lines loss_lines_, metrics_lines_;
@@ -129,4 +156,5 @@ class LossMetrics : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("loss_metrics", "0.1.0", loupe::LossMetrics);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"loss_metrics", "0.1.0", "Losses and metrics.", "the authors of Loupe", "MIT"}),
+                  loupe::LossMetrics);

@@ -1,5 +1,5 @@
-#include "common/activation_plots.h"
-#include "common/selection.h"
+#include <loupe/activation_plots.h>
+#include <loupe/module_filter.h>
 
 namespace loupe {
 
@@ -7,11 +7,17 @@ class OutputActivation : public Lens {
  public:
   static constexpr const char* name = "output_activation";
   static constexpr const char* help = "how active each activation's output is, and how many of its units are dead";
+  static std::vector<const char*> gives() {
+    return {"Output Activations: the share of active entries, and of units that are silent in a whole batch",
+            "Warning Output Activations: the lowest activation and the highest death rate of all layers",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "output_activation: {dropout: false}";
   static std::vector<Option> options() {
     std::vector<Option> options = ActivationPlots::options();
-    options.emplace_back("activation", true, "look at activation modules and functions");
-    options.emplace_back("dropout", true, "look at dropout modules");
-    for (Option& option : Selection::options()) options.push_back(std::move(option));
+    options.emplace_back("activation", true, "look at activation modules and functions by default");
+    options.emplace_back("dropout", true, "look at dropout modules by default");
+    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
     options.emplace_back("record_eval", false, "count evaluation passes too");
     options.emplace_back("evaluation_from_grad", false,
                          "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
@@ -22,7 +28,7 @@ class OutputActivation : public Lens {
   OutputActivation(const Options& options, const Host& host)
       : host_(host),
         plots_(options, "Warning Output Activations"),
-        selection_(options),
+        filter_(options),
         activation_(options.get<bool>("activation")),
         dropout_(options.get<bool>("dropout")),
         preprocessor_options_{{"inplace", plots_.inplace()},
@@ -33,7 +39,7 @@ class OutputActivation : public Lens {
 
   void visit(const Module& module) override {
     const bool by_default = (activation_ && is_activation(module)) || (dropout_ && is_dropout(module));
-    if (!selection_.takes(module, by_default)) return;
+    if (!filter_.takes(module, by_default && is_leaf(module))) return;
     layers_.emplace_back(module, watch(module, {"forward", nullptr, "output_activation", preprocessor_options_}));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
@@ -43,7 +49,7 @@ class OutputActivation : public Lens {
     plots_.introduce_warnings(report);
   }
   void report(Report& report) override {
-    selection_.warn_of_unmatched(host_, name);
+    filter_.warn(host_, name, !layers_.empty());
     plots_.write(report, tag, layers_);
     plots_.write_warnings(report);
   }
@@ -53,7 +59,7 @@ class OutputActivation : public Lens {
 
   Host host_;
   ActivationPlots plots_;
-  Selection selection_;
+  ModuleFilter filter_;
   bool activation_, dropout_;
   OptionValues preprocessor_options_;
   Layers layers_;
@@ -61,4 +67,6 @@ class OutputActivation : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("output_activation", "0.1.0", loupe::OutputActivation);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_activation", "0.1.0", "Activity of outputs, and dead units.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::OutputActivation);

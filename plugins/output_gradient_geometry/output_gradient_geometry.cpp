@@ -1,5 +1,5 @@
-#include "common/geometry_plots.h"
-#include "common/selection.h"
+#include <loupe/geometry_plots.h>
+#include <loupe/module_filter.h>
 
 namespace loupe {
 
@@ -7,33 +7,49 @@ class OutputGradientGeometry : public Lens {
  public:
   static constexpr const char* name = "output_gradient_geometry";
   static constexpr const char* help = "the norm of each layer's output gradient, and how it turns from step to step";
+  static std::vector<const char*> gives() {
+    return {"Output Gradient Norm: the L2 norm of the gradient of each layer's output",
+            "Output Gradient Correlation: the cosine between it and the one before, from -1 to 1",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "output_gradient_geometry: {log_scale: true}";
   static std::vector<Option> options() {
     std::vector<Option> options = GeometryPlots::options();
-    options.emplace_back("skip_activation", true, "leave out activation modules and functions");
+    options.emplace_back("skip_activation", true,
+                         "leave out activation modules and functions that include does not name");
+    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
     return options;
   }
 
-  explicit OutputGradientGeometry(const Options& options)
-      : plots_(options), skip_activation_(options.get<bool>("skip_activation")) {}
+  OutputGradientGeometry(const Options& options, const Host& host)
+      : host_(host), plots_(options), filter_(options), skip_activation_(options.get<bool>("skip_activation")) {}
 
   void visit(const Module& module) override {
-    if (!is_leaf(module) || (skip_activation_ && is_activation(module))) return;
+    if (!filter_.takes(module, is_leaf(module) && !(skip_activation_ && is_activation(module)))) return;
     layers_.emplace_back(
         module, watch(module, {"output_gradient", nullptr, "output_gradient_geometry", plots_.preprocessor_options()}));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
   void introduce(Report& report) override { plots_.introduce(report, title); }
-  void report(Report& report) override { plots_.write(report, title, layers_); }
+  void report(Report& report) override {
+    filter_.warn(host_, name, !layers_.empty());
+    plots_.write(report, title, layers_);
+  }
 
  private:
   static constexpr const char* title = "Output Gradient";
 
+  Host host_;
   GeometryPlots plots_;
+  ModuleFilter filter_;
   bool skip_activation_;
   Layers layers_;
 };
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("output_gradient_geometry", "0.1.0", loupe::OutputGradientGeometry);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_gradient_geometry", "0.1.0",
+                                     "Norms and correlations of the outputs' gradients.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::OutputGradientGeometry);

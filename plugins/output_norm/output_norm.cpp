@@ -1,7 +1,7 @@
-#include "common/comparison.h"
-#include "common/non_finite.h"
-#include "common/parameters.h"
-#include "common/selection.h"
+#include <loupe/comparison.h>
+#include <loupe/module_filter.h>
+#include <loupe/non_finite.h>
+#include <loupe/parameters.h>
 
 namespace loupe {
 
@@ -9,6 +9,12 @@ class OutputNorm : public Lens {
  public:
   static constexpr const char* name = "output_norm";
   static constexpr const char* help = "the norm of each activation's output";
+  static std::vector<const char*> gives() {
+    return {"Output Norm: the L2 norm of a sample's output, as a mean over the batch",
+            "Mean Output Norm Comparison: each layer's share of the sum; begins with the aggregation it is made of",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "output_norm: {normalize_by_size: true}";
   static std::vector<Option> options() {
     Strings aggregations = aggregation_names();
     aggregations.push_back("none");
@@ -18,11 +24,11 @@ class OutputNorm : public Lens {
         {"log_scale", false, "show norms on a logarithmic axis"},
         line_option(),
         range_option(),
-        {"activation", true, "look at activation modules and functions"},
+        {"activation", true, "look at activation modules and functions by default"},
         {"comparison_plot", true, "also show each layer's share of all layers' norms"},
         {"comparison_aggregation", "none", "how an epoch becomes one number there; none is as the first line",
          aggregations}};
-    for (Option& option : Selection::options()) options.push_back(std::move(option));
+    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
     options.emplace_back("record_eval", false, "count evaluation passes too");
     options.emplace_back("evaluation_from_grad", false,
                          "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
@@ -33,7 +39,7 @@ class OutputNorm : public Lens {
   OutputNorm(const Options& options, const Host& host)
       : host_(host),
         lines_(options.get<Strings>("line"), options.get<Strings>("range")),
-        selection_(options),
+        filter_(options),
         activation_(options.get<bool>("activation")),
         log_scale_(options.get<bool>("log_scale")),
         comparison_plot_(options.get<bool>("comparison_plot")) {
@@ -50,7 +56,7 @@ class OutputNorm : public Lens {
   }
 
   void visit(const Module& module) override {
-    if (!selection_.takes(module, activation_ && is_activation(module))) return;
+    if (!filter_.takes(module, activation_ && is_activation(module) && is_leaf(module))) return;
     layers_.emplace_back(module, watch(module, {"forward", nullptr, "output_norm", preprocessor_options_}));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
@@ -64,7 +70,7 @@ class OutputNorm : public Lens {
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    selection_.warn_of_unmatched(host_, name);
+    filter_.warn(host_, name, !layers_.empty());
     for (const Layer& layer : layers_) {
       lines_.write(report, tag, layer.name, layer.source, "norm");
       non_finite_.write(report, tag, layer.name, layer.source, "norm");
@@ -86,7 +92,7 @@ class OutputNorm : public Lens {
 
   Host host_;
   Lines lines_;
-  Selection selection_;
+  ModuleFilter filter_;
   bool activation_, log_scale_, comparison_plot_;
   uint32_t comparison_aggregation_;
   std::string comparison_tag_;
@@ -97,4 +103,5 @@ class OutputNorm : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("output_norm", "0.1.0", loupe::OutputNorm);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_norm", "0.1.0", "Norms of outputs.", "the authors of Loupe", "MIT"}),
+                  loupe::OutputNorm);

@@ -1,5 +1,5 @@
-#include "common/non_finite.h"
-#include "common/parameters.h"
+#include <loupe/non_finite.h>
+#include <loupe/parameters.h>
 
 namespace loupe {
 
@@ -7,15 +7,23 @@ class ParameterCondition : public Lens {
  public:
   static constexpr const char* name = "parameter_condition";
   static constexpr const char* help = "the condition number of each parameter that is a matrix, once an epoch";
+  static std::vector<const char*> gives() {
+    return {"Weight Condition Number: the largest singular value of each weight over its smallest",
+            "Bias Condition Number: the same of biases that are matrices, where `parameters` names them",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "parameter_condition: {log_scale: true}";
   static std::vector<Option> options() {
-    return {inplace_option(),
-            parameters_option({"weight"}),
-            {"log_scale", false, "show condition numbers on a logarithmic axis"},
-            {"aggregation", "mean", "how an epoch becomes one number", aggregation_names()}};
+    std::vector<Option> options = {inplace_option(),
+                                   {"log_scale", false, "show condition numbers on a logarithmic axis"},
+                                   {"aggregation", "mean", "how an epoch becomes one number", aggregation_names()}};
+    for (Option& option : Parameters::options({"weights"})) options.push_back(std::move(option));
+    return options;
   }
 
-  explicit ParameterCondition(const Options& options)
-      : parameters_(options),
+  ParameterCondition(const Options& options, const Host& host)
+      : host_(host),
+        parameters_(options),
         inplace_(options.get<bool>("inplace")),
         log_scale_(options.get<bool>("log_scale")),
         lines_({options.get<std::string>("aggregation")}, {}) {}
@@ -32,13 +40,14 @@ class ParameterCondition : public Lens {
   void introduce(Report& report) override {
     TagStyle style;
     style.log_y = log_scale_;
-    for (const auto& parameter : parameters_) report.tag(parameter.title + " Condition Number", style);
+    for (const auto& role : parameters_) report.tag(role.title + " Condition Number", style);
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    for (const auto& parameter : parameters_) {
-      const std::string tag = parameter.title + " Condition Number";
-      for (const Layer& layer : parameter.layers) {
+    parameters_.warn(host_, name);
+    for (const auto& role : parameters_) {
+      const std::string tag = role.title + " Condition Number";
+      for (const Layer& layer : role.layers) {
         lines_.write(report, tag, layer.name, layer.source, "condition");
         non_finite_.write(report, tag, layer.name, layer.source, "condition");
       }
@@ -46,6 +55,7 @@ class ParameterCondition : public Lens {
   }
 
  private:
+  Host host_;
   Parameters parameters_;
   bool inplace_, log_scale_;
   Lines lines_;
@@ -54,4 +64,6 @@ class ParameterCondition : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("parameter_condition", "0.1.0", loupe::ParameterCondition);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_condition", "0.1.0", "Condition numbers of parameters.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::ParameterCondition);

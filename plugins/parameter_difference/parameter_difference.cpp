@@ -1,5 +1,5 @@
-#include "common/geometry_plots.h"
-#include "common/parameters.h"
+#include <loupe/geometry_plots.h>
+#include <loupe/parameters.h>
 
 namespace loupe {
 
@@ -7,14 +7,22 @@ class ParameterDifference : public Lens {
  public:
   static constexpr const char* name = "parameter_difference";
   static constexpr const char* help = "how far each optimizer step moves a parameter, and how that turns";
+  static std::vector<const char*> gives() {
+    return {"Weight Update Norm: the L2 norm of what a step changes of each weight",
+            "Weight Update Correlation: the cosine between it and the change before, from -1 to 1",
+            "Bias Update Norm: the L2 norm of what a step changes of each bias",
+            "Bias Update Correlation: the cosine between it and the change before, from -1 to 1",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "parameter_difference: {parameters: weights, log_scale: true}";
   static std::vector<const char*> aliases() { return {"parameter_update_geometry"}; }
   static std::vector<Option> options() {
     std::vector<Option> options = GeometryPlots::options();
-    options.push_back(parameters_option());
+    for (Option& option : Parameters::options()) options.push_back(std::move(option));
     return options;
   }
 
-  explicit ParameterDifference(const Options& options) : plots_(options), parameters_(options) {}
+  ParameterDifference(const Options& options, const Host& host) : host_(host), plots_(options), parameters_(options) {}
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
@@ -25,17 +33,21 @@ class ParameterDifference : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    for (const auto& parameter : parameters_) plots_.introduce(report, parameter.title + " Update");
+    for (const auto& role : parameters_) plots_.introduce(report, role.title + " Update");
   }
   void report(Report& report) override {
-    for (const auto& parameter : parameters_) plots_.write(report, parameter.title + " Update", parameter.layers);
+    parameters_.warn(host_, name);
+    for (const auto& role : parameters_) plots_.write(report, role.title + " Update", role.layers);
   }
 
  private:
+  Host host_;
   GeometryPlots plots_;
   Parameters parameters_;
 };
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("parameter_difference", "0.1.0", loupe::ParameterDifference);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_difference", "0.1.0", "Norms and correlations of parameter updates.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::ParameterDifference);

@@ -1,6 +1,6 @@
-#include "common/activation_plots.h"
-#include "common/gradient_option.h"
-#include "common/parameters.h"
+#include <loupe/activation_plots.h>
+#include <loupe/gradient_option.h>
+#include <loupe/parameters.h>
 
 namespace loupe {
 
@@ -8,15 +8,25 @@ class ParameterGradientActivation : public Lens {
  public:
   static constexpr const char* name = "parameter_gradient_activation";
   static constexpr const char* help = "how much of each parameter's gradient is active, and how many units get none";
+  static std::vector<const char*> gives() {
+    return {"Weight Gradient Activation: the share of active entries, and of units whose gradient is zero",
+            "Bias Gradient Activation: the same of biases",
+            "Warning Gradient Activations: the lowest activation and the highest death rate of all parameters",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "parameter_gradient_activation: {parameters: weights}";
   static std::vector<Option> options() {
     std::vector<Option> options = ActivationPlots::options();
-    options.push_back(parameters_option());
+    for (Option& option : Parameters::options()) options.push_back(std::move(option));
     options.push_back(gradient_option());
     return options;
   }
 
-  explicit ParameterGradientActivation(const Options& options)
-      : plots_(options, "Warning Gradient Activations"), parameters_(options), gatherer_(gradient_gatherer(options)) {}
+  ParameterGradientActivation(const Options& options, const Host& host)
+      : host_(host),
+        plots_(options, "Warning Gradient Activations"),
+        parameters_(options),
+        gatherer_(gradient_gatherer(options)) {}
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
@@ -29,17 +39,19 @@ class ParameterGradientActivation : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    for (const auto& parameter : parameters_) plots_.introduce(report, parameter.title + " Gradient Activation");
+    for (const auto& role : parameters_) plots_.introduce(report, role.title + " Gradient Activation");
     plots_.introduce_warnings(report);
   }
   void report(Report& report) override {
-    for (const auto& parameter : parameters_) {
-      plots_.write(report, parameter.title + " Gradient Activation", parameter.layers);
+    parameters_.warn(host_, name);
+    for (const auto& role : parameters_) {
+      plots_.write(report, role.title + " Gradient Activation", role.layers);
     }
     plots_.write_warnings(report);
   }
 
  private:
+  Host host_;
   ActivationPlots plots_;
   Parameters parameters_;
   const char* gatherer_;
@@ -47,4 +59,6 @@ class ParameterGradientActivation : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("parameter_gradient_activation", "0.1.0", loupe::ParameterGradientActivation);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_gradient_activation", "0.1.0", "Activity of the parameters' gradients.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::ParameterGradientActivation);

@@ -1,6 +1,6 @@
-#include "common/comparison.h"
-#include "common/non_finite.h"
-#include "common/parameters.h"
+#include <loupe/comparison.h>
+#include <loupe/non_finite.h>
+#include <loupe/parameters.h>
 
 namespace loupe {
 
@@ -8,17 +8,27 @@ class ParameterNorm : public Lens {
  public:
   static constexpr const char* name = "parameter_norm";
   static constexpr const char* help = "the norm of each parameter at the end of an epoch";
+  static std::vector<const char*> gives() {
+    return {"Weight Norm: the L2 norm of each weight", "Bias Norm: the L2 norm of each bias",
+            "Weight Norm Comparison: each layer's share of the sum of the weights' norms",
+            "Bias Norm Comparison: each layer's share of the sum of the biases' norms",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example = "parameter_norm: {parameters: weights, normalize_by_size: true}";
   static std::vector<Option> options() {
-    return {inplace_option(),
-            parameters_option(),
-            {"normalize_by_size", false, "divide by the square root of the number of elements"},
-            {"log_scale", false, "show norms on a logarithmic axis"},
-            {"comparison_plot", true, "also show each layer's share of all layers' norms"},
-            {"aggregation_method", "mean", "how an epoch becomes one number", aggregation_names()}};
+    std::vector<Option> options = {
+        inplace_option(),
+        {"normalize_by_size", false, "divide by the square root of the number of elements"},
+        {"log_scale", false, "show norms on a logarithmic axis"},
+        {"comparison_plot", true, "also show each layer's share of all layers' norms"},
+        {"aggregation_method", "mean", "how an epoch becomes one number", aggregation_names()}};
+    for (Option& option : Parameters::options()) options.push_back(std::move(option));
+    return options;
   }
 
-  explicit ParameterNorm(const Options& options)
-      : parameters_(options),
+  ParameterNorm(const Options& options, const Host& host)
+      : host_(host),
+        parameters_(options),
         inplace_(options.get<bool>("inplace")),
         normalize_(options.get<bool>("normalize_by_size")),
         log_scale_(options.get<bool>("log_scale")),
@@ -41,30 +51,32 @@ class ParameterNorm : public Lens {
   void introduce(Report& report) override {
     TagStyle style;
     style.log_y = log_scale_;
-    for (const auto& parameter : parameters_) report.tag(norm_tag(parameter), style);
+    for (const auto& role : parameters_) report.tag(norm_tag(role), style);
     if (comparison_plot_) {
-      for (const auto& parameter : parameters_) Comparison::introduce(report, comparison_tag(parameter));
+      for (const auto& role : parameters_) Comparison::introduce(report, comparison_tag(role));
     }
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    for (const auto& parameter : parameters_) {
-      for (const Layer& layer : parameter.layers) {
-        lines_.write(report, norm_tag(parameter), layer.name, layer.source, "norm");
-        non_finite_.write(report, norm_tag(parameter), layer.name, layer.source, "norm");
+    parameters_.warn(host_, name);
+    for (const auto& role : parameters_) {
+      for (const Layer& layer : role.layers) {
+        lines_.write(report, norm_tag(role), layer.name, layer.source, "norm");
+        non_finite_.write(report, norm_tag(role), layer.name, layer.source, "norm");
       }
       if (comparison_plot_) {
-        Comparison::write(report, comparison_tag(parameter), parameter.layers, "norm", aggregation_);
+        Comparison::write(report, comparison_tag(role), role.layers, "norm", aggregation_);
       }
     }
   }
 
  private:
-  static std::string norm_tag(const Parameters::Parameter& parameter) { return parameter.title + " Norm"; }
-  std::string comparison_tag(const Parameters::Parameter& parameter) const {
-    return parameter.title + (log_scale_ ? " Log" : "") + " Norm Comparison";
+  static std::string norm_tag(const Parameters::Role& role) { return role.title + " Norm"; }
+  std::string comparison_tag(const Parameters::Role& role) const {
+    return role.title + (log_scale_ ? " Log" : "") + " Norm Comparison";
   }
 
+  Host host_;
   Parameters parameters_;
   bool inplace_, normalize_, log_scale_, comparison_plot_;
   std::string method_;
@@ -75,4 +87,5 @@ class ParameterNorm : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("parameter_norm", "0.1.0", loupe::ParameterNorm);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_norm", "0.1.0", "Norms of parameters.", "the authors of Loupe", "MIT"}),
+                  loupe::ParameterNorm);

@@ -1,10 +1,11 @@
-#include "common/comparison.h"
-#include "common/module_filter.h"
-#include "common/non_finite.h"
-#include "common/parameters.h"
-#include "pipeline/tag_text.h"
+#include <loupe/comparison.h>
+#include <loupe/kind_filter.h>
+#include <loupe/non_finite.h>
+#include <loupe/parameters.h>
 
 #include <algorithm>
+
+#include "pipeline/tag_text.h"
 
 namespace loupe {
 
@@ -13,16 +14,23 @@ class Pipeline : public Lens {
  public:
   static constexpr const char* name = "pipeline";
   static constexpr const char* help = "a lens without code: any gatherer and preprocessor, on any modules";
+  static std::vector<const char*> gives() {
+    return {"{gather} {parameter} {series}: what `tag` says, a plot for each series and parameter",
+            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+  }
+  static constexpr const char* example =
+      "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry, series: norm}";
   static std::vector<Option> options() {
     std::vector<Option> options = {
         Option::component("gather", "forward", "the gatherer that the values come from", LOUPE_GATHERER_ID),
         Option::options_of("gather", "gatherer_options", "its options"),
-        {"parameters", Strings{}, "the parameters or attributes to look at, for a gatherer that needs one"},
+        {"parameters", Strings{},
+         "the parameters, also as globs, or attributes to look at, for a gatherer that needs one"},
         Option::component("preprocess", "output_norm", "the preprocessor that makes numbers of them",
                           LOUPE_PREPROCESSOR_ID),
         Option::options_of("preprocess", "preprocessor_options", "its options"),
         {"series", Strings{}, "which of its series to show; none given is all"}};
-    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
+    for (Option& option : KindFilter::options()) options.push_back(std::move(option));
     options.push_back(line_option());
     options.push_back(range_option());
     options.emplace_back("tag", "{gather} {parameter} {series}",
@@ -41,6 +49,7 @@ class Pipeline : public Lens {
         preprocessor_options_(options.map("preprocessor_options")),
         gatherer_options_(options.map("gatherer_options")),
         series_(options.get<Strings>("series")),
+        wanted_series_("series", "series", series_),
         filter_(options),
         lines_(options.get<Strings>("line"), options.get<Strings>("range")),
         tag_(options.get<std::string>("tag")) {
@@ -59,14 +68,24 @@ class Pipeline : public Lens {
     if (lines_.need_quantiles() && !preprocessor_options_.has("quantiles"))
       preprocessor_options_.add({"quantiles", true});
     const auto parameters = options.get<Strings>("parameters");
-    for (const std::string& parameter : parameters) streams_.push_back({parameter, {}, ""});
+    Strings globs;
+    for (const std::string& parameter : parameters) {
+      if (parameter.find_first_of("*?[") == std::string::npos) {
+        streams_.push_back({parameter, {}, ""});
+      } else {
+        globs.push_back(parameter);
+      }
+    }
+    globs_ = WantedNames("parameters", "parameter", globs);
     if (parameters.empty()) streams_.push_back({"", {}, ""});
     title("", "", false);  // refuses a wrong tag before training
   }
 
   void visit(const Module& module) override {
     if (!filter_.takes(module)) return;
+    add_streams(module);
     for (Stream& stream : streams_) {
+      if (stream.of_a_glob && !module.has_parameter(stream.parameter)) continue;
       const char* label = stream.parameter.empty() ? nullptr : stream.parameter.c_str();
       try {
         stream.layers.emplace_back(module, watch(module, {gatherer_.c_str(), label, preprocessor_.c_str(),
@@ -103,10 +122,36 @@ class Pipeline : public Lens {
     std::string parameter;
     Layers layers;
     std::string lacking;  ///< why a module without it was left out, told if no module has it
+    bool of_a_glob = false;
   };
 
+  void add_streams(const Module& module) {
+    for (std::size_t i = 0; i < module.parameter_count(); ++i) {
+      const Parameter& parameter = module.parameter(i);
+      globs_.offer(parameter.name);
+      if (!globs_.match([&](const std::string& glob) { return fits_glob(glob, parameter.name); })) continue;
+      const auto same = [&](const Stream& stream) { return stream.parameter == parameter.name; };
+      if (std::any_of(streams_.begin(), streams_.end(), same)) continue;
+      streams_.push_back({parameter.name, {}, "", true});
+    }
+  }
+
   void warn() {
-    filter_.warn_of_unmatched(host_, name);
+    bool watches = globs_.warn(host_, name);
+    for (const Stream& stream : streams_) watches = watches || !stream.layers.empty() || !stream.lacking.empty();
+    filter_.warn(host_, name, watches);
+    bool any_series = false;
+    for (const Stream& stream : streams_) {
+      for (const Layer& layer : stream.layers) {
+        for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
+          const std::string series = layer.source.series_name(i);
+          any_series = true;
+          wanted_series_.offer(series);
+          wanted_series_.match([&](const std::string& wanted) { return wanted == series; });
+        }
+      }
+    }
+    if (any_series) wanted_series_.warn(host_, name);
     for (Stream& stream : streams_) {
       if (stream.layers.empty() && !stream.lacking.empty()) {
         host_.warn(std::string(name) + ": nothing is shown for '" + stream.parameter + "': " + stream.lacking);
@@ -158,7 +203,8 @@ class Pipeline : public Lens {
   std::string gatherer_, preprocessor_;
   OptionValues preprocessor_options_, gatherer_options_;
   Strings series_;
-  ModuleFilter filter_;
+  WantedNames wanted_series_, globs_{"parameters", "parameter", {}};
+  KindFilter filter_;
   Lines lines_;
   Strings line_names_;
   std::string tag_;
@@ -170,4 +216,6 @@ class Pipeline : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("pipeline", "0.1.0", loupe::Pipeline);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"pipeline", "0.1.0", "A lens that is put together in YAML.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::Pipeline);

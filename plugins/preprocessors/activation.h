@@ -10,6 +10,10 @@ namespace loupe {
 /// has equally many entries, so the mean of the units' rates is the rate of all entries.
 class Activation : public Preprocessor {
  public:
+  static std::vector<const char*> gives() {
+    return {"activation: the share of entries that are active",
+            "death: the share of units without an active entry in the whole event"};
+  }
   Request request() const override { return request_; }
 
   void process(const Event& event) override {
@@ -46,6 +50,7 @@ class OutputActivation : public Activation {
  public:
   static constexpr const char* name = "output_activation";
   static constexpr const char* help = "how much of an output is active, and how many of its units are dead in a batch";
+  static constexpr const char* example = "pipeline: {preprocess: output_activation, series: death}";
   static std::vector<Option> options() {
     std::vector<Option> options = common_options();
     for (Option& option : pass_options()) options.push_back(std::move(option));
@@ -62,6 +67,8 @@ class GradientActivation : public Activation {
  public:
   static constexpr const char* name = "gradient_activation";
   static constexpr const char* help = "how much of a gradient is active, and how many of its units are dead";
+  static constexpr const char* example =
+      "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_activation}";
   static std::vector<Option> options() { return common_options(); }
   explicit GradientActivation(const Options& options) : Activation(options) { request_.unit_dimension = 0; }
 };

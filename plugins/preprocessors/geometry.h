@@ -8,6 +8,9 @@ namespace loupe {
 /// A norm, and the correlation with the same of the event before. Correlation runs on over ticks.
 class Geometry : public Preprocessor {
  public:
+  static std::vector<const char*> gives() {
+    return {"norm: the L2 norm", "correlation: the cosine between it and the one before, from -1 to 1"};
+  }
   static std::vector<Option> options() {
     return {{"correlation", true, "also the correlation with the event before; keeps a copy of it"},
             normalize_option(),
@@ -83,6 +86,8 @@ class GradientGeometry : public TensorGeometry {
  public:
   static constexpr const char* name = "gradient_geometry";
   static constexpr const char* help = "the norm of a gradient and its correlation with the one before";
+  static constexpr const char* example =
+      "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry}";
   explicit GradientGeometry(const Options& options) : TensorGeometry(options) {}
 };
 
@@ -90,6 +95,7 @@ class OutputGradientGeometry : public TensorGeometry {
  public:
   static constexpr const char* name = "output_gradient_geometry";
   static constexpr const char* help = "the norm of an output's gradient and its correlation with the one before";
+  static constexpr const char* example = "pipeline: {gather: output_gradient, preprocess: output_gradient_geometry}";
   explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
 };
 
@@ -98,6 +104,8 @@ class ParameterDifferenceGeometry : public Geometry {
  public:
   static constexpr const char* name = "parameter_difference_geometry";
   static constexpr const char* help = "the norm of a parameter's change and its correlation with the change before";
+  static constexpr const char* example =
+      "pipeline: {gather: optimizer_step, parameters: weight, preprocess: parameter_difference_geometry}";
   explicit ParameterDifferenceGeometry(const Options& options) : Geometry(options) {}
 
   Request request() const override {

@@ -12,6 +12,11 @@ class LossModule : public Preprocessor {
  public:
   static constexpr const char* name = "loss_module";
   static constexpr const char* help = "the value of a loss module, under the training or the validation name";
+  static std::vector<const char*> gives() {
+    return {"train_loss: the loss of training passes; under the name that the option gives",
+            "val_loss: the loss of evaluation passes; likewise"};
+  }
+  static constexpr const char* example = "pipeline: {preprocess: loss_module, types: [MSELoss]}";
   static std::vector<Option> options() {
     return {inplace_option(),
             quantiles_option(),
@@ -55,6 +60,8 @@ class ExplicitCall : public Preprocessor {
  public:
   static constexpr const char* name = "explicit_call";
   static constexpr const char* help = "the values that the trainer pushes, each under its name";
+  static std::vector<const char*> gives() { return {"{name}: the values that the trainer pushed under that name"}; }
+  static constexpr const char* example = "pipeline: {gather: push, preprocess: explicit_call}";
   static std::vector<Option> options() {
     return {
         inplace_option(), quantiles_option(), {"select", "all", "which pushes to take", {"all", "losses", "metrics"}}};

@@ -21,6 +21,10 @@ class OutputNorm : public Preprocessor {
  public:
   static constexpr const char* name = "output_norm";
   static constexpr const char* help = "the L2 norm of a sample's output, as a mean over the batch";
+  static std::vector<const char*> gives() {
+    return {"norm: the L2 norm of a sample's output, as a mean over the batch"};
+  }
+  static constexpr const char* example = "pipeline: {gather: forward, preprocess: output_norm}";
   static std::vector<Option> options() {
     std::vector<Option> options = {normalize_option("divide by the square root of a sample's number of elements"),
                                    inplace_option(), quantiles_option()};
@@ -60,6 +64,8 @@ class ParameterNorm : public Preprocessor {
  public:
   static constexpr const char* name = "parameter_norm";
   static constexpr const char* help = "the L2 norm of a parameter";
+  static std::vector<const char*> gives() { return {"norm: the L2 norm"}; }
+  static constexpr const char* example = "pipeline: {gather: tick, parameters: bias, preprocess: parameter_norm}";
   static std::vector<Option> options() { return {normalize_option(), inplace_option(), quantiles_option()}; }
   explicit ParameterNorm(const Options& options)
       : normalize_(options.get<bool>("normalize")), norm_(add_series("norm", keep_from(options))) {}

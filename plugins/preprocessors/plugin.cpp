@@ -4,6 +4,8 @@
 #include "preprocessors/norms.h"
 #include "preprocessors/parameter_condition.h"
 
-LOUPE_PLUGIN("preprocessors", "0.1.0", loupe::OutputActivation, loupe::OutputNorm, loupe::GradientActivation,
-             loupe::GradientGeometry, loupe::OutputGradientGeometry, loupe::ParameterDifferenceGeometry,
-             loupe::ParameterNorm, loupe::ParameterCondition, loupe::LossModule, loupe::ExplicitCall);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"preprocessors", "0.1.0", "What makes numbers of tensors and pushed values.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::OutputActivation, loupe::OutputNorm, loupe::GradientActivation, loupe::GradientGeometry,
+                  loupe::OutputGradientGeometry, loupe::ParameterDifferenceGeometry, loupe::ParameterNorm,
+                  loupe::ParameterCondition, loupe::LossModule, loupe::ExplicitCall);

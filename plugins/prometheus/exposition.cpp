@@ -1,10 +1,10 @@
 #include "prometheus/exposition.h"
 
+#include <loupe/number_text.h>
+#include <loupe/utf8.h>
+
 #include <cmath>
 #include <string_view>
-
-#include "common/number_text.h"
-#include "common/utf8.h"
 
 namespace loupe::prometheus {
 namespace {

@@ -1,5 +1,8 @@
 // The visualizer `prometheus`: the last tick's numbers as a file for node_exporter's textfile collector.
 
+#include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
+#include <loupe/number_text.h>
 #include <loupe/plugin.h>
 
 #include <filesystem>
@@ -7,9 +10,6 @@
 #include <system_error>
 #include <vector>
 
-#include "common/number_text.h"
-#include "common/output_path.h"
-#include "common/replacement.h"
 #include "prometheus/exposition.h"
 
 namespace loupe::prometheus {
@@ -19,34 +19,38 @@ class Prometheus : public Visualizer {
  public:
   static constexpr const char* name = "prometheus";
   static constexpr const char* help = "the last tick's numbers in Prometheus's text format, for a textfile collector";
+  static std::vector<const char*> gives() {
+    return {"loupe.prom: the last tick's numbers in Prometheus's text format"};
+  }
+  static constexpr const char* example = "prometheus: {path: digits.prom}";
   static std::vector<Option> options() {
     return {{"path", "loupe.prom",
              "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}};
   }
 
-  Prometheus(const Options& options, const Host& host) : path_(path_option(options)), host_(host) {}
+  Prometheus(const Options& options, const Host& host) : path_(options), host_(host) {}
 
   void begin(const Run& run) override {
     run_ = run.name;
-    file_ = output_path(run, path_);
+    file_ = path_.in(run);
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
       host_.warn(cannot_write(file_, reason, "no numbers are shown until it can be").what());
     }
   }
-  void begin_tick(double epoch) override {
+  void begin_tick(const Tick& tick) override {
     for (Gauge* gauge : {&epoch_, &value_, &low_, &high_}) gauge->clear();
-    number_ = epoch;
-    epoch_.set({{"run", run_}}, epoch);
+    number_ = tick.epoch;
+    epoch_.set({{"run", run_}}, tick.epoch);
   }
   void value(const Value& value) override {
-    value_.set({{"run", run_}, {"tag", value.tag}, {"layer", value.layer}, {"line", value.line}}, value.value);
+    value_.set({{"run", run_}, {"tag", value.tag}, {"layer", layer_of(value)}, {"line", value.line}}, value.value);
   }
   void range(const Range& range) override {
     const std::string line = std::string(range.low_name) + ".." + range.high_name;
-    low_.set({{"run", run_}, {"tag", range.tag}, {"layer", range.layer}, {"line", line}}, range.low);
-    high_.set({{"run", run_}, {"tag", range.tag}, {"layer", range.layer}, {"line", line}}, range.high);
+    low_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.low);
+    high_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.high);
   }
   void end_tick() override {
     try {
@@ -59,7 +63,8 @@ class Prometheus : public Visualizer {
   }
 
  private:
-  std::string path_, run_;
+  OutputPath path_;
+  std::string run_;
   Host host_;
   std::filesystem::path file_;
   double number_ = 0;
@@ -72,4 +77,6 @@ class Prometheus : public Visualizer {
 }  // namespace
 }  // namespace loupe::prometheus
 
-LOUPE_PLUGIN("prometheus", "0.1.0", loupe::prometheus::Prometheus);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"prometheus", "0.1.0", "The last numbers for a monitoring system.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::prometheus::Prometheus);

@@ -1,13 +1,15 @@
 #include "record/record_line.h"
 
+#include <loupe/number_text.h>
+
+#include <loupe/model_json.h>
+#include <loupe/utf8.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
-
-#include "common/number_text.h"
 
 namespace loupe::record {
 namespace {
@@ -132,7 +134,7 @@ class KindAndEpoch : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ == 1 && key_ == "epoch") epoch = value;
     return !complete();
   }
-  bool complete() const { return kind == "run" || kind == "tag" || (!kind.empty() && epoch); }
+  bool complete() const { return kind == "run" || kind == "tag" || kind == "model" || (!kind.empty() && epoch); }
 
   int depth_ = 0;
   std::string key_;
@@ -141,24 +143,26 @@ class KindAndEpoch : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 std::string run_line(const Run& run) {
-  // A run without models has "", which is no JSON.
-  Json models = *run.models == '\0' ? Json::array() : Json::parse(run.models, nullptr, false);
-  if (models.is_discarded()) models = run.models;
   return text_of({{"kind", "run"},
                   {"format", format_version},
                   {"name", run.name},
                   {"started", run.started},
-                  {"resumed", run.resumed != 0},
+                  {"resumed", (run.flags & LOUPE_RUN_RESUMED) != 0},
                   {"loupe_version", run.loupe_version},
                   {"libtorch_version", run.libtorch_version},
-                  {"config", run.config},
-                  {"models", models}}) +
+                  {"config", run.config}}) +
          '\n';
+}
+
+std::string model_line(const Model& model) {
+  Json line{{"kind", "model"}};
+  line.update(Json::parse(valid_utf8(model_json(model))));
+  return text_of(line) + '\n';
 }
 
 std::string tag_line(const Tag& tag) {
   return text_of({{"kind", "tag"},
-                  {"tag", tag.name},
+                  {"tag", tag.id},
                   {"type", type_name(tag.type)},
                   {"log_y", tag.log_y != 0},
                   {"big", tag.big != 0},
@@ -172,7 +176,7 @@ std::string value_line(double epoch, const Value& value) {
   return Line("value")
       .epoch(epoch)
       .text("tag", value.tag)
-      .text("layer", value.layer)
+      .text("layer", layer_of(value))
       .text("line", value.line)
       .number("value", value.value)
       .done();
@@ -182,7 +186,7 @@ std::string range_line(double epoch, const Range& range) {
   return Line("range")
       .epoch(epoch)
       .text("tag", range.tag)
-      .text("layer", range.layer)
+      .text("layer", layer_of(range))
       .text("low_name", range.low_name)
       .text("high_name", range.high_name)
       .number("low", range.low)
@@ -194,7 +198,7 @@ std::string histogram_line(double epoch, const Histogram& histogram) {
   return Line("histogram")
       .epoch(epoch)
       .text("tag", histogram.tag)
-      .text("layer", histogram.layer)
+      .text("layer", layer_of(histogram))
       .text("line", histogram.line)
       .numbers("edges", histogram.edges, histogram.bin_count + 1)
       .numbers("counts", histogram.counts, histogram.bin_count)

@@ -1,10 +1,12 @@
+#include <loupe/files/older.h>
+#include <loupe/files/output_path.h>
+#include <loupe/kind_filter.h>
+#include <loupe/layers.h>
+#include <loupe/number_text.h>
+
 #include <deque>
 #include <fstream>
 
-#include "common/layers.h"
-#include "common/module_filter.h"
-#include "common/number_text.h"
-#include "common/output_path.h"
 #include "recorder/recording.h"
 
 namespace loupe {
@@ -43,6 +45,10 @@ class Recorder : public Lens {
  public:
   static constexpr const char* name = "recorder";
   static constexpr const char* help = "saves tensors that pass through modules, for torch.load, at each tick";
+  static std::vector<const char*> gives() {
+    return {"Recorded Samples: how many samples of each module an epoch recorded; the tensors are in files"};
+  }
+  static constexpr const char* example = "recorder: {what: forward_output, keep: sample, limit: 100}";
   static std::vector<Option> options() {
     std::vector<Option> options = {
         {"what", "forward_output",
@@ -59,7 +65,7 @@ class Recorder : public Lens {
         {"eval_update", true, "record while it is in evaluation mode"},
         {"each_epoch", false, "save each epoch in a folder of its own and start anew after it"},
         {"path", "", "the folder, within the run's; without it the moment's name"}};
-    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
+    for (Option& option : KindFilter::options()) options.push_back(std::move(option));
     options.emplace_back("indices", Strings{}, "only modules at these positions of the model, itself being 0");
     return options;
   }
@@ -69,7 +75,7 @@ class Recorder : public Lens {
         filter_(options),
         indices_(options.get<Strings>("indices")),
         gatherer_(moment_of(options.get<std::string>("what")).gatherer),
-        path_(options.get<std::string>("path")),
+        path_(folder_option(options)),
         each_epoch_(options.get<bool>("each_epoch")) {
     const auto what = options.get<std::string>("what");
     settings_.moment = moment_of(what).moment;
@@ -89,7 +95,6 @@ class Recorder : public Lens {
         throw Error("'" + index + "' in 'indices' is no position; positions are 0, 1, 2, …", LOUPE_INVALID);
       }
     }
-    if (path_.empty()) path_ = what;
   }
 
   void visit(const Module& module) override {
@@ -105,8 +110,7 @@ class Recorder : public Lens {
 
   void introduce(Report& report) override { report.tag(tag_, {}); }
   void report(Report& report) override {
-    filter_.warn_of_unmatched(host_, name);
-    if (recorded_.empty() && !std::exchange(told_, true)) host_.warn("recorder: no module fits what is to be recorded");
+    filter_.warn(host_, name, !recorded_.empty());
     for (const Layer& layer : layers_) {
       if (const auto samples = layer.source.get("samples", LOUPE_SUM)) {
         report.value(tag_, layer.name, "this epoch", *samples);
@@ -123,7 +127,10 @@ class Recorder : public Lens {
 
   /// 0.pt, 1.pt, … and which module each is.
   void save(const Report& report) {
-    std::filesystem::path folder = directory(report);
+    const loupe_run* run = host_.run();
+    std::filesystem::path folder = path_.in(run != nullptr ? run->directory : "");
+    const bool resumed = run != nullptr && (run->flags & LOUPE_RUN_RESUMED) != 0;
+    if (!std::exchange(saved_, true) && !resumed) keep_recorded(folder);
     if (each_epoch_) folder /= number_text(report.epoch());
     try {
       std::filesystem::create_directories(folder);
@@ -139,24 +146,34 @@ class Recorder : public Lens {
     names.close();
     if (!names) throw Error("cannot write '" + (folder / "modules.txt").string() + "'; is there room on the disk?");
   }
-  /// Found once: the working directory may change later.
-  const std::filesystem::path& directory(const Report& report) {
-    if (directory_.empty()) {
-      Run unknown{};
-      unknown.directory = "";
-      directory_ = output_path(report.run() != nullptr ? *report.run() : unknown, path_);
+  /// A folder that has nothing recorded in it is left alone.
+  void keep_recorded(const std::filesystem::path& folder) const {
+    try {
+      bool recorded = std::filesystem::exists(folder / "modules.txt");
+      if (!recorded && std::filesystem::is_directory(folder)) {
+        for (const auto& epoch : std::filesystem::directory_iterator(folder)) {
+          recorded = recorded || std::filesystem::exists(epoch.path() / "modules.txt");
+        }
+      }
+      if (recorded) {
+        host_.info("recorder: what an earlier run recorded is kept in '" + keep_older(folder).string() + "'");
+      }
+    } catch (const std::system_error& reason) {
+      throw Error("cannot keep what an earlier run recorded in '" + folder.string() + "': " + reason.code().message());
     }
-    return directory_;
+  }
+  static std::string folder_option(const Options& options) {
+    const auto path = options.get<std::string>("path");
+    return path.empty() ? options.get<std::string>("what") : path;
   }
 
   Host host_;
-  ModuleFilter filter_;
+  KindFilter filter_;
   Strings indices_;
   const char* gatherer_;
-  std::string path_;
-  std::filesystem::path directory_;
+  OutputPath path_;
   bool each_epoch_;
-  bool told_ = false;
+  bool saved_ = false;
   RecordingSettings settings_;
   std::size_t position_ = 0;
   std::deque<Recording> own_;  // kept after a module is forgotten: what was recorded is saved at the next tick
@@ -167,4 +184,5 @@ class Recorder : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("recorder", "0.1.0", loupe::Recorder);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"recorder", "0.1.0", "Saves tensors.", "the authors of Loupe", "MIT"}),
+                  loupe::Recorder);

@@ -1,10 +1,8 @@
 #include "tensorboard/event_file.h"
 
-#include "common/descriptor.h"
-#include "common/output_path.h"
-#include "tensorboard/messages.h"
-
 #include <fcntl.h>
+#include <loupe/files/descriptor.h>
+#include <loupe/files/output_path.h>
 #include <unistd.h>
 
 #include <boost/crc.hpp>
@@ -13,6 +11,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <system_error>
+
+#include "tensorboard/messages.h"
 
 namespace loupe::tensorboard {
 

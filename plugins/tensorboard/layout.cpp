@@ -59,7 +59,7 @@ std::string band_chart(const std::string& tag, const std::string& layer, const s
 }  // namespace
 
 void Charts::tag(const Tag& tag) {
-  TagCharts& charts = tag_of(tag.name);
+  TagCharts& charts = tag_of(tag.id);
   if (charts.big != (tag.big != 0)) changed_ = true;
   charts.big = tag.big != 0;
   charts.shares = tag.type == LOUPE_TAG_RELATION;

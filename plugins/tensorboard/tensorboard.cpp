@@ -1,9 +1,5 @@
-#include "common/output_path.h"
-#include "tensorboard/event_file.h"
-#include "tensorboard/hyperparameters.h"
-#include "tensorboard/layout.h"
-#include "tensorboard/summaries.h"
-
+#include <loupe/files/output_path.h>
+#include <loupe/model_json.h>
 #include <loupe/plugin.h>
 
 #include <cmath>
@@ -13,6 +9,11 @@
 #include <string>
 #include <system_error>
 
+#include "tensorboard/event_file.h"
+#include "tensorboard/hyperparameters.h"
+#include "tensorboard/layout.h"
+#include "tensorboard/summaries.h"
+
 namespace loupe::tensorboard {
 
 /// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, the config's settings as
@@ -21,6 +22,10 @@ class TensorBoard : public Visualizer {
  public:
   static constexpr const char* name = "tensorboard";
   static constexpr const char* help = "writes event files for TensorBoard";
+  static std::vector<const char*> gives() {
+    return {"tensorboard: a folder of event files with scalars, histograms, charts and hyperparameters"};
+  }
+  static constexpr const char* example = "tensorboard: {steps_per_epoch: 100}";
   static std::vector<Option> options() {
     return {{"path", "tensorboard", "the folder of the event files; relative to the run's directory"},
             {"steps_per_epoch", 1.0, "TensorBoard counts whole steps: a step is the epoch times this, rounded", 1e-6,
@@ -28,7 +33,7 @@ class TensorBoard : public Visualizer {
   }
 
   TensorBoard(const Options& options, const Host& host)
-      : path_(path_option(options)), steps_per_epoch_(options.get<double>("steps_per_epoch")), host_(host) {}
+      : path_(options), steps_per_epoch_(options.get<double>("steps_per_epoch")), host_(host) {}
 
   void begin(const Run& run) override {
     const std::filesystem::path folder = folder_of(run);
@@ -36,7 +41,7 @@ class TensorBoard : public Visualizer {
     charts_ = Charts();
     settings_ = settings_of(run.config);
     config_ = run.config;
-    models_ = run.models;
+    models_.clear();
     described_ = false;
     step_ = 0;
     try {
@@ -46,42 +51,44 @@ class TensorBoard : public Visualizer {
     }
   }
 
+  void model(const Model& model) override { models_ += model_json(model) + "\n"; }
   void tag(const Tag& tag) override { charts_.tag(tag); }
 
-  void begin_tick(double epoch) override {
-    step_ = std::llround(epoch * steps_per_epoch_);
+  void begin_tick(const Tick& tick) override {
+    step_ = std::llround(tick.epoch * steps_per_epoch_);
     summary_.clear();
-    if (!described_) file_->add_start(step_);
+    if (!described_) file().add_start(step_);
   }
 
   void value(const loupe::Value& value) override {
-    charts_.line(value.tag, value.layer, value.line);
-    add_scalar(summary_, scalar_name(value.tag, value.layer, value.line), value.value);
+    charts_.line(value.tag, layer_of(value), value.line);
+    add_scalar(summary_, scalar_name(value.tag, layer_of(value), value.line), value.value);
   }
 
   void range(const Range& range) override {
-    charts_.band(range.tag, range.layer, range.low_name, range.high_name);
-    add_scalar(summary_, scalar_name(range.tag, range.layer, range.low_name), range.low);
-    add_scalar(summary_, scalar_name(range.tag, range.layer, range.high_name), range.high);
+    charts_.band(range.tag, layer_of(range), range.low_name, range.high_name);
+    add_scalar(summary_, scalar_name(range.tag, layer_of(range), range.low_name), range.low);
+    add_scalar(summary_, scalar_name(range.tag, layer_of(range), range.high_name), range.high);
   }
 
   void histogram(const loupe::Histogram& histogram) override {
-    add_histogram(summary_, scalar_name(histogram.tag, histogram.layer, histogram.line), histogram);
+    add_histogram(summary_, scalar_name(histogram.tag, layer_of(histogram), histogram.line), histogram);
   }
 
   void end_tick() override {
+    EventFile& file = this->file();
     if (!described_) describe_run();
     described_ = true;
     if (charts_.changed()) {
       std::string layout;
       add_text(layout, "custom_scalars__config__", "custom_scalars", charts_.layout());
-      file_->add_summary(step_, layout);
+      file.add_summary(step_, layout);
     }
-    file_->add_summary(step_, summary_);
-    file_->write();
+    file.add_summary(step_, summary_);
+    file.write();
   }
 
-  void end() override {
+  void end(const Ending&) override {
     if (!described_) return;
     std::string summary;
     add_hyperparameter_data(summary, "_hparams_/session_end_info", session_end(now()));
@@ -90,9 +97,14 @@ class TensorBoard : public Visualizer {
   }
 
  private:
+  EventFile& file() {
+    if (!file_) throw Error("tensorboard is told a tick before its run", LOUPE_INVALID);
+    return *file_;
+  }
+
   /// TensorBoard takes a folder for a run, so that a second run told to the same folder gets one of its own inside.
   std::filesystem::path folder_of(const Run& run) {
-    const std::filesystem::path folder = output_path(run, path_);
+    const std::filesystem::path folder = path_.in(run);
     std::string name = run.name;
     for (char& c : name) c = c == '/' || c == '\\' ? '_' : c;
     if (name.empty() || name[0] == '.') name = "run" + name;
@@ -114,7 +126,7 @@ class TensorBoard : public Visualizer {
 
   static double now() { return static_cast<double>(std::time(nullptr)); }
 
-  std::string path_;
+  OutputPath path_;
   double steps_per_epoch_;
   Host host_;
   std::set<std::filesystem::path> folders_;
@@ -129,4 +141,6 @@ class TensorBoard : public Visualizer {
 
 }  // namespace loupe::tensorboard
 
-LOUPE_PLUGIN("tensorboard", "1.0", loupe::tensorboard::TensorBoard);
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"tensorboard", "1.0", "Event files for TensorBoard.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::tensorboard::TensorBoard);

@@ -38,11 +38,11 @@ std::string comment_above(const std::string& text, std::size_t position) {
 /// What is wrong with a contract; empty when nothing is.
 std::string contract_fault(const std::string& comment) {
   static const std::regex contract(
-      R"(/\* @thread (trainer|event|any) @state (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
+      R"(/\* @thread (serial|event|any) @state (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
   std::smatch parts;
   if (comment.empty()) return "no contract right above it";
   if (!std::regex_match(comment, parts, contract)) {
-    return "a contract that is not '@thread trainer, event or any @state … @owns … @since N.N': " + comment;
+    return "a contract that is not '@thread serial, event or any @state … @owns … @since N.N': " + comment;
   }
   const auto major = std::stoul(parts[4]);
   const auto minor = std::stoul(parts[5]);

@@ -1,6 +1,7 @@
 #include "abi_header.h"
 
 #include <gtest/gtest.h>
+#include <loupe/abi.h>
 
 #include <fstream>
 #include <sstream>
@@ -27,16 +28,15 @@ Texts faults_with(const std::string& from, const std::string& to) {
 
 TEST(AbiHeader, KeepsItsRules) {
   EXPECT_EQ(faults_of_header(header()), Texts{});
-  EXPECT_GE(count_functions(header()), 45u);
-  EXPECT_GE(count_structs(header()), 28u);
+  EXPECT_GE(count_functions(header()), 60u);
+  EXPECT_GE(count_structs(header()), 44u);
 }
 
 TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
-  const std::string contract = "  /* @thread event @state open @owns borrows event @since 1.0 */\n";
-  EXPECT_EQ(faults_with(contract, ""),
-            Texts{"'emit' has a contract that is not '@thread trainer, event or any @state … "
-                  "@owns … @since N.N': /* Hands an event (the one received, or one of its "
-                  "own making) to the preprocessors behind this gatherer. */"});
+  const std::string contract = "  /* @thread event @state in an event @owns borrows event @since 1.0 */\n";
+  EXPECT_EQ(faults_with(contract, ""), Texts{"'emit' has a contract that is not '@thread serial, event or any @state … "
+                                             "@owns … @since N.N': /* Hands an event (the one received, or one of its "
+                                             "own making) to the preprocessors behind this gatherer. */"});
   EXPECT_EQ(faults_with(contract, contract + "\n"), Texts{"'emit' has no contract right above it"});
   EXPECT_EQ(
       faults_with("  const loupe_tensor* (*view)", "  const void* (*more)(void* host);\n  const loupe_tensor* (*view)"),
@@ -44,15 +44,37 @@ TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
 }
 
 TEST(AbiHeader, AContractThatLacksAPartIsSeen) {
-  for (const char* part : {"@thread event ", "@state open ", "@owns borrows event ", " @since 1.0"}) {
-    std::string contract = "/* @thread event @state open @owns borrows event @since 1.0 */";
+  for (const char* part : {"@thread event ", "@state in an event ", "@owns borrows event ", " @since 1.0"}) {
+    std::string contract = "/* @thread event @state in an event @owns borrows event @since 1.0 */";
     const std::string whole = contract;
     contract.erase(contract.find(part), std::string(part).size());
     ASSERT_EQ(faults_with(whole, contract).size(), 1u) << contract;
   }
-  EXPECT_EQ(faults_with("@thread event", "@thread somebody").size(), 1u);
+  EXPECT_EQ(faults_with("@thread event @", "@thread somebody @").size(), 1u);
+  EXPECT_EQ(faults_with("@thread event @", "@thread trainer @").size(), 1u);
+  EXPECT_EQ(faults_with("@thread event @", "@thread serial event @").size(), 1u);
+  EXPECT_EQ(faults_with("@state in an event @", "@state @").size(), 1u);
   EXPECT_EQ(faults_with("@since 1.0", "@since 1.1").size(), 1u);
   EXPECT_EQ(faults_with("@since 1.0", "@since 2.0").size(), 1u);
+}
+
+TEST(AbiHeader, AContractOverTwoLinesIsRead) {
+  EXPECT_EQ(faults_with("@owns borrows event @since 1.0 */", "@owns borrows event\n   @since 1.0 */"), Texts{});
+}
+
+TEST(AbiHeader, KeepsItsIds) {
+  EXPECT_STREQ(LOUPE_PLUGIN_ID, "loupe.plugin/1");
+  EXPECT_STREQ(LOUPE_GATHERER_ID, "loupe.gatherer/1");
+  EXPECT_STREQ(LOUPE_PREPROCESSOR_ID, "loupe.preprocessor/1");
+  EXPECT_STREQ(LOUPE_LENS_ID, "loupe.lens/1");
+  EXPECT_STREQ(LOUPE_VISUALIZER_ID, "loupe.visualizer/1");
+  EXPECT_STREQ(LOUPE_TENSORS_ID, "loupe.tensors/1");
+  EXPECT_STREQ(LOUPE_TENSOR_MATH_ID, "loupe.tensor_math/1");
+  EXPECT_STREQ(LOUPE_TENSOR_FILES_ID, "loupe.tensor_files/1");
+  EXPECT_STREQ(LOUPE_DLPACK_ID, "loupe.dlpack/1");
+  EXPECT_STREQ(LOUPE_FINDINGS_ID, "loupe.findings/1");
+  EXPECT_STREQ(LOUPE_RUN_ID, "loupe.run/1");
+  EXPECT_STREQ(LOUPE_ENTRY_SYMBOL, "loupe_plugin_entry");
 }
 
 TEST(AbiHeader, AStructThatDoesNotBeginWithItsSizeIsSeen) {

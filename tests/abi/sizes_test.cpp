@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/log.h"
-#include "core/monitor.h"
+#include "pipeline/monitor.h"
 
 namespace loupe {
 namespace {
@@ -25,7 +25,7 @@ class Sizes : public testing::Test {
     const auto module = monitor_->add_module(description);
     if (Stream* stream = module->stream(LOUPE_TAP_FORWARD)) stream->dispatch(nullptr, LOUPE_EVENT_TRAINING);
     monitor_->tick(std::nullopt);
-    monitor_->remove_module(module);
+    module->close();
     monitor_->tick(std::nullopt);
   }
 

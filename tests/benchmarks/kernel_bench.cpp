@@ -8,7 +8,8 @@
 #include <new>
 #include <string>
 
-#include "measure/element.h"
+#include "../measure/tensor.h"
+#include "measure/dtype.h"
 #include "measure/kernels.h"
 #include "measure/measurer.h"
 
@@ -34,13 +35,14 @@ constexpr Case kCases[] = {
     {"histogram", LOUPE_MEASURE_HISTOGRAM},
 };
 
-struct Dtype {
+struct NamedDtype {
   const char* name;
-  uint32_t dtype;
+  Dtype dtype;
 };
 
-constexpr Dtype kDtypes[] = {{"float32", LOUPE_FLOAT32},   {"float64", LOUPE_FLOAT64}, {"float16", LOUPE_FLOAT16},
-                             {"bfloat16", LOUPE_BFLOAT16}, {"int64", LOUPE_INT64},     {"bool", LOUPE_BOOL}};
+constexpr NamedDtype kDtypes[] = {{"float32", Dtype::kFloat32}, {"float64", Dtype::kFloat64},
+                                  {"float16", Dtype::kFloat16}, {"bfloat16", Dtype::kBFloat16},
+                                  {"int64", Dtype::kInt64},     {"bool", Dtype::kBool}};
 
 /// Memory as LibTorch gives it: aligned to 64 bytes.
 class Memory {
@@ -59,23 +61,23 @@ class Memory {
 };
 
 /// Ordinary numbers of any dtype, other ones for another `seed`.
-void fill(Memory& memory, uint32_t dtype, int64_t numel, int64_t seed) {
+void fill(Memory& memory, Dtype dtype, int64_t numel, int64_t seed) {
   for (int64_t i = 0; i < numel; ++i) {
     const int64_t number = (i * 7919 + seed) % 255 - 127;
     switch (dtype) {
-      case LOUPE_FLOAT32:
+      case Dtype::kFloat32:
         memory.as<float>()[i] = static_cast<float>(number) / 64;
         break;
-      case LOUPE_FLOAT64:
+      case Dtype::kFloat64:
         memory.as<double>()[i] = static_cast<double>(number) / 64;
         break;
-      case LOUPE_FLOAT16:
+      case Dtype::kFloat16:
         memory.as<uint16_t>()[i] = static_cast<uint16_t>(0x3800 + number);
         break;
-      case LOUPE_BFLOAT16:
+      case Dtype::kBFloat16:
         memory.as<uint16_t>()[i] = static_cast<uint16_t>(0x3f00 + number);
         break;
-      case LOUPE_INT64:
+      case Dtype::kInt64:
         memory.as<int64_t>()[i] = number;
         break;
       default:
@@ -86,26 +88,24 @@ void fill(Memory& memory, uint32_t dtype, int64_t numel, int64_t seed) {
 }
 
 /// A stream of two matrices in turn, `columns` wide, so that there is a change each time.
-void measure(benchmark::State& state, uint32_t dtype, uint32_t measures, int64_t numel, bool channels_last = false) {
+void measure(benchmark::State& state, Dtype dtype, uint32_t measures, int64_t numel, bool channels_last = false) {
   const int64_t bytes = numel * element_size(dtype);
   const int64_t columns = 64;
   const int64_t sizes[] = {numel / columns / 16, columns, 16};
   const int64_t row_major[] = {columns * 16, 16, 1};
   const int64_t last[] = {columns * 16, 1, columns};
   Memory memory[2] = {Memory(bytes), Memory(bytes)};
-  loupe_tensor tensors[2];
+  loupe_tensor tensors[2] = {};
   for (int i = 0; i < 2; ++i) {
     fill(memory[i], dtype, numel, i * 31);
-    tensors[i] = {sizeof(loupe_tensor),
-                  dtype,
-                  LOUPE_CPU,
-                  0,
-                  memory[i].as<void>(),
-                  sizes,
-                  channels_last ? last : row_major,
-                  3,
-                  numel,
-                  nullptr};
+    tensors[i].struct_size = sizeof(loupe_tensor);
+    set_dtype(tensors[i], dtype);
+    tensors[i].device_type = LOUPE_DEVICE_CPU;
+    tensors[i].data = memory[i].as<void>();
+    tensors[i].sizes = sizes;
+    tensors[i].strides = channels_last ? last : row_major;
+    tensors[i].dim = 3;
+    tensors[i].numel = numel;
   }
   loupe_request request = {};
   request.measures = measures;
@@ -123,7 +123,7 @@ void measure(benchmark::State& state, uint32_t dtype, uint32_t measures, int64_t
 /// The baseline: nothing but reading, in two turns as above. Finding the range does hardly more than that.
 void read_only(benchmark::State& state, int64_t numel) {
   Memory memory[2] = {Memory(numel * 4), Memory(numel * 4)};
-  for (int i = 0; i < 2; ++i) fill(memory[i], LOUPE_FLOAT32, numel, i);
+  for (int i = 0; i < 2; ++i) fill(memory[i], Dtype::kFloat32, numel, i);
   int turn = 0;
   for (auto _ : state) {
     const auto* words = memory[turn].as<const uint64_t>();
@@ -141,7 +141,7 @@ void register_all() {
   for (const int64_t numel : {kSmall, kCached, kLarge}) {
     const std::string size = std::string("/").append(std::to_string(numel));
     benchmark::RegisterBenchmark(("read_only" + size).c_str(), [=](benchmark::State& s) { read_only(s, numel); });
-    for (const Dtype& dtype : kDtypes) {
+    for (const NamedDtype& dtype : kDtypes) {
       for (const Case& c : kCases) {
         const std::string name = std::string(dtype.name) + "/" + c.name + size;
         benchmark::RegisterBenchmark(
@@ -149,7 +149,7 @@ void register_all() {
       }
     }
     benchmark::RegisterBenchmark(("float32/channels_last/sums+extremes+activity" + size).c_str(),
-                                 [=](benchmark::State& s) { measure(s, LOUPE_FLOAT32, kUsual, numel, true); });
+                                 [=](benchmark::State& s) { measure(s, Dtype::kFloat32, kUsual, numel, true); });
   }
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
@@ -41,6 +45,19 @@ TEST(List, FindsWhatTheEnvironmentNames) {
   EXPECT_FALSE(contains(loupe_command("list").output, "  probe_lens "));
 }
 
+TEST(List, LeavesTheEnvironmentAloneInAProgramThatRunsWithAnothersRights) {
+  const auto folder = fresh_folder();
+  const auto copy = folder / "loupe";
+  std::filesystem::copy_file(LOUPE_COMMAND, copy);
+  struct ::statvfs mount {};
+  const bool ignored = ::statvfs(copy.c_str(), &mount) != 0 || (mount.f_flag & ST_NOSUID) != 0;
+  if (ignored || ::chown(copy.c_str(), ::geteuid(), 65534) != 0 || ::chmod(copy.c_str(), 02755) != 0)
+    GTEST_SKIP() << "only root can make such a program, where the file system knows them";
+  EXPECT_FALSE(contains(run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " ./loupe list", folder).output, "  probe_lens "));
+  ASSERT_EQ(::chmod(copy.c_str(), 0755), 0);
+  EXPECT_TRUE(contains(run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " ./loupe list", folder).output, "  probe_lens "));
+}
+
 TEST(List, FindsItsOwnPluginsHoweverItIsCalled) {
   const auto folder = fresh_folder();
   std::filesystem::create_symlink(LOUPE_COMMAND, folder / "linked");
@@ -75,6 +92,37 @@ TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
   EXPECT_TRUE(contains(described.output, "  tables        list     default []; one of wide, narrow\n"));
   EXPECT_TRUE(contains(described.output, "  tensor        boolean  default false\n"));
   EXPECT_TRUE(contains(described.output, "  extra         map      default {}\n"));
+}
+
+TEST(List, AtLengthTellsOfEachPluginWhatItSaysOfItself) {
+  const Finished listed = loupe_command("list --long --plugins " PROBE_PLUGIN);
+  EXPECT_EQ(listed.exit_code, 0);
+  const std::size_t plugins = listed.output.find("\nplugins\n");
+  ASSERT_NE(plugins, std::string::npos);
+  EXPECT_TRUE(std::regex_search(listed.output, std::regex("\n  loss_metrics 0\\.1\\.0\n    [^\n]+/loss_metrics\\.so\n"
+                                                          "    description: Losses and metrics\\.\n"
+                                                          "    author: the authors of Loupe\n    license: MIT\n  ")))
+      << listed.output;
+  EXPECT_TRUE(contains(listed.output.substr(plugins), "\n  probe 1.2.3\n    " PROBE_PLUGIN "\n"));
+  EXPECT_FALSE(contains(loupe_command("list").output, "\nplugins\n"));
+}
+
+TEST(Describe, TellsWhatAComponentGivesAndHowItIsWritten) {
+  EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output,
+                       "\ntags, and what they show\n  Loss: the training and validation loss"));
+  EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output, "\nexample\n  lenses:\n    - loss_metrics: {"));
+  EXPECT_TRUE(contains(loupe_command("describe parameter_condition").output,
+                       "\nseries\n  condition: the largest singular value over the smallest\n"
+                       "example\n  lenses:\n    - pipeline: {gather: tick, parameters: weight, preprocess: "
+                       "parameter_condition}\n"));
+  EXPECT_TRUE(contains(loupe_command("describe csv").output, "\nexample\n  visualizers:\n    - csv: {"));
+  EXPECT_FALSE(contains(loupe_command("describe push").output, "example"));
+}
+
+TEST(Describe, TellsDefaultsAndLimitsToTheLastDigit) {
+  EXPECT_TRUE(contains(loupe_command("describe gradient_activation").output,
+                       "  eps        number   default 1e-08; at least 0\n"));
+  EXPECT_TRUE(contains(loupe_command("describe tensorboard").output, "default 1; at least 1e-06; at most 1e+12\n"));
 }
 
 TEST(Describe, KnowsAliases) {

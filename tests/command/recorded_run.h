@@ -23,7 +23,15 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   record.begin(folder, run.resumed, run.name);
   record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true);
   record.tag("Rates \"q\" \u00dc\n", LOUPE_TAG_PROBABILITY);
-  record.tag({sizeof(loupe_tag), LOUPE_TAG_RELATION, "Share", 0, 1, 1, 0, -1, INFINITY});
+  record.model("net", 10, "Net", 3);
+  loupe_tag share{};
+  share.struct_size = sizeof share;
+  share.type = LOUPE_TAG_RELATION;
+  share.id = "Share";
+  share.big = share.annotate = 1;
+  share.y_minimum = -1;
+  share.y_maximum = INFINITY;
+  record.tag(share);
   for (int epoch = run.first_epoch; epoch <= run.last_epoch; ++epoch) {
     if (epoch == 2) record.tag("Later", LOUPE_TAG_NUMERICAL);
     record.begin_tick(epoch);

@@ -41,7 +41,7 @@ TEST(Replay, IntoARecordGivesTheSameLines) {
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.output, "");
   const auto lines = timeless(record);
-  EXPECT_EQ(lines.size(), 1 + 4 + 3 * 6 + 2u);
+  EXPECT_EQ(lines.size(), 1 + 1 + 4 + 3 * 6 + 2u);  // run, model, tags, values, ticks
   EXPECT_EQ(timeless(folder / "again/record.jsonl"), lines);
 }
 
@@ -168,14 +168,14 @@ TEST(Replay, RefusesWhatIsNoRecord) {
   const fs::path folder = fresh_folder();
   write(folder / "empty", "");
   write(folder / "tick", "{\"kind\":\"tick\",\"epoch\":1}\n");
-  write(folder / "newer", "{\"kind\":\"run\",\"format\":2}\n");
+  write(folder / "newer", "{\"kind\":\"run\",\"format\":3}\n");
   write(folder / "named", "{\"kind\":\"run\",\"format\":1,\"name\":5}\n");
   const std::string opened(200000, '['), closed(200000, ']');
   write(folder / "deep", "{\"kind\":\"run\",\"format\":1,\"models\":" + opened + closed + "}\n");
   const std::map<std::string, std::string> messages = {
       {"empty", "empty:1: error: the record is empty"},
       {"tick", "tick:1: error: a record begins with a line of the kind 'run'"},
-      {"newer", "newer:1: error: this record is of format 2"},
+      {"newer", "newer:1: error: this record is of format 3"},
       {"named", "named:1: error: a value of this run line is not of the type that a record gives it"},
       {"deep", "deep:1: error: this line is nested deeper than a record's"},
       {"missing", "missing: error: the record cannot be read"},

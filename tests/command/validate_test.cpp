@@ -29,6 +29,20 @@ TEST(Validate, LeavesNoFiles) {
   EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
 }
 
+TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
+  const auto folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml")
+      << "run: {dir: runs/x}\nvisualizers: [console, csv, html, prometheus, record, tensorboard]\n";
+  const Finished told = run(LOUPE_COMMAND " validate monitor.yaml", folder);
+  EXPECT_EQ(told.output, "monitor.yaml: valid, 0 lenses, 6 visualizers\n");
+  int files = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::recursive_directory_iterator(folder)) ++files;
+  EXPECT_EQ(files, 1);
+  // What only making it shows is a fault of the file.
+  EXPECT_EQ(validate("visualizers:\n  - csv: {path: ''}\n").output,
+            "monitor.yaml:2:5: error: the visualizer 'csv' cannot be made: the option 'path' is empty; name a file\n");
+}
+
 TEST(Validate, EveryFaultIsTold) {
   const Finished told = validate(
       "loupe: 1\nrun: {nam: x}\nlenses:\n  - los_metrics\n  - loss_metrics: {loss_fn: often}\nattach: {depth: -5}\n",

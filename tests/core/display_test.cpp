@@ -1,4 +1,4 @@
-#include "core/display.h"
+#include "show/display.h"
 
 #include <gtest/gtest.h>
 #include <loupe/options.h>
@@ -9,12 +9,27 @@
 namespace loupe {
 namespace {
 
+const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr};
+
+const double edges[] = {0, 1};
+const double counts[] = {2};
+
+loupe_tick tick_of(double epoch) {
+  loupe_tick tick{};
+  tick.struct_size = sizeof tick;
+  tick.reason = LOUPE_TICK_EPOCH;
+  tick.epoch = epoch;
+  return tick;
+}
+
 /// Two visualizers, "a" and "b", shown by hand what lenses would show.
 class DisplayTest : public testing::Test {
  protected:
   DisplayTest() {
     catalogue_.add_path(test_plugin("probe"));
-    display_.set_run({"r", "", "", "[]", "", false});
+    RunDescription run;
+    run.name = "r";
+    display_.set_run(std::move(run));
     show("[probe_visualizer: {id: a}, {probe_visualizer: {id: b}, as: b}]");
     stage_.take_notes();
   }
@@ -22,14 +37,14 @@ class DisplayTest : public testing::Test {
   void tag(const char* name) {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;
-    tag.name = name;
+    tag.id = name;
     display_.tag(tag);
   }
   void tick(double epoch) {
-    display_.begin_tick(epoch);
-    display_.value({sizeof(loupe_value), 0, "T", "l", "mean", epoch * 10});
-    display_.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2});
-    display_.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", nullptr, nullptr, 0});
+    display_.begin_tick(tick_of(epoch));
+    display_.value({sizeof(loupe_value), 0, "T", "l", "mean", epoch * 10, nullptr, 0});
+    display_.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2, nullptr, 0});
+    display_.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", edges, counts, 1, nullptr, 0});
     display_.end_tick();
   }
   const std::vector<std::string> whole_tick(const std::string& id, const std::string& epoch) {
@@ -75,7 +90,7 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
   for (const std::string step : {"begin_tick*", "value*", "range*", "histogram*", "end_tick", "progress*"}) {
     stage_.take_messages();
     stage_.fail("a " + step);
-    if (step == "progress*") display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5});
+    if (step == "progress*") display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5, 0});
     tick(2);
     EXPECT_EQ(stage_.take_messages().size(), step == "progress*" ? 2u : 1u) << step;  // works again within the tick
     stage_.mend();
@@ -83,7 +98,7 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
   }
   stage_.take_messages();
   stage_.fail("a end");
-  display_.end();
+  display_.end(ending);
   EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end' to fail");
 }
 
@@ -106,7 +121,7 @@ TEST_F(DisplayTest, OneThatCannotBeginBeginsAtALaterTick) {
 TEST_F(DisplayTest, OneThatNeverBeganIsNotEnded) {
   stage_.fail("a begin r");
   tick(1);
-  display_.end();
+  display_.end(ending);
   EXPECT_EQ(stage_.take_notes("a end").size(), 0u);
   EXPECT_EQ(stage_.take_notes("b end").size(), 2u);  // end_tick, end
 }
@@ -116,7 +131,7 @@ TEST_F(DisplayTest, WhatIsLostAtTheEndIsToldEvenWhereAFailureHasBeen) {
   tick(1);
   stage_.take_messages();
   stage_.fail("a end");
-  display_.end();
+  display_.end(ending);
   EXPECT_SAYS(only(stage_.take_messages()), "the visualizer 'probe_visualizer' failed at the end: ");
 }
 
@@ -171,7 +186,7 @@ TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
 }
 
 TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
-  display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5});
+  display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5, 0});
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
 }
 
@@ -192,15 +207,15 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   EXPECT_FALSE(display.wants_progress());
   loupe_tag tag{};
   tag.struct_size = sizeof tag;
-  tag.name = "T";
+  tag.id = "T";
   display.tag(tag);
-  display.begin_tick(1);
-  display.value({sizeof(loupe_value), 0, "T", "l", "mean", 3});
-  display.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2});
-  display.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", nullptr, nullptr, 0});
+  display.begin_tick(tick_of(1));
+  display.value({sizeof(loupe_value), 0, "T", "l", "mean", 3, nullptr, 0});
+  display.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2, nullptr, 0});
+  display.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", edges, counts, 1, nullptr, 0});
   display.end_tick();
-  display.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5});
-  display.end();
+  display.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5, 0});
+  display.end(ending);
   EXPECT_EQ(stage.take_messages(), Texts{});
 }
 

@@ -1,4 +1,4 @@
-#include "core/monitor.h"
+#include "pipeline/monitor.h"
 
 #include <gtest/gtest.h>
 
@@ -137,7 +137,7 @@ TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {
   auto gone = it.add("gone");
   const auto stays = it.add("stays");
   Monitored::forward(*gone, {1});
-  it.monitor.remove_module(gone);
+  gone->close();
   Monitored::forward(*gone, {100});  // nothing gets through any more
   EXPECT_EQ(it.monitor.modules().size(), 2u);
   it.monitor.tick(std::nullopt);
@@ -199,10 +199,27 @@ TEST(Monitor, ToldStepsReachTheVisualizersAsProgressAfterTheRunBegan) {
 
 TEST(Monitor, ProblemsOfPluginsThatNobodyAskedForAreWarnings) {
   const Folder folder;
-  folder.add_plugin("newer_major");
+  folder.write("poem.so", "roses are red\n");
   const Stage stage;
   const Monitor monitor(Config::from_text("plugins: {path: .}\n", "a.yaml", folder.path()));
-  EXPECT_SAYS(only(stage.take_messages()), "newer_major.so' was built for ABI 2.3, this host has 1.0");
+  EXPECT_SAYS(only(stage.take_messages()), "poem.so' cannot be loaded: it does not begin as a shared library does");
+}
+
+TEST(Monitor, ProblemsOfThePluginsThatALensAsksForAreWarningsToo) {
+  const Folder folder;
+  folder.add_plugin("newer_major");
+  Stage stage;
+  Monitor monitor(Config::from_text(
+      "plugins: {path: [" + test_plugin("probe") + ", .]}\nlenses: [probe_lens: {gatherer: nowhere}]\n", "a.yaml",
+      folder.path()));
+  ModuleDescription description;
+  description.name = "layer";
+  description.flags = LOUPE_MODULE_LEAF;
+  monitor.add_module(std::move(description));
+  bool told = false;
+  for (const std::string& message : stage.take_messages())
+    told = told || message.find("newer_major.so' was built for ABI 2.3, this host has 1.0") != std::string::npos;
+  EXPECT_TRUE(told);
 }
 
 TEST(Monitor, AComponentThatCannotBeMadeIsAFaultOfTheFile) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/monitor.h"
 #include "faults.h"
+#include "pipeline/monitor.h"
 #include "stage.h"
 
 namespace loupe {
@@ -15,9 +15,18 @@ namespace loupe {
 /// A contiguous float tensor.
 class FloatTensor {
  public:
-  explicit FloatTensor(std::vector<float> values, uint32_t device = LOUPE_CPU)
+  explicit FloatTensor(std::vector<float> values, int32_t device = LOUPE_DEVICE_CPU)
       : values_(std::move(values)), size_(static_cast<int64_t>(values_.size())) {
-    tensor_ = {sizeof tensor_, LOUPE_FLOAT32, device, 0, values_.data(), &size_, &stride_, 1, size_, nullptr};
+    tensor_.struct_size = sizeof tensor_;
+    tensor_.dtype_code = LOUPE_DTYPE_FLOAT;
+    tensor_.dtype_bits = 32;
+    tensor_.dtype_lanes = 1;
+    tensor_.device_type = device;
+    tensor_.data = values_.data();
+    tensor_.sizes = &size_;
+    tensor_.strides = &stride_;
+    tensor_.dim = 1;
+    tensor_.numel = size_;
   }
   FloatTensor(const FloatTensor&) = delete;
   FloatTensor& operator=(const FloatTensor&) = delete;
@@ -26,7 +35,7 @@ class FloatTensor {
  private:
   std::vector<float> values_;
   int64_t size_, stride_ = 1;
-  loupe_tensor tensor_;
+  loupe_tensor tensor_{};
 };
 
 constexpr uint32_t training_pass = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
@@ -41,13 +50,13 @@ class Monitored {
     description.name = description.path = name;
     description.type = "Linear";
     description.flags = flags;
-    description.parameters = {{"weight", false, 2, 6}};
+    description.parameters = {{"weight", LOUPE_PARAMETER_TRAINABLE, {2, 3}, 6}};
     description.offers = [](uint32_t, const std::string& label) { return label == "weight"; };
     return monitor.add_module(std::move(description));
   }
   /// A forward of the module.
   static void forward(ModuleNode& module, std::vector<float> values, uint32_t flags = training_pass,
-                      uint32_t device = LOUPE_CPU) {
+                      int32_t device = LOUPE_DEVICE_CPU) {
     const FloatTensor tensor(std::move(values), device);
     Stream* stream = module.stream(LOUPE_TAP_FORWARD);
     ASSERT_NE(stream, nullptr);

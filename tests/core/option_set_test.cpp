@@ -1,4 +1,4 @@
-#include "core/option_set.h"
+#include "config/option_set.h"
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>

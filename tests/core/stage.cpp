@@ -4,8 +4,8 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "core/host_interface.h"
 #include "core/log.h"
+#include "plugins/component_host.h"
 #include "plugins/stage_interface.h"
 
 namespace loupe {

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "core/catalogue.h"
-#include "core/component_instance.h"
 #include "golden/golden_files.h"
 #include "measure/measurer.h"
+#include "plugins/catalogue.h"
+#include "plugins/component_instance.h"
 
 using namespace loupe;
 using nlohmann::json;
@@ -57,7 +57,7 @@ class GoldenCase : public ::testing::Test {
     const CatalogueEntry* entry = catalogue.find(Kind::preprocessor, golden_.at("preprocessor"));
     ASSERT_NE(entry, nullptr) << "no preprocessor " << golden_["preprocessor"];
     const auto options = options_of(*entry, golden_.at("options"), inplace_);
-    const ComponentInstance instance(*entry->component, options->get());
+    const ComponentInstance instance(*entry->component, options->get(), "the preprocessor under test", nullptr);
     const auto& table = instance.table<loupe_preprocessor>();
     loupe_request request{sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
     ASSERT_EQ(table.request(instance.self(), &request, nullptr), LOUPE_OK);
@@ -76,16 +76,17 @@ class GoldenCase : public ::testing::Test {
     const auto data = golden["data"].get<std::vector<float>>();
     std::vector<int64_t> strides(sizes.size(), 1);
     for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];
-    const loupe_tensor tensor{sizeof(loupe_tensor),
-                              LOUPE_FLOAT32,
-                              LOUPE_CPU,
-                              0,
-                              data.data(),
-                              sizes.data(),
-                              strides.data(),
-                              static_cast<int64_t>(sizes.size()),
-                              static_cast<int64_t>(data.size()),
-                              nullptr};
+    loupe_tensor tensor{};
+    tensor.struct_size = sizeof tensor;
+    tensor.dtype_code = LOUPE_DTYPE_FLOAT;
+    tensor.dtype_bits = 32;
+    tensor.dtype_lanes = 1;
+    tensor.device_type = LOUPE_DEVICE_CPU;
+    tensor.data = data.data();
+    tensor.sizes = sizes.data();
+    tensor.strides = strides.data();
+    tensor.dim = static_cast<int64_t>(sizes.size());
+    tensor.numel = static_cast<int64_t>(data.size());
     loupe_event event{};
     event.struct_size = sizeof event;
     event.flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;

@@ -25,7 +25,7 @@ TEST(Activity, FindsTheOneUnitThatIsAlive) {
   const std::vector<std::vector<int64_t>> shapes = {{1, 1},       {1, 70},      {70, 3},      {9, 257},  {3, 7, 2, 2},
                                                     {2, 5, 8, 8}, {2, 3, 9, 9}, {3, 2, 5000}, {60, 5000}};
   for (const auto& sizes : shapes) {
-    TestTensor tensor(LOUPE_FLOAT32, sizes);
+    TestTensor tensor(Dtype::kFloat32, sizes);
     const int64_t numel = tensor.view().numel;
     for (int64_t position = 0; position < numel; position += 1 + numel / 50) {
       const loupe_measurement& m = measure_activity(tensor.fill(all_but_one_zero(numel, position)));
@@ -39,7 +39,7 @@ TEST(Activity, FindsTheOneUnitThatIsAlive) {
 TEST(Activity, FindsTheOneUnitThatIsDead) {
   for (const bool last : {false, true}) {
     const std::vector<int64_t> sizes = {5, 13, 20, 20};
-    TestTensor tensor(LOUPE_FLOAT32, sizes, last ? channels_last(sizes) : row_major(sizes));
+    TestTensor tensor(Dtype::kFloat32, sizes, last ? channels_last(sizes) : row_major(sizes));
     std::vector<double> values(static_cast<size_t>(tensor.view().numel), 1);
     for (size_t i = 0; i < values.size(); ++i) {
       if (i / 400 % 13 == 8) values[i] = 0;
@@ -52,13 +52,13 @@ TEST(Activity, FindsTheOneUnitThatIsDead) {
 
 TEST(Activity, ForgetsTheEventBefore) {
   Measurer measurer(request(LOUPE_MEASURE_ACTIVITY));
-  TestTensor tensor(LOUPE_FLOAT32, {8, 30});
+  TestTensor tensor(Dtype::kFloat32, {8, 30});
   measurer.measure(tensor.fill_random(1));
   EXPECT_EQ(measurer.measure(tensor.fill(std::vector<double>(240))).dead_units, 30);
 }
 
 TEST(Activity, CountsNanAndInfAsActive) {
-  TestTensor tensor(LOUPE_FLOAT32, {1, 40});
+  TestTensor tensor(Dtype::kFloat32, {1, 40});
   EXPECT_EQ(measure_activity(tensor.fill(all_but_one_zero(40, 3, NAN))).active_count, 1);
   EXPECT_EQ(measure_activity(tensor.fill(all_but_one_zero(40, 39, -INFINITY))).dead_units, 39);
   EXPECT_EQ(measure_activity(tensor.fill(std::vector<double>(40, NAN)), 1e300).active_count, 40);
@@ -66,10 +66,10 @@ TEST(Activity, CountsNanAndInfAsActive) {
 
 TEST(Activity, ComparesWithEpsilonExactly) {
   const float tenth = 0.1f;  // a little more than 0.1
-  TestTensor tensor(LOUPE_FLOAT32, {1, 2});
+  TestTensor tensor(Dtype::kFloat32, {1, 2});
   EXPECT_EQ(measure_activity(tensor.fill({tenth, -tenth}), 0.1).active_count, 2);
   EXPECT_EQ(measure_activity(tensor, static_cast<double>(tenth)).active_count, 0);
-  TestTensor fifth(LOUPE_FLOAT32, {1, 1});
+  TestTensor fifth(Dtype::kFloat32, {1, 1});
   EXPECT_EQ(measure_activity(fifth.fill({0.7f}), 0.7).active_count, 0);  // 0.7f is a little less
 }
 

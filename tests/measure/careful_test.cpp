@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "measure/measurer.h"
 #include "reference.h"
@@ -11,7 +12,7 @@ namespace {
 
 TEST(Measurer, CountsNanAndLeavesItOutOfTheSums) {
   Measurer measurer(request(kEveryMeasure));
-  TestTensor tensor(LOUPE_FLOAT32, {2, 3});
+  TestTensor tensor(Dtype::kFloat32, {2, 3});
   measurer.measure(tensor.fill({1, 1, 1, 1, 1, 1}));
   const loupe_measurement& m = measurer.measure(tensor.fill({3, NAN, 4, -INFINITY, INFINITY, 12}));
   EXPECT_EQ(m.nan_count, 1);
@@ -23,13 +24,13 @@ TEST(Measurer, CountsNanAndLeavesItOutOfTheSums) {
   EXPECT_EQ(m.sample_norm_sum, 5 + 12);
   EXPECT_EQ(m.dot_previous, 19);
   EXPECT_EQ(m.change_sum_squares, 4 + 9 + 121);
-  EXPECT_EQ(m.bins[161], 3u);
+  EXPECT_EQ(std::accumulate(m.bins, m.bins + m.bin_count, uint64_t{0}), 3u);
 }
 
 TEST(Measurer, CountsNanWhateverIsMeasured) {
   for (uint32_t bit = 1; bit <= LOUPE_MEASURE_HISTOGRAM; bit <<= 1) {
     Measurer measurer(request(bit));
-    TestTensor tensor(LOUPE_FLOAT32, {3});
+    TestTensor tensor(Dtype::kFloat32, {3});
     const loupe_measurement& m = measurer.measure(tensor.fill({1, NAN, INFINITY}));
     EXPECT_EQ(m.nan_count, 1);
     EXPECT_EQ(m.inf_count, 1);
@@ -38,14 +39,14 @@ TEST(Measurer, CountsNanWhateverIsMeasured) {
 
 TEST(Measurer, HasNoExtremesWithoutFiniteElements) {
   Measurer measurer(request(LOUPE_MEASURE_EXTREMES));
-  TestTensor tensor(LOUPE_FLOAT64, {2});
+  TestTensor tensor(Dtype::kFloat64, {2});
   const loupe_measurement& m = measurer.measure(tensor.fill({NAN, INFINITY}));
   EXPECT_TRUE(std::isnan(m.minimum));
   EXPECT_TRUE(std::isnan(m.maximum));
 }
 
 /// Events whose elements, here and there, are replaced by `odd`, or scaled by it where `scaled`.
-void check(uint32_t dtype, double odd, bool scaled) {
+void check(Dtype dtype, double odd, bool scaled) {
   Measurer measurer(request(kEveryMeasure));
   Reference reference(1, 0);
   for (unsigned event = 0; event < 5; ++event) {
@@ -63,29 +64,29 @@ void check(uint32_t dtype, double odd, bool scaled) {
 }
 
 TEST(Measurer, MeasuresWhatIsFinite) {
-  for (const uint32_t dtype : {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_FLOAT16, LOUPE_BFLOAT16}) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
     for (const double odd : {double{NAN}, double{INFINITY}, -double{INFINITY}}) check(dtype, odd, false);
   }
 }
 
 TEST(Measurer, MeasuresNumbersWhoseSquaresOverflowFloats) {
   for (const double scale : {1e18, 1e20, 1e30, 3e38}) {
-    check(LOUPE_FLOAT32, scale, true);
-    check(LOUPE_BFLOAT16, scale, true);
+    check(Dtype::kFloat32, scale, true);
+    check(Dtype::kBFloat16, scale, true);
   }
-  check(LOUPE_FLOAT32, 2e38, false);
+  check(Dtype::kFloat32, 2e38, false);
 }
 
 TEST(Measurer, MeasuresNumbersWhoseSquaresAreTooSmallForFloats) {
   for (const double scale : {1e-14, 1e-16, 1e-19, 1e-23, 1e-30, 1e-37}) {
-    check(LOUPE_FLOAT32, scale, true);
-    check(LOUPE_BFLOAT16, scale, true);
+    check(Dtype::kFloat32, scale, true);
+    check(Dtype::kBFloat16, scale, true);
   }
 }
 
 TEST(Measurer, MeasuresSmallChangesOfLargeNumbers) {
   Measurer measurer(request(kEveryMeasure));
-  TestTensor tensor(LOUPE_FLOAT32, {2, 1});
+  TestTensor tensor(Dtype::kFloat32, {2, 1});
   measurer.measure(tensor.fill({1, 0}));
   measurer.measure(tensor.fill({1, 1e-22}));
   const loupe_measurement& m = measurer.measure(tensor.fill({1, 3e-22}));
@@ -96,14 +97,14 @@ TEST(Measurer, MeasuresSmallChangesOfLargeNumbers) {
 
 TEST(Measurer, MeasuresZerosThatStayZero) {
   Measurer measurer(request(kEveryMeasure));
-  const TestTensor tensor(LOUPE_FLOAT32, {5000});
-  TestTensor zeros(LOUPE_FLOAT32, {5000});
+  const TestTensor tensor(Dtype::kFloat32, {5000});
+  TestTensor zeros(Dtype::kFloat32, {5000});
   zeros.fill(std::vector<double>(5000));
   for (int event = 0; event < 3; ++event) {
     const loupe_measurement& m = measurer.measure(zeros);
     EXPECT_EQ(m.sum_squares, 0);
     EXPECT_EQ(m.change_sum_squares, 0);
-    EXPECT_EQ(m.bins[0], 5000u);
+    EXPECT_EQ(m.bins[80], 5000u);
   }
 }
 

@@ -9,8 +9,8 @@ namespace loupe::measure {
 namespace {
 
 /// Measures three different tensors of this kind, one after the other, and compares each with the reference.
-void check(uint32_t dtype, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides = {},
-           int64_t offset = 0, int32_t unit_dimension = 1, double epsilon = 0.2) {
+void check(Dtype dtype, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides = {}, int64_t offset = 0,
+           int32_t unit_dimension = 1, double epsilon = 0.2) {
   Measurer measurer(request(kEveryMeasure, unit_dimension, epsilon));
   Reference reference(unit_dimension, epsilon);
   for (unsigned event = 0; event < 3; ++event) {
@@ -26,11 +26,11 @@ void check(uint32_t dtype, const std::vector<int64_t>& sizes, const std::vector<
 }
 
 TEST(Measurer, MeasuresEveryDtype) {
-  for (const uint32_t dtype : kEveryDtype) check(dtype, {30, 170});
+  for (const Dtype dtype : kEveryDtype) check(dtype, {30, 170});
 }
 
 TEST(Measurer, MeasuresEveryTailLength) {
-  for (const uint32_t dtype : kEveryDtype) {
+  for (const Dtype dtype : kEveryDtype) {
     for (int64_t n = 0; n <= 130; ++n) {
       SCOPED_TRACE(n);
       check(dtype, {n});
@@ -39,13 +39,13 @@ TEST(Measurer, MeasuresEveryTailLength) {
 }
 
 TEST(Measurer, MeasuresWhereverTheMemoryBegins) {
-  for (const uint32_t dtype : kEveryDtype) {
+  for (const Dtype dtype : kEveryDtype) {
     for (int64_t offset = 1; offset <= 17; ++offset) check(dtype, {7, 41}, {}, offset);
   }
 }
 
 TEST(Measurer, MeasuresWhatReachesOverManyBlocksAndChunks) {
-  for (const uint32_t dtype : {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_BFLOAT16}) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16}) {
     check(dtype, {3, 97, 1501});
     check(dtype, {4099, 67});
     check(dtype, {2, 150001});
@@ -54,18 +54,18 @@ TEST(Measurer, MeasuresWhatReachesOverManyBlocksAndChunks) {
 
 TEST(Measurer, MeasuresEveryUnitDimension) {
   for (int32_t d = -5; d <= 5; ++d) {
-    check(LOUPE_FLOAT32, {5, 6, 9, 11}, {}, 0, d, 0.97);
-    check(LOUPE_FLOAT32, {5, 6, 9, 11}, channels_last({5, 6, 9, 11}), 0, d, 0.97);
-    check(LOUPE_FLOAT64, {3, 4, 50, 60}, {}, 0, d, 0.999);
-    check(LOUPE_FLOAT64, {3, 4, 50, 60}, channels_last({3, 4, 50, 60}), 0, d, 0.999);
-    check(LOUPE_FLOAT16, {400}, {}, 0, d);
-    check(LOUPE_FLOAT32, {1, 300}, {}, 0, d, 0.5);
-    check(LOUPE_FLOAT32, {300, 1}, {}, 0, d, 0.5);
+    check(Dtype::kFloat32, {5, 6, 9, 11}, {}, 0, d, 0.97);
+    check(Dtype::kFloat32, {5, 6, 9, 11}, channels_last({5, 6, 9, 11}), 0, d, 0.97);
+    check(Dtype::kFloat64, {3, 4, 50, 60}, {}, 0, d, 0.999);
+    check(Dtype::kFloat64, {3, 4, 50, 60}, channels_last({3, 4, 50, 60}), 0, d, 0.999);
+    check(Dtype::kFloat16, {400}, {}, 0, d);
+    check(Dtype::kFloat32, {1, 300}, {}, 0, d, 0.5);
+    check(Dtype::kFloat32, {300, 1}, {}, 0, d, 0.5);
   }
 }
 
 TEST(Measurer, MeasuresAnyStrides) {
-  for (const uint32_t dtype : kEveryDtype) {
+  for (const Dtype dtype : kEveryDtype) {
     check(dtype, {37, 90}, {1, 37});                                     // transposed
     check(dtype, {37, 90}, {100, 1}, 5);                                 // columns sliced off
     check(dtype, {37, 90}, {200, 2});                                    // every second column
@@ -80,9 +80,9 @@ TEST(Measurer, MeasuresAnyStrides) {
 }
 
 TEST(Measurer, MeasuresAScalar) {
-  for (const uint32_t dtype : kEveryDtype) check(dtype, {});
+  for (const Dtype dtype : kEveryDtype) check(dtype, {});
   Measurer measurer(request(kEveryMeasure));
-  TestTensor tensor(LOUPE_FLOAT32, {});
+  TestTensor tensor(Dtype::kFloat32, {});
   const loupe_measurement& m = measurer.measure(tensor.fill({-3}));
   EXPECT_EQ(m.unit_count, 1);
   EXPECT_EQ(m.dead_units, 0);
@@ -91,11 +91,11 @@ TEST(Measurer, MeasuresAScalar) {
 }
 
 TEST(Measurer, MeasuresNothingOfAnEmptyTensor) {
-  check(LOUPE_FLOAT32, {0});
-  check(LOUPE_FLOAT32, {0, 5});
-  check(LOUPE_FLOAT64, {5, 0, 3}, {1, 1, 1});
+  check(Dtype::kFloat32, {0});
+  check(Dtype::kFloat32, {0, 5});
+  check(Dtype::kFloat64, {5, 0, 3}, {1, 1, 1});
   Measurer measurer(request(kEveryMeasure));
-  const TestTensor tensor(LOUPE_INT8, {4, 0});
+  const TestTensor tensor(Dtype::kInt8, {4, 0});
   const loupe_measurement& m = measurer.measure(tensor);
   EXPECT_EQ(m.unit_count, 0);
   EXPECT_EQ(m.dead_units, 0);
@@ -109,7 +109,7 @@ TEST(Measurer, MeasuresEachThingOnItsOwn) {
     Measurer measurer(request(bit));
     Reference reference(1, 0);
     for (unsigned event = 0; event < 4; ++event) {
-      TestTensor tensor(LOUPE_FLOAT32, {50, 90});
+      TestTensor tensor(Dtype::kFloat32, {50, 90});
       const loupe_measurement& m = measurer.measure(tensor.fill_random(event));
       EXPECT_EQ(m.measures & bit, bit);
       expect_same(m, reference, reference.measure(tensor));
@@ -118,7 +118,7 @@ TEST(Measurer, MeasuresEachThingOnItsOwn) {
 }
 
 TEST(Measurer, SaysWhatIsImplied) {
-  const TestTensor tensor(LOUPE_FLOAT32, {3});
+  const TestTensor tensor(Dtype::kFloat32, {3});
   EXPECT_EQ(Measurer(request(LOUPE_MEASURE_PREVIOUS)).measure(tensor).measures,
             uint32_t{LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_SUMS});
   EXPECT_EQ(Measurer(request(LOUPE_MEASURE_CHANGE_PREVIOUS)).measure(tensor).measures,
@@ -127,13 +127,16 @@ TEST(Measurer, SaysWhatIsImplied) {
 
 TEST(Measurer, LeavesWhatItCannotReadUnmeasured) {
   Measurer measurer(request(kEveryMeasure));
-  TestTensor tensor(LOUPE_FLOAT32, {3});
+  TestTensor tensor(Dtype::kFloat32, {3});
   measurer.measure(tensor.fill({1, 2, 3}));
-  for (const int what : {0, 1, 2}) {
+  for (const int what : {0, 1, 2, 3, 4, 5}) {
     loupe_tensor odd = tensor.view();
-    if (what == 0) odd.device_type = LOUPE_CUDA;
-    if (what == 1) odd.dtype = LOUPE_OTHER_DTYPE;
-    if (what == 2) odd.data = nullptr;
+    if (what == 0) odd.device_type = LOUPE_DEVICE_CUDA;
+    if (what == 1) odd.dtype_code = LOUPE_DTYPE_COMPLEX;
+    if (what == 2) odd.dtype_bits = 4;
+    if (what == 3) odd.dtype_lanes = 2;
+    if (what == 4) odd.dtype_code = LOUPE_DTYPE_BFLOAT;
+    if (what == 5) odd.data = nullptr;
     EXPECT_EQ(measurer.measure(odd).measures, 0u);
     EXPECT_EQ(measurer.measure(odd).numel, 3);
     EXPECT_EQ(measurer.measure(tensor).has_previous, 0);
@@ -158,7 +161,7 @@ TEST(Kernels, WidenEveryHalf) {
 
 TEST(Measurer, KeepsWholeNumbersThatFloatsCannotHold) {
   Measurer measurer(request(kEveryMeasure));
-  TestTensor tensor(LOUPE_INT64, {3});
+  TestTensor tensor(Dtype::kInt64, {3});
   measurer.measure(tensor.fill({4503599627370497, 0, 0}));
   EXPECT_EQ(measurer.measure(tensor.fill({4503599627370500, 0, 0})).change_sum_squares, 9);
   EXPECT_EQ(measurer.measure(tensor).maximum, 4503599627370500);

@@ -17,7 +17,7 @@ TEST(Measurer, ComparesWithTheLastEventAndTheOneBefore) {
     Reference reference(1, 0);
     for (unsigned event = 0; event < 7; ++event) {
       SCOPED_TRACE(testing::Message() << measures << ", event " << event);
-      TestTensor tensor(LOUPE_FLOAT32, {9000});
+      TestTensor tensor(Dtype::kFloat32, {9000});
       tensor.fill_random(event, event + 1);
       expect_same(measurer.measure(tensor), reference, reference.measure(tensor));
     }
@@ -26,11 +26,12 @@ TEST(Measurer, ComparesWithTheLastEventAndTheOneBefore) {
 
 TEST(Measurer, HasNothingToCompareTheFirstEventWith) {
   Measurer measurer(request(kAllHistory));
-  TestTensor tensor(LOUPE_FLOAT32, {2});
+  TestTensor tensor(Dtype::kFloat32, {2});
   loupe_measurement m = measurer.measure(tensor.fill({1, 2}));
   EXPECT_EQ(m.has_previous, 0);
   EXPECT_EQ(m.has_change, 0);
   EXPECT_EQ(m.change_sum_squares, 0);
+  EXPECT_EQ(m.compared, 0);
   m = measurer.measure(tensor.fill({2, 4}));
   EXPECT_EQ(m.has_previous, 1);
   EXPECT_EQ(m.dot_previous, 10);
@@ -47,7 +48,7 @@ TEST(Measurer, HasNothingToCompareTheFirstEventWith) {
 
 TEST(Measurer, TakesAPrimedValueAsABaselineOnly) {
   Measurer measurer(request(kAllHistory));
-  TestTensor tensor(LOUPE_FLOAT32, {2});
+  TestTensor tensor(Dtype::kFloat32, {2});
   measurer.measure(tensor.fill({7, 7}));
   measurer.prime(tensor.fill({1, 2}));
   loupe_measurement m = measurer.measure(tensor.fill({2, 4}));
@@ -65,7 +66,7 @@ TEST(Measurer, TakesAPrimedValueAsABaselineOnly) {
 }
 
 TEST(Measurer, PrimesWithEveryDtypeAndStrides) {
-  for (const uint32_t dtype : kEveryDtype) {
+  for (const Dtype dtype : kEveryDtype) {
     for (const auto& strides : {row_major({40, 90}), std::vector<int64_t>{1, 40}, std::vector<int64_t>{100, 1}}) {
       Measurer measurer(request(kAllHistory));
       Reference reference(1, 0);
@@ -82,7 +83,7 @@ TEST(Measurer, PrimesWithEveryDtypeAndStrides) {
 
 TEST(Measurer, StartsAnewWhenToldTo) {
   Measurer measurer(request(kAllHistory));
-  TestTensor tensor(LOUPE_FLOAT32, {2});
+  TestTensor tensor(Dtype::kFloat32, {2});
   measurer.measure(tensor.fill({1, 2}));
   measurer.forget_history();
   EXPECT_EQ(measurer.measure(tensor).has_previous, 0);
@@ -92,7 +93,7 @@ TEST(Measurer, StartsAnewWhenToldTo) {
 TEST(Measurer, StartsAnewWhenTheNumberOfElementsOrTheDtypeChanges) {
   Measurer measurer(request(kAllHistory));
   for (const int64_t numel : {10, 5000, 10, 0, 4999, 1}) {
-    for (const uint32_t dtype : kEveryDtype) {
+    for (const Dtype dtype : kEveryDtype) {
       TestTensor tensor(dtype, {numel});
       const loupe_measurement& first = measurer.measure(tensor.fill_random(1));
       EXPECT_EQ(first.has_previous, 0);
@@ -111,7 +112,7 @@ TEST(Measurer, PairsUpElementsThatChangePlacesInMemory) {
   const std::vector<std::vector<int64_t>> orders = {row_major(sizes),     channels_last(sizes), channels_last(sizes),
                                                     {1, 4, 140, 20},      {400, 80, 10, 1},     row_major(sizes),
                                                     channels_last(sizes), {300, 50, 8, 1},      {1, 4, 140, 20}};
-  for (const uint32_t dtype : {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_FLOAT16}) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16}) {
     Measurer measurer(request(kAllHistory));
     Reference reference(1, 0);
     for (unsigned event = 0; event < orders.size(); ++event) {
@@ -126,11 +127,11 @@ TEST(Measurer, PairsUpElementsThatChangePlacesInMemory) {
 TEST(Measurer, PairsUpTensorsOfOtherShapesInRowMajorOrder) {
   Measurer measurer(request(kAllHistory));
   Reference reference(1, 0);
-  const TestTensor tensors[] = {{LOUPE_FLOAT32, {6, 8}, {1, 6}},
-                                {LOUPE_FLOAT32, {8, 6}, {1, 8}},
-                                {LOUPE_FLOAT32, {48}},
-                                {LOUPE_FLOAT32, {4, 12}, {1, 4}},
-                                {LOUPE_FLOAT32, {2, 24}, {30, 1}}};
+  const TestTensor tensors[] = {{Dtype::kFloat32, {6, 8}, {1, 6}},
+                                {Dtype::kFloat32, {8, 6}, {1, 8}},
+                                {Dtype::kFloat32, {48}},
+                                {Dtype::kFloat32, {4, 12}, {1, 4}},
+                                {Dtype::kFloat32, {2, 24}, {30, 1}}};
   for (unsigned event = 0; event < 5; ++event) {
     SCOPED_TRACE(event);
     const_cast<TestTensor&>(tensors[event]).fill_random(event);
@@ -148,7 +149,7 @@ TEST(Measurer, MeasuresForAllThatAsked) {
   EXPECT_FALSE(measurer.accepts(request(LOUPE_MEASURE_ACTIVITY, 1, 0.5)));
   EXPECT_FALSE(measurer.accepts(request(LOUPE_MEASURE_ACTIVITY, 0, 0.4)));
   measurer.merge(request(LOUPE_MEASURE_CHANGE, 7, 7));
-  TestTensor tensor(LOUPE_FLOAT32, {2, 3});
+  TestTensor tensor(Dtype::kFloat32, {2, 3});
   measurer.measure(tensor);
   const loupe_measurement& m = measurer.measure(tensor.fill({0, 0.5, 0.2, 0, 0, 2}));
   EXPECT_EQ(m.unit_count, 2);
@@ -161,7 +162,7 @@ TEST(Measurer, RemembersTwoValuesAsSoonAsThatIsAskedFor) {
   Measurer measurer(request(LOUPE_MEASURE_PREVIOUS));
   Reference reference(1, 0);
   for (unsigned event = 0; event < 6; ++event) {
-    TestTensor tensor(LOUPE_FLOAT32, {100});
+    TestTensor tensor(Dtype::kFloat32, {100});
     tensor.fill_random(event);
     const loupe_measurement& expected = reference.measure(tensor);
     if (event == 2) measurer.merge(request(kAllHistory));

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "measure/element.h"
-
 namespace loupe::measure {
 
 void Reference::prime(const TestTensor& tensor) {
@@ -24,7 +22,7 @@ const loupe_measurement& Reference::measure(const TestTensor& tensor) {
   sum_up(x);
   count_units(tensor, x);
   add_norms(tensor, x);
-  fill_bins(x, computes_in_double(tensor.view().dtype));
+  fill_bins(x);
   if (last_ && last_->size() != x.size()) {
     last_.reset();
     older_.reset();
@@ -82,17 +80,15 @@ void Reference::add_norms(const TestTensor& tensor, const std::vector<double>& x
   }
 }
 
-void Reference::fill_bins(const std::vector<double>& x, bool as_double) {
+void Reference::fill_bins(const std::vector<double>& x) {
   bins_.fill(0);
-  const double smallest_normal =
-      as_double ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+  const auto smallest_normal = static_cast<double>(std::numeric_limits<float>::min());
   for (const double value : x) {
-    size_t bin = 0;
-    if (!std::isfinite(value)) {
-      bin = LOUPE_HISTOGRAM_BINS - 1;
-    } else if (std::abs(value) >= smallest_normal) {
-      const double exponent = std::clamp(std::floor(std::log2(std::abs(value))), -40.0, 39.0);
-      bin = static_cast<size_t>(exponent + 40) + (value < 0 ? 1 : 81);
+    if (!std::isfinite(value)) continue;
+    size_t bin = 80;
+    if (std::abs(value) >= smallest_normal) {
+      const auto magnitude = static_cast<size_t>(std::clamp(std::floor(std::log2(std::abs(value))), -40.0, 39.0) + 40);
+      bin = value < 0 ? 79 - magnitude : 81 + magnitude;
     }
     ++bins_[bin];
   }
@@ -102,6 +98,7 @@ void Reference::fill_bins(const std::vector<double>& x, bool as_double) {
 void Reference::compare(const std::vector<double>& x) {
   if (!last_) return;
   m_.has_change = 1;
+  m_.compared = m_.numel;
   m_.has_previous = last_is_event_ ? 1 : 0;
   if (last_is_event_) m_.previous_sum_squares = last_squares_;
   if (older_) m_.previous_change_sum_squares = last_change_squares_;
@@ -157,6 +154,7 @@ void expect_same(const loupe_measurement& m, const Reference& reference, const l
   }
   if ((m.measures & LOUPE_MEASURE_CHANGE) != 0) {
     EXPECT_EQ(m.has_change, expected.has_change);
+    EXPECT_EQ(m.compared, expected.compared);
     near("change_sum_squares", m.change_sum_squares, expected.change_sum_squares, expected.change_sum_squares);
   }
   if ((m.measures & LOUPE_MEASURE_CHANGE_PREVIOUS) != 0) {
@@ -165,7 +163,8 @@ void expect_same(const loupe_measurement& m, const Reference& reference, const l
          expected.previous_change_sum_squares);
   }
   if ((m.measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
-    for (int bin = 0; bin < LOUPE_HISTOGRAM_BINS; ++bin) EXPECT_EQ(m.bins[bin], expected.bins[bin]) << "bin " << bin;
+    ASSERT_EQ(m.bin_count, size_t{161});
+    for (int bin = 0; bin < 161; ++bin) EXPECT_EQ(m.bins[bin], expected.bins[bin]) << "bin " << bin;
   }
 }
 

@@ -26,7 +26,7 @@ class Reference {
   void sum_up(const std::vector<double>& x);
   void count_units(const TestTensor& tensor, const std::vector<double>& x);
   void add_norms(const TestTensor& tensor, const std::vector<double>& x);
-  void fill_bins(const std::vector<double>& x, bool as_double);
+  void fill_bins(const std::vector<double>& x);
   void compare(const std::vector<double>& x);
 
   int32_t unit_dimension_;
@@ -38,7 +38,7 @@ class Reference {
   double last_change_squares_ = 0;
   loupe_measurement m_ = {};
   loupe_measurement magnitudes_ = {};
-  std::array<uint64_t, LOUPE_HISTOGRAM_BINS> bins_ = {};
+  std::array<uint64_t, 161> bins_ = {};
 };
 
 /// Fails the running test where what was measured differs from the reference by more than rounding.

@@ -13,7 +13,7 @@ namespace loupe::measure {
 namespace {
 
 TEST(Measurer, AllocatesNothingAfterTheLargestTensor) {
-  for (const uint32_t dtype : kEveryDtype) {
+  for (const Dtype dtype : kEveryDtype) {
     Measurer measurer(request(kEveryMeasure));
     TestTensor large(dtype, {3, 50, 1000});
     TestTensor small(dtype, {20, 30});
@@ -37,7 +37,7 @@ TEST(Measurer, AllocatesNothingAfterTheLargestTensor) {
 }
 
 TEST(Measurer, SaysWhatMemoryItHolds) {
-  const TestTensor tensor(LOUPE_FLOAT32, {1000, 1000});
+  const TestTensor tensor(Dtype::kFloat32, {1000, 1000});
   const auto held = [&](uint32_t measures) {
     Measurer measurer(request(measures));
     measurer.measure(tensor);
@@ -79,7 +79,7 @@ void expect_identical(const loupe_measurement& a, const loupe_measurement& b) {
   EXPECT_EQ(a.change_sum_squares, b.change_sum_squares);
   EXPECT_EQ(a.dot_change, b.dot_change);
   EXPECT_EQ(a.previous_change_sum_squares, b.previous_change_sum_squares);
-  EXPECT_TRUE(std::equal(a.bins, a.bins + LOUPE_HISTOGRAM_BINS, b.bins));
+  EXPECT_TRUE(std::equal(a.bins, a.bins + a.bin_count, b.bins, b.bins + b.bin_count));
 }
 
 TEST(Measurer, MeasuresTheSameWithThreads) {
@@ -91,7 +91,7 @@ TEST(Measurer, MeasuresTheSameWithThreads) {
       for (unsigned event = 0; event < 3; ++event) {
         std::vector<int64_t> strides = row_major(sizes);
         if (sliced) strides[0] += 5;
-        TestTensor tensor(LOUPE_FLOAT32, sizes, strides);
+        TestTensor tensor(Dtype::kFloat32, sizes, strides);
         tensor.fill_random(event);
         const int before = parallel_calls;
         const loupe_measurement& expected = serial.measure(tensor);
@@ -107,7 +107,7 @@ TEST(Measurer, MeasuresTheSameWithThreads) {
 
 TEST(Measurer, AsksForNoThreadsForSmallTensors) {
   Measurer measurer(request(kEveryMeasure));
-  const TestTensor tensor(LOUPE_FLOAT32, {200, 1000});
+  const TestTensor tensor(Dtype::kFloat32, {200, 1000});
   Measurer::set_parallel_for(three_threads);
   const int before = parallel_calls;
   measurer.measure(tensor);

@@ -2,11 +2,9 @@
 
 #include <bit>
 
-#include "measure/element.h"
-
 namespace loupe::measure {
 
-TestTensor::TestTensor(uint32_t dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset)
+TestTensor::TestTensor(Dtype dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset)
     : dtype_(dtype), sizes_(std::move(sizes)), strides_(std::move(strides)) {
   if (strides_.empty()) strides_ = row_major(sizes_);
   int64_t numel = 1;
@@ -20,9 +18,14 @@ TestTensor::TestTensor(uint32_t dtype, std::vector<int64_t> sizes, std::vector<i
     memory_.resize(static_cast<size_t>(offset + last + 1) * size, 0x55);
     data_ = memory_.data() + static_cast<size_t>(offset) * size;
   }
-  view_ = {sizeof(view_), dtype_,        LOUPE_CPU,       0,
-           data_,         sizes_.data(), strides_.data(), static_cast<int64_t>(sizes_.size()),
-           numel,         nullptr};
+  view_.struct_size = sizeof view_;
+  set_dtype(view_, dtype);
+  view_.device_type = LOUPE_DEVICE_CPU;
+  view_.data = data_;
+  view_.sizes = sizes_.data();
+  view_.strides = strides_.data();
+  view_.dim = static_cast<int64_t>(sizes_.size());
+  view_.numel = numel;
 }
 
 TestTensor& TestTensor::fill(const std::vector<double>& values) {
@@ -33,15 +36,15 @@ TestTensor& TestTensor::fill(const std::vector<double>& values) {
 TestTensor& TestTensor::fill_random(unsigned seed, double scale) {
   std::mt19937 generator(seed);
   const bool whole =
-      dtype_ != LOUPE_FLOAT32 && dtype_ != LOUPE_FLOAT64 && dtype_ != LOUPE_FLOAT16 && dtype_ != LOUPE_BFLOAT16;
+      dtype_ != Dtype::kFloat32 && dtype_ != Dtype::kFloat64 && dtype_ != Dtype::kFloat16 && dtype_ != Dtype::kBFloat16;
   std::uniform_real_distribution<double> number(-1, 1);
   std::vector<double> values(static_cast<size_t>(view_.numel));
   for (double& value : values) {
     const double drawn = number(generator);
     value = drawn * scale;
-    if (dtype_ == LOUPE_BOOL)
+    if (dtype_ == Dtype::kBool)
       value = drawn > 0.3 ? 1 : 0;
-    else if (dtype_ == LOUPE_UINT8)
+    else if (dtype_ == Dtype::kUInt8)
       value = drawn < 0 ? 0 : std::floor(drawn * 255);
     else if (whole)
       value = std::round(drawn * 120);
@@ -82,21 +85,21 @@ T get(const unsigned char* data, int64_t at) {
 
 void TestTensor::store(int64_t at, double value) {
   switch (dtype_) {
-    case LOUPE_FLOAT32:
+    case Dtype::kFloat32:
       return put(data_, at, static_cast<float>(value));
-    case LOUPE_FLOAT64:
+    case Dtype::kFloat64:
       return put(data_, at, value);
-    case LOUPE_FLOAT16:
+    case Dtype::kFloat16:
       return put(data_, at, to_half(value));
-    case LOUPE_BFLOAT16:
+    case Dtype::kBFloat16:
       return put(data_, at, static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16));
-    case LOUPE_INT8:
+    case Dtype::kInt8:
       return put(data_, at, static_cast<int8_t>(value));
-    case LOUPE_INT16:
+    case Dtype::kInt16:
       return put(data_, at, static_cast<int16_t>(value));
-    case LOUPE_INT32:
+    case Dtype::kInt32:
       return put(data_, at, static_cast<int32_t>(value));
-    case LOUPE_INT64:
+    case Dtype::kInt64:
       return put(data_, at, static_cast<int64_t>(value));
     default:
       return put(data_, at, static_cast<uint8_t>(value));
@@ -105,21 +108,21 @@ void TestTensor::store(int64_t at, double value) {
 
 double TestTensor::load(int64_t at) const {
   switch (dtype_) {
-    case LOUPE_FLOAT32:
+    case Dtype::kFloat32:
       return get<float>(data_, at);
-    case LOUPE_FLOAT64:
+    case Dtype::kFloat64:
       return get<double>(data_, at);
-    case LOUPE_FLOAT16:
+    case Dtype::kFloat16:
       return from_half(get<uint16_t>(data_, at));
-    case LOUPE_BFLOAT16:
+    case Dtype::kBFloat16:
       return std::bit_cast<float>(static_cast<uint32_t>(get<uint16_t>(data_, at)) << 16);
-    case LOUPE_INT8:
+    case Dtype::kInt8:
       return get<int8_t>(data_, at);
-    case LOUPE_INT16:
+    case Dtype::kInt16:
       return get<int16_t>(data_, at);
-    case LOUPE_INT32:
+    case Dtype::kInt32:
       return get<int32_t>(data_, at);
-    case LOUPE_INT64:
+    case Dtype::kInt64:
       return static_cast<double>(get<int64_t>(data_, at));
     default:
       return get<uint8_t>(data_, at);

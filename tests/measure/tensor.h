@@ -4,18 +4,32 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <ostream>
 #include <random>
 #include <vector>
 
 #include "loupe/abi.h"
+#include "measure/dtype.h"
 
 namespace loupe::measure {
+
+inline void set_dtype(loupe_tensor& tensor, Dtype dtype) {
+  const auto number = static_cast<uint32_t>(dtype);
+  tensor.dtype_code = static_cast<uint8_t>(number);
+  tensor.dtype_bits = static_cast<uint8_t>(number >> 8);
+  tensor.dtype_lanes = static_cast<uint16_t>(number >> 16);
+}
+
+/// For messages: code, bits and lanes as one number.
+inline std::ostream& operator<<(std::ostream& out, Dtype dtype) {
+  return out << static_cast<uint32_t>(dtype);
+}
 
 /// A tensor for tests: numbers written into memory of any dtype and strides, and the view that is measured.
 class TestTensor {
  public:
   /// `strides` in elements; none means row-major. `offset` elements come before the first, to misalign it.
-  TestTensor(uint32_t dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides = {}, int64_t offset = 0);
+  TestTensor(Dtype dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides = {}, int64_t offset = 0);
 
   /// Sets every element, in row-major order; elements that share memory end as the last of them.
   TestTensor& fill(const std::vector<double>& values);
@@ -36,7 +50,7 @@ class TestTensor {
   void store(int64_t at, double value);
   double load(int64_t at) const;
 
-  uint32_t dtype_;
+  Dtype dtype_;
   std::vector<int64_t> sizes_;
   std::vector<int64_t> strides_;
   std::vector<unsigned char> memory_;  // exactly as long as needed, for AddressSanitizer to see reads beyond it
@@ -70,9 +84,9 @@ inline loupe_request request(uint32_t measures, int32_t unit_dimension = 1, doub
 
 inline constexpr uint32_t kEveryMeasure = 0xff;
 
-inline const std::vector<uint32_t> kEveryDtype = {LOUPE_FLOAT32, LOUPE_FLOAT64, LOUPE_FLOAT16, LOUPE_BFLOAT16,
-                                                  LOUPE_INT8,    LOUPE_INT16,   LOUPE_INT32,   LOUPE_INT64,
-                                                  LOUPE_UINT8,   LOUPE_BOOL};
+inline const std::vector<Dtype> kEveryDtype = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16,
+                                               Dtype::kInt8,    Dtype::kInt16,   Dtype::kInt32,   Dtype::kInt64,
+                                               Dtype::kUInt8,   Dtype::kBool};
 
 }  // namespace loupe::measure
 

@@ -84,6 +84,23 @@ TEST(PipelineLens, ShowsOnlyTheSeriesAndModulesAskedFor) {
   EXPECT_FALSE(inspector.value("Gradient", "Gradient", "2"));
 }
 
+TEST(PipelineLens, TakesParametersByGlobAndTellsOfNamesThatFitNothing) {
+  auto model = small_model();
+  auto inspector = inspector_of(
+      "  - pipeline: {gather: parameter_gradient, parameters: ['w*', '?ias'], preprocess: gradient_geometry,\n"
+      "               series: [nrom, norm], tag: 'Own {parameter}'}\n");
+  testing::internal::CaptureStderr();
+  train(inspector, model);
+  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string once = "pipeline: no series fits 'nrom' given in series; did you mean 'norm'?\n";
+  EXPECT_NE(told.find(once), std::string::npos) << told;
+  EXPECT_EQ(told.find("warning", told.find(once)), std::string::npos) << told;
+  for (const char* layer : {"0", "2"}) {
+    EXPECT_TRUE(inspector.value("Own Weight", layer, "mean"));
+    EXPECT_TRUE(inspector.value("Own Bias", layer, "mean"));
+  }
+}
+
 TEST(PipelineLens, ReadsAnAttributeAroundTheForward) {
   torch::nn::Sequential model(torch::nn::BatchNorm1d(torch::nn::BatchNorm1dOptions(2).momentum(0.5)));
   auto inspector = inspector_of(

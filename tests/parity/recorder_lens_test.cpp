@@ -97,16 +97,30 @@ TEST_F(RecorderLens, TakesSamplesEveryNthTimeUpToALimitInTheModesAskedFor) {
 }
 
 TEST_F(RecorderLens, GoesOnOverEpochsOrKeepsThemApart) {
-  auto together = watch("indices: [3]");
-  auto apart = watch("indices: [3], each_epoch: true, path: apart");
-  for (int epoch = 0; epoch < 2; ++epoch) {
-    model_->forward(torch::randn({5, 3}));
-    together.tick_epoch();
-    apart.tick_epoch();
+  for (const char* options : {"indices: [3]", "indices: [3], each_epoch: true, path: apart"}) {
+    auto inspector = watch(options);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      model_->forward(torch::randn({5, 3}));
+      inspector.tick_epoch();
+    }
   }
   EXPECT_EQ(list("forward_output/0.pt").size(), 2U);
   EXPECT_EQ(list("apart/1/0.pt").size(), 1U);
   EXPECT_EQ(list("apart/2/0.pt").size(), 1U);
+}
+
+TEST_F(RecorderLens, KeepsWhatAnEarlierRunRecorded) {
+  for (const char* options : {"indices: [3]", "indices: [3], each_epoch: true, path: apart"}) {
+    for (int run = 1; run <= 2; ++run) {
+      auto inspector = watch(options);
+      for (int batch = 0; batch < run; ++batch) model_->forward(torch::randn({5, 3}));
+      inspector.tick_epoch();
+    }
+  }
+  EXPECT_EQ(list("older-1/forward_output/0.pt").size(), 1U);
+  EXPECT_EQ(list("forward_output/0.pt").size(), 2U);
+  EXPECT_EQ(list("older-1/apart/1/0.pt").size(), 1U);
+  EXPECT_EQ(list("apart/1/0.pt").size(), 2U);
 }
 
 TEST_F(RecorderLens, SaysWhichShapesDoNotFoldAndLetsTrainingGoOn) {

@@ -1,5 +1,7 @@
 #include "component.h"
 
+#include "../option_default.h"
+
 #include <dlfcn.h>
 #include <yaml-cpp/yaml.h>
 
@@ -40,7 +42,7 @@ const loupe_component* find_component(const std::string& plugin, const char* int
 ComponentOptions::ComponentOptions(const loupe_component& component) {
   for (size_t i = 0; i < component.option_count; ++i) {
     Value& value = values_.emplace_back();
-    set(*component.options[i], value, component.options[i]->default_value);
+    set(*component.options[i], value, test::default_text(*component.options[i]));
     pointers_.push_back(&value.value);
   }
   options_ = {sizeof(loupe_options), 0, pointers_.data(), pointers_.size()};
@@ -125,7 +127,7 @@ void ComponentOptions::set(const loupe_option& declared, Value& value, const std
 
 Instance::Instance(const loupe_component& component, const ComponentOptions& options) : component_(component) {
   detail::ErrorBuffer error;
-  error.check(component.create(&fake_host(), options.get(), &self_, error.get()));
+  error.check(component.create(&component, &fake_host(), options.get(), &self_, error.get()));
 }
 
 }  // namespace loupe::test

@@ -61,27 +61,32 @@ const loupe_tensors tensors = {sizeof(loupe_tensors),
                                nullptr,
                                nullptr,
                                nullptr,
+                               nullptr,
                                [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
                                  const std::vector<double> all = elements(*tensor);
                                  std::copy(all.begin(), all.end(), values);
                                  return LOUPE_OK;
-                               },
-                               [](void*, const loupe_tensor* matrix, double* values, size_t capacity, size_t* count,
-                                  loupe_error* error) -> loupe_status {
-                                 return detail::guarded(error, [&] {
-                                   for (double value : elements(*matrix)) {
-                                     if (!std::isfinite(value))
-                                       throw Error("the decomposition of a matrix with NaN or Inf fails");
-                                   }
-                                   const std::vector<double> all = singular_values(*matrix);
-                                   if (all.size() > capacity) throw Error("there is no room for the singular values");
-                                   std::copy(all.begin(), all.end(), values);
-                                   *count = all.size();
-                                 });
-                               },
-                               nullptr,
-                               nullptr,
-                               nullptr};
+                               }};
+const loupe_tensor_math math = {sizeof(loupe_tensor_math), 0,
+                                [](void*, const loupe_tensor* matrix, double* values, size_t capacity, size_t* count,
+                                   loupe_error* error) -> loupe_status {
+                                  return detail::guarded(error, [&] {
+                                    for (double value : elements(*matrix)) {
+                                      if (!std::isfinite(value))
+                                        throw Error("the decomposition of a matrix with NaN or Inf fails");
+                                    }
+                                    const std::vector<double> all = singular_values(*matrix);
+                                    if (all.size() > capacity) throw Error("there is no room for the singular values");
+                                    std::copy(all.begin(), all.end(), values);
+                                    *count = all.size();
+                                  });
+                                },
+                                nullptr};
+
+const void* service(void*, const char* id) {
+  if (std::strcmp(id, LOUPE_TENSORS_ID) == 0) return &tensors;
+  return std::strcmp(id, LOUPE_TENSOR_MATH_ID) == 0 ? &math : nullptr;
+}
 
 }  // namespace
 
@@ -91,15 +96,14 @@ std::vector<std::string>& fake_log() {
 }
 
 const loupe_host& fake_host() {
-  static const loupe_host host = {
-      sizeof(loupe_host),
-      LOUPE_ABI_MAJOR,
-      LOUPE_ABI_MINOR,
-      0,
-      "0.1.0",
-      nullptr,
-      [](void*, int32_t, const char* message) { fake_log().push_back(message); },
-      [](void*, const char* id) -> const void* { return std::strcmp(id, LOUPE_TENSORS_ID) == 0 ? &tensors : nullptr; }};
+  static const loupe_host host = {sizeof(loupe_host),
+                                  LOUPE_ABI_MAJOR,
+                                  LOUPE_ABI_MINOR,
+                                  0,
+                                  "0.1.0",
+                                  nullptr,
+                                  [](void*, int32_t, const char* message) { fake_log().push_back(message); },
+                                  &service};
   return host;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "../option_default.h"
 #include "component.h"
 
 namespace loupe::test {
@@ -17,7 +18,7 @@ Defaults declared(const std::string& lens, const std::string& plugin) {
   Defaults defaults;
   for (size_t i = 0; i < component.option_count; ++i) {
     YAML::Emitter text;
-    text << YAML::Flow << YAML::Load(component.options[i]->default_value);
+    text << YAML::Flow << YAML::Load(default_text(*component.options[i]));
     defaults[component.options[i]->name] = text.c_str();
   }
   return defaults;
@@ -30,7 +31,7 @@ Defaults operator+(Defaults all, const Defaults& more) {
 
 const Defaults kGeometry = {{"inplace", "true"}, {"normalize_by_size", "false"}, {"log_scale", "false"},
                             {"line", "[mean]"},  {"range", "[std, min-max]"},    {"compute_correlation", "true"}};
-const Defaults kParameters = {{"parameters", "[weight, bias]"}};
+const Defaults kParameters = {{"parameters", "[*]"}, {"include", "[]"}, {"exclude", "[]"}};
 const Defaults kEvaluation = {{"record_eval", "false"},
                               {"evaluation_from_grad", "false"},
                               {"include", "[]"},
@@ -80,7 +81,7 @@ TEST(LensDefaults, OfTheOutputLenses) {
                                          {"comparison_plot", "true"},
                                          {"comparison_aggregation", "none"}});
   expect_declared("output_gradient_geometry", "output_gradient_geometry",
-                  kGeometry + Defaults{{"skip_activation", "true"}});
+                  kGeometry + Defaults{{"skip_activation", "true"}, {"include", "[]"}, {"exclude", "[]"}});
 }
 
 TEST(LensDefaults, OfTheParameterLenses) {
@@ -96,7 +97,12 @@ TEST(LensDefaults, OfTheParameterLenses) {
                                          {"comparison_plot", "true"},
                                          {"aggregation_method", "mean"}});
   expect_declared("parameter_condition", "parameter_condition",
-                  {{"inplace", "true"}, {"parameters", "[weight]"}, {"log_scale", "false"}, {"aggregation", "mean"}});
+                  {{"inplace", "true"},
+                   {"parameters", "[weights]"},
+                   {"include", "[]"},
+                   {"exclude", "[]"},
+                   {"log_scale", "false"},
+                   {"aggregation", "mean"}});
 }
 
 }  // namespace

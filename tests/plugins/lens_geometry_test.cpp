@@ -139,8 +139,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.lens); });
 
 TEST(OutputGradientGeometryLens, LooksAtLeavesAndSkipsActivationsUnlessToldNotTo) {
-  for (const auto& [yaml, expected] : std::vector<std::pair<const char*, Names>>{
-           {"{}", {"fc", "drop"}}, {"{skip_activation: false}", {"fc", "drop", "act", "fc:relu"}}}) {
+  for (const auto& [yaml, expected] :
+       std::vector<std::pair<const char*, Names>>{{"{}", {"fc", "drop"}},
+                                                  {"{skip_activation: false}", {"fc", "drop", "act", "fc:relu"}},
+                                                  {"{exclude: [Dropout]}", {"fc"}},
+                                                  {"{include: [+ReLU]}", {"fc", "drop", "act"}},
+                                                  {"{include: ['f*']}", {"fc", "fc:relu"}}}) {
     LensWorld world("output_gradient_geometry", yaml);
     world.add({"", "Net", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT});
     world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR});
@@ -167,17 +171,73 @@ TEST_P(ParameterGeometryLens, LooksAtContainersThatOwnAParameter) {
   world.add({"", "Net", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {"scale_factor"}});
   world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});
   EXPECT_EQ(world.watched(GetParam().tap), Names{"/scale_factor"});
-  EXPECT_EQ(world.introduce().tags.count("Scale Factor " + std::string(GetParam().title) + " Norm"), 1u);
+  EXPECT_EQ(world.introduce().tags.count("Weight " + std::string(GetParam().title) + " Norm"), 1u);
 }
 
-TEST_P(ParameterGeometryLens, IntroducesThePlotsOfEachParameter) {
-  LensWorld world(GetParam().lens, "{parameters: [weight, bias, weight_ih_l0]}", GetParam().plugin);
-  const Shown shown = world.introduce();
-  EXPECT_EQ(shown.tags.size(), 6u);
-  for (const char* parameter : {"Weight ", "Bias ", "Weight Ih L0 "}) {
-    EXPECT_EQ(shown.tags.count(parameter + std::string(GetParam().title) + " Norm"), 1u);
-    EXPECT_EQ(shown.tags.count(parameter + std::string(GetParam().title) + " Correlation"), 1u);
+TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOrBias) {
+  LensWorld world(GetParam().lens, "{}", GetParam().plugin);
+  world.add({"lstm",
+             "LSTM",
+             LOUPE_FAMILY_RECURRENT,
+             LOUPE_MODULE_LEAF,
+             {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"}});
+  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias", "lora_a", "lora_b"}});
+  world.add({"attention", "MultiheadAttention", LOUPE_FAMILY_ATTENTION, 0, {"in_proj_weight", "in_proj_bias"}});
+  EXPECT_EQ(world.watched(GetParam().tap),
+            (Names{"lstm/weight_ih_l0", "lstm/weight_hh_l0", "lstm/bias_ih_l0", "lstm/bias_hh_l0", "fc/weight",
+                   "fc/bias", "fc/lora_a", "fc/lora_b", "attention/in_proj_weight", "attention/in_proj_bias"}));
+  EXPECT_EQ(world.introduce().tags.size(), 4u);
+  if (GetParam().of_changes) return;
+  for (const char* parameter : {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"}) {
+    world.event(GetParam().tap, "lstm", Tensor({1}, {1}), parameter);
   }
+  for (const char* parameter : {"weight", "bias", "lora_a", "lora_b"}) {
+    world.event(GetParam().tap, "fc", Tensor({1}, {1}), parameter);
+  }
+  for (const char* parameter : {"in_proj_weight", "in_proj_bias"}) {
+    world.event(GetParam().tap, "attention", Tensor({1}, {1}), parameter);
+  }
+  const Shown shown = world.tick();
+  EXPECT_EQ(shown.layers("Weight Gradient Norm"),
+            (Names{"attention", "fc", "fc.lora_a", "fc.lora_b", "lstm.weight_hh_l0", "lstm.weight_ih_l0"}));
+  EXPECT_EQ(shown.layers("Bias Gradient Norm"), (Names{"attention", "fc", "lstm.bias_hh_l0", "lstm.bias_ih_l0"}));
+}
+
+TEST_P(ParameterGeometryLens, TakesParametersByGlobOrRoleAndModulesByItsFilter) {
+  for (const auto& [yaml, expected] : std::vector<std::pair<const char*, Names>>{
+           {"{parameters: ['weight_hh_*']}", {"body.lstm/weight_hh_l0"}},
+           {"{parameters: [biases]}", {"body.lstm/bias_ih_l0", "fc/bias"}},
+           {"{parameters: [weights], exclude: [recurrent]}", {"body/scale", "fc/weight"}},
+           {"{include: ['body*']}", {"body/scale", "body.lstm/weight_hh_l0", "body.lstm/bias_ih_l0"}},
+           {"{include: [Linear], parameters: weight}", {"fc/weight"}}}) {
+    LensWorld world(GetParam().lens, yaml, GetParam().plugin);
+    world.add({"body", "Body", LOUPE_FAMILY_OTHER, 0, {"scale"}});
+    world.add({"body.lstm", "LSTM", LOUPE_FAMILY_RECURRENT, LOUPE_MODULE_LEAF, {"weight_hh_l0", "bias_ih_l0"}});
+    world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}});
+    EXPECT_EQ(world.watched(GetParam().tap), expected) << yaml;
+  }
+}
+
+TEST_P(ParameterGeometryLens, TellsOnceOfAParameterThatNoModuleHas) {
+  fake_log().clear();
+  LensWorld world(GetParam().lens, "{parameters: [wieght, bias, '*_l0']}", GetParam().plugin);
+  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}});
+  world.tick();
+  world.tick();
+  ASSERT_EQ(fake_log().size(), 2u);
+  EXPECT_EQ(fake_log()[0],
+            std::string(GetParam().lens) + ": no parameter fits 'wieght' given in parameters; did you mean 'weight'?");
+  EXPECT_NE(fake_log()[1].find("no parameter fits '*_l0'"), std::string::npos);
+}
+
+TEST_P(ParameterGeometryLens, SaysOnceThatAModelWithoutParametersGivesItNothing) {
+  fake_log().clear();
+  LensWorld world(GetParam().lens, "{}", GetParam().plugin);
+  world.add({"act", "ReLU", LOUPE_FAMILY_ACTIVATION});
+  world.tick();
+  world.tick();
+  ASSERT_EQ(fake_log().size(), 1u);
+  EXPECT_NE(fake_log()[0].find("it looks at nothing"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ParameterGeometryLens,

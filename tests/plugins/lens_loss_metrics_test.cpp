@@ -54,6 +54,17 @@ TEST(LossMetricsLens, LeavesLossModulesAloneWhenToldTo) {
   EXPECT_TRUE(world.watched(LOUPE_TAP_FORWARD).empty());
 }
 
+TEST(LossMetricsLens, TellsOnceOfAMetricThatIsMisspeltAndNotOfOneThatComesLater) {
+  fake_log().clear();
+  LensWorld world("loss_metrics", "{metrics: [acuracy, top5, val_accuracy]}");
+  for (int epoch = 1; epoch <= 2; ++epoch) {
+    world.push("accuracy", 0.5);
+    world.tick(epoch);
+  }
+  ASSERT_EQ(fake_log().size(), 1u);
+  EXPECT_EQ(fake_log()[0], "loss_metrics: no metric 'acuracy' was pushed so far; did you mean 'accuracy'?");
+}
+
 TEST(LossMetricsLens, WatchesNoModuleOfTheModel) {
   LensWorld world("loss_metrics");
   world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});

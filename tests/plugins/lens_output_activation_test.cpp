@@ -45,16 +45,24 @@ TEST(OutputActivationLens, LeavesFamiliesOutWhenToldTo) {
 }
 
 TEST(OutputActivationLens, IncludesTypesFamiliesAndGlobsOfNames) {
+  for (const char* entry :
+       {"Linear", "torch::nn::LinearImpl", "linear", "body.fc", "'*.fc'", "'body.[e-g]c'", "'Lin*'"}) {
+    EXPECT_EQ(looked_at(std::string("{include: [") + entry + "]}"), Names{"body.fc"}) << entry;
+  }
+  EXPECT_EQ(looked_at("{include: [Linear, dropout]}"), (Names{"body.fc", "body.drop"}));
+}
+
+TEST(OutputActivationLens, AddsWhatIncludeNamesAfterAPlus) {
   const Names with_linear = {"body.fc", "body.act", "body.drop", "body.fc:relu"};
-  EXPECT_EQ(looked_at("{include: [Linear]}"), with_linear);
-  EXPECT_EQ(looked_at("{include: ['torch::nn::LinearImpl']}"), with_linear);
-  EXPECT_EQ(looked_at("{include: [linear]}"), with_linear);
-  EXPECT_EQ(looked_at("{include: ['*.fc']}"), with_linear);
-  EXPECT_EQ(looked_at("{include: [body.fc]}"), with_linear);
+  for (const char* entry : {"+Linear", "+torch::nn::LinearImpl", "+linear", "+body.fc", "'+*.fc'"}) {
+    EXPECT_EQ(looked_at(std::string("{include: [") + entry + "]}"), with_linear) << entry;
+  }
+  EXPECT_EQ(looked_at("{dropout: false, include: [+Linear]}"), (Names{"body.fc", "body.act", "body.fc:relu"}));
+  EXPECT_EQ(looked_at("{include: [Dropout, +Linear]}"), (Names{"body.fc", "body.drop"}));
 }
 
 TEST(OutputActivationLens, LetsExcludeWin) {
-  EXPECT_EQ(looked_at("{include: [Linear], exclude: ['body.fc*']}"), (Names{"body.act", "body.drop"}));
+  EXPECT_EQ(looked_at("{include: [+Linear], exclude: ['body.fc*']}"), (Names{"body.act", "body.drop"}));
   EXPECT_EQ(looked_at("{exclude: [activation]}"), Names{"body.drop"});
 }
 
@@ -71,12 +79,45 @@ TEST(OutputActivationLens, NeverTakesALossModule) {
 TEST(OutputActivationLens, WarnsOnceOfAnEntryThatNothingMatches) {
   fake_log().clear();
   LensWorld world("output_activation", "{include: [Liner, ReLU], exclude: [nowhere]}");
+  world.add(linear("fc"));
   world.add(relu("act"));
   world.tick();
   world.tick();
   ASSERT_EQ(fake_log().size(), 2u);
-  EXPECT_EQ(fake_log()[0], "output_activation: no module has the type, family or name 'Liner' given in include");
-  EXPECT_EQ(fake_log()[1], "output_activation: no module has the type, family or name 'nowhere' given in exclude");
+  EXPECT_EQ(fake_log()[0], "output_activation: no module fits 'Liner' given in include; did you mean 'Linear'?");
+  EXPECT_EQ(fake_log()[1], "output_activation: no module fits 'nowhere' given in exclude");
+}
+
+/// What the lens says at the ticks of a model of a Linear and a ReLU.
+std::vector<std::string> said(const std::string& lens, const std::string& yaml) {
+  fake_log().clear();
+  LensWorld world(lens, yaml);
+  world.tick();  // before any module is attached
+  world.add(linear("fc"));
+  world.add(relu("act"));
+  world.tick();
+  world.tick();
+  return fake_log();
+}
+
+TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
+  const std::vector<std::string> told = said("output_activation", "{activation: false}");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0],
+            "output_activation: it looks at nothing, so it shows nothing: nothing in the model's 2 modules fits its "
+            "options; include names modules by type (here Linear, ReLU), family or name");
+  EXPECT_TRUE(said("output_activation", "{}").empty());
+}
+
+TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefault) {
+  const std::vector<std::string> told = said("output_activation", "{include: [Linear]}");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("in place of the 1 modules that it looks at otherwise; an entry written with a +"),
+            std::string::npos);
+  for (const char* clear :
+       {"{include: [+Linear]}", "{include: [Linear, ReLU]}", "{include: [Linear], activation: false}"}) {
+    EXPECT_TRUE(said("output_activation", clear).empty()) << clear;
+  }
 }
 
 TEST(OutputActivationLens, IntroducesProbabilities) {

@@ -20,8 +20,9 @@ TEST(OutputNormLens, LooksAtActivationsAndWhatIsIncluded) {
   for (const auto& [yaml, expected] :
        std::vector<std::pair<const char*, Names>>{{"{}", {"act"}},
                                                   {"{activation: false}", {}},
-                                                  {"{include: [Linear, Dropout]}", {"fc", "act", "drop"}},
-                                                  {"{include: [Linear], exclude: [ReLU]}", {"fc"}}}) {
+                                                  {"{include: [+Linear, +Dropout]}", {"fc", "act", "drop"}},
+                                                  {"{include: [Linear, Dropout]}", {"fc", "drop"}},
+                                                  {"{include: [+Linear], exclude: [ReLU]}", {"fc"}}}) {
     LensWorld world("output_norm", yaml);
     world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR});
     world.add(relu("act"));

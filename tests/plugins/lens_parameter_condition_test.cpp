@@ -47,10 +47,13 @@ TEST(ParameterConditionLens, SaysNothingOfAVector) {
 }
 
 TEST(ParameterConditionLens, IntroducesATagAParameterOnALogarithmicAxisWhenToldTo) {
-  EXPECT_FALSE(LensWorld("parameter_condition").introduce().tags.at(kTag).log_y);
-  const Shown shown = LensWorld("parameter_condition", "{log_scale: true, parameters: [weight, kernel]}").introduce();
-  ASSERT_EQ(shown.tags.size(), 2u);
-  EXPECT_TRUE(shown.tags.at("Kernel Condition Number").log_y);
+  for (const bool log_scale : {false, true}) {
+    LensWorld world("parameter_condition", log_scale ? "{log_scale: true, parameters: [weight, kernel]}" : "{}");
+    world.add({"fc", "Custom", LOUPE_FAMILY_OTHER, LOUPE_MODULE_LEAF, {"weight", "kernel", "bias"}});
+    const Shown shown = world.introduce();
+    ASSERT_EQ(shown.tags.size(), 1u);
+    EXPECT_EQ(shown.tags.at(kTag).log_y, log_scale);
+  }
 }
 
 TEST(ParameterConditionLens, ForgetsADetachedModule) {

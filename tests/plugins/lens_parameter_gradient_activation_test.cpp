@@ -44,15 +44,16 @@ TEST(ParameterGradientActivationLens, StartsTheWorstAnewEachEpoch) {
 }
 
 TEST(ParameterGradientActivationLens, IntroducesAPlotAParameterAndTheWarnings) {
-  const Shown shown = LensWorld("parameter_gradient_activation").introduce();
+  LensWorld world("parameter_gradient_activation"),
+      biases("parameter_gradient_activation", "{warning_plot: false, parameters: bias}");
+  for (LensWorld* each : {&world, &biases}) each->add(linear("fc"));
+  const Shown shown = world.introduce();
   ASSERT_EQ(shown.tags.size(), 3u);
   for (const char* tag : {kWeight, kBias, kWarning}) {
     EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_TAG_PROBABILITY)) << tag;
   }
   EXPECT_TRUE(shown.tags.at(kWarning).big);
-  EXPECT_EQ(
-      LensWorld("parameter_gradient_activation", "{warning_plot: false, parameters: bias}").introduce().tags.size(),
-      1u);
+  EXPECT_EQ(biases.introduce().tags.size(), 1u);
 }
 
 TEST(ParameterGradientActivationLens, AggregatesAsTold) {

@@ -48,17 +48,22 @@ TEST(ParameterNormLens, NormalizesAndNamesItsLineAfterTheAggregation) {
 }
 
 TEST(ParameterNormLens, IntroducesItsTagsAsTheOptionsSay) {
-  const Shown plain = LensWorld("parameter_norm").introduce();
+  const auto introduced = [](const char* yaml) {
+    LensWorld world("parameter_norm", yaml);
+    world.add(linear("fc"));
+    return world.introduce();
+  };
+  const Shown plain = introduced("{}");
   ASSERT_EQ(plain.tags.size(), 4u);
   EXPECT_EQ(plain.tags.at("Weight Norm").type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
   EXPECT_FALSE(plain.tags.at("Bias Norm").log_y);
   EXPECT_EQ(plain.tags.at("Bias Norm Comparison").type, static_cast<uint32_t>(LOUPE_TAG_RELATION));
-  const Shown log = LensWorld("parameter_norm", "{log_scale: true}").introduce();
+  const Shown log = introduced("{log_scale: true}");
   EXPECT_TRUE(log.tags.at("Weight Norm").log_y);
   EXPECT_EQ(log.tags.count("Weight Log Norm Comparison"), 1u);
-  const Shown alone = LensWorld("parameter_norm", "{comparison_plot: false, parameters: [running_scale]}").introduce();
+  const Shown alone = introduced("{comparison_plot: false, parameters: [biases]}");
   ASSERT_EQ(alone.tags.size(), 1u);
-  EXPECT_EQ(alone.tags.count("Running Scale Norm"), 1u);
+  EXPECT_EQ(alone.tags.count("Bias Norm"), 1u);
 }
 
 TEST(ParameterNormLens, WatchesEachModuleThatOwnsAParameter) {

@@ -1,5 +1,7 @@
 #include "lens_world.h"
 
+#include <loupe/visualizer.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +19,9 @@ const loupe_lens& table_of(const Instance& lens) {
 struct LensWorld::FakeModule {
   FakeModule(const ModuleSpec& spec_, uint64_t id) : spec(spec_), full_type("torch::nn::" + spec_.type + "Impl") {
     for (const std::string& parameter : spec.parameters) {
-      parameters.push_back({sizeof(loupe_parameter), 0, parameter.c_str(), 2, 4});
+      // As modules have them: what is called a bias is a vector.
+      const int64_t dim = parameter.find("bias") != std::string::npos ? 1 : 2;
+      parameters.push_back({sizeof(loupe_parameter), LOUPE_PARAMETER_TRAINABLE, parameter.c_str(), dim, 4, sizes});
     }
     for (const auto& parameter : parameters) pointers.push_back(&parameter);
     shown = spec.model.empty() ? spec.name : spec.model + "." + spec.name;
@@ -36,6 +40,7 @@ struct LensWorld::FakeModule {
   }
   ModuleSpec spec;
   std::string shown, full_type;
+  int64_t sizes[2] = {4, 1};
   std::vector<loupe_parameter> parameters;
   std::vector<const loupe_parameter*> pointers;
   loupe_module module{};
@@ -48,8 +53,9 @@ struct LensWorld::Watch {
         gatherer(gatherer_component, ComponentOptions(gatherer_component, asked.gatherer_options)),
         stream(asked.preprocessor, asked.preprocessor_options) {
     taps = {sizeof(loupe_taps), 0, this,
-            [](void* self, uint32_t tap, const char* name, loupe_error*) -> loupe_status {
-              static_cast<Watch*>(self)->subscriptions.emplace_back(tap, name != nullptr ? name : "");
+            [](void* self, const loupe_subscription* asked, loupe_error*) -> loupe_status {
+              static_cast<Watch*>(self)->subscriptions.emplace_back(asked->tap,
+                                                                    asked->label != nullptr ? asked->label : "");
               return LOUPE_OK;
             },
             [](void* self, const loupe_event* event, loupe_error* error) -> loupe_status {
@@ -123,8 +129,13 @@ void LensWorld::forget(const std::string& name) {
 }
 
 void LensWorld::dispatch(Watch& watch, const loupe_event& event) {
+  const auto& table = watch.gatherer.table<loupe_gatherer>();
   detail::ErrorBuffer error;
-  error.check(watch.gatherer.table<loupe_gatherer>().event(watch.gatherer.self(), &event, error.get()));
+  if (table.event != nullptr) {
+    error.check(table.event(watch.gatherer.self(), &event, error.get()));
+  } else {
+    watch.stream.feed(event);
+  }
 }
 
 void LensWorld::event(uint32_t tap, const std::string& module, const Tensor& tensor, const std::string& label,
@@ -163,42 +174,43 @@ void LensWorld::prime(const std::string& module, const std::string& label, const
 
 loupe_sink LensWorld::sink(Shown& shown) {
   showing_ = &shown;
-  return {sizeof(loupe_sink),
-          0,
-          this,
-          [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
-            auto& self = *static_cast<LensWorld*>(world);
-            self.introduced_[tag->name] = true;
-            self.showing_->tags[tag->name] = {tag->type,          tag->log_y != 0, tag->big != 0,
-                                              tag->annotate != 0, tag->y_minimum,  tag->y_maximum};
-            return LOUPE_OK;
-          },
-          [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
-            auto& self = *static_cast<LensWorld*>(world);
-            EXPECT_TRUE(self.introduced_[value->tag]) << value->tag << " has a value before it was introduced";
-            const bool first =
-                self.showing_->values.emplace(std::tuple(value->tag, value->layer, value->line), value->value).second;
-            EXPECT_TRUE(first) << value->tag << ' ' << value->layer << ' ' << value->line << " was told twice";
-            return LOUPE_OK;
-          },
-          [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
-            auto& self = *static_cast<LensWorld*>(world);
-            EXPECT_TRUE(self.introduced_[range->tag]) << range->tag << " has a range before it was introduced";
-            const std::string names = std::string(range->low_name) + "|" + range->high_name;
-            self.showing_->ranges.emplace(std::tuple(range->tag, range->layer, names),
-                                          std::pair(range->low, range->high));
-            return LOUPE_OK;
-          },
-          [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
-            auto& self = *static_cast<LensWorld*>(world);
-            EXPECT_TRUE(self.introduced_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
-            self.showing_->histograms.emplace(
-                std::tuple(histogram->tag, histogram->layer, histogram->line),
-                Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
-                                 {histogram->counts, histogram->counts + histogram->bin_count}});
-            return LOUPE_OK;
-          },
-          nullptr};
+  return {
+      sizeof(loupe_sink),
+      0,
+      this,
+      [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
+        auto& self = *static_cast<LensWorld*>(world);
+        self.introduced_[tag->id] = true;
+        self.showing_->tags[tag->id] = {tag->type,          tag->log_y != 0, tag->big != 0,
+                                        tag->annotate != 0, tag->y_minimum,  tag->y_maximum};
+        return LOUPE_OK;
+      },
+      [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
+        auto& self = *static_cast<LensWorld*>(world);
+        EXPECT_TRUE(self.introduced_[value->tag]) << value->tag << " has a value before it was introduced";
+        const bool first =
+            self.showing_->values.emplace(std::tuple(value->tag, layer_of(*value), value->line), value->value).second;
+        EXPECT_TRUE(first) << value->tag << ' ' << layer_of(*value) << ' ' << value->line << " was told twice";
+        return LOUPE_OK;
+      },
+      [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
+        auto& self = *static_cast<LensWorld*>(world);
+        EXPECT_TRUE(self.introduced_[range->tag]) << range->tag << " has a range before it was introduced";
+        const std::string names = std::string(range->low_name) + "|" + range->high_name;
+        self.showing_->ranges.emplace(std::tuple(range->tag, layer_of(*range), names),
+                                      std::pair(range->low, range->high));
+        return LOUPE_OK;
+      },
+      [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
+        auto& self = *static_cast<LensWorld*>(world);
+        EXPECT_TRUE(self.introduced_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
+        self.showing_->histograms.emplace(
+            std::tuple(histogram->tag, layer_of(*histogram), histogram->line),
+            Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
+                             {histogram->counts, histogram->counts + histogram->bin_count}});
+        return LOUPE_OK;
+      },
+      nullptr};
 }
 
 Shown LensWorld::introduce() {
@@ -214,7 +226,11 @@ Shown LensWorld::tick(double epoch) {
   Shown shown;
   const loupe_sink to = sink(shown);
   detail::ErrorBuffer error;
-  error.check(table_of(*lens_).report(lens_->self(), epoch, &to, error.get()));
+  loupe_tick told{};
+  told.struct_size = sizeof told;
+  told.reason = LOUPE_TICK_EPOCH;
+  told.epoch = epoch;
+  error.check(table_of(*lens_).report(lens_->self(), &told, &to, error.get()));
   for (Watch& watch : watches_) watch.stream.reset();
   return shown;
 }

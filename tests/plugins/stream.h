@@ -26,7 +26,10 @@ class PreprocessorStream {
   bool feed(loupe_event event);
   void push(const char* label, double value, uint32_t flags = 0);
   void prime(const Tensor& tensor);
-  void reset() { table().reset(instance_->self()); }
+  void reset() {
+    detail::ErrorBuffer error;
+    error.check(table().reset(instance_->self(), error.get()));
+  }
 
   /// Nullopt when the series does not exist or has no values. Throws Error for a quantile that is not kept.
   std::optional<double> get(const std::string& series, uint32_t aggregation = LOUPE_MEAN) const;

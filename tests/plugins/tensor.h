@@ -25,8 +25,10 @@ class Tensor {
   loupe_tensor view() const {
     loupe_tensor view{};
     view.struct_size = sizeof view;
-    view.dtype = LOUPE_FLOAT32;
-    view.device_type = LOUPE_CPU;
+    view.dtype_code = LOUPE_DTYPE_FLOAT;
+    view.dtype_bits = 32;
+    view.dtype_lanes = 1;
+    view.device_type = LOUPE_DEVICE_CPU;
     view.data = values_.empty() ? nullptr : values_.data();
     view.sizes = sizes_.data();
     view.strides = strides_.data();

@@ -15,8 +15,8 @@ constexpr const char* CONFIG =
     "visualizers: [tensorboard]\n";
 
 void begin(Driver& board, const std::string& directory, const std::string& name, bool resumed) {
-  board.begin(loupe_run{sizeof(loupe_run), resumed, name.c_str(), directory.c_str(), CONFIG, "0.1.0", "1.13.1",
-                        R"([{"name": "net", "parameters": 10}])", "2024-05-01T12:00:00Z"});
+  board.begin(Driver::run_of(directory, resumed, name, CONFIG));
+  board.model("net", 10);
   board.tag("Loss", LOUPE_TAG_NUMERICAL, true);
   board.tag("Norm");
   board.tag("Weights");

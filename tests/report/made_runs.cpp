@@ -13,7 +13,7 @@ constexpr const char* CONFIG = R"(loupe: 1
 run: {name: digits, dir: runs/digits}
 lenses:
   - loss_metrics: {metrics: [accuracy]}
-  - output_activation: {include: [Linear]}
+  - output_activation: {include: [+Linear]}
   - gradient_geometry: {parameters: [weight], range: [std, min-max]}
 visualizers: [html]
 training: {learning_rate: 0.01, batch_size: 64, optimizer: adam, nesterov: false}
@@ -34,9 +34,15 @@ class Noise {
   std::mt19937 engine_;
 };
 
-void begin(Driver& visualizer, const MadeRun& made, const std::string& models) {
-  visualizer.begin(loupe_run{sizeof(loupe_run), made.resumed, made.name.c_str(), made.directory.c_str(), CONFIG,
-                             "0.1.0", "1.13.1", models.c_str(), "2024-05-01T12:00:00Z"});
+struct MadeModel {
+  const char *name, *type;
+  int64_t parameters;
+  std::size_t modules;
+};
+
+void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
+  visualizer.begin(Driver::run_of(made.directory, made.resumed, made.name, CONFIG));
+  visualizer.model(model.name, model.parameters, model.type, model.modules);
 }
 
 struct Style {
@@ -46,8 +52,16 @@ struct Style {
 };
 
 void tag(Driver& visualizer, const char* name, const Style& style) {
-  visualizer.tag(
-      loupe_tag{sizeof(loupe_tag), style.type, name, style.log_y, style.big, style.annotate, 0, style.low, style.high});
+  loupe_tag tag{};
+  tag.struct_size = sizeof tag;
+  tag.type = style.type;
+  tag.id = name;
+  tag.log_y = style.log_y;
+  tag.big = style.big;
+  tag.annotate = style.annotate;
+  tag.y_minimum = style.low;
+  tag.y_maximum = style.high;
+  visualizer.tag(tag);
 }
 
 /// A line with both bands around it, as a lens's `line: mean, range: [std, min-max]` writes them.
@@ -97,7 +111,7 @@ void tell_losses(Driver& visualizer, double progress, Noise& noise, double rate)
 
 void tell_small_run(Driver& visualizer, const MadeRun& run) {
   const std::vector<std::string> layers = {"conv1", "conv2", "fc1", "fc2", "head"};
-  begin(visualizer, run, R"([{"name": "net", "type": "DigitsNet", "parameters": 1199882, "modules": 9}])");
+  begin(visualizer, run, {"net", "DigitsNet", 1199882, 9});
   introduce_small(visualizer);
   Noise noise(run.seed);
   for (int i = 0; i < run.epochs; ++i) {
@@ -143,7 +157,7 @@ void tell_large_run(Driver& visualizer, const MadeRun& run) {
       }
     }
   }
-  begin(visualizer, run, R"([{"name": "resnet500", "type": "ResNet", "parameters": 128934312, "modules": 761}])");
+  begin(visualizer, run, {"resnet500", "ResNet", 128934312, 761});
   introduce_small(visualizer);
   tag(visualizer, "Weight Update Norm", {LOUPE_TAG_NUMERICAL, true});
   tag(visualizer, "Output Norm", {});
@@ -176,8 +190,7 @@ void tell_hostile_run(Driver& visualizer, const MadeRun& run) {
   const std::string script = "<script>alert(1)</script>", comment = "</script><!-- <b onmouseover=alert(2)>";
   MadeRun hostile = run;
   hostile.name = script + "&amp;\"'";
-  begin(visualizer, hostile,
-        R"([{"name": "</script><script>alert(3)</script>", "type": "<img src=x onerror=alert(4)>", "parameters": 1}])");
+  begin(visualizer, hostile, {"</script><script>alert(3)</script>", "<img src=x onerror=alert(4)>", 1, 1});
   const std::string tag_name = "Norm <i>of</i> " + comment;
   tag(visualizer, tag_name.c_str(), {});
   tag(visualizer, script.c_str(), {LOUPE_TAG_NUMERICAL, false, true});

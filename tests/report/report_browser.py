@@ -180,8 +180,10 @@ class SmallRun(Reading):
         table = self.find("#run").text
         for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "0.1.0", "1.13.1", "ended"):
             self.assertIn(part, table)
-        self.script("document.querySelector('#run details').open = true")
-        self.assertIn("gradient_geometry", self.find("#run pre").text)
+        # The model's modules come first, the configuration last.
+        self.script("for (const each of document.querySelectorAll('#run details')) each.open = true")
+        self.assertIn('"leaf": true', self.find("#run pre").text)
+        self.assertIn("gradient_geometry", self.find("#run tr:last-child pre").text)
         self.go_to("#run")
         self.screenshot("small_run")
 

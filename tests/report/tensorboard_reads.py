@@ -140,7 +140,7 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(end.status, 1)
 
     def test_tells_of_config_and_models(self):
-        for tag, part in (("config", b"learning_rate: 0.01"), ("models", b'"parameters": 10')):
+        for tag, part in (("config", b"learning_rate: 0.01"), ("models", b'"parameters":10')):
             self.assertEqual(self.run_.SummaryMetadata(tag).plugin_data.plugin_name, "text")
             self.assertIn(part, self.run_.Tensors(tag)[0].tensor_proto.string_val[0])
 

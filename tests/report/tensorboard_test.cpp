@@ -117,8 +117,7 @@ TEST(TensorBoard, TakesAConfigThatIsNoYaml) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN);
   const std::string directory = folder.text();
-  const loupe_run run{sizeof(loupe_run), 0, "odd", directory.c_str(), "a: [", "", "", "", ""};
-  EXPECT_EQ(board.begin(run), "");
+  EXPECT_EQ(board.begin(Driver::run_of(directory, false, "odd", "a: [")), "");
   EXPECT_EQ(board.loss_tick(0, 1), "");
 }
 

@@ -79,7 +79,7 @@ torch::Tensor forward(examples::Reader& model, torch::Tensor x, ByHand* hand) {
 const char* const monitor = R"(
 lenses:
   - loss_metrics: {metrics: [accuracy]}
-  - output_activation: {include: [Linear], death_aggregation: max}
+  - output_activation: {include: [+Linear], death_aggregation: max}
   - gradient_geometry: {parameters: [weight], range: [std, min-max]}
   - parameter_difference
 )";

@@ -106,6 +106,20 @@ TEST(ForwardTaps, SeeBatchNormalizationWhoseForwardIsCompiledIntoTheProgram) {
   EXPECT_EQ(forwards(take("forward")), (Lines{"forward|0", "forward|1", "forward|2"}));
 }
 
+TEST(ForwardTaps, SeeModelsAttachedAfterABatchNormalizationThrewHalfWay) {
+  nn::Sequential model(nn::BatchNorm1d(3));
+  auto inspector = probed();
+  inspector.attach(*model);
+  EXPECT_THROW(model->forward(torch::randn({1, 3})), std::exception);  // one value a channel: after the check
+  nn::Sequential other(nn::Linear(3, 3), nn::ReLU());
+  inspector.attach(*other, "other");
+  told().clear();
+  other->forward(torch::randn({4, 3}));
+  EXPECT_EQ(forwards(take("forward")), (Lines{"forward|other.0", "forward|other.1"}));
+  model->forward(torch::randn({4, 3}));
+  EXPECT_EQ(forwards(take("forward")), Lines{"forward|0"});
+}
+
 TEST(FunctionTaps, NameAFunctionAfterTheModuleBeforeIt) {
   FunctionalNet model;
   auto inspector = probed();
@@ -115,6 +129,41 @@ TEST(FunctionTaps, NameAFunctionAfterTheModuleBeforeIt) {
     EXPECT_EQ(forwards(take("forward")), (Lines{"forward|conv1", "forward|conv1:relu", "forward|conv1:relu#2",
                                                 "forward|fc", "forward|fc:leaky_relu", "forward|fc:log_softmax"}));
   }
+}
+
+TEST(FunctionTaps, SeeEveryFormOfAnActivation) {
+  struct Net : nn::Module {
+    nn::Linear fc = register_module("fc", nn::Linear(3, 3));
+  } net;
+  nn::Linear& model = net.fc;
+  auto inspector = probed();
+  inspector.attach(net);
+  const auto seen_after = [&](const std::function<torch::Tensor(torch::Tensor)>& function) {
+    const auto x = model(torch::ones({2, 3})).detach();
+    told().clear();
+    function(x);
+    Lines names = forwards(take("forward"));
+    return names.size() == 1 ? names[0].substr(names[0].find(':')) : std::to_string(names.size());
+  };
+  using torch::Tensor;
+  namespace F = nn::functional;
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp_(0); }), ":clamp");
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp(0, 6); }), ":clamp");
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp_min(0); }), ":clamp_min");
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp_min_(0); }), ":clamp_min");
+  EXPECT_EQ(seen_after([](Tensor x) { return torch::maximum(x, torch::zeros_like(x)); }), ":maximum");
+  EXPECT_EQ(seen_after([](Tensor x) { return torch::max(x, torch::zeros({1})); }), ":maximum");
+  EXPECT_EQ(seen_after([](Tensor x) { return torch::hardswish_(x); }), ":hardswish");
+  EXPECT_EQ(seen_after([](Tensor x) { return F::softsign(x); }), ":softsign");
+  EXPECT_EQ(seen_after([](Tensor x) { return F::relu6(x); }), ":relu6");
+  EXPECT_EQ(seen_after([](Tensor x) { return torch::relu6_(x); }), ":relu6");
+  EXPECT_EQ(seen_after([](Tensor x) { return torch::special::expit(x); }), ":sigmoid");
+  // These are no activations.
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp(-20, 2); }), "0");
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp(c10::nullopt, 0); }), "0");
+  EXPECT_EQ(seen_after([](Tensor x) { return x.clamp_min(1e-6); }), "0");
+  EXPECT_EQ(seen_after([](Tensor x) { return x / (x.abs() + 2); }), "0");
+  EXPECT_EQ(seen_after([](Tensor x) { return x / x.abs(); }), "0");
 }
 
 TEST(FunctionTaps, LeaveOutWhatModulesAndLossesCallInside) {

@@ -37,6 +37,32 @@ TEST(Csv, QuotesNamesThatHoldItsOwnSignsAndKeepsThemUtf8) {
             "\"\"x\"\"\",\"two\nlines\",1,,\n0.5,T,bad\xEF\xBF\xBD,σ,2,,\n");
 }
 
+TEST(Csv, QuotesNamesThatASpreadsheetWouldCompute) {
+  const Folder folder;
+  Driver csv(CSV_PLUGIN);
+  csv.begin(folder.text());
+  csv.begin_tick(1);
+  csv.value("=1+1", "+cmd", "@SUM(A1)", -2);
+  csv.value("-2", "+0.5", "1=1", 3);
+  csv.range("T", "l", "-σ", "+σ", -1, 1);
+  csv.end_tick();
+  EXPECT_EQ(read(folder / "values.csv"),
+            "epoch,tag,layer,line,value,low,high\n1,'=1+1,'+cmd,'@SUM(A1),-2,,\n1,-2,+0.5,1=1,3,,\n"
+            "1,T,l,'-σ..+σ,,-1,1\n");
+}
+
+TEST(Csv, StaysInTheFolderThatTheTrainerStartedIn) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.text());
+  Driver csv(CSV_PLUGIN);
+  std::filesystem::current_path("/");
+  csv.begin("runs");
+  csv.loss_tick(1, 1);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(lines_of(read(folder / "runs/values.csv")).size(), 2u);
+}
+
 TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
   const Folder folder;
   {

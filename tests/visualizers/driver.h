@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "../option_default.h"
+
 namespace loupe::test {
 
 /// A visualizer out of a built plugin, driven through its C table as a host would. Each call gives the error's
@@ -40,22 +42,66 @@ class Driver {
     for (const auto& item : options) all.push_back(item);
     lend(all, [&](const loupe_options* lent) {
       detail::ErrorBuffer error;
-      error.check(component_->create(&host_, lent, &self_, error.get()));
+      error.check(component_->create(component_, &host_, lent, &self_, error.get()));
     });
   }
   ~Driver() { component_->destroy(self_); }
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  std::string begin(const std::string& directory, bool resumed = false, const std::string& name = "digits",
-                    const std::string& models = R"([{"name": "net", "parameters": 10}])") {
-    const loupe_run run{sizeof(loupe_run), resumed,  name.c_str(),   directory.c_str(),     "loupe: 1\n",
-                        "0.1.0",           "1.13.1", models.c_str(), "2024-05-01T12:00:00Z"};
-    return call([&](loupe_error* error) { return table_->begin(self_, &run, error); });
+  std::string begin(const std::string& directory, bool resumed = false, const std::string& name = "digits") {
+    return begin(run_of(directory, resumed, name));
+  }
+  /// A run to tell; borrows its texts.
+  static loupe_run run_of(const std::string& directory, bool resumed, const std::string& name,
+                          const char* config = "loupe: 1\n") {
+    return {sizeof(loupe_run),
+            resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0U,
+            name.c_str(),
+            directory.c_str(),
+            config,
+            "0.1.0",
+            "1.13.1",
+            "2024-05-01T12:00:00Z",
+            1714564800.0,
+            0,
+            1};
+  }
+  /// A model of `count` modules, the first of which has all of the parameters.
+  std::string model(const std::string& name, int64_t parameters, const std::string& type = "torch::nn::LinearImpl",
+                    std::size_t count = 1) {
+    const int64_t sizes[] = {parameters};
+    const loupe_parameter parameter{sizeof(loupe_parameter), 0, "weight", 1, parameters, sizes};
+    const loupe_parameter* const all_parameters[] = {&parameter};
+    loupe_module module{};
+    module.struct_size = sizeof module;
+    module.flags = LOUPE_MODULE_ROOT | LOUPE_MODULE_LEAF;
+    module.name = name.c_str();
+    module.path = module.model = "";
+    module.type = "Linear";
+    module.full_type = "torch::nn::LinearImpl";
+    module.parameters = all_parameters;
+    module.parameter_count = 1;
+    loupe_module further = module;
+    further.parameter_count = 0;
+    std::vector<const loupe_module*> modules(count, &further);
+    modules[0] = &module;
+    return this->model(
+        loupe_model{sizeof(loupe_model), 0, name.c_str(), type.c_str(), parameters, modules.data(), count});
+  }
+  std::string model(const loupe_model& model) {
+    if (table_->model == nullptr) return "";
+    return call([&](loupe_error* error) { return table_->model(self_, &model, error); });
   }
   std::string tag(const std::string& name, uint32_t type = LOUPE_TAG_NUMERICAL, bool big = false, bool log_y = false) {
-    const loupe_tag tag{sizeof(loupe_tag), type, name.c_str(), log_y, big, 0, 0, NAN, NAN};
-    return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
+    loupe_tag tag{};
+    tag.struct_size = sizeof tag;
+    tag.type = type;
+    tag.id = name.c_str();
+    tag.log_y = log_y;
+    tag.big = big;
+    tag.y_minimum = tag.y_maximum = NAN;
+    return this->tag(tag);
   }
   std::string begin(const loupe_run& run) {
     return call([&](loupe_error* error) { return table_->begin(self_, &run, error); });
@@ -64,16 +110,31 @@ class Driver {
     return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
   }
   std::string begin_tick(double epoch) {
-    return call([&](loupe_error* error) { return table_->begin_tick(self_, epoch, error); });
+    loupe_tick tick{};
+    tick.struct_size = sizeof tick;
+    tick.reason = LOUPE_TICK_EPOCH;
+    tick.epoch = epoch;
+    tick.number = ticks_++;
+    tick.time = 1714564800.0 + 60 * epoch;
+    return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number) {
-    const loupe_value value{sizeof(loupe_value), 0, tag.c_str(), layer.c_str(), line.c_str(), number};
+    const loupe_value value{sizeof(loupe_value), 0,      tag.c_str(), layer_or_null(tag, layer),
+                            line.c_str(),        number, nullptr,     0};
     return call([&](loupe_error* error) { return table_->value(self_, &value, error); });
   }
   std::string range(const std::string& tag, const std::string& layer, const std::string& low_name,
                     const std::string& high_name, double low, double high) {
-    const loupe_range range{sizeof(loupe_range), 0,   tag.c_str(), layer.c_str(), low_name.c_str(),
-                            high_name.c_str(),   low, high};
+    const loupe_range range{sizeof(loupe_range),
+                            0,
+                            tag.c_str(),
+                            layer_or_null(tag, layer),
+                            low_name.c_str(),
+                            high_name.c_str(),
+                            low,
+                            high,
+                            nullptr,
+                            0};
     return call([&](loupe_error* error) { return table_->range(self_, &range, error); });
   }
   std::string histogram(const std::string& tag, const std::string& layer, const std::string& line,
@@ -81,22 +142,30 @@ class Driver {
     const loupe_histogram histogram{sizeof(loupe_histogram),
                                     0,
                                     tag.c_str(),
-                                    layer.c_str(),
+                                    layer_or_null(tag, layer),
                                     line.c_str(),
                                     edges.data(),
                                     counts.data(),
-                                    counts.size()};
+                                    counts.size(),
+                                    nullptr,
+                                    0};
     return call([&](loupe_error* error) { return table_->histogram(self_, &histogram, error); });
   }
   std::string end_tick() {
     return call([&](loupe_error* error) { return table_->end_tick(self_, error); });
   }
   std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds) {
-    const loupe_progress progress{sizeof(loupe_progress), 0, epoch, epochs, steps, steps_before, seconds};
+    const loupe_progress progress{sizeof(loupe_progress), 0, epoch, epochs, steps, steps_before, seconds, steps};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
   std::string end() {
-    return call([&](loupe_error* error) { return table_->end(self_, error); });
+    const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr};
+    const std::string failure = flush();
+    const std::string last = call([&](loupe_error* error) { return table_->end(self_, &ending, error); });
+    return failure.empty() ? last : failure;
+  }
+  std::string flush() {
+    return call([&](loupe_error* error) { return table_->flush(self_, error); });
   }
   /// A whole tick with one value of the tag "Loss".
   std::string loss_tick(double epoch, double loss) {
@@ -109,6 +178,10 @@ class Driver {
   std::vector<std::string> messages;  ///< what the component said to the user
 
  private:
+  /// A big plot's layer is called like its tag.
+  static const char* layer_or_null(const std::string& tag, const std::string& layer) {
+    return layer == tag ? nullptr : layer.c_str();
+  }
   static void log(void* context, int32_t, const char* message) {
     static_cast<std::vector<std::string>*>(context)->push_back(message);
   }
@@ -119,7 +192,7 @@ class Driver {
     return function(error.get()) == LOUPE_OK ? "" : error.text();
   }
   static OptionValues::Item default_of(const loupe_option& option) {
-    const std::string text = option.default_value;
+    const std::string text = test::default_text(option);
     switch (option.type) {
       case LOUPE_OPTION_BOOLEAN:
         return {option.name, text == "true"};
@@ -151,6 +224,7 @@ class Driver {
 
   loupe_host host_;
   const loupe_component* component_ = nullptr;
+  uint64_t ticks_ = 0;
   const loupe_visualizer* table_ = nullptr;
   void* self_ = nullptr;
 };

@@ -45,7 +45,6 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(found[0]["config"], "loupe: 1\n");
   EXPECT_EQ(found[0]["loupe_version"], "0.1.0");
   EXPECT_EQ(found[0]["libtorch_version"], "1.13.1");
-  EXPECT_EQ(found[0]["models"][0]["parameters"], 10);
   EXPECT_EQ(found[0]["started"], "2024-05-01T12:00:00Z");
   EXPECT_EQ(found[0]["resumed"], false);
   EXPECT_EQ(found[1], Json::parse(R"({"kind": "tag", "tag": "Loss", "type": "numerical", "log_y": true, "big": true,
@@ -92,15 +91,16 @@ TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
 TEST(Record, SurvivesNamesThatAreNoText) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);
-  record.begin(folder.text(), false, "a\"b\n", "not json");
+  record.begin(folder.text(), false, "a\"b\n");
+  record.model("net\xff", 10);
   record.begin_tick(1);
   EXPECT_EQ(record.value("T", "bad\xff", "σ\t", 1), "");
   EXPECT_EQ(record.end_tick(), "");
   const auto found = records(folder / "record.jsonl");
   EXPECT_EQ(found[0]["name"], "a\"b\n");
-  EXPECT_EQ(found[0]["models"], "not json");
-  EXPECT_EQ(found[1]["layer"], "bad\xEF\xBF\xBD");
-  EXPECT_EQ(found[1]["line"], "σ\t");
+  EXPECT_EQ(found[1]["name"], "net\xEF\xBF\xBD");
+  EXPECT_EQ(found[2]["layer"], "bad\xEF\xBF\xBD");
+  EXPECT_EQ(found[2]["line"], "σ\t");
 }
 
 TEST(Record, HasWholeEpochsOnlyWhileTheNextIsStillComing) {

@@ -7,7 +7,8 @@ namespace loupe {
 
 class Inspector;
 
-/// What Inspector::epochs returns: `for (int epoch : inspector.epochs(20))` counts and ticks after each turn.
+/// What Inspector::epochs returns: `for (int epoch : inspector.epochs(20))` counts and ticks after each
+/// turn that did not tick itself.
 class LOUPE_API Epochs {
  public:
   struct Sentinel {};

@@ -32,7 +32,9 @@ using ActiveWhen = std::function<bool(int64_t tick)>;
 ///     inspector.attach(*model, optimizer);
 ///     for (int epoch : inspector.epochs(20)) { /* the training loop, unchanged */ }
 ///
-/// Every member is for the trainer's thread. Nothing here stops training unless the YAML says `on_error: stop`.
+/// Any thread may call a member: one lock lets them through one after another, so that two threads may attach their
+/// models at once. Models may train on other threads meanwhile. Only with `attach: {taps: explicit}` no backward pass
+/// of a model may run while it is attached. Nothing here stops training unless the YAML says `on_error: stop`.
 class LOUPE_API Inspector {
  public:
   /// Reads a configuration file, loads the plugins and makes the components. Throws ConfigError with every fault found.
@@ -42,7 +44,7 @@ class LOUPE_API Inspector {
 
   Inspector(Inspector&&) noexcept;
   Inspector& operator=(Inspector&&) noexcept;
-  /// Detaches everything and ends the visualizers.
+  /// Detaches everything and ends the visualizers. Warns of values that came after the last tick, which are not shown.
   ~Inspector();
 
   /// Taps `model`, and `optimizer` where there is one. Several models may be attached at once, each under its own name,
@@ -50,6 +52,13 @@ class LOUPE_API Inspector {
   /// destroyed at any time; it is not kept alive. Throws std::invalid_argument for a name that is taken.
   void attach(torch::nn::Module& model, const std::string& name = "");
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
+  /// The same for several optimizers of one model: `attach(*model, {encoder_optimizer, decoder_optimizer})`.
+  void attach(torch::nn::Module& model, const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
+              const std::string& name = "");
+  /// One more optimizer, for whichever attached models it holds parameters of. One that is made half way in the place
+  /// of another needs no call: it is known by its parameters. A warning at the first tick names the parameters that
+  /// require gradients and that no optimizer holds. Throws std::invalid_argument if it holds none of any model's.
+  void attach_optimizer(torch::optim::Optimizer& optimizer);
   /// Watches a loss module, such as torch::nn::CrossEntropyLoss, for lenses that show it (`loss_metrics: {loss_fn:
   /// true}`).
   void attach_loss(torch::nn::Module& loss, const std::string& name = "loss_fn");
@@ -69,16 +78,25 @@ class LOUPE_API Inspector {
   /// at `path` (dotted; "" is the model) and may return an undefined tensor. Before attach.
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
 
-  /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last.
+  /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last; inside
+  /// of a loop over epochs() the turn's. Throws std::invalid_argument for a number that is not finite.
   void tick_epoch();
   void tick_epoch(double epoch);
-  /// A range over the next `count` epochs, from 1 at first, that ticks after each turn. Leaving it early ticks none.
+  /// A range over the next `count` epochs, from 1 at first, that ticks after each turn that did not tick itself.
+  /// Leaving it early ticks none. To stop early on this turn's loss, tick inside:
+  ///
+  ///     for (int epoch : inspector.epochs(100)) {
+  ///       /* train, validate */
+  ///       inspector.tick_epoch();  // this turn's tick, now
+  ///       if (inspector.loss(/*train=*/false) > limit) break;
+  ///     }
   Epochs epochs(int count);
-  /// The same from `first` to `last`, as a trainer needs that goes on from a checkpoint.
+  /// The same from `first` to `last`, as a trainer needs that goes on from a checkpoint. Warns where they begin past 1
+  /// and the configuration does not say `run: {resume: true}`.
   Epochs epochs(int first, int last);
 
   /// After a tick: an aggregation ("mean", "median", …) of its training or validation loss; nullopt when there was
-  /// none.
+  /// none. Between ticks it is the last tick's. Throws std::invalid_argument for an aggregation that there is not.
   std::optional<double> loss(bool train, const std::string& aggregation = "mean") const;
   /// After a tick: a value as reported; nullopt when it was not.
   std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
@@ -102,6 +120,9 @@ class LOUPE_API Inspector {
   class Impl;
 
  private:
+  friend class Epochs::Iterator;
+  void end_turn(int epoch, bool is_last);
+
   explicit Inspector(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,66 +1,54 @@
 #ifndef LOUPE_TAPPED_H
 #define LOUPE_TAPPED_H
 
-#include <torch/nn/module.h>
-
-#include <memory>
-#include <utility>
-
-#include "loupe/version.h"
+#include <loupe/detail/tapped_forward.h>
 
 namespace loupe {
-namespace detail {
-
-/// Marks a module whose forward tells Loupe by itself.
-struct LOUPE_API TappedMark {
-  virtual ~TappedMark();
-};
-
-/// One forward of a marked module while it runs.
-class LOUPE_API TappedForward {
- public:
-  explicit TappedForward(torch::nn::Module* module);
-  TappedForward(const TappedForward&) = delete;
-  TappedForward& operator=(const TappedForward&) = delete;
-  ~TappedForward();
-
-  void input(const at::Tensor& tensor);
-  template <class T>
-  void input(const T&) {}
-  void entered();
-  void output(const at::Tensor& tensor);
-  template <class T>
-  void output(const T& value) {
-    if constexpr (requires { std::get<0>(value); }) output(std::get<0>(value));
-  }
-  void left();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;  // null while nobody watches
-};
-
-}  // namespace detail
 
 /// A module type of your own whose forward Loupe is to see, where it cannot be redirected: use it for the type itself,
 /// as in `TORCH_MODULE_IMPL(Block, loupe::Tapped<BlockImpl>)` or `torch::nn::ModuleHolder<loupe::Tapped<BlockImpl>>`.
-/// Constructors and behaviour are Impl's.
-template <class Impl, class Signature = decltype(&Impl::forward)>
-class Tapped;
-
-template <class Impl, class Class, class Result, class... Arguments>
-class Tapped<Impl, Result (Class::*)(Arguments...)> : public Impl, public detail::TappedMark {
+/// Constructors and behaviour are Impl's. C++17; the forward may be const, noexcept, overloaded and have default
+/// arguments; tensors in vectors, tuples and optionals are seen as well. Calls through `BlockImpl` itself, as in
+/// `list[0]->as<BlockImpl>()->forward(x)`, go past it: write `as<loupe::Tapped<BlockImpl>>()` there.
+///
+/// A forward with default arguments, or with several overloads, is a template here, which no Sequential takes. With
+/// FORWARD_HAS_DEFAULT_ARGS a Sequential takes it, and calls of your own pass every argument.
+template <class Impl, class Signature = detail::SignatureOf<Impl>>
+class Tapped : public Impl, public detail::TappedMark {
  public:
   using Impl::Impl;
 
-  Result forward(Arguments... arguments) {
-    detail::TappedForward tap(this);
-    (tap.input(arguments), ...);
-    tap.entered();
-    Result result = Impl::forward(std::forward<Arguments>(arguments)...);
-    tap.output(result);
-    tap.left();
-    return result;
+  template <class... Arguments>
+  auto forward(Arguments&&... arguments)
+      -> decltype(std::declval<Impl&>().forward(std::forward<Arguments>(arguments)...)) {
+    return detail::run_tapped(
+        this, [&]() -> decltype(auto) { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
+  }
+  template <class... Arguments>
+  auto forward(Arguments&&... arguments) const
+      -> decltype(std::declval<const Impl&>().forward(std::forward<Arguments>(arguments)...)) {
+    return detail::run_tapped(
+        this, [&]() -> decltype(auto) { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
+  }
+};
+
+template <class Impl, class Result, bool Noexcept, class... Arguments>
+class Tapped<Impl, Result(Arguments...) noexcept(Noexcept)> : public Impl, public detail::TappedMark {
+ public:
+  using Impl::Impl;
+  Result forward(Arguments... arguments) noexcept(Noexcept) {
+    return detail::run_tapped(
+        this, [&]() -> Result { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
+  }
+};
+
+template <class Impl, class Result, bool Noexcept, class... Arguments>
+class Tapped<Impl, Result(Arguments...) const noexcept(Noexcept)> : public Impl, public detail::TappedMark {
+ public:
+  using Impl::Impl;
+  Result forward(Arguments... arguments) const noexcept(Noexcept) {
+    return detail::run_tapped(
+        this, [&]() -> Result { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
   }
 };
 

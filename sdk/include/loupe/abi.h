@@ -3,15 +3,22 @@
  * Rules that hold everywhere:
  * - A plugin exports one symbol, `loupe_plugin_entry`. Everything else is asked for by an id with a revision.
  * - Every struct but the entry begins with `struct_size`, filled by whoever allocates it. A reader accepts any size
- * that covers the members it needs; a member beyond `struct_size`, or a null function pointer, means "not offered".
- * - Members are only ever appended. Arrays hold pointers, so that the structs they point at may grow.
- * - Strings are UTF-8, NUL-terminated and borrowed for the call. What a component or module descriptor points at lives
- * as long as the descriptor.
+ *   that covers the members it needs and never demands equality.
+ * - It grows only by members at the end. A member beyond `struct_size` is absent; absent means zero, and zero means the
+ *   default, "none" or "not offered". Arrays hold pointers, so that the structs they point at may grow.
+ * - Enumerations grow too. Whoever meets a value that they do not know treats it as "other" and passes over what they
+ *   cannot read; unknown bits of a set of flags are ignored. `reserved` is 0.
+ * - Strings are UTF-8 (the host makes them so, whatever a model's names hold), NUL-terminated and borrowed for the
+ * call. What a component or module points at lives as long as it does.
  * - No exception crosses. A call that can fail returns a status and, when not LOUPE_OK, writes one sentence into the
  *   caller's loupe_error.
- * - The line above each function is its contract and is checked by a test: @thread trainer (the one that attaches and
- *   ticks), event (any thread that runs the model; calls on one instance never overlap) or any; @state when it may be
- *   called; @owns who owns what passes; @since the ABI version that brought it.
+ * - The line above each function is its contract and is checked by a test, and at run time under LOUPE_CHECK=strict:
+ *   @thread serial (the trainer's side: of all serial calls of one inspector never two at a time, mostly on the thread
+ *   that ticks; visits of functions and steps come on the one that runs the model), event (any thread that runs the
+ *   model; calls on one instance never overlap) or any; @state when it may be called; @owns who owns what passes;
+ *   @since the ABI version that brought it.
+ * - A component is created, used and destroyed; destroy is the last call. After a call that failed it may still get
+ *   any call but `process` and `event`.
  */
 #ifndef LOUPE_ABI_H
 #define LOUPE_ABI_H
@@ -39,12 +46,19 @@ extern "C" {
 #define LOUPE_PREPROCESSOR_ID "loupe.preprocessor/1"
 #define LOUPE_LENS_ID "loupe.lens/1"
 #define LOUPE_VISUALIZER_ID "loupe.visualizer/1"
+/* The services that a host may offer. */
 #define LOUPE_TENSORS_ID "loupe.tensors/1"
+#define LOUPE_TENSOR_MATH_ID "loupe.tensor_math/1"
+#define LOUPE_TENSOR_FILES_ID "loupe.tensor_files/1"
+#define LOUPE_DLPACK_ID "loupe.dlpack/1"
+#define LOUPE_FINDINGS_ID "loupe.findings/1"
+#define LOUPE_RUN_ID "loupe.run/1"
 
-/* Whether a struct reaches up to a pointer and has it: to be asked before whatever is optional, or newer than 1.0. */
-#define LOUPE_OFFERS(STRUCT, MEMBER)                                                                 \
-  ((STRUCT).struct_size >= (size_t)((const char*)(&(STRUCT).MEMBER + 1) - (const char*)&(STRUCT)) && \
-   (STRUCT).MEMBER != NULL)
+/* Whether a struct reaches up to the end of a member: to be asked before whatever is newer than 1.0. */
+#define LOUPE_REACHES(STRUCT, MEMBER) \
+  ((STRUCT).struct_size >= (size_t)((const char*)(&(STRUCT).MEMBER + 1) - (const char*)&(STRUCT)))
+/* The same for a pointer, which must not be null either: to be asked before whatever is optional. */
+#define LOUPE_OFFERS(STRUCT, MEMBER) (LOUPE_REACHES(STRUCT, MEMBER) && (STRUCT).MEMBER != NULL)
 
 /* ---- Status and errors ---- */
 
@@ -76,20 +90,6 @@ enum {
   LOUPE_OPTION_MAP = 6      /* named values, read by the component itself */
 };
 
-/* What a component declares of one option. Validation, `loupe describe` and the reference come from this table. */
-typedef struct loupe_option {
-  uint32_t struct_size;
-  uint32_t type;
-  const char* name;
-  const char* default_value;  /* as YAML text, such as "true" or "[weight, bias]" */
-  const char* help;           /* one line */
-  double minimum, maximum;    /* inclusive; for numbers; -INFINITY and INFINITY where unbounded */
-  const char* const* choices; /* for strings; null where anything goes */
-  size_t choice_count;
-  const char* names;      /* a string that names a component of this interface, such as LOUPE_GATHERER_ID; or null */
-  const char* options_of; /* a map with the options of the component that this other option names; or null */
-} loupe_option;
-
 struct loupe_options;
 
 typedef struct loupe_option_value {
@@ -111,35 +111,72 @@ typedef struct loupe_options {
   size_t value_count;
 } loupe_options;
 
+enum { LOUPE_OPTION_REQUIRED = 1u << 0 /* must be given; has no default */ };
+
+/* What a component declares of one option. Validation, `loupe describe` and the reference come from this table. */
+typedef struct loupe_option {
+  uint32_t struct_size;
+  uint32_t type;
+  const char* name;
+  const char* help;                        /* one line */
+  const loupe_option_value* default_value; /* of the same type; its name is not read; null: false, 0, "" or empty */
+  double minimum, maximum;                 /* inclusive; for numbers; -INFINITY and INFINITY where unbounded */
+  const char* const* choices;              /* for strings; null where anything goes */
+  size_t choice_count;
+  const char* names;      /* a string that names a component of this interface, such as LOUPE_GATHERER_ID; or null */
+  const char* options_of; /* a map with the options of the component that this other option names; or null */
+  uint32_t flags;         /* LOUPE_OPTION_REQUIRED */
+  uint32_t reserved;
+} loupe_option;
+
 /* ---- Tensors ---- */
 
+/* Element types and devices are DLPack's: float32 is (LOUPE_DTYPE_FLOAT, 32, 1), bool (LOUPE_DTYPE_BOOL, 8, 1). Codes
+ * that are not listed here (float8, …) are DLPack's too; an inspector cannot measure them and says so once. */
 enum {
-  LOUPE_FLOAT32 = 1,
-  LOUPE_FLOAT64 = 2,
-  LOUPE_FLOAT16 = 3,
-  LOUPE_BFLOAT16 = 4,
-  LOUPE_INT8 = 5,
-  LOUPE_INT16 = 6,
-  LOUPE_INT32 = 7,
-  LOUPE_INT64 = 8,
-  LOUPE_UINT8 = 9,
-  LOUPE_BOOL = 10,
-  LOUPE_OTHER_DTYPE = 255
+  LOUPE_DTYPE_INT = 0,
+  LOUPE_DTYPE_UINT = 1,
+  LOUPE_DTYPE_FLOAT = 2,
+  LOUPE_DTYPE_OPAQUE = 3, /* an element type that DLPack has no code for */
+  LOUPE_DTYPE_BFLOAT = 4,
+  LOUPE_DTYPE_COMPLEX = 5,
+  LOUPE_DTYPE_BOOL = 6,
+  LOUPE_DTYPE_FLOAT8_E4M3FN = 10,
+  LOUPE_DTYPE_FLOAT8_E4M3FNUZ = 11,
+  LOUPE_DTYPE_FLOAT8_E5M2 = 12,
+  LOUPE_DTYPE_FLOAT8_E5M2FNUZ = 13
 };
-enum { LOUPE_CPU = 1, LOUPE_CUDA = 2, LOUPE_OTHER_DEVICE = 255 };
+enum { LOUPE_DEVICE_CPU = 1, LOUPE_DEVICE_CUDA = 2, LOUPE_DEVICE_METAL = 8, LOUPE_DEVICE_ROCM = 10 };
 
-/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensors). */
+/* Whose object `loupe_tensor.native` is. Of one library there is one in a process, so its address tells it. */
+typedef struct loupe_native_library {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name;     /* "libtorch" */
+  const char* version;  /* as its headers say: "2.6.0" */
+  const void* identity; /* an address in that very library; see loupe/torch.h */
+} loupe_native_library;
+
+/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensors).
+ *
+ * Streams: a device tensor's data is valid in the order of `stream` alone, the one current on the thread of the call.
+ * Work that is enqueued there during the call sees it. Whoever uses another stream, or the host's side, makes that wait
+ * for this one. To retain keeps the memory from being reused, and waits for nothing. */
 typedef struct loupe_tensor {
   uint32_t struct_size;
-  uint32_t dtype;
-  uint32_t device_type;
-  int32_t device_index;
-  const void* data;       /* null for an empty tensor; device memory unless LOUPE_CPU */
+  uint8_t dtype_code;     /* LOUPE_DTYPE_ */
+  uint8_t dtype_bits;     /* of one lane */
+  uint16_t dtype_lanes;   /* 1 but for packed types */
+  int32_t device_type;    /* LOUPE_DEVICE_ */
+  int32_t device_id;      /* 0 for the CPU */
+  const void* data;       /* null for an empty tensor; device memory unless LOUPE_DEVICE_CPU */
   const int64_t* sizes;   /* `dim` of them */
   const int64_t* strides; /* in elements */
   int64_t dim;
   int64_t numel;
-  const void* native; /* const at::Tensor*, for those that include loupe/torch.h; may be null */
+  const void* native;                         /* const at::Tensor*, for those that include loupe/torch.h; may be null */
+  const loupe_native_library* native_library; /* whose `native` is; null with it */
+  void* stream; /* the device's own handle, such as a cudaStream_t; null: its default stream, or unknown to the host */
 } loupe_tensor;
 
 typedef struct loupe_retained loupe_retained;
@@ -148,35 +185,59 @@ typedef struct loupe_retained loupe_retained;
 typedef struct loupe_tensors {
   uint32_t struct_size;
   uint32_t reserved;
+  /* Shares the memory, which a module may change later. */
   /* @thread any @state always @owns caller releases the handle @since 1.0 */
   loupe_status (*retain)(void* host, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
   /* @thread any @state always @owns the handle ends @since 1.0 */
   void (*release)(void* host, loupe_retained* kept);
   /* @thread any @state always @owns the view lives as long as the handle @since 1.0 */
   const loupe_tensor* (*view)(void* host, const loupe_retained* kept);
+  /* A copy on the tensor's own device: of item `item` along dimension 0, or of all when `item` is negative. Waits for
+   * no device. */
+  /* @thread any @state always @owns caller releases the handle @since 1.0 */
+  loupe_status (*clone)(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
+                        loupe_error* error);
   /* Copies every element, in row-major order, to `numel` doubles. Waits for a device: not for a hook. */
   /* @thread any @state always @owns caller's buffer @since 1.0 */
   loupe_status (*copy)(void* host, const loupe_tensor* tensor, double* values, loupe_error* error);
+} loupe_tensors;
+
+/* Host service LOUPE_TENSOR_MATH_ID. */
+typedef struct loupe_tensor_math {
+  uint32_t struct_size;
+  uint32_t reserved;
   /* The singular values of a matrix, largest first; count is min(rows, columns). More than two dimensions are flattened
    * from dim 1. Slow: for a tick, not for a hook. */
   /* @thread any @state always @owns caller's buffer of `capacity` doubles @since 1.0 */
   loupe_status (*singular_values)(void* host, const loupe_tensor* matrix, double* values, size_t capacity,
                                   size_t* count, loupe_error* error);
-  /* A copy on the tensor's own device, where retain shares memory that a module may change later: of item `item` along
-   * dimension 0, or of all when `item` is negative. Waits for no device. */
-  /* @thread any @state always @owns caller releases the handle @since 1.0 */
-  loupe_status (*clone)(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
-                        loupe_error* error);
   /* Makes a clone, in place, the LOUPE_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more of the same
    * shape. Waits for no device. */
   /* @thread any @state always @owns borrows tensor @since 1.0 */
   loupe_status (*fold)(void* host, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
                        uint64_t count, loupe_error* error);
+} loupe_tensor_math;
+
+/* Host service LOUPE_TENSOR_FILES_ID. */
+typedef struct loupe_tensor_files {
+  uint32_t struct_size;
+  uint32_t reserved;
   /* Writes a file that C++'s and Python's torch.load read: a list of tensors, or the first alone. */
   /* @thread any @state always @owns borrows tensors and path @since 1.0 */
   loupe_status (*save)(void* host, const loupe_retained* const* tensors, size_t count, uint32_t as_list,
                        const char* path, loupe_error* error);
-} loupe_tensors;
+} loupe_tensor_files;
+
+/* Host service LOUPE_DLPACK_ID. */
+typedef struct loupe_dlpack {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Fills a DLTensor of DLPack's own header, which is the caller's and of `size` bytes, with a borrowed view of the
+   * same memory: valid as long as `tensor` is, in the order of `tensor`'s stream, and not to be written to. UNSUPPORTED
+   * where DLPack has no such type or device. */
+  /* @thread any @state always @owns caller's struct, which borrows from tensor @since 1.0 */
+  loupe_status (*lend)(void* host, const loupe_tensor* tensor, void* dl_tensor, size_t size, loupe_error* error);
+} loupe_dlpack;
 
 /* ---- Modules ---- */
 
@@ -204,12 +265,20 @@ enum {
   LOUPE_MODULE_LOSS = 1u << 4    /* a loss module the trainer named, outside any model */
 };
 
+enum {
+  LOUPE_PARAMETER_BUFFER = 1u << 0,    /* a buffer, such as running_mean */
+  LOUPE_PARAMETER_TRAINABLE = 1u << 1, /* requires a gradient */
+  LOUPE_PARAMETER_OPTIMIZED = 1u << 2  /* an attached optimizer holds it */
+};
+
+/* The flags are as of the call in which the module is handed over. */
 typedef struct loupe_parameter {
   uint32_t struct_size;
-  uint32_t is_buffer; /* 1 for a buffer, such as running_mean */
-  const char* name;   /* within its module: "weight" */
+  uint32_t flags;
+  const char* name; /* within its module: "weight" */
   int64_t dim;
   int64_t numel;
+  const int64_t* sizes; /* `dim` of them */
 } loupe_parameter;
 
 /* One module as lenses see it. Lives until the model is detached. */
@@ -228,18 +297,86 @@ typedef struct loupe_module {
   size_t parameter_count;
 } loupe_module;
 
+/* A model as it is attached. */
+typedef struct loupe_model {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name; /* to show */
+  const char* type; /* "torch::nn::SequentialImpl" */
+  int64_t parameter_elements;
+  const loupe_module* const* modules; /* parents before children */
+  size_t module_count;
+} loupe_model;
+
+/* ---- Optimizers, steps, ticks ---- */
+
+typedef struct loupe_parameter_group {
+  uint32_t struct_size;
+  uint32_t reserved;
+  double learning_rate; /* NaN where the optimizer does not say; so for the others */
+  double momentum;      /* Adam's is its first beta */
+  double weight_decay;
+  uint64_t tensor_count;
+  int64_t element_count;
+} loupe_parameter_group;
+
+typedef struct loupe_optimizer {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t id;       /* unique within the inspector */
+  const char* model; /* the name of the model it was attached with */
+  const char* type;  /* "Adam" */
+  const loupe_parameter_group* const* groups;
+  size_t group_count;
+} loupe_optimizer;
+
+/* One step of an optimizer, told when it is done. */
+typedef struct loupe_step {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t number; /* steps of the run's clock so far, this one included; the first attached optimizer's unless told */
+  double epoch;    /* the one being trained */
+  double time;     /* seconds since 1970, UTC */
+  double elapsed;  /* seconds since the run's start */
+  const loupe_optimizer* optimizer; /* whose step; null where the trainer told it by hand */
+} loupe_step;
+
+enum {
+  LOUPE_TICK_EPOCH = 1,   /* the trainer said so, or its loop helper */
+  LOUPE_TICK_STEPS = 2,   /* every n steps */
+  LOUPE_TICK_SECONDS = 3, /* every n seconds */
+  LOUPE_TICK_END = 4      /* the run ends with numbers that no tick has shown */
+};
+enum { LOUPE_TICK_INCOMPLETE = 1u << 0 /* the epoch, or the stretch of steps, was broken off */ };
+
+/* The moment when lenses report. */
+typedef struct loupe_tick {
+  uint32_t struct_size;
+  uint32_t reason; /* LOUPE_TICK_ */
+  uint32_t flags;
+  uint32_t reserved;
+  uint64_t number;                          /* of the inspector's ticks, from 0 */
+  double epoch;                             /* the one that is over; may be a fraction */
+  uint64_t step;                            /* steps of the run's clock so far */
+  double time;                              /* seconds since 1970, UTC */
+  double elapsed;                           /* seconds since the run's start */
+  const loupe_optimizer* const* optimizers; /* all that are attached, as they are now */
+  size_t optimizer_count;
+} loupe_tick;
+
 /* ---- Events ---- */
 
 enum {
   LOUPE_TAP_FORWARD_BEFORE = 1,     /* label: null, or an attribute whose value comes as the tensor */
-  LOUPE_TAP_FORWARD = 2,            /* tensor: the first output; with a label, that attribute or parameter instead */
-  LOUPE_TAP_OUTPUT_GRADIENT = 3,    /* tensor: gradient of the first output */
-  LOUPE_TAP_INPUT_GRADIENT = 4,     /* tensor: gradient of the first input */
+  LOUPE_TAP_FORWARD = 2,            /* tensor: an output; with a label, that attribute or parameter instead */
+  LOUPE_TAP_OUTPUT_GRADIENT = 3,    /* tensor: gradient of an output */
+  LOUPE_TAP_INPUT_GRADIENT = 4,     /* tensor: gradient of an input */
   LOUPE_TAP_PARAMETER_GRADIENT = 5, /* label: parameter; tensor: its gradient after accumulation */
   LOUPE_TAP_STEP_GRADIENT = 6,      /* label: parameter; tensor: its gradient as the optimizer is about to use it */
   LOUPE_TAP_OPTIMIZER_STEP = 7,     /* label: parameter; tensor: the parameter after the step */
   LOUPE_TAP_TICK = 8,               /* label: parameter; tensor: the parameter, once a tick */
-  LOUPE_TAP_PUSH = 9                /* module: null; label: what was pushed; scalar: its value */
+  LOUPE_TAP_PUSH = 9,               /* module: null; label: what was pushed; scalar: its value */
+  LOUPE_TAP_INPUT = 10              /* tensor: the first input, as the forward is entered */
 };
 
 enum {
@@ -250,7 +387,8 @@ enum {
   LOUPE_EVENT_MEMORY = 1u << 4        /* a pushed value to be kept, not only folded */
 };
 
-/* What a preprocessor asks the host to measure, in one pass shared by all that ask. */
+/* What a preprocessor asks the host to measure, in one pass shared by all that ask. Only what was asked for is there to
+ * be read: `loupe_measurement.measures` says what is. */
 enum {
   LOUPE_MEASURE_SUMS = 1u << 0,     /* sum, sum_squares */
   LOUPE_MEASURE_EXTREMES = 1u << 1, /* minimum, maximum of the finite elements */
@@ -276,7 +414,7 @@ typedef struct loupe_request {
   double epsilon;     /* ACTIVITY: an element is active if abs(x) > epsilon */
 } loupe_request;
 
-#define LOUPE_HISTOGRAM_BINS 162 /* see loupe_measurement.bins */
+enum { LOUPE_MEASURED_SAMPLE = 1u << 0 /* what compares with earlier events looked at a sample of the elements */ };
 
 typedef struct loupe_measurement {
   uint32_t struct_size;
@@ -300,16 +438,21 @@ typedef struct loupe_measurement {
   double change_sum_squares;
   double dot_change;                  /* this change times the one before; 0 at the first */
   double previous_change_sum_squares; /* 0 at the first */
-  /* [0] zeros and subnormals; then 80 bins of negative and 80 of positive magnitudes, a factor of 2 each, from 2^-40 to
-   * 2^40, the first and last open-ended; [161] NaN and Inf. Valid for the call. */
+  /* Counts of the finite elements between ascending edges, `bin_count` + 1 of them, infinite at both ends; one bin
+   * about 0 holds zeros and subnormals. NaN and Inf are in nan_count and inf_count. Valid for the call. */
   const uint64_t* bins;
+  const double* bin_edges;
+  size_t bin_count;
+  uint32_t flags; /* LOUPE_MEASURED_SAMPLE */
+  uint32_t reserved;
+  int64_t compared; /* elements that were compared with the last event's: numel, or the size of the sample */
 } loupe_measurement;
 
 typedef struct loupe_event {
   uint32_t struct_size;
   uint32_t tap;
   uint32_t flags;
-  uint32_t reserved;
+  uint32_t index;             /* which of the outputs or inputs `tensor` is of */
   const loupe_module* module; /* null for a push */
   const char* label;
   const loupe_tensor* tensor;           /* null for a push and for a deferred event */
@@ -320,13 +463,14 @@ typedef struct loupe_event {
   size_t input_count;
   const loupe_tensor* const* outputs;
   size_t output_count;
+  uint64_t step; /* steps of the run's clock before this event */
 } loupe_event;
 
 /* ---- Components ---- */
 
-struct loupe_host;
+struct loupe_component;
 
-/* Handed to create; lives as long as the process. */
+/* Handed to create; one an instance, valid until its destroy. */
 typedef struct loupe_host {
   uint32_t struct_size;
   uint32_t abi_major;
@@ -334,6 +478,7 @@ typedef struct loupe_host {
   uint32_t reserved;
   const char* version; /* Loupe's */
   void* context;       /* first argument of every host service */
+  /* One line to the user, who is told which component speaks. */
   /* @thread any @state always @owns borrows message @since 1.0 */
   void (*log)(void* host, int32_t level, const char* message);
   /* Null for an id that this host does not offer. */
@@ -341,16 +486,25 @@ typedef struct loupe_host {
   const void* (*get_interface)(void* host, const char* id);
 } loupe_host;
 
+/* What a gatherer asks of a tap. */
+typedef struct loupe_subscription {
+  uint32_t struct_size;
+  uint32_t tap;
+  const char* label; /* as the tap says, else null */
+  uint32_t index;    /* which output or input, from 0, for the taps of outputs, inputs and their gradients */
+  uint32_t reserved;
+} loupe_subscription;
+
 /* What a gatherer may do with the module it was opened on. */
 typedef struct loupe_taps {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  /* Asks for a tap's events; label as the tap says, else null. NOT_FOUND when the module has no such parameter. */
-  /* @thread trainer @state open @owns borrows label @since 1.0 */
-  loupe_status (*subscribe)(void* taps, uint32_t tap, const char* label, loupe_error* error);
+  /* NOT_FOUND when the module has no such parameter. */
+  /* @thread serial @state opening @owns borrows subscription @since 1.0 */
+  loupe_status (*subscribe)(void* taps, const loupe_subscription* subscription, loupe_error* error);
   /* Hands an event (the one received, or one of its own making) to the preprocessors behind this gatherer. */
-  /* @thread event @state open @owns borrows event @since 1.0 */
+  /* @thread event @state in an event @owns borrows event @since 1.0 */
   loupe_status (*emit)(void* taps, const loupe_event* event, loupe_error* error);
 } loupe_taps;
 
@@ -359,9 +513,10 @@ typedef struct loupe_gatherer {
   uint32_t struct_size;
   uint32_t reserved;
   /* module is null for the inspector's own stream of pushed values; label is the parameter or attribute asked for. */
-  /* @thread trainer @state created @owns taps and module outlive the gatherer @since 1.0 */
+  /* @thread serial @state created @owns taps and module outlive the gatherer @since 1.0 */
   loupe_status (*open)(void* self, const loupe_taps* taps, const loupe_module* module, const char* label,
                        loupe_error* error);
+  /* Optional: without it every event is handed on as it comes, which costs least. */
   /* @thread event @state open @owns borrows event @since 1.0 */
   loupe_status (*event)(void* self, const loupe_event* event, loupe_error* error);
 } loupe_gatherer;
@@ -387,24 +542,33 @@ enum {
 typedef struct loupe_preprocessor {
   uint32_t struct_size;
   uint32_t reserved;
-  /* @thread trainer @state created @owns host's struct, prefilled with defaults @since 1.0 */
+  /* @thread serial @state created @owns host's struct, prefilled with defaults @since 1.0 */
   loupe_status (*request)(void* self, loupe_request* request, loupe_error* error);
   /* @thread event @state open @owns borrows event @since 1.0 */
   loupe_status (*process)(void* self, const loupe_event* event, loupe_error* error);
   /* The number of series; may grow as events come. */
-  /* @thread trainer @state open @owns nothing @since 1.0 */
+  /* @thread serial @state open @owns nothing @since 1.0 */
   size_t (*series_count)(void* self);
-  /* @thread trainer @state open @owns component's string, until reset @since 1.0 */
+  /* @thread serial @state open @owns component's string, until reset @since 1.0 */
   const char* (*series_name)(void* self, size_t series);
   /* NOT_FOUND when the series is empty; UNSUPPORTED for a quantile nobody asked to keep. */
-  /* @thread trainer @state open @owns nothing @since 1.0 */
+  /* @thread serial @state open @owns nothing @since 1.0 */
   loupe_status (*aggregate)(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error);
   /* Every value since the last reset, where they are kept; UNSUPPORTED where they are only folded. */
-  /* @thread trainer @state open @owns component's array, until reset @since 1.0 */
+  /* @thread serial @state open @owns component's array, until reset @since 1.0 */
   loupe_status (*values)(void* self, size_t series, const double** values, size_t* count, loupe_error* error);
-  /* The epoch is over: forget its numbers, keep what spans epochs. */
-  /* @thread trainer @state open @owns nothing @since 1.0 */
-  void (*reset)(void* self);
+  /* The tick is over: forget its numbers, keep what spans ticks. */
+  /* @thread serial @state open @owns nothing @since 1.0 */
+  loupe_status (*reset)(void* self, loupe_error* error);
+  /* The numbers since the last reset as bytes that another process of any machine may merge, whatever its version of
+   * the plugin: the component's own format with a version of its own. `size` becomes what is needed; nothing is written
+   * beyond `capacity`. Optional, with the next. */
+  /* @thread serial @state open @owns caller's buffer @since 1.0 */
+  loupe_status (*save_state)(void* self, void* bytes, size_t capacity, size_t* size, loupe_error* error);
+  /* Goes on as if the events behind those bytes had come here too. INVALID, and nothing changes, for bytes that it
+   * cannot read. */
+  /* @thread serial @state open @owns borrows bytes @since 1.0 */
+  loupe_status (*merge_state)(void* self, const void* bytes, size_t size, loupe_error* error);
 } loupe_preprocessor;
 
 typedef struct loupe_source loupe_source;
@@ -428,17 +592,17 @@ typedef struct loupe_wiring {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  /* @thread trainer @state visiting @owns the source lives until its module is forgotten, or with the lens @since 1.0
-   */
+  /* @thread serial @state attaching or visiting @owns the source lives until its module is forgotten, or with the lens
+   * @since 1.0 */
   loupe_status (*watch)(void* wiring, const loupe_watch* watch, loupe_source** source, loupe_error* error);
-  /* @thread trainer @state always @owns nothing @since 1.0 */
+  /* @thread serial @state always @owns nothing @since 1.0 */
   size_t (*series_count)(void* wiring, loupe_source* source);
-  /* @thread trainer @state always @owns source's string, until the tick ends @since 1.0 */
+  /* @thread serial @state always @owns source's string, until the tick ends @since 1.0 */
   const char* (*series_name)(void* wiring, loupe_source* source, size_t series);
-  /* @thread trainer @state always @owns nothing @since 1.0 */
+  /* @thread serial @state always @owns nothing @since 1.0 */
   loupe_status (*aggregate)(void* wiring, loupe_source* source, size_t series, uint32_t aggregation, double* value,
                             loupe_error* error);
-  /* @thread trainer @state always @owns source's array, until the tick ends @since 1.0 */
+  /* @thread serial @state always @owns source's array, until the tick ends @since 1.0 */
   loupe_status (*values)(void* wiring, loupe_source* source, size_t series, const double** values, size_t* count,
                          loupe_error* error);
 } loupe_wiring;
@@ -447,10 +611,18 @@ typedef struct loupe_wiring {
 
 enum { LOUPE_TAG_NUMERICAL = 1, LOUPE_TAG_PROBABILITY = 2, LOUPE_TAG_RELATION = 3 };
 
+/* A plot, or a family of plots with one a layer. */
 typedef struct loupe_tag {
   uint32_t struct_size;
   uint32_t type;
-  const char* name;  /* the plot's title: "Weight Gradient Norm" */
+  const char* id;    /* what values name; unique within the inspector */
+  const char* title; /* "Weight Gradient Norm"; null: the id */
+  const char* unit;  /* "s", "samples/s"; null where the number has none */
+  /* For people, each a sentence or two, each may be null: what it is, with its formula; what is healthy; what to do
+   * when it is not. */
+  const char* description;
+  const char* healthy;
+  const char* advice;
   uint32_t log_y;    /* 1: a logarithmic axis */
   uint32_t big;      /* 1: one plot for the whole model, not one a layer */
   uint32_t annotate; /* 1: label the lines at their ends */
@@ -458,62 +630,139 @@ typedef struct loupe_tag {
   double y_minimum, y_maximum; /* NaN: as the data wants */
 } loupe_tag;
 
+enum { LOUPE_VALUE_ESTIMATED = 1u << 0 /* of a sample of the elements */ };
+
 typedef struct loupe_value {
   uint32_t struct_size;
-  uint32_t reserved;
-  const char* tag;
-  const char* layer; /* for a big plot, the tag's name */
+  uint32_t flags;
+  const char* tag;   /* its id */
+  const char* layer; /* as shown; null for a big plot */
   const char* line;  /* "mean" */
   double value;
+  const loupe_module* module; /* whose; null for a big plot, or where a lens does not say */
+  uint64_t events;            /* that the value stands on; 0 where a lens does not say */
 } loupe_value;
 
 typedef struct loupe_range {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags;
   const char* tag;
   const char* layer;
   const char* low_name; /* "min" */
   const char* high_name;
   double low, high;
+  const loupe_module* module;
+  uint64_t events;
 } loupe_range;
 
 typedef struct loupe_histogram {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags;
   const char* tag;
   const char* layer;
   const char* line;
   const double* edges; /* bin_count + 1, ascending; may be infinite at both ends */
   const double* counts;
   size_t bin_count;
+  const loupe_module* module;
+  uint64_t events;
 } loupe_histogram;
+
+enum { LOUPE_SEVERITY_INFO = 1, LOUPE_SEVERITY_WARNING = 2, LOUPE_SEVERITY_ERROR = 3 };
+enum {
+  LOUPE_FINDING_RAISED = 1,  /* new */
+  LOUPE_FINDING_CHANGED = 2, /* still there, and its severity or figures are others */
+  LOUPE_FINDING_GONE = 3     /* over */
+};
+
+/* What is wrong, in words. The rule, module and parameter are its identity: told again, it replaces the one before. */
+typedef struct loupe_finding {
+  uint32_t struct_size;
+  uint32_t severity; /* LOUPE_SEVERITY_ */
+  uint32_t state;    /* LOUPE_FINDING_ */
+  uint32_t reserved;
+  const char* rule;           /* snake_case: "vanishing_gradient" */
+  const loupe_module* module; /* null where it concerns no one module */
+  const char* layer;          /* the module as shown; null: the module's name */
+  const char* parameter;      /* or null */
+  const char* message;        /* one sentence: what is wrong, with its figures */
+  const char* advice;         /* one sentence: what to do; null where nothing can be said */
+  const char* tag;            /* the plot that shows it; or null */
+  const char* source;         /* who found it; filled in by the host */
+  double value, threshold;    /* NaN where there is none */
+  uint64_t first_step, last_step;
+  double first_epoch, last_epoch;
+  uint64_t count; /* how often it was seen, at least 1 */
+} loupe_finding;
+
+/* Host service LOUPE_FINDINGS_ID: for components that have no sink at hand. */
+typedef struct loupe_findings {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Told to the visualizers at the next step or tick. Copies what it is given: for a hook only when there is something
+   * to say. */
+  /* @thread any @state always @owns borrows finding @since 1.0 */
+  loupe_status (*publish)(void* host, const loupe_finding* finding, loupe_error* error);
+} loupe_findings;
+
+enum {
+  LOUPE_NOTE_TRAINER = 1,       /* the trainer's own words */
+  LOUPE_NOTE_QUARANTINE = 2,    /* a lens was put aside */
+  LOUPE_NOTE_LEARNING_RATE = 3, /* it changed by other than a smooth schedule */
+  LOUPE_NOTE_COVERAGE = 4,      /* what cannot be seen */
+  LOUPE_NOTE_COST = 5           /* how often the host looks was changed */
+};
+
+/* Something that happened, to be marked on the time axis. */
+typedef struct loupe_note {
+  uint32_t struct_size;
+  uint32_t kind; /* LOUPE_NOTE_ */
+  const char* text;
+  uint64_t step;
+  double epoch;
+  double time; /* seconds since 1970, UTC */
+} loupe_note;
+
+enum { LOUPE_RUN_RESUMED = 1u << 0 /* goes on in the same directory */ };
 
 typedef struct loupe_run {
   uint32_t struct_size;
-  uint32_t resumed; /* 1: goes on in the same directory */
+  uint32_t flags; /* LOUPE_RUN_ */
   const char* name;
   const char* directory; /* "" when the run keeps no files */
   const char* config;    /* the YAML as read */
   const char* loupe_version;
   const char* libtorch_version; /* "" without LibTorch */
-  const char* models;           /* a JSON array: name, type, parameters, modules of each model */
   const char* started;          /* ISO 8601, UTC */
+  double start_time;            /* the same in seconds since 1970 */
+  int32_t rank, world_size;     /* of several processes that train together; 0 and 1 for one alone */
 } loupe_run;
+
+/* Host service LOUPE_RUN_ID. */
+typedef struct loupe_run_service {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* The run that the asking component is part of; null before there is one, as while a file is only validated. */
+  /* @thread serial @state always @owns host's struct, until the run changes @since 1.0 */
+  const loupe_run* (*run)(void* host);
+} loupe_run_service;
 
 /* Where a lens reports. A tag is told before its first value. */
 typedef struct loupe_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  /* @thread trainer @state introducing or reporting @owns borrows tag @since 1.0 */
+  /* @thread serial @state introducing or reporting @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* sink, const loupe_tag* tag, loupe_error* error);
-  /* @thread trainer @state reporting @owns borrows value @since 1.0 */
+  /* @thread serial @state reporting @owns borrows value @since 1.0 */
   loupe_status (*value)(void* sink, const loupe_value* value, loupe_error* error);
-  /* @thread trainer @state reporting @owns borrows range @since 1.0 */
+  /* @thread serial @state reporting @owns borrows range @since 1.0 */
   loupe_status (*range)(void* sink, const loupe_range* range, loupe_error* error);
-  /* @thread trainer @state reporting @owns borrows histogram @since 1.0 */
+  /* @thread serial @state reporting @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* sink, const loupe_histogram* histogram, loupe_error* error);
-  const loupe_run* run; /* what is watched, for a lens that writes files of its own; null when that is unknown */
+  /* Also between ticks, in `step`. */
+  /* @thread serial @state stepping or reporting @owns borrows finding @since 1.0 */
+  loupe_status (*finding)(void* sink, const loupe_finding* finding, loupe_error* error);
 } loupe_sink;
 
 /* LOUPE_LENS_ID: decides which modules to look at, and turns an epoch into tagged values. */
@@ -521,23 +770,27 @@ typedef struct loupe_lens {
   uint32_t struct_size;
   uint32_t reserved;
   /* Once, before the first module. */
-  /* @thread trainer @state created @owns wiring outlives the lens @since 1.0 */
+  /* @thread serial @state created @owns wiring outlives the lens @since 1.0 */
   loupe_status (*attach)(void* self, const loupe_wiring* wiring, loupe_error* error);
   /* Every module, parents before children; functions as they are first seen. */
-  /* @thread trainer @state attached @owns module lives until forgotten @since 1.0 */
+  /* @thread serial @state attached @owns module lives until forgotten @since 1.0 */
   loupe_status (*visit)(void* self, const loupe_module* module, loupe_error* error);
-  /* The module is detached: its sources end with this call. */
-  /* @thread trainer @state attached @owns nothing @since 1.0 */
+  /* The module is detached: its sources end with this call. Optional. */
+  /* @thread serial @state attached @owns nothing @since 1.0 */
   void (*forget)(void* self, const loupe_module* module);
-  /* All tags known so far; called again for a visualizer that joins later. */
-  /* @thread trainer @state attached @owns borrows sink @since 1.0 */
+  /* All tags known so far: at the first tick, and at one before which modules were added. Optional. */
+  /* @thread serial @state attached @owns borrows sink @since 1.0 */
   loupe_status (*introduce)(void* self, const loupe_sink* sink, loupe_error* error);
-  /* The epoch is over. Afterwards the host resets the lens's sources. */
-  /* @thread trainer @state attached @owns borrows sink @since 1.0 */
-  loupe_status (*report)(void* self, double epoch, const loupe_sink* sink, loupe_error* error);
+  /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */
+  /* @thread serial @state attached @owns borrows tick and sink @since 1.0 */
+  loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
   /* A number of the last report by a key of the lens's own, such as "train_loss median"; optional. */
-  /* @thread trainer @state attached @owns nothing @since 1.0 */
+  /* @thread serial @state attached @owns nothing @since 1.0 */
   loupe_status (*query)(void* self, const char* key, double* value, loupe_error* error);
+  /* After each step of an attached optimizer, on the thread that took it: quick, or training waits. The sink takes
+   * findings alone. Optional. */
+  /* @thread serial @state attached @owns borrows step and sink @since 1.0 */
+  loupe_status (*step)(void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error);
 } loupe_lens;
 
 typedef struct loupe_progress {
@@ -548,32 +801,65 @@ typedef struct loupe_progress {
   uint64_t steps;        /* optimizer steps since the last tick */
   uint64_t steps_before; /* in the epoch before; 0 when unknown */
   double seconds;        /* since the last tick */
+  uint64_t step;         /* steps of the run's clock so far */
 } loupe_progress;
 
-/* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. */
+enum {
+  LOUPE_END_COMPLETED = 1,   /* all that was announced, or the inspector simply ended */
+  LOUPE_END_INTERRUPTED = 2, /* the loop was left early */
+  LOUPE_END_FAILED = 3       /* an exception or an abnormal end */
+};
+
+/* How a run ended. */
+typedef struct loupe_ending {
+  uint32_t struct_size;
+  uint32_t how; /* LOUPE_END_ */
+  uint64_t step;
+  double epoch;
+  double time;
+  double elapsed;
+  const char* message; /* one sentence; null where there is nothing to add */
+} loupe_ending;
+
+/* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and value must be there. */
 typedef struct loupe_visualizer {
   uint32_t struct_size;
   uint32_t reserved;
-  /* @thread trainer @state created @owns borrows run @since 1.0 */
+  /* @thread serial @state created @owns borrows run @since 1.0 */
   loupe_status (*begin)(void* self, const loupe_run* run, loupe_error* error);
-  /* @thread trainer @state begun @owns borrows tag @since 1.0 */
+  /* Before the tag's first value. The same id again replaces what was said of it. */
+  /* @thread serial @state begun @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* self, const loupe_tag* tag, loupe_error* error);
-  /* @thread trainer @state begun @owns nothing @since 1.0 */
-  loupe_status (*begin_tick)(void* self, double epoch, loupe_error* error);
-  /* @thread trainer @state in a tick @owns borrows value @since 1.0 */
+  /* @thread serial @state begun @owns borrows tick @since 1.0 */
+  loupe_status (*begin_tick)(void* self, const loupe_tick* tick, loupe_error* error);
+  /* @thread serial @state in a tick @owns borrows value @since 1.0 */
   loupe_status (*value)(void* self, const loupe_value* value, loupe_error* error);
-  /* @thread trainer @state in a tick @owns borrows range @since 1.0 */
+  /* @thread serial @state in a tick @owns borrows range @since 1.0 */
   loupe_status (*range)(void* self, const loupe_range* range, loupe_error* error);
-  /* @thread trainer @state in a tick @owns borrows histogram @since 1.0 */
+  /* @thread serial @state in a tick @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* self, const loupe_histogram* histogram, loupe_error* error);
-  /* Everything up to here must be safe from a killed process when this returns. */
-  /* @thread trainer @state in a tick @owns nothing @since 1.0 */
+  /* The tick is told. May return before it is shown or stored. */
+  /* @thread serial @state in a tick @owns nothing @since 1.0 */
   loupe_status (*end_tick)(void* self, loupe_error* error);
+  /* Returns when everything told so far is shown or stored, safe from a killed process. */
+  /* @thread serial @state begun @owns nothing @since 1.0 */
+  loupe_status (*flush)(void* self, loupe_error* error);
   /* A few times a second while the model trains. */
-  /* @thread trainer @state begun @owns borrows progress @since 1.0 */
+  /* @thread serial @state begun @owns borrows progress @since 1.0 */
   loupe_status (*progress)(void* self, const loupe_progress* progress, loupe_error* error);
-  /* @thread trainer @state begun @owns nothing @since 1.0 */
-  loupe_status (*end)(void* self, loupe_error* error);
+  /* In a tick or between two. */
+  /* @thread serial @state begun @owns borrows finding @since 1.0 */
+  loupe_status (*finding)(void* self, const loupe_finding* finding, loupe_error* error);
+  /* @thread serial @state begun @owns borrows note @since 1.0 */
+  loupe_status (*note)(void* self, const loupe_note* note, loupe_error* error);
+  /* Each model, before the first tick after it was attached. */
+  /* @thread serial @state begun @owns borrows model @since 1.0 */
+  loupe_status (*model)(void* self, const loupe_model* model, loupe_error* error);
+  /* What the run was set to: of an optimizer, or told by the trainer. The same name again replaces it. */
+  /* @thread serial @state begun @owns borrows value @since 1.0 */
+  loupe_status (*hyperparameter)(void* self, const loupe_option_value* value, loupe_error* error);
+  /* @thread serial @state begun @owns borrows ending @since 1.0 */
+  loupe_status (*end)(void* self, const loupe_ending* ending, loupe_error* error);
 } loupe_visualizer;
 
 /* One component that a plugin offers. */
@@ -586,13 +872,21 @@ typedef struct loupe_component {
   const loupe_option* const* options;
   size_t option_count;
   const void* table; /* the loupe_lens, … that interface_id names */
-  /* @thread trainer @state always @owns caller destroys the instance @since 1.0 */
-  loupe_status (*create)(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error);
+  void* context;     /* the plugin's own; the host does not read it */
+  /* `component` is this very struct, so that one function can make many components. */
+  /* @thread serial @state always @owns caller destroys the instance; host lives until then @since 1.0 */
+  loupe_status (*create)(const struct loupe_component* component, const loupe_host* host, const loupe_options* options,
+                         void** self, loupe_error* error);
   /* Never called from an event. */
-  /* @thread trainer @state created @owns the instance ends @since 1.0 */
+  /* @thread serial @state created @owns the instance ends @since 1.0 */
   void (*destroy)(void* self);
   const char* const* aliases; /* other names that YAML accepts */
   size_t alias_count;
+  /* For `loupe describe`: what it gives, each "name: one line" (a preprocessor's series, a lens's tags), and an example
+   * in YAML. Null where there is nothing to say. */
+  const char* const* gives;
+  size_t give_count;
+  const char* example;
 } loupe_component;
 
 /* LOUPE_PLUGIN_ID. */
@@ -603,6 +897,14 @@ typedef struct loupe_plugin {
   const char* version;
   const loupe_component* const* components;
   size_t component_count;
+  /* For `loupe list --long`; each may be null. */
+  const char* description;
+  const char* author;
+  const char* license; /* an SPDX expression, such as "MIT" */
+  const char* homepage;
+  /* Once, when no instance is left and none will be made: as the process ends. The code stays loaded. Optional. */
+  /* @thread serial @state when no instance is left @owns nothing @since 1.0 */
+  void (*unload)(void);
 } loupe_plugin;
 
 /* The bootstrap. Frozen for good: never a member more, never one less. */
@@ -611,7 +913,7 @@ typedef struct loupe_entry {
   uint32_t abi_major;
   uint32_t abi_minor;
   /* Null for an id that the plugin does not offer. */
-  /* @thread trainer @state always @owns plugin owns the table, for good @since 1.0 */
+  /* @thread serial @state always @owns plugin owns the table, for good @since 1.0 */
   const void* (*get_interface)(const char* id);
 } loupe_entry;
 

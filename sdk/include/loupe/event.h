@@ -2,6 +2,7 @@
 #define LOUPE_EVENT_H
 
 #include <loupe/abi.h>
+#include <loupe/error.h>
 #include <loupe/tensor.h>
 
 #include <string_view>
@@ -10,6 +11,10 @@ namespace loupe {
 
 using Measurement = loupe_measurement;
 using Parameter = loupe_parameter;
+
+inline bool is_buffer(const Parameter& parameter) {
+  return (parameter.flags & LOUPE_PARAMETER_BUFFER) != 0;
+}
 
 /// A module as lenses see it. Lives until it is forgotten.
 class Module {
@@ -34,7 +39,7 @@ class Module {
   const Parameter& parameter(std::size_t i) const { return *module_->parameters[i]; }
   bool has_parameter(std::string_view name) const {
     for (std::size_t i = 0; i < parameter_count(); ++i) {
-      if (parameter(i).is_buffer == 0 && parameter(i).name == name) return true;
+      if (!is_buffer(parameter(i)) && parameter(i).name == name) return true;
     }
     return false;
   }
@@ -57,11 +62,29 @@ class Event {
   /// Empty for a pushed value and for an event measured on a device.
   TensorView tensor() const { return TensorView(event_->tensor); }
   bool has_measurement() const { return event_->measurement != nullptr; }
-  /// What request() asked for.
-  const Measurement& measurement() const { return *event_->measurement; }
+  /// What request() asked for. Throws Error where nothing was measured: nothing was asked for, or there is no tensor.
+  const Measurement& measurement() const {
+    if (event_->measurement == nullptr) {
+      throw Error(
+          "a measurement is read of an event that has none; ask for it in request(), and see has_measurement()");
+    }
+    return *event_->measurement;
+  }
+  /// The same, made sure of: throws Error unless all of `measures`, LOUPE_MEASURE_ bits, were measured.
+  const Measurement& measurement(uint32_t measures) const {
+    const Measurement& measured = measurement();
+    if ((measured.measures & measures) != measures) {
+      throw Error("a measurement is read that was not asked for; add its LOUPE_MEASURE_ bit to request().measures");
+    }
+    return measured;
+  }
   double scalar() const { return event_->scalar; }
   const char* label() const { return event_->label != nullptr ? event_->label : ""; }
   uint64_t number() const { return event_->number; }
+  /// Steps of the run's clock before this event.
+  uint64_t step() const { return event_->step; }
+  /// Which of the outputs or inputs tensor() is of.
+  uint32_t index() const { return event_->index; }
   std::size_t input_count() const { return event_->input_count; }
   TensorView input(std::size_t i) const { return TensorView(event_->inputs[i]); }
   std::size_t output_count() const { return event_->output_count; }

@@ -16,17 +16,21 @@ class Gatherer {
   /// Subscribe here. `module` is empty for the inspector's stream of pushed values; `label` is the parameter or
   /// attribute asked for, null where there is none.
   virtual void open(const std::optional<Module>& module, const char* label) = 0;
-  /// On the model's thread. The default hands the event on as it is.
+  /// On the model's thread. Leave it out to hand every event on as it comes: then the host does not even call.
   virtual void event(const Event& event) { emit(*event.raw()); }
 
   void bind(const loupe_taps* taps) { taps_ = taps; }
+  bool is_bound() const { return taps_ != nullptr; }
 
  protected:
-  /// Asks for a tap's events, a LOUPE_TAP_; throws Error when the module has no such parameter or attribute.
-  void subscribe(uint32_t tap, const char* label = nullptr) {
+  /// Asks for a tap's events, a LOUPE_TAP_; throws Error when the module has no such parameter or attribute. `index`
+  /// says which output or input, for the taps of those.
+  void subscribe(uint32_t tap, const char* label = nullptr, uint32_t index = 0) {
+    const loupe_subscription subscription{sizeof(loupe_subscription), tap, label, index, 0};
     detail::ErrorBuffer error;
-    error.check(taps_->subscribe(taps_->context, tap, label, error.get()));
+    error.check(taps_->subscribe(taps_->context, &subscription, error.get()));
   }
+  /// Only within event().
   void emit(const loupe_event& event) {
     detail::ErrorBuffer error;
     error.check(taps_->emit(taps_->context, &event, error.get()));

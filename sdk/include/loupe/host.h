@@ -9,7 +9,8 @@
 
 namespace loupe {
 
-/// The host as a component sees it. Cheap to copy; lives as long as the process.
+/// The host as one component's instance sees it: its lines say which component speaks. Cheap to copy; valid until the
+/// component is destroyed. Any thread, where not said otherwise.
 class Host {
  public:
   explicit Host(const loupe_host* host) : host_(host) {}
@@ -33,21 +34,40 @@ class Host {
     std::size_t count = 0;
     std::vector<double> values(static_cast<std::size_t>(matrix.dim > 0 ? matrix.sizes[0] : 1));
     detail::ErrorBuffer error;
-    error.check(tensors().singular_values(host_->context, &matrix, values.data(), values.size(), &count, error.get()));
+    error.check(math().singular_values(host_->context, &matrix, values.data(), values.size(), &count, error.get()));
     values.resize(count);
     return values;
   }
 
-  /// What the two above stand on, for what else it offers. Throws Error where there is no LibTorch.
-  const loupe_tensors& tensors() const {
-    const auto* table = static_cast<const loupe_tensors*>(get_interface(LOUPE_TENSORS_ID));
-    if (table == nullptr) throw Error("this host does not offer " LOUPE_TENSORS_ID, LOUPE_UNSUPPORTED);
-    return *table;
+  /// The run that this component is part of, borrowed until the run changes; null while there is none, as where a file
+  /// is only validated, and from a host that does not say. Where calls never overlap: not from an event.
+  const loupe_run* run() const {
+    const auto* table = static_cast<const loupe_run_service*>(get_interface(LOUPE_RUN_ID));
+    return table != nullptr ? table->run(host_->context) : nullptr;
   }
+  /// Tells what is wrong, from a component that has no Report at hand. Does nothing where the host takes no findings.
+  void publish(const loupe_finding& finding) const {
+    const auto* table = static_cast<const loupe_findings*>(get_interface(LOUPE_FINDINGS_ID));
+    if (table == nullptr) return;
+    detail::ErrorBuffer error;
+    error.check(table->publish(host_->context, &finding, error.get()));
+  }
+
+  /// The services, for what else they offer. Each throws Error where there is no LibTorch.
+  const loupe_tensors& tensors() const { return service<loupe_tensors>(LOUPE_TENSORS_ID); }
+  const loupe_tensor_math& math() const { return service<loupe_tensor_math>(LOUPE_TENSOR_MATH_ID); }
+  const loupe_tensor_files& files() const { return service<loupe_tensor_files>(LOUPE_TENSOR_FILES_ID); }
   /// The first argument of every function there.
   void* context() const { return host_->context; }
 
  private:
+  template <class Table>
+  const Table& service(const char* id) const {
+    const auto* table = static_cast<const Table*>(get_interface(id));
+    if (table == nullptr) throw Error(std::string("this host does not offer ") + id, LOUPE_UNSUPPORTED);
+    return *table;
+  }
+
   const loupe_host* host_;
 };
 

@@ -16,7 +16,6 @@ class KeptTensor {
   static constexpr int64_t all = -1;
   /// @param item which item along dimension 0; `all` of them
   KeptTensor(const Host& host, const loupe_tensor& tensor, int64_t item = all) : host_(host) {
-    if (!LOUPE_OFFERS(host.tensors(), clone)) throw Error("this host is too old to keep tensors", LOUPE_UNSUPPORTED);
     detail::ErrorBuffer error;
     error.check(host.tensors().clone(host.context(), &tensor, item, &kept_, error.get()));
   }
@@ -33,15 +32,14 @@ class KeptTensor {
   /// Becomes the LOUPE_SUM, MEAN, MAX or MIN of the `count` tensors folded so far and one more of the same shape.
   void fold(const loupe_tensor& tensor, uint32_t aggregation, uint64_t count) {
     detail::ErrorBuffer error;
-    error.check(host_.tensors().fold(host_.context(), kept_, &tensor, aggregation, count, error.get()));
+    error.check(host_.math().fold(host_.context(), kept_, &tensor, aggregation, count, error.get()));
   }
   /// Writes a file that C++'s torch::load and Python's torch.load read: a list, or the first tensor alone.
   static void save(const Host& host, const std::vector<KeptTensor>& tensors, bool as_list, const std::string& path) {
     std::vector<const loupe_retained*> handles;
     for (const KeptTensor& tensor : tensors) handles.push_back(tensor.kept_);
     detail::ErrorBuffer error;
-    error.check(
-        host.tensors().save(host.context(), handles.data(), handles.size(), as_list, path.c_str(), error.get()));
+    error.check(host.files().save(host.context(), handles.data(), handles.size(), as_list, path.c_str(), error.get()));
   }
 
  private:

@@ -58,7 +58,8 @@ class Source {
 };
 
 /// Decides which modules to look at, and turns an epoch into tagged values. A subclass is made by a constructor that
-/// takes `const Options&` (or `const Options&, const Host&`). All calls come on the trainer's thread.
+/// takes `const Options&` (or `const Options&, const Host&`). Calls never overlap; they come on the thread that ticks,
+/// but for visits of functions and for steps, which come on the one that runs the model.
 class Lens {
  public:
   virtual ~Lens() = default;
@@ -68,17 +69,20 @@ class Lens {
   virtual void visit(const Module& module) = 0;
   /// The module is detached: its sources end with this call.
   virtual void forget(const Module&) {}
-  /// Tell every tag there will be; called again for a visualizer that joins later.
+  /// Tell every tag there will be: at the first tick, and at one before which modules were added.
   virtual void introduce(Report&) {}
-  /// The epoch is over: report its numbers. The sources are reset afterwards.
+  /// The epoch, or stretch of steps, is over: report its numbers. The sources are reset afterwards.
   virtual void report(Report& report) = 0;
   /// A number of the last report by a key of the lens's own.
   virtual std::optional<double> query(std::string_view) { return std::nullopt; }
+  /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
+  virtual void step(const loupe_step&, Report&) {}
 
   void bind(const loupe_wiring* wiring) { wiring_ = wiring; }
+  bool is_bound() const { return wiring_ != nullptr; }
 
  protected:
-  struct Stream {
+  struct Watch {
     const char* gatherer;
     const char* label = nullptr;  ///< parameter or attribute
     const char* preprocessor = nullptr;
@@ -86,25 +90,25 @@ class Lens {
     OptionValues gatherer_options = {};
   };
   /// Puts a preprocessor, by name, behind a gatherer, by name, on a module.
-  Source watch(const Module& module, const Stream& stream) { return watch(module.raw(), stream, nullptr); }
+  Source watch(const Module& module, const Watch& watched) { return watch(module.raw(), watched, nullptr); }
   /// The same with a preprocessor of the lens's own, which must outlive the lens's attachment.
-  Source watch(const Module& module, const Stream& stream, Preprocessor& own) {
-    return watch(module.raw(), stream, &own);
+  Source watch(const Module& module, const Watch& watched, Preprocessor& own) {
+    return watch(module.raw(), watched, &own);
   }
   /// The same for what the trainer pushes.
-  Source watch_pushes(const Stream& stream) { return watch(nullptr, stream, nullptr); }
+  Source watch_pushes(const Watch& watched) { return watch(nullptr, watched, nullptr); }
 
  private:
-  Source watch(const loupe_module* module, const Stream& stream, Preprocessor* own) {
-    return stream.preprocessor_options.lend([&](const loupe_options* preprocessor_options) {
-      return stream.gatherer_options.lend([&](const loupe_options* gatherer_options) {
+  Source watch(const loupe_module* module, const Watch& watched, Preprocessor* own) {
+    return watched.preprocessor_options.lend([&](const loupe_options* preprocessor_options) {
+      return watched.gatherer_options.lend([&](const loupe_options* gatherer_options) {
         const loupe_watch request{sizeof(loupe_watch),
                                   0,
                                   module,
-                                  stream.gatherer,
+                                  watched.gatherer,
                                   gatherer_options,
-                                  stream.label,
-                                  own != nullptr ? nullptr : stream.preprocessor,
+                                  watched.label,
+                                  own != nullptr ? nullptr : watched.preprocessor,
                                   preprocessor_options,
                                   own != nullptr ? detail::preprocessor_table() : nullptr,
                                   own};

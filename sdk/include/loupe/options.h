@@ -5,7 +5,7 @@
 #include <loupe/error.h>
 
 #include <cmath>
-#include <cstdio>
+#include <cstring>
 #include <deque>
 #include <initializer_list>
 #include <string>
@@ -25,45 +25,36 @@ using Strings = std::vector<std::string>;
 ///               {"epsilon", 1e-8, "what counts as zero", 0.0, 1.0}};
 ///     }
 struct Option {
-  Option(std::string name_, bool value, std::string help_)
-      : type(LOUPE_OPTION_BOOLEAN),
-        name(std::move(name_)),
-        default_value(value ? "true" : "false"),
-        help(std::move(help_)) {}
-  Option(std::string name_, int value, std::string help_, double low = -INFINITY, double high = INFINITY)
-      : type(LOUPE_OPTION_INTEGER),
-        name(std::move(name_)),
-        default_value(std::to_string(value)),
-        help(std::move(help_)),
-        minimum(low),
-        maximum(high) {}
-  Option(std::string name_, double value, std::string help_, double low = -INFINITY, double high = INFINITY)
-      : type(LOUPE_OPTION_NUMBER),
-        name(std::move(name_)),
-        default_value(number_text(value)),
-        help(std::move(help_)),
-        minimum(low),
-        maximum(high) {}
-  Option(std::string name_, const char* value, std::string help_, Strings choices_ = {})
-      : type(LOUPE_OPTION_STRING),
-        name(std::move(name_)),
-        default_value(quoted(value)),
-        help(std::move(help_)),
-        choices(std::move(choices_)) {}
-  Option(std::string name_, const Strings& value, std::string help_, Strings choices_ = {})
-      : type(LOUPE_OPTION_STRINGS),
-        name(std::move(name_)),
-        default_value(list_text(value)),
-        help(std::move(help_)),
-        choices(std::move(choices_)) {}
-  /// Named values that the component reads by itself.
-  static Option map(std::string name, std::string help) {
-    Option option(std::move(name), false, std::move(help));
-    option.type = LOUPE_OPTION_MAP;
-    option.default_value = "{}";
-    return option;
+  Option(std::string name_, bool value, std::string help_) : Option(LOUPE_OPTION_BOOLEAN, name_, help_) {
+    integer = value;
   }
-
+  Option(std::string name_, int value, std::string help_, double low = -INFINITY, double high = INFINITY)
+      : Option(std::move(name_), static_cast<int64_t>(value), std::move(help_), low, high) {}
+  Option(std::string name_, int64_t value, std::string help_, double low = -INFINITY, double high = INFINITY)
+      : Option(LOUPE_OPTION_INTEGER, name_, help_) {
+    integer = value;
+    number = static_cast<double>(value);
+    minimum = low;
+    maximum = high;
+  }
+  Option(std::string name_, double value, std::string help_, double low = -INFINITY, double high = INFINITY)
+      : Option(LOUPE_OPTION_NUMBER, name_, help_) {
+    number = value;
+    minimum = low;
+    maximum = high;
+  }
+  Option(std::string name_, const char* value, std::string help_, Strings choices_ = {})
+      : Option(LOUPE_OPTION_STRING, name_, help_) {
+    text = value;
+    choices = std::move(choices_);
+  }
+  Option(std::string name_, const Strings& value, std::string help_, Strings choices_ = {})
+      : Option(LOUPE_OPTION_STRINGS, name_, help_) {
+    texts = value;
+    choices = std::move(choices_);
+  }
+  /// Named values that the component reads by itself.
+  static Option map(std::string name, std::string help) { return {LOUPE_OPTION_MAP, name, help}; }
   /// The name of another component, which the host checks: `interface_id` is LOUPE_GATHERER_ID or
   /// LOUPE_PREPROCESSOR_ID.
   static Option component(std::string name, const char* value, std::string help, const char* interface_id) {
@@ -77,24 +68,26 @@ struct Option {
     option.of = std::move(of);
     return option;
   }
+  /// The same option without a default: a configuration that leaves it out is refused.
+  Option required() const {
+    Option option = *this;
+    option.is_required = true;
+    return option;
+  }
 
   uint32_t type;
-  std::string name, default_value, help, names, of;
+  std::string name, help, names, of;
+  int64_t integer = 0;  // the default, as `type` says
+  double number = 0;
+  std::string text;
+  Strings texts;
   double minimum = -INFINITY, maximum = INFINITY;
   Strings choices;
+  bool is_required = false;
 
  private:
-  static std::string number_text(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
-  }
-  static std::string quoted(const std::string& text) { return '"' + text + '"'; }
-  static std::string list_text(const Strings& values) {
-    std::string text = "[";
-    for (const std::string& value : values) text += (text.size() > 1 ? ", " : "") + quoted(value);
-    return text + "]";
-  }
+  Option(uint32_t type_, std::string& name_, std::string& help_)
+      : type(type_), name(std::move(name_)), help(std::move(help_)) {}
 };
 
 /// The options of one component as the user set them, defaults filled in. Borrowed: read them in the constructor.
@@ -103,14 +96,16 @@ class Options {
   explicit Options(const loupe_options* options) : options_(options) {}
 
   bool has(const char* name) const { return find(name) != nullptr; }
-  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error when no such option was declared, or when
-  /// its number is too large for T.
+  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error when no such option was declared, when it is
+  /// of another type (an integer may be read as double), or when its number is too large for T.
   template <class T>
   T get(const char* name) const {
     const loupe_option_value& value = at(name);
     if constexpr (std::is_same_v<T, bool>) {
+      expect(value, LOUPE_OPTION_BOOLEAN, "bool");
       return value.integer != 0;
     } else if constexpr (std::is_integral_v<T>) {
+      expect(value, LOUPE_OPTION_INTEGER, "an integer");
       const auto number = static_cast<T>(value.integer);
       if (static_cast<int64_t>(number) != value.integer || (number < T{}) != (value.integer < 0)) {
         throw Error(std::string("the option '") + name + "' cannot be as large as " + std::to_string(value.integer),
@@ -118,15 +113,22 @@ class Options {
       }
       return number;
     } else if constexpr (std::is_floating_point_v<T>) {
+      if (value.type != LOUPE_OPTION_INTEGER) expect(value, LOUPE_OPTION_NUMBER, "a floating-point number");
       return static_cast<T>(value.number);
     } else if constexpr (std::is_same_v<T, std::string>) {
+      expect(value, LOUPE_OPTION_STRING, "std::string");
       return value.string != nullptr ? value.string : "";
     } else {
       static_assert(std::is_same_v<T, Strings>, "an option is bool, integer, double, std::string or loupe::Strings");
+      expect(value, LOUPE_OPTION_STRINGS, "loupe::Strings");
       return Strings(value.strings, value.strings + value.string_count);
     }
   }
-  Options map(const char* name) const { return Options(at(name).map); }
+  Options map(const char* name) const {
+    const loupe_option_value& value = at(name);
+    expect(value, LOUPE_OPTION_MAP, "a map");
+    return Options(value.map);
+  }
   std::size_t size() const { return options_ == nullptr ? 0 : options_->value_count; }
   const loupe_option_value& operator[](std::size_t i) const { return *options_->values[i]; }
   const loupe_options* raw() const { return options_; }
@@ -142,6 +144,16 @@ class Options {
     const loupe_option_value* value = find(name);
     if (value == nullptr) throw Error(std::string("the option '") + name + "' is read but was not declared");
     return *value;
+  }
+
+  static void expect(const loupe_option_value& value, uint32_t type, const char* wanted) {
+    if (value.type == type) return;
+    static constexpr const char* types[] = {
+        "nothing", "bool", "an integer", "a floating-point number", "a text", "a list of texts", "a map"};
+    const char* is = value.type <= LOUPE_OPTION_MAP ? types[value.type] : "of a type that this SDK does not know";
+    throw Error(std::string("the option '") + value.name + "' is " + is + " and is read as " + wanted +
+                    "; declare and read it as the same type",
+                LOUPE_INVALID);
   }
 
   const loupe_options* options_;

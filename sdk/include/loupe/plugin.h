@@ -8,25 +8,41 @@
 //   explicit T(const loupe::Options&);                  // or T(const loupe::Options&, const loupe::Host&)
 // derived from loupe::Gatherer, Preprocessor, Lens or Visualizer; optionally
 //   static std::vector<const char*> aliases();
+//   static std::vector<const char*> gives();            // for `loupe describe`: "series: one line", "Tag: one line"
+//   static constexpr const char* example = "…";         // the same: a line of YAML to copy
 // and the plugin is closed by one line: LOUPE_PLUGIN("name", "version", FirstComponent, SecondComponent)
 
 #include <loupe/detail/component.h>
+#include <loupe/detail/plugin_note.h>
 #include <loupe/gatherer.h>
 #include <loupe/host.h>
 #include <loupe/lens.h>
 #include <loupe/lines.h>
 #include <loupe/preprocessor.h>
+#include <loupe/threaded_visualizer.h>
 #include <loupe/visualizer.h>
 
-/// Exports the plugin's one symbol. At namespace scope, once a plugin.
-#define LOUPE_PLUGIN(NAME, VERSION, ...)                                                                         \
+/// Exports the plugin's one symbol, and notes the components' names in the file. At namespace scope, once a plugin.
+#define LOUPE_PLUGIN(NAME, VERSION, ...) LOUPE_PLUGIN_WITH((::loupe::PluginInfo{NAME, VERSION}), __VA_ARGS__)
+
+/// The same for a plugin that says more of itself: INFO is a loupe::PluginInfo in parentheses.
+#define LOUPE_PLUGIN_WITH(INFO, ...)                                                                             \
+  LOUPE_PLUGIN_NOTE(__VA_ARGS__);                                                                                \
   extern "C" {                                                                                                   \
   static const void* loupe_get_interface_(const char* id) {                                                      \
-    return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, NAME, VERSION);                                    \
+    static constexpr ::loupe::PluginInfo loupe_info_ = INFO;                                                     \
+    return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, loupe_info_);                                      \
   }                                                                                                              \
   extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;                                                      \
   const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &loupe_get_interface_}; \
   }                                                                                                              \
   static_assert(true, "so that a semicolon may follow")
+
+/// For components that are linked into the trainer itself: defines the entry `IDENTIFIER`, for loupe::register_plugin.
+#define LOUPE_STATIC_PLUGIN(IDENTIFIER, NAME, VERSION, ...)                                        \
+  static const void* IDENTIFIER##_get_interface_(const char* id) {                                 \
+    return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, ::loupe::PluginInfo{NAME, VERSION}); \
+  }                                                                                                \
+  const loupe_entry IDENTIFIER = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &IDENTIFIER##_get_interface_}
 
 #endif

@@ -4,11 +4,13 @@
 #include <loupe/event.h>
 #include <loupe/options.h>
 #include <loupe/series.h>
+#include <loupe/state.h>
 
 #include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace loupe {
 
@@ -34,6 +36,37 @@ class Preprocessor {
   virtual void process(const Event& event) = 0;
   /// The epoch is over. The series are emptied by themselves; override for what else an epoch keeps.
   virtual void reset() {}
+  /// The numbers since the last reset as bytes that another process, on any machine, can merge. The default holds the
+  /// series, which is all that most keep.
+  virtual std::string save_state() const {
+    StateWriter state;
+    state.number(state_version);
+    state.number(series_.size());
+    for (const Named& each : series_) {
+      state.text(each.name);
+      each.series.save(state);
+    }
+    return state.bytes();
+  }
+  /// Goes on as if the events behind those bytes had come here too. Throws Error, and changes nothing, for bytes that
+  /// it cannot read.
+  virtual void merge_state(std::string_view bytes) {
+    StateReader state(bytes);
+    if (state.number() != state_version) throw Error("the state is of another version of Loupe", LOUPE_INVALID);
+    std::vector<Named> others;
+    for (uint64_t left = state.count(); left > 0; --left) {
+      std::string name = state.text();
+      others.push_back({Series::read(state), std::move(name)});
+    }
+    state.finish();
+    for (const Named& other : others) {
+      const Named* known = find_series(other.name);
+      if (known != nullptr && known->series.keep() != other.series.keep()) {
+        throw Error("the state keeps '" + other.name + "' in another way; give both the same options", LOUPE_INVALID);
+      }
+    }
+    for (const Named& other : others) find_or_add_series(other.name, other.series.keep()).merge(other.series);
+  }
 
   std::size_t series_count() const { return series_.size(); }
   const std::string& series_name(std::size_t i) const { return series_[i].name; }
@@ -50,17 +83,22 @@ class Preprocessor {
   }
   /// The series of that name, added when it is new.
   Series& find_or_add_series(std::string_view name, Series::Keep keep) {
-    for (Named& known : series_) {
-      if (known.name == name) return known.series;
-    }
-    return add_series(std::string(name), keep);
+    Named* known = find_series(name);
+    return known != nullptr ? known->series : add_series(std::string(name), keep);
   }
 
  private:
+  static constexpr uint64_t state_version = 1;
   struct Named {
     Series series;
     std::string name;
   };
+  Named* find_series(std::string_view name) {
+    for (Named& known : series_) {
+      if (known.name == name) return &known;
+    }
+    return nullptr;
+  }
   std::deque<Named> series_;
 };
 

@@ -1,6 +1,8 @@
 #ifndef LOUPE_QUANTILE_SKETCH_H
 #define LOUPE_QUANTILE_SKETCH_H
 
+#include <loupe/state.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -41,6 +43,33 @@ class QuantileSketch {
     return share == 0 ? low : low + share * (high - low);
   }
 
+  /// Goes on as if the values of `other` had been pushed here.
+  void merge(const QuantileSketch& other) {
+    while (levels_.size() < other.levels_.size()) add_level();
+    for (std::size_t level = 0; level < other.levels_.size(); ++level)
+      levels_[level].insert(levels_[level].end(), other.levels_[level].begin(), other.levels_[level].end());
+    count_ += other.count_;
+    while (is_over_full()) compact();
+  }
+  void save(StateWriter& state) const {
+    state.number(capacity_);
+    state.number(levels_.size());
+    for (const auto& level : levels_) state.reals(level);
+  }
+  /// Throws Error for what no save() has written.
+  static QuantileSketch read(StateReader& state) {
+    const std::uint64_t capacity = state.number();
+    if (capacity > max_capacity) throw Error("the state holds a sketch that is too large");
+    QuantileSketch sketch(static_cast<std::size_t>(capacity));
+    const std::uint64_t levels = state.count();
+    if (levels > max_levels) throw Error("the state holds a sketch of too many levels");
+    for (std::uint64_t level = 0; level < levels; ++level) {
+      sketch.levels_.push_back(state.reals());
+      sketch.count_ += sketch.levels_.back().size() << level;
+    }
+    return sketch;
+  }
+
   /// Forgets the values and keeps the memory, so that the next epoch does not allocate.
   void clear() {
     for (auto& level : levels_) level.clear();
@@ -62,6 +91,13 @@ class QuantileSketch {
     const double depth = static_cast<double>(levels_.size() - 1 - level);
     return std::max<std::size_t>(
         8, static_cast<std::size_t>(std::ceil(static_cast<double>(capacity_) * std::pow(2.0 / 3.0, depth))));
+  }
+
+  bool is_over_full() const {
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      if (levels_[level].size() >= capacity_of(level)) return true;
+    }
+    return false;
   }
 
   void add_level() {
@@ -91,6 +127,7 @@ class QuantileSketch {
   std::size_t offset() const { return (random_ >> 33) & 1; }
   void flip() { random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL; }
 
+  static constexpr std::uint64_t max_capacity = 1 << 20, max_levels = 40;
   std::size_t capacity_;
   std::vector<std::vector<double>> levels_;
   std::uint64_t count_ = 0;

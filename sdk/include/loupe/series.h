@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 #include <loupe/quantile_sketch.h>
+#include <loupe/state.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,10 @@ struct Running {
   }
   void merge(const Running& other) {
     if (other.count == 0) return;
+    if (count == 0) {  // exactly, where the sums below would round
+      *this = other;
+      return;
+    }
     const auto a = static_cast<double>(count);
     const auto b = static_cast<double>(other.count);
     const double delta = other.mean - mean;
@@ -78,6 +83,7 @@ class Series {
   const Running& running() const { return running_; }
   const std::vector<double>& values() const { return values_; }
   bool keeps_values() const { return keep_ == Keep::values; }
+  Keep keep() const { return keep_; }
   bool knows(std::uint32_t aggregation) const {
     return keep_ != Keep::running || !(aggregation == LOUPE_MEDIAN || aggregation == LOUPE_Q1 ||
                                        aggregation == LOUPE_Q3 || aggregation == LOUPE_IQR);
@@ -117,6 +123,38 @@ class Series {
       default:
         return std::nullopt;
     }
+  }
+
+  /// Goes on as if the values of `other`, which keeps the same, had been pushed here after those that were.
+  void merge(const Series& other) {
+    if (!other.empty()) last_ = other.last_;
+    running_.merge(other.running_);
+    nan_count_ += other.nan_count_;
+    inf_count_ += other.inf_count_;
+    sketch_.merge(other.sketch_);
+    values_.insert(values_.end(), other.values_.begin(), other.values_.end());
+  }
+  void save(StateWriter& state) const {
+    state.number(static_cast<std::uint64_t>(keep_));
+    for (const double value : {last_, running_.mean, running_.squares, running_.minimum, running_.maximum})
+      state.real(value);
+    for (const std::uint64_t count : {running_.count, nan_count_, inf_count_}) state.number(count);
+    state.reals(values_);
+    sketch_.save(state);
+  }
+  /// Throws Error for what no save() has written.
+  static Series read(StateReader& state) {
+    const std::uint64_t keep = state.number();
+    if (keep > static_cast<std::uint64_t>(Keep::values)) throw Error("the state keeps values in an unknown way");
+    Series series(static_cast<Keep>(keep));
+    for (double* value : {&series.last_, &series.running_.mean, &series.running_.squares, &series.running_.minimum,
+                          &series.running_.maximum})
+      *value = state.real();
+    for (std::uint64_t* count : {&series.running_.count, &series.nan_count_, &series.inf_count_})
+      *count = state.number();
+    series.values_ = state.reals();
+    series.sketch_ = QuantileSketch::read(state);
+    return series;
   }
 
   /// Forgets the numbers and keeps the memory.

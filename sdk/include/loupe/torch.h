@@ -4,14 +4,46 @@
 // The one SDK header that needs LibTorch: for plugins that link it themselves, the same one as the program's.
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/UndefinedTensorImpl.h>
 #include <loupe/error.h>
+#include <torch/version.h>
+
+#include <string>
 
 namespace loupe {
+namespace detail {
+
+/// Throws Error unless objects of that library are those of the LibTorch that this is compiled with and linked to.
+inline void check_libtorch(const loupe_native_library* library) {
+  if (library == nullptr || library->name == nullptr || std::string(library->name) != "libtorch") {
+    const bool named = library != nullptr && library->name != nullptr;
+    throw Error("this tensor belongs to " + (named ? std::string(library->name) : "a library without a name") +
+                    ", not to LibTorch; read it through its data, or through DLPack",
+                LOUPE_UNSUPPORTED);
+  }
+  const std::string version = library->version != nullptr ? library->version : "";
+  if (version != TORCH_VERSION) {
+    throw Error("this plugin is built for LibTorch " TORCH_VERSION " and the program runs LibTorch " + version +
+                    "; build the plugin with the program's LibTorch",
+                LOUPE_UNSUPPORTED);
+  }
+  if (library->identity != c10::UndefinedTensorImpl::singleton()) {
+    throw Error("this plugin brings a LibTorch " TORCH_VERSION
+                " of its own beside the program's; link the one that the program links",
+                LOUPE_UNSUPPORTED);
+  }
+}
+
+}  // namespace detail
 
 /// The tensor behind a view, borrowed for the call; copy it (which shares its memory) to keep it. Throws Error when
-/// there is none, as for a view that was not made by a program with LibTorch.
+/// there is none, as for a view that was not made by a program with LibTorch, and when that LibTorch is another than
+/// this code's.
 inline const at::Tensor& as_torch(const loupe_tensor* tensor) {
-  if (tensor == nullptr || tensor->native == nullptr) throw Error("this tensor has no LibTorch tensor behind it");
+  if (tensor == nullptr || tensor->native == nullptr) {
+    throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);
+  }
+  detail::check_libtorch(LOUPE_REACHES(*tensor, native_library) ? tensor->native_library : nullptr);
   return *static_cast<const at::Tensor*>(tensor->native);
 }
 

@@ -6,32 +6,57 @@
 namespace loupe {
 
 using Run = loupe_run;
+using Model = loupe_model;
+using Tick = loupe_tick;
 using Tag = loupe_tag;
 using Value = loupe_value;
 using Range = loupe_range;
 using Histogram = loupe_histogram;
+using Note = loupe_note;
 using Progress = loupe_progress;
+using Hyperparameter = loupe_option_value;
+using Ending = loupe_ending;
 
-/// Receives tags and values, and shows or stores them. A subclass is made by a constructor that takes `const Options&`.
-/// All calls come on the trainer's thread. What it throws is told once and never stops training; it is tried again at
-/// the next tick. Everything passed is borrowed for the call.
+/// Receives tags, values and findings, and shows or stores them. A subclass is made by a constructor that takes
+/// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap. What it throws is
+/// told once and never stops training; it is tried again at the next tick. Everything passed is borrowed for the call.
 class Visualizer {
  public:
   virtual ~Visualizer() = default;
   /// A run begins, or is joined. `run.directory` is where files belong; it is empty when the run keeps none.
   virtual void begin(const Run&) {}
-  /// Comes before the tag's first value; the same tag may be told again.
+  /// Each model, before the first tick after it was attached.
+  virtual void model(const Model&) {}
+  /// Comes before the tag's first value; the same id again replaces what was said of it.
   virtual void tag(const Tag&) {}
-  virtual void begin_tick(double epoch) = 0;
+  virtual void begin_tick(const Tick& tick) = 0;
   virtual void value(const Value& value) = 0;
   virtual void range(const Range&) {}
   virtual void histogram(const Histogram&) {}
-  /// When this returns, everything told so far must be safe from a killed process.
+  /// The tick is told. What it holds may be stored later, but by flush() at the latest.
   virtual void end_tick() {}
+  /// When this returns, everything told so far must be safe from a killed process.
+  virtual void flush() {}
+  /// In a tick or between two: what is wrong, once when it is raised, changed or gone.
+  virtual void finding(const loupe_finding&) {}
+  /// Something that happened, to be marked on the time axis.
+  virtual void note(const Note&) {}
+  /// What the run was set to; the same name again replaces it.
+  virtual void hyperparameter(const Hyperparameter&) {}
   /// A few times a second while the model trains.
   virtual void progress(const Progress&) {}
-  virtual void end() {}
+  virtual void end(const Ending&) {}
 };
+
+/// The layer of a value, range or histogram to show: a big plot's is called like the plot.
+template <class Shown>
+const char* layer_of(const Shown& shown) {
+  return shown.layer != nullptr ? shown.layer : shown.tag;
+}
+/// What to call a tag to people.
+inline const char* title_of(const Tag& tag) {
+  return tag.title != nullptr && *tag.title != '\0' ? tag.title : tag.id;
+}
 
 }  // namespace loupe
 

@@ -6,8 +6,9 @@
 
 #define UP_TO(TYPE, MEMBER) (offsetof(TYPE, MEMBER) + sizeof(((TYPE*)0)->MEMBER))
 
-static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
-  (void)host, (void)options, (void)error;
+static loupe_status create(const loupe_component* component, const loupe_host* host, const loupe_options* options,
+                           void** self, loupe_error* error) {
+  (void)component, (void)host, (void)options, (void)error;
   *self = malloc(1);
   return LOUPE_OK;
 }
@@ -23,10 +24,10 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
   (void)self, (void)module, (void)error;
   return LOUPE_OK;
 }
-static loupe_status report(void* self, double epoch, const loupe_sink* sink, loupe_error* error) {
-  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .name = "Narrow"};
+static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
+  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Narrow"};
   const loupe_value value = {
-      .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = epoch};
+      .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = tick->epoch};
   (void)self;
   const loupe_status told = sink->tag(sink->context, &tag, error);
   return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;

@@ -24,8 +24,9 @@ static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, d
   (void)self, (void)series, (void)aggregation, (void)value, (void)error;
   return LOUPE_NOT_FOUND;
 }
-static void reset(void* self) {
-  (void)self;
+static loupe_status reset(void* self, loupe_error* error) {
+  (void)self, (void)error;
+  return LOUPE_OK;
 }
 
 static const loupe_preprocessor whole = {.struct_size = sizeof(loupe_preprocessor),
@@ -55,14 +56,14 @@ static loupe_status create(const loupe_preprocessor* preprocessor, void** self) 
   *self = me;
   return LOUPE_OK;
 }
-static loupe_status create_whole(const loupe_host* host, const loupe_options* options, void** self,
-                                 loupe_error* error) {
-  (void)host, (void)options, (void)error;
+static loupe_status create_whole(const loupe_component* component, const loupe_host* host, const loupe_options* options,
+                                 void** self, loupe_error* error) {
+  (void)component, (void)host, (void)options, (void)error;
   return create(&whole, self);
 }
-static loupe_status create_short(const loupe_host* host, const loupe_options* options, void** self,
-                                 loupe_error* error) {
-  (void)host, (void)options, (void)error;
+static loupe_status create_short(const loupe_component* component, const loupe_host* host, const loupe_options* options,
+                                 void** self, loupe_error* error) {
+  (void)component, (void)host, (void)options, (void)error;
   return create(&cut, self);
 }
 static void destroy(void* self) {
@@ -83,7 +84,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
                              .own_preprocessor = me};
   return me->wiring->watch(me->wiring->context, &watch, &me->source, error);
 }
-static loupe_status report(void* self, double epoch, const loupe_sink* sink, loupe_error* error) {
+static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
   const double* values = NULL;
   size_t count = 0;
@@ -92,7 +93,7 @@ static loupe_status report(void* self, double epoch, const loupe_sink* sink, lou
                              .layer = "Own",
                              .line = "status of values",
                              .value = me->wiring->values(me->wiring->context, me->source, 0, &values, &count, error)};
-  (void)epoch;
+  (void)tick;
   return sink->value(sink->context, &value, error);
 }
 

@@ -24,7 +24,7 @@ class SizeViewer : public Visualizer {
   static std::vector<Option> options() { return {}; }
   explicit SizeViewer(const Options&) {}
   void tag(const Tag& tag) override { check(tag.struct_size, sizeof tag); }
-  void begin_tick(double) override {}
+  void begin_tick(const Tick&) override {}
   void value(const Value& value) override { check(value.struct_size, sizeof value); }
 
  private:

@@ -40,6 +40,14 @@ typedef struct wide_watch {
   loupe_watch known;
   uint64_t newer[8];
 } wide_watch;
+typedef struct wide_subscription {
+  loupe_subscription known;
+  uint64_t newer[8];
+} wide_subscription;
+typedef struct wide_option_value {
+  loupe_option_value known;
+  const char* newer;
+} wide_option_value;
 
 typedef struct gatherer {
   const loupe_taps* taps;
@@ -49,8 +57,9 @@ typedef struct lens {
   loupe_source* source;
 } lens;
 
-static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
-  (void)host, (void)options, (void)error;
+static loupe_status create(const loupe_component* component, const loupe_host* host, const loupe_options* options,
+                           void** self, loupe_error* error) {
+  (void)component, (void)host, (void)options, (void)error;
   *self = calloc(1, sizeof(lens));
   return LOUPE_OK;
 }
@@ -62,7 +71,9 @@ static loupe_status open_gatherer(void* self, const loupe_taps* taps, const loup
                                   loupe_error* error) {
   (void)module, (void)label;
   ((gatherer*)self)->taps = taps;
-  return taps->subscribe(taps->context, LOUPE_TAP_FORWARD, NULL, error);
+  wide_subscription subscription = {.known = {.tap = LOUPE_TAP_FORWARD}, .newer = {1, 2, 3}};
+  subscription.known.struct_size = sizeof subscription;
+  return taps->subscribe(taps->context, &subscription.known, error);
 }
 static loupe_status take_event(void* self, const loupe_event* event, loupe_error* error) {
   const loupe_taps* taps = ((gatherer*)self)->taps;
@@ -82,13 +93,13 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
   watch.known.struct_size = sizeof watch;
   return me->wiring->watch(me->wiring->context, &watch.known, &me->source, error);
 }
-static loupe_status report(void* self, double epoch, const loupe_sink* sink, loupe_error* error) {
+static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
-  wide_tag tag = {.known = {.type = LOUPE_TAG_NUMERICAL, .name = "Wide"}, .newer = {1, 2, 3}};
+  wide_tag tag = {.known = {.type = LOUPE_TAG_NUMERICAL, .id = "Wide"}, .newer = {1, 2, 3}};
   wide_value value = {.known = {.tag = "Wide", .layer = "Wide", .line = "event size"}, .newer = {1, 2, 3}};
   tag.known.struct_size = sizeof tag;
   value.known.struct_size = sizeof value;
-  (void)epoch;
+  (void)tick;
   if (me->wiring->aggregate(me->wiring->context, me->source, 0, LOUPE_LAST, &value.known.value, error) != LOUPE_OK)
     return LOUPE_OK; /* nothing happened */
   const loupe_status told = sink->tag(sink->context, &tag.known, error);
@@ -99,10 +110,12 @@ static const wide_lens lens_table = {
     {.struct_size = sizeof(wide_lens), .attach = attach, .visit = visit, .report = report}, NULL};
 static const wide_gatherer gatherer_table = {
     {.struct_size = sizeof(wide_gatherer), .open = open_gatherer, .event = take_event}, NULL};
+static const wide_option_value three = {
+    {.struct_size = sizeof(wide_option_value), .type = LOUPE_OPTION_INTEGER, .integer = 3, .number = 3}, "newer"};
 static const wide_option option = {{.struct_size = sizeof(wide_option),
                                     .type = LOUPE_OPTION_INTEGER,
                                     .name = "size",
-                                    .default_value = "3",
+                                    .default_value = &three.known,
                                     .help = "nothing",
                                     .minimum = 0,
                                     .maximum = 9},

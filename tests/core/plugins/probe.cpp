@@ -143,10 +143,10 @@ class ProbeLens : public Lens {
   void visit(const Module& module) override {
     actor_.act(std::string("visit ") + module.name());
     if (!module.is_leaf()) return;
-    const Stream stream{gatherer_.c_str(), label_.empty() ? nullptr : label_.c_str(), preprocessor_.c_str(),
+    const Watch watched{gatherer_.c_str(), label_.empty() ? nullptr : label_.c_str(), preprocessor_.c_str(),
                         preprocessor_options_, gatherer_options_};
-    sources_[module.name()] = watch(module, stream);
-    if (twice_) watch(module, stream);
+    sources_[module.name()] = watch(module, watched);
+    if (twice_) watch(module, watched);
   }
   void forget(const Module& module) override {
     actor_.note(std::string("forget ") + module.name());

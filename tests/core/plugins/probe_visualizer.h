@@ -17,21 +17,26 @@ class ProbeVisualizer : public Visualizer {
   ProbeVisualizer(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {}
 
   void begin(const Run& run) override { actor_.act(std::string("begin ") + run.name); }
-  void tag(const Tag& tag) override { actor_.act(std::string("tag ") + tag.name); }
-  void begin_tick(double epoch) override { actor_.act("begin_tick " + text_of(epoch)); }
+  void tag(const Tag& tag) override { actor_.act(std::string("tag ") + tag.id); }
+  void begin_tick(const Tick& tick) override { actor_.act("begin_tick " + text_of(tick.epoch)); }
   void value(const Value& value) override {
-    actor_.act(std::string("value ") + value.tag + "/" + value.layer + "/" + value.line + " " + text_of(value.value));
+    actor_.act(std::string("value ") + value.tag + "/" + layer_of(value) + "/" + value.line + " " +
+               text_of(value.value));
   }
   void range(const Range& range) override {
-    actor_.act(std::string("range ") + range.tag + "/" + range.layer + " " + text_of(range.low) + ".." +
+    actor_.act(std::string("range ") + range.tag + "/" + layer_of(range) + " " + text_of(range.low) + ".." +
                text_of(range.high));
   }
   void histogram(const Histogram& histogram) override {
-    actor_.act(std::string("histogram ") + histogram.tag + "/" + histogram.layer);
+    actor_.act(std::string("histogram ") + histogram.tag + "/" + layer_of(histogram));
   }
+  void finding(const loupe_finding& finding) override {
+    actor_.act(std::string("finding ") + finding.rule + " by " + finding.source);
+  }
+  void note(const Note&) override { actor_.act("note"); }
   void end_tick() override { actor_.act("end_tick"); }
   void progress(const Progress& progress) override { actor_.act("progress " + std::to_string(progress.steps)); }
-  void end() override { actor_.act("end"); }
+  void end(const Ending&) override { actor_.act("end"); }
 
  private:
   Actor actor_;

@@ -31,7 +31,10 @@
 #define INTERFACE LOUPE_VISUALIZER_ID
 #endif
 #ifndef DEFAULT
-#define DEFAULT "0.5"
+#define DEFAULT 0.5
+#endif
+#ifndef DEFAULT_TYPE
+#define DEFAULT_TYPE LOUPE_OPTION_NUMBER
 #endif
 #ifndef OFFERED
 #define OFFERED LOUPE_PLUGIN_ID
@@ -39,17 +42,18 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
+static loupe_status create(const loupe_component* component, const loupe_host* host, const loupe_options* options,
+                           void** self, loupe_error* error) {
   static char instance;
-  (void)host, (void)options, (void)error;
+  (void)component, (void)host, (void)options, (void)error;
   *self = &instance;
   return LOUPE_OK;
 }
 static void destroy(void* self) {
   (void)self;
 }
-static loupe_status begin_tick(void* self, double epoch, loupe_error* error) {
-  (void)self, (void)epoch, (void)error;
+static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* error) {
+  (void)self, (void)tick, (void)error;
   return LOUPE_OK;
 }
 static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
@@ -57,10 +61,12 @@ static loupe_status value(void* self, const loupe_value* value, loupe_error* err
   return LOUPE_OK;
 }
 
+static const loupe_option_value default_value = {
+    .struct_size = sizeof(loupe_option_value), .type = DEFAULT_TYPE, .number = DEFAULT};
 static const loupe_option option = {.struct_size = sizeof(loupe_option),
                                     .type = LOUPE_OPTION_NUMBER,
                                     .name = "ratio",
-                                    .default_value = DEFAULT,
+                                    .default_value = &default_value,
                                     .help = "a share",
                                     .minimum = 0,
                                     .maximum = 1};

@@ -73,7 +73,7 @@ class Probe final : public loupe::Lens {
                                  gatherer == "step_gradient" || gatherer == "tick";
       if (!of_parameters) add(module, gatherer, nullptr);
       for (std::size_t i = 0; of_parameters && i < module.parameter_count(); ++i) {
-        if (module.parameter(i).is_buffer == 0) add(module, gatherer, module.parameter(i).name);
+        if (!loupe::is_buffer(module.parameter(i))) add(module, gatherer, module.parameter(i).name);
       }
     }
   }

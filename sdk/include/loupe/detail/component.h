@@ -5,6 +5,7 @@
 
 #include <loupe/detail/option_table.h>
 #include <loupe/detail/thunks.h>
+#include <loupe/detail/whole.h>
 #include <loupe/host.h>
 
 #include <array>
@@ -13,12 +14,48 @@
 #include <vector>
 
 namespace loupe {
+
+/// What `loupe list --long` shows of a plugin; see loupe_plugin. Each text but name and version may be null.
+struct PluginInfo {
+  const char* name;
+  const char* version;
+  const char* description = nullptr;
+  const char* author = nullptr;
+  const char* license = nullptr;
+  const char* homepage = nullptr;
+  void (*unload)() = nullptr;
+};
+
 namespace detail {
 
 template <class T, class = void>
 struct HasAliases : std::false_type {};
 template <class T>
 struct HasAliases<T, std::void_t<decltype(T::aliases())>> : std::true_type {};
+template <class T, class = void>
+struct HasGives : std::false_type {};
+template <class T>
+struct HasGives<T, std::void_t<decltype(T::gives())>> : std::true_type {};
+template <class T, class = void>
+struct HasExample : std::false_type {};
+template <class T>
+struct HasExample<T, std::void_t<decltype(T::example)>> : std::true_type {};
+
+// Whether a class leaves these out. One that hides or overrides them in private counts as having its own.
+template <class T, class = void>
+struct HandsOn : std::false_type {};
+template <class T>
+struct HandsOn<T, std::enable_if_t<std::is_same_v<decltype(&T::event), decltype(&Gatherer::event)>>> : std::true_type {
+};
+template <class T, class = void>
+struct IgnoresSteps : std::false_type {};
+template <class T>
+struct IgnoresSteps<T, std::enable_if_t<std::is_same_v<decltype(&T::step), decltype(&Lens::step)>>> : std::true_type {};
+template <class T, class = void>
+struct IgnoresProgress : std::false_type {};
+template <class T>
+struct IgnoresProgress<T, std::enable_if_t<std::is_same_v<decltype(&T::progress), decltype(&Visualizer::progress)>>>
+    : std::true_type {};
 
 /// The descriptor of one component, with the storage it points at. Made once a process and never destroyed.
 template <class T>
@@ -43,8 +80,24 @@ class Component {
 
   Component() : options_(T::options()) {
     if constexpr (HasAliases<T>::value) aliases_ = T::aliases();
-    descriptor_ = {sizeof(loupe_component), 0,       interface_id(), T::name,  T::help,         options_.pointers(),
-                   options_.size(),         table(), &create,        &destroy, aliases_.data(), aliases_.size()};
+    if constexpr (HasGives<T>::value) gives_ = T::gives();
+    descriptor_ = {sizeof(loupe_component),
+                   0,
+                   interface_id(),
+                   T::name,
+                   T::help,
+                   options_.pointers(),
+                   options_.size(),
+                   table(),
+                   nullptr,
+                   &create,
+                   &destroy,
+                   aliases_.data(),
+                   aliases_.size(),
+                   gives_.data(),
+                   gives_.size(),
+                   nullptr};
+    if constexpr (HasExample<T>::value) descriptor_.example = T::example;
   }
 
   static const char* interface_id() {
@@ -53,14 +106,18 @@ class Component {
     if constexpr (is_lens) return LOUPE_LENS_ID;
     if constexpr (is_visualizer) return LOUPE_VISUALIZER_ID;
   }
+  // What a class leaves out, its table leaves out too: the host then need not call.
   static const void* table() {
-    if constexpr (is_gatherer) return gatherer_table();
+    if constexpr (is_gatherer) return gatherer_table<HandsOn<T>::value>();
     if constexpr (is_preprocessor) return preprocessor_table();
-    if constexpr (is_lens) return lens_table();
-    if constexpr (is_visualizer) return visualizer_table();
+    if constexpr (is_lens) return lens_table<!IgnoresSteps<T>::value>();
+    if constexpr (is_visualizer) return visualizer_table<!IgnoresProgress<T>::value>();
   }
-  static loupe_status create(const loupe_host* host, const loupe_options* options, void** self, loupe_error* error) {
+  static loupe_status create(const loupe_component*, const loupe_host* host, const loupe_options* options, void** self,
+                             loupe_error* error) {
     return guarded(error, [&] {
+      need_whole(host);
+      need_whole(options);
       std::unique_ptr<Kind> made;
       if constexpr (std::is_constructible_v<T, const Options&, const Host&>) {
         made = std::make_unique<T>(Options(options), Host(host));
@@ -73,17 +130,19 @@ class Component {
   static void destroy(void* self) { delete static_cast<Kind*>(self); }
 
   OptionStorage options_;
-  std::vector<const char*> aliases_;
+  std::vector<const char*> aliases_, gives_;
   loupe_component descriptor_{};
 };
 
 template <class... Components>
-const void* plugin_interface(const char* id, const char* name, const char* version) noexcept {
+const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
   if (std::strcmp(id, LOUPE_PLUGIN_ID) != 0) return nullptr;
   try {
     static const std::array<const loupe_component*, sizeof...(Components)> components = {
         Component<Components>::descriptor()...};
-    static const loupe_plugin plugin = {sizeof(loupe_plugin), 0, name, version, components.data(), components.size()};
+    static const loupe_plugin plugin = {
+        sizeof(loupe_plugin), 0,           info.name,    info.version,  components.data(), components.size(),
+        info.description,     info.author, info.license, info.homepage, info.unload};
     return &plugin;
   } catch (...) {
     return nullptr;  // a declaration that throws: the host reports a plugin that offers nothing

@@ -4,6 +4,7 @@
 // The C tables behind which C++ components live: every function here catches what its component throws.
 
 #include <loupe/detail/preprocessor_table.h>
+#include <loupe/detail/whole.h>
 #include <loupe/gatherer.h>
 #include <loupe/lens.h>
 #include <loupe/visualizer.h>
@@ -13,84 +14,130 @@
 namespace loupe {
 namespace detail {
 
-inline const loupe_gatherer* gatherer_table() {
+/// @tparam hands_on  the gatherer has no event() of its own
+template <bool hands_on>
+const loupe_gatherer* gatherer_table() {
   static const loupe_gatherer table = {
       sizeof(loupe_gatherer), 0,
       [](void* self, const loupe_taps* taps, const loupe_module* module, const char* label, loupe_error* error) {
         return guarded(error, [&] {
+          need_whole(taps);
+          need_whole(module);
           as<Gatherer>(self).bind(taps);
           as<Gatherer>(self).open(module != nullptr ? std::optional<Module>(module) : std::nullopt, label);
         });
       },
-      [](void* self, const loupe_event* event, loupe_error* error) {
-        return guarded(error, [&] { as<Gatherer>(self).event(Event(event)); });
-      }};
+      hands_on ? nullptr
+               : +[](void* self, const loupe_event* event, loupe_error* error) {
+                   return guarded(error, [&] {
+                     need_whole(event);
+                     if (!as<Gatherer>(self).is_bound())
+                       throw Error("a gatherer gets an event before it was opened", LOUPE_INVALID);
+                     as<Gatherer>(self).event(Event(event));
+                   });
+                 }};
   return &table;
 }
 
-inline const loupe_lens* lens_table() {
+inline Lens& attached(void* self) {
+  if (!as<Lens>(self).is_bound()) throw Error("the lens is called before attach", LOUPE_INVALID);
+  return as<Lens>(self);
+}
+
+/// @tparam takes_steps  the lens has a step() of its own
+template <bool takes_steps>
+const loupe_lens* lens_table() {
   static const loupe_lens table = {
       sizeof(loupe_lens),
       0,
       [](void* self, const loupe_wiring* wiring, loupe_error* error) {
         return guarded(error, [&] {
+          need_whole(wiring);
           as<Lens>(self).bind(wiring);
           as<Lens>(self).attach();
         });
       },
       [](void* self, const loupe_module* module, loupe_error* error) {
-        return guarded(error, [&] { as<Lens>(self).visit(Module(module)); });
-      },
-      [](void* self, const loupe_module* module) { guarded(nullptr, [&] { as<Lens>(self).forget(Module(module)); }); },
-      [](void* self, const loupe_sink* sink, loupe_error* error) {
         return guarded(error, [&] {
-          Report report(sink, 0);
-          as<Lens>(self).introduce(report);
+          need_whole(module);
+          attached(self).visit(Module(module));
         });
       },
-      [](void* self, double epoch, const loupe_sink* sink, loupe_error* error) {
+      [](void* self, const loupe_module* module) { guarded(nullptr, [&] {
+          need_whole(module);
+          attached(self).forget(Module(module));
+        }); },
+      [](void* self, const loupe_sink* sink, loupe_error* error) {
         return guarded(error, [&] {
-          Report report(sink, epoch);
-          as<Lens>(self).report(report);
+          need_whole(sink);
+          Report report(sink);
+          attached(self).introduce(report);
+        });
+      },
+      [](void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
+        return guarded(error, [&] {
+          need_whole(tick);
+          need_whole(sink);
+          Report report(sink, tick);
+          attached(self).report(report);
         });
       },
       [](void* self, const char* key, double* value, loupe_error* error) {
         return guarded(error, [&] {
-          const std::optional<double> number = as<Lens>(self).query(key);
+          const std::optional<double> number = attached(self).query(key);
           if (!number) throw Error(std::string("the lens has no number '") + key + "'", LOUPE_NOT_FOUND);
           *value = *number;
+        });
+      },
+      !takes_steps ? nullptr : +[](void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error) {
+        return guarded(error, [&] {
+          need_whole(step);
+          need_whole(sink);
+          Report report(sink);
+          attached(self).step(*step, report);
         });
       }};
   return &table;
 }
 
-inline const loupe_visualizer* visualizer_table() {
-  static const loupe_visualizer table = {
-      sizeof(loupe_visualizer),
-      0,
-      [](void* self, const loupe_run* run, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).begin(*run); });
-      },
-      [](void* self, const loupe_tag* tag, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).tag(*tag); });
-      },
-      [](void* self, double epoch, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).begin_tick(epoch); });
-      },
-      [](void* self, const loupe_value* value, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).value(*value); });
-      },
-      [](void* self, const loupe_range* range, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).range(*range); });
-      },
-      [](void* self, const loupe_histogram* histogram, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).histogram(*histogram); });
-      },
-      [](void* self, loupe_error* error) { return guarded(error, [&] { as<Visualizer>(self).end_tick(); }); },
-      [](void* self, const loupe_progress* progress, loupe_error* error) {
-        return guarded(error, [&] { as<Visualizer>(self).progress(*progress); });
-      },
-      [](void* self, loupe_error* error) { return guarded(error, [&] { as<Visualizer>(self).end(); }); }};
+/// One function of a visualizer: hands on what it is given.
+template <class Told, void (Visualizer::*function)(const Told&)>
+loupe_status show(void* self, const Told* told, loupe_error* error) {
+  return guarded(error, [&] {
+    need(told != nullptr, "what there is to show");
+    if (told->struct_size >= sizeof *told) {
+      need_named(*told);
+      return (as<Visualizer>(self).*function)(*told);
+    }
+    const Told whole = known_part(*told);
+    need_named(whole);
+    (as<Visualizer>(self).*function)(whole);
+  });
+}
+template <void (Visualizer::*function)()>
+loupe_status show(void* self, loupe_error* error) {
+  return guarded(error, [&] { (as<Visualizer>(self).*function)(); });
+}
+
+/// @tparam takes_progress  the visualizer has a progress() of its own
+template <bool takes_progress>
+const loupe_visualizer* visualizer_table() {
+  static const loupe_visualizer table = {sizeof(loupe_visualizer),
+                                         0,
+                                         &show<Run, &Visualizer::begin>,
+                                         &show<Tag, &Visualizer::tag>,
+                                         &show<Tick, &Visualizer::begin_tick>,
+                                         &show<Value, &Visualizer::value>,
+                                         &show<Range, &Visualizer::range>,
+                                         &show<Histogram, &Visualizer::histogram>,
+                                         &show<&Visualizer::end_tick>,
+                                         &show<&Visualizer::flush>,
+                                         takes_progress ? &show<Progress, &Visualizer::progress> : nullptr,
+                                         &show<loupe_finding, &Visualizer::finding>,
+                                         &show<Note, &Visualizer::note>,
+                                         &show<Model, &Visualizer::model>,
+                                         &show<Hyperparameter, &Visualizer::hyperparameter>,
+                                         &show<Ending, &Visualizer::end>};
   return &table;
 }
 

@@ -1,0 +1,132 @@
+#include "check/child.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "check/rule.h"
+
+namespace loupe::check {
+namespace {
+
+Doing* doing_now = nullptr;
+
+template <std::size_t size>
+void write_text(char (&to)[size], const std::string& text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+class Examination {
+ public:
+  Examination(Subject subject, std::size_t first, int channel)
+      : subject_(std::move(subject)), first_(first), channel_(channel) {}
+
+  void run() {
+    for (const Rule& rule : file_rules()) {
+      if (rule.examine == &check_bootstrap) load();
+      look_at(rule, subject_);
+    }
+    if (subject_.plugin == nullptr || !LOUPE_REACHES(*subject_.plugin, component_count)) return;
+    for (std::size_t i = 0; subject_.plugin->components != nullptr && i < subject_.plugin->component_count; ++i) {
+      Subject component = subject_;
+      component.component = subject_.plugin->components[i];
+      const loupe_component* told = component.component;
+      if (told == nullptr || !LOUPE_REACHES(*told, destroy) || told->name == nullptr || told->interface_id == nullptr)
+        continue;  // the rule of the plugin tells
+      component.kind = kind_of(told->interface_id).value_or(Kind::lens);
+      bool whole = true;
+      for (const Rule& rule : component_rules()) {
+        if (!whole || (rule.concerns != nullptr && !rule.concerns(component))) {
+          ++index_;
+          continue;
+        }
+        look_at(rule, component);
+        if (rule.examine == &check_functions) whole = is_whole(component);
+      }
+    }
+  }
+
+ private:
+  /// A component that lacks what must be there cannot be looked at further.
+  static bool is_whole(const Subject& component) {
+    try {
+      check_functions(component);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void load() {
+    note_step("loading");
+    void* library = ::dlopen(subject_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    subject_.entry = static_cast<const loupe_entry*>(::dlsym(library, LOUPE_ENTRY_SYMBOL));
+    if (subject_.entry == nullptr) return;
+    try {
+      check_bootstrap(subject_);
+    } catch (const std::exception&) {
+      return;  // its rule tells
+    }
+    note_step("get_interface(\"" LOUPE_PLUGIN_ID "\")");
+    subject_.plugin = static_cast<const loupe_plugin*>(subject_.entry->get_interface(LOUPE_PLUGIN_ID));
+  }
+
+  void look_at(const Rule& rule, const Subject& subject) {
+    const std::size_t index = index_++;
+    if (index < first_) return;
+    Message message{Message::begins, index, false, {}, {}, {}};
+    if (subject.component != nullptr) write_text(message.component, subject.component->name);
+    write_text(message.rule, rule.name);
+    send(message);
+    note_context("");
+    note_step("");
+    message.what = Message::ends;
+    try {
+      rule.examine(subject);
+      message.passed = true;
+    } catch (const std::exception& e) {
+      write_text(message.detail, e.what());
+    } catch (...) {
+      write_text(message.detail, "an exception that is no std::exception came out");
+    }
+    send(message);
+  }
+
+  void send(const Message& message) {
+    const auto* bytes = reinterpret_cast<const char*>(&message);
+    for (std::size_t sent = 0; sent < sizeof message;) {
+      const ::ssize_t count = ::write(channel_, bytes + sent, sizeof message - sent);
+      if (count <= 0) ::_exit(1);
+      sent += static_cast<std::size_t>(count);
+    }
+  }
+
+  Subject subject_;
+  std::size_t first_, index_ = 0;
+  int channel_;
+};
+
+}  // namespace
+
+void note_step(const std::string& step) {
+  if (doing_now != nullptr) write_text(doing_now->step, step);
+}
+
+void note_context(const std::string& context) {
+  if (doing_now != nullptr) write_text(doing_now->context, context);
+}
+
+void examine(const std::string& file, const std::string& folder, std::size_t first, int channel, Doing* doing) {
+  doing_now = doing;
+  Subject subject;
+  subject.file = file;
+  subject.folder = folder;
+  Examination(subject, first, channel).run();
+}
+
+}  // namespace loupe::check

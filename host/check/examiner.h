@@ -1,0 +1,25 @@
+#ifndef LOUPE_CHECK_EXAMINER_H
+#define LOUPE_CHECK_EXAMINER_H
+
+#include <string>
+#include <vector>
+
+namespace loupe::check {
+
+/// How one rule came out for one plugin file, or for one component of it.
+struct Row {
+  std::string file;
+  std::string component;  ///< empty for the file's own rules
+  std::string rule;
+  bool passed = false;
+  std::string detail;  ///< what is wrong; empty where it passed
+};
+
+/// Holds a plugin to every rule, in child processes: what crashes or takes longer than `seconds` for a rule is broken
+/// there, and the next child goes on with the next rule. The plugin is not loaded here. Throws Error when no child or
+/// folder can be made.
+std::vector<Row> examine_plugin(const std::string& file, double seconds);
+
+}  // namespace loupe::check
+
+#endif

@@ -1,0 +1,141 @@
+// What can be said of the file as a whole.
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <loupe/abi.h>
+
+#include <cstddef>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "check/rule.h"
+#include "plugins/elf_file.h"
+#include "plugins/plugin_library.h"
+
+namespace loupe::check {
+namespace {
+
+struct Symbol {
+  std::string name;
+  ElfW(Sym) entry;
+};
+
+/// The symbols that others may find in the file.
+std::vector<Symbol> exported(const ElfFile& elf) {
+  const ElfW(Shdr)* table = elf.section_of_type(SHT_DYNSYM);
+  if (table == nullptr || table->sh_link >= elf.sections.size() || table->sh_entsize != sizeof(ElfW(Sym)))
+    throw Broken("it has no table of dynamic symbols; build it as a shared library, and do not strip its sections");
+  const ElfW(Shdr)& texts = elf.sections[table->sh_link];
+  const std::vector<char> names = elf.file.read(texts.sh_offset, texts.sh_size);
+  const std::vector<char> bytes = elf.file.read(table->sh_offset, table->sh_size);
+  std::vector<Symbol> symbols;
+  for (std::size_t at = sizeof(ElfW(Sym)); at + sizeof(ElfW(Sym)) <= bytes.size(); at += sizeof(ElfW(Sym))) {
+    Symbol symbol{};
+    std::memcpy(&symbol.entry, bytes.data() + at, sizeof symbol.entry);
+    if (symbol.entry.st_shndx == SHN_UNDEF || symbol.entry.st_shndx == SHN_ABS) continue;
+    if (ELF64_ST_BIND(symbol.entry.st_info) == STB_LOCAL || symbol.entry.st_name >= names.size()) continue;
+    const char* name = names.data() + symbol.entry.st_name;
+    symbol.name.assign(name, ::strnlen(name, names.size() - symbol.entry.st_name));
+    symbols.push_back(std::move(symbol));
+  }
+  return symbols;
+}
+
+void need_loaded(const Subject& subject) {
+  if (subject.entry == nullptr) throw Broken("not looked at: the file cannot be loaded");
+}
+
+}  // namespace
+
+void check_exports(const Subject& subject) {
+  const PluginFile file(subject.file);
+  const ElfFile elf(file);
+  bool found = false;
+  std::string others;
+  for (const Symbol& symbol : exported(elf)) {
+    if (symbol.name == LOUPE_ENTRY_SYMBOL) {
+      found = true;
+    } else if (symbol.name.rfind("__odr_asan", 0) == 0) {
+      continue;  // AddressSanitizer's own, beside each global
+    } else if (others.size() < 200) {
+      others += (others.empty() ? "" : ", ") + symbol.name;
+    }
+  }
+  if (!found) {
+    throw Broken("it does not export " LOUPE_ENTRY_SYMBOL "; close its source with LOUPE_PLUGIN(...)");
+  }
+  if (!others.empty()) {
+    throw Broken("it also exports " + others + "; build it with loupe_add_plugin, or with -fvisibility=hidden");
+  }
+}
+
+void check_read_without_running(const Subject& subject) {
+  const PluginFile file(subject.file);
+  const ElfFile elf(file);
+  for (const Symbol& symbol : exported(elf)) {
+    if (symbol.name != LOUPE_ENTRY_SYMBOL) continue;
+    if (ELF64_ST_TYPE(symbol.entry.st_info) != STT_OBJECT || symbol.entry.st_size < sizeof(loupe_entry))
+      throw Broken(LOUPE_ENTRY_SYMBOL " is no loupe_entry; it must be a constant of that type");
+    if (elf.segment_of(symbol.entry.st_value, sizeof(loupe_entry)) == nullptr)
+      throw Broken(LOUPE_ENTRY_SYMBOL " has no bytes in the file; give it a constant initializer");
+    const auto bytes = elf.table_at<char>(symbol.entry.st_value, sizeof(loupe_entry));
+    loupe_entry entry{};
+    std::memcpy(&entry, bytes.data(), offsetof(loupe_entry, get_interface));
+    if (entry.magic != LOUPE_MAGIC)
+      throw Broken("the file's bytes of " LOUPE_ENTRY_SYMBOL " lack Loupe's mark; give it a constant initializer");
+    return;
+  }
+  throw Broken("there is no " LOUPE_ENTRY_SYMBOL " to read");
+}
+
+void check_links(const Subject& subject) {
+  if (::dlopen(subject.file.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  const char* words = ::dlerror();
+  throw Broken(std::string("it cannot be loaded: ") + (words != nullptr ? words : "the linker does not say why") +
+               "; link what it uses");
+}
+
+void check_bootstrap(const Subject& subject) {
+  need_loaded(subject);
+  const loupe_entry& entry = *subject.entry;
+  if (entry.magic != LOUPE_MAGIC) throw Broken("its mark is not Loupe's; set magic to LOUPE_MAGIC");
+  if (entry.abi_major != LOUPE_ABI_MAJOR) {
+    throw Broken("it is built for ABI " + version_text(entry.abi_major, entry.abi_minor) + " and this is " +
+                 version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; rebuild it against this Loupe's SDK");
+  }
+  if (entry.get_interface == nullptr) throw Broken("its get_interface is null");
+}
+
+void check_unknown_ids(const Subject& subject) {
+  need_loaded(subject);
+  check_bootstrap(subject);
+  for (const char* id :
+       {"", "loupe", "loupe.plugin", "loupe.plugin/2", "loupe.plugin/10", "loupe.plugin/1 ", "no.such.interface/1"}) {
+    note_step(std::string("get_interface(\"") + id + "\")");
+    if (subject.entry->get_interface(id) == nullptr) continue;
+    throw Broken(std::string("get_interface(\"") + id + "\") is not null; compare the whole id, and answer no other");
+  }
+}
+
+void check_plugin(const Subject& subject) {
+  need_loaded(subject);
+  const loupe_plugin* plugin = subject.plugin;
+  if (plugin == nullptr || !LOUPE_REACHES(*plugin, component_count))
+    throw Broken("get_interface(\"" LOUPE_PLUGIN_ID "\") is null or too short; was a declaration refused?");
+  if (plugin->name == nullptr || *plugin->name == '\0') throw Broken("it has no name");
+  if (plugin->version == nullptr || *plugin->version == '\0') throw Broken("it has no version");
+  if (plugin->component_count == 0 || plugin->components == nullptr) throw Broken("it offers no component");
+  std::set<std::pair<std::string, std::string>> seen;
+  for (std::size_t i = 0; i < plugin->component_count; ++i) {
+    const loupe_component* component = plugin->components[i];
+    const std::string which = "component " + std::to_string(i + 1);
+    if (component == nullptr || !LOUPE_REACHES(*component, destroy)) throw Broken(which + " is null or too short");
+    if (component->interface_id == nullptr || component->name == nullptr)
+      throw Broken(which + " has no kind or no name");
+    if (!seen.emplace(component->interface_id, component->name).second)
+      throw Broken(std::string("there are two components '") + component->name + "' of one kind");
+  }
+}
+
+}  // namespace loupe::check

@@ -1,0 +1,214 @@
+#include "check/fixtures.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace loupe::check {
+namespace {
+
+constexpr double start_time = 1.7e9;
+
+std::vector<int64_t> strides_of(const Data& data) {
+  if (!data.strides.empty()) return data.strides;
+  std::vector<int64_t> strides(data.sizes.size());
+  int64_t next = 1;
+  for (std::size_t d = strides.size(); d-- > 0; next *= data.sizes[d]) strides[d] = next;
+  return strides;
+}
+
+template <class T>
+const void* fill(LentMemory& memory, std::size_t bytes, T element) {
+  auto* data = static_cast<T*>(memory.guarded(bytes));
+  for (std::size_t i = 0; i < bytes / sizeof(T); ++i) data[i] = element;
+  return data;
+}
+
+const loupe_optimizer* lend_optimizer(LentMemory& memory) {
+  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{0, 0, 0.1, NAN, 0, 2, 16});
+  return memory.lend(
+      loupe_optimizer{0, 0, 1, memory.text(""), memory.text("SGD"), memory.array(std::vector{group}), 1});
+}
+
+}  // namespace
+
+int64_t Data::numel() const {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::string Data::text() const {
+  std::string text = "dtype " + std::to_string(code) + " of " + std::to_string(bits) + " bits";
+  if (lanes != 1) text += " and " + std::to_string(lanes) + " lanes";
+  text += ", sizes [";
+  for (std::size_t d = 0; d < sizes.size(); ++d) text += (d > 0 ? ", " : "") + std::to_string(sizes[d]);
+  text += "], elements " + std::to_string(element);
+  if (!strides.empty()) text += ", with gaps";
+  if (device != LOUPE_DEVICE_CPU) text += ", on device type " + std::to_string(device);
+  if (!has_tensor) text += ", without a tensor";
+  if (!has_measurement) text += ", without a measurement";
+  return text;
+}
+
+Network lend_network(LentMemory& memory) {
+  const auto parameter = [&](const char* name, uint32_t flags, std::vector<int64_t> sizes) {
+    const int64_t numel = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+    const auto dim = static_cast<int64_t>(sizes.size());
+    return memory.lend(loupe_parameter{0, flags, memory.text(name), dim, numel, memory.array(sizes)});
+  };
+  Network network;
+  const auto add = [&](const char* path, const char* type, uint32_t family, uint32_t flags,
+                       const std::vector<const loupe_parameter*>& parameters) {
+    const std::string full_type = std::string("torch::nn::") + type + "Impl";
+    network.modules.push_back(memory.lend(
+        loupe_module{0, flags | LOUPE_MODULE_TAPPED, network.modules.size() + 1, family, 0,
+                     memory.text(*path != 0 ? path : "model"), memory.text(path), memory.text(""), memory.text(type),
+                     memory.text(full_type), memory.array(parameters), parameters.size()}));
+  };
+  constexpr uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
+  add("", "Sequential", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {});
+  add("0", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF,
+      {parameter("weight", trained, {4, 3}), parameter("bias", trained, {4})});
+  add("1", "BatchNorm1d", LOUPE_FAMILY_NORMALIZATION, LOUPE_MODULE_LEAF,
+      {parameter("weight", trained, {4}), parameter("running_mean", LOUPE_PARAMETER_BUFFER, {4}),
+       parameter("num_batches_tracked", LOUPE_PARAMETER_BUFFER, {})});
+  add("2", "ReLU", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {});
+  add("2.tanh", "tanh", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF | LOUPE_MODULE_FUNCTIONAL, {});
+  add("loss", "CrossEntropyLoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS, {});
+  network.model = memory.lend(loupe_model{0, 0, memory.text("model"), memory.text("torch::nn::SequentialImpl"), 20,
+                                          memory.array(network.modules), network.modules.size()});
+  return network;
+}
+
+const loupe_tensor* lend_tensor(LentMemory& memory, const Data& data) {
+  const std::vector<int64_t> strides = strides_of(data);
+  const int64_t numel = data.numel();
+  int64_t reach = numel > 0 ? 1 : 0;
+  for (std::size_t d = 0; numel > 0 && d < strides.size(); ++d) reach += (data.sizes[d] - 1) * strides[d];
+  const std::size_t bytes = (static_cast<std::size_t>(reach) * data.bits * data.lanes + 7) / 8;
+  const void* elements = nullptr;
+  if (data.device != LOUPE_DEVICE_CPU) {
+    elements = LentMemory::out_of_reach();
+  } else if (data.code == LOUPE_DTYPE_FLOAT && data.bits == 32) {
+    elements = fill(memory, bytes, static_cast<float>(data.element));
+  } else if (data.code == LOUPE_DTYPE_FLOAT && data.bits == 64) {
+    elements = fill(memory, bytes, data.element);
+  } else if (bytes > 0) {
+    elements = fill(memory, bytes, uint8_t{1});
+  }
+  return memory.lend(loupe_tensor{0, data.code, data.bits, data.lanes, data.device, 0, numel > 0 ? elements : nullptr,
+                                  memory.array(data.sizes), memory.array(strides),
+                                  static_cast<int64_t>(data.sizes.size()), numel, nullptr, nullptr, nullptr});
+}
+
+const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, uint32_t measures) {
+  loupe_measurement measured{};
+  const int64_t numel = data.numel();
+  measured.measures = measures;
+  measured.numel = measured.compared = numel;
+  measured.nan_count = std::isnan(data.element) ? numel : 0;
+  measured.inf_count = std::isinf(data.element) ? numel : 0;
+  const double finite = std::isfinite(data.element) ? data.element : 0;
+  const auto count = static_cast<double>(numel);
+  measured.sum = finite * count;
+  measured.sum_squares = measured.previous_sum_squares = measured.dot_previous = finite * finite * count;
+  measured.minimum = measured.maximum = numel > 0 ? finite : NAN;
+  measured.active_count = data.element != 0 ? numel : 0;
+  measured.unit_count = data.sizes.size() > 1 ? data.sizes[1] : 1;
+  measured.sample_count = data.sizes.empty() ? 1 : data.sizes[0];
+  measured.sample_norm_sum = std::abs(finite) * count;
+  measured.has_previous = measured.has_change = 1;
+  measured.change_sum_squares = measured.previous_change_sum_squares = measured.dot_change = finite * finite;
+  if ((measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
+    constexpr double unbounded = std::numeric_limits<double>::infinity();
+    measured.bins = memory.array(std::vector<uint64_t>{1, 2, 0, static_cast<uint64_t>(numel), 1});
+    measured.bin_edges = memory.array(std::vector{-unbounded, -1.0, -1e-300, 1e-300, 1.0, unbounded});
+    measured.bin_count = 5;
+  }
+  return memory.lend(measured);
+}
+
+const loupe_event* lend_event(LentMemory& memory, const Data& data, const loupe_module* module, const char* label,
+                              uint64_t number, uint32_t measures) {
+  loupe_event event{};
+  event.tap = module != nullptr ? LOUPE_TAP_FORWARD : LOUPE_TAP_PUSH;
+  event.flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED | LOUPE_EVENT_LOSS;
+  event.module = module;
+  event.label = label != nullptr ? memory.text(label) : nullptr;
+  event.scalar = data.element;
+  event.number = event.step = number;
+  if (data.has_tensor) {
+    event.tensor = lend_tensor(memory, data);
+    event.inputs = event.outputs = memory.array(std::vector{event.tensor});
+    event.input_count = event.output_count = 1;
+  }
+  if (data.has_measurement && measures != 0) event.measurement = lend_measurement(memory, data, measures);
+  return memory.lend(event);
+}
+
+const loupe_options* lend_options(LentMemory& memory, const loupe_options& options) {
+  std::vector<const loupe_option_value*> values;
+  for (std::size_t i = 0; i < options.value_count; ++i) {
+    loupe_option_value value = *options.values[i];
+    value.name = memory.text(value.name);
+    if (value.string != nullptr) value.string = memory.text(value.string);
+    std::vector<const char*> strings;
+    for (std::size_t s = 0; s < value.string_count; ++s) strings.push_back(memory.text(value.strings[s]));
+    value.strings = memory.array(strings);
+    if (value.map != nullptr) value.map = lend_options(memory, *value.map);
+    values.push_back(memory.lend(value));
+  }
+  return memory.lend(loupe_options{0, 0, memory.array(values), values.size()});
+}
+
+const loupe_run* lend_run(LentMemory& memory, const std::string& directory) {
+  return memory.lend(loupe_run{0, 0, memory.text("check"), memory.text(directory), memory.text("lenses: []\n"),
+                               memory.text("0.0.0"), memory.text(""), memory.text("2026-01-01T00:00:00Z"), start_time,
+                               0, 1});
+}
+
+const loupe_tick* lend_tick(LentMemory& memory, uint64_t number) {
+  const auto epoch = static_cast<double>(number);
+  return memory.lend(loupe_tick{0, LOUPE_TICK_EPOCH, 0, 0, number, epoch, number * 10, start_time + epoch, epoch,
+                                memory.array(std::vector{lend_optimizer(memory)}), 1});
+}
+
+const loupe_step* lend_step(LentMemory& memory, uint64_t number) {
+  const auto seconds = static_cast<double>(number);
+  return memory.lend(loupe_step{0, 0, number, 0, start_time + seconds, seconds, lend_optimizer(memory)});
+}
+
+const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {
+  return memory.lend(loupe_tag{0, LOUPE_TAG_NUMERICAL, memory.text(id), memory.text(id + " of the check"),
+                               memory.text("s"), memory.text("What it is."), nullptr, nullptr, 0, big, 0, 0, NAN, NAN});
+}
+
+const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, const loupe_module* module,
+                                      std::size_t bins, double count) {
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
+  std::vector<double> edges{-unbounded};
+  for (std::size_t i = 1; i < bins; ++i) edges.push_back(static_cast<double>(i));
+  if (bins > 0) edges.push_back(unbounded);
+  return memory.lend(loupe_histogram{0, 0, memory.text(tag), memory.text("0"), memory.text("values"),
+                                     memory.array(edges), memory.array(std::vector<double>(bins, count)), bins, module,
+                                     3});
+}
+
+const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module) {
+  return memory.lend(loupe_finding{0, LOUPE_SEVERITY_WARNING, LOUPE_FINDING_RAISED, 0, memory.text("made_up"), module,
+                                   memory.text("0"), memory.text("weight"), memory.text("Nothing is wrong."), nullptr,
+                                   nullptr, memory.text("the check"), NAN, NAN, 1, 2, 0, 1, 1});
+}
+
+const loupe_option_value* lend_hyperparameter(LentMemory& memory, uint32_t type) {
+  loupe_option_value value{};
+  value.type = type;
+  value.name = memory.text("learning_rate " + std::to_string(type));
+  value.integer = 1;
+  value.number = type == LOUPE_OPTION_NUMBER ? 0.1 : 1;
+  value.string = memory.text("a text");
+  value.strings = memory.array(std::vector<const char*>{memory.text("one"), memory.text("two")});
+  value.string_count = 2;
+  return memory.lend(value);
+}
+
+}  // namespace loupe::check

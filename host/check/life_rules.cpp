@@ -1,0 +1,171 @@
+// Whether a component lives as it must when all is well.
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "check/session.h"
+
+namespace loupe::check {
+namespace {
+
+std::string told(const Answer& answer) {
+  return answer.function + (answer.threw ? " throws: " : " fails: ") +
+         (answer.message.empty() ? "without a message" : answer.message);
+}
+
+void need_no_failure(const Session& session, const std::string& where = "") {
+  if (!session.failures().empty()) throw Broken(where + told(session.failures().front()));
+}
+
+}  // namespace
+
+void check_life(const Subject& subject) {
+  Session session(subject);
+  if (session.created()) session.live();
+  session.destroy();
+  need_no_failure(session);
+  if (session.host().retained() != 0) {
+    throw Broken("it destroyed itself without releasing " + std::to_string(session.host().retained()) +
+                 " tensors that it had retained or cloned");
+  }
+}
+
+void check_creation(const Subject& subject) {
+  constexpr std::size_t count = 12;
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (std::size_t i = 0; i < count; ++i) {
+    sessions.push_back(std::make_unique<Session>(subject));
+    if (!sessions.back()->failures().empty()) throw Broken(told(sessions.back()->failures().front()));
+    if (!sessions.back()->created()) throw Broken("create leaves no instance");
+  }
+  for (const std::size_t i : {5u, 0u, 11u, 3u, 4u}) {
+    sessions[i]->destroy();
+    need_no_failure(*sessions[i]);
+    sessions[i] = std::make_unique<Session>(subject);
+    need_no_failure(*sessions[i]);
+  }
+  for (const auto& session : sessions) {
+    session->destroy();
+    need_no_failure(*session);
+  }
+}
+
+void check_exceptions(const Subject& subject) {
+  std::vector<Data> kinds(4);
+  kinds[1].has_tensor = kinds[1].has_measurement = false;
+  kinds[2].sizes = {};
+  kinds[3].sizes = {0, 3};
+  for (const Data& data : kinds) {
+    for (const bool options : {true, false}) {
+      Session session(subject, {false, 1000, options});
+      session.begin();
+      session.feed(data);
+      session.tick();
+      session.finish();
+      session.destroy();
+      for (const Answer& answer : session.failures()) {
+        if (answer.threw) throw Broken("an exception leaves " + answer.function + ": " + answer.message);
+      }
+    }
+  }
+}
+
+void check_two_instances(const Subject& subject) {
+  Session alone(subject);
+  alone.live();
+  Session one(subject), two(subject);
+  one.begin(), two.begin();
+  Data other = one.usual_data();
+  if (!other.sizes.empty()) other.sizes[0] *= 2;
+  other.element = -3;
+  std::vector<double> numbers[2];
+  for (int i = 0; i < 2; ++i) {
+    one.feed(), two.feed(other);
+    one.feed();
+    if (subject.kind == Kind::preprocessor) numbers[i] = one.numbers();
+    one.tick(), two.tick();
+  }
+  one.finish(), two.finish();
+  two.destroy();
+  one.destroy();
+  if (one.failures().size() > alone.failures().size()) throw Broken("beside another, " + told(one.failures().back()));
+  if (two.failures().size() > alone.failures().size()) throw Broken("beside another, " + told(two.failures().back()));
+  if (subject.kind != Kind::preprocessor) return;
+  Session again(subject);
+  again.begin();
+  again.feed(), again.feed();
+  const std::vector<double> expected = again.numbers();
+  const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
+  if (!std::equal(expected.begin(), expected.end(), numbers[0].begin(), numbers[0].end(), same))
+    throw Broken("its numbers are others beside a second instance; keep nothing in globals");
+}
+
+void check_threads(const Subject& subject) {
+  Session alone(subject);
+  alone.live();
+  Session session(subject);
+  const auto elsewhere = [](auto&& body) { std::thread(body).join(); };
+  session.begin();
+  for (int i = 0; i < 4; ++i) elsewhere([&] { session.feed(); });
+  session.tick();
+  elsewhere([&] { session.feed(), session.tick(); });
+  session.finish();
+  session.destroy();
+  if (session.failures().size() > alone.failures().size())
+    throw Broken("on another thread than it was created on, " + told(session.failures().back()));
+  for (const Session* each : {&alone, &session}) {
+    const std::vector<std::string> complaints = each->host().complaints();
+    if (!complaints.empty()) throw Broken("it " + complaints.front());
+  }
+}
+
+void check_nothing_kept(const Subject& subject) {
+  Session session(subject, {true, 1000, true});
+  if (!session.created()) return;
+  session.live();
+  // Lenses are told of models that come and go; the others are used up.
+  if (subject.kind == Kind::lens) session.tick();
+  if (subject.kind == Kind::gatherer || subject.kind == Kind::preprocessor) session.feed(), session.tick();
+  session.destroy();
+}
+
+void check_leaks(const Subject& subject) {
+  // Through the plain call: what a session keeps is the check's own.
+  Session session(subject);
+  const auto create_and_destroy = [&] {
+    void* self = nullptr;
+    const Answer made = session.call("create", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+      return subject.component->create(subject.component, session.lent_host(), session.lend_default_options(memory),
+                                       &self, error);
+    });
+    if (!made.ok() || self == nullptr) throw Broken("create does not succeed again and again");
+    session.call("destroy", Turn::none, [&](LentMemory&, loupe_error*) {
+      subject.component->destroy(self);
+      return LOUPE_OK;
+    });
+  };
+  const auto live = [&] {
+    Session other(subject);
+    other.live();
+    other.destroy();
+  };
+  const auto need_no_growth = [](int times, const char* what, auto&& body) {
+    for (int i = 0; i < 8; ++i) body();   // what is made once, such as a table
+    std::size_t least = ~std::size_t{0};  // what is lost each time, and not what a table grows by now and then
+    for (int round = 0; round < 3; ++round) {
+      const std::size_t before = ::mallinfo2().uordblks;
+      for (int i = 0; i < times; ++i) body();
+      const std::size_t after = ::mallinfo2().uordblks;
+      least = std::min(least, after > before ? after - before : 0);
+    }
+    if (least < static_cast<std::size_t>(times) * 16) return;  // the least that malloc gives is 32
+    throw Broken(std::to_string(least) + " bytes are lost in " + std::to_string(times) + " " + what);
+  };
+  need_no_growth(1000, "times create and destroy", create_and_destroy);
+  need_no_growth(subject.kind == Kind::visualizer ? 10 : 100, "lives", live);
+}
+
+}  // namespace loupe::check

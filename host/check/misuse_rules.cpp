@@ -1,0 +1,134 @@
+// What must not be done, and what is said of it.
+
+#include <functional>
+
+#include "check/session.h"
+
+namespace loupe::check {
+namespace {
+
+/// Every call at a time when it may not be made, or with what makes no sense. Returns those that failed.
+std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity) {
+  const Session::Habits habits{false, message_capacity, true};
+  std::vector<Answer> failed;
+  const auto with_fresh = [&](const std::function<void(Session&)>& body) {
+    Session session(subject, habits);
+    if (!session.created()) throw Broken("create fails");
+    body(session);
+    session.destroy();
+    failed.insert(failed.end(), session.failures().begin(), session.failures().end());
+  };
+  {
+    Session session(subject, {false, message_capacity, false});  // created without options
+    session.destroy();
+    failed.insert(failed.end(), session.failures().begin(), session.failures().end());
+  }
+  with_fresh([](Session& session) { session.feed(); });
+  with_fresh([](Session& session) { session.tick(); });
+  with_fresh([](Session& session) { session.finish(); });
+  with_fresh([](Session& session) { session.begin(), session.begin(); });
+  with_fresh([](Session& session) { session.begin(), session.finish(), session.finish(), session.tick(); });
+  if (subject.kind == Kind::gatherer) {
+    with_fresh([](Session& session) {
+      for (const char* label : {static_cast<const char*>(nullptr), "", "no such parameter"}) {
+        session.call("open", Turn::opening, [&](LentMemory&, loupe_error* error) {
+          return session.table<loupe_gatherer>().open(session.self(), session.taps(), nullptr, label, error);
+        });
+      }
+    });
+  }
+  if (subject.kind == Kind::preprocessor) {
+    with_fresh([](Session& session) {
+      const auto& table = session.table<loupe_preprocessor>();
+      session.begin();
+      session.feed();
+      for (const std::size_t series : {std::size_t{1000}, ~std::size_t{0}}) {
+        session.call("aggregate", Turn::none, [&](LentMemory&, loupe_error* error) {
+          double value = 0;
+          return table.aggregate(session.self(), series, LOUPE_MEAN, &value, error);
+        });
+        session.call("series_name", Turn::none, [&](LentMemory&, loupe_error*) {
+          table.series_name(session.self(), series);
+          return LOUPE_OK;
+        });
+        if (!LOUPE_OFFERS(table, values)) continue;
+        session.call("values", Turn::none, [&](LentMemory&, loupe_error* error) {
+          const double* values = nullptr;
+          std::size_t count = 0;
+          return table.values(session.self(), series, &values, &count, error);
+        });
+      }
+      for (const uint32_t aggregation : {0u, 14u, ~0u}) {
+        if (table.series_count(session.self()) == 0) break;
+        session.call("aggregate", Turn::none, [&](LentMemory&, loupe_error* error) {
+          double value = 0;
+          return table.aggregate(session.self(), 0, aggregation, &value, error);
+        });
+      }
+    });
+  }
+  if (subject.kind == Kind::lens) {
+    with_fresh([](Session& session) {
+      const auto& table = session.table<loupe_lens>();
+      session.call("visit", Turn::visiting, [&](LentMemory&, loupe_error* error) {
+        return table.visit(session.self(), session.modules()[1], error);
+      });
+    });
+    with_fresh([](Session& session) {
+      const auto& table = session.table<loupe_lens>();
+      if (!LOUPE_OFFERS(table, query)) return;
+      session.begin();
+      for (const char* key : {"", "no such number"}) {
+        session.call("query", Turn::none, [&](LentMemory&, loupe_error* error) {
+          double value = 0;
+          return table.query(session.self(), key, &value, error);
+        });
+      }
+    });
+  }
+  if (subject.kind == Kind::visualizer) {
+    with_fresh([&](Session& session) {
+      const auto& table = session.table<loupe_visualizer>();
+      session.call("value", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+        const loupe_value value{0, 0, memory.text("Norm"), nullptr, memory.text("mean"), 1, nullptr, 0};
+        return table.value(session.self(), memory.lend(value), error);
+      });
+      if (!LOUPE_OFFERS(table, end_tick)) return;
+      session.call("end_tick", Turn::none,
+                   [&](LentMemory&, loupe_error* error) { return table.end_tick(session.self(), error); });
+    });
+    with_fresh([&](Session& session) {
+      const auto& table = session.table<loupe_visualizer>();
+      if (!LOUPE_OFFERS(table, begin)) return;
+      session.call("begin", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+        return table.begin(session.self(), lend_run(memory, subject.folder + "/no/such/folder"), error);
+      });
+      session.tick();
+      session.finish();
+    });
+  }
+  return failed;
+}
+
+}  // namespace
+
+void check_wrong_calls(const Subject& subject) {
+  for (const Answer& answer : misuse(subject, 1000)) {
+    if (answer.threw) throw Broken(answer.function + ", called wrongly, throws: " + answer.message);
+    if (answer.status < LOUPE_OK || answer.status > LOUPE_FAILED)
+      throw Broken(answer.function + ", called wrongly, returns the unknown status " + std::to_string(answer.status));
+  }
+}
+
+void check_messages(const Subject& subject) {
+  for (const std::size_t capacity : {std::size_t{1000}, std::size_t{8}}) {
+    for (const Answer& answer : misuse(subject, capacity)) {
+      if (answer.message.empty())
+        throw Broken(answer.function + " fails with status " + std::to_string(answer.status) + " and says nothing");
+      if (answer.message.size() >= capacity)
+        throw Broken(answer.function + " leaves a message without an end in a buffer of " + std::to_string(capacity));
+    }
+  }
+}
+
+}  // namespace loupe::check

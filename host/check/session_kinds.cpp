@@ -1,0 +1,260 @@
+// What each kind of component goes through in its life.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "check/session.h"
+
+namespace loupe::check {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+loupe_request prefilled_request() {
+  loupe_request request{};
+  request.struct_size = sizeof request;
+  request.passes = LOUPE_PASS_BOTH;
+  request.unit_dimension = 1;
+  request.epsilon = 1e-8;
+  return request;
+}
+
+}  // namespace
+
+void Session::begin() {
+  if (self_ == nullptr) return;
+  if (subject_.kind == Kind::gatherer) begin_gatherer();
+  if (subject_.kind == Kind::preprocessor) begin_preprocessor();
+  if (subject_.kind == Kind::lens) begin_lens();
+  if (subject_.kind == Kind::visualizer) begin_visualizer();
+}
+
+/// What a gatherer watches, only it knows: a module, a parameter of one, or what is pushed. One of these must do.
+void Session::begin_gatherer() {
+  struct Place {
+    const loupe_module* module;
+    const char* label;
+  };
+  const loupe_module* linear = network_.modules[1];
+  const Place places[] = {{linear, nullptr}, {linear, "weight"}, {nullptr, nullptr}, {nullptr, "accuracy"}};
+  const std::vector<Answer> before = failures_;
+  for (const Place& place : places) {
+    if (self_ == nullptr) create();  // one that failed to open is of no more use
+    if (self_ == nullptr) return;
+    label_ = place.label != nullptr ? place.label : "";
+    opened_on_ = place.module;
+    const Answer answer = call("open", Turn::opening, [&](LentMemory& memory, loupe_error* error) {
+      const char* label = place.label != nullptr ? memory.text(place.label) : nullptr;
+      return table<loupe_gatherer>().open(self_, taps_, place.module, label, error);
+    });
+    open_ = answer.ok();
+    if (open_) {
+      failures_ = before;
+      return;
+    }
+    if (answer.threw) return;
+    destroy();
+  }
+}
+
+void Session::begin_preprocessor() {
+  call("request", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+    // The host's own struct, to be written to: a copy that ends where no one may write.
+    auto* asked = const_cast<loupe_request*>(memory.lend(prefilled_request()));
+    const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
+    request_ = loupe_request{};
+    std::memcpy(&request_, asked, std::min<std::size_t>(asked->struct_size, sizeof request_));
+    return status;
+  });
+}
+
+void Session::begin_lens() {
+  call("attach", Turn::attaching,
+       [&](LentMemory&, loupe_error* error) { return table<loupe_lens>().attach(self_, wiring_, error); });
+  for (const loupe_module* module : network_.modules) {
+    call("visit", Turn::visiting,
+         [&](LentMemory&, loupe_error* error) { return table<loupe_lens>().visit(self_, module, error); });
+  }
+}
+
+void Session::begin_visualizer() {
+  const auto& shows = table<loupe_visualizer>();
+  if (LOUPE_OFFERS(shows, begin)) {
+    call("begin", Turn::none,
+         [&](LentMemory& memory, loupe_error* error) { return shows.begin(self_, lend_run(memory, folder_), error); });
+  }
+  if (LOUPE_OFFERS(shows, model)) {
+    call("model", Turn::none,
+         [&](LentMemory& memory, loupe_error* error) { return shows.model(self_, lend_network(memory).model, error); });
+  }
+}
+
+Answer Session::process(const Data& data) {
+  return call("process", Turn::event, [&](LentMemory& memory, loupe_error* error) {
+    const loupe_event* event = lend_event(memory, data, network_.modules[1], nullptr, events_++, request_.measures);
+    return table<loupe_preprocessor>().process(self_, event, error);
+  });
+}
+
+void Session::feed(const Data& data) {
+  if (self_ == nullptr) return;
+  if (subject_.kind == Kind::gatherer && open_ && LOUPE_OFFERS(table<loupe_gatherer>(), event)) {
+    call("event", Turn::event, [&](LentMemory& memory, loupe_error* error) {
+      const char* label = label_.empty() ? nullptr : label_.c_str();
+      return table<loupe_gatherer>().event(self_, lend_event(memory, data, opened_on_, label, events_++, ~0u), error);
+    });
+  }
+  if (subject_.kind == Kind::preprocessor) process(data);
+  if (subject_.kind == Kind::lens) feed_lens(data);
+}
+
+void Session::feed_lens(const Data& data) {
+  for (Watched& watched : watched_) {
+    if (watched.own == nullptr || watched.forgotten) continue;
+    call("process of its own preprocessor", Turn::event, [&](LentMemory& memory, loupe_error* error) {
+      const char* label = watched.label.empty() ? nullptr : watched.label.c_str();
+      const loupe_event* event = lend_event(memory, data, watched.module, label, events_++, watched.request.measures);
+      return watched.own->process(watched.own_self, event, error);
+    });
+  }
+  if (!LOUPE_OFFERS(table<loupe_lens>(), step)) return;
+  call("step", Turn::stepping, [&](LentMemory& memory, loupe_error* error) {
+    return table<loupe_lens>().step(self_, lend_step(memory, ++events_), sink_, error);
+  });
+}
+
+void Session::tick() {
+  if (self_ == nullptr) return;
+  if (subject_.kind == Kind::preprocessor) tick_preprocessor();
+  if (subject_.kind == Kind::lens) tick_lens();
+  if (subject_.kind == Kind::visualizer) tick_visualizer();
+  ++ticks_;
+}
+
+std::vector<double> Session::numbers() {
+  const auto& counts = table<loupe_preprocessor>();
+  std::vector<double> numbers;
+  call("series", Turn::none, [&](LentMemory&, loupe_error* error) {
+    const std::size_t count = counts.series_count(self_);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (counts.series_name(self_, i) == nullptr) throw std::runtime_error("a series has no name");
+      for (uint32_t aggregation = LOUPE_MEAN; aggregation <= LOUPE_INF_COUNT; ++aggregation) {
+        double value = NAN;  // what the call leaves where there is none
+        const loupe_status status = counts.aggregate(self_, i, aggregation, &value, error);
+        numbers.push_back(status == LOUPE_OK ? value : infinity);
+      }
+      const double* values = nullptr;
+      std::size_t value_count = 0;
+      if (!LOUPE_OFFERS(counts, values)) continue;
+      if (counts.values(self_, i, &values, &value_count, error) != LOUPE_OK) continue;
+      numbers.insert(numbers.end(), values, values + value_count);
+    }
+    return LOUPE_OK;
+  });
+  return numbers;
+}
+
+void Session::tick_preprocessor() {
+  numbers();
+  call("reset", Turn::none,
+       [&](LentMemory&, loupe_error* error) { return table<loupe_preprocessor>().reset(self_, error); });
+}
+
+void Session::tick_lens() {
+  const auto& lens = table<loupe_lens>();
+  if (ticks_ == 0 && LOUPE_OFFERS(lens, introduce)) {
+    call("introduce", Turn::introducing,
+         [&](LentMemory&, loupe_error* error) { return lens.introduce(self_, sink_, error); });
+  }
+  call("report", Turn::reporting, [&](LentMemory& memory, loupe_error* error) {
+    return lens.report(self_, lend_tick(memory, ticks_), sink_, error);
+  });
+  for (const Watched& watched : watched_) {
+    if (watched.own == nullptr || watched.forgotten) continue;
+    call("reset of its own preprocessor", Turn::none,
+         [&](LentMemory&, loupe_error* error) { return watched.own->reset(watched.own_self, error); });
+  }
+}
+
+void Session::tick_visualizer() {
+  const auto& shows = table<loupe_visualizer>();
+  const loupe_module* linear = network_.modules[1];
+  const auto tell = [&](const char* function, auto member, auto&& lend) {
+    const auto& told = shows.*member;
+    const auto end = reinterpret_cast<const char*>(&told + 1) - reinterpret_cast<const char*>(&shows);
+    if (shows.struct_size < static_cast<std::size_t>(end) || told == nullptr) return;
+    call(function, Turn::none,
+         [&](LentMemory& memory, loupe_error* error) { return told(self_, lend(memory), error); });
+  };
+  const auto tell_nothing = [&](const char* function, auto member) {
+    const auto& told = shows.*member;
+    const auto end = reinterpret_cast<const char*>(&told + 1) - reinterpret_cast<const char*>(&shows);
+    if (shows.struct_size < static_cast<std::size_t>(end) || told == nullptr) return;
+    call(function, Turn::none, [&](LentMemory&, loupe_error* error) { return told(self_, error); });
+  };
+  for (const bool big : {false, true}) {
+    tell("tag", &loupe_visualizer::tag,
+         [&](LentMemory& memory) { return lend_tag(memory, big ? "Loss" : "Norm", big); });
+  }
+  for (uint32_t type = LOUPE_OPTION_BOOLEAN; type <= LOUPE_OPTION_STRINGS; ++type) {
+    tell("hyperparameter", &loupe_visualizer::hyperparameter,
+         [&](LentMemory& memory) { return lend_hyperparameter(memory, type); });
+  }
+  tell("begin_tick", &loupe_visualizer::begin_tick, [&](LentMemory& memory) { return lend_tick(memory, ticks_); });
+  for (const double value : {0.5, -2.0}) {
+    tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
+      return memory.lend(loupe_value{0, 0, memory.text("Norm"), memory.text("0"),
+                                     memory.text(value < 0 ? "min" : "mean"), value, linear, 7});
+    });
+  }
+  tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
+    return memory.lend(loupe_value{0, 0, memory.text("Loss"), nullptr, memory.text("mean"), 0.5, nullptr, 0});
+  });
+  tell("range", &loupe_visualizer::range, [&](LentMemory& memory) {
+    return memory.lend(loupe_range{0, 0, memory.text("Norm"), memory.text("0"), memory.text("min"), memory.text("max"),
+                                   -1, 1, linear, 0});
+  });
+  tell("histogram", &loupe_visualizer::histogram,
+       [&](LentMemory& memory) { return lend_histogram(memory, "Norm", linear, 5, 3); });
+  tell("finding", &loupe_visualizer::finding, [&](LentMemory& memory) { return lend_finding(memory, linear); });
+  tell_nothing("end_tick", &loupe_visualizer::end_tick);
+  tell("progress", &loupe_visualizer::progress, [&](LentMemory& memory) {
+    return memory.lend(loupe_progress{0, 0, 1, 4, 10, 10, 0.5, 20});
+  });
+  tell("note", &loupe_visualizer::note, [&](LentMemory& memory) {
+    return memory.lend(loupe_note{0, LOUPE_NOTE_TRAINER, memory.text("a note"), 3, 0.3, 1.7e9});
+  });
+}
+
+void Session::finish() {
+  if (self_ == nullptr) return;
+  if (subject_.kind == Kind::lens) {
+    for (const loupe_module* module : network_.modules) {
+      if (LOUPE_OFFERS(table<loupe_lens>(), forget)) {
+        call("forget", Turn::none, [&](LentMemory&, loupe_error*) {
+          table<loupe_lens>().forget(self_, module);
+          return LOUPE_OK;
+        });
+      }
+      for (Watched& watched : watched_) watched.forgotten |= watched.module == module;
+    }
+    if (habits_.takes_away) models_->take_away();
+  }
+  if (subject_.kind != Kind::visualizer) return;
+  const auto& shows = table<loupe_visualizer>();
+  if (LOUPE_OFFERS(shows, flush)) {
+    call("flush", Turn::none, [&](LentMemory&, loupe_error* error) { return shows.flush(self_, error); });
+  }
+  if (LOUPE_OFFERS(shows, end)) {
+    call("end", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+      const loupe_ending* ending =
+          memory.lend(loupe_ending{0, LOUPE_END_COMPLETED, 20, 2, 1.7e9, 2, memory.text("All is told.")});
+      return shows.end(self_, ending, error);
+    });
+  }
+}
+
+}  // namespace loupe::check

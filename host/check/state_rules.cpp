@@ -1,0 +1,87 @@
+// Numbers that leave the process.
+
+#include <algorithm>
+#include <cstring>
+
+#include "check/session.h"
+
+namespace loupe::check {
+namespace {
+
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return x == y || (x != x && y != y); });
+}
+
+/// Throws Broken when nothing can be saved.
+std::string save(Session& session) {
+  const auto& table = session.table<loupe_preprocessor>();
+  std::size_t size = 0;
+  Answer answer = session.call("save_state", Turn::none, [&](LentMemory&, loupe_error* error) {
+    return table.save_state(session.self(), nullptr, 0, &size, error);
+  });
+  if (!answer.ok()) throw Broken("save_state, asked for the size, fails: " + answer.message);
+  std::string state;
+  for (const std::size_t capacity : {size / 2, size}) {
+    answer = session.call("save_state", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+      void* bytes = memory.guarded(capacity);
+      std::size_t needed = 0;
+      const loupe_status status = table.save_state(session.self(), bytes, capacity, &needed, error);
+      if (status == LOUPE_OK && needed == capacity) state.assign(static_cast<const char*>(bytes), needed);
+      return status;
+    });
+  }
+  if (!answer.ok()) throw Broken("save_state fails: " + answer.message);
+  if (state.size() != size) throw Broken("save_state tells two sizes of the same state");
+  return state;
+}
+
+Answer merge(Session& session, const std::string& state) {
+  return session.call("merge_state", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+    void* bytes = memory.guarded(state.size());
+    std::memcpy(bytes, state.data(), state.size());
+    return session.table<loupe_preprocessor>().merge_state(session.self(), bytes, state.size(), error);
+  });
+}
+
+}  // namespace
+
+void check_state(const Subject& subject) {
+  const auto& table = *static_cast<const loupe_preprocessor*>(subject.component->table);
+  if (!LOUPE_OFFERS(table, save_state) || !LOUPE_OFFERS(table, merge_state))
+    throw Broken("it offers one of save_state and merge_state without the other");
+  Session whole(subject);
+  whole.begin();
+  for (int i = 0; i < 3; ++i) whole.feed();
+  const std::vector<double> numbers = whole.numbers();
+  const std::string state = save(whole);
+  Session other(subject);
+  other.begin();
+  const Answer merged = merge(other, state);
+  if (!merged.ok()) throw Broken("merge_state refuses what save_state wrote: " + merged.message);
+  if (!same(other.numbers(), numbers)) throw Broken("what was saved and merged into none gives other numbers");
+  if (save(other).size() != state.size()) throw Broken("what was saved and merged into none saves another size");
+
+  std::vector<std::string> garbage{std::string(64, '\xFF'), "garbage, and no state", state + "x"};
+  const std::size_t step = state.size() / 40 + 1;
+  for (std::size_t size = 0; size < state.size(); size += step) garbage.push_back(state.substr(0, size));
+  for (const std::string& bytes : garbage) {
+    note_step("merge_state with " + std::to_string(bytes.size()) + " wrong bytes");
+    const Answer answer = merge(other, bytes);
+    if (answer.ok()) {
+      throw Broken("merge_state takes " + std::to_string(bytes.size()) +
+                   " bytes that save_state never wrote, whose are " + std::to_string(state.size()));
+    }
+    if (!same(other.numbers(), numbers)) throw Broken("merge_state refuses bytes and has changed its numbers");
+  }
+  // Bytes with one bit turned may be numbers as good as others: no crash is all that can be asked.
+  for (std::size_t at = 0; at < state.size(); at += step) {
+    std::string turned = state;
+    turned[at] = static_cast<char>(turned[at] ^ 0x80);
+    Session victim(subject);
+    victim.begin();
+    merge(victim, turned);
+  }
+}
+
+}  // namespace loupe::check

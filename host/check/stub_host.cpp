@@ -1,0 +1,155 @@
+#include "check/stub_host.h"
+
+#include <loupe/error.h>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "loupe/version.h"
+
+struct loupe_retained {
+  loupe_tensor view{};
+  std::vector<int64_t> sizes, strides;
+  std::vector<float> elements;
+};
+
+namespace loupe::check {
+
+/// The services that LibTorch gives otherwise. Elements are made up: it is the calls that count.
+struct StubTensors {
+  static StubHost& of(void* host) { return *static_cast<StubHost*>(host); }
+
+  static loupe_retained* keep(const loupe_tensor& tensor, bool one_item) {
+    auto* kept = new loupe_retained();
+    kept->sizes.assign(tensor.sizes, tensor.sizes + tensor.dim);
+    if (one_item && !kept->sizes.empty()) kept->sizes.erase(kept->sizes.begin());
+    int64_t numel = 1;
+    kept->strides.resize(kept->sizes.size());
+    for (std::size_t d = kept->sizes.size(); d-- > 0; numel *= kept->sizes[d]) kept->strides[d] = numel;
+    kept->elements.assign(static_cast<std::size_t>(numel) + 1, 0.5f);
+    kept->view = {};
+    kept->view.struct_size = sizeof(loupe_tensor);
+    kept->view.dtype_code = LOUPE_DTYPE_FLOAT;
+    kept->view.dtype_bits = 32;
+    kept->view.dtype_lanes = 1;
+    kept->view.device_type = LOUPE_DEVICE_CPU;
+    kept->view.data = kept->elements.data();
+    kept->view.sizes = kept->sizes.data();
+    kept->view.strides = kept->strides.data();
+    kept->view.dim = static_cast<int64_t>(kept->sizes.size());
+    kept->view.numel = numel;
+    return kept;
+  }
+  static loupe_status retain(void* host, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
+    return detail::guarded(error, [&] {
+      *kept = keep(*tensor, false);
+      ++of(host).retained_;
+    });
+  }
+  static void release(void* host, loupe_retained* kept) {
+    if (kept == nullptr) return;
+    delete kept;
+    --of(host).retained_;
+  }
+  static const loupe_tensor* view(void*, const loupe_retained* kept) { return &kept->view; }
+  static loupe_status clone(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
+                            loupe_error* error) {
+    return detail::guarded(error, [&] {
+      *kept = keep(*tensor, item >= 0);
+      ++of(host).retained_;
+    });
+  }
+  static loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error*) {
+    std::fill(values, values + tensor->numel, 0.5);
+    return LOUPE_OK;
+  }
+  static loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
+                                      std::size_t* count, loupe_error* error) {
+    return detail::guarded(error, [&] {
+      const int64_t rows = matrix->dim > 0 ? matrix->sizes[0] : 1;
+      const int64_t columns = rows > 0 ? matrix->numel / rows : 0;
+      *count = static_cast<std::size_t>(std::min(rows, columns));
+      if (*count > capacity) throw Error("there is no room for the singular values", LOUPE_INVALID);
+      for (std::size_t i = 0; i < *count; ++i) values[i] = 1.0 / static_cast<double>(i + 1);
+    });
+  }
+  static loupe_status fold(void*, loupe_retained*, const loupe_tensor*, uint32_t, uint64_t, loupe_error*) {
+    return LOUPE_OK;
+  }
+  static loupe_status save(void*, const loupe_retained* const*, std::size_t, uint32_t, const char*, loupe_error*) {
+    return LOUPE_OK;
+  }
+  static loupe_status lend(void*, const loupe_tensor*, void*, std::size_t, loupe_error* error) {
+    detail::write_error(error, "this host lends no DLPack views");
+    return LOUPE_UNSUPPORTED;
+  }
+  static loupe_status publish(void* host, const loupe_finding* finding, loupe_error*) {
+    if (finding->rule == nullptr || finding->message == nullptr)
+      of(host).complain("publishes a finding without rule or message");
+    return LOUPE_OK;
+  }
+  static const loupe_run* run(void* host) { return of(host).run_; }
+};
+
+namespace {
+
+constexpr loupe_tensors tensors = {
+    sizeof(loupe_tensors), 0, &StubTensors::retain, &StubTensors::release, &StubTensors::view, &StubTensors::clone,
+    &StubTensors::copy};
+constexpr loupe_tensor_math tensor_math = {sizeof(loupe_tensor_math), 0, &StubTensors::singular_values,
+                                           &StubTensors::fold};
+constexpr loupe_tensor_files tensor_files = {sizeof(loupe_tensor_files), 0, &StubTensors::save};
+constexpr loupe_dlpack dlpack = {sizeof(loupe_dlpack), 0, &StubTensors::lend};
+constexpr loupe_findings findings = {sizeof(loupe_findings), 0, &StubTensors::publish};
+constexpr loupe_run_service run_service = {sizeof(loupe_run_service), 0, &StubTensors::run};
+
+struct Service {
+  const char* id;
+  const void* table;
+};
+const Service services[] = {{LOUPE_TENSORS_ID, &tensors},           {LOUPE_TENSOR_MATH_ID, &tensor_math},
+                            {LOUPE_TENSOR_FILES_ID, &tensor_files}, {LOUPE_DLPACK_ID, &dlpack},
+                            {LOUPE_FINDINGS_ID, &findings},         {LOUPE_RUN_ID, &run_service}};
+
+}  // namespace
+
+StubHost::StubHost()
+    : host_{sizeof(loupe_host),
+            LOUPE_ABI_MAJOR,
+            LOUPE_ABI_MINOR,
+            0,
+            LOUPE_VERSION,
+            this,
+            [](void* host, int32_t, const char* message) {
+              if (message == nullptr) static_cast<StubHost*>(host)->complain("logs a message that is null");
+            },
+            &StubHost::service} {}
+
+const void* StubHost::service(void*, const char* id) {
+  for (const Service& each : services) {
+    if (std::strcmp(each.id, id) == 0) return each.table;
+  }
+  return nullptr;
+}
+
+bool StubHost::expect(const char* function, std::initializer_list<Turn> turns) {
+  if (std::find(turns.begin(), turns.end(), turn_) == turns.end()) {
+    complain(std::string("calls ") + function + " where it may not: see its @state");
+    return false;
+  }
+  if (std::this_thread::get_id() == thread_) return true;
+  complain(std::string("calls ") + function + " from a thread of its own");
+  return false;
+}
+
+void StubHost::complain(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  complaints_.push_back(what);
+}
+
+std::vector<std::string> StubHost::complaints() const {
+  const std::lock_guard lock(mutex_);
+  return complaints_;
+}
+
+}  // namespace loupe::check

@@ -1,0 +1,138 @@
+#include "check/stub_wiring.h"
+
+#include <loupe/error.h>
+
+#include <cstring>
+#include <iterator>
+
+#include "check/session.h"
+
+namespace loupe::check {
+
+/// The functions behind the tables, which note every call that may not be made.
+struct StubWiring {
+  // What Loupe's own preprocessors give, so that lenses that stand on them have something to report.
+  static constexpr const char* series[] = {"norm",      "correlation", "activation", "death",
+                                           "condition", "training",    "validation"};
+  static constexpr double values[] = {0.25, 0.5, 0.75};
+
+  static Session& of(void* session) { return *static_cast<Session*>(session); }
+  static Session::Watched& watched(loupe_source* source) { return *reinterpret_cast<Session::Watched*>(source); }
+
+  static loupe_status refuse(loupe_error* error, const char* why) {
+    detail::write_error(error, why);
+    return LOUPE_INVALID;
+  }
+
+  static loupe_status subscribe(void* self, const loupe_subscription* subscription, loupe_error* error) {
+    if (!of(self).host().expect("subscribe", {Turn::opening})) return refuse(error, "subscribe comes out of turn");
+    if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
+    return LOUPE_OK;
+  }
+  static loupe_status emit(void* self, const loupe_event*, loupe_error* error) {
+    if (!of(self).host().expect("emit", {Turn::event})) return refuse(error, "emit comes out of turn");
+    return LOUPE_OK;
+  }
+
+  static loupe_status watch(void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
+    Session& session = of(self);
+    if (!session.host().expect("watch", {Turn::attaching, Turn::visiting}))
+      return refuse(error, "watch comes out of turn");
+    if (watch->gatherer == nullptr) return refuse(error, "watch names no gatherer");
+    Session::Watched& made = session.watched_.emplace_back();
+    made.module = watch->module;
+    if (watch->label != nullptr) made.label = watch->label;
+    if (watch->preprocessor == nullptr) {
+      if (watch->own_interface == nullptr) return refuse(error, "watch gives no preprocessor");
+      made.own = watch->own_interface;
+      made.own_self = watch->own_preprocessor;
+      made.request.struct_size = sizeof made.request;
+      made.request.passes = LOUPE_PASS_BOTH;
+      const loupe_status status = made.own->request(made.own_self, &made.request, error);
+      if (status != LOUPE_OK) return status;
+    }
+    *source = reinterpret_cast<loupe_source*>(&made);
+    return LOUPE_OK;
+  }
+  static size_t series_count(void*, loupe_source* source) {
+    const Session::Watched& of_lens = watched(source);
+    return of_lens.own != nullptr ? of_lens.own->series_count(of_lens.own_self) : std::size(series);
+  }
+  static const char* series_name(void*, loupe_source* source, size_t i) {
+    const Session::Watched& of_lens = watched(source);
+    if (of_lens.own != nullptr) return of_lens.own->series_name(of_lens.own_self, i);
+    return i < std::size(series) ? series[i] : "";
+  }
+  static loupe_status aggregate(void* self, loupe_source* source, size_t i, uint32_t aggregation, double* value,
+                                loupe_error* error) {
+    const Session::Watched& of_lens = watched(source);
+    if (of_lens.forgotten) of(self).host().complain("reads a source whose module is forgotten");
+    if (of_lens.own != nullptr) return of_lens.own->aggregate(of_lens.own_self, i, aggregation, value, error);
+    *value = values[0];
+    return LOUPE_OK;
+  }
+  static loupe_status all_values(void* self, loupe_source* source, size_t i, const double** found, size_t* count,
+                                 loupe_error* error) {
+    const Session::Watched& of_lens = watched(source);
+    if (of_lens.forgotten) of(self).host().complain("reads a source whose module is forgotten");
+    if (of_lens.own != nullptr) {
+      const loupe_preprocessor& table = *of_lens.own;
+      if (LOUPE_OFFERS(table, values)) return table.values(of_lens.own_self, i, found, count, error);
+      detail::write_error(error, "the values are not kept");
+      return LOUPE_UNSUPPORTED;
+    }
+    *found = values;
+    *count = std::size(values);
+    return LOUPE_OK;
+  }
+
+  template <class Told>
+  static loupe_status told(void* self, const Told* what, const char* function, bool right,
+                           std::initializer_list<Turn> turns, loupe_error* error) {
+    if (!of(self).host().expect(function, turns)) return refuse(error, "the sink is used out of turn");
+    if (what == nullptr || !right) {
+      of(self).host().complain(std::string("tells the sink's ") + function + " what has no name");
+      return refuse(error, "it has no name");
+    }
+    return LOUPE_OK;
+  }
+  static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
+    return told(self, tag, "tag", tag->id != nullptr, {Turn::introducing, Turn::reporting}, error);
+  }
+  static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
+    return told(self, value, "value", value->tag != nullptr && value->line != nullptr, {Turn::reporting}, error);
+  }
+  static loupe_status range(void* self, const loupe_range* range, loupe_error* error) {
+    return told(self, range, "range", range->tag != nullptr, {Turn::reporting}, error);
+  }
+  static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
+    return told(self, histogram, "histogram", histogram->tag != nullptr, {Turn::reporting}, error);
+  }
+  static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
+    return told(self, finding, "finding", finding->rule != nullptr && finding->message != nullptr,
+                {Turn::stepping, Turn::introducing, Turn::reporting}, error);
+  }
+};
+
+loupe_taps stub_taps(void* session) {
+  return {sizeof(loupe_taps), 0, session, &StubWiring::subscribe, &StubWiring::emit};
+}
+
+loupe_wiring stub_wiring(void* session) {
+  return {sizeof(loupe_wiring),
+          0,
+          session,
+          &StubWiring::watch,
+          &StubWiring::series_count,
+          &StubWiring::series_name,
+          &StubWiring::aggregate,
+          &StubWiring::all_values};
+}
+
+loupe_sink stub_sink(void* session) {
+  return {
+      sizeof(loupe_sink),  0, session, &StubWiring::tag, &StubWiring::value, &StubWiring::range, &StubWiring::histogram,
+      &StubWiring::finding};
+}
+
+}  // namespace loupe::check

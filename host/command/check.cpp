@@ -1,0 +1,90 @@
+#include "command/check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "check/examiner.h"
+#include "check/rule.h"
+#include "command/usage_error.h"
+
+namespace loupe {
+namespace {
+
+void tell_rules(std::ostream& out) {
+  out << "of the file\n";
+  for (const check::Rule& rule : check::file_rules())
+    out << "  " << std::left << std::setw(21) << rule.name << rule.meaning << "\n";
+  out << "of each component\n";
+  for (const check::Rule& rule : check::component_rules())
+    out << "  " << std::left << std::setw(21) << rule.name << rule.meaning << "\n";
+}
+
+void tell_rows(const std::string& file, const std::vector<check::Row>& rows, std::ostream& out) {
+  out << file << "\n";
+  const std::string* component = nullptr;
+  for (const check::Row& row : rows) {
+    if (!row.component.empty() && (component == nullptr || *component != row.component))
+      out << "  " << row.component << "\n";
+    component = &row.component;
+    out << (row.component.empty() ? "  " : "    ") << (row.passed ? "ok      " : "BROKEN  ") << std::left
+        << std::setw(22) << row.rule << row.detail << "\n";
+  }
+}
+
+nlohmann::json as_json_row(const check::Row& row) {
+  return {{"file", row.file},
+          {"component", row.component},
+          {"rule", row.rule},
+          {"passed", row.passed},
+          {"detail", row.detail}};
+}
+
+}  // namespace
+
+CLI::App* Check::add_to(CLI::App& app) {
+  CLI::App* subcommand =
+      app.add_subcommand("check", "Whether plugins keep the rules of the boundary; exits with 1 when one does not");
+  subcommand->add_option("file", files, "The plugins, such as build/my_lens.so");
+  subcommand->add_flag("--json", as_json, "An array with a row a rule: file, component, rule, passed, detail");
+  subcommand->add_flag("--rules", only_rules, "List the rules, a line each, and look at no plugin");
+  subcommand->add_option("--timeout", seconds, "Seconds that a plugin may take for a rule")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 3600.0));
+  return subcommand;
+}
+
+bool Check::run(std::ostream& out) const {
+  if (only_rules) {
+    tell_rules(out);
+    return true;
+  }
+  if (files.empty()) throw UsageError("no plugin is named; run 'loupe check FILE.so', or with --help for more");
+  for (const std::string& file : files) {
+    if (!std::filesystem::exists(file)) throw UsageError("there is no file '" + file + "'");
+  }
+  std::size_t broken = 0;
+  nlohmann::json all = nlohmann::json::array();
+  for (const std::string& file : files) {
+    const std::vector<check::Row> rows = check::examine_plugin(file, seconds);
+    broken += static_cast<std::size_t>(
+        std::count_if(rows.begin(), rows.end(), [](const check::Row& row) { return !row.passed; }));
+    if (as_json) {
+      for (const check::Row& row : rows) all.push_back(as_json_row(row));
+    } else {
+      tell_rows(file, rows, out);
+    }
+  }
+  if (as_json) {
+    out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    out << (broken == 0 ? "every rule is kept"
+                        : std::to_string(broken) + (broken == 1 ? " rule is" : " rules are") + " broken")
+        << "\n";
+  }
+  return broken == 0;
+}
+
+}  // namespace loupe

@@ -1,0 +1,128 @@
+#include "command/new.h"
+
+#include <loupe/abi.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "command/templates.h"
+#include "command/usage_error.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::map<std::string, std::string>;
+
+/// What the templates say of a kind.
+struct KindWords {
+  std::string interface_name, about, help, options;
+};
+const std::map<std::string, KindWords> kinds = {
+    {"lens",
+     {"LOUPE_LENS_ID", "A lens: how large each layer's outputs are.", "how large each layer's outputs are",
+      "{scale: 2}"}},
+    {"preprocessor",
+     {"LOUPE_PREPROCESSOR_ID", "A preprocessor: one number of each event, folded over the epoch.",
+      "the mean of each tensor", "{scale: 2}"}},
+    {"gatherer",
+     {"LOUPE_GATHERER_ID", "A gatherer: hands on every n-th output of a module.", "every n-th output", "{every: 2}"}},
+    {"visualizer",
+     {"LOUPE_VISUALIZER_ID", "A visualizer: one line a value, to standard output.", "one line a value",
+      "{prefix: \"> \"}"}}};
+
+bool is_snake_case(const std::string& name) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (name.empty() || !is_lower(name[0]) || name.back() == '_' || name.find("__") != std::string::npos) return false;
+  for (const char c : name) {
+    if (!is_lower(c) && !(c >= '0' && c <= '9') && c != '_') return false;
+  }
+  return true;
+}
+
+/// "output_range" as "OutputRange".
+std::string pascal_case(const std::string& name) {
+  std::string result;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') result += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = c == '_';
+  }
+  return result;
+}
+
+std::string filled(const std::vector<std::string>& templates, const Words& words) {
+  std::string text;
+  for (const std::string& name : templates) text += new_templates().at(name);
+  for (const auto& [word, value] : words) {
+    const std::string place = "@" + word + "@";
+    for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += value.size()) {
+      text.replace(at, place.size(), value);
+    }
+  }
+  return text;
+}
+
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream stream(file);
+  stream << text;
+  stream.close();
+  if (!stream) throw std::runtime_error("'" + file.string() + "' cannot be written; is there room and the right to?");
+}
+
+}  // namespace
+
+CLI::App* New::add_to(CLI::App& app) {
+  auto* command = app.add_subcommand("new", "A folder with a plugin of one's own that builds, and its test");
+  command->add_option("kind", kind_, "lens, preprocessor, gatherer or visualizer")->required();
+  command->add_option("name", name_, "What YAML will call it, in snake_case")->required();
+  command->add_option("--out", folder_, "The folder to make (default: one of that name, here)");
+  command->add_flag("--c", plain_c_, "In plain C rather than C++");
+  return command;
+}
+
+void New::run(std::ostream& out) const {
+  const auto kind = kinds.find(kind_);
+  if (kind == kinds.end()) {
+    throw UsageError("there is no kind '" + kind_ +
+                     "' of component; make a lens, preprocessor, gatherer or visualizer");
+  }
+  if (!is_snake_case(name_)) {
+    throw UsageError("'" + name_ +
+                     "' is no name for a component: write it in snake_case, in small letters, digits and single "
+                     "underscores, beginning with a letter, such as output_range");
+  }
+  const fs::path folder = folder_.empty() ? fs::path(name_) : fs::path(folder_);
+  std::error_code error;
+  if (fs::exists(folder, error)) {
+    if (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))
+      throw UsageError("'" + folder.string() + "' is there already and stays as it is; name another with --out");
+  }
+  fs::create_directories(folder);
+
+  const std::string source = name_ + (plain_c_ ? ".c" : ".cpp");
+  const Words words = {{"NAME", name_},
+                       {"Name", pascal_case(name_)},
+                       {"KIND", kind_},
+                       {"SOURCE", source},
+                       {"LANGUAGES", plain_c_ ? "C CXX" : "CXX"},
+                       {"INTERFACE", kind->second.interface_name},
+                       {"ABOUT", kind->second.about},
+                       {"HELP", kind->second.help},
+                       {"OPTIONS", kind->second.options}};
+  const std::vector<std::string> sources =
+      plain_c_ ? std::vector<std::string>{"c/head.c.in", "c/" + kind_ + ".c.in", "c/tail.c.in"}
+               : std::vector<std::string>{kind_ + ".cpp.in"};
+  write(folder / source, filled(sources, words));
+  write(folder / "CMakeLists.txt", filled({"CMakeLists.txt.in"}, words));
+  write(folder / "README.md", filled({"README.md.in"}, words));
+  write(folder / (name_ + ".yaml"), filled({kind_ + ".yaml.in"}, words));
+  write(folder / (name_ + "_test.cpp"), filled({kind_ + "_test.cpp.in"}, words));
+  out << "made " << folder.string() << "; its README.md says how to build and test it\n";
+}
+
+}  // namespace loupe

@@ -1,0 +1,125 @@
+#include "config/components.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/map_keys.h"
+
+namespace loupe {
+namespace {
+
+/// What stands in the YAML for one component: `name`, or `name: {options}`, either with `as: own_name` beside it.
+struct Written {
+  YAML::Node at, options;
+  std::string name, own_name;
+};
+
+bool read_item(const YAML::Node& item, const std::string& section, Written& written, Diagnostics& diagnostics) {
+  if (item.IsScalar()) {
+    written = {item, YAML::Node(YAML::NodeType::Null), item.Scalar(), ""};
+    return true;
+  }
+  if (!item.IsMap()) {
+    diagnostics.error(item, "an entry of '" + section + "' must be a name, or a name with a map of options");
+    return false;
+  }
+  for (const auto& entry : item) {
+    const std::string key = entry.first.Scalar();
+    if (key == "as") {
+      const bool is_name = entry.second.IsScalar() && !entry.second.Scalar().empty();
+      if (!is_name || !written.own_name.empty()) {
+        diagnostics.error(entry.first, "'as' must be given one name, to call this entry of '" + section + "' by");
+        return false;
+      }
+      written.own_name = entry.second.Scalar();
+    } else if (written.name.empty()) {
+      written.name = key;
+      written.at = entry.first;
+      written.options = entry.second;
+    } else {
+      diagnostics.error(entry.first, "'" + key + "' stands in the same entry as '" + written.name +
+                                         "'; begin a new one with '- ', or indent it as an option");
+      return false;
+    }
+  }
+  if (written.name.empty()) diagnostics.error(item, "an entry of '" + section + "' names no component");
+  return !written.name.empty();
+}
+
+/// Options that name another component, and maps with that one's options: what is in them is known to be right only
+/// here, where all components are.
+void check_named_components(const CatalogueEntry& entry, const YAML::Node& written, const YAML::Mark& place,
+                            const Catalogue& catalogue, Diagnostics& diagnostics) {
+  const auto value = [&](const loupe_option& option) {
+    const YAML::Node given = written.IsMap() ? value_of(written, option.name) : YAML::Node(YAML::NodeType::Null);
+    return given.IsNull() ? OptionSet::default_of(option) : given;
+  };
+  std::map<std::string, const CatalogueEntry*> named;
+  for (const loupe_option* option : entry.options()) {
+    if (!LOUPE_OFFERS(*option, names)) continue;
+    const auto kind = kind_of(option->names);
+    const YAML::Node name = value(*option);
+    if (!kind || !name.IsScalar() || name.Scalar().empty()) continue;
+    named[option->name] = catalogue.find(*kind, name.Scalar());
+    if (named[option->name] != nullptr) continue;
+    diagnostics.error(name, std::string("there is no ") + kind_name(*kind) + " '" + name.Scalar() + "'" +
+                                catalogue.hint(*kind, name.Scalar()));
+  }
+  for (const loupe_option* option : entry.options()) {
+    const auto of = LOUPE_OFFERS(*option, options_of) ? named.find(option->options_of) : named.end();
+    if (of == named.end() || of->second == nullptr) continue;
+    const YAML::Node options = value(*option);
+    if (!options.IsMap()) continue;
+    OptionSet::from_yaml(of->second->options(), options, "'" + std::string(of->second->component->name) + "'",
+                         diagnostics, place);
+  }
+}
+
+}  // namespace
+
+std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, const std::string& section,
+                                             const Catalogue& catalogue, Diagnostics& diagnostics) {
+  std::vector<ComponentConfig> components;
+  if (list.IsNull()) return components;
+  if (!list.IsSequence()) {
+    diagnostics.error(list, "'" + section + "' must be a list");
+    return components;
+  }
+  for (const YAML::Node& item : list) {
+    Written written;
+    if (!read_item(item, section, written, diagnostics)) continue;
+    const CatalogueEntry* entry = catalogue.find(kind, written.name);
+    if (entry == nullptr) {
+      diagnostics.error(written.at, std::string("unknown ") + kind_name(kind) + " '" + written.name + "'" +
+                                        catalogue.hint(kind, written.name));
+      continue;
+    }
+    const bool renamed = !written.own_name.empty();
+    const std::string name = renamed ? written.own_name : entry->component->name;
+    const bool taken =
+        std::any_of(components.begin(), components.end(), [&](const auto& each) { return each.name == name; });
+    if (taken) {
+      diagnostics.error(written.at, std::string("the ") + kind_name(kind) + " '" + name +
+                                        "' is used twice; give each a name of its own with 'as: name' beside it");
+      continue;
+    }
+    auto options =
+        OptionSet::from_yaml(entry->options(), written.options,
+                             std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics, written.at.Mark());
+    const bool doubled =
+        kind == Kind::visualizer && std::any_of(components.begin(), components.end(), [&](const auto& each) {
+          return each.entry.component == entry->component && each.options->key() == options->key();
+        });
+    if (doubled) {
+      diagnostics.error(written.at, "this visualizer does what another '" + written.name +
+                                        "' does already, to the same file; give it other options, such as a path");
+      continue;
+    }
+    components.push_back({*entry, name, renamed, std::move(options), written.at.Mark().line + 1,
+                          written.at.Mark().column + 1, diagnostics.file()});
+    check_named_components(*entry, written.options, written.at.Mark(), catalogue, diagnostics);
+  }
+  return components;
+}
+
+}  // namespace loupe

@@ -1,0 +1,147 @@
+#include "config/config.h"
+
+#include <loupe/error.h>
+#include <loupe/options.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "config/components.h"
+#include "config/host_sections.h"
+#include "config/map_keys.h"
+#include "config/path.h"
+#include "config/plugin_section.h"
+#include "config/suggestion.h"
+#include "config/yaml_bounds.h"
+#include "config/yaml_text.h"
+#include "core/log.h"
+#include "loupe/config_error.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> top_keys = {"loupe", "run", "attach", "plugins", "lenses", "visualizers", "on_error"};
+
+/// What is unknown in a configuration may be so because its plugin could not be used.
+void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
+  const std::string told = diagnostics.text();
+  for (const std::string& problem : catalogue.problems()) {
+    if (told.find(problem) == std::string::npos) log(LOUPE_LOG_WARNING, problem);
+  }
+}
+
+void check_run_directory(const YAML::Node& run, Diagnostics& diagnostics) {
+  const YAML::Node written = run.IsMap() ? value_of(run, "dir") : YAML::Node(YAML::NodeType::Null);
+  if (!written.IsScalar()) return;
+  try {
+    full_path(written.Scalar(), "/");
+  } catch (const Error& e) {
+    diagnostics.error(written, e.what());
+  }
+}
+
+void check_loss_names(const OptionSet& set, const YAML::Node& written, Diagnostics& diagnostics) {
+  if (!diagnostics.empty()) return;
+  const Options attach(set.get());
+  const auto train = attach.get<std::string>("train_loss"), validation = attach.get<std::string>("val_loss");
+  if (!train.empty() && !validation.empty() && train != validation) return;
+  diagnostics.error(written, "train_loss and val_loss must be two names, or their values could not be told apart");
+}
+
+/// Whether a launcher of several processes (torchrun, MPI, Slurm) says that this is another one than `rank`.
+bool is_other_rank(int rank) {
+  for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* own = std::getenv(variable);
+    if (own != nullptr && *own != '\0') return std::to_string(rank) != own;
+  }
+  return false;
+}
+
+}  // namespace
+
+Config Config::from_file(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream || fs::is_directory(path))
+    throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
+  // One byte more than is allowed shows that there is too much.
+  std::string text(max_yaml_bytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return from_text(text, path, fs::absolute(path).parent_path().string());
+}
+
+Config Config::from_text(const std::string& text, const std::string& file, const std::string& folder,
+                         Catalogue catalogue) {
+  Config config;
+  config.catalogue = std::move(catalogue);
+  config.file = file;
+  config.text = text;
+  Diagnostics diagnostics(file);
+  const YAML::Node root = read_yaml(text, diagnostics);
+  if (!root.IsMap()) {
+    diagnostics.error(root, "a configuration is a map with the keys loupe, run, attach, lenses, visualizers");
+    diagnostics.throw_if_any();
+  }
+  const YAML::Node& map = root;
+  check_keys(map, top_keys, "at the top", diagnostics);
+  if (const YAML::Node version = map["loupe"];
+      version.IsDefined() && (!version.IsScalar() || version.Scalar() != "1")) {
+    diagnostics.error(version, "this Loupe reads configurations of version 1; write 'loupe: 1', or update Loupe");
+  }
+  if (const YAML::Node policy = map["on_error"]; policy.IsDefined()) {
+    const std::string value = policy.IsScalar() ? policy.Scalar() : "";
+    if (value != "stop" && value != "quarantine") {
+      diagnostics.error(policy, "on_error cannot be '" + value + "'" + suggestion(value, {"quarantine", "stop"}));
+    }
+    config.stop_on_error = value == "stop";
+  }
+
+  const auto& sections = host_sections();
+  const auto run_set = OptionSet::from_yaml(sections[0].second, value_of(map, "run"), "run", diagnostics);
+  check_run_directory(value_of(map, "run"), diagnostics);
+  const auto attach_set = OptionSet::from_yaml(sections[1].second, value_of(map, "attach"), "attach", diagnostics);
+  check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
+  read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
+  config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
+  config.visualizers =
+      read_components(value_of(map, "visualizers"), Kind::visualizer, "visualizers", config.catalogue, diagnostics);
+  if (!diagnostics.empty()) tell_problems(config.catalogue, diagnostics);
+  diagnostics.throw_if_any();
+
+  const Options run(run_set->get());
+  config.run_name = run.get<std::string>("name");
+  if (config.run_name.empty()) config.run_name = fs::path(file).stem().string();
+  config.has_run_directory = !run.get<std::string>("dir").empty();
+  config.run_directory = full_path(run.get<std::string>("dir"), working_folder());
+  config.resume = run.get<bool>("resume");
+  const Options attach(attach_set->get());
+  config.depth = attach.get<int>("depth");
+  config.separator = attach.get<std::string>("separator");
+  config.active = attach.get<int>("active");
+  config.redirect = attach.get<std::string>("taps") == "auto";
+  config.summary = attach.get<bool>("summary");
+  config.list_modules = attach.get<bool>("list_modules");
+  config.train_loss = attach.get<std::string>("train_loss");
+  config.validation_loss = attach.get<std::string>("val_loss");
+  const int master_rank = attach.get<int>("master_rank");
+  config.master = master_rank < 0 || !is_other_rank(master_rank);
+  if (!config.master) {
+    config.lenses.clear();
+    config.visualizers.clear();
+  }
+  return config;
+}
+
+std::vector<ComponentConfig> Config::visualizers_from_text(const std::string& text, const Catalogue& catalogue) {
+  Diagnostics diagnostics("<visualizers>");
+  auto components =
+      read_components(read_yaml(text, diagnostics), Kind::visualizer, "visualizers", catalogue, diagnostics);
+  diagnostics.throw_if_any();
+  return components;
+}
+
+}  // namespace loupe

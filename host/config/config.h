@@ -1,0 +1,58 @@
+#ifndef LOUPE_CONFIG_CONFIG_H
+#define LOUPE_CONFIG_CONFIG_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/option_set.h"
+#include "plugins/catalogue.h"
+
+namespace loupe {
+
+/// One lens or visualizer as the YAML names it.
+struct ComponentConfig {
+  CatalogueEntry entry;
+  std::string name;  ///< the component's, or its own by `as`
+  bool renamed = false;
+  std::unique_ptr<OptionSet> options;
+  int line = 1, column = 1;  ///< where it stands in the file
+  std::string file;
+
+  /// "file:line:column: error: "
+  std::string place() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": error: "; }
+};
+
+/// A whole configuration, checked.
+struct Config {
+  std::string file, text;
+  std::string run_name;
+  bool has_run_directory = false;  ///< false: the working directory, which many runs may share
+  std::string run_directory;       ///< absolute, so that the trainer may change its working directory
+  bool resume = false;
+  int depth = -1;
+  std::string separator = ".";
+  int active = 1;
+  bool redirect = true;       ///< taps: auto; false for `explicit`
+  bool summary = true;        ///< a line at attach on what is tapped
+  bool list_modules = false;  ///< one line a module at attach
+  std::string train_loss, validation_loss;
+  bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
+  bool stop_on_error = false;
+  Catalogue catalogue;
+  std::vector<ComponentConfig> lenses, visualizers;
+
+  /// Reads and checks a file. Throws ConfigError with every fault found. Problems with plugins that nothing asked for
+  /// are left in catalogue.problems().
+  static Config from_file(const std::string& path);
+  /// The same from text; `file` names it in messages, relative plugin paths start at `folder`. What `catalogue` has
+  /// already goes before everything else.
+  static Config from_text(const std::string& text, const std::string& file, const std::string& folder,
+                          Catalogue catalogue = {});
+  /// A list of visualizers on its own, as YAML text.
+  static std::vector<ComponentConfig> visualizers_from_text(const std::string& text, const Catalogue& catalogue);
+};
+
+}  // namespace loupe
+
+#endif

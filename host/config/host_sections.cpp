@@ -1,0 +1,42 @@
+#include "config/host_sections.h"
+
+#include <loupe/detail/option_table.h>
+
+namespace loupe {
+namespace {
+
+const detail::OptionStorage& run_options() {
+  static const detail::OptionStorage options({
+      {"name", "", "the run's name; the file's when empty"},
+      {"dir", "", "where visualizers put their files; the working directory when empty"},
+      {"resume", false, "go on with the files of the run before, which are otherwise kept in a folder older-1"},
+  });
+  return options;
+}
+
+const detail::OptionStorage& attach_options() {
+  static const detail::OptionStorage options({
+      {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1, 1e6},
+      {"separator", ".", "what stands between the parts of a layer's name"},
+      {"active", 1, "look at every n-th epoch only", 1, 1e6},
+      {"taps", "auto", "auto, or explicit: only loupe::Tapped modules", {"auto", "explicit"}},
+      {"summary", true, "print a line at attach on what is tapped and what is not"},
+      {"list_modules", false, "print one line a module at attach"},
+      {"train_loss", "train_loss", "the name of the training loss"},
+      {"val_loss", "val_loss", "the name of the validation loss"},
+      {"master_rank", -1, "the one process that looks, of those that RANK tells apart; -1: each looks", -1, 1e6},
+  });
+  return options;
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
+  static const std::vector<std::pair<std::string, OptionTable>> sections = {
+      {"run", {run_options().pointers(), run_options().size()}},
+      {"attach", {attach_options().pointers(), attach_options().size()}},
+  };
+  return sections;
+}
+
+}  // namespace loupe

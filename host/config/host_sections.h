@@ -1,0 +1,17 @@
+#ifndef LOUPE_CONFIG_HOST_SECTIONS_H
+#define LOUPE_CONFIG_HOST_SECTIONS_H
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/option_set.h"
+
+namespace loupe {
+
+/// The options that the host itself reads, by section ("run", "attach"), declared as components declare theirs.
+const std::vector<std::pair<std::string, OptionTable>>& host_sections();
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,138 @@
+#include "core/run_folder.h"
+
+#include <fcntl.h>
+#include <loupe/abi.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "core/log.h"
+
+namespace loupe {
+namespace {
+
+constexpr const char* lock_name = ".loupe.lock";
+
+/// Who holds a lock, as it wrote there.
+std::string holder_of(int descriptor) {
+  char text[32] = "";
+  const ssize_t length = ::pread(descriptor, text, sizeof text - 1, 0);
+  const std::string process(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+  if (process.empty()) return "another run";
+  return process == std::to_string(::getpid()) ? "another inspector of this process" : "process " + process;
+}
+
+/// Whether the file that was opened is still the one of that name: its holder removes it at the end.
+bool is_still_there(int descriptor, const std::filesystem::path& file) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(file.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+RunFolder::RunFolder() {
+  std::error_code no_matter;
+  start_ = std::filesystem::current_path(no_matter);
+}
+RunFolder::~RunFolder() {
+  release();
+}
+
+void RunFolder::release() {
+  if (descriptor_ < 0) return;
+  ::unlink((folder_ / lock_name).c_str());
+  ::close(std::exchange(descriptor_, -1));
+  if (made_) ::rmdir(folder_.c_str());  // of a run that wrote nothing
+}
+
+/// False where another holds it.
+bool RunFolder::lock(const std::filesystem::path& folder) {
+  std::error_code error;
+  made_ = std::filesystem::create_directories(folder, error);
+  const std::filesystem::path file = folder / lock_name;
+  for (;;) {
+    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    // Where no file can be made, those who want to write there tell why; where files cannot be locked, none is.
+    if (descriptor < 0) return true;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      const bool held = errno == EWOULDBLOCK;
+      if (held) holder_ = holder_of(descriptor);
+      ::close(descriptor);
+      return !held;
+    }
+    if (!is_still_there(descriptor, file)) {
+      ::close(descriptor);
+      continue;
+    }
+    const std::string process = std::to_string(::getpid());
+    // Only for the message of one that finds the folder taken.
+    if (::ftruncate(descriptor, 0) == 0) static_cast<void>(!::pwrite(descriptor, process.data(), process.size(), 0));
+    descriptor_ = descriptor;
+    return true;
+  }
+}
+
+std::string RunFolder::take(const std::string& directory) {
+  release();
+  if (directory.empty()) {
+    folder_ = start_;
+    return directory;
+  }
+  std::string name = std::filesystem::path(directory).lexically_normal().string();
+  if (name.size() > 1 && name.back() == '/') name.pop_back();
+  for (int number = 1;; ++number) {
+    const std::string own = number == 1 ? directory : name + "-" + std::to_string(number);
+    folder_ = (start_ / own).lexically_normal();
+    if (!lock(folder_)) continue;
+    if (number > 1) {
+      log(LOUPE_LOG_WARNING, holder_ + " is writing to '" + directory + "'; the files of this run go to '" + own + "'");
+    }
+    return own;
+  }
+}
+
+bool RunFolder::is_older(const std::filesystem::path& path) const {
+  std::error_code no_matter;
+  if (std::filesystem::is_regular_file(path, no_matter)) return std::filesystem::file_size(path, no_matter) > 0;
+  if (!std::filesystem::is_directory(path, no_matter) || folder_ == start_) return false;
+  const auto inside = path.lexically_relative(folder_);
+  const bool within = !inside.empty() && inside != "." && *inside.begin() != "..";
+  return within && !std::filesystem::is_empty(path, no_matter);
+}
+
+bool RunFolder::keep_older(const std::vector<std::string>& paths) {
+  std::map<std::filesystem::path, std::filesystem::path> kept_in;
+  for (const std::string& name : paths) {
+    std::filesystem::path path = (folder_ / name).lexically_normal();
+    if (path.filename().empty()) path = path.parent_path();
+    if (!seen_.insert(path).second || !is_older(path)) continue;
+    const auto folder = path.parent_path();
+    std::error_code error;
+    for (int number = 1; kept_in.count(folder) == 0 && !error; ++number) {
+      const auto next = folder / ("older-" + std::to_string(number));
+      if (::mkdir(next.c_str(), 0777) == 0) {
+        kept_in[folder] = next;
+      } else if (errno != EEXIST) {
+        error.assign(errno, std::generic_category());
+      }
+    }
+    if (!error) std::filesystem::rename(path, kept_in[folder] / path.filename(), error);
+    if (error) {
+      log(LOUPE_LOG_WARNING, "what an earlier run left in '" + path.string() + "' cannot be kept: " + error.message());
+    }
+  }
+  for (const auto& [folder, kept] : kept_in) {
+    log(LOUPE_LOG_INFO, "what an earlier run left is kept in '" + kept.string() +
+                            "'; with 'resume: true' under run, this one would have gone on with it");
+  }
+  return !kept_in.empty();
+}
+
+}  // namespace loupe

@@ -1,0 +1,45 @@
+#ifndef LOUPE_CORE_RUN_FOLDER_H
+#define LOUPE_CORE_RUN_FOLDER_H
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// The folder of one run's files: no other run writes there at the same time, and what an earlier one left is kept.
+/// Trainer's thread.
+class RunFolder {
+ public:
+  /// Relative paths start at the working directory of this moment.
+  RunFolder();
+  /// Gives the folder free for others. What a process that was killed held is free at once.
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  /// Takes `directory`, made if need be, for this run alone; gives its name, or "NAME-2", "NAME-3", … where another
+  /// process or inspector is writing there, which is told. Where it cannot be locked it is taken unlocked.
+  std::string take(const std::string& directory);
+
+  /// Moves what an earlier run left at these paths, which start at the folder, into a folder "older-1", "older-2", …
+  /// beside each, and tells so; gives whether there was anything. A path is looked at once. Of folders, only those
+  /// within the run's are moved.
+  bool keep_older(const std::vector<std::string>& paths);
+
+ private:
+  bool lock(const std::filesystem::path& folder);
+  void release();
+  bool is_older(const std::filesystem::path& path) const;
+
+  std::filesystem::path start_, folder_;
+  bool made_ = false;    // the folder was not there before
+  int descriptor_ = -1;  // of the lock
+  std::string holder_;   // who has the folder that was asked for
+  std::set<std::filesystem::path> seen_;
+};
+
+}  // namespace loupe
+
+#endif

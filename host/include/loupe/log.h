@@ -1,0 +1,23 @@
+#ifndef LOUPE_LOG_H
+#define LOUPE_LOG_H
+
+#include <functional>
+#include <string>
+
+#include "loupe/version.h"
+
+namespace loupe {
+
+enum class LogLevel { info = 0, warning = 1, error = 2 };
+
+/// Takes one message to the user, a line without its end.
+using LogCallback = std::function<void(LogLevel level, const std::string& message)>;
+
+/// Where Loupe's messages go, of every inspector: the setting is the process's. Without one, or after an empty one,
+/// they go to stderr. Messages come from any thread, one at a time; the callback may throw (the message then goes to
+/// stderr) and may call this. It must not call an inspector. Any thread.
+LOUPE_API void set_log(LogCallback callback);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,244 @@
+#include "pipeline/gatherer_node.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include "pipeline/module_node.h"
+#include "pipeline/prefetch.h"
+
+namespace loupe {
+namespace {
+
+std::mutex factory_mutex;
+DeviceMeasurerFactory& factory() {
+  static DeviceMeasurerFactory made;
+  return made;
+}
+DeviceMeasurerFactory device_factory() {
+  const std::lock_guard lock(factory_mutex);
+  return factory();
+}
+
+}  // namespace
+
+/// Two that compare an event with the one before must see the same events.
+bool GathererNode::Group::accepts(const loupe_request& wanted) const {
+  constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
+  const bool compares = ((request.measures | wanted.measures) & history) != 0;
+  const bool same_events = request.passes == wanted.passes && request.pass_by_grad == wanted.pass_by_grad;
+  return measurer.accepts(wanted) && (!compares || same_events);
+}
+
+void GathererNode::Group::merge(const loupe_request& wanted) {
+  if ((request.measures & LOUPE_MEASURE_ACTIVITY) == 0) {
+    request.unit_dimension = wanted.unit_dimension;
+    request.epsilon = wanted.epsilon;
+  }
+  request.measures |= wanted.measures;
+}
+
+void set_device_measurer_factory(DeviceMeasurerFactory made) {
+  const std::lock_guard lock(factory_mutex);
+  factory() = std::move(made);
+}
+
+GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
+                           std::unique_ptr<OptionSet> options, const char* label)
+    : options_(std::move(options)),
+      instance_(*entry.component, options_->get(),
+                std::string("the gatherer '") + entry.component->name + "' on " + module.shown_name(), nullptr),
+      module_(module),
+      key_(std::move(key)),
+      entry_(entry),
+      label_(label != nullptr ? label : ""),
+      has_label_(label != nullptr) {
+  hands_on_ = !LOUPE_OFFERS(instance_.table<loupe_gatherer>(), event);
+  taps_ = {sizeof(loupe_taps), 0, this,
+           [](void* self, const loupe_subscription* subscription, loupe_error* error) {
+             return detail::guarded(error, [&] {
+               if (subscription == nullptr) throw Error("a subscription is null", LOUPE_INVALID);
+               static_cast<GathererNode*>(self)->subscribe(copy_known(*subscription));
+             });
+           },
+           [](void* self, const loupe_event* event, loupe_error* error) {
+             return detail::guarded(error, [&] {
+               if (event == nullptr) throw Error("an event is emitted that is null", LOUPE_INVALID);
+               static_cast<GathererNode*>(self)->emit(*event);
+             });
+           }};
+}
+
+void GathererNode::open() {
+  detail::ErrorBuffer error;
+  const auto& table = instance_.table<loupe_gatherer>();
+  opening_ = true;
+  const loupe_status status = call_component(instance_.speaker(), error.get(), [&] {
+    return table.open(instance_.self(), &taps_, module_.c_module(), has_label_ ? label_.c_str() : nullptr, error.get());
+  });
+  opening_ = false;
+  error.check(status);
+}
+
+void GathererNode::subscribe(const loupe_subscription& subscription) {
+  // Later the streams are read without a lock.
+  if (!opening_) throw Error("a gatherer subscribes while it is opened, and at no other time", LOUPE_INVALID);
+  const char* label = subscription.label != nullptr ? subscription.label : "";
+  module_.stream_to_subscribe(subscription.tap, label, subscription.index).add(*this);
+}
+
+void GathererNode::add(loupe_source& source) {
+  source.mutex = &module_.mutex();
+  source.calls = &calls_;
+  wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
+  uint32_t number = kNoGroup;
+  if (source.request.measures != 0) {
+    const auto shared =
+        std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.accepts(source.request); });
+    number = static_cast<uint32_t>(shared - groups_.begin());
+    if (shared == groups_.end()) {
+      groups_.emplace_back(source.request);
+    } else {
+      shared->measurer.merge(source.request);
+      shared->merge(source.request);
+    }
+  }
+  const auto after =
+      std::upper_bound(subscribers_.begin(), subscribers_.end(), number,
+                       [](uint32_t group, const Subscriber& subscriber) { return group < subscriber.group; });
+  const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  subscribers_.insert(after, Subscriber{&source, source.guard, source.table->process, source.self, number,
+                                        source.request.passes, training, source.request.wants_tensor != 0});
+}
+
+void GathererNode::prefetch(const GathererNode* node) {
+  constexpr std::size_t head = 64;  // what comes before taps_
+  detail::prefetch(node, head + sizeof(taps_) + sizeof(subscribers_) + sizeof(groups_));
+}
+
+void GathererNode::event(loupe_event& event) {
+  if (failed_) return;
+  const Exclusive::Call call(calls_, "event", instance_.speaker());
+  // What a preprocessor allocated first, its series, mostly lies right behind it.
+  for (const Subscriber& subscriber : subscribers_) detail::prefetch(subscriber.self, 512);
+  if (hands_on_) {
+    hand_on(event);
+  } else {
+    detail::ErrorBuffer error;
+    in_event_ = true;
+    const loupe_status status = call_component(instance_.speaker(), error.get(), [&] {
+      return instance_.table<loupe_gatherer>().event(instance_.self(), &event, error.get());
+    });
+    in_event_ = false;
+    if (status != LOUPE_OK && !stop_) blame_everybody(error.text(), event.tap);
+  }
+  if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
+}
+
+void GathererNode::emit(const loupe_event& event) {
+  if (!in_event_) throw Error("a gatherer emits while it is given an event, and at no other time", LOUPE_INVALID);
+  loupe_event out = copy_known(event);
+  hand_on(out);
+}
+
+void GathererNode::hand_on(loupe_event& event) {
+  const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
+  loupe_measurement measurement;
+  uint32_t measured = kNoGroup;
+  bool taken = false;
+  for (const Subscriber& subscriber : subscribers_) {
+    if (subscriber.guard->quarantined() || !subscriber.wants(event.flags)) continue;
+    unticked_ += std::exchange(taken, true) ? 0 : 1;
+    event.measurement = nullptr;
+    if (subscriber.group != kNoGroup && event.tensor != nullptr) {
+      if (subscriber.group != measured) {
+        measured = subscriber.group;
+        Group& group = groups_[measured];
+        if (on_device) {
+          measure_on_device(group, event);
+        } else {
+          measurement = group.measurer.measure(*event.tensor);
+        }
+      }
+      if (on_device && !subscriber.wants_tensor) continue;  // delivered at the tick
+      event.measurement = on_device ? nullptr : &measurement;
+    }
+    process(subscriber, event);
+  }
+  event.measurement = nullptr;
+}
+
+void GathererNode::process(const Subscriber& subscriber, const loupe_event& event) {
+  detail::ErrorBuffer error;
+  const loupe_status status = call_component(subscriber.guard->speaker(), error.get(),
+                                             [&] { return subscriber.process(subscriber.self, &event, error.get()); });
+  if (status == LOUPE_OK) return;
+  try {
+    subscriber.guard->fault("its preprocessor '" + subscriber.source->preprocessor + "' at " + tap_name(event.tap) +
+                                " of " + module_.shown_name(),
+                            error.text());
+  } catch (...) {
+    stop_ = std::current_exception();  // the gatherer's C frames may lie between here and the trainer
+  }
+}
+
+void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
+  if (!group.device) {
+    const DeviceMeasurerFactory make = device_factory();
+    if (!make) throw Error("tensors on a device cannot be measured by this host", LOUPE_UNSUPPORTED);
+    group.device = make(group.request);
+  }
+  group.tap = event.tap;
+  group.device->measure(*event.tensor, event.flags, event.number);
+}
+
+void GathererNode::prime(const loupe_tensor& tensor) {
+  for (Group& group : groups_) {
+    if ((group.request.measures & (LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) == 0) continue;
+    if (tensor.device_type == LOUPE_DEVICE_CPU) {
+      group.measurer.prime(tensor);
+    } else if (const DeviceMeasurerFactory make = device_factory()) {
+      if (!group.device) group.device = make(group.request);
+      group.device->prime(tensor);
+    }
+  }
+}
+
+void GathererNode::collect_deferred() {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!groups_[i].device) continue;
+    groups_[i].device->collect([&](const loupe_measurement& measurement, uint32_t flags, uint64_t number) {
+      loupe_event event{};
+      event.struct_size = sizeof event;
+      event.tap = groups_[i].tap;
+      event.flags = flags | LOUPE_EVENT_DEFERRED;
+      event.module = module_.c_module();
+      event.label = has_label_ ? label_.c_str() : nullptr;
+      event.measurement = &measurement;
+      event.number = number;
+      for (const Subscriber& subscriber : subscribers_) {
+        const bool takes = subscriber.group == i && !subscriber.wants_tensor;
+        if (takes && !subscriber.guard->quarantined() && subscriber.wants(flags)) process(subscriber, event);
+      }
+    });
+    if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
+  }
+}
+
+std::size_t GathererNode::bytes() const {
+  std::size_t sum = 0;
+  for (const Group& group : groups_) sum += group.measurer.bytes();
+  return sum;
+}
+
+void GathererNode::blame_everybody(const std::string& what, uint32_t tap) {
+  failed_ = true;
+  for (const Subscriber& subscriber : subscribers_) {
+    subscriber.guard->fault(std::string("its gatherer '") + entry_.component->name + "' at " + tap_name(tap) + " of " +
+                                module_.shown_name(),
+                            what);
+  }
+}
+
+}  // namespace loupe

@@ -1,0 +1,129 @@
+#ifndef LOUPE_PIPELINE_GATHERER_NODE_H
+#define LOUPE_PIPELINE_GATHERER_NODE_H
+
+#include <loupe/abi.h>
+
+#include <boost/container/small_vector.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/measurer.h"
+#include "pipeline/source.h"
+#include "plugins/catalogue.h"
+#include "plugins/component_instance.h"
+
+namespace loupe {
+
+class ModuleNode;
+
+/// Measures a device's tensors without waiting for it. Made by the part of the host that knows LibTorch.
+class DeviceMeasurer {
+ public:
+  using Deliver = std::function<void(const loupe_measurement& measurement, uint32_t flags, uint64_t number)>;
+  virtual ~DeviceMeasurer() = default;
+  virtual void prime(const loupe_tensor& tensor) = 0;
+  /// Enqueues the work; never waits, never copies to the host.
+  virtual void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) = 0;
+  /// One copy to the host, then every measurement in the order of the events.
+  virtual void collect(const Deliver& deliver) = 0;
+};
+using DeviceMeasurerFactory = std::function<std::unique_ptr<DeviceMeasurer>(const loupe_request& request)>;
+/// The process's: what all inspectors use from now on. Any thread.
+void set_device_measurer_factory(DeviceMeasurerFactory factory);
+
+/// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask the same.
+/// Called under its module's mutex.
+///
+/// Between two events of a stream the model runs, and has every cache to itself. What an event touches therefore lies
+/// together, at the beginning, and is fetched at once.
+class alignas(64) GathererNode {
+ public:
+  GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry, std::unique_ptr<OptionSet> options,
+               const char* label);
+  GathererNode(const GathererNode&) = delete;
+  GathererNode& operator=(const GathererNode&) = delete;
+
+  const std::string& key() const { return key_; }
+  bool failed() const { return failed_; }
+  void fail() { failed_ = true; }
+  void open();
+  /// Puts a preprocessor behind this gatherer.
+  void add(loupe_source& source);
+  bool wants_tensors() const { return wants_tensors_; }
+  /// Starts fetching what an event is about to touch, at an address that need not hold a node any more. Any thread.
+  static void prefetch(const GathererNode* node);
+  const void* instance() const { return instance_.self(); }
+  /// Takes an event through the gatherer to the preprocessors. The event's measurement is filled in on the way.
+  void event(loupe_event& event);
+  void prime(const loupe_tensor& tensor);
+  /// The lenses behind it fail: an event could not be had.
+  void blame_everybody(const std::string& what, uint32_t tap);
+  /// Delivers what a device has measured since the last call.
+  void collect_deferred();
+  /// How many events somebody took since the last call of ticked().
+  uint64_t unticked() const { return unticked_; }
+  void ticked() { unticked_ = 0; }
+  /// Bytes held for measuring.
+  std::size_t bytes() const;
+
+ private:
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
+
+  /// What an event needs to know of a source.
+  struct Subscriber {
+    loupe_source* source;
+    LensGuard* guard;
+    decltype(loupe_preprocessor::process) process;
+    void* self;
+    uint32_t group;          // kNoGroup: nothing is measured for it
+    uint32_t passes;         // LOUPE_PASS_ bits
+    uint32_t training_flag;  // the LOUPE_EVENT_ by which it tells a training pass
+    bool wants_tensor;
+
+    bool wants(uint32_t flags) const {
+      return (passes & ((flags & training_flag) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0;
+    }
+  };
+
+  struct Group {
+    explicit Group(const loupe_request& wanted) : measurer(wanted), request(wanted) {}
+    bool accepts(const loupe_request& wanted) const;
+    void merge(const loupe_request& wanted);  // into the request
+    measure::Measurer measurer;
+    std::unique_ptr<DeviceMeasurer> device;
+    uint32_t tap = 0;  ///< of the last event measured on the device
+    loupe_request request;
+  };
+
+  void subscribe(const loupe_subscription& subscription);
+  void emit(const loupe_event& event);
+  void hand_on(loupe_event& event);
+  void process(const Subscriber& subscriber, const loupe_event& event);
+  void measure_on_device(Group& group, const loupe_event& event);
+
+  std::unique_ptr<OptionSet> options_;
+  ComponentInstance instance_;
+  bool wants_tensors_ = false;
+  bool failed_ = false;
+  bool hands_on_ = false;  ///< the gatherer has no say in its events
+  bool opening_ = false, in_event_ = false;
+  uint64_t unticked_ = 0;
+  std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
+  loupe_taps taps_{};
+  boost::container::small_vector<Subscriber, 1> subscribers_;  // those of one group beside each other
+  boost::container::small_vector<Group, 1> groups_;
+
+  ModuleNode& module_;
+  std::string key_;
+  CatalogueEntry entry_;
+  std::string label_;
+  bool has_label_;
+  Exclusive calls_;  ///< on the gatherer and the preprocessors behind it
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,206 @@
+#include "pipeline/lens_node.h"
+
+#include <loupe/error.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "plugins/kind.h"
+
+namespace loupe {
+namespace {
+
+const CatalogueEntry& require(const Catalogue& catalogue, Kind kind, const char* name) {
+  const CatalogueEntry* entry = name != nullptr ? catalogue.find(kind, name) : nullptr;
+  if (entry == nullptr) {
+    const std::string shown = name != nullptr ? name : "";
+    throw Error(std::string("there is no ") + kind_name(kind) + " '" + shown + "'" + catalogue.hint(kind, shown),
+                LOUPE_NOT_FOUND);
+  }
+  return *entry;
+}
+
+std::string place_of(const ComponentConfig& config) {
+  if (config.file.empty()) return "";
+  return config.file + ":" + std::to_string(config.line) + ":" + std::to_string(config.column);
+}
+
+}  // namespace
+
+LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
+                   LensSurroundings& surroundings)
+    : guard_(config.name, config.entry.library->file, place_of(config), stop_on_error,
+             [&surroundings](const std::string& message) { surroundings.quarantined(message); }),
+      suffix_(config.renamed ? " (" + config.name + ")" : ""),
+      catalogue_(catalogue),
+      surroundings_(surroundings),
+      instance_(*config.entry.component, config.options->get(), guard_.speaker(), &surroundings) {
+  make_wiring();
+  make_sink();
+}
+
+void LensNode::make_wiring() {
+  wiring_ = {
+      sizeof(loupe_wiring),
+      0,
+      this,
+      [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
+          *source = &static_cast<LensNode*>(self)->watch(copy_known(*watch));
+        });
+      },
+      [](void*, loupe_source* source) {
+        const std::lock_guard lock(*source->mutex);
+        const Exclusive::Call call(*source->calls, "series_count", source->guard->speaker());
+        return source->table->series_count(source->self);
+      },
+      [](void*, loupe_source* source, std::size_t series) {
+        const std::lock_guard lock(*source->mutex);
+        return source->table->series_name(source->self, series);
+      },
+      [](void*, loupe_source* source, std::size_t series, uint32_t aggregation, double* value, loupe_error* error) {
+        const std::lock_guard lock(*source->mutex);
+        const Exclusive::Call call(*source->calls, "aggregate", source->guard->speaker());
+        return source->table->aggregate(source->self, series, aggregation, value, error);
+      },
+      [](void*, loupe_source* source, std::size_t series, const double** values, std::size_t* count,
+         loupe_error* error) {
+        const std::lock_guard lock(*source->mutex);
+        if (!LOUPE_OFFERS(*source->table, values)) {
+          detail::write_error(error, "the preprocessor keeps no values");
+          return static_cast<loupe_status>(LOUPE_UNSUPPORTED);
+        }
+        return source->table->values(source->self, series, values, count, error);
+      }};
+}
+
+void LensNode::expect(State one, State other, const char* function) const {
+  if (state_ == one || state_ == other) return;
+  throw Error(std::string("'") + function + "' is called where the contract does not allow it; see its @state in " +
+                  "loupe/abi.h",
+              LOUPE_INVALID);
+}
+
+loupe_source& LensNode::watch(const loupe_watch& watch) {
+  expect(State::attaching, State::visiting, "watch");
+  ModuleNode& module = surroundings_.node_of(watch.module);
+  const CatalogueEntry& gatherer = require(catalogue_, Kind::gatherer, watch.gatherer);
+  const std::string owner = "the gatherer '" + std::string(watch.gatherer) + "'";
+  GathererNode& node =
+      module.gatherer(gatherer, OptionSet::from_values(gatherer.options(), watch.gatherer_options, owner), watch.label);
+
+  loupe_source source;
+  source.guard = &guard_;
+  source.module_id = watch.module != nullptr ? watch.module->id : 0;
+  if (watch.preprocessor != nullptr) {
+    const CatalogueEntry& entry = require(catalogue_, Kind::preprocessor, watch.preprocessor);
+    const std::string speaker = "the preprocessor '" + std::string(watch.preprocessor) + "'";
+    const auto options = OptionSet::from_values(entry.options(), watch.preprocessor_options, speaker);
+    source.owned =
+        ComponentInstance(*entry.component, options->get(), speaker + " of " + guard_.speaker(), &surroundings_);
+    source.preprocessor = watch.preprocessor;
+    source.table = &source.owned.table<loupe_preprocessor>();
+    source.self = source.owned.self();
+  } else {
+    if (watch.own_interface == nullptr) throw Error("a watch names no preprocessor", LOUPE_INVALID);
+    const std::string lacking = lacking_function(Kind::preprocessor, watch.own_interface);
+    if (!lacking.empty()) {
+      throw Error("a watch brings a preprocessor without the function '" + lacking + "'", LOUPE_INVALID);
+    }
+    source.preprocessor = "its own";
+    source.table = watch.own_interface;
+    source.self = watch.own_preprocessor;
+  }
+  source.request = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+  detail::ErrorBuffer error;
+  error.check(call_component(guard_.speaker(), error.get(),
+                             [&] { return source.table->request(source.self, &source.request, error.get()); }));
+  sources_.push_back(std::move(source));
+  const std::lock_guard lock(module.mutex());
+  node.add(sources_.back());
+  return sources_.back();
+}
+
+template <class Call>
+void LensNode::guarded_call(State state, const std::string& where, Call&& call) {
+  if (guard_.quarantined()) return;
+  detail::ErrorBuffer error;
+  // A visit may come while another call is on its way: a lens that runs a model of its own meets new functions there.
+  const State before = std::exchange(state_, state);
+  const loupe_status status =
+      call_component(guard_.speaker(), error.get(), [&] { return call(instance_.table<loupe_lens>(), error.get()); });
+  state_ = before;
+  if (status != LOUPE_OK) guard_.fault(where, error.text());
+}
+
+void LensNode::attach() {
+  guarded_call(State::attaching, "its start", [&](const loupe_lens& table, loupe_error* error) {
+    return table.attach(instance_.self(), &wiring_, error);
+  });
+}
+
+void LensNode::visit(const ModuleNode& module) {
+  guarded_call(State::visiting, "the visit of " + module.shown_name(),
+               [&](const loupe_lens& table, loupe_error* error) {
+                 return table.visit(instance_.self(), module.c_module(), error);
+               });
+}
+
+void LensNode::forget(const ModuleNode& module) {
+  guarded_call(State::idle, "forgetting " + module.shown_name(), [&](const loupe_lens& table, loupe_error*) {
+    if (LOUPE_OFFERS(table, forget)) table.forget(instance_.self(), module.c_module());
+    return LOUPE_OK;
+  });
+  sources_.remove_if([&](const loupe_source& source) { return source.module_id == module.c_module()->id; });
+}
+
+void LensNode::introduce(Display& display) {
+  if (!LOUPE_OFFERS(instance_.table<loupe_lens>(), introduce)) return;
+  display_ = &display;
+  guarded_call(State::introducing, "introducing its tags", [&](const loupe_lens& table, loupe_error* error) {
+    return table.introduce(instance_.self(), &sink_, error);
+  });
+  display_ = nullptr;
+}
+
+void LensNode::report(const loupe_tick& tick, Display& display) {
+  display_ = &display;
+  guarded_call(State::reporting, "the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
+    return table.report(instance_.self(), &tick, &sink_, error);
+  });
+  display_ = nullptr;
+  for (loupe_source& source : sources_) {
+    if (guard_.quarantined()) return;
+    detail::ErrorBuffer error;
+    loupe_status status = LOUPE_OK;
+    {
+      const std::lock_guard lock(*source.mutex);
+      status =
+          call_component(guard_.speaker(), error.get(), [&] { return source.table->reset(source.self, error.get()); });
+    }
+    if (status != LOUPE_OK) guard_.fault("the reset of its preprocessor '" + source.preprocessor + "'", error.text());
+  }
+}
+
+bool LensNode::wants_steps() const {
+  return !guard_.quarantined() && LOUPE_OFFERS(instance_.table<loupe_lens>(), step);
+}
+
+void LensNode::step(const loupe_step& step) {
+  guarded_call(State::stepping, "an optimizer's step", [&](const loupe_lens& table, loupe_error* error) {
+    return table.step(instance_.self(), &step, &sink_, error);
+  });
+}
+
+std::optional<double> LensNode::query(const std::string& key) {
+  const loupe_lens& table = instance_.table<loupe_lens>();
+  if (guard_.quarantined() || !LOUPE_OFFERS(table, query)) return std::nullopt;
+  double value = 0;
+  detail::ErrorBuffer error;
+  const loupe_status status = call_component(
+      guard_.speaker(), error.get(), [&] { return table.query(instance_.self(), key.c_str(), &value, error.get()); });
+  return status == LOUPE_OK ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace loupe

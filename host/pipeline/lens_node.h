@@ -1,0 +1,78 @@
+#ifndef LOUPE_PIPELINE_LENS_NODE_H
+#define LOUPE_PIPELINE_LENS_NODE_H
+
+#include <loupe/abi.h>
+
+#include <list>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "pipeline/module_node.h"
+#include "show/display.h"
+
+namespace loupe {
+
+/// What a lens stands in: the inspector's modules, and who is told what happens to it.
+class LensSurroundings : public Surroundings {
+ public:
+  /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
+  virtual ModuleNode& node_of(const loupe_module* module) = 0;
+  /// The module that is shown under that name; null where there is none.
+  virtual const loupe_module* module_called(const char* name) const = 0;
+  /// Any thread.
+  virtual void quarantined(const std::string& message) = 0;
+  virtual void take_finding(const loupe_finding& finding) = 0;
+};
+
+/// One lens of an inspector with the sources it watches. Its calls come one at a time.
+class LensNode {
+ public:
+  LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
+           LensSurroundings& surroundings);
+  LensNode(const LensNode&) = delete;
+  LensNode& operator=(const LensNode&) = delete;
+
+  const std::string& name() const { return guard_.lens(); }
+  bool quarantined() const { return guard_.quarantined(); }
+  void attach();
+  void visit(const ModuleNode& module);
+  void forget(const ModuleNode& module);
+  void introduce(Display& display);
+  /// Reports the tick and empties the sources.
+  void report(const loupe_tick& tick, Display& display);
+  bool wants_steps() const;
+  void step(const loupe_step& step);
+  std::optional<double> query(const std::string& key);
+
+ private:
+  /// What the lens is called for just now: what it may call back depends on it.
+  enum class State { idle, attaching, visiting, introducing, reporting, stepping };
+
+  template <class Call>
+  void guarded_call(State state, const std::string& where, Call&& call);
+  loupe_source& watch(const loupe_watch& watch);
+  void make_wiring();
+  void make_sink();
+  void take_tag(const loupe_tag& tag);
+  void take_finding(const loupe_finding& finding);
+  template <class Told>
+  void take(const Told& told, void (Display::*show)(const Told&));
+  std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
+  void expect(State one, State other, const char* function) const;
+
+  LensGuard guard_;
+  std::string suffix_;  // of its tags, when it has a name of its own
+  const Catalogue& catalogue_;
+  LensSurroundings& surroundings_;
+  State state_ = State::idle;
+  Display* display_ = nullptr;  // while it introduces or reports
+  loupe_wiring wiring_{};
+  loupe_sink sink_{};
+  std::list<loupe_source> sources_;
+  ComponentInstance instance_;  // last: a lens's own preprocessors outlive no source
+};
+
+}  // namespace loupe
+
+#endif

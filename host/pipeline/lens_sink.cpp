@@ -1,0 +1,114 @@
+// What a lens tells: checked, given the lens's own suffix where it has one, and handed on.
+
+#include <loupe/error.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+
+#include "pipeline/lens_node.h"
+
+namespace loupe {
+namespace {
+
+constexpr std::size_t most_bins = 1 << 24;
+
+void need(const char* text, const char* what) {
+  if (text == nullptr) throw Error(std::string(what) + " is null; give it a text", LOUPE_INVALID);
+}
+
+void check(const loupe_value& value) {
+  need(value.line, "the line of a value");
+}
+void check(const loupe_range& range) {
+  need(range.low_name, "the low name of a range");
+  need(range.high_name, "the high name of a range");
+}
+void check(const loupe_histogram& histogram) {
+  need(histogram.line, "the line of a histogram");
+  if (histogram.bin_count == 0 || histogram.bin_count > most_bins) {
+    throw Error(
+        "a histogram has " + std::to_string(histogram.bin_count) + " bins; give it 1 to " + std::to_string(most_bins),
+        LOUPE_INVALID);
+  }
+  if (histogram.edges == nullptr || histogram.counts == nullptr) {
+    throw Error("a histogram has no edges or no counts", LOUPE_INVALID);
+  }
+  for (std::size_t i = 0; i < histogram.bin_count; ++i) {
+    if (!(histogram.edges[i] < histogram.edges[i + 1]))
+      throw Error("the edges of a histogram must ascend", LOUPE_INVALID);
+  }
+}
+
+/// Whether two tell the same layer: a big plot may also be told by its own name.
+bool is_big(const char* layer, const char* tag) {
+  return layer == nullptr || *layer == '\0' || std::strcmp(layer, tag) == 0;
+}
+
+template <class Told>
+const Told& given(const Told* told) {
+  if (told == nullptr) throw Error("what is told is null", LOUPE_INVALID);
+  return *told;
+}
+
+}  // namespace
+
+void LensNode::make_sink() {
+  sink_ = {sizeof(loupe_sink),
+           0,
+           this,
+           [](void* to, const loupe_tag* tag, loupe_error* error) {
+             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take_tag(given(tag)); });
+           },
+           [](void* to, const loupe_value* value, loupe_error* error) {
+             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take(given(value), &Display::value); });
+           },
+           [](void* to, const loupe_range* range, loupe_error* error) {
+             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take(given(range), &Display::range); });
+           },
+           [](void* to, const loupe_histogram* histogram, loupe_error* error) {
+             return detail::guarded(error,
+                                    [&] { static_cast<LensNode*>(to)->take(given(histogram), &Display::histogram); });
+           },
+           [](void* to, const loupe_finding* finding, loupe_error* error) {
+             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take_finding(given(finding)); });
+           }};
+}
+
+void LensNode::take_tag(const loupe_tag& tag) {
+  expect(State::introducing, State::reporting, "tag");
+  loupe_tag copy = copy_known(tag);
+  need(copy.id, "the id of a tag");
+  const std::string id = tag_id(copy.id);
+  const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
+  copy.id = id.c_str();
+  copy.title = title.c_str();
+  display_->tag(copy);
+}
+
+template <class Told>
+void LensNode::take(const Told& told, void (Display::*show)(const Told&)) {
+  expect(State::reporting, State::reporting, "a value, range or histogram");
+  Told copy = copy_known(told);
+  need(copy.tag, "the tag of what is told");
+  check(copy);
+  if (is_big(copy.layer, copy.tag)) {
+    copy.layer = nullptr;
+  } else if (copy.module == nullptr) {
+    copy.module = surroundings_.module_called(copy.layer);
+  }
+  const std::string id = tag_id(copy.tag);
+  copy.tag = id.c_str();
+  (display_->*show)(copy);
+}
+
+void LensNode::take_finding(const loupe_finding& finding) {
+  expect(State::reporting, State::stepping, "finding");
+  loupe_finding copy = copy_known(finding);
+  copy.source = guard_.speaker();
+  const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";
+  if (copy.tag != nullptr) copy.tag = tag.c_str();
+  surroundings_.take_finding(copy);
+}
+
+}  // namespace loupe

@@ -1,0 +1,169 @@
+#include "pipeline/module_node.h"
+
+#include <loupe/error.h>
+
+#include <algorithm>
+
+#include "core/utf8.h"
+#include "pipeline/prefetch.h"
+
+namespace loupe {
+
+const char* tap_name(uint32_t tap) {
+  switch (tap) {
+    case LOUPE_TAP_FORWARD_BEFORE:
+      return "the entry of forward";
+    case LOUPE_TAP_FORWARD:
+      return "forward";
+    case LOUPE_TAP_OUTPUT_GRADIENT:
+      return "the output's gradient";
+    case LOUPE_TAP_INPUT_GRADIENT:
+      return "the input's gradient";
+    case LOUPE_TAP_PARAMETER_GRADIENT:
+      return "the parameter's gradient";
+    case LOUPE_TAP_STEP_GRADIENT:
+      return "the gradient before the optimizer's step";
+    case LOUPE_TAP_OPTIMIZER_STEP:
+      return "the optimizer's step";
+    case LOUPE_TAP_TICK:
+      return "the tick";
+    case LOUPE_TAP_PUSH:
+      return "a push";
+    case LOUPE_TAP_INPUT:
+      return "the input of forward";
+    default:
+      return "an unknown tap";
+  }
+}
+
+void Stream::add(GathererNode& gatherer) {
+  if (gatherers_.empty()) {
+    first_ = &gatherer;
+    first_instance_ = gatherer.instance();
+  }
+  gatherers_.push_back(&gatherer);
+}
+
+bool Stream::wants_tensors() const {
+  return std::any_of(gatherers_.begin(), gatherers_.end(),
+                     [](const GathererNode* node) { return node->wants_tensors(); });
+}
+
+void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs,
+                      std::size_t input_count, const loupe_tensor* const* outputs, std::size_t output_count,
+                      double scalar, const char* label) {
+  GathererNode::prefetch(first_.load(std::memory_order_relaxed));
+  detail::prefetch(first_instance_.load(std::memory_order_relaxed), 1);
+  const std::lock_guard lock(module_.mutex());
+  if (module_.closed()) return;
+  const char* shown = label != nullptr ? label : label_.empty() ? nullptr : label_.c_str();
+  loupe_event event{
+      sizeof(loupe_event), tap_,   flags,       index_,  module_.c_module(), shown,         tensor, nullptr, scalar,
+      number_++,           inputs, input_count, outputs, output_count,       module_.step()};
+  for (GathererNode* gatherer : gatherers_) gatherer->event(event);
+}
+
+void Stream::fail(const std::string& what) {
+  const std::lock_guard lock(module_.mutex());
+  if (module_.closed()) return;
+  for (GathererNode* gatherer : gatherers_) gatherer->blame_everybody(what, tap_);
+}
+
+void Stream::prime(const loupe_tensor& tensor) {
+  const std::lock_guard lock(module_.mutex());
+  if (module_.closed()) return;
+  for (GathererNode* gatherer : gatherers_) gatherer->prime(tensor);
+}
+
+ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step)
+    : step_(step), description_(std::move(description)) {
+  for (std::string* text :
+       {&description_.name, &description_.path, &description_.model, &description_.type, &description_.full_type})
+    make_utf8(*text);
+  c_parameters_.reserve(description_.parameters.size());
+  for (ParameterDescription& each : description_.parameters) {
+    make_utf8(each.name);
+    c_parameters_.push_back({sizeof(loupe_parameter), each.flags, each.name.c_str(),
+                             static_cast<int64_t>(each.sizes.size()), each.numel, each.sizes.data()});
+    c_parameter_pointers_.push_back(&c_parameters_.back());
+  }
+  c_module_ = {sizeof(loupe_module),
+               description_.flags,
+               id,
+               description_.family,
+               0,
+               description_.name.c_str(),
+               description_.path.c_str(),
+               description_.model.c_str(),
+               description_.type.c_str(),
+               description_.full_type.c_str(),
+               c_parameter_pointers_.data(),
+               c_parameter_pointers_.size()};
+}
+
+Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t index) const {
+  for (const Stream& each : streams_) {
+    if (each.tap() == tap && each.index() == index && each.label() == label) return const_cast<Stream*>(&each);
+  }
+  return nullptr;
+}
+
+Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index) {
+  if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_INPUT || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
+    throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
+  }
+  if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
+  if (!label.empty() && !description_.offers(tap, label)) {
+    throw Error(shown_name() + " has no '" + label + "' for " + tap_name(tap), LOUPE_NOT_FOUND);
+  }
+  const bool has_index = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
+                         tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_INPUT;
+  if (index != 0 && !(has_index && label.empty())) {
+    throw Error(std::string(tap_name(tap)) + " has no output or input of number " + std::to_string(index) +
+                    "; leave the index 0",
+                LOUPE_UNSUPPORTED);
+  }
+  if (Stream* known = stream(tap, label, index)) return *known;
+  return streams_.emplace_back(*this, tap, label, index);
+}
+
+GathererNode& ModuleNode::gatherer(const CatalogueEntry& entry, std::unique_ptr<OptionSet> options, const char* label) {
+  const std::string key =
+      std::string(entry.component->name) + '\n' + (label != nullptr ? label : "") + '\n' + options->key();
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& each : gatherers_) {
+    if (each.key() == key && !each.failed()) return each;
+  }
+  GathererNode& node = gatherers_.emplace_back(*this, key, entry, std::move(options), label);
+  try {
+    node.open();
+  } catch (...) {
+    node.fail();
+    throw;
+  }
+  return node;
+}
+
+void ModuleNode::collect_deferred() {
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& gatherer : gatherers_) gatherer.collect_deferred();
+}
+
+uint64_t ModuleNode::unticked() {
+  const std::lock_guard lock(mutex_);
+  uint64_t sum = 0;
+  for (const GathererNode& gatherer : gatherers_) sum += gatherer.unticked();
+  return sum;
+}
+
+void ModuleNode::ticked() {
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& gatherer : gatherers_) gatherer.ticked();
+}
+
+void ModuleNode::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+}  // namespace loupe

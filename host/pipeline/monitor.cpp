@@ -1,0 +1,306 @@
+#include "pipeline/monitor.h"
+
+#include <loupe/options.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/utf8.h"
+#include "loupe/config_error.h"
+
+namespace loupe {
+
+Monitor::Monitor(Config config)
+    : config_(std::move(config)),
+      display_(this),
+      pushes_(std::make_shared<ModuleNode>(0, ModuleDescription{}, step_)),
+      start_(std::chrono::steady_clock::now()),
+      epoch_start_(start_),
+      last_progress_(start_) {
+  pushes_->stand_for_pushes();
+  name_components_in_crashes();
+  tell_problems();
+  RunDescription run;
+  run.name = utf8(config_.run_name);
+  run.directory = config_.run_directory;
+  run.config = utf8(config_.text);
+  run.start_time = wall_time();
+  run.resumed = config_.resume;
+  display_.set_run(std::move(run));
+  display_.replace(config_.visualizers);
+  expect_files_of(config_.visualizers);
+  for (const ComponentConfig& lens : config_.lenses) {
+    try {
+      lenses_.push_back(std::make_unique<LensNode>(lens, config_.catalogue, config_.stop_on_error, *this));
+    } catch (const std::exception& e) {
+      throw ConfigError(lens.place() + "the lens '" + lens.name + "' cannot be made: " + e.what());
+    }
+  }
+  set_active([every = config_.active](int64_t tick) { return tick % every == 0; });
+  for (const auto& lens : lenses_) lens->attach();
+  tell_problems();
+}
+
+void Monitor::tell_problems() {
+  const std::vector<std::string>& problems = config_.catalogue.problems();
+  for (; told_problems_ < problems.size(); ++told_problems_) log(LOUPE_LOG_WARNING, problems[told_problems_]);
+}
+
+Monitor::~Monitor() {
+  for (const auto& module : modules_) module->close();
+  tell_of_unticked();
+  tell_pending();
+  const bool early = epochs_ > 0 && epoch_ < epochs_;
+  display_.end({sizeof(loupe_ending), static_cast<uint32_t>(early ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED), step_,
+                epoch_, wall_time(), elapsed(), nullptr});
+}
+
+/// What came after the last tick is in no record.
+void Monitor::tell_of_unticked() const {
+  uint64_t count = pushes_->unticked();
+  for (const auto& module : modules_) count += module->unticked();
+  // A trainer that an exception ends has more to tell than that.
+  if (count == 0 || std::uncaught_exceptions() > 0) return;
+  log(LOUPE_LOG_WARNING,
+      std::to_string(count) + (count == 1 ? " value that came" : " values that came") + " after the last tick " +
+          (count == 1 ? "is" : "are") +
+          " not shown; end with inspector.tick_epoch(), or call detach() before what is not to be watched");
+}
+
+double Monitor::elapsed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+ModuleNode& Monitor::node_of(const loupe_module* module) {
+  if (module == nullptr) return *pushes_;
+  const auto found = std::find_if(modules_.begin(), modules_.end(),
+                                  [&](const auto& each) { return each->c_module()->id == module->id; });
+  if (found == modules_.end()) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
+  return **found;
+}
+
+const loupe_module* Monitor::module_called(const char* name) const {
+  const auto found = modules_by_name_.find(name);
+  return found == modules_by_name_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
+  const Exclusive::Call call(serial_, "visit", "the lenses");
+  auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_);
+  modules_.push_back(node);
+  modules_by_name_[node->description().name] = node->c_module();
+  has_new_modules_ = true;
+  for (const auto& lens : lenses_) lens->visit(*node);
+  tell_problems();
+  return node;
+}
+
+void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
+  module->close();
+  if (module->unticked() != 0) return;
+  forget(*module);
+  modules_.erase(std::remove(modules_.begin(), modules_.end(), module), modules_.end());
+}
+
+void Monitor::forget(const ModuleNode& module) {
+  for (const auto& lens : lenses_) lens->forget(module);
+  const auto named = modules_by_name_.find(module.description().name);
+  if (named != modules_by_name_.end() && named->second == module.c_module()) modules_by_name_.erase(named);
+}
+
+void Monitor::announce(const ModelDescription& model) {
+  const Exclusive::Call call(serial_, "model", "the visualizers");
+  std::vector<const loupe_module*> modules;
+  for (const auto& module : model.modules) modules.push_back(module->c_module());
+  const std::string name = utf8(model.name);
+  const std::string type = utf8(model.type);
+  display_.model(
+      {sizeof(loupe_model), 0, name.c_str(), type.c_str(), model.parameter_elements, modules.data(), modules.size()});
+}
+
+void Monitor::introduce() {
+  if (!std::exchange(has_new_modules_, false)) return;
+  for (const auto& lens : lenses_) lens->introduce(display_);
+}
+
+void Monitor::set_active(std::function<bool(int64_t)> when) {
+  active_when_ = std::move(when);
+  look_or_not();
+}
+
+void Monitor::expect_files_of(const std::vector<ComponentConfig>& visualizers) {
+  for (const ComponentConfig& component : visualizers) {
+    const Options options(component.options->get());
+    if (!options.has("path")) continue;
+    if (const auto path = options.get<std::string>("path"); !path.empty()) files_.push_back(path);
+  }
+}
+
+/// At the last moment: a trainer that fails before its first epoch moves nothing.
+void Monitor::take_folder() {
+  RunDescription run = display_.run();
+  if (taken_ != run.directory && !(config_.lenses.empty() && config_.visualizers.empty())) {
+    const bool shared = !config_.has_run_directory && run.directory == config_.run_directory;
+    if (shared) {
+      folder_.take("");
+    } else {
+      run.directory = folder_.take(run.directory);
+    }
+    taken_ = run.directory;
+    display_.set_run(run);
+  }
+  if (run.resumed || files_.empty()) return;
+  kept_older_ = folder_.keep_older(std::exchange(files_, {})) || kept_older_;
+}
+
+void Monitor::push(const std::string& label, double value, uint32_t flags) {
+  Stream* stream = active_ ? pushes_->stream(LOUPE_TAP_PUSH) : nullptr;
+  if (stream == nullptr) return;
+  stream->dispatch(nullptr, flags, nullptr, 0, nullptr, 0, value, utf8(label).c_str());
+}
+
+void Monitor::note(uint32_t kind, std::string text) {
+  const std::lock_guard lock(pending_mutex_);
+  pending_notes_.push_back({kind, utf8(std::move(text)), step_, wall_time()});
+  has_pending_ = true;
+}
+
+void Monitor::publish(const loupe_finding& finding, const std::string& speaker) {
+  loupe_finding copy = copy_known(finding);
+  copy.source = speaker.c_str();
+  auto kept = std::make_unique<detail::Owned<loupe_finding>>(copy);
+  if (kept->get().rule == nullptr || kept->get().message == nullptr) {
+    throw Error("a finding needs a rule and a message", LOUPE_INVALID);
+  }
+  const std::lock_guard lock(pending_mutex_);
+  pending_findings_.push_back(std::move(kept));
+  has_pending_ = true;
+}
+
+void Monitor::quarantined(const std::string& message) {
+  note(LOUPE_NOTE_QUARANTINE, message);
+}
+
+void Monitor::take_finding(const loupe_finding& finding) {
+  const loupe_finding* shown = findings_.take(finding, step_, epoch_ + 1);
+  if (shown == nullptr) return;
+  display_.finding(*shown);
+  if (findings_.listener()) findings_.listener()(*shown);
+}
+
+void Monitor::tell_pending() {
+  if (!has_pending_) return;
+  take_folder();
+  std::vector<Note> notes;
+  std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    notes.swap(pending_notes_);
+    findings.swap(pending_findings_);
+    has_pending_ = false;
+  }
+  for (const Note& note : notes) {
+    display_.note({sizeof(loupe_note), note.kind, note.text.c_str(), note.step, epoch_ + 1, note.time});
+  }
+  for (const auto& finding : findings) {
+    try {
+      take_finding(finding->get());
+    } catch (const Error& e) {
+      log(LOUPE_LOG_WARNING, std::string(finding->get().source) + " published a finding that is left out: " + e.what());
+    }
+  }
+}
+
+void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags) {
+  const Exclusive::Call call(serial_, "tick", "the inspector");
+  epoch_ = epoch.value_or(epoch_ + 1);
+  if (tick_ == 1) first_epoch_ = epoch_;
+  if (active_) {
+    take_folder();
+    if (before_tick_) before_tick_();
+    for (const auto& module : modules_) module->collect_deferred();
+    const std::vector<const loupe_optimizer*> optimizers =
+        optimizers_ ? optimizers_() : std::vector<const loupe_optimizer*>();
+    const loupe_tick tick{sizeof(loupe_tick),
+                          reason,
+                          flags,
+                          0,
+                          static_cast<uint64_t>(tick_ - 1),
+                          epoch_,
+                          step_,
+                          wall_time(),
+                          elapsed(),
+                          optimizers.data(),
+                          optimizers.size()};
+    if (std::exchange(kept_older_, false) && first_epoch_ > 1) {
+      log(LOUPE_LOG_WARNING,
+          "this run began with a later epoch than the first; if it goes on with the run before it, "
+          "set 'resume: true' under run, and its files go on too");
+    }
+    introduce();
+    display_.begin_tick(tick);
+    for (const auto& lens : lenses_) lens->report(tick, display_);
+    tell_pending();
+    display_.end_tick();
+    pushes_->ticked();
+    for (const auto& module : modules_) module->ticked();
+  }
+  for (auto it = modules_.begin(); it != modules_.end();) {
+    if ((*it)->closed()) {
+      forget(**it);
+      it = modules_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  steps_before_ = std::exchange(steps_, 0);
+  epoch_start_ = std::chrono::steady_clock::now();
+  ++tick_;
+  look_or_not();
+}
+
+void Monitor::look_or_not() {
+  const bool was_active = std::exchange(active_, active_when_(tick_));
+  if (active_ && !was_active && on_resume_) on_resume_();
+}
+
+void Monitor::note_step(const loupe_optimizer* optimizer) {
+  const Exclusive::Call call(serial_, "step", "the inspector");
+  ++steps_;
+  ++step_;
+  const auto now = std::chrono::steady_clock::now();
+  if (active_) {
+    const double since_start = std::chrono::duration<double>(now - start_).count();
+    const loupe_step step{sizeof(loupe_step), 0,        step_, epoch_ + 1, display_.run().start_time + since_start,
+                          since_start,        optimizer};
+    for (const auto& lens : lenses_) {
+      if (lens->wants_steps()) lens->step(step);
+    }
+  }
+  tell_pending();
+  if (now - last_progress_ < std::chrono::milliseconds(200) || !display_.wants_progress()) return;
+  last_progress_ = now;
+  take_folder();
+  const loupe_progress progress{sizeof(loupe_progress),
+                                0,
+                                epoch_ + 1,
+                                epochs_,
+                                steps_,
+                                steps_before_,
+                                std::chrono::duration<double>(now - epoch_start_).count(),
+                                step_};
+  display_.progress(progress);
+}
+
+std::optional<double> Monitor::query(const std::string& key) {
+  for (const auto& lens : lenses_) {
+    if (const auto value = lens->query(key)) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace loupe

@@ -1,0 +1,139 @@
+#ifndef LOUPE_PIPELINE_MONITOR_H
+#define LOUPE_PIPELINE_MONITOR_H
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/config.h"
+#include "core/run_folder.h"
+#include "pipeline/finding_board.h"
+#include "pipeline/lens_node.h"
+#include "pipeline/module_node.h"
+#include "show/display.h"
+
+namespace loupe {
+
+/// A model as the taps describe it to visualizers.
+struct ModelDescription {
+  std::string name, type;
+  int64_t parameter_elements = 0;
+  std::vector<std::shared_ptr<ModuleNode>> modules;  ///< parents before children
+};
+
+/// An inspector without LibTorch: the lenses and visualizers of one configuration, the modules they watch, and the
+/// clock of steps and epochs. Calls come one at a time, but for what Stream::dispatch, publish and quarantined say.
+class Monitor final : public LensSurroundings {
+ public:
+  /// Throws ConfigError when a component cannot be made.
+  explicit Monitor(Config config);
+  ~Monitor() override;
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  const Config& config() const { return config_; }
+  Display& display() { return display_; }
+
+  /// Adds a module and shows it to every lens. The node lives until it is removed and the next tick is over.
+  std::shared_ptr<ModuleNode> add_module(ModuleDescription description);
+  /// No event of the module gets through any more. What it gathered still shows at the next tick; with nothing
+  /// gathered it is forgotten at once.
+  void remove_module(const std::shared_ptr<ModuleNode>& module);
+  /// What an earlier run left at the option `path` of these is kept when this run begins to write; see RunFolder.
+  void expect_files_of(const std::vector<ComponentConfig>& visualizers);
+  /// Tells the visualizers of a model whose modules were added.
+  void announce(const ModelDescription& model);
+
+  bool active() const { return active_; }
+  void set_active(std::function<bool(int64_t)> when);
+  /// Nothing happens while inactive. NaN and Inf are counted by the lens, never averaged.
+  void push(const std::string& label, double value, uint32_t flags);
+  /// Something happened that belongs on the time axis: kind is a LOUPE_NOTE_. Any thread.
+  void note(uint32_t kind, std::string text);
+  /// Before a tick: what the taps still owe (parameters, deferred pushes).
+  void set_before_tick(std::function<void()> call) { before_tick_ = std::move(call); }
+  /// When looking begins again after inactive epochs.
+  void set_on_resume(std::function<void()> call) { on_resume_ = std::move(call); }
+  /// Who knows the attached optimizers as they are now; what it returns is borrowed until the next call.
+  void set_optimizers(std::function<std::vector<const loupe_optimizer*>()> ask) { optimizers_ = std::move(ask); }
+  /// @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
+  void tick(std::optional<double> epoch, uint32_t reason = LOUPE_TICK_EPOCH, uint32_t flags = 0);
+  double epoch() const { return epoch_; }
+  uint64_t step() const { return step_; }
+  /// After each optimizer step: tells the lenses that want to know, and the visualizers a few times a second.
+  void note_step(const loupe_optimizer* optimizer = nullptr);
+  void set_epochs(double epochs) { epochs_ = epochs; }
+
+  /// What was found so far, and who is told of it.
+  FindingBoard& findings() { return findings_; }
+
+  std::optional<double> query(const std::string& key);
+  const std::vector<std::unique_ptr<LensNode>>& lenses() const { return lenses_; }
+  const std::vector<std::shared_ptr<ModuleNode>>& modules() const { return modules_; }
+
+ private:
+  // What lenses and other components ask of their surroundings.
+  ModuleNode& node_of(const loupe_module* module) override;
+  const loupe_module* module_called(const char* name) const override;
+  const loupe_run* run() const override { return &display_.c_run(); }
+  void publish(const loupe_finding& finding, const std::string& speaker) override;
+  void quarantined(const std::string& message) override;
+  void take_finding(const loupe_finding& finding) override;
+
+  /// Of plugins: those that are new, as lenses may ask for more plugins at any time.
+  void tell_problems();
+  void introduce();
+  void take_folder();
+  void look_or_not();
+  void forget(const ModuleNode& module);
+  void tell_of_unticked() const;
+  void tell_pending();
+  double elapsed() const;
+
+  Config config_;
+  std::atomic<uint64_t> step_{0};
+  Exclusive serial_;
+  RunFolder folder_;  // free for others once the display has ended
+  std::optional<std::string> taken_;
+  std::vector<std::string> files_;
+  bool kept_older_ = false;
+  Display display_;
+  FindingBoard findings_;
+  std::shared_ptr<ModuleNode> pushes_;
+  std::vector<std::shared_ptr<ModuleNode>> modules_;
+  std::unordered_map<std::string, const loupe_module*> modules_by_name_;
+  std::vector<std::unique_ptr<LensNode>> lenses_;
+  bool has_new_modules_ = true;  // lenses may have tags to tell
+  std::size_t told_problems_ = 0;
+  uint64_t next_id_ = 1;
+  int64_t tick_ = 1;
+  double epoch_ = 0, epochs_ = 0, first_epoch_ = 0;
+  bool active_ = true;
+  std::function<bool(int64_t)> active_when_;
+  std::function<void()> before_tick_, on_resume_;
+  std::function<std::vector<const loupe_optimizer*>()> optimizers_;
+  uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
+  std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
+
+  // What other threads have to tell waits here for the next step or tick.
+  struct Note {
+    uint32_t kind;
+    std::string text;
+    uint64_t step;
+    double time;
+  };
+  std::mutex pending_mutex_;
+  std::atomic<bool> has_pending_{false};
+  std::vector<Note> pending_notes_;
+  std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> pending_findings_;
+};
+
+}  // namespace loupe
+
+#endif

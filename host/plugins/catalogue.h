@@ -1,0 +1,92 @@
+#ifndef LOUPE_PLUGINS_CATALOGUE_H
+#define LOUPE_PLUGINS_CATALOGUE_H
+
+#include <loupe/abi.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/option_set.h"
+#include "plugins/component_index.h"
+#include "plugins/kind.h"
+#include "plugins/plugin_library.h"
+
+namespace loupe {
+
+/// One component found, and the file it is from.
+struct CatalogueEntry {
+  Kind kind;
+  const loupe_component* component;
+  const PluginLibrary* library;
+  OptionTable options() const { return {component->options, component->option_count}; }
+};
+
+/// The components of the plugins on the search path. A file in a folder is opened only when one of its components is
+/// asked for, so that a stranger's code does not run because it lies there: what is in it is known from its note. A
+/// plugin that cannot be used is a problem; the others still work. One thread.
+class Catalogue {
+ public:
+  /// The components that the program registered, which then go before those that are added later.
+  void add_registered();
+  /// Of the paths that are added from now on, only these files are opened, where each has the SHA-256 digest beside its
+  /// name. Empty: any file, whatever it holds.
+  void pin(std::map<std::string, std::string> sha256_by_name) { pins_ = std::move(sha256_by_name); }
+  /// The names given to pin that no file has.
+  std::vector<std::string> missing_pins() const;
+  /// Folders and files, searched in this order; the first component of a name wins. A file is opened at once. A missing
+  /// path is a problem. Relative ones start at the working directory of now.
+  void add_path(const std::string& path);
+  /// A plugin that is loaded, or linked, already.
+  void add_plugin(const PluginLibrary& library) { add_components(library); }
+  /// Whether that path is a folder that was added and could be read.
+  bool opened_folder(const std::string& path) const;
+  /// What LOUPE_PLUGIN_PATH names (not in a program that runs with another's rights), then the folder that belongs to
+  /// this build or installation.
+  void add_standard_paths();
+  /// Opens every plugin: for a list of all that there is.
+  void open_all();
+
+  /// By name or alias, opening its plugin where it is not open yet; null when there is none. Pointers stay valid.
+  const CatalogueEntry* find(Kind kind, const std::string& name) const;
+  /// All names that are known without opening a plugin more, sorted.
+  std::vector<std::string> names(Kind kind) const;
+  /// What to say of a name that find did not find: the nearest one, or all, or where plugins were looked for; and why
+  /// the plugin that should have it could not be used. Begins with "; ".
+  std::string hint(Kind kind, const std::string& name) const;
+  /// The components of the plugins that are open.
+  const std::deque<CatalogueEntry>& entries() const { return entries_; }
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct File {
+    std::string path;
+    bool pinned = false;  // opened only with this digest; never, where that is empty
+    std::string sha256 = {};
+    ComponentIndex index = {};
+    bool opened = false;
+    std::string problem = {};
+  };
+  void add_file(const std::string& file, bool open_now);
+  void tell_doubles(const File& file);
+  void open(File& file) const;
+  void add_components(const PluginLibrary& library) const;
+  void add_component(const loupe_component* component, const PluginLibrary& library) const;
+  const CatalogueEntry* find_open(Kind kind, const std::string& name) const;
+
+  std::map<std::string, std::string> pins_;
+  std::vector<std::string> searched_, folders_, found_names_;
+  // Looking for a name may open the plugin that has it.
+  mutable std::deque<File> files_;
+  mutable std::deque<CatalogueEntry> entries_;
+  mutable std::vector<std::string> problems_;
+};
+
+/// The plugin folder beside the program or library that contains this code; empty when there is none.
+std::string own_plugin_folder();
+
+}  // namespace loupe
+
+#endif

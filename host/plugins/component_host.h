@@ -1,0 +1,45 @@
+#ifndef LOUPE_PLUGINS_COMPONENT_HOST_H
+#define LOUPE_PLUGINS_COMPONENT_HOST_H
+
+#include <loupe/abi.h>
+
+#include <string>
+
+namespace loupe {
+
+/// What the components of one inspector, or of one replay, share: the run they are part of, and where findings go that
+/// they publish. Outlives them.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  /// Null while there is none. Where calls never overlap.
+  virtual const loupe_run* run() const = 0;
+  /// Any thread. Throws Error for a finding without rule or message.
+  virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
+};
+
+/// The host as one instance of a component sees it: its lines to the user begin with who speaks.
+class ComponentHost {
+ public:
+  /// @param speaker  "the lens 'x'"  @param surroundings  may be null
+  ComponentHost(std::string speaker, Surroundings* surroundings);
+  ComponentHost(const ComponentHost&) = delete;
+  ComponentHost& operator=(const ComponentHost&) = delete;
+
+  const loupe_host* get() const { return &host_; }
+  const std::string& speaker() const { return speaker_; }
+  Surroundings* surroundings() const { return surroundings_; }
+
+ private:
+  std::string speaker_;
+  Surroundings* surroundings_;
+  loupe_host host_;
+};
+
+/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must live for good. Any
+/// thread.
+void offer_interface(const char* id, const void* table);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,83 @@
+#include "plugins/file_trust.h"
+
+#include <dlfcn.h>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace loupe {
+namespace {
+
+/// The running program, and the library or program that this code is in: whoever may change these needs no plugin.
+std::vector<struct ::stat> own_code() {
+  static const char here = 0;
+  std::vector<struct ::stat> files;
+  struct ::stat status {};
+  if (::stat("/proc/self/exe", &status) == 0) files.push_back(status);
+  ::Dl_info library{};
+  const bool known = ::dladdr(&here, &library) != 0 && library.dli_fname != nullptr;
+  if (known && ::stat(library.dli_fname, &status) == 0) files.push_back(status);
+  return files;
+}
+
+bool is_trusted_user(::uid_t user) {
+  if (user == 0 || user == ::geteuid()) return true;
+  const auto code = own_code();
+  return std::any_of(code.begin(), code.end(), [&](const auto& file) { return file.st_uid == user; });
+}
+
+/// Whether the group is the owner's alone, as most systems make one for each user: it bears the user's name and has no
+/// other members. A group without a name is nobody's.
+bool is_private(::gid_t group, ::uid_t owner) {
+  if (group == 0) return true;
+  std::array<char, 16384> group_text{}, user_text{};
+  struct ::group group_entry {};
+  struct ::passwd user_entry {};
+  struct ::group* found_group = nullptr;
+  struct ::passwd* found_user = nullptr;
+  ::getgrgid_r(group, &group_entry, group_text.data(), group_text.size(), &found_group);
+  ::getpwuid_r(owner, &user_entry, user_text.data(), user_text.size(), &found_user);
+  if (found_group == nullptr || found_user == nullptr) return found_group == nullptr && found_user == nullptr;
+  if (std::strcmp(found_group->gr_name, found_user->pw_name) != 0) return false;
+  for (char** member = found_group->gr_mem; member != nullptr && *member != nullptr; ++member) {
+    if (std::strcmp(*member, found_user->pw_name) != 0) return false;
+  }
+  return true;
+}
+
+bool is_trusted_group(::gid_t group, ::uid_t owner) {
+  if (is_private(group, owner)) return true;
+  const auto code = own_code();
+  return std::any_of(code.begin(), code.end(),
+                     [&](const auto& file) { return file.st_gid == group && (file.st_mode & S_IWGRP) != 0; });
+}
+
+}  // namespace
+
+std::string trust_fault(const std::string& path, const struct ::stat& status) {
+  const bool folder = S_ISDIR(status.st_mode);
+  const std::string what = folder ? "the plugin folder '" + path + "'" : "the plugin '" + path + "'";
+  if (!is_trusted_user(status.st_uid)) {
+    return what + " belongs to another user (" + std::to_string(status.st_uid) +
+           "), who could have the trainer run anything; make it your own ('chown'), or copy it to a folder of yours";
+  }
+  // Where the folder is sticky, as /tmp is, others may add files, which are theirs, but change none.
+  if (folder && (status.st_mode & S_ISVTX) != 0) return "";
+  if ((status.st_mode & S_IWOTH) != 0)
+    return what + " may be changed by everyone, who could have the trainer run anything; 'chmod o-w' it";
+  if ((status.st_mode & S_IWGRP) != 0 && !is_trusted_group(status.st_gid, status.st_uid))
+    return what + " may be changed by a whole group, who could have the trainer run anything; 'chmod g-w' it";
+  return "";
+}
+
+std::string trust_fault(const std::string& path) {
+  struct ::stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? trust_fault(path, status) : "";
+}
+
+}  // namespace loupe

@@ -1,0 +1,31 @@
+#ifndef LOUPE_PLUGINS_RUNNING_COMPONENT_H
+#define LOUPE_PLUGINS_RUNNING_COMPONENT_H
+
+#include <utility>
+
+namespace loupe {
+
+/// Notes which component runs on this thread, so that a crash can be told with its name. Nests. Costs two stores.
+class RunningComponent {
+ public:
+  /// @param speaker  "the lens 'x'"; must outlive this
+  explicit RunningComponent(const char* speaker) : before_(std::exchange(current_, speaker)) {}
+  ~RunningComponent() { current_ = before_; }
+  RunningComponent(const RunningComponent&) = delete;
+  RunningComponent& operator=(const RunningComponent&) = delete;
+
+  /// Null while none runs. Safe in a signal handler.
+  static const char* current() { return current_; }
+
+ private:
+  static thread_local constinit const char* current_;
+  const char* before_;
+};
+
+/// From now on a fatal signal while a component runs writes one line to stderr that names it, and then takes the course
+/// that it would have taken. Signals that somebody handles already are left alone. The process's; any thread.
+void name_components_in_crashes();
+
+}  // namespace loupe
+
+#endif

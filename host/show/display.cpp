@@ -1,0 +1,212 @@
+#include "show/display.h"
+
+#include <loupe/detail/owned.h>
+#include <loupe/utc_text.h>
+
+#include <memory>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "loupe/config_error.h"
+#include "loupe/version.h"
+
+namespace loupe {
+
+const char* libtorch_version() {
+  return LOUPE_LIBTORCH_VERSION;
+}
+
+void Display::replace(const std::vector<ComponentConfig>& visualizers) {
+  std::vector<Shown> made;
+  for (const ComponentConfig& config : visualizers) {
+    try {
+      made.push_back({VisualizerNode(config, surroundings_)});
+    } catch (const std::exception& e) {
+      throw ConfigError(config.place() + "the visualizer '" + config.name + "' cannot be made: " + e.what());
+    }
+  }
+  end({sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, wall_time(), 0, "another visualizer takes over"});
+  shown_ = std::move(made);
+}
+
+void Display::set_run(RunDescription run) {
+  run_ = std::move(run);
+  started_ = utc_text(run_.start_time);
+  c_run_ = {sizeof(loupe_run),   run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
+            run_.name.c_str(),   run_.directory.c_str(),
+            run_.config.c_str(), LOUPE_VERSION,
+            libtorch_version(),  started_.c_str(),
+            run_.start_time,     run_.rank,
+            run_.world_size};
+}
+
+template <class Call>
+void Display::guarded_call(Shown& shown, Call&& call) {
+  detail::ErrorBuffer error;
+  if (call(shown.node, error.get()) == LOUPE_OK) return;
+  shown.skip = true;
+  if (std::exchange(shown.failing, true)) return;
+  log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() + "' failed: " + error.text() +
+                           "; training goes on, and it is tried again at the next tick");
+}
+
+template <class... Arguments>
+void Display::each(Arguments&&... arguments) {
+  for (Shown& shown : shown_) {
+    if (shown.skip) continue;
+    guarded_call(shown, [&](VisualizerNode& node, loupe_error* error) { return node.tell(arguments..., error); });
+  }
+}
+
+template <class Told>
+void Display::keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
+                   const Told& told) {
+  const auto known = place_of_.find(key);
+  if (known != place_of_.end()) {
+    standing_[known->second].tell = nullptr;
+    if (++replaced_ > standing_.size() / 2 + 8) drop_replaced();
+  }
+  place_of_[key] = standing_.size();
+  standing_.push_back({std::move(key), [copy = std::make_shared<detail::Owned<Told>>(told), function](
+                                           VisualizerNode& node, loupe_error* error) {
+                         return node.tell(function, copy->get(), error);
+                       }});
+  for (Shown& shown : shown_) tell_standing(shown);
+}
+
+void Display::drop_replaced() {
+  std::vector<Standing> kept;
+  std::vector<std::size_t> before;  // of each place, how many are kept before it
+  for (Standing& each : standing_) {
+    before.push_back(kept.size());
+    if (!each.tell) continue;
+    place_of_[each.key] = kept.size();
+    kept.push_back(std::move(each));
+  }
+  before.push_back(kept.size());
+  for (Shown& shown : shown_) shown.told = before[shown.told];
+  standing_ = std::move(kept);
+  replaced_ = 0;
+}
+
+void Display::begin(Shown& shown) {
+  guarded_call(shown, [&](VisualizerNode& node, loupe_error* error) {
+    return node.tell(&loupe_visualizer::begin, c_run_, error);
+  });
+  shown.begun = !shown.skip;
+}
+
+/// What a visualizer failed to take comes again at the next tick.
+void Display::tell_standing(Shown& shown) {
+  while (shown.begun && !shown.skip && shown.told < standing_.size()) {
+    if (const Tell& tell = standing_[shown.told].tell) guarded_call(shown, tell);
+    if (!shown.skip) ++shown.told;
+  }
+}
+
+void Display::tag(const loupe_tag& tag) {
+  // Lenses may tell theirs at each tick; only what is new goes on.
+  std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.log_y) + std::to_string(tag.big) +
+                        std::to_string(tag.annotate) + ' ' + std::to_string(tag.y_minimum) + ' ' +
+                        std::to_string(tag.y_maximum);
+  for (const char* text : {tag.title, tag.unit, tag.description, tag.healthy, tag.advice})
+    content += '\n' + std::string(text != nullptr ? text : "");
+  std::string& known = tags_[tag.id];
+  if (known == content) return;
+  known = std::move(content);
+  keep(std::string("tag ") + tag.id, &loupe_visualizer::tag, tag);
+}
+
+void Display::model(const loupe_model& model) {
+  keep(std::string("model ") + model.name, &loupe_visualizer::model, model);
+}
+
+void Display::hyperparameter(const loupe_option_value& value) {
+  keep(std::string("hyperparameter ") + value.name, &loupe_visualizer::hyperparameter, value);
+}
+
+void Display::finding(const loupe_finding& finding) {
+  const auto part = [](const char* text) { return '\n' + std::string(text != nullptr ? text : ""); };
+  keep("finding " + std::string(finding.rule) + part(finding.layer) + part(finding.parameter),
+       &loupe_visualizer::finding, finding);
+}
+
+void Display::begin_tick(const loupe_tick& tick) {
+  for (Shown& shown : shown_) {
+    shown.skip = false;
+    if (!shown.begun) begin(shown);
+    tell_standing(shown);
+  }
+  each(&loupe_visualizer::begin_tick, tick);
+}
+
+void Display::value(const loupe_value& value) {
+  last_[{value.tag, value.layer != nullptr ? value.layer : value.tag, value.line}] = value.value;
+  each(&loupe_visualizer::value, value);
+}
+
+void Display::range(const loupe_range& range) {
+  each(&loupe_visualizer::range, range);
+}
+
+void Display::histogram(const loupe_histogram& histogram) {
+  each(&loupe_visualizer::histogram, histogram);
+}
+
+void Display::end_tick() {
+  each(&loupe_visualizer::end_tick);
+  for (Shown& shown : shown_) {
+    if (!shown.skip && std::exchange(shown.failing, false))
+      log(LOUPE_LOG_INFO, "the visualizer '" + shown.node.name() + "' works again");
+  }
+}
+
+void Display::note(const loupe_note& note) {
+  for (Shown& shown : shown_) {
+    if (!shown.begun && !shown.skip) begin(shown);
+  }
+  each(&loupe_visualizer::note, note);
+}
+
+bool Display::wants_progress() const {
+  for (const Shown& shown : shown_) {
+    if (shown.node.offers(&loupe_visualizer::progress)) return true;
+  }
+  return false;
+}
+
+void Display::progress(const loupe_progress& progress) {
+  for (Shown& shown : shown_) {
+    if (!shown.begun && !shown.skip) begin(shown);
+  }
+  each(&loupe_visualizer::progress, progress);
+}
+
+void Display::flush() {
+  for (Shown& shown : shown_) {
+    if (!shown.begun) continue;
+    guarded_call(shown,
+                 [&](VisualizerNode& node, loupe_error* error) { return node.tell(&loupe_visualizer::flush, error); });
+  }
+}
+
+void Display::end(const loupe_ending& ending) {
+  for (Shown& shown : shown_) {
+    if (!shown.begun) continue;
+    // Told even where a failure has been: there is no next try.
+    detail::ErrorBuffer flushed, ended;
+    const bool is_flushed = shown.node.tell(&loupe_visualizer::flush, flushed.get()) == LOUPE_OK;
+    const bool is_ended = shown.node.tell(&loupe_visualizer::end, ending, ended.get()) == LOUPE_OK;
+    if (is_flushed && is_ended) continue;
+    log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() +
+                             "' failed at the end: " + (is_flushed ? ended.text() : flushed.text()));
+  }
+}
+
+std::optional<double> Display::last(const std::string& tag, const std::string& layer, const std::string& line) const {
+  const auto found = last_.find({tag, layer.empty() ? tag : layer, line});
+  return found == last_.end() ? std::nullopt : std::optional<double>(found->second);
+}
+
+}  // namespace loupe

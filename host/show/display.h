@@ -1,0 +1,101 @@
+#ifndef LOUPE_SHOW_DISPLAY_H
+#define LOUPE_SHOW_DISPLAY_H
+
+#include <loupe/abi.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "show/visualizer_node.h"
+
+namespace loupe {
+
+/// What a run is, as visualizers are told when they begin.
+struct RunDescription {
+  std::string name, directory, config;
+  double start_time = 0;  ///< seconds since 1970
+  bool resumed = false;
+  int rank = 0, world_size = 1;
+};
+
+/// The LibTorch that this Loupe was built for.
+const char* libtorch_version();
+
+/// All visualizers of an inspector. One that fails is told once, tried again at the next tick, and never stops
+/// training. Calls come one at a time.
+class Display {
+ public:
+  explicit Display(Surroundings* surroundings = nullptr) : surroundings_(surroundings) {}
+
+  /// Throws ConfigError when one cannot be made. Those that were there are told that the run goes on without them.
+  void replace(const std::vector<ComponentConfig>& visualizers);
+  void set_run(RunDescription run);
+  const RunDescription& run() const { return run_; }
+  /// The same for a component. Borrows from this display, until set_run.
+  const loupe_run& c_run() const { return c_run_; }
+
+  // What a visualizer that joins later is told too: of each key the last.
+  void tag(const loupe_tag& tag);
+  void model(const loupe_model& model);
+  void hyperparameter(const loupe_option_value& value);
+  void finding(const loupe_finding& finding);
+
+  void begin_tick(const loupe_tick& tick);
+  void value(const loupe_value& value);
+  void range(const loupe_range& range);
+  void histogram(const loupe_histogram& histogram);
+  void end_tick();
+  void note(const loupe_note& note);
+  void progress(const loupe_progress& progress);
+  bool wants_progress() const;
+  /// Returns when everything told so far is stored; what fails is told.
+  void flush();
+  void end(const loupe_ending& ending);
+
+  /// A value of the last tick that had one; a big plot's layer is empty or the tag's own id.
+  std::optional<double> last(const std::string& tag, const std::string& layer, const std::string& line) const;
+
+ private:
+  struct Shown {
+    VisualizerNode node;
+    bool begun = false;    // told of the run
+    std::size_t told = 0;  // how many of what stands it knows
+    bool failing = false;  // the user knows
+    bool skip = false;     // failed in this tick
+  };
+  using Tell = std::function<loupe_status(VisualizerNode&, loupe_error*)>;
+  struct Standing {
+    std::string key;
+    Tell tell;  // empty: replaced by a later one
+  };
+
+  template <class Told>
+  void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
+            const Told& told);
+  void drop_replaced();
+  void begin(Shown& shown);
+  void tell_standing(Shown& shown);
+  template <class Call>
+  void guarded_call(Shown& shown, Call&& call);
+  template <class... Arguments>
+  void each(Arguments&&... arguments);
+
+  Surroundings* surroundings_;
+  RunDescription run_;
+  std::string started_;
+  loupe_run c_run_{};
+  std::vector<Shown> shown_;
+  std::vector<Standing> standing_;
+  std::size_t replaced_ = 0;                     // of what stands
+  std::map<std::string, std::size_t> place_of_;  // of a key among what stands
+  std::map<std::string, std::string> tags_;      // what was last said of each
+  std::map<std::tuple<std::string, std::string, std::string>, double> last_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,271 @@
+#include "torch/optimizer_steps.h"
+
+#include <atomic>
+#include <utility>
+
+#include "core/log.h"
+#include "torch/optimizer_settings.h"
+#include "torch/optimizer_taps.h"
+#include "torch/parameter_sample.h"
+#include "torch/point_maker.h"
+#include "torch/tensor_dispatch.h"
+#include "torch/unregistered.h"
+
+namespace loupe {
+namespace {
+
+constexpr std::size_t most_holders = 64;
+
+uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
+  uint64_t hash = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      hash = (hash ^ reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl())) * 0x9e3779b97f4a7c15;
+    }
+  }
+  return hash;
+}
+
+/// What counts the changes of a tensor; none are counted for one that was made in inference mode.
+uint32_t version_of(const at::Tensor& tensor) {
+  return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
+}
+
+}  // namespace
+
+template <class Call>
+void OptimizerSteps::each_parameter(Call&& call) {
+  for (const auto& point : points_) {
+    for (ParameterTap& tap : point->parameters) {
+      if (!tap.is_buffer) call(*point, tap);
+    }
+  }
+}
+
+void OptimizerSteps::learn_parameters() {
+  const std::lock_guard lock(parameters_mutex_);
+  parameters_.clear();
+  each_parameter([&](const TapPoint&, ParameterTap& tap) { parameters_.insert(tap.tensor.unsafeGetTensorImpl()); });
+  for (Holder& each : holders_) each.fingerprint = 0;  // marked anew when seen next
+}
+
+bool OptimizerSteps::holds_any(const torch::optim::Optimizer& optimizer) const {
+  const std::lock_guard lock(parameters_mutex_);
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      if (parameters_.count(parameter.unsafeGetTensorImpl()) != 0) return true;
+    }
+  }
+  return false;
+}
+
+void OptimizerSteps::attach(torch::optim::Optimizer& optimizer, bool seen) {
+  meet(optimizer, seen);
+  if (!holds_any(optimizer))
+    log(LOUPE_LOG_WARNING, "the optimizer attached with '" + names_.root() +
+                               "' holds none of its parameters; its steps change nothing here");
+}
+
+void OptimizerSteps::meet(torch::optim::Optimizer& optimizer, bool seen) {
+  const uint64_t bit = uint64_t{1} << slot_of(optimizer);
+  if (seen && !may_step_unseen(optimizer)) {
+    unseen_ &= ~bit;
+  } else {
+    unseen_ |= bit;
+  }
+  for (const auto& point : points_) point->checks_steps.store(unseen_ != 0, std::memory_order_relaxed);
+}
+
+void OptimizerSteps::forget() {
+  set_trained_parameters(this, {});
+}
+
+std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
+  const uint64_t fingerprint = fingerprint_of(optimizer);
+  std::size_t same = holders_.size();
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    const bool is_it = holders_[i].optimizer == &optimizer;
+    if (is_it && holders_[i].fingerprint == fingerprint) return i;
+    // Made anew over the same parameters, or given others.
+    if (is_it || (same == holders_.size() && holders_[i].fingerprint == fingerprint)) same = i;
+  }
+  if (same == holders_.size()) {
+    if (holders_.size() < most_holders) {
+      holders_.push_back({});
+    } else {
+      same = next_reused_++ % most_holders;
+    }
+  }
+  Holder& holder = holders_[same];
+  const bool marked = holder.fingerprint == fingerprint;
+  const std::string type = optimizer_type(optimizer);
+  if (holder.optimizer != &optimizer || holder.facts->get().type != type) {
+    static std::atomic<uint64_t> next_id{1};
+    holder.facts = std::make_unique<OptimizerFacts>(next_id++, names_.model, type);
+  }
+  holder.optimizer = &optimizer;
+  holder.fingerprint = fingerprint;
+  read(optimizer, same);
+  if (!marked) mark(optimizer, same);
+  return same;
+}
+
+void OptimizerSteps::read(const torch::optim::Optimizer& optimizer, std::size_t slot) {
+  read_groups(optimizer, groups_);
+  holders_[slot].facts->set_groups(groups_);
+}
+
+const loupe_optimizer* OptimizerSteps::latest() const {
+  const Holder* found = nullptr;
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    if ((latest_ >> i & 1) == 0) continue;
+    if (found != nullptr) return nullptr;
+    found = &holders_[i];
+  }
+  return found == nullptr ? nullptr : &found->facts->get();
+}
+
+void OptimizerSteps::list(std::vector<const loupe_optimizer*>& all) const {
+  for (const Holder& each : holders_) all.push_back(&each.facts->get());
+}
+
+void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t slot) {
+  const uint64_t bit = uint64_t{1} << slot;
+  std::unordered_set<const c10::TensorImpl*>& held = holders_[slot].held;
+  held.clear();
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) held.insert(parameter.unsafeGetTensorImpl());
+  }
+  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+    tap.holders = held.count(tap.tensor.unsafeGetTensorImpl()) != 0 ? tap.holders | bit : tap.holders & ~bit;
+    uint32_t flags = parameter_flags(tap.tensor, tap.is_buffer);
+    if (tap.holders != 0) flags |= LOUPE_PARAMETER_OPTIMIZED;
+    point.node->set_parameter_flags(&tap - point.parameters.data(), flags);
+  });
+  std::unordered_set<const c10::TensorImpl*> trained;
+  for (const Holder& each : holders_) trained.insert(each.held.begin(), each.held.end());
+  set_trained_parameters(this, std::move(trained));
+}
+
+void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
+  const std::size_t slot = slot_of(optimizer);
+  read(optimizer, slot);
+  const uint64_t bit = uint64_t{1} << slot;
+  each_parameter([&](const TapPoint&, const ParameterTap& tap) {
+    if (tap.step_gradient != nullptr && (tap.holders & bit) != 0 && tap.tensor.requires_grad())
+      dispatch_tensor(tap.step_gradient, tap.tensor.grad(), training_flags);
+  });
+}
+
+void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
+  stepped(uint64_t{1} << slot_of(optimizer));
+}
+
+void OptimizerSteps::stepped(uint64_t holders) {
+  latest_ = holders;
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if ((tap.holders & holders) == 0 || !tap.tensor.requires_grad()) return;
+    tap.stepped = tap.stepped_since_tick = true;
+    tap.version = version_of(tap.tensor);
+    dispatch_tensor(tap.step, tap.tensor, training_flags);
+  });
+}
+
+void OptimizerSteps::by_hand() {
+  latest_ = ~uint64_t{0};
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if (!tap.tensor.requires_grad()) return;
+    const uint32_t version = version_of(tap.tensor);
+    // What a tap saw stepping and nobody touched since is not counted twice.
+    if (tap.holders != 0 && tap.stepped && tap.version == version) return;
+    tap.stepped_since_tick = true;
+    tap.version = version;
+    dispatch_tensor(tap.step, tap.tensor, training_flags);
+  });
+}
+
+bool OptimizerSteps::notice_unseen() {
+  uint64_t changed = 0;
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if ((tap.holders & unseen_) == 0) return;
+    const uint32_t version = version_of(tap.tensor);
+    if (version != tap.version && !tap.stepped && tap.tensor.grad().defined()) changed |= tap.holders & unseen_;
+    tap.version = version;
+    tap.stepped = false;
+  });
+  if (changed == 0) return false;
+  stepped(changed);
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if ((tap.holders & changed) != 0) tap.stepped = false;
+  });
+  return true;
+}
+
+void OptimizerSteps::prime() {
+  each_parameter([](const TapPoint&, ParameterTap& tap) {
+    tap.version = version_of(tap.tensor);
+    tap.stepped = tap.stepped_since_tick = false;
+    if (tap.step == nullptr) return;
+    tap.values = sample_hash(tap.tensor);
+    const TorchTensorView view(tap.tensor);
+    if (view.readable()) tap.step->prime(*view.get());
+  });
+}
+
+void OptimizerSteps::check_at_tick() {
+  tell_of_unseen_changes();
+  tell_of_uncovered();
+}
+
+/// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
+void OptimizerSteps::tell_of_unseen_changes() {
+  std::string changed;
+  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+    const bool stepped = std::exchange(tap.stepped_since_tick, false);
+    if (tap.step == nullptr) return;
+    const uint64_t values = sample_hash(tap.tensor);
+    const uint32_t version = version_of(tap.tensor);
+    const bool is_newer = std::exchange(tap.version, version) != version;
+    // Values on a device are not fetched for this; there the version has to do.
+    const bool differs = values != 0 ? values != tap.values : is_newer;
+    tap.values = values;
+    if (differs && !stepped && changed.empty() && tap.trains() && tap.tensor.grad().defined())
+      changed = "'" + tap.name + "' of '" + point.node->description().name + "'";
+  });
+  if (changed.empty() || std::exchange(told_of_changes_, true)) return;
+  log(LOUPE_LOG_WARNING,
+      "parameters of '" + names_.root() + "' (such as " + changed +
+          ") changed since the last tick, but no step of an optimizer was seen, so their updates are "
+          "not shown; attach the optimizer that changes them, or call "
+          "inspector.optimizer_stepped() after each step");
+}
+
+void OptimizerSteps::tell_of_uncovered() {
+  constexpr std::size_t shown_modules = 5;
+  if (holders_.empty() || std::exchange(told_of_uncovered_, true)) return;
+  std::vector<std::pair<const TapPoint*, std::string>> uncovered;  // a module and its parameters' names
+  std::size_t count = 0;
+  each_parameter([&](const TapPoint& point, const ParameterTap& tap) {
+    if (tap.holders != 0 || !tap.trains()) return;
+    ++count;
+    if (uncovered.empty() || uncovered.back().first != &point) {
+      uncovered.emplace_back(&point, tap.name);
+    } else {
+      uncovered.back().second += ", " + tap.name;
+    }
+  });
+  if (count == 0) return;
+  std::string names;
+  for (std::size_t i = 0; i < uncovered.size() && i < shown_modules; ++i) {
+    names += (i == 0 ? "'" : "; '") + uncovered[i].first->node->description().name + "' (" + uncovered[i].second + ")";
+  }
+  if (uncovered.size() > shown_modules)
+    names += "; and those of " + std::to_string(uncovered.size() - shown_modules) + " more modules";
+  log(LOUPE_LOG_WARNING, std::to_string(count) + " parameters of '" + names_.root() +
+                             "' require gradients, but no attached optimizer holds them, so their updates are not "
+                             "shown: " +
+                             names +
+                             "; attach their optimizer too: inspector.attach_optimizer(optimizer), or freeze them");
+}
+
+}  // namespace loupe

@@ -1,0 +1,85 @@
+#include "torch/unregistered.h"
+
+#include <loupe/abi.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include "torch/compat.h"
+#include "torch/function_taps.h"
+#include "torch/module_types.h"
+
+namespace loupe {
+
+namespace {
+
+constexpr int most_looks = 4;
+constexpr std::uint32_t steps_enough = 2;
+
+std::mutex trained_mutex;
+std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorImpl*>>& trained() {
+  static auto* trained = new std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorImpl*>>();
+  return *trained;  // taps may outlive static destruction
+}
+
+bool is_trained(const at::Tensor& parameter) {
+  const std::lock_guard lock(trained_mutex);
+  return std::any_of(trained().begin(), trained().end(),
+                     [&](const auto& each) { return each.second.count(parameter.unsafeGetTensorImpl()) != 0; });
+}
+
+/// Of the first few values, where they can be read without waiting for a device.
+std::uint64_t mixed_values(const at::Tensor& parameter) {
+  if (!parameter.device().is_cpu() || !parameter.is_contiguous() || !parameter.has_storage()) return 0;
+  const auto* bytes = static_cast<const unsigned char*>(const_data(parameter));
+  const std::size_t count = std::min<std::size_t>(parameter.nbytes(), 256);
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), count});
+}
+
+}  // namespace
+
+void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters) {
+  const std::lock_guard lock(trained_mutex);
+  if (parameters.empty()) {
+    trained().erase(optimizers);
+  } else {
+    trained()[optimizers] = std::move(parameters);
+  }
+}
+
+bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::uint32_t steps) {
+  const bool first = looks_ == 0;
+  if (looks_ >= most_looks || (!first && steps < since_step_ + steps_enough)) return false;
+  ++looks_;
+  std::uint64_t now = 0;
+  bool has_gradients = false, has_optimizer = false;
+  for (const at::Tensor& parameter : itself.parameters()) {
+    now = now * 31 + mixed_values(parameter);
+    has_optimizer = has_optimizer || is_trained(parameter);
+    has_gradients = has_gradients || parameter.grad().defined();
+  }
+  const bool unchanged = !first && now == values_ && !has_optimizer;
+  if (!first && !unchanged) looks_ = most_looks;  // somebody trains it
+  values_ = now;
+  since_step_ = steps;
+  if (!unchanged || !has_gradients) return false;
+  looks_ = most_looks;
+  return true;
+}
+
+UnregisteredModule& UnregisteredModules::find(const torch::nn::Module& module) {
+  UnregisteredModule& known = known_[(reinterpret_cast<std::uintptr_t>(&module) >> 4) % known_.size()];
+  if (known.module == &module && known.type == &typeid(module)) return known;
+  const std::string type = short_type(module.name());
+  known = {};
+  known.module = &module;
+  known.type = &typeid(module);
+  known.has_parameters = !module.parameters().empty();
+  known.is_loss = family_of(type) == LOUPE_FAMILY_LOSS;
+  known.kind = kind_of_module(type);
+  return known;
+}
+
+}  // namespace loupe

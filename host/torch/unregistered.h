@@ -1,0 +1,55 @@
+#ifndef LOUPE_TORCH_UNREGISTERED_H
+#define LOUPE_TORCH_UNREGISTERED_H
+
+#include <array>
+#include <cstdint>
+#include <typeinfo>
+#include <unordered_set>
+
+namespace c10 {
+struct TensorImpl;
+}
+
+namespace torch::nn {
+class Module;
+}
+
+namespace loupe {
+
+class OptimizerSteps;
+struct FunctionKind;
+
+/// What a module that no attached model has registered is to its taps.
+struct UnregisteredModule {
+  const torch::nn::Module* module = nullptr;  // only to compare with
+  const std::type_info* type = nullptr;
+  bool has_parameters = false;
+  bool is_loss = false;
+  const FunctionKind* kind = nullptr;  ///< the function that it does the same as, if that is shown
+
+  /// Whether its parameters get gradients and are as they were two steps ago, and no attached optimizer holds them.
+  /// Says so once at most.
+  /// @param steps  of attached optimizers on this thread so far
+  bool is_never_trained(const torch::nn::Module& module, std::uint32_t steps);
+
+ private:
+  std::uint32_t since_step_ = 0;
+  std::uint64_t values_ = 0;
+  int looks_ = 0;
+};
+
+/// The parameters that an attached model's optimizers hold, until they are set anew; none at detach. Any thread.
+void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters);
+
+/// Those of one thread: each is looked at once.
+class UnregisteredModules {
+ public:
+  UnregisteredModule& find(const torch::nn::Module& module);
+
+ private:
+  std::array<UnregisteredModule, 64> known_;
+};
+
+}  // namespace loupe
+
+#endif

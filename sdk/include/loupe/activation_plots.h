@@ -1,0 +1,83 @@
+#ifndef LOUPE_ACTIVATION_PLOTS_H
+#define LOUPE_ACTIVATION_PLOTS_H
+
+#include <loupe/layers.h>
+#include <loupe/non_finite.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// The plots of lenses whose preprocessor gives the series `activation` and `death`: each layer's rates, and the worst
+/// of all layers.
+class ActivationPlots {
+ public:
+  static std::vector<Option> options() {
+    return {inplace_option(),
+            {"warning_plot", true, "also show the worst rates of all layers"},
+            {"activation_aggregation", "mean", "how an epoch's activation becomes one number", aggregation_names()},
+            {"death_aggregation", "mean", "how an epoch's death rate becomes one number", aggregation_names()}};
+  }
+
+  /// @param warning_tag the title of the plot of the worst
+  ActivationPlots(const Options& options, std::string warning_tag)
+      : inplace_(options.get<bool>("inplace")),
+        warning_plot_(options.get<bool>("warning_plot")),
+        activation_(aggregation_from(options.get<std::string>("activation_aggregation"))),
+        death_(aggregation_from(options.get<std::string>("death_aggregation"))),
+        warning_tag_(std::move(warning_tag)) {}
+
+  bool inplace() const { return inplace_; }
+  bool need_quantiles() const { return is_quantile(activation_) || is_quantile(death_); }
+
+  void introduce(Report& report, const std::string& tag) const { report.tag(tag, style(false)); }
+  /// After all others.
+  void introduce_warnings(Report& report) const {
+    if (warning_plot_) report.tag(warning_tag_, style(true));
+    non_finite_.introduce(report);
+  }
+
+  void write(Report& report, const std::string& tag, const Layers& layers) {
+    for (const Layer& layer : layers) {
+      const auto activation = layer.source.get("activation", activation_);
+      const auto death = layer.source.get("death", death_);
+      if (activation) report.value(tag, layer.name, "activation_rate", *activation);
+      if (death) report.value(tag, layer.name, "death_rate", *death);
+      if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);
+      if (death) worst_death_ = std::fmax(worst_death_, *death);
+      non_finite_.write(report, tag, layer.name, layer.source, "activation");
+    }
+  }
+  /// After all others: the worst of what was written since the last call.
+  void write_warnings(Report& report) {
+    if (warning_plot_ && !std::isnan(worst_activation_)) {
+      report.value(warning_tag_, warning_tag_, "worst activation_rate", worst_activation_);
+    }
+    if (warning_plot_ && !std::isnan(worst_death_)) {
+      report.value(warning_tag_, warning_tag_, "worst death_rate", worst_death_);
+    }
+    worst_activation_ = worst_death_ = NAN;
+  }
+
+ private:
+  static TagStyle style(bool big) {
+    TagStyle style;
+    style.type = LOUPE_TAG_PROBABILITY;
+    style.annotate = true;
+    style.big = big;
+    return style;
+  }
+
+  bool inplace_, warning_plot_;
+  uint32_t activation_, death_;
+  std::string warning_tag_;
+  double worst_activation_ = NAN, worst_death_ = NAN;
+  NonFinite non_finite_;
+};
+
+}  // namespace loupe
+
+#endif

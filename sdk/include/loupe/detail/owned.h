@@ -1,0 +1,148 @@
+#ifndef LOUPE_DETAIL_OWNED_H
+#define LOUPE_DETAIL_OWNED_H
+
+// Copies of what is borrowed for a call, with what it points at, for those that need it longer. Modules are left out:
+// they live as long as they are attached, which the copy does not know.
+
+#include <loupe/abi.h>
+#include <loupe/detail/whole.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace loupe {
+namespace detail {
+
+/// A struct of the ABI with the strings and arrays behind it. Moving it would move neither; it is not copied.
+template <class T>
+class Owned {
+ public:
+  explicit Owned(const T& other);
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  const T& get() const { return value_; }
+
+ private:
+  void keep(const char*& text) {
+    if (text != nullptr) text = texts_.emplace_back(text).c_str();
+  }
+  template <class... Texts>
+  void keep_all(Texts&... texts) {
+    (keep(texts), ...);
+  }
+  void keep(const double*& numbers, std::size_t count) {
+    if (numbers == nullptr || count == 0) return;
+    numbers = numbers_.emplace_back(numbers, numbers + count).data();
+  }
+  template <class Item>
+  void keep(const Item* const*& items, std::size_t count) {
+    auto list = std::make_shared<std::vector<std::unique_ptr<Owned<Item>>>>();
+    auto pointers = std::make_shared<std::vector<const Item*>>();
+    for (std::size_t i = 0; i < count && items != nullptr; ++i) {
+      list->push_back(std::make_unique<Owned<Item>>(*items[i]));
+      pointers->push_back(&list->back()->get());
+    }
+    items = pointers->data();
+    others_.push_back(list);
+    others_.push_back(pointers);
+  }
+  void keep(const char* const*& texts, std::size_t count) {
+    auto pointers = std::make_shared<std::vector<const char*>>();
+    for (std::size_t i = 0; i < count && texts != nullptr; ++i)
+      pointers->push_back(texts[i] != nullptr ? texts_.emplace_back(texts[i]).c_str() : nullptr);
+    texts = pointers->data();
+    others_.push_back(pointers);
+  }
+
+  std::deque<std::string> texts_;
+  std::deque<std::vector<double>> numbers_;
+  std::vector<std::shared_ptr<void>> others_;
+  T value_;
+};
+
+template <>
+inline Owned<loupe_tag>::Owned(const loupe_tag& other) : value_(known_part(other)) {
+  keep_all(value_.id, value_.title, value_.unit, value_.description, value_.healthy, value_.advice);
+}
+template <>
+inline Owned<loupe_value>::Owned(const loupe_value& other) : value_(known_part(other)) {
+  keep_all(value_.tag, value_.layer, value_.line);
+  value_.module = nullptr;
+}
+template <>
+inline Owned<loupe_range>::Owned(const loupe_range& other) : value_(known_part(other)) {
+  keep_all(value_.tag, value_.layer, value_.low_name, value_.high_name);
+  value_.module = nullptr;
+}
+template <>
+inline Owned<loupe_histogram>::Owned(const loupe_histogram& other) : value_(known_part(other)) {
+  keep_all(value_.tag, value_.layer, value_.line);
+  keep(value_.edges, value_.bin_count + 1);
+  keep(value_.counts, value_.bin_count);
+  value_.module = nullptr;
+}
+template <>
+inline Owned<loupe_finding>::Owned(const loupe_finding& other) : value_(known_part(other)) {
+  if (value_.layer == nullptr && value_.module != nullptr) value_.layer = value_.module->name;
+  keep_all(value_.rule, value_.layer, value_.parameter, value_.message, value_.advice, value_.tag, value_.source);
+  value_.module = nullptr;
+}
+template <>
+inline Owned<loupe_note>::Owned(const loupe_note& other) : value_(known_part(other)) {
+  keep(value_.text);
+}
+template <>
+inline Owned<loupe_run>::Owned(const loupe_run& other) : value_(known_part(other)) {
+  keep_all(value_.name, value_.directory, value_.config, value_.loupe_version, value_.libtorch_version, value_.started);
+}
+template <>
+inline Owned<loupe_ending>::Owned(const loupe_ending& other) : value_(known_part(other)) {
+  keep(value_.message);
+}
+template <>
+inline Owned<loupe_option_value>::Owned(const loupe_option_value& other) : value_(known_part(other)) {
+  keep_all(value_.name, value_.string);
+  keep(value_.strings, value_.string_count);
+  value_.map = nullptr;
+}
+template <>
+inline Owned<loupe_parameter>::Owned(const loupe_parameter& other) : value_(known_part(other)) {
+  keep(value_.name);
+  if (value_.sizes == nullptr) return;
+  auto sizes = std::make_shared<std::vector<int64_t>>(value_.sizes, value_.sizes + value_.dim);
+  value_.sizes = sizes->data();
+  others_.push_back(sizes);
+}
+template <>
+inline Owned<loupe_module>::Owned(const loupe_module& other) : value_(known_part(other)) {
+  keep_all(value_.name, value_.path, value_.model, value_.type, value_.full_type);
+  keep(value_.parameters, value_.parameter_count);
+}
+template <>
+inline Owned<loupe_model>::Owned(const loupe_model& other) : value_(known_part(other)) {
+  keep_all(value_.name, value_.type);
+  keep(value_.modules, value_.module_count);
+}
+template <>
+inline Owned<loupe_parameter_group>::Owned(const loupe_parameter_group& other) : value_(known_part(other)) {}
+template <>
+inline Owned<loupe_progress>::Owned(const loupe_progress& other) : value_(known_part(other)) {}
+template <>
+inline Owned<loupe_optimizer>::Owned(const loupe_optimizer& other) : value_(known_part(other)) {
+  keep_all(value_.model, value_.type);
+  keep(value_.groups, value_.group_count);
+}
+template <>
+inline Owned<loupe_tick>::Owned(const loupe_tick& other) : value_(known_part(other)) {
+  keep(value_.optimizers, value_.optimizer_count);
+}
+
+}  // namespace detail
+}  // namespace loupe
+
+#endif

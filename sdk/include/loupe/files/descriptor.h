@@ -1,0 +1,105 @@
+#ifndef LOUPE_FILES_DESCRIPTOR_H
+#define LOUPE_FILES_DESCRIPTOR_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace loupe {
+
+inline std::system_error last_error() {
+  return std::system_error(errno, std::generic_category());
+}
+
+/// While it lives, a write to a closed pipe or past a size limit fails in this thread instead of killing the process.
+class FatalSignalsHeld {
+ public:
+  FatalSignalsHeld() {
+    sigset_t pending;
+    sigemptyset(&held_);
+    sigpending(&pending);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) {
+      // One that was pending before is not of our making: it stays for its owner.
+      if (sigismember(&pending, signal) == 0) sigaddset(&held_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~FatalSignalsHeld() {
+    const timespec now{0, 0};
+    const int reason = errno;
+    while (sigtimedwait(&held_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = reason;
+  }
+  FatalSignalsHeld(const FatalSignalsHeld&) = delete;
+  FatalSignalsHeld& operator=(const FatalSignalsHeld&) = delete;
+
+ private:
+  sigset_t held_, before_;
+};
+
+/// Writes all of `text`. A reader that takes nothing for five seconds counts as an error, for training must not wait.
+/// Throws std::system_error.
+inline void write_all(int descriptor, std::string_view text) {
+  constexpr int patience_ms = 5000;
+  const FatalSignalsHeld held;
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd wait{descriptor, POLLOUT, 0};
+      if (::poll(&wait, 1, patience_ms) == 0) throw std::system_error(EAGAIN, std::generic_category());
+    } else if (errno != EINTR) {
+      throw last_error();
+    }
+  }
+}
+
+/// An open file. Throws std::system_error where the system refuses.
+class Descriptor {
+ public:
+  /// Never waits for the other end of a named pipe, and never takes over a terminal.
+  Descriptor(const std::filesystem::path& path, int flags) : Descriptor(AT_FDCWD, path, flags) {}
+  /// @param folder an open folder that `path` starts at
+  Descriptor(const Descriptor& folder, const std::filesystem::path& path, int flags)
+      : Descriptor(folder.get(), path, flags) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return descriptor_; }
+  struct stat status() const {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) throw last_error();
+    return status;
+  }
+  void sync() const {
+    // Devices and pipes have nothing to sync and say so.
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) throw last_error();
+  }
+
+ private:
+  Descriptor(int folder, const std::filesystem::path& path, int flags)
+      : descriptor_(::openat(folder, path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666)) {
+    if (descriptor_ < 0) throw last_error();
+  }
+  void close() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  int descriptor_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,113 @@
+#ifndef LOUPE_FILES_OLDER_EPOCHS_H
+#define LOUPE_FILES_OLDER_EPOCHS_H
+
+#include <loupe/files/descriptor.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <system_error>
+
+namespace loupe {
+
+/// One line that an earlier run left in a file.
+struct OldLine {
+  std::string text;             ///< with its line end
+  std::optional<double> epoch;  ///< none for a line of no epoch, such as a heading
+  bool closes_epoch = false;    ///< everything of its epoch has been written
+};
+
+/// Reads the next whole line; false at the file's end, and where the last line was cut off.
+using ReadOldLine = std::function<bool(std::istream&, OldLine&)>;
+
+/// What of an earlier run's file stays when a run goes on from some epoch: everything up to the last whole epoch before
+/// that one, so that no curve overlaps another.
+class OlderEpochs {
+ public:
+  /// Throws std::system_error where the file cannot be read.
+  OlderEpochs(const std::filesystem::path& file, double first_epoch, ReadOldLine read)
+      : file_(file), first_(first_epoch), read_(std::move(read)) {
+    std::ifstream input = open();
+    OldLine line;
+    bool later = false;
+    while (next(input, line)) {
+      read_bytes_ += line.text.size();
+      if (stays(line)) {
+        if (!line.closes_epoch) continue;
+        kept_bytes_ = read_bytes_;
+        later_inside_ = later;
+      } else {
+        later = true;
+      }
+    }
+    removes_later_ = later;
+    size_ = std::filesystem::file_size(file);
+  }
+
+  bool empty() const { return kept_bytes_ == 0; }
+  bool all() const { return kept_bytes_ == size_; }
+  /// Whether the file may be appended to as it is.
+  bool untouched() const { return all() && !later_inside_; }
+  /// For the user: what is removed, "" where nothing of note is.
+  std::string removed() const {
+    std::string text;
+    if (removes_later_) text = "its later epochs";
+    if (size_ > read_bytes_) text += std::string(text.empty() ? "" : " and ") + "a last line that was cut off";
+    if (text.empty() && !all()) text = "an epoch that was not whole";
+    return text;
+  }
+  /// Hands on everything that stays, in pieces. Throws std::system_error where the file cannot be read.
+  template <class Write>
+  void copy(Write&& write) const {
+    constexpr std::size_t piece = std::size_t{1} << 20;
+    std::ifstream input = open();
+    std::string text;
+    std::uintmax_t bytes = 0;
+    if (later_inside_) {
+      for (OldLine line; bytes < kept_bytes_ && next(input, line);) {
+        bytes += line.text.size();
+        if (stays(line)) text += line.text;
+        if (text.size() < piece) continue;
+        write(text);
+        text.clear();
+      }
+    } else {
+      for (; bytes < kept_bytes_ && input; bytes += text.size()) {
+        text.resize(static_cast<std::size_t>(std::min<std::uintmax_t>(piece, kept_bytes_ - bytes)));
+        input.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(input.gcount()));
+        write(text);
+      }
+      text.clear();
+    }
+    write(text);
+    if (bytes != kept_bytes_) throw std::system_error(EIO, std::generic_category());
+  }
+
+ private:
+  std::ifstream open() const {
+    std::ifstream input(file_, std::ios::binary);
+    if (!input) throw last_error();
+    return input;
+  }
+  bool next(std::istream& input, OldLine& line) const {
+    const bool read = read_(input, line);
+    if (input.bad()) throw std::system_error(EIO, std::generic_category());
+    return read;
+  }
+  bool stays(const OldLine& line) const { return !line.epoch || *line.epoch < first_; }
+
+  std::filesystem::path file_;
+  double first_;
+  ReadOldLine read_;
+  std::uintmax_t size_ = 0, read_bytes_ = 0, kept_bytes_ = 0;
+  bool later_inside_ = false, removes_later_ = false;
+};
+
+}  // namespace loupe
+
+#endif

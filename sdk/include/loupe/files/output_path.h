@@ -1,0 +1,69 @@
+#ifndef LOUPE_FILES_OUTPUT_PATH_H
+#define LOUPE_FILES_OUTPUT_PATH_H
+
+#include <loupe/visualizer.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace loupe {
+
+/// Where the file or folder of the option `path` belongs. Made in a component's constructor, for a trainer may change
+/// its working directory later. What an earlier run left at a visualizer's `path` is kept by the host: unless a run
+/// resumes, it finds none there.
+class OutputPath {
+ public:
+  /// Throws Error when the option is empty.
+  explicit OutputPath(const Options& options) : OutputPath(options.get<std::string>("path")) {
+    if (path_.empty()) throw Error("the option 'path' is empty; name a file", LOUPE_INVALID);
+  }
+  explicit OutputPath(const std::string& path) : path_(path) {
+    std::error_code no_matter;
+    start_ = std::filesystem::current_path(no_matter);
+  }
+
+  /// The path as it is when absolute, else in the run's directory, else in the working directory of the start.
+  std::filesystem::path in(const std::string& run_directory) const {
+    return (start_ / run_directory / path_).lexically_normal();
+  }
+  std::filesystem::path in(const Run& run) const { return in(std::string(run.directory)); }
+
+ private:
+  std::filesystem::path path_, start_;
+};
+
+/// Makes the folder of a file. Throws std::system_error.
+inline void make_folder_of(const std::filesystem::path& file) {
+  std::error_code error;
+  std::filesystem::create_directories(file.parent_path(), error);
+  if (error) throw std::system_error(error);
+}
+
+/// Finds out, before hours of training, whether a file can be written: makes its folder and asks for the right to write
+/// there. Leaves an existing file alone. Throws std::system_error.
+inline void check_writable(const std::filesystem::path& file) {
+  make_folder_of(file);
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) throw std::system_error(EISDIR, std::generic_category());
+  const bool replaced = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  const std::filesystem::path target = replaced ? file.parent_path() : file;
+  if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+    throw std::system_error(errno, std::generic_category());
+  }
+}
+
+/// The sentence for a file that cannot be written.
+inline Error cannot_write(const std::filesystem::path& file, const std::system_error& reason,
+                          const std::string& consequence) {
+  return Error("cannot write '" + file.string() + "': " + reason.code().message() + "; " + consequence);
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef LOUPE_FILES_REPLACEMENT_H
+#define LOUPE_FILES_REPLACEMENT_H
+
+#include <loupe/files/new_file.h>
+#include <loupe/files/output_path.h>
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace loupe {
+
+/// A file's new contents, which take the old one's place in one step at commit(): a reader sees the old file or the
+/// new, never half of one. Devices and pipes are written directly; a link keeps pointing where it did. Everything
+/// throws std::system_error, and the old file then stands.
+class Replacement {
+ public:
+  explicit Replacement(const std::filesystem::path& file) {
+    const std::filesystem::path target = resolved(file);
+    if (is_special(target)) {
+      special_.emplace(target, O_WRONLY);
+      return;
+    }
+    make_folder_of(target);
+    file_.emplace(target);
+  }
+
+  void write(std::string_view text) { special_ ? write_all(special_->get(), text) : file_->write(text); }
+
+  /// @param sync whether to wait until the new contents are on the disk
+  void commit(bool sync) {
+    if (file_) return file_->take_the_place(sync);
+    if (sync) special_->sync();
+  }
+
+ private:
+  static std::filesystem::path resolved(const std::filesystem::path& file) {
+    std::error_code no_matter;
+    const std::filesystem::path target = std::filesystem::canonical(file, no_matter);
+    return target.empty() ? std::filesystem::absolute(file) : target;
+  }
+  static bool is_special(const std::filesystem::path& file) {
+    std::error_code no_matter;
+    const auto status = std::filesystem::status(file, no_matter);
+    if (std::filesystem::is_directory(status)) throw std::system_error(EISDIR, std::generic_category());
+    return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  }
+
+  std::optional<NewFile> file_;
+  std::optional<Descriptor> special_;
+};
+
+}  // namespace loupe
+
+#endif

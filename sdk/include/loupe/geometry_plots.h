@@ -1,0 +1,70 @@
+#ifndef LOUPE_GEOMETRY_PLOTS_H
+#define LOUPE_GEOMETRY_PLOTS_H
+
+#include <loupe/layers.h>
+#include <loupe/non_finite.h>
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// The plots "… Norm" and "… Correlation" of lenses whose preprocessor gives the series `norm` and `correlation`.
+class GeometryPlots {
+ public:
+  static std::vector<Option> options() {
+    return {inplace_option(),
+            {"normalize_by_size", false, "divide a norm by the square root of the number of elements"},
+            {"log_scale", false, "show norms on a logarithmic axis"},
+            {"compute_correlation", true, "also show the correlation with the event before; keeps a copy of it"},
+            line_option(),
+            range_option()};
+  }
+
+  explicit GeometryPlots(const Options& options)
+      : inplace_(options.get<bool>("inplace")),
+        normalize_(options.get<bool>("normalize_by_size")),
+        log_scale_(options.get<bool>("log_scale")),
+        correlation_(options.get<bool>("compute_correlation")),
+        lines_(options.get<Strings>("line"), options.get<Strings>("range")) {}
+
+  OptionValues preprocessor_options() const {
+    return {{"inplace", inplace_},
+            {"quantiles", lines_.need_quantiles()},
+            {"normalize", normalize_},
+            {"correlation", correlation_}};
+  }
+
+  /// @param title of what is shown, such as "Weight Gradient"
+  void introduce(Report& report, const std::string& title) const {
+    TagStyle norm;
+    norm.log_y = log_scale_;
+    norm.annotate = true;
+    report.tag(title + " Norm", norm);
+    if (correlation_) {
+      TagStyle correlation;
+      correlation.annotate = true;
+      correlation.y_minimum = -1;
+      correlation.y_maximum = 1;
+      report.tag(title + " Correlation", correlation);
+    }
+    non_finite_.introduce(report);
+  }
+
+  void write(Report& report, const std::string& title, const Layers& layers) {
+    for (const Layer& layer : layers) {
+      lines_.write(report, title + " Norm", layer.name, layer.source, "norm");
+      if (correlation_) lines_.write(report, title + " Correlation", layer.name, layer.source, "correlation");
+      non_finite_.write(report, title + " Norm", layer.name, layer.source, "norm");
+    }
+  }
+
+ private:
+  bool inplace_, normalize_, log_scale_, correlation_;
+  Lines lines_;
+  NonFinite non_finite_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,34 @@
+#ifndef LOUPE_LAYERS_H
+#define LOUPE_LAYERS_H
+
+#include <loupe/plugin.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loupe {
+
+/// A stream that a lens watches, and the name it is shown under.
+struct Layer {
+  Layer(const Module& module, Source source_) : Layer(module, source_, module.name()) {}
+  /// @param name_ where the module's own would not tell it from another
+  Layer(const Module& module, Source source_, std::string name_)
+      : id(module.id()), name(std::move(name_)), source(source_) {}
+  uint64_t id;
+  std::string name;
+  Source source;
+};
+
+using Layers = std::vector<Layer>;
+
+/// Drops what was watched of a detached module.
+inline void forget(Layers& layers, const Module& module) {
+  const auto gone = [&](const Layer& layer) { return layer.id == module.id(); };
+  layers.erase(std::remove_if(layers.begin(), layers.end(), gone), layers.end());
+}
+
+}  // namespace loupe
+
+#endif

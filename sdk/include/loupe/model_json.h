@@ -1,0 +1,47 @@
+#ifndef LOUPE_MODEL_JSON_H
+#define LOUPE_MODEL_JSON_H
+
+#include <loupe/abi.h>
+
+#include <cstdio>
+#include <string>
+
+namespace loupe {
+
+/// A model as a JSON object: name, type, parameters (how many elements), and modules, each with name, type, parameters
+/// and whether it is a leaf.
+inline std::string model_json(const loupe_model& model) {
+  const auto quoted = [](const char* text) {
+    std::string result = "\"";
+    for (; text != nullptr && *text != '\0'; ++text) {
+      const auto byte = static_cast<unsigned char>(*text);
+      if (byte == '"' || byte == '\\') result += '\\';
+      if (byte >= 0x20 && byte != 0x7f) {
+        result += *text;
+        continue;
+      }
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
+      result += escape;
+    }
+    return result + '"';
+  };
+  std::string json = "{\"name\":" + quoted(model.name) + ",\"type\":" + quoted(model.type) +
+                     ",\"parameters\":" + std::to_string(model.parameter_elements) + ",\"modules\":[";
+  for (std::size_t i = 0; i < model.module_count; ++i) {
+    const loupe_module& module = *model.modules[i];
+    int64_t elements = 0;
+    for (std::size_t j = 0; j < module.parameter_count; ++j) {
+      const loupe_parameter& parameter = *module.parameters[j];
+      if ((parameter.flags & LOUPE_PARAMETER_BUFFER) == 0) elements += parameter.numel;
+    }
+    json += (i > 0 ? ",{\"name\":" : "{\"name\":") + quoted(module.name) + ",\"type\":" + quoted(module.type) +
+            ",\"parameters\":" + std::to_string(elements) +
+            ",\"leaf\":" + ((module.flags & LOUPE_MODULE_LEAF) != 0 ? "true" : "false") + "}";
+  }
+  return json + "]}";
+}
+
+}  // namespace loupe
+
+#endif

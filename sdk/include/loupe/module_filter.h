@@ -1,0 +1,101 @@
+#ifndef LOUPE_MODULE_FILTER_H
+#define LOUPE_MODULE_FILTER_H
+
+#include <loupe/families.h>
+#include <loupe/wanted_names.h>
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// The options `include` and `exclude`, which mean the same in every lens that looks at modules. Without `include` a
+/// lens looks at what it looks at by default; with it, at exactly what an entry names: a type ("Linear",
+/// "torch::nn::LinearImpl"), a family ("activation"), a name, or a glob over names or types ("encoder.[3-5].*"). An
+/// entry after a + ("+Linear") is added to the default instead of taking its place. `exclude` wins.
+///
+/// A type or name written in full takes a module wherever it is; a family or glob passes over containers, unless the
+/// lens looks at containers by default.
+class ModuleFilter {
+ public:
+  static std::vector<Option> options() {
+    return {{"include", Strings{},
+             "look at exactly these modules: types, families such as linear, names, or globs over names and types; "
+             "an entry written +Linear adds to what is looked at anyway"},
+            {"exclude", Strings{}, "modules left out, in the same words without +; wins over include"}};
+  }
+
+  explicit ModuleFilter(const Options& options)
+      : only_("include", "module", beginning_with_plus(options, false)),
+        more_("include", "module", beginning_with_plus(options, true)),
+        exclude_("exclude", "module", options.get<Strings>("exclude")) {}
+
+  /// Once for each module that the lens is shown. A loss module is never taken.
+  /// @param by_default whether the lens would look at it by itself
+  bool takes(const Module& module, bool by_default) {
+    if (module.is_loss()) return false;
+    ++seen_;
+    types_.insert(std::string(module.type()));
+    const auto fits = [&](const std::string& text) { return matches(text, module, by_default); };
+    for (WantedNames* names : {&only_, &more_, &exclude_}) {
+      names->offer(module.name());
+      names->offer(std::string(module.type()));
+      names->offer(family_name(module));
+    }
+    const bool only = only_.match(fits), more = more_.match(fits), excluded = exclude_.match(fits);
+    if (by_default && !excluded) ++(only || more ? kept_ : displaced_);
+    return (only || more || (only_.empty() && by_default)) && !excluded;
+  }
+
+  /// Tells the user, once, what of the options had no effect, and that a lens looks at nothing. For report(): by then
+  /// every module was shown, and functions such as torch::relu too.
+  /// @param lens its name, for the user  @param watches whether it looks at anything
+  void warn(const Host& host, const std::string& lens, bool watches) {
+    if (seen_ == 0) return;
+    bool misspelt = false;
+    for (WantedNames* names : {&only_, &more_, &exclude_}) misspelt = names->warn(host, lens) || misspelt;
+    if (told_) return;
+    told_ = true;
+    if (!watches && !misspelt) {
+      std::string types;
+      for (const std::string& type : types_) types += (types.empty() ? "" : ", ") + type;
+      host.warn(lens + ": it looks at nothing, so it shows nothing: nothing in the model's " + std::to_string(seen_) +
+                " modules fits its options; include names modules by type (here " + types + "), family or name");
+    } else if (watches) {
+      tell_displaced(host, lens);
+    }
+    types_.clear();
+  }
+  /// Tells that `include` names none of what the lens looks at by default: it once added to that. Part of warn().
+  void tell_displaced(const Host& host, const std::string& lens) {
+    if (only_.empty() || kept_ > 0 || displaced_ == 0) return;
+    host.info(lens + ": looks at what include names, in place of the " + std::to_string(displaced_) +
+              " modules that it looks at otherwise; an entry written with a + adds to those");
+    displaced_ = 0;
+  }
+
+ private:
+  static Strings beginning_with_plus(const Options& options, bool plus) {
+    Strings found;
+    for (const std::string& text : options.get<Strings>("include")) {
+      if ((text.rfind('+', 0) == 0) == plus) found.push_back(plus ? text.substr(1) : text);
+    }
+    return found;
+  }
+  static bool matches(const std::string& text, const Module& module, bool by_default) {
+    const std::string name = module.name(), path = module.path(), type(module.type()), full(module.full_type());
+    if (text == type || text == full || text == name || text == path) return true;
+    if (!is_leaf(module) && !by_default) return false;
+    return text == family_name(module) || fits_glob(text, name) || fits_glob(text, path) || fits_glob(text, type) ||
+           fits_glob(text, full);
+  }
+
+  WantedNames only_, more_, exclude_;
+  std::size_t seen_ = 0, kept_ = 0, displaced_ = 0;
+  std::set<std::string> types_;
+  bool told_ = false;
+};
+
+}  // namespace loupe
+
+#endif

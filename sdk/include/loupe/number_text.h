@@ -1,0 +1,27 @@
+#ifndef LOUPE_NUMBER_TEXT_H
+#define LOUPE_NUMBER_TEXT_H
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace loupe {
+
+/// The name of a number that JSON and most readers have no digits for, as pandas, JavaScript and R read it; null for a
+/// finite one.
+inline const char* non_finite_name(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return nullptr;
+}
+
+/// The shortest text that reads back as the same number, whatever the locale.
+inline std::string number_text(double value) {
+  if (const char* name = non_finite_name(value)) return name;
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+}  // namespace loupe
+
+#endif

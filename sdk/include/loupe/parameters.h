@@ -1,0 +1,120 @@
+#ifndef LOUPE_PARAMETERS_H
+#define LOUPE_PARAMETERS_H
+
+#include <loupe/layers.h>
+#include <loupe/module_filter.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// "Running Mean" for "running_mean".
+inline std::string title_of(std::string name) {
+  bool begins = true;
+  for (char& letter : name) {
+    if (letter == '_') letter = ' ';
+    if (begins) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    begins = letter == ' ';
+  }
+  return name;
+}
+
+/// Whether a parameter is shown with the weights, rather than with the biases: one called so, or of two dimensions and
+/// more.
+inline bool is_weight(const Parameter& parameter) {
+  const std::string_view name = parameter.name;
+  return name == "weight" || (name != "bias" && parameter.dim >= 2);
+}
+
+/// The parameters that a lens looks at, of the modules that ModuleFilter takes: the options `parameters`, `include` and
+/// `exclude`. They are shown in two roles, "Weight" and "Bias", each a title for plots.
+class Parameters {
+ public:
+  struct Role {
+    std::string title;  ///< "Weight" or "Bias"
+    /// Under the module's name, with the parameter's added ("lstm.weight_ih_l0") where the module has several of the
+    /// role; those called `weight` and `bias` keep the module's.
+    Layers layers;
+  };
+
+  static std::vector<Option> options(const Strings& standard = {"*"}) {
+    std::vector<Option> options = {
+        {"parameters", standard,
+         "which parameters of a module: names or globs, weights or biases for all in that role; a vector is a bias "
+         "unless it is called weight"}};
+    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
+    return options;
+  }
+
+  explicit Parameters(const Options& options)
+      : names_("parameters", "parameter", without_none(options.get<Strings>("parameters"))), modules_(options) {}
+
+  /// Calls `watch(name)`, which gives a Source, for each that is looked at of those that `module` itself owns.
+  template <class Watch>
+  void visit(const Module& module, Watch&& watch) {
+    const bool taken = modules_.takes(module, true);
+    if (module.is_loss()) return;
+    for (std::size_t i = 0; i < module.parameter_count(); ++i) {
+      const Parameter& parameter = module.parameter(i);
+      if (is_buffer(parameter)) continue;
+      names_.offer(parameter.name);
+      if (names_.match([&](const std::string& text) { return fits(text, parameter); }) && taken) {
+        role(is_weight(parameter)).layers.push_back({module, watch(parameter.name), shown_as(module, parameter)});
+      }
+    }
+  }
+  void forget(const Module& module) {
+    for (Role& role : roles_) loupe::forget(role.layers, module);
+  }
+
+  /// Tells the user, once, what of the options fits nothing. For report().
+  /// @param lens its name, for the user  @param watches_more whether it looks at anything besides
+  void warn(const Host& host, const std::string& lens, bool watches_more = false) {
+    // Words for every parameter cannot be misspelt.
+    names_.match([](const std::string& text) { return text == "*" || text == "weights" || text == "biases"; });
+    const bool misspelt = names_.warn(host, lens);
+    modules_.warn(host, lens, watches_more || misspelt || names_.empty() || !roles_.empty());
+  }
+
+  /// The roles that any module has so far, weights first.
+  auto begin() const { return roles_.begin(); }
+  auto end() const { return roles_.end(); }
+
+ private:
+  static Strings without_none(Strings names) {
+    names.erase(std::remove(names.begin(), names.end(), "none"), names.end());
+    return names;
+  }
+  static bool fits(const std::string& text, const Parameter& parameter) {
+    return fits_glob(text, parameter.name) || (text == "weights" && is_weight(parameter)) ||
+           (text == "biases" && !is_weight(parameter));
+  }
+  static std::string shown_as(const Module& module, const Parameter& parameter) {
+    const std::string name = module.name(), own = parameter.name;
+    int of_role = 0;
+    for (std::size_t i = 0; i < module.parameter_count(); ++i) {
+      const Parameter& other = module.parameter(i);
+      of_role += !is_buffer(other) && is_weight(other) == is_weight(parameter) ? 1 : 0;
+    }
+    if (of_role == 1 || own == "weight" || own == "bias") return name;
+    return name.empty() ? own : name + "." + own;
+  }
+  Role& role(bool weight) {
+    const std::string title = weight ? "Weight" : "Bias";
+    for (Role& role : roles_) {
+      if (role.title == title) return role;
+    }
+    return *roles_.insert(weight ? roles_.begin() : roles_.end(), {title, {}});
+  }
+
+  WantedNames names_;
+  ModuleFilter modules_;
+  std::vector<Role> roles_;
+};
+
+}  // namespace loupe
+
+#endif

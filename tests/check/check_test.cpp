@@ -1,0 +1,189 @@
+// `loupe check` finds each fault that was planted, at its rule, and passes what is right.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "examples/process.h"
+
+namespace loupe::test {
+namespace {
+
+struct Checked {
+  int exit_code;
+  nlohmann::json rows;
+
+  std::set<std::string> broken() const {
+    std::set<std::string> rules;
+    for (const auto& row : rows) {
+      if (!row.at("passed").get<bool>()) rules.insert(row.at("rule").get<std::string>());
+    }
+    return rules;
+  }
+  std::string detail(const std::string& rule) const {
+    for (const auto& row : rows) {
+      if (!row.at("passed").get<bool>() && row.at("rule") == rule) return row.at("detail");
+    }
+    return "";
+  }
+};
+
+Finished loupe_check(const std::string& arguments) {
+  return run(std::string(LOUPE_COMMAND) + " check " + arguments, fresh_folder());
+}
+
+Checked check(const std::string& file, const std::string& arguments = "") {
+  const Finished finished = loupe_check("--json " + arguments + " '" + file + "'");
+  return {finished.exit_code, nlohmann::json::parse(finished.output, nullptr, false)};
+}
+
+std::string faulty(const std::string& fault) {
+  return LOUPE_FAULTY_PLUGINS "/" + fault + ".so";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct Fault {
+  const char* name;
+  const char* rule;
+  const char* detail;  ///< a part of what is said
+};
+void PrintTo(const Fault& fault, std::ostream* out) {
+  *out << fault.name;
+}
+
+class PlantedFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(PlantedFault, IsFoundAtItsRule) {
+#ifdef __SANITIZE_ADDRESS__
+  if (std::string(GetParam().name) == "leaks") GTEST_SKIP() << "AddressSanitizer's malloc does not say what is in use";
+#endif
+  const Checked checked = check(faulty(GetParam().name), "--timeout 5");
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_TRUE(checked.broken().count(GetParam().rule)) << checked.rows.dump(1);
+  EXPECT_TRUE(contains(checked.detail(GetParam().rule), GetParam().detail)) << checked.detail(GetParam().rule);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OneARule, PlantedFault,
+    testing::Values(
+        Fault{"exports", "exports", "it also exports one_more_symbol"},
+        Fault{"read_without_running", "read_without_running", "constant initializer"},
+        Fault{"links", "links", "nobody_has_this"}, Fault{"bootstrap", "bootstrap", "it is built for ABI 2.0"},
+        Fault{"unknown_ids", "unknown_ids", "get_interface(\"loupe.plugin\") is not null"},
+        Fault{"plugin", "plugin", "it has no version"}, Fault{"functions", "functions", "it lacks 'open'"},
+        Fault{"names", "names", "'Ratio of all' is not snake_case"}, Fault{"help", "help", "'ratio' has no help"},
+        Fault{"defaults", "defaults", "ratio"}, Fault{"creation", "creation", "there is one already"},
+        Fault{"life", "life", "report fails: it is tired"},
+        Fault{"exceptions", "exceptions", "an exception leaves process: thrown on purpose"},
+        Fault{"two_instances", "two_instances", "its numbers are others"},
+        Fault{"struct_sizes_equal", "struct_sizes", "fails with a loupe_host of"},
+        Fault{"struct_sizes_beyond", "struct_sizes", "it crashes (Segmentation fault) in create with a loupe_host of"},
+        Fault{"data", "data", "it crashes (Segmentation fault) in process with dtype 2 of 32 bits, sizes []"},
+        Fault{"data_device", "data",
+              "it crashes (Segmentation fault) in process with dtype 2 of 32 bits, sizes [4, 3]"},
+        Fault{"data_stride", "data", "it crashes (Segmentation fault) in process"},
+        Fault{"wrong_calls", "wrong_calls", "it crashes (Aborted) in value"},
+        Fault{"messages", "messages", "create fails with status 1 and says nothing"},
+        Fault{"messages_too_long", "messages", "it crashes (Segmentation fault) in create"},
+        Fault{"threads", "threads", "process fails: it works on its own thread alone"},
+        Fault{"threads_turn", "threads", "it calls watch where it may not"},
+        Fault{"leaks", "leaks", "bytes are lost in 1000 times create and destroy"},
+        Fault{"nothing_kept", "nothing_kept", "it crashes (Segmentation fault) in process"},
+        Fault{"state", "state", "bytes that save_state never wrote"},
+        Fault{"state_half", "state", "one of save_state and merge_state without the other"},
+        Fault{"loading", "links", "it crashes (Aborted)"}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+TEST(Check, KillsWhatHangsAndGoesOnWithTheNextRule) {
+  const Checked checked = check(faulty("hang"), "--timeout 0.2");
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_EQ(checked.detail("life"), "it does not come back within 0.20 s in process");
+  bool visualizer_passed = false;
+  for (const auto& row : checked.rows)
+    visualizer_passed |= row.at("component") == "faulty_visualizer" && row.at("rule") == "leaks" && row.at("passed");
+  EXPECT_TRUE(visualizer_passed) << checked.rows.dump(1);
+}
+
+TEST(Check, GoesOnAfterACrash) {
+  const Checked checked = check(faulty("wrong_calls"));
+  // Whoever is given a run that is too short is not told of one either.
+  EXPECT_EQ(checked.broken(), (std::set<std::string>{"struct_sizes", "wrong_calls", "messages"}));
+  EXPECT_EQ(checked.rows.back().at("rule"), "nothing_kept");
+  EXPECT_TRUE(checked.rows.back().at("passed"));
+}
+
+TEST(Check, ASoundPluginInPlainCKeepsEveryRuleOfEachKind) {
+  const Checked checked = check(faulty("sound"));
+  EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);
+  EXPECT_EQ(checked.broken(), std::set<std::string>());
+  std::set<std::string> components;
+  for (const auto& row : checked.rows) {
+    components.insert(row.at("component").get<std::string>());
+    EXPECT_EQ(row.at("file"), faulty("sound"));
+    EXPECT_EQ(row.at("detail"), "");
+  }
+  EXPECT_EQ(components,
+            (std::set<std::string>{"", "faulty_gatherer", "faulty_preprocessor", "faulty_lens", "faulty_visualizer"}));
+}
+
+TEST(Check, WhatLoupeShipsKeepsEveryRule) {
+  std::istringstream names(LOUPE_BUILTIN_NAMES);
+  for (std::string name; names >> name;) {
+    const Checked checked = check(LOUPE_BUILT_PLUGINS "/" + name + ".so");
+    EXPECT_EQ(checked.exit_code, 0) << name;
+    for (const std::string& rule : checked.broken())
+      ADD_FAILURE() << name << ": " << rule << ": " << checked.detail(rule);
+  }
+}
+
+TEST(Check, TheExampleLensKeepsEveryRule) {
+  const Checked checked = check(LOUPE_EXAMPLE_PLUGIN);
+  EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);
+}
+
+TEST(Check, SaysItInWordsToo) {
+  const Finished sound = loupe_check(faulty("sound"));
+  EXPECT_EQ(sound.exit_code, 0);
+  EXPECT_TRUE(contains(sound.output, "  faulty_lens\n    ok      functions")) << sound.output;
+  EXPECT_TRUE(contains(sound.output, "every rule is kept\n"));
+  const Finished broken = loupe_check(faulty("help"));
+  EXPECT_EQ(broken.exit_code, 1);
+  EXPECT_TRUE(contains(broken.output, "    BROKEN  help                  the option 'ratio' has no help"))
+      << broken.output;
+  EXPECT_TRUE(contains(broken.output, "4 rules are broken\n")) << broken.output;
+}
+
+TEST(Check, LeavesNoFilesBehind) {
+  const std::filesystem::path folder = fresh_folder();
+  const Finished finished =
+      run("mkdir tmp && TMPDIR=$PWD/tmp " LOUPE_COMMAND " check " LOUPE_BUILT_PLUGINS "/csv.so && ls -A . tmp", folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_TRUE(contains(finished.output, ".:\ntmp\n\ntmp:\n")) << finished.output;
+}
+
+TEST(Check, WhatIsNoPluginBreaksTheFirstRules) {
+  const Finished finished = run("echo hello > text.so; " LOUPE_COMMAND " check --json text.so", fresh_folder());
+  const Checked checked{finished.exit_code, nlohmann::json::parse(finished.output, nullptr, false)};
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_TRUE(checked.broken().count("exports"));
+  EXPECT_TRUE(checked.broken().count("links"));
+}
+
+TEST(Check, TellsItsRulesAndItsUsage) {
+  const Finished rules = loupe_check("--rules");
+  EXPECT_EQ(rules.exit_code, 0);
+  for (const char* rule : {"  exports ", "  links ", "  life ", "  struct_sizes ", "  state "})
+    EXPECT_TRUE(contains(rules.output, rule)) << rules.output;
+  EXPECT_EQ(loupe_check("").exit_code, 2);
+  EXPECT_EQ(loupe_check("no_such_file.so").exit_code, 2);
+  EXPECT_EQ(loupe_check("--timeout 0 " + faulty("sound")).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace loupe::test

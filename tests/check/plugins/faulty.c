@@ -1,0 +1,378 @@
+/* A plugin in plain C with a component of each kind. As it stands it keeps every rule; built with one of the macros
+ * named FAULT_ it breaks the rule of that name, and is otherwise the same. */
+#include <loupe/abi.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+#error "plain C"
+#endif
+
+void throw_something(void); /* throw.cpp */
+void nobody_has_this(void);
+
+static loupe_status fail(loupe_error* error, loupe_status status, const char* message) {
+#ifdef FAULT_MESSAGES
+  (void)error, (void)message;
+#elif defined(FAULT_MESSAGES_TOO_LONG)
+  memcpy(error->message, message, strlen(message) + 1);
+#else
+  if (error != NULL && error->message != NULL && error->capacity > 0)
+    snprintf(error->message, error->capacity, "%s", message);
+#endif
+  return status;
+}
+static loupe_status too_short(loupe_error* error) {
+  return fail(error, LOUPE_INVALID, "a struct is too short to be read");
+}
+
+/* Whether a struct can be read at all. A fault makes it demand that it is of this very size. */
+#ifdef FAULT_STRUCT_SIZES_EQUAL
+#define READABLE(STRUCT, MEMBER) ((STRUCT)->struct_size == sizeof *(STRUCT))
+#elif defined(FAULT_STRUCT_SIZES_BEYOND)
+#define READABLE(STRUCT, MEMBER) ((void)*(volatile const char*)&(STRUCT)->MEMBER, 1)
+#else
+#define READABLE(STRUCT, MEMBER) LOUPE_REACHES(*(STRUCT), MEMBER)
+#endif
+
+typedef struct instance {
+  uint64_t count;
+  double sum;
+  int begun;
+  const loupe_taps* taps;
+  const loupe_wiring* wiring;
+  loupe_source* source;
+  const void* kept;
+} instance;
+
+static int instances = 0;
+
+static loupe_status create(const loupe_component* component, const loupe_host* host, const loupe_options* options,
+                           void** self, loupe_error* error) {
+  (void)component;
+  if (!READABLE(host, get_interface)) return too_short(error);
+  if (options == NULL || !LOUPE_REACHES(*options, value_count))
+    return fail(error, LOUPE_INVALID, "there are no options to read");
+#ifdef FAULT_CREATION
+  if (instances > 0) return fail(error, LOUPE_FAILED, "there is one already");
+#endif
+  ++instances;
+  *self = calloc(1, sizeof(instance));
+  return LOUPE_OK;
+}
+static void destroy(void* self) {
+  --instances;
+#ifdef FAULT_LEAKS
+  (void)self;
+#else
+  free(self);
+#endif
+}
+
+/* ---- gatherer ---- */
+
+static loupe_status open(void* self, const loupe_taps* taps, const loupe_module* module, const char* label,
+                         loupe_error* error) {
+  instance* it = self;
+  if (!READABLE(taps, emit)) return too_short(error);
+  if (module == NULL || label != NULL) return fail(error, LOUPE_INVALID, "it watches modules as a whole");
+  it->taps = taps;
+  const loupe_subscription subscription = {.struct_size = sizeof subscription, .tap = LOUPE_TAP_FORWARD};
+  return taps->subscribe(taps->context, &subscription, error);
+}
+static loupe_status event(void* self, const loupe_event* event, loupe_error* error) {
+  instance* it = self;
+  if (it->taps == NULL) return fail(error, LOUPE_INVALID, "it was not opened");
+  if (!READABLE(event, tensor)) return too_short(error);
+  return it->taps->emit(it->taps->context, event, error);
+}
+#ifdef FAULT_FUNCTIONS
+#define OPEN (0 ? open : NULL)
+#else
+#define OPEN open
+#endif
+static const loupe_gatherer gatherer = {.struct_size = sizeof gatherer, .open = OPEN, .event = event};
+
+/* ---- preprocessor: the mean of its events' numbers of elements ---- */
+
+#ifdef FAULT_TWO_INSTANCES
+static instance shared;
+#endif
+static instance* numbers_of(void* self) {
+#ifdef FAULT_TWO_INSTANCES
+  (void)self;
+  return &shared;
+#else
+  return self;
+#endif
+}
+#ifdef FAULT_THREADS
+static _Thread_local int seen_here;
+#endif
+
+static loupe_status request(void* self, loupe_request* request, loupe_error* error) {
+  (void)self;
+  if (!READABLE(request, wants_tensor)) return too_short(error);
+  request->wants_tensor = 1;
+#ifdef FAULT_THREADS
+  seen_here = 1;
+#endif
+  return LOUPE_OK;
+}
+static loupe_status process(void* self, const loupe_event* event, loupe_error* error) {
+  instance* it = numbers_of(self);
+  if (!READABLE(event, tensor)) return too_short(error);
+#ifdef FAULT_THREADS
+  if (!seen_here) return fail(error, LOUPE_FAILED, "it works on its own thread alone");
+#endif
+#ifdef FAULT_HANG
+  for (volatile int forever = 1; forever;) continue;
+#endif
+#ifdef FAULT_EXCEPTIONS
+  if (event->tensor == NULL) throw_something();
+#endif
+  if (event->tensor == NULL) return LOUPE_OK;
+  if (!READABLE(event->tensor, numel)) return too_short(error);
+#ifdef FAULT_DATA
+  it->sum += event->tensor->sizes[0]; /* a tensor without dimensions has none */
+#endif
+#ifdef FAULT_DATA_DEVICE
+  if (event->tensor->numel > 0) it->sum += *(const volatile unsigned char*)event->tensor->data;
+#endif
+#ifdef FAULT_DATA_STRIDE
+  if (event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU)
+    it->sum += ((const volatile unsigned char*)event->tensor->data)[event->tensor->numel * 16 - 1];
+#endif
+#ifdef FAULT_NOTHING_KEPT
+  if (it->kept != NULL) it->sum += ((const loupe_event*)it->kept)->scalar;
+  it->kept = event;
+#endif
+  ++it->count;
+  it->sum += (double)event->tensor->numel;
+  return LOUPE_OK;
+}
+static size_t series_count(void* self) {
+  (void)self;
+  return 1;
+}
+static const char* series_name(void* self, size_t series) {
+  (void)self, (void)series;
+  return "numel";
+}
+static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error) {
+  const instance* it = numbers_of(self);
+  if (series != 0) return fail(error, LOUPE_NOT_FOUND, "there is one series alone, and this is another");
+  if (aggregation != LOUPE_MEAN) return fail(error, LOUPE_UNSUPPORTED, "the mean alone is kept");
+  if (it->count == 0) return fail(error, LOUPE_NOT_FOUND, "there is no value yet");
+  *value = it->sum / (double)it->count;
+  return LOUPE_OK;
+}
+static loupe_status reset(void* self, loupe_error* error) {
+  instance* it = numbers_of(self);
+  (void)error;
+  it->count = 0;
+  it->sum = 0;
+  return LOUPE_OK;
+}
+typedef struct state {
+  char mark[8];
+  uint64_t count;
+  double sum;
+} state;
+static loupe_status save_state(void* self, void* bytes, size_t capacity, size_t* size, loupe_error* error) {
+  const instance* it = numbers_of(self);
+  const state saved = {"numel 1", it->count, it->sum};
+  (void)error;
+  *size = sizeof saved;
+  if (capacity >= sizeof saved) memcpy(bytes, &saved, sizeof saved);
+  return LOUPE_OK;
+}
+static loupe_status merge_state(void* self, const void* bytes, size_t size, loupe_error* error) {
+  instance* it = numbers_of(self);
+  state saved;
+#ifdef FAULT_STATE
+  (void)error;
+  if (size > sizeof saved) size = sizeof saved;
+  memset(&saved, 0, sizeof saved);
+  memcpy(&saved, bytes, size);
+#else
+  if (size != sizeof saved || memcmp(bytes, "numel 1", 8) != 0)
+    return fail(error, LOUPE_INVALID, "these bytes are not a state of numel");
+  memcpy(&saved, bytes, sizeof saved);
+#endif
+  it->count += saved.count;
+  it->sum += saved.sum;
+  return LOUPE_OK;
+}
+static const loupe_preprocessor preprocessor = {.struct_size = sizeof preprocessor,
+                                                .request = request,
+                                                .process = process,
+                                                .series_count = series_count,
+                                                .series_name = series_name,
+                                                .aggregate = aggregate,
+                                                .reset = reset,
+                                                .save_state = save_state,
+#ifdef FAULT_STATE_HALF
+                                                .merge_state = (0 ? merge_state : NULL)
+#else
+                                                .merge_state = merge_state
+#endif
+};
+
+/* ---- lens ---- */
+
+static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* error) {
+  instance* it = self;
+  if (!READABLE(wiring, values)) return too_short(error);
+  it->wiring = wiring;
+  return LOUPE_OK;
+}
+static loupe_status watch(instance* it, const loupe_module* module, loupe_error* error) {
+  const loupe_watch watch = {
+      .struct_size = sizeof watch, .module = module, .gatherer = "forward", .preprocessor = "output_norm"};
+  return it->wiring->watch(it->wiring->context, &watch, &it->source, error);
+}
+static loupe_status visit(void* self, const loupe_module* module, loupe_error* error) {
+  instance* it = self;
+  if (it->wiring == NULL) return fail(error, LOUPE_INVALID, "it was not attached");
+  if (!READABLE(module, parameter_count)) return too_short(error);
+  return watch(it, module, error);
+}
+static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
+  instance* it = self;
+  if (!READABLE(tick, epoch) || !READABLE(sink, value)) return too_short(error);
+#ifdef FAULT_LIFE
+  if (tick->epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
+#endif
+#ifdef FAULT_THREADS_TURN
+  if (it->wiring != NULL) watch(it, NULL, error);
+#endif
+  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Epoch", .big = 1};
+  const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->epoch};
+  (void)it;
+  const loupe_status told = sink->tag(sink->context, &tag, error);
+  return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
+}
+static const loupe_lens lens = {.struct_size = sizeof lens, .attach = attach, .visit = visit, .report = report};
+
+/* ---- visualizer ---- */
+
+static loupe_status begin(void* self, const loupe_run* run, loupe_error* error) {
+  if (!READABLE(run, directory)) return too_short(error);
+  ((instance*)self)->begun = 1;
+  return LOUPE_OK;
+}
+static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* error) {
+  (void)self;
+  return READABLE(tick, epoch) ? LOUPE_OK : too_short(error);
+}
+static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
+  if (!READABLE(value, value)) return too_short(error);
+  if (!((instance*)self)->begun) {
+#ifdef FAULT_WRONG_CALLS
+    abort();
+#endif
+    return fail(error, LOUPE_INVALID, "it was not told of a run");
+  }
+  return LOUPE_OK;
+}
+static const loupe_visualizer visualizer = {
+    .struct_size = sizeof visualizer, .begin = begin, .begin_tick = begin_tick, .value = value};
+
+/* ---- what the plugin says of itself ---- */
+
+#ifdef FAULT_NAMES
+#define OPTION_NAME "Ratio of all"
+#else
+#define OPTION_NAME "ratio"
+#endif
+#ifdef FAULT_HELP
+#define OPTION_HELP ""
+#else
+#define OPTION_HELP "a share"
+#endif
+#ifdef FAULT_DEFAULTS
+#define DEFAULT 7
+#else
+#define DEFAULT 0.5
+#endif
+#ifdef FAULT_PLUGIN
+#define VERSION NULL
+#else
+#define VERSION "1"
+#endif
+#ifdef FAULT_BOOTSTRAP
+#define MAJOR (LOUPE_ABI_MAJOR + 1)
+#else
+#define MAJOR LOUPE_ABI_MAJOR
+#endif
+
+static const loupe_option_value default_value = {
+    .struct_size = sizeof(loupe_option_value), .type = LOUPE_OPTION_NUMBER, .number = DEFAULT};
+static const loupe_option ratio = {.struct_size = sizeof(loupe_option),
+                                   .type = LOUPE_OPTION_NUMBER,
+                                   .name = OPTION_NAME,
+                                   .help = OPTION_HELP,
+                                   .default_value = &default_value,
+                                   .minimum = 0,
+                                   .maximum = 1};
+static const loupe_option* const options[] = {&ratio};
+
+#define COMPONENT(KIND, ID)                                                                   \
+  static const loupe_component KIND##_component = {.struct_size = sizeof(loupe_component),    \
+                                                   .interface_id = ID,                        \
+                                                   .name = "faulty_" #KIND,                   \
+                                                   .help = "made wrongly on purpose, or not", \
+                                                   .options = options,                        \
+                                                   .option_count = 1,                         \
+                                                   .table = &KIND,                            \
+                                                   .create = create,                          \
+                                                   .destroy = destroy}
+COMPONENT(gatherer, LOUPE_GATHERER_ID);
+COMPONENT(preprocessor, LOUPE_PREPROCESSOR_ID);
+COMPONENT(lens, LOUPE_LENS_ID);
+COMPONENT(visualizer, LOUPE_VISUALIZER_ID);
+static const loupe_component* const components[] = {&gatherer_component, &preprocessor_component, &lens_component,
+                                                    &visualizer_component};
+static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
+                                    .name = "faulty",
+                                    .version = VERSION,
+                                    .components = components,
+                                    .component_count = 4};
+
+static const void* get_interface(const char* id) {
+#ifdef FAULT_UNKNOWN_IDS
+  return strncmp(id, LOUPE_PLUGIN_ID, strlen("loupe.plugin")) == 0 ? &plugin : NULL;
+#else
+  return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
+#endif
+}
+
+#ifdef FAULT_READ_WITHOUT_RUNNING
+extern LOUPE_EXPORT loupe_entry loupe_plugin_entry;
+loupe_entry loupe_plugin_entry;
+__attribute__((constructor)) static void fill_entry(void) {
+  const loupe_entry filled = {LOUPE_MAGIC, MAJOR, LOUPE_ABI_MINOR, get_interface};
+  loupe_plugin_entry = filled;
+}
+#else
+extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, MAJOR, LOUPE_ABI_MINOR, get_interface};
+#endif
+
+#ifdef FAULT_EXPORTS
+extern LOUPE_EXPORT int one_more_symbol;
+int one_more_symbol = 1;
+#endif
+#ifdef FAULT_LINKS
+__attribute__((constructor)) static void call_nobody(void) {
+  if (instances > 0) nobody_has_this();
+}
+#endif
+#ifdef FAULT_LOADING
+__attribute__((constructor)) static void crash(void) {
+  abort();
+}
+#endif

@@ -1,0 +1,262 @@
+// Every built-in preprocessor: its series are those that it says it gives, and a run split in two, saved and merged is
+// the run that was never split.
+
+#include <gtest/gtest.h>
+#include <loupe/error.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "built_in.h"
+#include "config/diagnostics.h"
+#include "config/option_set.h"
+#include "plugins/component_instance.h"
+#include "services.h"
+
+namespace loupe {
+namespace {
+
+constexpr std::size_t events = 101;  // not even, so that the halves differ
+
+/// A matrix of 2 by 2 and what a host would have measured of it, made up alike for the same number.
+class MadeUp {
+ public:
+  explicit MadeUp(std::size_t number) {
+    std::mt19937 random(static_cast<unsigned>(number) + 1);
+    std::lognormal_distribution<double> any(0, 1);
+    for (float& value : values_) value = static_cast<float>(any(random));
+    tensor_.struct_size = sizeof tensor_;
+    tensor_.dtype_code = LOUPE_DTYPE_FLOAT;
+    tensor_.dtype_bits = 32;
+    tensor_.dtype_lanes = 1;
+    tensor_.device_type = LOUPE_DEVICE_CPU;
+    tensor_.data = values_;
+    tensor_.sizes = sizes_;
+    tensor_.strides = strides_;
+    tensor_.dim = 2;
+    tensor_.numel = 4;
+
+    measurement_.struct_size = sizeof measurement_;
+    measurement_.measures = ~0U;
+    measurement_.numel = number % 2 == 0 ? 1 : 4;  // a loss has one
+    measurement_.nan_count = number % 17 == 3;
+    measurement_.inf_count = number % 23 == 5;
+    for (double* number_of :
+         {&measurement_.sum, &measurement_.sum_squares, &measurement_.sample_norm_sum, &measurement_.dot_previous,
+          &measurement_.previous_sum_squares, &measurement_.change_sum_squares, &measurement_.dot_change,
+          &measurement_.previous_change_sum_squares})
+      *number_of = any(random);
+    measurement_.active_count = static_cast<int64_t>(random() % 5);
+    measurement_.unit_count = 4;
+    measurement_.dead_units = static_cast<int64_t>(random() % 5);
+    measurement_.sample_count = 2;
+    // The stream is one: its second half has a value before its first.
+    measurement_.has_previous = number > 0;
+    measurement_.has_change = number > 0;
+    for (uint64_t& bin : bins_) bin = random() % 10;
+    measurement_.bins = bins_;
+    measurement_.bin_edges = edges_;
+    measurement_.bin_count = 3;
+
+    event_.struct_size = sizeof event_;
+    event_.flags = (number % 3 != 0 ? LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED : 0U) |
+                   (number % 4 == 0 ? uint32_t{LOUPE_EVENT_LOSS} : 0U);
+    event_.label = number % 5 < 2 ? "accuracy" : "loss";
+    event_.number = number;
+    event_.scalar = any(random);
+    event_.tensor = &tensor_;
+    event_.measurement = &measurement_;
+  }
+  MadeUp(const MadeUp&) = delete;
+  MadeUp& operator=(const MadeUp&) = delete;
+
+  loupe_event& event() { return event_; }
+  loupe_measurement& measurement() { return measurement_; }
+
+ private:
+  float values_[4] = {};
+  int64_t sizes_[2] = {2, 2}, strides_[2] = {2, 1};
+  uint64_t bins_[3] = {};
+  double edges_[4] = {-INFINITY, -1, 1, INFINITY};
+  loupe_tensor tensor_{};
+  loupe_measurement measurement_{};
+  loupe_event event_{};
+};
+
+/// One instance of a built-in preprocessor.
+class Folded {
+ public:
+  Folded(const CatalogueEntry& entry, const std::string& yaml)
+      : name_(entry.component->name),
+        options_(read(entry, yaml)),
+        instance_(*entry.component, options_->get(), "the preprocessor", nullptr) {}
+
+  void see(std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      MadeUp made(i);
+      if (name_ == "loss_module") made.measurement().numel = 1;
+      check(table().process(self(), &made.event(), error_.get()));
+    }
+  }
+  std::string state() {
+    std::size_t size = 0;
+    check(table().save_state(self(), nullptr, 0, &size, error_.get()));
+    std::string bytes(size, '\0');
+    check(table().save_state(self(), bytes.data(), bytes.size(), &size, error_.get()));
+    EXPECT_EQ(size, bytes.size());
+    return bytes;
+  }
+  void merge(const std::string& bytes) { check(try_merge(bytes)); }
+  loupe_status try_merge(const std::string& bytes) {
+    return table().merge_state(self(), bytes.data(), bytes.size(), error_.get());
+  }
+  void reset() { check(table().reset(self(), error_.get())); }
+
+  std::vector<std::string> series() {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < table().series_count(self()); ++i) names.emplace_back(table().series_name(self(), i));
+    return names;
+  }
+  /// The numbers of each series by "name aggregation", those that there are.
+  std::map<std::string, double> numbers() {
+    std::map<std::string, double> numbers;
+    const std::vector<std::string> names = series();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      for (uint32_t aggregation = LOUPE_MEAN; aggregation <= LOUPE_INF_COUNT; ++aggregation) {
+        double number = 0;
+        if (table().aggregate(self(), i, aggregation, &number, error_.get()) != LOUPE_OK) continue;
+        numbers[names[i] + " " + std::to_string(aggregation)] = number;
+      }
+    }
+    return numbers;
+  }
+  std::map<std::string, std::vector<double>> values() {
+    std::map<std::string, std::vector<double>> all;
+    const std::vector<std::string> names = series();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const double* values = nullptr;
+      std::size_t count = 0;
+      if (table().values(self(), i, &values, &count, error_.get()) == LOUPE_OK) {
+        all[names[i]].assign(values, values + count);
+      }
+    }
+    return all;
+  }
+
+ private:
+  static std::unique_ptr<OptionSet> read(const CatalogueEntry& entry, const std::string& yaml) {
+    Diagnostics diagnostics("test");
+    auto options = OptionSet::from_yaml(entry.options(), YAML::Load(yaml), entry.component->name, diagnostics);
+    EXPECT_TRUE(diagnostics.empty()) << diagnostics.messages();
+    return options;
+  }
+  void check(loupe_status status) { error_.check(status); }
+  const loupe_preprocessor& table() const { return instance_.table<loupe_preprocessor>(); }
+  void* self() const { return instance_.self(); }
+
+  std::string name_;
+  std::unique_ptr<OptionSet> options_;
+  ComponentInstance instance_;
+  detail::ErrorBuffer error_;
+};
+
+void expect_same(Folded& merged, Folded& whole) {
+  EXPECT_EQ(merged.series(), whole.series());
+  const auto got = merged.numbers(), wanted = whole.numbers();
+  ASSERT_EQ(got.size(), wanted.size());
+  for (const auto& [name, number] : wanted) {
+    ASSERT_EQ(got.count(name), 1u) << name;
+    if (std::isnan(number)) {
+      EXPECT_TRUE(std::isnan(got.at(name))) << name;
+    } else {
+      EXPECT_NEAR(got.at(name), number, 1e-12 * std::max(1.0, std::fabs(number))) << name;
+    }
+  }
+  EXPECT_EQ(merged.values(), whole.values());
+}
+
+class EveryPreprocessor : public testing::Test {
+ protected:
+  EveryPreprocessor() { offer_services(); }
+  /// Calls `use(entry, yaml)` for each preprocessor and each way in which it keeps its numbers.
+  template <class Use>
+  static void each(Use&& use) {
+    std::size_t count = 0;
+    for (const CatalogueEntry& entry : built_in().entries()) {
+      if (entry.kind != Kind::preprocessor) continue;
+      ++count;
+      std::vector<std::string> ways = {"{}"};
+      for (const char* way : {"inplace", "quantiles"}) {
+        for (const loupe_option* option : entry.options()) {
+          if (option->name == std::string(way)) ways.push_back(way + std::string(way[0] == 'i' ? ": false" : ": true"));
+        }
+      }
+      for (const std::string& yaml : ways) {
+        SCOPED_TRACE(entry.component->name + std::string(" with ") + yaml);
+        use(entry, yaml);
+      }
+    }
+    EXPECT_GE(count, 11u);
+  }
+};
+
+TEST_F(EveryPreprocessor, SplitInTwoAndMergedIsTheRunThatWasNeverSplit) {
+  each([](const CatalogueEntry& entry, const std::string& yaml) {
+    Folded whole(entry, yaml), first(entry, yaml), second(entry, yaml);
+    whole.see(0, events);
+    first.see(0, events / 2);
+    second.see(events / 2, events);
+    first.merge(second.state());
+    ASSERT_FALSE(whole.numbers().empty());
+    expect_same(first, whole);
+    first.reset();
+    whole.reset();
+    first.see(0, 10);
+    whole.see(0, 10);
+    EXPECT_EQ(first.numbers().size(), whole.numbers().size());
+  });
+}
+
+TEST_F(EveryPreprocessor, MergesWithOneThatSawNothing) {
+  each([](const CatalogueEntry& entry, const std::string& yaml) {
+    Folded whole(entry, yaml), merged(entry, yaml), empty(entry, yaml);
+    whole.see(0, events);
+    merged.see(0, events);
+    merged.merge(empty.state());
+    expect_same(merged, whole);
+    empty.merge(whole.state());
+    expect_same(empty, whole);
+  });
+}
+
+TEST_F(EveryPreprocessor, RefusesBytesThatNoneOfItsKindSavedAndStaysAsItWas) {
+  each([](const CatalogueEntry& entry, const std::string& yaml) {
+    Folded whole(entry, yaml), tried(entry, yaml);
+    whole.see(0, events);
+    tried.see(0, events);
+    const std::string state = whole.state();
+    for (std::size_t size = 0; size < state.size(); size += size < 64 ? 1 : 97) {
+      EXPECT_EQ(tried.try_merge(state.substr(0, size)), LOUPE_INVALID) << size;
+    }
+    EXPECT_EQ(tried.try_merge(state + "x"), LOUPE_INVALID);
+    EXPECT_EQ(tried.try_merge("\x7f" + state.substr(1)), LOUPE_INVALID);
+    expect_same(tried, whole);
+  });
+}
+
+TEST_F(EveryPreprocessor, GivesTheSeriesThatItSaysItGives) {
+  each([](const CatalogueEntry& entry, const std::string& yaml) {
+    Folded folded(entry, yaml);
+    folded.see(0, events);
+    const std::vector<std::string> given = given_names(*entry.component);
+    const std::vector<std::string> series = folded.series();
+    for (const std::string& name : series) EXPECT_TRUE(is_given(name, given)) << name;
+    if (given.empty() || given[0][0] != '{') {
+      EXPECT_EQ(series, given);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace loupe

@@ -1,0 +1,44 @@
+#ifndef LOUPE_TESTS_SERVICES_H
+#define LOUPE_TESTS_SERVICES_H
+
+#include <loupe/abi.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "plugins/component_host.h"
+
+namespace loupe {
+
+/// What LibTorch would do, for contiguous matrices of floats.
+inline const loupe_tensors tensors_service = [] {
+  loupe_tensors table{};
+  table.struct_size = sizeof table;
+  table.copy = [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
+    for (int64_t i = 0; i < tensor->numel; ++i) values[i] = static_cast<const float*>(tensor->data)[i];
+    return LOUPE_OK;
+  };
+  return table;
+}();
+inline const loupe_tensor_math math_service = [] {
+  loupe_tensor_math table{};
+  table.struct_size = sizeof table;
+  table.singular_values = [](void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
+                             std::size_t* count, loupe_error*) -> loupe_status {
+    *count = 2;
+    const auto* elements = static_cast<const float*>(matrix->data);
+    const double numbers[] = {static_cast<double>(elements[0]) + 10, elements[1]};
+    std::memcpy(values, numbers, std::min<std::size_t>(capacity, 2) * sizeof(double));
+    return LOUPE_OK;
+  };
+  return table;
+}();
+
+inline void offer_services() {
+  offer_interface(LOUPE_TENSORS_ID, &tensors_service);
+  offer_interface(LOUPE_TENSOR_MATH_ID, &math_service);
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,191 @@
+#include <gtest/gtest.h>
+
+#include "faults.h"
+
+namespace loupe {
+namespace {
+
+TEST(ConfigFaults, SyntaxErrorsHaveTheirPlace) {
+  EXPECT_BEGINS(faults_of("run: {name: x\nlenses: []\n"), "a.yaml:2:");
+  EXPECT_SAYS(faults_of("run: {name: x\nlenses: []\n"), ": error: this is no YAML: ");
+}
+
+TEST(ConfigFaults, LossesMustBeToldApart) {
+  const std::string expected = "error: train_loss and val_loss must be two names";
+  EXPECT_SAYS(faults_of("attach: {train_loss: x, val_loss: x}\n"), expected);
+  EXPECT_SAYS(faults_of("attach: {train_loss: ''}\n"), expected);
+}
+
+TEST(ConfigFaults, TwoVisualizersMustNotWriteTheSame) {
+  EXPECT_SAYS(probe_faults("visualizers:\n  - record\n  - {record: {}, as: second}\n"),
+              "a.yaml:4:6: error: this visualizer does what another 'record' does already");
+}
+
+TEST(ConfigFaults, AFileWithoutAMapIsNoConfiguration) {
+  const std::string expected = ":1:1: error: a configuration is a map with the keys loupe, run, attach, lenses, ";
+  EXPECT_SAYS(faults_of(""), expected);
+  EXPECT_SAYS(faults_of("# nothing\n"), expected);
+  EXPECT_SAYS(faults_of("- loss_metrics\n"), expected);
+}
+
+TEST(ConfigFaults, UnknownKeysGetTheNearestName) {
+  EXPECT_EQ(faults_of("visualisers: []\n"),
+            "a.yaml:1:1: error: unknown key 'visualisers' at the top; did you mean 'visualizers'?");
+  EXPECT_EQ(faults_of("loupe: 1\nattach: {dept: 2}\n"),
+            "a.yaml:2:10: error: attach has no option 'dept'; did you mean 'depth'?");
+  EXPECT_EQ(faults_of("run:\n  name: x\n  directory: y\n"),
+            "a.yaml:3:3: error: run has no option 'directory'; did you mean 'dir'?");
+  EXPECT_EQ(faults_of("plugins: {paths: []}\n"),
+            "a.yaml:1:11: error: unknown key 'paths' of 'plugins'; did you mean 'path'?");
+  EXPECT_BEGINS(probe_faults("lenses:\n  - probe_lens:\n      gatherers: x\n"),
+                "a.yaml:4:7: error: lens 'probe_lens' has no option 'gatherers'; did you mean 'gatherer'?");
+  EXPECT_SAYS(faults_of("? [a, b]\n: c\n"), "error: unknown key ''");
+}
+
+TEST(ConfigFaults, WrongTypesAreNamed) {
+  EXPECT_EQ(faults_of("attach: {depth: deep}\n"),
+            "a.yaml:1:17: error: attach.depth must be a whole number, not 'deep'");
+  EXPECT_EQ(faults_of("attach: {depth: 1.5}\n"), "a.yaml:1:17: error: attach.depth must be a whole number, not '1.5'");
+  EXPECT_EQ(faults_of("attach: {depth: [1]}\n"), "a.yaml:1:17: error: attach.depth must be a whole number, not a list");
+  EXPECT_EQ(faults_of("attach: {list_modules: often}\n"),
+            "a.yaml:1:24: error: attach.list_modules must be true or false, not 'often'");
+  EXPECT_EQ(faults_of("attach: {list_modules: }\n"),
+            "a.yaml:1:24: error: attach.list_modules must be true or false, not nothing");
+  EXPECT_EQ(faults_of("run: {name: {a: b}}\n"), "a.yaml:1:13: error: run.name must be a text, not a map");
+  EXPECT_EQ(faults_of("run: fast\n"),
+            "a.yaml:1:6: error: the options of run must be a map of names and values, not 'fast'");
+  EXPECT_EQ(faults_of("lenses: {a: b}\n"), "a.yaml:1:9: error: 'lenses' must be a list");
+  EXPECT_EQ(faults_of("lenses: [[a]]\n"),
+            "a.yaml:1:10: error: an entry of 'lenses' must be a name, or a name with a map of options");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {tables: {}}]\n"),
+            "a.yaml:2:31: error: lens 'probe_lens'.tables must be a list of texts, not a map");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {extra: 3}]\n"),
+            "a.yaml:2:30: error: lens 'probe_lens'.extra must be a map, not '3'");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: 3]\n"),
+            "a.yaml:2:22: error: the options of lens 'probe_lens' must be a map of names and values, not '3'");
+}
+
+TEST(ConfigFaults, NumbersStayWithinTheirBounds) {
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {ratio: 1.5}]\n"),
+            "a.yaml:2:30: error: lens 'probe_lens'.ratio must be between 0 and 1, not 1.5");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {ratio: 1}]\n"), "");
+  EXPECT_EQ(faults_of("attach: {depth: -2}\n"),
+            "a.yaml:1:17: error: attach.depth must be between -1 and 1e+06, not -2");
+  EXPECT_SAYS(faults_of("attach: {active: 0}\n"), "attach.active must be between 1 and");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {ratio: .nan}]\n"),
+            "a.yaml:2:30: error: lens 'probe_lens'.ratio must be a number, not '.nan'");
+}
+
+TEST(ConfigFaults, NumbersTooLargeForAMachineWordAreRefused) {
+  // As int these would be 0 and -1.
+  EXPECT_SAYS(faults_of("attach: {active: 4294967296}\n"), "attach.active must be between");
+  EXPECT_SAYS(faults_of("attach: {depth: 4294967295}\n"), "attach.depth must be between");
+  EXPECT_SAYS(faults_of("attach: {depth: 99999999999999999999}\n"), "must be a whole number");
+}
+
+TEST(ConfigFaults, ChoicesGetTheNearestOne) {
+  EXPECT_EQ(faults_of("attach: {taps: explict}\n"),
+            "a.yaml:1:16: error: attach.taps cannot be 'explict'; did you mean 'explicit'?");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {tables: [wide, narow]}]\n"),
+            "a.yaml:2:38: error: lens 'probe_lens'.tables cannot be 'narow'; did you mean 'narrow'?");
+  EXPECT_EQ(faults_of("on_error: stopp\n"), "a.yaml:1:11: error: on_error cannot be 'stopp'; did you mean 'stop'?");
+  EXPECT_BEGINS(faults_of("on_error: [stop]\n"), "a.yaml:1:11: error: on_error cannot be ''");
+}
+
+TEST(ConfigFaults, UnknownComponentsGetTheNearestName) {
+  EXPECT_EQ(probe_faults("lenses: [probe_lense]\n"),
+            "a.yaml:2:10: error: unknown lens 'probe_lense'; did you mean 'probe_lens'?");
+  EXPECT_EQ(probe_faults("visualizers:\n  - probe_visualiser: {id: a}\n"),
+            "a.yaml:3:5: error: unknown visualizer 'probe_visualiser'; did you mean 'probe_visualizer'?");
+  // A preprocessor is no lens.
+  EXPECT_SAYS(probe_faults("lenses: [probe_numbers]\n"), "unknown lens 'probe_numbers'");
+}
+
+TEST(ConfigFaults, ALensTwiceNeedsANameOfItsOwn) {
+  EXPECT_EQ(probe_faults("lenses:\n  - probe_lens\n  - probe_lens: {ratio: 1}\n"),
+            "a.yaml:4:5: error: the lens 'probe_lens' is used twice; give each a name of its own with 'as: name' "
+            "beside it");
+  EXPECT_SAYS(probe_faults("lenses:\n  - probe_lens\n  - probe\n"), "is used twice");
+  EXPECT_SAYS(probe_faults("lenses:\n  - {probe: , as: mine}\n  - {probe: , as: mine}\n"),
+              "the lens 'mine' is used twice");
+  EXPECT_SAYS(probe_faults("visualizers: [probe_visualizer, probe_visualizer]\n"),
+              "the visualizer 'probe_visualizer' is used twice");
+  EXPECT_EQ(probe_faults("lenses:\n  - probe_lens\n  - probe_lens: {ratio: 1}\n    as: second\n"), "");
+}
+
+TEST(ConfigFaults, AKeyStandsOnce) {
+  EXPECT_EQ(faults_of("on_error: stop\non_error: stop\n"),
+            "a.yaml:2:1: error: the key 'on_error' stands twice at the top; keep one");
+  EXPECT_EQ(faults_of("run:\n  name: a\n  name: b\n"),
+            "a.yaml:3:3: error: run is given the option 'name' twice; keep one");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {ratio: 1, ratio: 0}]\n"),
+            "a.yaml:2:33: error: lens 'probe_lens' is given the option 'ratio' twice; keep one");
+}
+
+TEST(ConfigFaults, AnOwnNameIsOneText) {
+  const std::string expected = "error: 'as' must be given one name, to call this entry of 'lenses' by";
+  EXPECT_EQ(probe_faults("lenses: [{probe: , as: [a]}]\n"), "a.yaml:2:20: " + expected);
+  EXPECT_SAYS(probe_faults("lenses: [{probe: , as: }]\n"), expected);
+  EXPECT_SAYS(probe_faults("lenses: [{probe: , as: a, as: b}]\n"), expected);
+}
+
+TEST(ConfigFaults, AnEntryNamesOneComponent) {
+  EXPECT_EQ(probe_faults("lenses:\n  - probe_lens:\n    ratio: 1\n"),
+            "a.yaml:4:5: error: 'ratio' stands in the same entry as 'probe_lens'; begin a new one with '- ', or indent "
+            "it as an option");
+  EXPECT_EQ(probe_faults("lenses:\n  - as: mine\n"), "a.yaml:3:5: error: an entry of 'lenses' names no component");
+  EXPECT_SAYS(probe_faults("lenses:\n  -\n"), "error: an entry of 'lenses' must be a name");
+}
+
+TEST(ConfigFaults, AnotherVersionOfTheFormatIsRefused) {
+  EXPECT_EQ(faults_of("loupe: 2\n"),
+            "a.yaml:1:8: error: this Loupe reads configurations of version 1; write "
+            "'loupe: 1', or update Loupe");
+  EXPECT_EQ(faults_of("loupe: 1\n"), "");
+}
+
+TEST(ConfigFaults, AreAllToldInTheOrderOfTheFile) {
+  EXPECT_EQ(
+      probe_faults("visualizers: [nothing_like_it]\nlenses: [probe_lens: {ratio: 2, rato: 1}]\nattach: {depth: x}\n"
+                   "on_eror: stop\n")
+          .substr(0, 7),
+      "a.yaml:");
+  const std::string text = probe_faults(
+      "visualizers: [probe_visualize]\nlenses: [probe_lens: {ratio: 2, rato: 1}]\nattach: {depth: x}\non_eror: stop\n");
+  EXPECT_EQ(text,
+            "a.yaml:2:15: error: unknown visualizer 'probe_visualize'; did you mean 'probe_visualizer'?\n"
+            "a.yaml:3:30: error: lens 'probe_lens'.ratio must be between 0 and 1, not 2\n"
+            "a.yaml:3:33: error: lens 'probe_lens' has no option 'rato'; did you mean 'ratio'?\n"
+            "a.yaml:4:17: error: attach.depth must be a whole number, not 'x'\n"
+            "a.yaml:5:1: error: unknown key 'on_eror' at the top; did you mean 'on_error'?");
+}
+
+TEST(ConfigFaults, AFileThatCannotBeReadIsNamed) {
+  const Folder folder;
+  for (const std::string& path : {folder.path("nowhere.yaml"), folder.path()}) {
+    try {
+      Config::from_file(path);
+      ADD_FAILURE() << path << " was read";
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.what(), path + ":1:1: error: the file cannot be read; check its path and rights");
+    }
+  }
+}
+
+TEST(ConfigFaults, AListOfVisualizersHasItsFaultsToo) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("probe"));
+  EXPECT_EQ(Config::visualizers_from_text("[probe_visualizer]", catalogue).size(), 1u);
+  for (const char* wrong : {"[probe_visualizr]", "[probe_visualizer: {idd: 1}]", "[", "{}"}) {
+    try {
+      Config::visualizers_from_text(wrong, catalogue);
+      ADD_FAILURE() << wrong << " was taken";
+    } catch (const ConfigError& e) {
+      EXPECT_BEGINS(e.what(), "<visualizers>:1:");
+      EXPECT_SAYS(e.what(), ": error: ");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace loupe

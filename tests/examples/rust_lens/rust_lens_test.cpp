@@ -1,0 +1,113 @@
+// The lens in Rust under the real pipeline.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/log.h"
+#include "pipeline/monitor.h"
+
+namespace loupe {
+namespace {
+
+/// A monitor with the lens, and activation layers of three units that see batches of two.
+class RustLens : public testing::Test {
+ protected:
+  RustLens() {
+    set_log_sink([this](int, const std::string& message) { messages_.push_back(message); });
+  }
+  ~RustLens() override { set_log_sink({}); }
+
+  void start(const std::string& lens) {
+    monitor_.emplace(Config::from_text(
+        "plugins: {path: [" RUST_LENS_PLUGINS ", " LOUPE_BUILD_PLUGINS "]}\nvisualizers: []\nlenses: [" + lens + "]\n",
+        "a.yaml", "/"));
+  }
+  std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t family = LOUPE_FAMILY_ACTIVATION) {
+    ModuleDescription description;
+    description.name = description.path = name;
+    description.type = "ReLU";
+    description.family = family;
+    description.flags = LOUPE_MODULE_LEAF;
+    return monitor_->add_module(std::move(description));
+  }
+  static void forward(ModuleNode& module, std::vector<float> values) {
+    const int64_t sizes[] = {2, 3}, strides[] = {3, 1};
+    loupe_tensor tensor{};
+    tensor.struct_size = sizeof tensor;
+    tensor.dtype_code = LOUPE_DTYPE_FLOAT;
+    tensor.dtype_bits = 32;
+    tensor.dtype_lanes = 1;
+    tensor.device_type = LOUPE_DEVICE_CPU;
+    tensor.data = values.data();
+    tensor.sizes = sizes;
+    tensor.strides = strides;
+    tensor.dim = 2;
+    tensor.numel = 6;
+    Stream* stream = module.stream(LOUPE_TAP_FORWARD);
+    ASSERT_NE(stream, nullptr);
+    stream->dispatch(&tensor, LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED);
+  }
+  std::optional<double> units(const std::string& layer) {
+    return monitor_->display().last("Dead Units", layer, "mean");
+  }
+  std::optional<double> layers() { return monitor_->display().last("Dead Layers", "", "share"); }
+
+  std::vector<std::string> messages_;
+  std::optional<Monitor> monitor_;
+};
+
+TEST_F(RustLens, ShowsTheShareOfDeadUnitsAndOfLayersWithManyOfThem) {
+  start("dead_layers");
+  const auto first = add("first"), second = add("second"), linear = add("linear", LOUPE_FAMILY_LINEAR);
+  forward(*first, {0, 0, 1, 0, 0, 2});   // two of three units are silent
+  forward(*second, {0, 1, 1, 0, 1, 1});  // one of three, then none
+  forward(*second, {1, 1, 1, 1, 1, 1});
+  EXPECT_EQ(linear->stream(LOUPE_TAP_FORWARD), nullptr);
+  monitor_->tick(std::nullopt);
+  EXPECT_DOUBLE_EQ(units("first").value(), 2. / 3);
+  EXPECT_DOUBLE_EQ(units("second").value(), 1. / 6);
+  EXPECT_EQ(layers(), 0.5);
+  EXPECT_EQ(monitor_->query("dead_layers"), 0.5);
+  EXPECT_EQ(messages_, std::vector<std::string>{});
+}
+
+TEST_F(RustLens, TakesItsThresholdFromTheConfiguration) {
+  start("dead_layers: {threshold: 0.7}");
+  const auto first = add("first");
+  forward(*first, {0, 0, 1, 0, 0, 2});
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(layers(), 0);
+  EXPECT_THROW(start("dead_layers: {threshold: 1.5}"), std::exception);
+}
+
+TEST_F(RustLens, PassesOverALayerThatDidNotRunOrGaveNaNs) {
+  start("dead_layers");
+  const auto first = add("first"), second = add("second"), idle = add("idle");
+  forward(*first, {0, 0, 0, 0, 0, 0});
+  forward(*second, {NAN, 0, 0, 0, 0, 0});
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(layers(), 1);
+  EXPECT_EQ(units("second"), std::nullopt);
+  EXPECT_EQ(units("idle"), std::nullopt);
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(monitor_->query("dead_layers"), std::nullopt);
+}
+
+TEST_F(RustLens, ForgetsAModuleThatIsDetached) {
+  start("dead_layers");
+  const auto first = add("first"), second = add("second");
+  forward(*first, {0, 0, 0, 0, 0, 0});
+  forward(*second, {1, 1, 1, 1, 1, 1});
+  first->close();
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(layers(), 0.5);  // what it saw until then is shown once more
+  forward(*second, {1, 1, 1, 1, 1, 1});
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(layers(), 0);
+  EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
+  EXPECT_EQ(messages_, std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace loupe

@@ -1,0 +1,27 @@
+// A configuration, whatever is in it, is read or refused with a ConfigError.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "config/config.h"
+#include "core/log.h"
+#include "loupe/config_error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  // Which plugins there are is no part of the input, and a path of the input must lead nowhere.
+  static const bool prepared = [] {
+    ::setenv("HOME", "/nonexistent", 1);
+    loupe::set_log_sink([](int, const std::string&) {});
+    return true;
+  }();
+  (void)prepared;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  try {
+    loupe::Config::from_text(text, "fuzz.yaml", "/nonexistent");
+  } catch (const loupe::ConfigError& e) {
+    // Each line of it has its place.
+    if (std::string(e.what()).rfind("fuzz.yaml:", 0) != 0) std::abort();
+  }
+  return 0;
+}

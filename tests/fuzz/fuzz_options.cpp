@@ -1,0 +1,74 @@
+// Options of every type, with any default and any value, are read or refused; what was read can be told apart.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "config/option_set.h"
+#include "config/yaml_bounds.h"
+#include "config/yaml_text.h"
+#include "loupe/config_error.h"
+#include "loupe/error.h"
+
+namespace {
+
+loupe_option option(uint32_t type, const char* name, const loupe_option_value* default_value) {
+  loupe_option made{};
+  made.struct_size = sizeof made;
+  made.type = type;
+  made.name = name;
+  made.default_value = default_value;
+  made.help = "";
+  made.minimum = -INFINITY;
+  made.maximum = INFINITY;
+  return made;
+}
+
+}  // namespace
+
+/// The input is a default, an end mark, and a map of options.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  const std::size_t split = std::min(input.find('\0'), input.size());
+  const std::string default_value = input.substr(0, split);
+  const std::string given = split < input.size() ? input.substr(split + 1) : "";
+  static const char* const choices[] = {"wide", "narrow"};
+  // What a plugin may hand over as a default: text that is no such option's, and lists with a null in them.
+  const char* const texts[] = {default_value.c_str(), default_value.size() % 3 == 0 ? nullptr : "wide"};
+  loupe_option_value value{
+      sizeof(loupe_option_value), LOUPE_OPTION_STRING, "", 3, 0.5, default_value.c_str(), texts, 2, nullptr};
+  loupe_option_value list = value, flag = value;
+  list.type = LOUPE_OPTION_STRINGS;
+  flag.type = LOUPE_OPTION_BOOLEAN;
+  loupe_option options[] = {option(LOUPE_OPTION_BOOLEAN, "flag", &flag),
+                            option(LOUPE_OPTION_INTEGER, "whole", nullptr),
+                            option(LOUPE_OPTION_NUMBER, "number", default_value.size() % 2 == 0 ? nullptr : &value),
+                            option(LOUPE_OPTION_STRING, "text", &value),
+                            option(LOUPE_OPTION_STRINGS, "list", &list),
+                            option(LOUPE_OPTION_STRINGS, "chosen", nullptr),
+                            option(LOUPE_OPTION_MAP, "map", nullptr)};
+  options[1].minimum = -1000;
+  options[1].maximum = 1000;
+  options[5].choices = choices;
+  options[5].choice_count = 2;
+  const loupe_option* pointers[7];
+  for (int i = 0; i < 7; ++i) pointers[i] = &options[i];
+  const loupe::OptionTable table{pointers, 7};
+  loupe::Diagnostics diagnostics("fuzz.yaml");
+  try {
+    loupe::check_yaml_bounds(default_value, diagnostics);
+    const auto set =
+        loupe::OptionSet::from_yaml(table, loupe::read_yaml(given, diagnostics), "the component", diagnostics);
+    if (!diagnostics.empty()) return 0;
+    const double whole = set->get()->values[1]->number;
+    if (!(whole >= -1000 && whole <= 1000) || set->key().empty()) std::abort();
+    // What a lens hands on in C is read like what YAML says.
+    loupe::OptionSet::from_values({pointers + 1, 2}, nullptr, "the component");
+  } catch (const loupe::ConfigError&) {
+  } catch (const YAML::Exception&) {  // a default that is no YAML
+  } catch (const loupe::Error&) {     // a default that its option refuses
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+// A line of a record, whatever it is, is taken apart or refused with an exception.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+
+#include "replay/record_line.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  static loupe::replay::RecordLine line;  // keeps its memory from call to call, as in a record
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view text = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    try {
+      loupe::replay::parse_record_line(text, line);
+      const bool histogram = line.kind == loupe::replay::RecordLine::Kind::histogram;
+      if (histogram && line.edges.size() != line.counts.size() + 1) std::abort();
+      if (line.kind == loupe::replay::RecordLine::Kind::run) loupe::replay::parse_run_line(text);
+    } catch (const std::exception&) {
+    }
+  }
+  return 0;
+}

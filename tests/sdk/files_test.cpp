@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+#include <loupe/files/older.h>
+#include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
+#include <loupe/number_text.h>
+#include <loupe/utf8.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <limits>
+#include <set>
+
+#include "folder.h"
+
+namespace loupe::test {
+namespace {
+
+TEST(Replacement, TakesTheOldFilesPlaceAtItsCommitAndLeavesNothingElse) {
+  const Folder folder;
+  write(folder / "report", "old");
+  {
+    Replacement file(folder / "report");
+    file.write("new");
+    EXPECT_EQ(text_of(folder / "report"), "old");
+    EXPECT_EQ(folder.names().size(), 2u);
+    file.commit(true);
+  }
+  EXPECT_EQ(text_of(folder / "report"), "new");
+  { Replacement(folder / "report").write("given up"); }
+  EXPECT_EQ(text_of(folder / "report"), "new");
+  EXPECT_EQ(folder.names(), std::set<std::string>{"report"});
+}
+
+TEST(Replacement, WritesUnderANameThatCannotBeGuessedNorThroughALinkLaidThere) {
+  const Folder folder;
+  write(folder / "anothers", "precious");
+  for (const char* guess : {"report.tmp", ".report.tmp"}) {
+    std::filesystem::create_symlink(folder / "anothers", folder / guess);
+  }
+  std::set<std::string> names;
+  for (int i = 0; i < 2; ++i) {
+    Replacement file(folder / "report");
+    file.write("new");
+    for (const std::string& name : folder.names()) names.insert(name);
+    file.commit(false);
+  }
+  EXPECT_EQ(text_of(folder / "anothers"), "precious");
+  EXPECT_EQ(text_of(folder / "report"), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "report"));
+  EXPECT_EQ(names.size(), 6u) << "of each replacement a name, and the four that stay";
+}
+
+TEST(Replacement, KeepsWhoMayReadAFileButNotThatItRunsWithItsOwnersRights) {
+  const Folder folder;
+  write(folder / "report", "old");
+  ASSERT_EQ(::chmod((folder / "report").c_str(), 06750), 0);
+  Replacement file(folder / "report");
+  file.commit(false);
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "report").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0750u);
+}
+
+TEST(Replacement, StaysInItsFolderWhereTheWorkingDirectoryChanges) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder / "");
+  Replacement file("report");
+  file.write("new");
+  std::filesystem::current_path("/");
+  file.commit(false);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(text_of(folder / "report"), "new");
+}
+
+TEST(Replacement, WritesADeviceDirectlyAndRefusesAFolder) {
+  EXPECT_NO_THROW({
+    Replacement file("/dev/null");
+    file.write("x");
+    file.commit(true);
+  });
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const Folder folder;
+  EXPECT_THROW(Replacement(folder / ""), std::system_error);
+}
+
+TEST(OutputPath, StartsWhereTheTrainerDidWhenTheComponentWasMade) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder / "");
+  const auto start = std::filesystem::current_path();
+  const OutputPath path("a/../values.csv"), absolute("/x/values.csv");
+  std::filesystem::current_path("/");
+  EXPECT_EQ(path.in(""), start / "values.csv");
+  EXPECT_EQ(path.in("runs/one"), start / "runs/one/values.csv");
+  EXPECT_EQ(path.in("/runs"), "/runs/values.csv");
+  EXPECT_EQ(absolute.in("runs"), "/x/values.csv");
+  std::filesystem::current_path(before);
+}
+
+TEST(KeepOlder, PutsWhatOneRunLeftTogetherAndTheNextRunsApart) {
+  const Folder folder;
+  for (const char* run : {"older-1", "older-2"}) {
+    for (const char* name : {"a", "b"}) {
+      write(folder / name, run);
+      EXPECT_EQ(keep_older(folder / name), folder / run / name);
+      EXPECT_EQ(text_of(folder / run / name), run);
+    }
+  }
+  EXPECT_EQ(folder.names(), (std::set<std::string>{"older-1", "older-2"}));
+  EXPECT_THROW(keep_older(folder / "missing"), std::system_error);
+}
+
+TEST(NumberText, ReadsBackAsTheSameNumber) {
+  for (const double number : {0.1, 1e300, -1.5, 16777217.0, std::numeric_limits<double>::denorm_min()}) {
+    EXPECT_EQ(std::strtod(number_text(number).c_str(), nullptr), number);
+  }
+  EXPECT_EQ(number_text(0.1), "0.1");
+  EXPECT_EQ(number_text(NAN), "NaN");
+  EXPECT_EQ(number_text(-INFINITY), "-Infinity");
+}
+
+TEST(Utf8, ReplacesBytesThatAreNone) {
+  EXPECT_EQ(valid_utf8("caf\xe9"), "caf\xEF\xBF\xBD");
+  EXPECT_EQ(valid_utf8("σ"), "σ");
+}
+
+TEST(Printable, LeavesNothingThatSteersATerminal) {
+  EXPECT_EQ(printable("\x1b[31mred\x07\x7f\r"), "?[31mred???");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "?31m")
+      << "the control sequence introducer in one character";
+  EXPECT_EQ(printable("two\nlines\tand σ \xC2\xA0"), "two\nlines\tand σ \xC2\xA0");
+  EXPECT_EQ(printable("\xe9"), "\xEF\xBF\xBD");
+}
+
+}  // namespace
+}  // namespace loupe::test

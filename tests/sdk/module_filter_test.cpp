@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+#include <loupe/kind_filter.h>
+#include <loupe/module_filter.h>
+
+#include <optional>
+
+#include "fake.h"
+
+namespace loupe::test {
+namespace {
+
+struct Model {
+  FakeModule root{"", "Net", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT};
+  FakeModule body{"body", "Sequential", LOUPE_FAMILY_OTHER, 0};
+  FakeModule fc{"body.3", "Linear", LOUPE_FAMILY_LINEAR};
+  FakeModule act{"body.4", "ReLU", LOUPE_FAMILY_ACTIVATION};
+  FakeModule out{"body.12", "Linear", LOUPE_FAMILY_LINEAR};
+  FakeModule loss{"loss", "MSELoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS};
+  std::vector<const FakeModule*> all{&root, &body, &fc, &act, &out, &loss};
+};
+
+/// The names of what is taken where activations are taken by default, as a lens of outputs does.
+Strings taken(const Strings& include, const Strings& exclude = {}) {
+  std::optional<ModuleFilter> filter;
+  with_options({{"include", include}, {"exclude", exclude}}, [&](const Options& options) { filter.emplace(options); });
+  Strings names;
+  for (const FakeModule* each : Model().all) {
+    const Module module = each->module();
+    if (filter->takes(module, is_activation(module) && is_leaf(module))) names.push_back(module.name());
+  }
+  return names;
+}
+
+TEST(ModuleFilter, LeavesTheLensItsDefaultWithoutInclude) {
+  EXPECT_EQ(taken({}), Strings{"body.4"});
+  EXPECT_EQ(taken({}, {"ReLU"}), Strings{});
+}
+
+TEST(ModuleFilter, TakesExactlyWhatIncludeNames) {
+  EXPECT_EQ(taken({"Linear"}), (Strings{"body.3", "body.12"}));
+  EXPECT_EQ(taken({"body.[3-5]"}), (Strings{"body.3", "body.4"}));
+  EXPECT_EQ(taken({"linear", "ReLU"}), (Strings{"body.3", "body.4", "body.12"}));
+  EXPECT_EQ(taken({"nothing"}), Strings{});
+}
+
+TEST(ModuleFilter, AddsWhatIncludeNamesAfterAPlus) {
+  EXPECT_EQ(taken({"+body.3"}), (Strings{"body.3", "body.4"}));
+  EXPECT_EQ(taken({"+Linear"}, {"body.12"}), (Strings{"body.3", "body.4"}));
+}
+
+TEST(ModuleFilter, TakesAContainerOnlyWhereItIsNamedInFull) {
+  EXPECT_EQ(taken({"body"}), Strings{"body"});
+  EXPECT_EQ(taken({"Sequential"}), Strings{"body"});
+  EXPECT_EQ(taken({"body*"}), (Strings{"body.3", "body.4", "body.12"}));
+}
+
+TEST(ModuleFilter, NeverTakesALoss) {
+  EXPECT_EQ(taken({"loss", "MSELoss", "*"}), (Strings{"body.3", "body.4", "body.12"}));
+}
+
+TEST(ModuleFilter, TellsOnlyOnceAndOnlyWhenThereIsAModelWhatFitsNothing) {
+  std::optional<ModuleFilter> filter;
+  with_options({{"include", Strings{"Linaer", "ReLU"}}, {"exclude", Strings{"+ReLU"}}},
+               [&](const Options& options) { filter.emplace(options); });
+  FakeHost host;
+  filter->warn(host.host(), "mine", false);
+  EXPECT_TRUE(host.said.empty());
+  for (const FakeModule* each : Model().all) filter->takes(each->module(), false);
+  filter->warn(host.host(), "mine", true);
+  filter->warn(host.host(), "mine", true);
+  EXPECT_EQ(host.said, (Strings{"mine: no module fits 'Linaer' given in include; did you mean 'Linear'?",
+                                "mine: no module fits '+ReLU' given in exclude; did you mean 'ReLU'?"}));
+}
+
+Strings of_kind(const Strings& types, const Strings& families, const Strings& include, bool leaves_only) {
+  std::optional<KindFilter> filter;
+  with_options({{"types", types},
+                {"families", families},
+                {"include", include},
+                {"exclude", Strings{"body.12"}},
+                {"leaves_only", leaves_only}},
+               [&](const Options& options) { filter.emplace(options); });
+  Strings names;
+  for (const FakeModule* each : Model().all) {
+    if (filter->takes(each->module())) names.push_back(each->module().name());
+  }
+  return names;
+}
+
+TEST(KindFilter, NarrowsEveryModuleByTypeFamilyAndPlace) {
+  EXPECT_EQ(of_kind({}, {}, {}, true), (Strings{"body.3", "body.4"}));
+  EXPECT_EQ(of_kind({}, {}, {}, false), (Strings{"", "body", "body.3", "body.4"}));
+  EXPECT_EQ(of_kind({"Lin*", "Sequential"}, {}, {}, false), (Strings{"body", "body.3"}));
+  EXPECT_EQ(of_kind({}, {"activation"}, {}, true), Strings{"body.4"});
+  EXPECT_EQ(of_kind({}, {"linear"}, {"body.*"}, true), Strings{"body.3"});
+  EXPECT_EQ(of_kind({}, {}, {"body"}, true), Strings{"body"});
+}
+
+TEST(Nearest, IsTheNameThatMayHaveBeenMeantAndNoFarFetchedOne) {
+  EXPECT_EQ(nearest("wieght", {"bias", "weight"}), "weight");
+  EXPECT_EQ(nearest("weight_hh_l9", {"weight_ih_l0", "weight_hh_l0"}), "weight_hh_l0");
+  EXPECT_EQ(nearest("running_mean", {"bias", "weight"}), "");
+  EXPECT_EQ(nearest("x", {}), "");
+}
+
+}  // namespace
+}  // namespace loupe::test

@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+#include <loupe/activation_plots.h>
+#include <loupe/comparison.h>
+#include <loupe/geometry_plots.h>
+
+#include <iterator>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "fake.h"
+
+namespace loupe::test {
+namespace {
+
+/// Sources over numbers of the test's, and a report that keeps what it is told.
+class World {
+ public:
+  World() {
+    wiring_.struct_size = sizeof wiring_;
+    wiring_.series_count = [](void*, loupe_source* source) { return all(source).size(); };
+    wiring_.series_name = [](void*, loupe_source* source, size_t i) { return at(source, i).first.c_str(); };
+    wiring_.aggregate = [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value,
+                           loupe_error*) -> loupe_status {
+      const Series& series = at(source, i).second;
+      if (series.empty()) return LOUPE_NOT_FOUND;
+      *value = series.aggregate(aggregation).value();
+      return LOUPE_OK;
+    };
+    sink_.struct_size = sizeof sink_;
+    sink_.context = this;
+    sink_.tag = [](void* self, const loupe_tag* tag, loupe_error*) -> loupe_status {
+      static_cast<World*>(self)->tags.insert(tag->id);
+      return LOUPE_OK;
+    };
+    sink_.value = [](void* self, const loupe_value* value, loupe_error*) -> loupe_status {
+      static_cast<World*>(self)->values[std::string(value->tag) + " | " +
+                                        (value->layer != nullptr ? value->layer : value->tag) + " | " + value->line] =
+          value->value;
+      return LOUPE_OK;
+    };
+    sink_.range = [](void*, const loupe_range*, loupe_error*) -> loupe_status { return LOUPE_OK; };
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Layer layer(const char* name, const std::map<std::string, std::vector<double>>& series) {
+    Numbers& numbers = numbers_.emplace_back();
+    for (const auto& [key, pushed] : series) {
+      for (const double value : pushed) numbers[key].push(value);
+    }
+    return {FakeModule(name, "Linear").module(), Source(&wiring_, reinterpret_cast<loupe_source*>(&numbers))};
+  }
+  Report& report() { return report_; }
+  std::set<std::string> tags;
+  std::map<std::string, double> values;
+
+ private:
+  using Numbers = std::map<std::string, Series>;
+  static Numbers& all(loupe_source* source) { return *reinterpret_cast<Numbers*>(source); }
+  static Numbers::value_type& at(loupe_source* source, size_t i) {
+    return *std::next(all(source).begin(), static_cast<std::ptrdiff_t>(i));
+  }
+  std::list<Numbers> numbers_;
+  loupe_wiring wiring_{};
+  loupe_sink sink_{};
+  loupe_tick tick_{};
+  Report report_{&sink_, &tick_};
+};
+
+using Values = std::map<std::string, double>;
+
+TEST(Comparison, SharesOutWhatIsFiniteAndLeavesTheRestOut) {
+  World world;
+  const Layers layers = {world.layer("a", {{"norm", {1}}}), world.layer("b", {{"norm", {3}}}),
+                         world.layer("nan", {{"norm", {NAN}}}), world.layer("none", {{"norm", {}}})};
+  Comparison::introduce(world.report(), "Shares");
+  Comparison::write(world.report(), "Shares", layers, "norm", LOUPE_MEAN);
+  EXPECT_EQ(world.tags, std::set<std::string>{"Shares"});
+  EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0.25}, {"Shares | Shares | b", 0.75}}));
+}
+
+TEST(Comparison, SharesOutNothingAsZeros) {
+  World world;
+  Comparison::write(world.report(), "Shares", {world.layer("a", {{"norm", {0}}})}, "norm", LOUPE_MEAN);
+  EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0}}));
+}
+
+TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
+  World world;
+  NonFinite non_finite;
+  non_finite.introduce(world.report());
+  non_finite.write(world.report(), "Norm", "fine", world.layer("fine", {{"norm", {1}}}).source, "norm");
+  EXPECT_TRUE(world.tags.empty() && world.values.empty());
+  non_finite.write(world.report(), "Norm", "bad", world.layer("bad", {{"norm", {NAN, 1, INFINITY, NAN}}}).source,
+                   "norm");
+  EXPECT_EQ(world.values,
+            (Values{{"Non-Finite Values | bad | Norm NaN", 2}, {"Non-Finite Values | bad | Norm Inf", 1}}));
+  EXPECT_EQ(world.tags.size(), 1u);
+}
+
+TEST(GeometryPlots, ShowANormAndACorrelationOfEachLayer) {
+  World world;
+  with_options(
+      {{"inplace", true},
+       {"normalize_by_size", false},
+       {"log_scale", false},
+       {"compute_correlation", true},
+       {"line", Strings{"mean", "max"}},
+       {"range", Strings{"none"}}},
+      [&](const Options& options) {
+        GeometryPlots plots(options);
+        plots.introduce(world.report(), "Kernel");
+        plots.write(world.report(), "Kernel", {world.layer("conv", {{"norm", {1, 3}}, {"correlation", {0.5}}})});
+      });
+  EXPECT_EQ(world.tags, (std::set<std::string>{"Kernel Norm", "Kernel Correlation"}));
+  EXPECT_EQ(world.values, (Values{{"Kernel Norm | conv | mean", 2},
+                                  {"Kernel Norm | conv | max", 3},
+                                  {"Kernel Correlation | conv | mean", 0.5},
+                                  {"Kernel Correlation | conv | max", 0.5}}));
+}
+
+TEST(ActivationPlots, ShowEachLayersRatesAndTheWorstSinceTheLastTime) {
+  World world;
+  with_options(
+      {{"inplace", true}, {"warning_plot", true}, {"activation_aggregation", "mean"}, {"death_aggregation", "max"}},
+      [&](const Options& options) {
+        ActivationPlots plots(options, "Worst");
+        plots.write(world.report(), "Rates",
+                    {world.layer("a", {{"activation", {0.5}}, {"death", {0.1, 0.3}}}),
+                     world.layer("b", {{"activation", {0.25}}, {"death", {0.2}}})});
+        plots.write_warnings(world.report());
+        EXPECT_EQ(world.values.at("Rates | a | death_rate"), 0.3);
+        EXPECT_EQ(world.values.at("Worst | Worst | worst activation_rate"), 0.25);
+        EXPECT_EQ(world.values.at("Worst | Worst | worst death_rate"), 0.3);
+        world.values.clear();
+        plots.write_warnings(world.report());
+      });
+  EXPECT_TRUE(world.values.empty());
+}
+
+}  // namespace
+}  // namespace loupe::test

@@ -1,0 +1,368 @@
+// loupe/testing.h as the author of a plugin uses it.
+
+#include <gtest/gtest.h>
+#include <loupe/plugin.h>
+#include <loupe/testing.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+
+namespace {
+
+namespace lt = loupe::testing;
+using lt::Bench;
+using lt::tensor;
+
+/// The mean of each event's elements, read from the tensor itself.
+class TensorMean : public loupe::Preprocessor {
+ public:
+  static constexpr const char* name = "tensor_mean";
+  static constexpr const char* help = "the mean of each tensor";
+  static std::vector<loupe::Option> options() { return {{"scale", 1.0, "what it is multiplied by"}}; }
+  TensorMean(const loupe::Options& options, const loupe::Host& host)
+      : scale_(options.get<double>("scale")), host_(host) {}
+
+  loupe::Request request() const override {
+    loupe::Request request;
+    request.wants_tensor = true;
+    return request;
+  }
+  void process(const loupe::Event& event) override {
+    double sum = 0;
+    const auto values = host_.copy(*event.tensor().raw());
+    for (const double value : values) sum += value;
+    mean_.push(scale_ * sum / static_cast<double>(values.size()));
+    inputs_.push(static_cast<double>(event.input_count()));
+  }
+
+ private:
+  double scale_;
+  loupe::Host host_;
+  loupe::Series &mean_ = add_series("mean"), &inputs_ = add_series("inputs");
+};
+
+/// 1 for an event in training, or with gradients; 0 for others.
+class TrainingCount : public loupe::Preprocessor {
+ public:
+  static constexpr const char* name = "training_count";
+  static constexpr const char* help = "the share of events in training";
+  static std::vector<loupe::Option> options() { return {}; }
+  explicit TrainingCount(const loupe::Options&) {}
+
+  loupe::Request request() const override { return {}; }
+  void process(const loupe::Event& event) override {
+    training_.push(event.training());
+    grad_.push(event.grad_enabled());
+  }
+
+ private:
+  loupe::Series &training_ = add_series("training"), &grad_ = add_series("grad");
+};
+
+/// What a lens is told, as values.
+class Told : public loupe::Lens {
+ public:
+  static constexpr const char* name = "told";
+  static constexpr const char* help = "what a lens is told";
+  static std::vector<loupe::Option> options() { return {{"fail", false, "fail in the report"}}; }
+  Told(const loupe::Options& options, const loupe::Host& host) : fails_(options.get<bool>("fail")), host_(host) {}
+
+  void visit(const loupe::Module& module) override {
+    last_ = module.raw();
+    family_ = module.family();
+  }
+  void forget(const loupe::Module&) override { last_ = nullptr; }
+  void report(loupe::Report& report) override {
+    if (fails_) throw loupe::Error("it fails because it was asked to");
+    loupe::TagStyle style;
+    style.log_y = style.big = true;
+    style.unit = "s";
+    style.advice = "Look closer.";
+    report.tag("Told", style);
+    report.value("Told", "family", family_);
+    report.value("Told", "epoch", report.epoch());
+    report.value("Told", "step", static_cast<double>(report.tick().step));
+    report.value("Told", "has module", last_ != nullptr);
+    if (report.tick().optimizer_count > 0)
+      report.value("Told", "rate", report.tick().optimizers[0]->groups[0]->learning_rate);
+    report.range("Told", "low", "high", -1, 1);
+    const double edges[] = {0, 1, INFINITY}, counts[] = {3, 4};
+    loupe_histogram histogram{};
+    histogram.struct_size = sizeof histogram;
+    histogram.tag = "Told";
+    histogram.line = "all";
+    histogram.edges = edges;
+    histogram.counts = counts;
+    histogram.bin_count = 2;
+    report.histogram(histogram);
+    host_.info("reported");
+  }
+  void step(const loupe_step& step, loupe::Report& report) override {
+    if (last_ == nullptr || step.number != 2) return;
+    loupe::Finding finding{"second_step", LOUPE_SEVERITY_INFO, "The second step came."};
+    finding.module = last_;
+    finding.value = step.optimizer != nullptr ? step.optimizer->groups[0]->learning_rate : NAN;
+    report.finding(finding);
+  }
+
+ private:
+  bool fails_;
+  loupe::Host host_;
+  const loupe_module* last_ = nullptr;
+  uint32_t family_ = 99;
+};
+
+LOUPE_STATIC_PLUGIN(own_plugin, "own", "1.0", TensorMean, TrainingCount, Told);
+
+/// A lens of `gatherer` and `preprocessor` that shows the mean of each series under the tag's own name.
+std::string piped(const std::string& gatherer, const std::string& preprocessor, const std::string& more = "") {
+  return "lenses: [pipeline: {gather: " + gatherer + ", preprocess: " + preprocessor +
+         ", tag: \"{series}\", range: none" + more + "}]";
+}
+
+/// The line that begins so.
+bool has_line(const Bench& bench, const std::string& part) {
+  for (const std::string& line : bench.log()) {
+    if (line.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Bench, RunsALensOfLoupesOwnOnWhatTheTestFeeds) {
+  Bench bench("lenses: [output_norm]");
+  const auto layer = bench.module("fc1", "ReLU");
+  bench.forward(layer, tensor({3, 4, 0, 0, 6, 8, 0, 0}, {2, 4}));
+  bench.step();
+  bench.tick();
+  EXPECT_EQ(bench.layers("Output Norm"), std::vector<std::string>{"fc1"});
+  EXPECT_NEAR(bench.value("Output Norm", "fc1", "mean"), 7.5, 1e-6);
+  EXPECT_NEAR(bench.range("Output Norm", "fc1", "min").high, 7.5, 1e-6);
+  EXPECT_FALSE(bench.tag("Output Norm").big);
+}
+
+TEST(Bench, RunsAPluginThatIsLinkedIntoTheTest) {
+  Bench bench(piped("forward", "tensor_mean", ", preprocessor_options: {scale: 10}"), {}, {&own_plugin});
+  const auto layer = bench.module("fc1", "Linear");
+  bench.forward(layer, {tensor({1}), tensor({2})}, {tensor({1, 2}), tensor({5})});
+  bench.tick();
+  EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 15);
+  EXPECT_EQ(bench.value("Inputs", "fc1", "mean"), 2);
+}
+
+TEST(Bench, LoadsAPluginByItsFile) {
+  const std::string file = std::string(LOUPE_BUILT_PLUGINS) + "/output_norm.so";
+  Bench bench("lenses: [output_norm]", {file});
+  EXPECT_FALSE(bench.is_quarantined("output_norm"));
+  EXPECT_NE(message_of([] { Bench("lenses: []", {"/nowhere/x.so"}); }).find("/nowhere/x.so"), std::string::npos);
+}
+
+TEST(Bench, ReadsElementsAsTheTypeHoldsThem) {
+  for (const lt::Type type : {lt::Type::float32, lt::Type::float64, lt::Type::int8, lt::Type::int16, lt::Type::int32,
+                              lt::Type::int64, lt::Type::uint8}) {
+    Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
+    bench.forward(bench.module("a", "Linear"), tensor({1, 2, 6}, {3, 1}, type));
+    bench.tick();
+    EXPECT_EQ(bench.value("Mean", "a", "mean"), 3) << static_cast<int>(type);
+  }
+  EXPECT_THROW(Bench("lenses: []").forward({}, tensor({1})), std::invalid_argument);
+  EXPECT_NE(message_of([] { tensor({1, 2}, {2, 2}); }).find("4 elements"), std::string::npos);
+  Bench bench("lenses: []");
+  EXPECT_THROW(bench.forward(bench.module("a", "Linear"), tensor({0.5}, {}, lt::Type::int32)), std::invalid_argument);
+}
+
+TEST(Bench, FeedsNanAndInf) {
+  Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
+  const auto layer = bench.module("fc1", "Linear");
+  bench.forward(layer, tensor({1, NAN}));
+  bench.forward(layer, tensor({3}));
+  bench.tick();
+  EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 3) << "the lens averages what is finite";
+  EXPECT_GT(bench.tags().size(), 2u) << "and shows the NaN on its own";
+}
+
+TEST(Bench, RunsAPassInTrainingOrEvaluation) {
+  Bench bench(piped("forward", "training_count"), {}, {&own_plugin});
+  const auto layer = bench.module("fc1", "Linear");
+  bench.forward(layer, tensor({1}), lt::evaluation_pass);
+  bench.forward(layer, tensor({1}), {true, false});
+  bench.tick();
+  EXPECT_EQ(bench.value("Training", "fc1", "mean"), 0.5);
+  EXPECT_EQ(bench.value("Grad", "fc1", "mean"), 0);
+}
+
+TEST(Bench, FeedsGradientsOfParametersOutputsAndInputs) {
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"output_gradient", 1}, {"input_gradient", 2}, {"parameter_gradient", 3}, {"optimizer_step", 4}};
+  for (const auto& [gatherer, mean] : expected) {
+    const bool of_parameter = gatherer == "parameter_gradient" || gatherer == "optimizer_step";
+    Bench bench(piped(gatherer, "tensor_mean", of_parameter ? ", parameters: [weight]" : ""), {}, {&own_plugin});
+    const auto layer = bench.module("fc1", "Linear", {{"weight", {2}}});
+    bench.forward(layer, {tensor({9, 9})}, {tensor({9, 9})});
+    bench.output_gradient(layer, tensor({1, 1}));
+    bench.input_gradient(layer, tensor({2, 2}));
+    bench.gradient(layer, "weight", tensor({3, 3}));
+    bench.set(layer, "weight", tensor({4, 4}));
+    bench.step();
+    bench.tick();
+    EXPECT_EQ(bench.value("Mean", "fc1", "mean"), mean) << gatherer;
+  }
+}
+
+TEST(Bench, RefusesAGradientOfOtherSizesOrOfNoParameter) {
+  Bench bench("lenses: []");
+  const auto layer = bench.module("fc1", "Linear", {{"weight", {2}}});
+  EXPECT_NE(message_of([&] { bench.gradient(layer, "weight", tensor({1})); }).find("sizes [2]"), std::string::npos);
+  EXPECT_NE(message_of([&] { bench.gradient(layer, "bias", tensor({1})); }).find("no parameter 'bias'"),
+            std::string::npos);
+}
+
+TEST(Bench, FeedsAnAttributeAtTheForward) {
+  Bench bench(piped("attribute", "tensor_mean", ", parameters: [gate]"), {}, {&own_plugin});
+  const auto layer = bench.module("fc1", "Linear", {{"gate", {}, lt::attribute}});
+  bench.set(layer, "gate", tensor({5}));
+  bench.forward(layer, tensor({1}));
+  bench.tick();
+  EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 5);
+}
+
+TEST(Bench, CountsChangesFromAParametersFirstValue) {
+  Bench bench("lenses: [parameter_difference]");
+  const auto layer = bench.module("fc1", "Linear", {{"weight", {2}}});
+  bench.set(layer, "weight", tensor({1, 1}));
+  bench.set(layer, "weight", tensor({4, 5}));
+  bench.step();
+  bench.tick();
+  EXPECT_NEAR(bench.value("Weight Update Norm", "fc1", "mean"), 5, 1e-6);
+}
+
+TEST(Bench, OffersSingularValuesWithoutLibTorch) {
+  Bench bench("lenses: [parameter_condition]");
+  const auto layer = bench.module("fc1", "Linear", {{"weight", {2, 2}}});
+  bench.set(layer, "weight", tensor({8, 0, 0, 2}, {2, 2}));
+  bench.tick();
+  EXPECT_NEAR(bench.value("Weight Condition Number", "fc1", "mean"), 4, 1e-9);
+}
+
+TEST(Bench, PushesLossesAndMetrics) {
+  Bench bench("lenses: [loss_metrics]");
+  bench.push_loss(2);
+  bench.push_loss(4);
+  bench.push_loss(7, false);
+  bench.push_metric("accuracy", 0.5);
+  bench.tick();
+  EXPECT_EQ(bench.value("Loss", "", "train_loss mean"), 3);
+  EXPECT_EQ(bench.value("Metrics", "Metrics", "accuracy mean"), 0.5);
+}
+
+TEST(Bench, TellsALensOfTicksStepsOptimizersAndModules) {
+  Bench bench("lenses: [told]", {}, {&own_plugin});
+  const auto layer = bench.module("act", "ReLU");
+  bench.optimizer("Adam", 0.25);
+  bench.step();
+  bench.step();
+  bench.tick(7);
+  EXPECT_EQ(bench.value("Told", "", "family"), LOUPE_FAMILY_ACTIVATION);
+  EXPECT_EQ(bench.value("Told", "", "epoch"), 7);
+  EXPECT_EQ(bench.value("Told", "", "step"), 2);
+  EXPECT_EQ(bench.value("Told", "", "rate"), 0.25);
+  EXPECT_EQ(bench.value("Told", "", "has module"), 1);
+  ASSERT_EQ(bench.findings().size(), 1u);
+  EXPECT_EQ(bench.findings()[0].rule, "second_step");
+  EXPECT_EQ(bench.findings()[0].layer, "act");
+  EXPECT_EQ(bench.findings()[0].source, "the lens 'told'");
+  EXPECT_EQ(bench.findings()[0].value, 0.25);
+  EXPECT_EQ(bench.range("Told", "Told", "low").high, 1);
+  EXPECT_EQ(bench.histogram("Told", "", "all").counts, (std::vector<double>{3, 4}));
+  EXPECT_EQ(bench.tag("Told").unit, "s");
+  EXPECT_EQ(bench.tag("Told").advice, "Look closer.");
+  EXPECT_TRUE(bench.tag("Told").log_y);
+  EXPECT_TRUE(has_line(bench, "the lens 'told': reported"));
+  bench.forget(layer);
+  bench.tick();
+  bench.tick();
+  EXPECT_EQ(bench.value("Told", "", "has module"), 0);
+  EXPECT_THROW(bench.forward(layer, tensor({1})), std::invalid_argument);
+}
+
+TEST(Bench, SaysWhatWasShownAndLoggedWhereAValueIsMissing) {
+  Bench bench("lenses: [told: {fail: true}, output_norm]", {}, {&own_plugin});
+  bench.forward(bench.module("fc1", "ReLU"), tensor({1}, {1, 1}));
+  bench.tick();
+  EXPECT_TRUE(bench.is_quarantined("told"));
+  EXPECT_FALSE(bench.is_quarantined("output_norm"));
+  EXPECT_THROW(bench.value("Told", "", "epoch"), std::out_of_range);
+  const std::string message = message_of([&] { bench.value("Told", "", "epoch"); });
+  EXPECT_NE(message.find("'Output Norm', 'fc1', 'mean'"), std::string::npos) << message;
+  EXPECT_NE(message.find("it fails because it was asked to"), std::string::npos) << message;
+}
+
+TEST(Bench, ThrowsAComponentsFailureOutWhereTheYamlSaysStop) {
+  Bench bench("on_error: stop\nlenses: [told: {fail: true}]", {}, {&own_plugin});
+  EXPECT_NE(message_of([&] { bench.tick(); }).find("it was asked to"), std::string::npos);
+}
+
+TEST(Bench, RefusesAWrongConfigurationWithItsPlace) {
+  EXPECT_THROW(Bench("lenses: [told: {fial: true}]", {}, {&own_plugin}), std::runtime_error);
+  const std::string message = message_of([] { Bench("lenses: [told: {fial: true}]", {}, {&own_plugin}); });
+  EXPECT_NE(message.find("test.yaml:1:"), std::string::npos) << message;
+  EXPECT_NE(message.find("fail"), std::string::npos) << message;
+}
+
+TEST(Bench, TellsAVisualizerWhatTheTestShows) {
+  const std::filesystem::path folder = std::filesystem::path(LOUPE_TEST_FOLDER) / "visualizer";
+  std::filesystem::remove_all(folder);
+  Bench bench("run: {dir: " + folder.string() + "}\nvisualizers: [csv]");
+  lt::Tag tag{"Shown"};
+  tag.title = "What Is Shown";
+  bench.show(tag);
+  bench.show("Shown", "fc1", "mean", 1.5);
+  bench.show("Shown", "fc1", lt::Range{"min", "max", 1, 2});
+  bench.show("Shown", "fc1", "all", lt::Histogram{{0, 1}, {5}});
+  lt::Finding finding{"too_large", "It is too large."};
+  finding.value = 3;
+  bench.show(finding);
+  bench.tick();
+  EXPECT_EQ(bench.value("Shown", "fc1", "mean"), 1.5);
+  EXPECT_EQ(bench.tag("Shown").title, "What Is Shown");
+  EXPECT_EQ(bench.findings().at(0).message, "It is too large.");
+  EXPECT_TRUE(std::isnan(bench.findings()[0].threshold));
+  bench.tick();
+  EXPECT_FALSE(bench.has_value("Shown", "fc1", "mean"));
+  bench.end();
+  EXPECT_THROW(bench.tick(), std::logic_error);
+  std::string written;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    written += text.str();
+  }
+  EXPECT_NE(written.find("Shown"), std::string::npos) << written;
+  EXPECT_NE(written.find("1.5"), std::string::npos) << written;
+}
+
+TEST(Bench, KeepsTwoApartButForTheLog) {
+  Bench one("lenses: [told]", {}, {&own_plugin});
+  {
+    Bench two("lenses: [told]", {}, {&own_plugin});
+    two.tick(5);
+    EXPECT_EQ(two.value("Told", "", "epoch"), 5);
+  }
+  EXPECT_TRUE(one.tags().empty());
+  one.tick(3);
+  EXPECT_EQ(one.value("Told", "", "epoch"), 3);
+}
+
+}  // namespace

@@ -1,0 +1,112 @@
+#include <loupe/tapped.h>
+
+#include "torch/probed.h"
+
+namespace nn = torch::nn;
+using namespace loupe::testing;
+
+namespace {
+
+struct NoisyLinearImpl : nn::LinearImpl {
+  using nn::LinearImpl::LinearImpl;
+  torch::Tensor forward(const torch::Tensor& x) { return torch::mm(x, weight.t()) + bias; }
+};
+TORCH_MODULE(NoisyLinear);
+
+/// Only its name is another: LibTorch's own forward runs.
+struct RenamedLinearImpl : nn::LinearImpl {
+  using nn::LinearImpl::LinearImpl;
+};
+TORCH_MODULE(RenamedLinear);
+
+struct GainImpl : nn::Module {
+  torch::Tensor gain = register_parameter("gain", torch::ones({1}));
+  torch::Tensor forward(const torch::Tensor& x) { return x * gain; }
+};
+TORCH_MODULE(Gain);
+
+/// What is said at the first tick after `run`.
+template <class Model, class Run>
+std::string said_at_the_tick(Model& model, Run&& run) {
+  auto inspector = probed();
+  inspector.attach(model);
+  run();
+  testing::internal::CaptureStderr();
+  inspector.tick_epoch();
+  const std::string first = testing::internal::GetCapturedStderr();
+  run();
+  testing::internal::CaptureStderr();
+  inspector.tick_epoch();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "said twice";
+  return first;
+}
+
+}  // namespace
+
+TEST(UnseenModules, WithAForwardOfTheirOwnAreNamedAtTheFirstTick) {
+  struct Net : nn::Module {
+    nn::Linear plain = register_module("plain", nn::Linear(3, 3));
+    NoisyLinear noisy = register_module("noisy", NoisyLinear(3, 3));
+    RenamedLinear renamed = register_module("renamed", RenamedLinear(3, 3));
+    void run() { renamed(noisy(plain(torch::ones({2, 3})))); }
+  } model;
+  const std::string said = said_at_the_tick(model, [&] { model.run(); });
+  EXPECT_NE(said.find("noisy (NoisyLinear): not called, or its forward is its own; name its type loupe::Tapped<"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("plain ("), std::string::npos) << said;
+  EXPECT_EQ(said.find("renamed ("), std::string::npos) << said;
+}
+
+TEST(UnseenModules, AreCalledPerhapsTappedInTheSummary) {
+  nn::Sequential model(nn::Linear(3, 3), NoisyLinear(3, 3));
+  auto inspector = probed();
+  testing::internal::CaptureStderr();
+  inspector.attach(*model);
+  const std::string summary = testing::internal::GetCapturedStderr();
+  EXPECT_NE(summary.find("2 of 2 modules tapped (1 perhaps: the first tick tells)"), std::string::npos) << summary;
+  EXPECT_NE(inspector.coverage().find("1  NoisyLinear  perhaps tapped"), std::string::npos);
+}
+
+TEST(UnseenModules, CalledPastTheirTappedTypeAreNamed) {
+  struct Net : nn::Module {
+    nn::Linear plain = register_module("plain", nn::Linear(3, 3));
+    std::shared_ptr<GainImpl> gain = register_module<GainImpl>("gain", std::make_shared<loupe::Tapped<GainImpl>>());
+    void run() { gain->forward(plain(torch::ones({2, 3}))); }
+  } model;
+  const std::string said = said_at_the_tick(model, [&] { model.run(); });
+  EXPECT_NE(said.find("gain (Gain): called past its loupe::Tapped"), std::string::npos) << said;
+}
+
+TEST(UnseenModules, ThatNeverRunAreNamed) {
+  struct Net : nn::Module {
+    nn::Linear used = register_module("used", nn::Linear(3, 3));
+    nn::Linear forgotten = register_module("forgotten", nn::Linear(3, 3));
+    void run() { used(torch::ones({2, 3})); }
+  } model;
+  const std::string said = said_at_the_tick(model, [&] { model.run(); });
+  EXPECT_NE(said.find("forgotten (Linear): not called"), std::string::npos) << said;
+}
+
+TEST(UnseenModules, AreNotSpokenOfInAHealthyModel) {
+  struct Block : nn::Module {
+    nn::Linear inner = register_module("inner", nn::Linear(4, 4));
+  };
+  struct Net : nn::Module {
+    nn::Linear fc = register_module("fc", nn::Linear(4, 4));
+    nn::MultiheadAttention attention = register_module("attention", nn::MultiheadAttention(4, 2));  // uses out_proj
+    nn::Dropout dropout = register_module("dropout", nn::Dropout());
+    nn::ModuleList list = register_module("list", nn::ModuleList(nn::Linear(4, 4)));
+    std::shared_ptr<Block> idle = register_module("idle", std::make_shared<Block>());  // as a whole
+    void run() {
+      auto x = list[0]->as<nn::Linear>()->forward(fc(torch::ones({2, 3, 4})));
+      x = std::get<0>(attention(x, x, x));
+      if (is_training()) dropout(x);
+    }
+  } model;
+  model.eval();
+  EXPECT_EQ(said_at_the_tick(model, [&] { model.run(); }), "");
+  model.train();
+  EXPECT_EQ(said_at_the_tick(model, [&] { model.run(); }), "");
+  EXPECT_EQ(said_at_the_tick(model, [] {}), "") << "no module ran";
+}
