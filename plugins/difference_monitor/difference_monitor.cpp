@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "difference_monitor/difference.h"
-#include "difference_monitor/reducer.h"
+#include "difference_monitor/named_reducer.h"
 
 namespace loupe {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 /// One module's attribute, before and after each forward. Its own preprocessor: no tensor is measured, but compared.
 class AttributeDifference : public Preprocessor {
  public:
-  AttributeDifference(const Host& host, const Difference& difference, const Reducer& reducer, uint32_t passes,
+  AttributeDifference(const Host& host, const Difference& difference, const NamedReducer& reducer, uint32_t passes,
                       Series::Keep keep)
       : host_(host),
         difference_(difference),
@@ -59,7 +59,7 @@ class AttributeDifference : public Preprocessor {
  private:
   Host host_;
   Difference difference_;
-  Reducer reducer_;
+  NamedReducer reducer_;
   uint32_t passes_;
   Series& differences_;
   Series& reduced_;
@@ -69,7 +69,7 @@ class AttributeDifference : public Preprocessor {
 
 }  // namespace
 
-class DifferenceMonitor : public Lens {
+class DifferenceMonitorLens : public Lens {
  public:
   static constexpr const char* name = "difference_monitor";
   static constexpr const char* help = "by how much an attribute of a module changes in each forward";
@@ -81,7 +81,7 @@ class DifferenceMonitor : public Lens {
   static std::vector<Option> options() {
     std::vector<Option> options = {
         {"attribute", "", "a parameter, a buffer such as running_mean, one of a child (a.b), or what was exposed"}};
-    for (auto more : {KindFilter::options(), Reducer::options(), Difference::options()}) {
+    for (auto more : {KindFilter::options(), NamedReducer::options(), Difference::options()}) {
       for (Option& option : more) options.push_back(std::move(option));
     }
     options.emplace_back("train_update", true, "look while the module is in training mode");
@@ -94,7 +94,7 @@ class DifferenceMonitor : public Lens {
     return options;
   }
 
-  DifferenceMonitor(const Options& options, const Host& host)
+  DifferenceMonitorLens(const Options& options, const Host& host)
       : host_(host),
         attribute_(options.get<std::string>("attribute")),
         filter_(options),
@@ -158,7 +158,7 @@ class DifferenceMonitor : public Lens {
   std::string attribute_;
   KindFilter filter_;
   Difference difference_;
-  Reducer reducer_;
+  NamedReducer reducer_;
   Lines lines_;
   Series::Keep keep_;
   uint32_t passes_ = 0;
@@ -173,4 +173,4 @@ class DifferenceMonitor : public Lens {
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"difference_monitor", "0.1.0", "By how much attributes of modules change.",
                                      "the authors of Loupe", "MIT"}),
-                  loupe::DifferenceMonitor);
+                  loupe::DifferenceMonitorLens);

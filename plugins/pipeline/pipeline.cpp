@@ -84,7 +84,7 @@ class Pipeline : public Lens {
   void visit(const Module& module) override {
     if (!filter_.takes(module)) return;
     add_streams(module);
-    for (Stream& stream : streams_) {
+    for (WatchedSeries& stream : streams_) {
       if (stream.of_a_glob && !module.has_parameter(stream.parameter)) continue;
       const char* label = stream.parameter.empty() ? nullptr : stream.parameter.c_str();
       try {
@@ -98,18 +98,18 @@ class Pipeline : public Lens {
     }
   }
   void forget(const Module& module) override {
-    for (Stream& stream : streams_) loupe::forget(stream.layers, module);
+    for (WatchedSeries& stream : streams_) loupe::forget(stream.layers, module);
   }
 
   void introduce(Report& report) override {
-    for (const Stream& stream : streams_) {
+    for (const WatchedSeries& stream : streams_) {
       for_each_series(stream, [&](const std::string&, const std::string& tag) { report.tag(tag, style_); });
     }
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
     warn();
-    for (const Stream& stream : streams_) {
+    for (const WatchedSeries& stream : streams_) {
       for_each_series(stream, [&](const std::string& series, const std::string& tag) {
         report.tag(tag, style_);
         write(report, stream, series, tag);
@@ -118,7 +118,7 @@ class Pipeline : public Lens {
   }
 
  private:
-  struct Stream {
+  struct WatchedSeries {
     std::string parameter;
     Layers layers;
     std::string lacking;  ///< why a module without it was left out, told if no module has it
@@ -130,7 +130,7 @@ class Pipeline : public Lens {
       const Parameter& parameter = module.parameter(i);
       globs_.offer(parameter.name);
       if (!globs_.match([&](const std::string& glob) { return fits_glob(glob, parameter.name); })) continue;
-      const auto same = [&](const Stream& stream) { return stream.parameter == parameter.name; };
+      const auto same = [&](const WatchedSeries& stream) { return stream.parameter == parameter.name; };
       if (std::any_of(streams_.begin(), streams_.end(), same)) continue;
       streams_.push_back({parameter.name, {}, "", true});
     }
@@ -138,10 +138,10 @@ class Pipeline : public Lens {
 
   void warn() {
     bool watches = globs_.warn(host_, name);
-    for (const Stream& stream : streams_) watches = watches || !stream.layers.empty() || !stream.lacking.empty();
+    for (const WatchedSeries& stream : streams_) watches = watches || !stream.layers.empty() || !stream.lacking.empty();
     filter_.warn(host_, name, watches);
     bool any_series = false;
-    for (const Stream& stream : streams_) {
+    for (const WatchedSeries& stream : streams_) {
       for (const Layer& layer : stream.layers) {
         for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
           const std::string series = layer.source.series_name(i);
@@ -152,7 +152,7 @@ class Pipeline : public Lens {
       }
     }
     if (any_series) wanted_series_.warn(host_, name);
-    for (Stream& stream : streams_) {
+    for (WatchedSeries& stream : streams_) {
       if (stream.layers.empty() && !stream.lacking.empty()) {
         host_.warn(std::string(name) + ": nothing is shown for '" + stream.parameter + "': " + stream.lacking);
       }
@@ -172,7 +172,7 @@ class Pipeline : public Lens {
     return series_.empty() || std::find(series_.begin(), series_.end(), series) != series_.end();
   }
   template <class Use>
-  void for_each_series(const Stream& stream, Use&& use) const {
+  void for_each_series(const WatchedSeries& stream, Use&& use) const {
     Strings all;
     for (const Layer& layer : stream.layers) {
       for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
@@ -183,7 +183,7 @@ class Pipeline : public Lens {
     for (const std::string& series : all) use(series, title(stream.parameter, series, all.size() > 1));
   }
 
-  void write(Report& report, const Stream& stream, const std::string& series, const std::string& tag) {
+  void write(Report& report, const WatchedSeries& stream, const std::string& series, const std::string& tag) {
     if (relation_) Comparison::write(report, tag, stream.layers, series, aggregation_from(line_names_.front()));
     for (const Layer& layer : stream.layers) {
       if (style_.big && !relation_) write_in_big_plot(report, tag, layer, series);
@@ -210,7 +210,7 @@ class Pipeline : public Lens {
   std::string tag_;
   TagStyle style_;
   bool relation_ = false;
-  std::vector<Stream> streams_;
+  std::vector<WatchedSeries> streams_;
   NonFinite non_finite_;
 };
 

@@ -90,6 +90,12 @@ TEST_F(ThreadedVisualizerTest, TellsTheSameInTheSameOrderOnAThreadOfItsOwn) {
   EXPECT_NE(told.thread, std::this_thread::get_id());
 }
 
+TEST_F(ThreadedVisualizerTest, IsDescribedAsWhatWorksOnTheThread) {
+  EXPECT_STREQ(ThreadedVisualizer<Noting>::name, "noting");
+  EXPECT_STREQ(ThreadedVisualizer<Noting>::help, "notes what it is told");
+  EXPECT_EQ(ThreadedVisualizer<Noting>::options().at(0).name, "size");
+}
+
 TEST_F(ThreadedVisualizerTest, FlushReturnsWhenEverythingIsDone) {
   visualizer_.begin(run());
   tell_a_tick(1);

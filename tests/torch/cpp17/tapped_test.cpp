@@ -35,7 +35,11 @@ struct ToldDefaultsImpl : nn::Module {
   torch::Tensor forward(torch::Tensor x, double scale = 2) { return x * scale; }
 
  protected:
+// LibTorch's macro leaves its last argument out, which only C++20 allows.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
   FORWARD_HAS_DEFAULT_ARGS({1, nn::AnyValue(2.0)})
+#pragma GCC diagnostic pop
 };
 struct OverloadsImpl : nn::Module {
   torch::Tensor forward(torch::Tensor x) { return x + 1; }

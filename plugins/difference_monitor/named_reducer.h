@@ -1,5 +1,5 @@
-#ifndef LOUPE_PLUGINS_DIFFERENCE_MONITOR_REDUCER_H
-#define LOUPE_PLUGINS_DIFFERENCE_MONITOR_REDUCER_H
+#ifndef LOUPE_PLUGINS_DIFFERENCE_MONITOR_NAMED_REDUCER_H
+#define LOUPE_PLUGINS_DIFFERENCE_MONITOR_NAMED_REDUCER_H
 
 #include <loupe/options.h>
 
@@ -13,7 +13,7 @@
 namespace loupe {
 
 /// Folds the differences of one module's forwards, across epochs.
-class Reducer {
+class NamedReducer {
  public:
   static std::vector<Option> options() {
     return {{"reducer",
@@ -26,7 +26,7 @@ class Reducer {
             {"threshold", 0.0, "event: the time is that since a difference was above it", 0.0}};
   }
 
-  explicit Reducer(const Options& options)
+  explicit NamedReducer(const Options& options)
       : kind_(options.get<std::string>("reducer")),
         step_time_(options.get<double>("step_time")),
         alpha_(options.get<double>("alpha")),
