@@ -1,6 +1,8 @@
 #ifndef LOUPE_TORCH_FUNCTION_LIST_H
 #define LOUPE_TORCH_FUNCTION_LIST_H
 
+#include "torch/compat.h"
+
 // The functions that count like layers: ONE(kind, operator) for each operator of at::_ops, by the kind that it is shown
 // as. A function and its in-place form are one kind.
 
@@ -9,8 +11,9 @@
   ONE(relu, relu)                       \
   ONE(gelu, gelu)
 
-/// Of tensors with named dimensions, which LibTorch had until they were taken out of it.
-#if __has_include(<ATen/core/Dimname.h>)
+/// Of tensors with named dimensions: 2.6 has them, 2.13 has not. A header's presence does not tell: there may be
+/// another LibTorch's on the system's path.
+#if !LOUPE_TORCH_AT_LEAST(2, 7)
 #define LOUPE_NAMED_FUNCTIONS(ONE) \
   ONE(softmax, softmax_Dimname)    \
   ONE(log_softmax, log_softmax_Dimname)
