@@ -367,8 +367,9 @@ extern LOUPE_EXPORT int one_more_symbol;
 int one_more_symbol = 1;
 #endif
 #ifdef FAULT_LINKS
+static volatile int never = 0; /* else clang runs the constructor as it compiles */
 __attribute__((constructor)) static void call_nobody(void) {
-  if (instances > 0) nobody_has_this();
+  if (never) nobody_has_this();
 }
 #endif
 #ifdef FAULT_LOADING
