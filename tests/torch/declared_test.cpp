@@ -102,7 +102,8 @@ TEST(Declared, IsEveryActivationFunctionThatLibTorchExports) {
       "|_prelu_kernel|_?native_dropout|_fused_dropout.*|_add_relu.*|_addmm_activation"
       "|rnn_.*|_?(arc|a)tanh_?|soft_margin_loss.*"               // recurrent layers; another function; a loss
       "|clamp_max.*|clamp_+Tensor|clamp_min_+Tensor|maximum_.*"  // cut off from above, or at other tensors
-      "|_scaled_dot_product.*|_triton.*|_transform_bias.*");
+      "|_scaled_dot_product.*|_triton.*|_transform_bias.*"       // attention as one kernel
+      "|_flash_attention.*|_efficient_attention.*|_fill_mem_eff_dropout_mask.*");
   const std::regex looks_so(
       ".*(relu|elu|sigmoid|tanh|softmax|softplus|softsign|softmin|soft_|hardswish|shrink|mish|silu|glu|dropout|"
       "threshold|"
