@@ -40,6 +40,7 @@ say "training: $build/bin/digits --config configs/digits.yaml --epochs $epochs"
 cat <<END
 
 Done. Where to look:
+  runs/digits/report.html    the report: open it in a browser
   runs/digits/record.jsonl   every value of every epoch, one JSON object a line
   configs/digits.yaml        what was watched: change it, and train again with
                              $build/bin/digits --config configs/digits.yaml

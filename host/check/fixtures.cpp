@@ -25,7 +25,7 @@ const void* fill(LentMemory& memory, std::size_t bytes, T element) {
 }
 
 const loupe_optimizer* lend_optimizer(LentMemory& memory) {
-  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{0, 0, 0.1, NAN, 0, 2, 16});
+  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{0, 0, 0.1, NAN, 0, 2, 16, 0, 0});
   return memory.lend(
       loupe_optimizer{0, 0, 1, memory.text(""), memory.text("SGD"), memory.array(std::vector{group}), 1});
 }
@@ -163,7 +163,7 @@ const loupe_options* lend_options(LentMemory& memory, const loupe_options& optio
 const loupe_run* lend_run(LentMemory& memory, const std::string& directory) {
   return memory.lend(loupe_run{0, 0, memory.text("check"), memory.text(directory), memory.text("lenses: []\n"),
                                memory.text("0.0.0"), memory.text(""), memory.text("2026-01-01T00:00:00Z"), start_time,
-                               0, 1});
+                               0, 1, memory.text("train_loss"), memory.text("val_loss")});
 }
 
 const loupe_tick* lend_tick(LentMemory& memory, uint64_t number) {

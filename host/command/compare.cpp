@@ -107,7 +107,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
   return subcommand;
 }
 
-void Compare::run(const Catalogue& catalogue, std::ostream& errors) const {
+void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
   if (!names.empty()) check_names(names, records.size());
   const auto chosen = choose_visualizers(visualizers, records, catalogue);
   std::deque<replay::RecordReader> readers;
@@ -117,11 +117,17 @@ void Compare::run(const Catalogue& catalogue, std::ostream& errors) const {
 
   make_out_folder(visualizers.out);
   replay::Audience audience(chosen);
+  std::string counts;
+  bool any_findings = false;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     const fs::path folder = i == 0 ? fs::path(visualizers.out) : fs::path(visualizers.out) / folder_name(shown[i]);
-    const std::string left_out = replay::Player(readers[i], audience).play(shown[i], folder.string());
+    replay::Player player(readers[i], audience);
+    const std::string left_out = player.play(shown[i], folder.string());
     if (!left_out.empty()) errors << "loupe: warning: " << left_out << "\n";
+    any_findings = any_findings || !player.findings().empty();
+    counts += shown[i] + ": " + player.findings().counts() + "\n";
   }
+  if (any_findings) out << counts;
 }
 
 }  // namespace loupe

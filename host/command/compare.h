@@ -18,9 +18,10 @@ struct Compare {
   VisualizerArguments visualizers;
 
   CLI::App* add_to(CLI::App& app);
-  /// What was left out at a record's end goes to `errors`. Throws UsageError, ConfigError for a wrong record, and
+  /// Where a run had findings, `out` gets a line a run with how many. What was left out at a record's end goes to
+  /// `errors`. Throws UsageError, ConfigError for a wrong record, and
   /// Error when a visualizer fails.
-  void run(const Catalogue& catalogue, std::ostream& errors) const;
+  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 };
 
 /// Each run's name, with what tells its record's path from the others' behind it where names are equal.

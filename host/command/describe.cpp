@@ -70,6 +70,20 @@ void write_options(const OptionTable& table, std::ostream& out) {
   if (table.count == 0) out << "  no options\n";
 }
 
+/// What the host does with every lens, unless the lens has an option of that name itself.
+void write_host_options(const OptionTable& declared, std::ostream& out) {
+  std::vector<const loupe_option*> options;
+  for (const loupe_option* option : lens_options()) {
+    const bool is_declared = std::any_of(declared.begin(), declared.end(), [&](const loupe_option* own) {
+      return std::string(own->name) == option->name;
+    });
+    if (!is_declared) options.push_back(option);
+  }
+  if (options.empty()) return;
+  out << "as every lens\n";
+  write_options({options.data(), options.size()}, out);
+}
+
 /// What a component of this kind says that it gives.
 const char* gives_word(Kind kind) {
   switch (kind) {
@@ -152,6 +166,7 @@ bool describe_component(const Catalogue& catalogue, const std::string& name, std
     out << kind_name(kind) << " " << entry->component->name << ": " << entry->component->help << "\n"
         << "from " << entry->library->file << "\n";
     write_options(entry->options(), out);
+    if (kind == Kind::lens) write_host_options(entry->options(), out);
     write_gives_and_example(kind, *entry->component, out);
   }
   if (!found) errors << "loupe: error: there is no component '" << name << "'" << suggestion(name, known) << "\n";

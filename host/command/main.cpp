@@ -7,6 +7,7 @@
 #include "command/check.h"
 #include "command/compare.h"
 #include "command/describe.h"
+#include "command/diagnose.h"
 #include "command/new.h"
 #include "command/replay.h"
 #include "command/usage_error.h"
@@ -81,6 +82,8 @@ int main(int argc, char** argv) {
   loupe::Compare compare;
   auto* comparing = compare.add_to(app);
   comparing->add_option("--plugins", paths, "Further folders or files to search first");
+  loupe::Diagnose diagnose;
+  auto* diagnosing = diagnose.add_to(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -90,6 +93,7 @@ int main(int argc, char** argv) {
   try {
     if (validating->parsed()) return validate(file);
     if (checking->parsed()) return check.run(std::cout) ? 0 : 1;
+    if (diagnosing->parsed()) return diagnose.run(std::cout, std::cerr) ? 0 : 1;
     if (newly->parsed()) {
       making.run(std::cout);
       return 0;
@@ -107,7 +111,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (comparing->parsed()) {
-      compare.run(catalogue, std::cerr);
+      compare.run(catalogue, std::cout, std::cerr);
       return 0;
     }
     return loupe::describe_component(catalogue, name, std::cout, std::cerr) ? 0 : exit_invalid;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "config/host_sections.h"
 #include "config/map_keys.h"
 
 namespace loupe {
@@ -75,6 +76,19 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
   }
 }
 
+/// What may be said of the component: what it declares, and what the host does with every one of its kind.
+std::vector<const loupe_option*> options_of(const CatalogueEntry& entry, Kind kind) {
+  std::vector<const loupe_option*> options(entry.options().begin(), entry.options().end());
+  if (kind != Kind::lens) return options;
+  for (const loupe_option* own : lens_options()) {
+    const bool is_declared = std::any_of(options.begin(), options.end(), [&](const loupe_option* declared) {
+      return std::string(declared->name) == own->name;
+    });
+    if (!is_declared) options.push_back(own);
+  }
+  return options;
+}
+
 }  // namespace
 
 std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, const std::string& section,
@@ -103,9 +117,12 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
                                         "' is used twice; give each a name of its own with 'as: name' beside it");
       continue;
     }
+    const std::vector<const loupe_option*> known = options_of(*entry, kind);
     auto options =
-        OptionSet::from_yaml(entry->options(), written.options,
+        OptionSet::from_yaml({known.data(), known.size()}, written.options,
                              std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics, written.at.Mark());
+    int64_t active = 1;
+    if (known.size() != entry->options().count) active = options->take_integer("active").value_or(1);
     const bool doubled =
         kind == Kind::visualizer && std::any_of(components.begin(), components.end(), [&](const auto& each) {
           return each.entry.component == entry->component && each.options->key() == options->key();
@@ -116,7 +133,7 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
       continue;
     }
     components.push_back({*entry, name, renamed, std::move(options), written.at.Mark().line + 1,
-                          written.at.Mark().column + 1, diagnostics.file()});
+                          written.at.Mark().column + 1, diagnostics.file(), static_cast<int>(active)});
     check_named_components(*entry, written.options, written.at.Mark(), catalogue, diagnostics);
   }
   return components;

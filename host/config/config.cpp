@@ -24,7 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> top_keys = {"loupe", "run", "attach", "plugins", "lenses", "visualizers", "on_error"};
+const std::vector<std::string> top_keys = {"loupe",  "run",         "attach",   "plugins",
+                                           "lenses", "visualizers", "on_error", "on_finding"};
 
 /// What is unknown in a configuration may be so because its plugin could not be used.
 void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
@@ -104,6 +105,8 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   const auto run_set = OptionSet::from_yaml(sections[0].second, value_of(map, "run"), "run", diagnostics);
   check_run_directory(value_of(map, "run"), diagnostics);
   const auto attach_set = OptionSet::from_yaml(sections[1].second, value_of(map, "attach"), "attach", diagnostics);
+  const auto finding_set =
+      OptionSet::from_yaml(sections[2].second, value_of(map, "on_finding"), "on_finding", diagnostics);
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
@@ -127,6 +130,10 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.list_modules = attach.get<bool>("list_modules");
   config.train_loss = attach.get<std::string>("train_loss");
   config.validation_loss = attach.get<std::string>("val_loss");
+  const Options on_finding(finding_set->get());
+  config.on_info = on_finding.get<std::string>("info");
+  config.on_warning = on_finding.get<std::string>("warning");
+  config.on_finding_error = on_finding.get<std::string>("error");
   const int master_rank = attach.get<int>("master_rank");
   config.master = master_rank < 0 || !is_other_rank(master_rank);
   if (!config.master) {

@@ -18,6 +18,7 @@ struct ComponentConfig {
   std::unique_ptr<OptionSet> options;
   int line = 1, column = 1;  ///< where it stands in the file
   std::string file;
+  int active = 1;  ///< a lens looks at every n-th tick
 
   /// "file:line:column: error: "
   std::string place() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": error: "; }
@@ -39,6 +40,7 @@ struct Config {
   std::string train_loss, validation_loss;
   bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
   bool stop_on_error = false;
+  std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop or throw
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
 

@@ -29,12 +29,38 @@ const detail::OptionStorage& attach_options() {
   return options;
 }
 
+const Strings& answers() {
+  static const Strings names = {"tell", "stop", "throw"};
+  return names;
+}
+
+const detail::OptionStorage& finding_options() {
+  static const detail::OptionStorage options({
+      {"info", "tell", "tell: show it; stop: end the loop over epochs(); throw: out of the next call", answers()},
+      {"warning", "tell", "the same for warnings", answers()},
+      {"error", "tell", "the same for errors", answers()},
+  });
+  return options;
+}
+
+const detail::OptionStorage& every_lens_options() {
+  static const detail::OptionStorage options({
+      {"active", 1, "look at every n-th epoch only, of those that attach.active looks at", 1, 1e6},
+  });
+  return options;
+}
+
 }  // namespace
+
+OptionTable lens_options() {
+  return {every_lens_options().pointers(), every_lens_options().size()};
+}
 
 const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
   static const std::vector<std::pair<std::string, OptionTable>> sections = {
       {"run", {run_options().pointers(), run_options().size()}},
       {"attach", {attach_options().pointers(), attach_options().size()}},
+      {"on_finding", {finding_options().pointers(), finding_options().size()}},
   };
   return sections;
 }

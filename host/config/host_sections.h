@@ -11,6 +11,8 @@ namespace loupe {
 
 /// The options that the host itself reads, by section ("run", "attach"), declared as components declare theirs.
 const std::vector<std::pair<std::string, OptionTable>>& host_sections();
+/// Those that every lens has, whatever it declares; a lens's own option of the same name goes before.
+OptionTable lens_options();
 
 }  // namespace loupe
 

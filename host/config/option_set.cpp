@@ -294,8 +294,20 @@ std::unique_ptr<OptionSet> OptionSet::from_values(const OptionTable& table, cons
   return set;
 }
 
+std::optional<int64_t> OptionSet::take_integer(const std::string& name) {
+  const auto found = std::find_if(pointers_.begin(), pointers_.end(),
+                                  [&](const loupe_option_value* value) { return value->name == name; });
+  if (found == pointers_.end()) return std::nullopt;
+  const int64_t taken = (*found)->integer;
+  values_.erase(values_.begin() + (found - pointers_.begin()));
+  pointers_.clear();
+  finish();
+  return taken;
+}
+
 void OptionSet::finish() {
   for (Value& value : values_) {
+    value.pointers.clear();
     for (const std::string& text : value.strings) value.pointers.push_back(text.c_str());
     value.value.name = value.name.c_str();
     value.value.string = value.text.c_str();

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ class OptionSet {
   static void check_defaults(const OptionTable& table, const std::string& owner, Diagnostics& diagnostics);
 
   const loupe_options* get() const { return &options_; }
+  /// Takes a number's option out, so that what this is given to does not see it. Nullopt where there is none such.
+  std::optional<int64_t> take_integer(const std::string& name);
   /// The same text for the same values: for telling whether two components can be one.
   std::string key() const;
 

@@ -40,17 +40,17 @@ const loupe_finding* FindingBoard::take(const loupe_finding& given, uint64_t ste
   if (finding.last_epoch == 0) finding.last_epoch = epoch;
   if (finding.count == 0) finding.count = 1;
 
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
-    return each.rule == finding.rule && each.layer == text_of(finding.layer) &&
-           each.parameter == text_of(finding.parameter);
-  });
-  if (known == entries_.end()) {
+  const std::string identity =
+      text_of(finding.rule) + '\n' + text_of(finding.layer) + '\n' + text_of(finding.parameter);
+  const auto place = place_of_.find(identity);
+  if (place == place_of_.end()) {
     if (finding.state == LOUPE_FINDING_GONE) return nullptr;
     finding.state = LOUPE_FINDING_RAISED;
-    entries_.push_back({finding.rule, text_of(finding.layer), text_of(finding.parameter),
-                        std::make_unique<detail::Owned<loupe_finding>>(finding)});
+    place_of_.emplace(identity, entries_.size());
+    entries_.push_back({std::make_unique<detail::Owned<loupe_finding>>(finding)});
     return &entries_.back().finding->get();
   }
+  Entry* const known = &entries_[place->second];
   const loupe_finding& before = known->finding->get();
   const bool was_gone = before.state == LOUPE_FINDING_GONE;
   if (was_gone && finding.state == LOUPE_FINDING_GONE) return nullptr;

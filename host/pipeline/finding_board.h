@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace loupe {
@@ -29,10 +30,10 @@ class FindingBoard {
 
  private:
   struct Entry {
-    std::string rule, layer, parameter;
     std::unique_ptr<detail::Owned<loupe_finding>> finding;
   };
   std::vector<Entry> entries_;
+  std::unordered_map<std::string, std::size_t> place_of_;  // by what tells one from another
   Listener listener_;
 };
 

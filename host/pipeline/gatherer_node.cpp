@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/clock.h"
 #include "pipeline/module_node.h"
 #include "pipeline/prefetch.h"
 
@@ -23,15 +24,20 @@ DeviceMeasurerFactory device_factory() {
 
 }  // namespace
 
-/// Two that compare an event with the one before must see the same events.
-bool GathererNode::Group::accepts(const loupe_request& wanted) const {
-  constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
-  const bool compares = ((request.measures | wanted.measures) & history) != 0;
-  const bool same_events = request.passes == wanted.passes && request.pass_by_grad == wanted.pass_by_grad;
-  return measurer.accepts(wanted) && (!compares || same_events);
+bool GathererNode::Group::sees_the_same(const loupe_request& wanted, const LensGuard& guard) const {
+  return request.passes == wanted.passes && request.pass_by_grad == wanted.pass_by_grad && every == guard.every();
 }
 
-void GathererNode::Group::merge(const loupe_request& wanted) {
+/// Those that compare an event with the one before must see the same events.
+bool GathererNode::Group::accepts(const loupe_request& wanted, const LensGuard& guard) const {
+  constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
+  const bool compares = ((request.measures | wanted.measures) & history) != 0;
+  return measurer.accepts(wanted) && (!compares || (!mixed && sees_the_same(wanted, guard)));
+}
+
+void GathererNode::Group::merge(const loupe_request& wanted, const LensGuard& guard) {
+  mixed = mixed || !sees_the_same(wanted, guard);
+  resting = resting && guard.resting();
   if ((request.measures & LOUPE_MEASURE_ACTIVITY) == 0) {
     request.unit_dimension = wanted.unit_dimension;
     request.epsilon = wanted.epsilon;
@@ -85,7 +91,9 @@ void GathererNode::subscribe(const loupe_subscription& subscription) {
   // Later the streams are read without a lock.
   if (!opening_) throw Error("a gatherer subscribes while it is opened, and at no other time", LOUPE_INVALID);
   const char* label = subscription.label != nullptr ? subscription.label : "";
-  module_.stream_to_subscribe(subscription.tap, label, subscription.index).add(*this);
+  Stream& stream = module_.stream_to_subscribe(subscription.tap, label, subscription.index);
+  stream.add(*this);
+  streams_.push_back(&stream);
 }
 
 void GathererNode::add(loupe_source& source) {
@@ -94,31 +102,35 @@ void GathererNode::add(loupe_source& source) {
   wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
   uint32_t number = kNoGroup;
   if (source.request.measures != 0) {
-    const auto shared =
-        std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.accepts(source.request); });
+    const auto shared = std::find_if(groups_.begin(), groups_.end(),
+                                     [&](const Group& group) { return group.accepts(source.request, *source.guard); });
     number = static_cast<uint32_t>(shared - groups_.begin());
     if (shared == groups_.end()) {
-      groups_.emplace_back(source.request);
+      groups_.emplace_back(source.request, *source.guard);
     } else {
       shared->measurer.merge(source.request);
-      shared->merge(source.request);
+      shared->merge(source.request, *source.guard);
     }
   }
   const auto after =
       std::upper_bound(subscribers_.begin(), subscribers_.end(), number,
                        [](uint32_t group, const Subscriber& subscriber) { return group < subscriber.group; });
   const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  // What a lens brings of its own, without a series, only looks.
+  const bool shows = source.owned.self() != nullptr || source.table->series_count(source.self) > 0;
   subscribers_.insert(after, Subscriber{&source, source.guard, source.table->process, source.self, number,
-                                        source.request.passes, training, source.request.wants_tensor != 0});
+                                        source.request.passes, training, source.request.wants_tensor != 0, shows});
+  awake_ = !source.guard->resting() || (subscribers_.size() > 1 && awake_);
+  for (Stream* stream : streams_) stream->follow_lenses();
 }
 
 void GathererNode::prefetch(const GathererNode* node) {
-  constexpr std::size_t head = 64;  // what comes before taps_
+  constexpr std::size_t head = 72;  // what comes before taps_
   detail::prefetch(node, head + sizeof(taps_) + sizeof(subscribers_) + sizeof(groups_));
 }
 
 void GathererNode::event(loupe_event& event) {
-  if (failed_) return;
+  if (failed_ || !awake_) return;
   const Exclusive::Call call(calls_, "event", instance_.speaker());
   // What a preprocessor allocated first, its series, mostly lies right behind it.
   for (const Subscriber& subscriber : subscribers_) detail::prefetch(subscriber.self, 512);
@@ -147,26 +159,41 @@ void GathererNode::hand_on(loupe_event& event) {
   loupe_measurement measurement;
   uint32_t measured = kNoGroup;
   bool taken = false;
-  for (const Subscriber& subscriber : subscribers_) {
-    if (subscriber.guard->quarantined() || !subscriber.wants(event.flags)) continue;
-    unticked_ += std::exchange(taken, true) ? 0 : 1;
+  const uint32_t stands_for = timed_.next();
+  double measuring = 0;  // each taker's share of it
+  for (Subscriber& subscriber : subscribers_) {
+    if (!subscriber.takes(event.flags)) continue;
+    if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     if (subscriber.group != kNoGroup && event.tensor != nullptr) {
       if (subscriber.group != measured) {
         measured = subscriber.group;
         Group& group = groups_[measured];
+        group.fresh = false;
+        const double start = stands_for != 0 ? steady_time() : 0;
         if (on_device) {
           measure_on_device(group, event);
         } else {
           measurement = group.measurer.measure(*event.tensor);
         }
+        if (stands_for != 0) measuring = (steady_time() - start) / takers(measured, event.flags);
       }
-      if (on_device && !subscriber.wants_tensor) continue;  // delivered at the tick
       event.measurement = on_device ? nullptr : &measurement;
     }
-    process(subscriber, event);
+    const double start = stands_for != 0 ? steady_time() : 0;
+    const bool comes_later = on_device && subscriber.group != kNoGroup && !subscriber.wants_tensor;  // at the tick
+    if (!comes_later) process(subscriber, event);
+    if (stands_for == 0) continue;
+    const double seconds = steady_time() - start + (subscriber.group == measured ? measuring : 0);
+    subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for));
   }
   event.measurement = nullptr;
+}
+
+int GathererNode::takers(uint32_t group, uint32_t flags) const {
+  return static_cast<int>(std::count_if(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
+    return subscriber.group == group && subscriber.takes(flags);
+  }));
 }
 
 void GathererNode::process(const Subscriber& subscriber, const loupe_event& event) {
@@ -195,13 +222,30 @@ void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
 
 void GathererNode::prime(const loupe_tensor& tensor) {
   for (Group& group : groups_) {
-    if ((group.request.measures & (LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) == 0) continue;
+    if (!group.fresh || (group.request.measures & (LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) == 0)
+      continue;
     if (tensor.device_type == LOUPE_DEVICE_CPU) {
       group.measurer.prime(tensor);
     } else if (const DeviceMeasurerFactory make = device_factory()) {
       if (!group.device) group.device = make(group.request);
       group.device->prime(tensor);
     }
+  }
+}
+
+void GathererNode::follow_lenses() {
+  awake_ = subscribers_.empty();
+  for (const Subscriber& subscriber : subscribers_) awake_ = awake_ || !subscriber.guard->resting();
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    const bool was_resting = group.resting;
+    group.resting = std::all_of(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
+      return subscriber.group != i || subscriber.guard->resting();
+    });
+    if (!was_resting || group.resting) continue;
+    group.fresh = true;
+    group.measurer.forget_history();
+    if (group.device) group.device->forget();
   }
 }
 
@@ -219,7 +263,7 @@ void GathererNode::collect_deferred() {
       event.number = number;
       for (const Subscriber& subscriber : subscribers_) {
         const bool takes = subscriber.group == i && !subscriber.wants_tensor;
-        if (takes && !subscriber.guard->quarantined() && subscriber.wants(flags)) process(subscriber, event);
+        if (takes && subscriber.takes(flags)) process(subscriber, event);
       }
     });
     if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));

@@ -18,6 +18,7 @@
 namespace loupe {
 
 class ModuleNode;
+class Stream;
 
 /// Measures a device's tensors without waiting for it. Made by the part of the host that knows LibTorch.
 class DeviceMeasurer {
@@ -25,6 +26,8 @@ class DeviceMeasurer {
   using Deliver = std::function<void(const loupe_measurement& measurement, uint32_t flags, uint64_t number)>;
   virtual ~DeviceMeasurer() = default;
   virtual void prime(const loupe_tensor& tensor) = 0;
+  /// The next event has none before it.
+  virtual void forget() = 0;
   /// Enqueues the work; never waits, never copies to the host.
   virtual void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) = 0;
   /// One copy to the host, then every measurement in the order of the events.
@@ -58,14 +61,22 @@ class alignas(64) GathererNode {
   const void* instance() const { return instance_.self(); }
   /// Takes an event through the gatherer to the preprocessors. The event's measurement is filled in on the way.
   void event(loupe_event& event);
+  /// Gives the value that changes are counted from to what begins anew, and to nothing that is on its way.
   void prime(const loupe_tensor& tensor);
+  /// Lenses behind it came to rest, or look again: what looks again begins anew.
+  void follow_lenses();
+  /// Whether a lens behind it looks.
+  bool awake() const { return awake_; }
   /// The lenses behind it fail: an event could not be had.
   void blame_everybody(const std::string& what, uint32_t tap);
   /// Delivers what a device has measured since the last call.
   void collect_deferred();
   /// How many events somebody took since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
-  void ticked() { unticked_ = 0; }
+  void ticked() {
+    unticked_ = 0;
+    timed_.begin_epoch();
+  }
   /// Bytes held for measuring.
   std::size_t bytes() const;
 
@@ -82,20 +93,29 @@ class alignas(64) GathererNode {
     uint32_t passes;         // LOUPE_PASS_ bits
     uint32_t training_flag;  // the LOUPE_EVENT_ by which it tells a training pass
     bool wants_tensor;
+    bool shows;  // has numbers to be shown at a tick, which are missed without one
+    UsualTime usual = {};
 
+    bool takes(uint32_t flags) const { return !guard->silent() && wants(flags); }
     bool wants(uint32_t flags) const {
       return (passes & ((flags & training_flag) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0;
     }
   };
 
   struct Group {
-    explicit Group(const loupe_request& wanted) : measurer(wanted), request(wanted) {}
-    bool accepts(const loupe_request& wanted) const;
-    void merge(const loupe_request& wanted);  // into the request
+    Group(const loupe_request& wanted, const LensGuard& guard)
+        : measurer(wanted), request(wanted), every(guard.every()), resting(guard.resting()) {}
+    bool accepts(const loupe_request& wanted, const LensGuard& guard) const;
+    void merge(const loupe_request& wanted, const LensGuard& guard);  // into the request
+    bool sees_the_same(const loupe_request& wanted, const LensGuard& guard) const;
     measure::Measurer measurer;
     std::unique_ptr<DeviceMeasurer> device;
     uint32_t tap = 0;  ///< of the last event measured on the device
     loupe_request request;
+    int every;           ///< its first lens looks at every n-th tick
+    bool mixed = false;  ///< not all behind it see the same events
+    bool resting;        ///< no lens behind it looks
+    bool fresh = true;   ///< nothing was measured since it began anew
   };
 
   void subscribe(const loupe_subscription& subscription);
@@ -103,13 +123,17 @@ class alignas(64) GathererNode {
   void hand_on(loupe_event& event);
   void process(const Subscriber& subscriber, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
+  /// How many take an event's measurement.
+  int takers(uint32_t group, uint32_t flags) const;
 
   std::unique_ptr<OptionSet> options_;
   ComponentInstance instance_;
   bool wants_tensors_ = false;
   bool failed_ = false;
+  bool awake_ = true;
   bool hands_on_ = false;  ///< the gatherer has no say in its events
   bool opening_ = false, in_event_ = false;
+  TimedEvents timed_;
   uint64_t unticked_ = 0;
   std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
   loupe_taps taps_{};
@@ -117,6 +141,7 @@ class alignas(64) GathererNode {
   boost::container::small_vector<Group, 1> groups_;
 
   ModuleNode& module_;
+  boost::container::small_vector<Stream*, 1> streams_;  // that it subscribed to
   std::string key_;
   CatalogueEntry entry_;
   std::string label_;

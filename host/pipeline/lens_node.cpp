@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/clock.h"
+#include "core/log.h"
 #include "plugins/kind.h"
 
 namespace loupe {
@@ -29,7 +31,7 @@ std::string place_of(const ComponentConfig& config) {
 
 LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
                    LensSurroundings& surroundings)
-    : guard_(config.name, config.entry.library->file, place_of(config), stop_on_error,
+    : guard_(config.name, config.entry.library->file, place_of(config), config.active, stop_on_error,
              [&surroundings](const std::string& message) { surroundings.quarantined(message); }),
       suffix_(config.renamed ? " (" + config.name + ")" : ""),
       catalogue_(catalogue),
@@ -165,6 +167,8 @@ void LensNode::introduce(Display& display) {
 }
 
 void LensNode::report(const loupe_tick& tick, Display& display) {
+  if (guard_.resting()) return;
+  const double start = steady_time(), shown_before = display.seconds();
   display_ = &display;
   guarded_call(State::reporting, "the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
     return table.report(instance_.self(), &tick, &sink_, error);
@@ -181,16 +185,25 @@ void LensNode::report(const loupe_tick& tick, Display& display) {
     }
     if (status != LOUPE_OK) guard_.fault("the reset of its preprocessor '" + source.preprocessor + "'", error.text());
   }
+  // Visualizers are told meanwhile, and answer for themselves.
+  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
+}
+
+void LensNode::judge_cost(double wall) {
+  if (guard_.resting()) return;
+  if (const auto told = guard_.cost().judge(guard_.lens(), wall)) log(LOUPE_LOG_WARNING, *told);
 }
 
 bool LensNode::wants_steps() const {
-  return !guard_.quarantined() && LOUPE_OFFERS(instance_.table<loupe_lens>(), step);
+  return !guard_.silent() && LOUPE_OFFERS(instance_.table<loupe_lens>(), step);
 }
 
 void LensNode::step(const loupe_step& step) {
+  const double start = steady_time();
   guarded_call(State::stepping, "an optimizer's step", [&](const loupe_lens& table, loupe_error* error) {
     return table.step(instance_.self(), &step, &sink_, error);
   });
+  guard_.cost().spend(steady_time() - start);
 }
 
 std::optional<double> LensNode::query(const std::string& key) {

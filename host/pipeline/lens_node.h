@@ -35,6 +35,12 @@ class LensNode {
 
   const std::string& name() const { return guard_.lens(); }
   bool quarantined() const { return guard_.quarantined(); }
+  /// Whether the coming epoch is one of those that it looks at. Returns whether that is new. Its sources follow when
+  /// their modules are told to.
+  bool look_at(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
+  bool looks() const { return !guard_.resting(); }
+  /// At the end of a tick, which comes `wall` seconds after the one before: tells the user of a lens that is slow.
+  void judge_cost(double wall);
   void attach();
   void visit(const ModuleNode& module);
   void forget(const ModuleNode& module);

@@ -31,6 +31,8 @@ const char* tap_name(uint32_t tap) {
       return "a push";
     case LOUPE_TAP_INPUT:
       return "the input of forward";
+    case LOUPE_TAP_LOSS_INPUT:
+      return "the cross entropy's input";
     default:
       return "an unknown tap";
   }
@@ -42,6 +44,13 @@ void Stream::add(GathererNode& gatherer) {
     first_instance_ = gatherer.instance();
   }
   gatherers_.push_back(&gatherer);
+  awake_.store(true, std::memory_order_relaxed);
+}
+
+void Stream::follow_lenses() {
+  const bool any =
+      std::any_of(gatherers_.begin(), gatherers_.end(), [](const GathererNode* gatherer) { return gatherer->awake(); });
+  awake_.store(any, std::memory_order_relaxed);
 }
 
 bool Stream::wants_tensors() const {
@@ -52,6 +61,7 @@ bool Stream::wants_tensors() const {
 void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs,
                       std::size_t input_count, const loupe_tensor* const* outputs, std::size_t output_count,
                       double scalar, const char* label) {
+  if (!awake()) return;
   GathererNode::prefetch(first_.load(std::memory_order_relaxed));
   detail::prefetch(first_instance_.load(std::memory_order_relaxed), 1);
   const std::lock_guard lock(module_.mutex());
@@ -63,7 +73,15 @@ void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_te
   for (GathererNode* gatherer : gatherers_) gatherer->event(event);
 }
 
+bool Stream::take_lacking() {
+  if (told_lacking_ || !lacking_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(module_.mutex());
+  told_lacking_ = number_ == 0;
+  return told_lacking_;
+}
+
 void Stream::fail(const std::string& what) {
+  if (!awake()) return;
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
   for (GathererNode* gatherer : gatherers_) gatherer->blame_everybody(what, tap_);
@@ -109,7 +127,7 @@ Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t inde
 }
 
 Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index) {
-  if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_INPUT || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
+  if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_LOSS_INPUT || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
     throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
   if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
@@ -147,6 +165,12 @@ GathererNode& ModuleNode::gatherer(const CatalogueEntry& entry, std::unique_ptr<
 void ModuleNode::collect_deferred() {
   const std::lock_guard lock(mutex_);
   for (GathererNode& gatherer : gatherers_) gatherer.collect_deferred();
+}
+
+void ModuleNode::follow_lenses() {
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& gatherer : gatherers_) gatherer.follow_lenses();
+  for (Stream& stream : streams_) stream.follow_lenses();
 }
 
 uint64_t ModuleNode::unticked() {

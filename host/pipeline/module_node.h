@@ -33,6 +33,9 @@ struct ModuleDescription {
   std::function<bool(uint32_t tap, const std::string& label)> offers = [](uint32_t, const std::string&) {
     return true;
   };
+  /// Calls with a parameter or buffer, or its gradient; false where there is none. Any thread.
+  using Take = std::function<void(const loupe_tensor&)>;
+  std::function<bool(const std::string& name, bool gradient, const Take& take)> lend;
 };
 
 /// The events of one tap of one module. Dispatching is for the event's thread; everything else for the trainer's.
@@ -46,12 +49,20 @@ class Stream {
   const ModuleNode& module() const { return module_; }
   /// Which output or input, for the taps of those.
   uint32_t index() const { return index_; }
+  /// Whether a lens behind it looks; where none does, an event need not be made. Any thread.
+  bool awake() const { return awake_.load(std::memory_order_relaxed); }
+  /// Under the module's mutex.
+  void follow_lenses();
   /// Whether somebody reads event.inputs and event.outputs.
   bool wants_tensors() const;
   /// Hands an event to everybody behind this tap. `tensor` may be null. Throws only under `on_error: stop`.
   void dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs = nullptr,
                 std::size_t input_count = 0, const loupe_tensor* const* outputs = nullptr, std::size_t output_count = 0,
                 double scalar = 0, const char* label = nullptr);
+  /// Says that a forward of the module has no tensor of this index. Any thread.
+  void lacks() { lacking_.store(true, std::memory_order_relaxed); }
+  /// Whether that was so and there was no event either; once.
+  bool take_lacking();
   /// Says that an event could not be had. Throws only under `on_error: stop`.
   void fail(const std::string& what);
   /// Gives the value from which changes are counted.
@@ -65,6 +76,8 @@ class Stream {
   // Of the first gatherer: what is fetched while the module's mutex is still waited for.
   std::atomic<const GathererNode*> first_{nullptr};
   std::atomic<const void*> first_instance_{nullptr};
+  std::atomic<bool> awake_{true}, lacking_{false};
+  bool told_lacking_ = false;
   boost::container::small_vector<GathererNode*, 1> gatherers_;
   uint32_t tap_, index_;
   std::string label_;
@@ -98,6 +111,8 @@ class ModuleNode {
   std::mutex& mutex() { return mutex_; }
   /// Delivers what devices have measured since the last tick.
   void collect_deferred();
+  /// Lenses came to rest, or look again.
+  void follow_lenses();
   /// Events that somebody took since the last tick, and that this was it.
   uint64_t unticked();
   void ticked();
@@ -106,8 +121,11 @@ class ModuleNode {
   bool closed() const { return closed_; }
   /// Steps of the run's clock so far.
   uint64_t step() const { return step_.load(std::memory_order_relaxed); }
-  /// What a parameter's flags are from now on, as when an optimizer joins that holds it.
-  void set_parameter_flags(std::size_t parameter, uint32_t flags) { c_parameters_[parameter].flags = flags; }
+  /// What a parameter's flag is from now on, as when an optimizer joins that holds it.
+  void set_parameter_flag(std::size_t parameter, uint32_t flag, bool on) {
+    uint32_t& flags = c_parameters_[parameter].flags;
+    flags = on ? flags | flag : flags & ~flag;
+  }
 
  private:
   alignas(64) std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "core/clock.h"
@@ -22,6 +23,7 @@ Monitor::Monitor(Config config)
       epoch_start_(start_),
       last_progress_(start_) {
   pushes_->stand_for_pushes();
+  last_tick_ = steady_time();
   name_components_in_crashes();
   tell_problems();
   RunDescription run;
@@ -30,6 +32,8 @@ Monitor::Monitor(Config config)
   run.config = utf8(config_.text);
   run.start_time = wall_time();
   run.resumed = config_.resume;
+  run.train_loss = utf8(config_.train_loss);
+  run.validation_loss = utf8(config_.validation_loss);
   display_.set_run(std::move(run));
   display_.replace(config_.visualizers);
   expect_files_of(config_.visualizers);
@@ -71,16 +75,44 @@ void Monitor::tell_of_unticked() const {
           " not shown; end with inspector.tick_epoch(), or call detach() before what is not to be watched");
 }
 
+/// A lens may ask for a module's second output, which only some modules give.
+void Monitor::tell_of_lacking() {
+  constexpr std::size_t shown_modules = 5;
+  std::map<std::string, std::vector<std::string>> modules;  // by what they lack
+  for (const auto& module : modules_) {
+    for (Stream& stream : module->streams()) {
+      if (!stream.take_lacking()) continue;
+      const bool is_output = stream.tap() == LOUPE_TAP_FORWARD || stream.tap() == LOUPE_TAP_OUTPUT_GRADIENT;
+      auto& names = modules[(is_output ? "output " : "input ") + std::to_string(stream.index())];
+      const std::string name = "'" + module->description().name + "'";
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  for (const auto& [what, names] : modules) {
+    std::string all;
+    for (std::size_t i = 0; i < names.size() && i < shown_modules; ++i) all += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > shown_modules) all += " and " + std::to_string(names.size() - shown_modules) + " more modules";
+    log(LOUPE_LOG_WARNING, "there is no " + what + " of " + all +
+                               ", which a lens asks for, so nothing is shown of it; let the lens include only modules "
+                               "that have it (counted from 0)");
+  }
+}
+
+void Monitor::judge_costs() {
+  const double now = steady_time(), wall = now - std::exchange(last_tick_, now);
+  if (!active_) return;
+  for (const auto& lens : lenses_) lens->judge_cost(wall);
+}
+
 double Monitor::elapsed() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
 ModuleNode& Monitor::node_of(const loupe_module* module) {
   if (module == nullptr) return *pushes_;
-  const auto found = std::find_if(modules_.begin(), modules_.end(),
-                                  [&](const auto& each) { return each->c_module()->id == module->id; });
-  if (found == modules_.end()) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
-  return **found;
+  const auto found = modules_by_id_.find(module->id);
+  if (found == modules_by_id_.end()) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
+  return *found->second;
 }
 
 const loupe_module* Monitor::module_called(const char* name) const {
@@ -90,8 +122,13 @@ const loupe_module* Monitor::module_called(const char* name) const {
 
 std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
   const Exclusive::Call call(serial_, "visit", "the lenses");
+  if (description.lend) {
+    const std::lock_guard lock(lenders_mutex_);
+    lenders_.emplace(next_id_, description.lend);
+  }
   auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_);
   modules_.push_back(node);
+  modules_by_id_[node->c_module()->id] = node.get();
   modules_by_name_[node->description().name] = node->c_module();
   has_new_modules_ = true;
   for (const auto& lens : lenses_) lens->visit(*node);
@@ -106,7 +143,22 @@ void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
   modules_.erase(std::remove(modules_.begin(), modules_.end(), module), modules_.end());
 }
 
+bool Monitor::lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) {
+  decltype(ModuleDescription::lend) lender;
+  {
+    const std::lock_guard lock(lenders_mutex_);
+    const auto found = lenders_.find(module.id);
+    if (found != lenders_.end()) lender = found->second;
+  }
+  return lender && lender(name, gradient, take);
+}
+
 void Monitor::forget(const ModuleNode& module) {
+  {
+    const std::lock_guard lock(lenders_mutex_);
+    lenders_.erase(module.c_module()->id);
+  }
+  modules_by_id_.erase(module.c_module()->id);
   for (const auto& lens : lenses_) lens->forget(module);
   const auto named = modules_by_name_.find(module.description().name);
   if (named != modules_by_name_.end() && named->second == module.c_module()) modules_by_name_.erase(named);
@@ -186,8 +238,9 @@ void Monitor::quarantined(const std::string& message) {
 }
 
 void Monitor::take_finding(const loupe_finding& finding) {
-  const loupe_finding* shown = findings_.take(finding, step_, epoch_ + 1);
+  const loupe_finding* shown = findings_.take(finding, step_, epoch_at_hand());
   if (shown == nullptr) return;
+  take_folder();
   display_.finding(*shown);
   if (findings_.listener()) findings_.listener()(*shown);
 }
@@ -204,7 +257,7 @@ void Monitor::tell_pending() {
     has_pending_ = false;
   }
   for (const Note& note : notes) {
-    display_.note({sizeof(loupe_note), note.kind, note.text.c_str(), note.step, epoch_ + 1, note.time});
+    display_.note({sizeof(loupe_note), note.kind, note.text.c_str(), note.step, epoch_at_hand(), note.time});
   }
   for (const auto& finding : findings) {
     try {
@@ -220,9 +273,11 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
   epoch_ = epoch.value_or(epoch_ + 1);
   if (tick_ == 1) first_epoch_ = epoch_;
   if (active_) {
+    in_tick_ = true;
     take_folder();
     if (before_tick_) before_tick_();
     for (const auto& module : modules_) module->collect_deferred();
+    tell_of_lacking();
     const std::vector<const loupe_optimizer*> optimizers =
         optimizers_ ? optimizers_() : std::vector<const loupe_optimizer*>();
     const loupe_tick tick{sizeof(loupe_tick),
@@ -246,17 +301,15 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
     for (const auto& lens : lenses_) lens->report(tick, display_);
     tell_pending();
     display_.end_tick();
+    in_tick_ = false;
     pushes_->ticked();
     for (const auto& module : modules_) module->ticked();
   }
-  for (auto it = modules_.begin(); it != modules_.end();) {
-    if ((*it)->closed()) {
-      forget(**it);
-      it = modules_.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  const auto open =
+      std::stable_partition(modules_.begin(), modules_.end(), [](const auto& module) { return !module->closed(); });
+  std::for_each(open, modules_.end(), [this](const auto& module) { forget(*module); });
+  modules_.erase(open, modules_.end());
+  judge_costs();
   steps_before_ = std::exchange(steps_, 0);
   epoch_start_ = std::chrono::steady_clock::now();
   ++tick_;
@@ -265,11 +318,21 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
 
 void Monitor::look_or_not() {
   const bool was_active = std::exchange(active_, active_when_(tick_));
-  if (active_ && !was_active && on_resume_) on_resume_();
+  bool changed = active_ != was_active, begins = active_ && !was_active;
+  for (const auto& lens : lenses_) {
+    if (!lens->look_at(active_, tick_)) continue;
+    changed = true;
+    begins = begins || lens->looks();
+  }
+  if (!changed) return;
+  pushes_->follow_lenses();
+  for (const auto& module : modules_) module->follow_lenses();
+  if (begins && on_resume_) on_resume_();
 }
 
 void Monitor::note_step(const loupe_optimizer* optimizer) {
   const Exclusive::Call call(serial_, "step", "the inspector");
+  in_tick_ = false;  // also where a lens's exception ended the last tick
   ++steps_;
   ++step_;
   const auto now = std::chrono::steady_clock::now();

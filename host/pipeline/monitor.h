@@ -58,7 +58,7 @@ class Monitor final : public LensSurroundings {
   void note(uint32_t kind, std::string text);
   /// Before a tick: what the taps still owe (parameters, deferred pushes).
   void set_before_tick(std::function<void()> call) { before_tick_ = std::move(call); }
-  /// When looking begins again after inactive epochs.
+  /// When looking begins again after inactive epochs, of all lenses or of some.
   void set_on_resume(std::function<void()> call) { on_resume_ = std::move(call); }
   /// Who knows the attached optimizers as they are now; what it returns is borrowed until the next call.
   void set_optimizers(std::function<std::vector<const loupe_optimizer*>()> ask) { optimizers_ = std::move(ask); }
@@ -72,6 +72,7 @@ class Monitor final : public LensSurroundings {
 
   /// What was found so far, and who is told of it.
   FindingBoard& findings() { return findings_; }
+  const FindingBoard& findings() const { return findings_; }
 
   std::optional<double> query(const std::string& key);
   const std::vector<std::unique_ptr<LensNode>>& lenses() const { return lenses_; }
@@ -83,6 +84,7 @@ class Monitor final : public LensSurroundings {
   const loupe_module* module_called(const char* name) const override;
   const loupe_run* run() const override { return &display_.c_run(); }
   void publish(const loupe_finding& finding, const std::string& speaker) override;
+  bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override;
   void quarantined(const std::string& message) override;
   void take_finding(const loupe_finding& finding) override;
 
@@ -93,8 +95,12 @@ class Monitor final : public LensSurroundings {
   void look_or_not();
   void forget(const ModuleNode& module);
   void tell_of_unticked() const;
+  void tell_of_lacking();
+  void judge_costs();
   void tell_pending();
   double elapsed() const;
+  /// The one that is over, in a tick; else the one being trained.
+  double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
 
   Config config_;
   std::atomic<uint64_t> step_{0};
@@ -107,6 +113,7 @@ class Monitor final : public LensSurroundings {
   FindingBoard findings_;
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
+  std::unordered_map<uint64_t, ModuleNode*> modules_by_id_;
   std::unordered_map<std::string, const loupe_module*> modules_by_name_;
   std::vector<std::unique_ptr<LensNode>> lenses_;
   bool has_new_modules_ = true;  // lenses may have tags to tell
@@ -114,12 +121,16 @@ class Monitor final : public LensSurroundings {
   uint64_t next_id_ = 1;
   int64_t tick_ = 1;
   double epoch_ = 0, epochs_ = 0, first_epoch_ = 0;
-  bool active_ = true;
+  bool active_ = true, in_tick_ = false;
   std::function<bool(int64_t)> active_when_;
   std::function<void()> before_tick_, on_resume_;
   std::function<std::vector<const loupe_optimizer*>()> optimizers_;
+  double last_tick_ = 0;                   // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
+
+  std::mutex lenders_mutex_;
+  std::unordered_map<uint64_t, decltype(ModuleDescription::lend)> lenders_;  // by module
 
   // What other threads have to tell waits here for the next step or tick.
   struct Note {

@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 
+#include "pipeline/lens_cost.h"
 #include "plugins/component_instance.h"
 
 namespace loupe {
@@ -18,27 +20,44 @@ class LensGuard {
  public:
   /// @param plugin  its file  @param place  where the configuration names it: "monitor.yaml:4:5"
   /// @param quarantined  told once, with the message, on the thread of the failed call
-  LensGuard(std::string lens, std::string plugin, std::string place, bool stop_on_error,
+  /// @param every  it looks at every n-th tick
+  LensGuard(std::string lens, std::string plugin, std::string place, int every, bool stop_on_error,
             std::function<void(const std::string&)> quarantined)
       : lens_(std::move(lens)),
         speaker_("the lens '" + lens_ + "'"),
         plugin_(std::move(plugin)),
         place_(std::move(place)),
+        every_(every),
         stop_on_error_(stop_on_error),
         told_(std::move(quarantined)) {}
 
-  bool quarantined() const { return quarantined_.load(std::memory_order_relaxed); }
+  bool quarantined() const { return (silence_.load(std::memory_order_relaxed) & kQuarantined) != 0; }
+  /// Whether the present epoch is none of those that it looks at.
+  bool resting() const { return (silence_.load(std::memory_order_relaxed) & kResting) != 0; }
+  /// Either of these: no event reaches it.
+  bool silent() const { return silence_.load(std::memory_order_relaxed) != 0; }
+  /// Returns whether that is new.
+  bool rest(bool resting) {
+    const uint32_t before = resting ? silence_.fetch_or(kResting) : silence_.fetch_and(~kResting);
+    return ((before & kResting) != 0) != resting;
+  }
+  int every() const { return every_; }
   /// Tells the user once, and keeps the lens from being called again. Throws Error instead under `on_error: stop`.
   void fault(const std::string& where, const std::string& what);
   const std::string& lens() const { return lens_; }
+  LensCost& cost() { return cost_; }
   /// "the lens 'x'"
   const char* speaker() const { return speaker_.c_str(); }
 
  private:
+  static constexpr uint32_t kQuarantined = 1, kResting = 2;
+
   std::string lens_, speaker_, plugin_, place_;
+  int every_;
   bool stop_on_error_;
   std::function<void(const std::string&)> told_;
-  std::atomic<bool> quarantined_{false};
+  std::atomic<uint32_t> silence_{0};
+  LensCost cost_;
 };
 
 }  // namespace loupe

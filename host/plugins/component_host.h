@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 
+#include <functional>
 #include <string>
 
 namespace loupe {
@@ -16,6 +17,9 @@ class Surroundings {
   virtual const loupe_run* run() const = 0;
   /// Any thread. Throws Error for a finding without rule or message.
   virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
+  using Take = std::function<void(const loupe_tensor&)>;
+  /// Calls with a parameter or buffer of an attached module, or its gradient; false where there is none. Any thread.
+  virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
 };
 
 /// The host as one instance of a component sees it: its lines to the user begin with who speaks.

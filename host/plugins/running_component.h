@@ -16,6 +16,10 @@ class RunningComponent {
 
   /// Null while none runs. Safe in a signal handler.
   static const char* current() { return current_; }
+  /// This thread, on which no component runs, is `speaker`'s own, as long as it lives.
+  static void claim_thread(const char* speaker) {
+    if (current_ == nullptr) current_ = speaker;
+  }
 
  private:
   static thread_local constinit const char* current_;

@@ -14,43 +14,80 @@ std::string epoch_text(double epoch) {
   return {text, std::to_chars(text, text + sizeof text, epoch).ptr};
 }
 
+const char* or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
 }  // namespace
 
 std::string Player::play(const std::string& name, const std::string& directory) {
-  const RecordedRun& run = record_.run();
-  const loupe_run told{sizeof(loupe_run),
-                       run.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
-                       name.c_str(),
-                       directory.c_str(),
-                       run.config.c_str(),
-                       run.loupe_version.c_str(),
-                       run.libtorch_version.c_str(),
-                       run.started.c_str(),
-                       0,
-                       0,
-                       1};
-  audience_.tell(&loupe_visualizer::begin, told);
+  begin(record_.run(), name, directory);
   RecordLine line;
   while (record_.next(line)) take(line);
-  const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, epoch_, 0, 0, nullptr};
+  // What a run said last, in an epoch that was not finished, may be why.
+  for (const Told& told : told_) {
+    if (told.event) show(told);
+  }
   audience_.tell(&loupe_visualizer::flush);
-  audience_.tell(&loupe_visualizer::end, ending);
+  if (ending_) end();
   return left_out();
 }
 
+void Player::begin(const RecordedRun& run, const std::string& name, const std::string& directory) {
+  loupe_run told{sizeof(loupe_run),
+                 run.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
+                 name.c_str(),
+                 run.directory.c_str(),
+                 run.config.c_str(),
+                 run.loupe_version.c_str(),
+                 run.libtorch_version.c_str(),
+                 run.started.c_str(),
+                 run.start_time,
+                 run.rank,
+                 run.world_size,
+                 nullptr,
+                 nullptr};
+  audience_.set_run(told);
+  name_ = name;
+  told.directory = directory.c_str();
+  audience_.tell(&loupe_visualizer::begin, told);
+}
+
+void Player::go_on() {
+  if (in_epoch_) record_.fail("a run goes on here, before the end of epoch " + epoch_text(epoch_));
+  show_events();
+  findings_.go_on();
+  const RecordedRun run = parse_run_line(record_.text());
+  audience_.set_run({sizeof(loupe_run), static_cast<uint32_t>(LOUPE_RUN_RESUMED), name_.c_str(), run.directory.c_str(),
+                     run.config.c_str(), run.loupe_version.c_str(), run.libtorch_version.c_str(), run.started.c_str(),
+                     run.start_time, run.rank, run.world_size, nullptr, nullptr});
+}
+
 void Player::take(const RecordLine& line) {
-  if (line.kind == RecordLine::Kind::run) {
-    if (in_epoch_) record_.fail("a run goes on here, before the end of epoch " + epoch_text(epoch_));
+  using Kind = RecordLine::Kind;
+  ending_.reset();
+  if (line.kind == Kind::run) return go_on();
+  if (line.kind == Kind::model) return take_model();
+  if (line.kind == Kind::tag) return take_tag(line);
+  if (line.kind == Kind::hyperparameter) return take_hyperparameter();
+  if (line.kind == Kind::finding) findings_.take(line);
+  if (line.kind == Kind::finding || line.kind == Kind::note) {
+    Told told{};
+    told.kind = line.kind;
+    told.event = std::make_shared<RecordLine>(line);
+    told_.push_back(std::move(told));
     return;
   }
-  if (line.kind == RecordLine::Kind::model) return take_model();
-  if (line.kind == RecordLine::Kind::tag) return take_tag(line);
+  if (line.kind == Kind::end) {
+    ending_ = line;
+    return;
+  }
   join_epoch(line.epoch);
-  if (line.kind == RecordLine::Kind::tick) return end_epoch();
+  if (line.kind == Kind::tick) return end_epoch(line);
   if (tags_.count(line.tag) == 0) record_.fail("the tag '" + line.tag + "' is used before the line that tells of it");
 
-  Told told{line.kind, kept(line.tag), kept(line.layer), "", "", line.value, 0, 0, 0};
-  if (line.kind == RecordLine::Kind::range) {
+  Told told{line.kind, kept(line.tag), kept(line.layer), "", "", line.value, 0, 0, 0, nullptr};
+  if (line.kind == Kind::range) {
     told.line = kept(line.low_name);
     told.high_name = kept(line.high_name);
     told.low = line.low;
@@ -58,16 +95,17 @@ void Player::take(const RecordLine& line) {
   } else {
     told.line = kept(line.line);
   }
-  if (line.kind == RecordLine::Kind::histogram) {
+  if (line.kind == Kind::histogram) {
     told.first_number = numbers_.size();
     told.bin_count = line.counts.size();
     numbers_.insert(numbers_.end(), line.edges.begin(), line.edges.end());
     numbers_.insert(numbers_.end(), line.counts.begin(), line.counts.end());
   }
-  told_.push_back(told);
+  told_.push_back(std::move(told));
 }
 
 void Player::take_model() {
+  show_events();
   RecordedModel recorded;
   try {
     recorded = parse_model_line(record_.text());
@@ -99,6 +137,7 @@ void Player::take_model() {
 }
 
 void Player::take_tag(const RecordLine& line) {
+  show_events();
   tags_.insert(line.tag);
   loupe_tag tag{};
   tag.struct_size = sizeof tag;
@@ -109,7 +148,27 @@ void Player::take_tag(const RecordLine& line) {
   tag.annotate = line.annotate;
   tag.y_minimum = line.y_minimum;
   tag.y_maximum = line.y_maximum;
+  tag.title = or_null(line.title);
+  tag.unit = or_null(line.unit);
+  tag.description = or_null(line.description);
+  tag.healthy = or_null(line.healthy);
+  tag.advice = or_null(line.advice);
   audience_.tell(&loupe_visualizer::tag, tag);
+}
+
+void Player::take_hyperparameter() {
+  show_events();
+  RecordedSetting setting;
+  try {
+    setting = parse_hyperparameter_line(record_.text());
+  } catch (const Error& e) {
+    record_.fail(e.what());
+  }
+  std::vector<const char*> strings;
+  for (const std::string& each : setting.strings) strings.push_back(each.c_str());
+  audience_.tell(&loupe_visualizer::hyperparameter,
+                 loupe_option_value{sizeof(loupe_option_value), setting.type, setting.name.c_str(), setting.integer,
+                                    setting.number, setting.string.c_str(), strings.data(), strings.size(), nullptr});
 }
 
 void Player::join_epoch(double epoch) {
@@ -120,21 +179,52 @@ void Player::join_epoch(double epoch) {
   epoch_ = epoch;
 }
 
-void Player::end_epoch() {
+void Player::show_events() {
+  if (in_epoch_) return;
+  for (const Told& told : told_) show(told);
+  told_.clear();
+}
+
+void Player::end_epoch(const RecordLine& line) {
+  // What was told of another epoch was told before this one's tick.
+  std::size_t first = 0;
+  while (first < told_.size() && told_[first].event && told_[first].event->epoch != line.epoch) show(told_[first++]);
   loupe_tick tick{};
   tick.struct_size = sizeof tick;
-  tick.reason = LOUPE_TICK_EPOCH;
+  tick.reason = line.reason;
+  tick.flags = line.incomplete ? static_cast<uint32_t>(LOUPE_TICK_INCOMPLETE) : 0u;
   tick.number = ticks_++;
   tick.epoch = epoch_;
+  tick.step = line.step;
+  tick.time = line.timestamp;
+  tick.elapsed = line.elapsed;
   audience_.tell(&loupe_visualizer::begin_tick, tick);
-  for (const Told& told : told_) show(told);
+  for (; first < told_.size(); ++first) show(told_[first]);
   audience_.tell(&loupe_visualizer::end_tick);
   told_.clear();
   numbers_.clear();
   in_epoch_ = false;
 }
 
+void Player::end() {
+  audience_.tell(&loupe_visualizer::end, loupe_ending{sizeof(loupe_ending), ending_->how, ending_->step, ending_->epoch,
+                                                      ending_->timestamp, ending_->elapsed, or_null(ending_->message)});
+}
+
+void Player::show_event(const RecordLine& line) {
+  if (line.kind == RecordLine::Kind::note) {
+    return audience_.tell(&loupe_visualizer::note, loupe_note{sizeof(loupe_note), line.about, line.text.c_str(),
+                                                              line.step, line.epoch, line.timestamp});
+  }
+  audience_.tell(&loupe_visualizer::finding,
+                 loupe_finding{sizeof(loupe_finding), line.severity, line.state, 0, line.rule.c_str(), nullptr,
+                               or_null(line.layer), or_null(line.parameter), line.message.c_str(), or_null(line.advice),
+                               or_null(line.tag), or_null(line.source), line.value, line.threshold, line.first_step,
+                               line.last_step, line.first_epoch, line.last_epoch, line.count});
+}
+
 void Player::show(const Told& told) {
+  if (told.event) return show_event(*told.event);
   const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
   switch (told.kind) {
     case RecordLine::Kind::range:

@@ -3,11 +3,14 @@
 
 #include <loupe/abi.h>
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "replay/audience.h"
+#include "replay/finding_history.h"
 #include "replay/record_reader.h"
 
 namespace loupe::replay {
@@ -18,37 +21,50 @@ class Player {
  public:
   Player(RecordReader& record, Audience& audience) : record_(record), audience_(audience) {}
 
-  /// From begin to end. The run is called `name`, and its files belong into `directory`. Throws ConfigError about the
-  /// record and Error about a visualizer. Returns a sentence on what was left out at the record's end; empty when
-  /// nothing was.
+  /// From begin to end; without the end where the record has none, for then nobody knows whether the run ended. The run
+  /// is called `name`, and its files belong into `directory`. Throws ConfigError about the record and Error about a
+  /// visualizer. Returns a sentence on what was left out at the record's end; empty when nothing was.
   std::string play(const std::string& name, const std::string& directory);
+  /// Those of the record; known once it was played.
+  const FindingHistory& findings() const { return findings_; }
 
  private:
-  /// A value, range or histogram that waits for the end of its epoch.
+  /// A value, range, histogram, finding or note that waits for the end of its epoch.
   struct Told {
     RecordLine::Kind kind;
     const char *tag, *layer, *line, *high_name;
     double low, high;
     std::size_t first_number, bin_count;  // of a histogram, in numbers_
+    std::shared_ptr<RecordLine> event;    // a finding or note: all of it
   };
 
+  void begin(const RecordedRun& run, const std::string& name, const std::string& directory);
+  void go_on();
   void take(const RecordLine& line);
   void take_model();
   void take_tag(const RecordLine& line);
+  void take_hyperparameter();
   void join_epoch(double epoch);
-  void end_epoch();
+  /// The events that wait; no epoch has begun.
+  void show_events();
+  void end_epoch(const RecordLine& tick);
+  void end();
   void show(const Told& told);
+  void show_event(const RecordLine& line);
   const char* kept(const std::string& name) { return names_.insert(name).first->c_str(); }
   std::string left_out() const;
 
   RecordReader& record_;
   Audience& audience_;
+  std::string name_;
   std::unordered_set<std::string> names_, tags_;
   std::vector<Told> told_;
   std::vector<double> numbers_;
+  FindingHistory findings_;
   bool in_epoch_ = false;
   double epoch_ = 0;
   std::uint64_t ticks_ = 0;
+  std::optional<RecordLine> ending_;  // while it is the record's last line
 };
 
 }  // namespace loupe::replay

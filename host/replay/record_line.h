@@ -10,16 +10,33 @@ namespace loupe::replay {
 
 /// One line of a record, taken apart. Of the members, those that the kind has are set.
 struct RecordLine {
-  enum class Kind { run, model, tag, value, range, histogram, tick };
+  enum class Kind { run, model, tag, hyperparameter, value, range, histogram, finding, note, tick, end };
   Kind kind = Kind::run;
   std::string tag, layer, line;     // value, histogram; a range has low_name and high_name for `line`
   std::string low_name, high_name;  // range
-  double epoch = 0;                 // value, range, histogram, tick
+  double epoch = 0;                 // value, range, histogram, finding, note, tick, end
   double value = 0, low = 0, high = 0;
   std::vector<double> edges, counts;  // histogram: edges ascend, and are one more than the counts
   std::uint32_t tag_type = 0;         // tag: LOUPE_TAG_NUMERICAL, …
   bool log_y = false, big = false, annotate = false;
-  double y_minimum = 0, y_maximum = 0;  // NaN: as the data wants
+  double y_minimum = 0, y_maximum = 0;                    // NaN: as the data wants
+  std::string title, unit, description, healthy, advice;  // tag; each may be empty
+
+  // A finding, with `tag`, `layer`, `value` and `advice`. Texts may be empty, numbers NaN.
+  std::uint32_t severity = 0, state = 0;
+  std::string rule, parameter, message, source;
+  double threshold = 0, first_epoch = 0, last_epoch = 0;
+  std::uint64_t first_step = 0, last_step = 0, count = 0;
+
+  std::uint32_t about = 0;   // note: LOUPE_NOTE_
+  std::string text;          // note
+  std::uint64_t step = 0;    // note, tick, end
+  std::string time;          // the same, ISO 8601
+  double timestamp = 0;      // the same, seconds since 1970; 0 where the record does not say
+  double elapsed = 0;        // tick, end
+  std::uint32_t reason = 0;  // tick: LOUPE_TICK_
+  bool incomplete = false;   // tick
+  std::uint32_t how = 0;     // end, with `message`: LOUPE_END_; 0 where the record does not say
 };
 
 /// Takes apart what the visualizer `record` wrote. `line` keeps its memory from call to call. Throws Error with what is
@@ -28,8 +45,21 @@ void parse_record_line(std::string_view text, RecordLine& line);
 
 /// What a record's run line says.
 struct RecordedRun {
-  std::string name, config, started, loupe_version, libtorch_version;
+  int format = 0;  ///< of the record
+  std::string name, directory, config, started, loupe_version, libtorch_version;
   bool resumed = false;
+  double start_time = 0;  ///< seconds since 1970
+  int rank = 0, world_size = 1;
+};
+
+/// What a run was set to.
+struct RecordedSetting {
+  std::string name;
+  std::uint32_t type = 0;  ///< LOUPE_OPTION_
+  std::int64_t integer = 0;
+  double number = 0;
+  std::string string;
+  std::vector<std::string> strings;
 };
 
 /// A model as the record tells of it.
@@ -46,6 +76,8 @@ struct RecordedModel {
 
 /// The same for a line of the kind `model`.
 RecordedModel parse_model_line(std::string_view text);
+/// The same for a line of the kind `hyperparameter`.
+RecordedSetting parse_hyperparameter_line(std::string_view text);
 /// The same for a line of the kind `run`.
 RecordedRun parse_run_line(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <loupe/detail/owned.h>
 #include <loupe/utc_text.h>
 
+#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -33,22 +34,43 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
 void Display::set_run(RunDescription run) {
   run_ = std::move(run);
   started_ = utc_text(run_.start_time);
-  c_run_ = {sizeof(loupe_run),   run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
-            run_.name.c_str(),   run_.directory.c_str(),
-            run_.config.c_str(), LOUPE_VERSION,
-            libtorch_version(),  started_.c_str(),
-            run_.start_time,     run_.rank,
-            run_.world_size};
+  c_run_ = {sizeof(loupe_run),
+            run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
+            run_.name.c_str(),
+            run_.directory.c_str(),
+            run_.config.c_str(),
+            LOUPE_VERSION,
+            libtorch_version(),
+            started_.c_str(),
+            run_.start_time,
+            run_.rank,
+            run_.world_size,
+            run_.train_loss.c_str(),
+            run_.validation_loss.c_str()};
 }
 
 template <class Call>
 void Display::guarded_call(Shown& shown, Call&& call) {
   detail::ErrorBuffer error;
-  if (call(shown.node, error.get()) == LOUPE_OK) return;
+  const double start = steady_time();
+  const loupe_status status = call(shown.node, error.get());
+  note_time(shown, steady_time() - start);
+  if (status == LOUPE_OK) return;
   shown.skip = true;
   if (std::exchange(shown.failing, true)) return;
   log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() + "' failed: " + error.text() +
                            "; training goes on, and it is tried again at the next tick");
+}
+
+void Display::note_time(Shown& shown, double seconds) {
+  constexpr double too_long = 5;
+  seconds_ += seconds;
+  if (seconds <= too_long || std::exchange(shown.told_slow, true)) return;
+  char figure[32];
+  std::snprintf(figure, sizeof figure, "%.1f", seconds);
+  log(LOUPE_LOG_WARNING, "the visualizer '" + shown.node.name() + "' kept training waiting for " + figure +
+                             " s in one call; give it a faster place to write to (path, run.dir), or show less: lenses "
+                             "with 'active: 10' or fewer modules by include");
 }
 
 template <class... Arguments>
@@ -127,6 +149,10 @@ void Display::hyperparameter(const loupe_option_value& value) {
 }
 
 void Display::finding(const loupe_finding& finding) {
+  // What is wrong is not to wait for the first tick, which may be hours away.
+  for (Shown& shown : shown_) {
+    if (!shown.begun && !shown.skip) begin(shown);
+  }
   const auto part = [](const char* text) { return '\n' + std::string(text != nullptr ? text : ""); };
   keep("finding " + std::string(finding.rule) + part(finding.layer) + part(finding.parameter),
        &loupe_visualizer::finding, finding);
@@ -186,8 +212,10 @@ void Display::progress(const loupe_progress& progress) {
 void Display::flush() {
   for (Shown& shown : shown_) {
     if (!shown.begun) continue;
+    const bool told_slow = std::exchange(shown.told_slow, true);  // a flush is there to wait
     guarded_call(shown,
                  [&](VisualizerNode& node, loupe_error* error) { return node.tell(&loupe_visualizer::flush, error); });
+    shown.told_slow = told_slow;
   }
 }
 

@@ -20,6 +20,7 @@ struct RunDescription {
   double start_time = 0;  ///< seconds since 1970
   bool resumed = false;
   int rank = 0, world_size = 1;
+  std::string train_loss = "train_loss", validation_loss = "val_loss";  ///< under which losses are pushed
 };
 
 /// The LibTorch that this Loupe was built for.
@@ -56,6 +57,8 @@ class Display {
   void flush();
   void end(const loupe_ending& ending);
 
+  /// How long visualizers were called in all.
+  double seconds() const { return seconds_; }
   /// A value of the last tick that had one; a big plot's layer is empty or the tag's own id.
   std::optional<double> last(const std::string& tag, const std::string& layer, const std::string& line) const;
 
@@ -66,6 +69,7 @@ class Display {
     std::size_t told = 0;  // how many of what stands it knows
     bool failing = false;  // the user knows
     bool skip = false;     // failed in this tick
+    bool told_slow = false;
   };
   using Tell = std::function<loupe_status(VisualizerNode&, loupe_error*)>;
   struct Standing {
@@ -81,6 +85,7 @@ class Display {
   void tell_standing(Shown& shown);
   template <class Call>
   void guarded_call(Shown& shown, Call&& call);
+  void note_time(Shown& shown, double seconds);
   template <class... Arguments>
   void each(Arguments&&... arguments);
 
@@ -89,6 +94,7 @@ class Display {
   std::string started_;
   loupe_run c_run_{};
   std::vector<Shown> shown_;
+  double seconds_ = 0;
   std::vector<Standing> standing_;
   std::size_t replaced_ = 0;                     // of what stands
   std::map<std::string, std::size_t> place_of_;  // of a key among what stands

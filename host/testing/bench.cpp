@@ -218,6 +218,15 @@ Module Bench::Impl::add(const std::string& name, const std::string& type, const 
     }
     return at_forward && attributes.count(label) != 0;
   };
+  description.lend = [this, index = modules_.size()](const std::string& parameter, bool gradient,
+                                                     const ModuleDescription::Take& take) {
+    const Made& made = modules_[index];
+    const auto value = made.values.find(parameter);
+    const auto summed = made.gradients.find(parameter);
+    const bool has = gradient ? summed != made.gradients.end() : value != made.values.end();
+    if (has) take(gradient ? summed->second->view() : value->second.tensor->view());
+    return has;
+  };
   modules_.push_back({monitor().add_module(std::move(description)), {}, {}});
   return {modules_.size() - 1};
 }
@@ -292,11 +301,15 @@ void Bench::Impl::step() {
     }
   }
   for (Made& each : modules_) {
-    each.gradients.clear();
+    const auto& parameters = each.node->description().parameters;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      each.node->set_parameter_flag(i, LOUPE_PARAMETER_GRADIENT, each.gradients.count(parameters[i].name) != 0);
+    }
     for (const auto& [name, value] : each.values) {
       Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_OPTIMIZER_STEP, name) : nullptr;
       if (stream != nullptr) stream->dispatch(&value.tensor->view(), backward_flags);
     }
+    each.gradients.clear();
   }
   monitor().note_step(optimizer_ ? &optimizer_->get() : nullptr);
 }
@@ -339,7 +352,7 @@ void Bench::optimizer(const std::string& type, double learning_rate, double mome
   }
   impl_->optimizer_ = std::make_unique<OptimizerFacts>(1, "", type);
   impl_->optimizer_->set_groups(
-      {{sizeof(loupe_parameter_group), 0, learning_rate, momentum, weight_decay, tensors, elements}});
+      {{sizeof(loupe_parameter_group), 0, learning_rate, momentum, weight_decay, tensors, elements, 0, 0}});
 }
 
 void Bench::forward(Module module, const Tensor& output, Pass pass) {

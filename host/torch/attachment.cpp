@@ -100,6 +100,21 @@ std::shared_ptr<FunctionPoint> Attachment::add_function(TapPoint& after, const F
   return function_points_.back();
 }
 
+void Attachment::add_unregistered(const torch::nn::Module& module, const std::string& after) {
+  const std::lock_guard lock(*mutex_);
+  if (!attached_) return;
+  ModuleDescription description;
+  description.full_type = module.name();
+  description.type = short_type(description.full_type);
+  description.family = family_of(description.type);
+  description.name = after + ":" + description.type;
+  description.path = description.name;
+  description.model = names_.model;
+  description.flags = LOUPE_MODULE_UNREGISTERED;
+  description.offers = [](uint32_t, const std::string&) { return false; };
+  unregistered_.push_back(monitor_.add_module(std::move(description)));
+}
+
 void Attachment::announce(const torch::nn::Module& model) {
   ModelDescription description{names_.root(), model.name(), 0, {}};
   for (const auto& point : points_) {
@@ -218,6 +233,7 @@ void Attachment::detach() {
     monitor_.remove_module(point->node);
   }
   for (const auto& point : function_points_) monitor_.remove_module(point->node);
+  for (const auto& node : unregistered_) monitor_.remove_module(node);
   LeafGradients::instance().forget_all(active_.get());
   if (holds_redirections_) Redirections::instance().release();
 }

@@ -39,8 +39,14 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// A function seen for the first time after a module. Any thread that runs the model.
   std::shared_ptr<FunctionPoint> add_function(TapPoint& after, const FunctionKind& kind, std::size_t occurrence);
 
-  /// Whether the optimizer holds any of the model's parameters. Any thread, as the five below.
+  /// A module with parameters that runs after another and that nobody registered, so that it is never trained: shown to
+  /// the lenses, by that flag. Any thread that runs the model.
+  void add_unregistered(const torch::nn::Module& module, const std::string& after);
+
+  /// Whether the optimizer holds any of the model's parameters. Any thread, as the six below.
   bool holds_any(const torch::optim::Optimizer& optimizer) const { return steps_.holds_any(optimizer); }
+  /// Or whether it was attached with the model all the same.
+  bool concerns(const torch::optim::Optimizer& optimizer) const { return steps_.concerns(optimizer); }
   /// An optimizer that was seen at work, attached or not.
   void meet(torch::optim::Optimizer& optimizer);
   void before_step(torch::optim::Optimizer& optimizer);
@@ -77,6 +83,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   bool attached_ = false;
   std::vector<std::shared_ptr<TapPoint>> points_;
   std::vector<std::shared_ptr<FunctionPoint>> function_points_;
+  std::vector<std::shared_ptr<ModuleNode>> unregistered_;
   OptimizerSteps steps_{points_, names_};
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false;

@@ -39,6 +39,8 @@ class AtenMeasurer final : public DeviceMeasurer {
     change_ = at::Tensor();
   }
 
+  void forget() override { previous_ = last_ = change_ = at::Tensor(); }
+
   void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) override {
     const at::NoGradGuard no_grad;
     const at::Tensor raw = plain(tensor);

@@ -1,6 +1,7 @@
 #include "torch/forward_scope.h"
 
 #include <algorithm>
+#include <list>
 #include <utility>
 
 #include "core/log.h"
@@ -26,10 +27,12 @@ class ViewList {
  public:
   /// @param of  "the inputs" or "the outputs"
   ViewList(const TensorList& tensors, const char* of, const ModuleNode& module) {
+    std::size_t count = 0;
     for (const at::Tensor* tensor : tensors) {
-      views_.push_back(std::make_unique<TorchTensorView>(*tensor));
-      if (views_.back()->readable()) {
-        pointers_.push_back(views_.back()->get());
+      const TorchTensorView& view = count < few_.size() ? few_[count].emplace(*tensor) : more_.emplace_back(*tensor);
+      ++count;
+      if (view.readable()) {
+        pointers_.push_back(view.get());
       } else {
         tell_unreadable(*tensor, of, module);
       }
@@ -39,15 +42,18 @@ class ViewList {
   std::size_t size() const { return pointers_.size(); }
 
  private:
-  std::vector<std::unique_ptr<TorchTensorView>> views_;
-  std::vector<const loupe_tensor*> pointers_;
+  // Nearly all forwards have few tensors, for which nothing is to be allocated.
+  std::array<std::optional<TorchTensorView>, 4> few_;
+  std::list<TorchTensorView> more_;
+  c10::SmallVector<const loupe_tensor*, 8> pointers_;
 };
 
 /// The event of one tensor of `main`, that of the stream's index.
 void dispatch(Stream& stream, const TensorList& main, uint32_t flags, bool wants_tensors, const TensorList& inputs,
               const TensorList& outputs) {
   const uint32_t index = stream.index();
-  if (main.size() <= index) return;
+  if (!stream.awake()) return;
+  if (main.size() <= index) return index > 0 ? stream.lacks() : void();
   const TorchTensorView view(*main[index]);
   if (!view.readable()) return tell_unreadable(*main[index], stream);
   if (!wants_tensors) return stream.dispatch(view.get(), flags);
@@ -58,6 +64,7 @@ void dispatch(Stream& stream, const TensorList& main, uint32_t flags, bool wants
 
 void dispatch_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags) {
   for (const AttributeTap& attribute : attributes) {
+    if (!attribute.stream->awake()) continue;
     at::Tensor value;
     try {
       value = attribute.get();
@@ -92,12 +99,16 @@ std::shared_ptr<FunctionPoint> function_point(TapPoint& after, const FunctionKin
   return points[occurrence];
 }
 
+void watch_gradient_of(const TensorList& main, const ResultPoint& point, Stream& stream, uint32_t flags) {
+  if (stream.index() >= main.size()) return stream.lacks();
+  watch_gradient(*main[stream.index()], point, stream, flags);
+}
+
 /// The streams of inputs after the first, and of their gradients.
 void enter_further(const TapPoint& point, uint32_t flags, const TensorList& inputs) {
   for (Stream* stream : point.further) {
     if (stream->tap() == LOUPE_TAP_INPUT) dispatch(*stream, inputs, flags, stream->wants_tensors(), inputs, {});
-    if (stream->tap() == LOUPE_TAP_INPUT_GRADIENT && stream->index() < inputs.size())
-      watch_gradient(*inputs[stream->index()], point, *stream, flags);
+    if (stream->tap() == LOUPE_TAP_INPUT_GRADIENT) watch_gradient_of(inputs, point, *stream, flags);
   }
 }
 
@@ -105,8 +116,7 @@ void enter_further(const TapPoint& point, uint32_t flags, const TensorList& inpu
 void leave_further(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs) {
   for (Stream* stream : point.further) {
     if (stream->tap() == LOUPE_TAP_FORWARD) dispatch(*stream, outputs, flags, point.wants_tensors, inputs, outputs);
-    if (stream->tap() == LOUPE_TAP_OUTPUT_GRADIENT && stream->index() < outputs.size())
-      watch_gradient(*outputs[stream->index()], point, *stream, flags);
+    if (stream->tap() == LOUPE_TAP_OUTPUT_GRADIENT) watch_gradient_of(outputs, point, *stream, flags);
   }
 }
 
@@ -126,11 +136,12 @@ void tell_of_too_many(const ModuleEntry& entry, const FunctionKind& kind) {
   }
 }
 
-void tell_function(ThreadState& state, const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output) {
+void tell_function(ThreadState& state, const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output,
+                   uint32_t more_flags) {
   std::uint8_t& count = state.occurrences[static_cast<std::size_t>(kind.index)];
   if (count == max_occurrences) return tell_of_too_many(*state.last, kind);
   const std::size_t occurrence = count++;
-  const uint32_t flags = event_flags(state.last_training);
+  const uint32_t flags = event_flags(state.last_training) | more_flags;
   for (const auto& after : state.last->points) {
     if (!after->listening() || !after->alive() || after->listener) continue;
     const auto point = function_point(*after, kind, occurrence);
@@ -206,11 +217,17 @@ bool begins_pass(ThreadState& state, const CallPlace& place, const at::Tensor& i
   return input.defined() && input.grad_fn() == nullptr;
 }
 
-void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module) {
+/// @param model  the model inside of which it runs
+void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module, const Attachment* model) {
+  const ModuleEntry* entry = state.last != nullptr ? state.last : root_entry(state, model);
   std::string after;
-  if (state.last != nullptr && !state.last->points.empty() && state.last->points[0]->node != nullptr)
-    after = " after '" + state.last->points[0]->node->description().name + "'";
-
+  if (entry != nullptr && !entry->points.empty() && entry->points[0]->node != nullptr) {
+    const std::string& name = entry->points[0]->node->description().name;
+    after = " after '" + name + "'";
+    for (const auto& point : entry->points) {
+      if (const auto attachment = point->attachment.lock()) attachment->add_unregistered(module, name);
+    }
+  }
   log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
                              " gets gradients, but no step of the optimizer has changed it: no module has registered "
                              "it, so it is never trained; call register_module for it");
@@ -281,7 +298,7 @@ void ForwardScope::begin_outermost() {
   }
   if (pass.first == entry_) note_final(state);
   if (pass.first == nullptr) pass.first = entry_;
-  pass.attachment = attachment;
+  pass.attachment = state.last_model = attachment;
   pass.in_code = place.in_root;
   pass.caller = place.caller;
   if (pass.waiting.empty()) return;
@@ -291,16 +308,17 @@ void ForwardScope::begin_outermost() {
   state.last = root;
   state.last_training = module_->is_training();
   state.occurrences.fill(0);
-  for (const auto& each : waiting) tell_function(state, *each.kind, each.input, each.output);
+  for (const auto& each : waiting) tell_function(state, *each.kind, each.input, each.output, each.flags);
 }
 
 /// A module that no attached model has registered: the trainer's, another model's, or one that was forgotten.
 void ForwardScope::enter_unregistered() {
   ThreadState& state = thread_state();
   UnregisteredModule& known = state.unregistered.find(*module_);
-  const bool inside = state.depth > 0 || place_of(state, site_).in_root;
+  const CallPlace place = state.depth > 0 ? CallPlace() : place_of(state, site_);
+  const bool inside = state.depth > 0 || place.in_root;
   if (inside && known.has_parameters && known.is_never_trained(*module_, state.steps))
-    tell_of_untrained(state, *module_);
+    tell_of_untrained(state, *module_, place.attachment);
   if (known.is_loss || known.has_parameters) return end_pass();
   kind_ = known.kind;
 }
@@ -383,12 +401,23 @@ void ForwardScope::leave_with(const TensorList& outputs) {
   }
 }
 
-void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output,
-                     const CallSite& site) {
+void cross_entropy_called(const at::Tensor& scores) {
+  ThreadState& state = thread_state();
+  if (state.last_model == nullptr || !scores.defined()) return;
+  const ModuleEntry* root = root_entry(state, state.last_model);
+  if (root == nullptr) return;
+  for (const auto& point : root->points) {
+    if (point->loss_input == nullptr || !point->listening() || point->attachment_id != state.last_model) continue;
+    dispatch(*point->loss_input, {&scores}, event_flags(state.last_training), false, {}, {});
+  }
+}
+
+void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
+                     uint32_t flags) {
   if (!output.defined()) return;
   ThreadState& state = thread_state();
   if (state.depth > 0) {
-    if (state.last != nullptr) tell_function(state, kind, input, output);
+    if (state.last != nullptr) tell_function(state, kind, input, output, flags);
     return;
   }
   refresh(state);
@@ -399,13 +428,13 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
     if (left) return end_pass();
     if (begins_pass(state, place, input)) end_pass();
   }
-  if (state.last != nullptr) return tell_function(state, kind, input, output);
+  if (state.last != nullptr) return tell_function(state, kind, input, output, flags);
   if (!place.in_model) return;
   note_entry(pass, place.path);
   const ModuleEntry* root = root_entry(state, place.attachment);
   if (root == nullptr || !only_functions(*root)) {
     if (pass.waiting.size() < most_waiting) {
-      pass.waiting.push_back({&kind, input, output});
+      pass.waiting.push_back({&kind, input, output, flags});
     } else if (!std::exchange(pass.told_of_waiting, true)) {
       log(LOUPE_LOG_WARNING, "more than " + std::to_string(most_waiting) +
                                  " functions are called in a model before its first module; of those in between, "
@@ -418,7 +447,8 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
   pass.caller = place.caller;
   state.last = root;
   state.occurrences.fill(0);
-  tell_function(state, kind, input, output);
+  state.last_model = place.attachment;
+  tell_function(state, kind, input, output, flags);
 }
 
 void note_step() {

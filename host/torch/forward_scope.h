@@ -61,6 +61,7 @@ struct Pass {
   struct Waiting {
     const FunctionKind* kind;
     at::Tensor input, output;
+    uint32_t flags;
   };
   c10::SmallVector<Waiting, 16> waiting;
   bool told_of_waiting = false;
@@ -79,7 +80,8 @@ struct ThreadState {
   Pass pass;
   CallPlaces places;
   UnregisteredModules unregistered;
-  std::uint32_t steps = 0;  // of attached optimizers
+  std::uint32_t steps = 0;                 // of attached optimizers
+  const Attachment* last_model = nullptr;  // whose module or function ran last; only to compare with
   // A normalization whose forward was entered and whose operator was not yet called.
   torch::nn::Module* pending_norm = nullptr;
   const c10::TensorImpl* pending_input = nullptr;
@@ -151,8 +153,11 @@ struct FunctionKind {
   uint32_t family;
   int index;
 };
-/// @param site  of the call
-void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site);
+/// @param site  of the call  @param flags  LOUPE_EVENT_DROPS
+void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
+                     uint32_t flags = 0);
+/// A cross entropy is about to be computed of these scores: told to the model that ran last on this thread.
+void cross_entropy_called(const at::Tensor& scores);
 /// Whatever the thread's forward was, it is over: what comes is no function of it. Any thread, for itself.
 void end_pass();
 /// The same at an optimizer's step.

@@ -39,6 +39,16 @@ struct Activates<at::_ops::clamp_min> : ClampActivates {};
 template <>
 struct Activates<at::_ops::clamp_min_> : ClampActivates {};
 
+/// Whether a dropout was told to drop; nothing else takes a probability and whether it trains.
+template <class... Arguments>
+uint32_t dropout_flags(const Arguments&...) {
+  return 0;
+}
+template <>
+uint32_t dropout_flags(const double& probability, const bool& train) {
+  return train && probability > 0 ? uint32_t{LOUPE_EVENT_DROPS} : 0U;
+}
+
 template <const FunctionKind& Kind, class Operator, class Signature = decltype(&Operator::call)>
 struct FunctionTap;
 
@@ -48,13 +58,14 @@ struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
     const bool seen = active_attachments.load(std::memory_order_relaxed) != 0 && thread_state().opaque == 0 &&
                       Activates<Operator>::with(arguments...);
     const CallSite site = LOUPE_CALL_SITE;
+    const uint32_t flags = dropout_flags(arguments...);
     if constexpr (std::is_reference_v<Result>) {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      if (seen) function_called(Kind, at::Tensor(), result, site);  // in place: the input is gone
+      if (seen) function_called(Kind, at::Tensor(), result, site, flags);  // in place: the input is gone
       return result;
     } else {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      if (seen) function_called(Kind, input, result, site);
+      if (seen) function_called(Kind, input, result, site, flags);
       return result;
     }
   }
@@ -152,6 +163,17 @@ void declare(Tap tap) {
 
 }  // namespace softsign_parts
 
+/// What a cross entropy is given as scores. Its operator is called by the program, or by LibTorch's module.
+template <class Signature = decltype(&at::_ops::cross_entropy_loss::call)>
+struct CrossEntropyTap;
+template <class... Arguments>
+struct CrossEntropyTap<at::Tensor (*)(const at::Tensor&, Arguments...)> {
+  static at::Tensor tap(const at::Tensor& scores, Arguments... arguments) {
+    if (active_attachments.load(std::memory_order_relaxed) != 0) cross_entropy_called(scores);
+    return at::_ops::cross_entropy_loss::call(scores, std::forward<Arguments>(arguments)...);
+  }
+};
+
 }  // namespace
 
 const FunctionKind* kind_of_module(const std::string& short_type) {
@@ -194,6 +216,8 @@ void declare_function_taps() {
 #define LOUPE_OUTSIDE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(false);
   LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_EVERYWHERE)
   LOUPE_FUNCTIONS(LOUPE_OUTSIDE)
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&at::_ops::cross_entropy_loss::call)),
+                                   reinterpret_cast<void*>(&CrossEntropyTap<>::tap), true);
   softsign_parts::declare<at::_ops::abs>(&softsign_parts::abs);
   softsign_parts::declare<at::_ops::add_Scalar>(&softsign_parts::add);
   softsign_parts::declare<at::_ops::div_Tensor>(&softsign_parts::div);

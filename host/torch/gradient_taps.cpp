@@ -51,7 +51,7 @@ void lay_hook(const TapPoint& point, ParameterTap& tap) {
 }  // namespace
 
 void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& stream, uint32_t flags) {
-  if (!tensor.requires_grad() || !at::GradMode::is_enabled()) return;
+  if (!stream.awake() || !tensor.requires_grad() || !at::GradMode::is_enabled()) return;
   // A leaf stays from pass to pass, as a learned prompt does; a hook a forward would pile up on it.
   if (tensor.is_leaf()) {
     const bool is_new = LeafGradients::instance().watch(tensor, point, stream, LeafGradients::Part::one_pass, flags);
@@ -71,9 +71,11 @@ void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& 
 void watch_parameters(TapPoint& point) {
   if (!point.has_gradient_streams) return;
   if (!point.redirects) return keep_hooks(point);
-  for (const ParameterTap& tap : point.parameters) {
+  for (ParameterTap& tap : point.parameters) {
     if (tap.gradient == nullptr) continue;
-    LeafGradients::instance().watch(tap.tensor, point, *tap.gradient, LeafGradients::Part::sum, training_flags);
+    if (tap.step != nullptr && tap.kept_gradient == nullptr) tap.kept_gradient = std::make_shared<KeptGradient>();
+    LeafGradients::instance().watch(tap.tensor, point, *tap.gradient, LeafGradients::Part::sum, training_flags,
+                                    tap.kept_gradient);
   }
 }
 

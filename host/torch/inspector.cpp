@@ -10,6 +10,7 @@
 
 #include "config/suggestion.h"
 #include "core/log.h"
+#include "core/utf8.h"
 #include "pipeline/monitor.h"
 #include "plugins/component_host.h"
 #include "torch/attachment.h"
@@ -32,6 +33,7 @@ class Inspector::Impl {
       for (const auto& attachment : attachments_) attachment->list_optimizers(optimizers);
       return optimizers;
     });
+    monitor_.findings().set_listener([this](const loupe_finding& told) { take_finding(told); });
     monitor_.set_on_resume([this] {
       for (const auto& attachment : attachments_) attachment->prime();
     });
@@ -100,6 +102,7 @@ class Inspector::Impl {
 
   void push(const std::string& label, double value, uint32_t flags) {
     const std::lock_guard lock(*mutex_);
+    throw_finding();
     monitor_.push(label, value, flags);
   }
 
@@ -141,10 +144,12 @@ class Inspector::Impl {
     if (epoch && !std::isfinite(*epoch))
       throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
     const std::lock_guard lock(*mutex_);
+    throw_finding();
     if (!epoch && turn_ && !turn_ticked_) epoch = turn_;
     monitor_.tick(epoch);
     if (turn_ && monitor_.epoch() == *turn_) turn_ticked_ = true;
     apply_activity();
+    throw_finding();
   }
 
   /// Before the first turn of a loop.
@@ -159,12 +164,37 @@ class Inspector::Impl {
     turn_ = first;
     turn_ticked_ = false;
   }
-  void end_turn(int epoch, bool is_last) {
+  bool end_turn(int epoch, bool is_last) {
     const std::lock_guard lock(*mutex_);
     if (turn_ != epoch || !turn_ticked_) tick(epoch);
     turn_ = epoch + 1;
-    if (is_last) turn_.reset();
+    const bool goes_on = !is_last && !should_stop_;
+    if (!goes_on) turn_.reset();
     turn_ticked_ = false;
+    return goes_on;
+  }
+
+  std::vector<Finding> findings() const {
+    const std::lock_guard lock(*mutex_);
+    std::vector<Finding> found;
+    for (const loupe_finding* each : monitor_.findings().all()) found.push_back(Finding::from(*each));
+    return found;
+  }
+  void on_finding(std::function<void(const Finding&)> callback) {
+    const std::lock_guard lock(*mutex_);
+    on_finding_ = std::move(callback);
+  }
+  bool should_stop() const {
+    const std::lock_guard lock(*mutex_);
+    return should_stop_;
+  }
+  void set_hyperparameter(const std::string& name, loupe_option_value value) {
+    if (name.empty()) throw std::invalid_argument("loupe: a hyperparameter needs a name");
+    const std::lock_guard lock(*mutex_);
+    const std::string shown = utf8(name);
+    value.struct_size = sizeof value;
+    value.name = shown.c_str();
+    monitor_.display().hyperparameter(value);
   }
 
   std::optional<double> loss(bool train, const std::string& aggregation) {
@@ -197,6 +227,26 @@ class Inspector::Impl {
     return list;
   }
 
+  /// What the YAML's `on_finding` says, once a finding is raised.
+  void take_finding(const loupe_finding& told) {
+    if (told.state == LOUPE_FINDING_RAISED) {
+      const Config& config = monitor_.config();
+      const std::string& answer = told.severity == LOUPE_SEVERITY_ERROR     ? config.on_finding_error
+                                  : told.severity == LOUPE_SEVERITY_WARNING ? config.on_warning
+                                                                            : config.on_info;
+      if (answer == "stop" && !std::exchange(should_stop_, true))
+        log(LOUPE_LOG_WARNING, "training is asked to stop, as on_finding says, because of the finding '" +
+                                   std::string(told.rule) + "': " + told.message);
+      if (answer == "throw" && to_throw_.empty())
+        to_throw_ =
+            "loupe: the finding '" + std::string(told.rule) + "', which on_finding says to throw: " + told.message;
+    }
+    if (on_finding_) on_finding_(Finding::from(told));
+  }
+  void throw_finding() {
+    if (!to_throw_.empty()) throw std::runtime_error(std::exchange(to_throw_, {}));
+  }
+
   struct PendingLoss {
     at::Tensor value;
     bool train, keep;
@@ -222,6 +272,9 @@ class Inspector::Impl {
   std::vector<PendingLoss> losses_;
   std::optional<int> turn_;  ///< the epoch of the loop over epochs() that is on
   bool turn_ticked_ = false;
+  std::function<void(const Finding&)> on_finding_;
+  bool should_stop_ = false;
+  std::string to_throw_;  ///< at the next call of the trainer's
 };
 
 namespace {
@@ -312,12 +365,13 @@ Epochs Inspector::epochs(int first, int last) {
   impl_->begin_turns(first, last);
   return {this, first, last};
 }
-void Inspector::end_turn(int epoch, bool is_last) {
-  impl_->end_turn(epoch, is_last);
+/// Whether another turn follows.
+bool Inspector::end_turn(int epoch, bool is_last) {
+  return impl_->end_turn(epoch, is_last);
 }
 Epochs::Iterator& Epochs::Iterator::operator++() {
-  inspector_->end_turn(epoch_, epoch_ >= last_);
-  ++epoch_;
+  const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
+  epoch_ = goes_on ? epoch_ + 1 : last_ + 1;
   return *this;
 }
 
@@ -328,6 +382,32 @@ std::optional<double> Inspector::value(const std::string& tag, const std::string
                                        const std::string& line) const {
   const std::lock_guard lock(impl_->mutex());
   return impl_->monitor().display().last(tag, layer, line);
+}
+
+std::vector<Finding> Inspector::findings() const {
+  return impl_->findings();
+}
+void Inspector::on_finding(std::function<void(const Finding&)> callback) {
+  impl_->on_finding(std::move(callback));
+}
+bool Inspector::should_stop() const {
+  return impl_->should_stop();
+}
+void Inspector::note(const std::string& text) {
+  impl_->monitor().note(LOUPE_NOTE_TRAINER, text);
+}
+void Inspector::set_hyperparameter(const std::string& name, double value) {
+  loupe_option_value number{};
+  number.type = LOUPE_OPTION_NUMBER;
+  number.number = value;
+  impl_->set_hyperparameter(name, number);
+}
+void Inspector::set_hyperparameter(const std::string& name, const std::string& value) {
+  const std::string shown = utf8(value);
+  loupe_option_value text{};
+  text.type = LOUPE_OPTION_STRING;
+  text.string = shown.c_str();
+  impl_->set_hyperparameter(name, text);
 }
 
 void Inspector::set_active(ActiveWhen when) {

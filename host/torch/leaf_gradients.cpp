@@ -47,7 +47,8 @@ void LeafGradients::redirect() {
   Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&LeafGradients::tap));
 }
 
-bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags) {
+bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
+                          std::shared_ptr<KeptGradient> kept) {
   const std::lock_guard lock(mutex_);
   if (leaves_.size() >= sweep_at_) drop_dead_leaves();
   const auto known = leaves_.find(leaf.unsafeGetTensorImpl());
@@ -60,7 +61,7 @@ bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stre
     each.flags = flags;
     return false;
   }
-  entry->second.watches.push_back({point.node, point.active, &stream, part, flags, point.redirects});
+  entry->second.watches.push_back({point.node, point.active, &stream, part, flags, point.redirects, std::move(kept)});
   return true;
 }
 
@@ -114,9 +115,19 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   for (const Watch& each : watches) {
     if (each.part == Part::one_pass && !gradients.empty()) dispatch_tensor(each.stream, gradients[0], each.flags);
   }
+  const auto each_kept = [&](void (KeptGradient::*call)(const at::Tensor&)) {
+    for (const Watch& each : watches) {
+      if (each.kept != nullptr) (*each.kept.*call)(self->variable.grad());
+    }
+  };
+  {
+    const std::lock_guard lock(Access::mutex_of(*self));
+    each_kept(&KeptGradient::before_sum);
+  }
   variable_list result = real_apply(self, std::move(gradients));
   // Meanwhile no other thread may add to the sum, or replace it.
   const std::lock_guard lock(Access::mutex_of(*self));
+  each_kept(&KeptGradient::after_sum);
   for (const Watch& each : watches) {
     if (each.part == Part::sum) dispatch_tensor(each.stream, self->variable.grad(), each.flags);
   }

@@ -28,7 +28,9 @@ class LeafGradients {
 
   /// Sends the leaf's gradients to a stream of the point's. The leaf is not kept alive. False where it is watched for
   /// this stream already; only `flags` are taken over then.
-  bool watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags);
+  /// @param kept  told of each sum; may be null
+  bool watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
+             std::shared_ptr<KeptGradient> kept = nullptr);
   /// Ends it for one leaf.
   void forget(const at::Tensor& leaf, const Stream& stream);
   /// Ends it for all points of one attachment, told by their flag.
@@ -45,6 +47,7 @@ class LeafGradients {
     Part part;
     uint32_t flags;
     bool redirected;  // else a hook of its own brings the gradient
+    std::shared_ptr<KeptGradient> kept;
   };
   using Watches = c10::SmallVector<Watch, 2>;
   struct Leaf {

@@ -1,6 +1,8 @@
 #include "torch/optimizer_steps.h"
 
+#include <algorithm>
 #include <atomic>
+#include <unordered_map>
 #include <utility>
 
 #include "core/log.h"
@@ -26,6 +28,45 @@ uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
   return hash;
 }
 
+/// The parameters of all attached models, by whose they are.
+class KnownParameters {
+ public:
+  using Set = std::unordered_set<const c10::TensorImpl*>;
+  static KnownParameters& instance() {
+    static auto* known = new KnownParameters();  // optimizers may step during static destruction
+    return *known;
+  }
+  /// Changes when they do.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  void set(const OptimizerSteps* of, Set parameters) {
+    const std::lock_guard lock(mutex_);
+    sets_[of] = std::move(parameters);
+    ++generation_;
+  }
+  void remove(const OptimizerSteps* of) {
+    const std::lock_guard lock(mutex_);
+    if (sets_.erase(of) != 0) ++generation_;
+  }
+  bool has(const c10::TensorImpl* parameter) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(sets_.begin(), sets_.end(), [&](const auto& each) { return each.second.count(parameter) != 0; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<const OptimizerSteps*, Set> sets_;
+  std::atomic<uint64_t> generation_{1};
+};
+
+/// What is shown of the parameter to lenses.
+void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, bool on) {
+  point.node->set_parameter_flag(static_cast<std::size_t>(&tap - point.parameters.data()), flag, on);
+}
+
+void note_gradient(const TapPoint& point, const ParameterTap& tap) {
+  if (tap.trains()) set_flag(point, tap, LOUPE_PARAMETER_GRADIENT, tap.tensor.grad().defined());
+}
+
 /// What counts the changes of a tensor; none are counted for one that was made in inference mode.
 uint32_t version_of(const at::Tensor& tensor) {
   return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
@@ -46,7 +87,7 @@ void OptimizerSteps::learn_parameters() {
   const std::lock_guard lock(parameters_mutex_);
   parameters_.clear();
   each_parameter([&](const TapPoint&, ParameterTap& tap) { parameters_.insert(tap.tensor.unsafeGetTensorImpl()); });
-  for (Holder& each : holders_) each.fingerprint = 0;  // marked anew when seen next
+  KnownParameters::instance().set(this, parameters_);  // marked anew when seen next
 }
 
 bool OptimizerSteps::holds_any(const torch::optim::Optimizer& optimizer) const {
@@ -59,7 +100,19 @@ bool OptimizerSteps::holds_any(const torch::optim::Optimizer& optimizer) const {
   return false;
 }
 
+bool OptimizerSteps::concerns(const torch::optim::Optimizer& optimizer) const {
+  {
+    const std::lock_guard lock(parameters_mutex_);
+    if (attached_.count(&optimizer) != 0) return true;
+  }
+  return holds_any(optimizer);
+}
+
 void OptimizerSteps::attach(torch::optim::Optimizer& optimizer, bool seen) {
+  {
+    const std::lock_guard lock(parameters_mutex_);
+    attached_.insert(&optimizer);
+  }
   meet(optimizer, seen);
   if (!holds_any(optimizer))
     log(LOUPE_LOG_WARNING, "the optimizer attached with '" + names_.root() +
@@ -77,15 +130,17 @@ void OptimizerSteps::meet(torch::optim::Optimizer& optimizer, bool seen) {
 }
 
 void OptimizerSteps::forget() {
+  KnownParameters::instance().remove(this);
   set_trained_parameters(this, {});
 }
 
 std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   const uint64_t fingerprint = fingerprint_of(optimizer);
+  const uint64_t generation = KnownParameters::instance().generation();
   std::size_t same = holders_.size();
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     const bool is_it = holders_[i].optimizer == &optimizer;
-    if (is_it && holders_[i].fingerprint == fingerprint) return i;
+    if (is_it && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation) return i;
     // Made anew over the same parameters, or given others.
     if (is_it || (same == holders_.size() && holders_[i].fingerprint == fingerprint)) same = i;
   }
@@ -97,7 +152,7 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
     }
   }
   Holder& holder = holders_[same];
-  const bool marked = holder.fingerprint == fingerprint;
+  const bool marked = holder.fingerprint == fingerprint && holder.generation == generation;
   const std::string type = optimizer_type(optimizer);
   if (holder.optimizer != &optimizer || holder.facts->get().type != type) {
     static std::atomic<uint64_t> next_id{1};
@@ -105,6 +160,7 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   }
   holder.optimizer = &optimizer;
   holder.fingerprint = fingerprint;
+  holder.generation = generation;
   read(optimizer, same);
   if (!marked) mark(optimizer, same);
   return same;
@@ -112,6 +168,10 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
 
 void OptimizerSteps::read(const torch::optim::Optimizer& optimizer, std::size_t slot) {
   read_groups(optimizer, groups_);
+  for (std::size_t i = 0; i < groups_.size() && i < holders_[slot].unknown.size(); ++i) {
+    groups_[i].unknown_tensor_count = holders_[slot].unknown[i].tensors;
+    groups_[i].unknown_element_count = holders_[slot].unknown[i].elements;
+  }
   holders_[slot].facts->set_groups(groups_);
 }
 
@@ -133,14 +193,21 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
   const uint64_t bit = uint64_t{1} << slot;
   std::unordered_set<const c10::TensorImpl*>& held = holders_[slot].held;
   held.clear();
+  holders_[slot].unknown.clear();
   for (const auto& group : optimizer.param_groups()) {
-    for (const at::Tensor& parameter : group.params()) held.insert(parameter.unsafeGetTensorImpl());
+    Unknown& unknown = holders_[slot].unknown.emplace_back();
+    for (const at::Tensor& parameter : group.params()) {
+      held.insert(parameter.unsafeGetTensorImpl());
+      if (KnownParameters::instance().has(parameter.unsafeGetTensorImpl())) continue;
+      ++unknown.tensors;
+      unknown.elements += parameter.numel();
+    }
   }
+  read(optimizer, slot);
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     tap.holders = held.count(tap.tensor.unsafeGetTensorImpl()) != 0 ? tap.holders | bit : tap.holders & ~bit;
-    uint32_t flags = parameter_flags(tap.tensor, tap.is_buffer);
-    if (tap.holders != 0) flags |= LOUPE_PARAMETER_OPTIMIZED;
-    point.node->set_parameter_flags(&tap - point.parameters.data(), flags);
+    set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
+    set_flag(point, tap, LOUPE_PARAMETER_OPTIMIZED, tap.holders != 0);
   });
   std::unordered_set<const c10::TensorImpl*> trained;
   for (const Holder& each : holders_) trained.insert(each.held.begin(), each.held.end());
@@ -163,11 +230,13 @@ void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
 
 void OptimizerSteps::stepped(uint64_t holders) {
   latest_ = holders;
-  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+    note_gradient(point, tap);
     if ((tap.holders & holders) == 0 || !tap.tensor.requires_grad()) return;
     tap.stepped = tap.stepped_since_tick = true;
     tap.version = version_of(tap.tensor);
-    dispatch_tensor(tap.step, tap.tensor, training_flags);
+    const bool kept = tap.kept_gradient != nullptr && tap.kept_gradient->at_step(tap.tensor.grad());
+    dispatch_tensor(tap.step, tap.tensor, kept ? training_flags | LOUPE_EVENT_NOT_CLEARED : training_flags);
   });
 }
 
@@ -222,6 +291,8 @@ void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);
+    set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
+    set_flag(point, tap, LOUPE_PARAMETER_CHANGED, stepped);
     if (tap.step == nullptr) return;
     const uint64_t values = sample_hash(tap.tensor);
     const uint32_t version = version_of(tap.tensor);
@@ -229,6 +300,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
     // Values on a device are not fetched for this; there the version has to do.
     const bool differs = values != 0 ? values != tap.values : is_newer;
     tap.values = values;
+    set_flag(point, tap, LOUPE_PARAMETER_CHANGED, differs);
     if (differs && !stepped && changed.empty() && tap.trains() && tap.tensor.grad().defined())
       changed = "'" + tap.name + "' of '" + point.node->description().name + "'";
   });

@@ -27,6 +27,9 @@ class OptimizerSteps {
   /// Whether the optimizer holds any of them. Any thread.
   bool holds_any(const torch::optim::Optimizer& optimizer) const;
 
+  /// Whether it holds any, or was attached with the model all the same. Any thread.
+  bool concerns(const torch::optim::Optimizer& optimizer) const;
+
   /// An optimizer that the trainer attached. Warns if it holds none of the parameters.
   /// @param seen  its steps are seen by taps
   void attach(torch::optim::Optimizer& optimizer, bool seen);
@@ -56,11 +59,17 @@ class OptimizerSteps {
   void check_at_tick();
 
  private:
+  struct Unknown {
+    uint64_t tensors = 0;
+    int64_t elements = 0;
+  };
   struct Holder {
     const torch::optim::Optimizer* optimizer;  // only to compare with
     uint64_t fingerprint;                      // of what it holds
+    uint64_t generation;                       // of all attached models' parameters, when it was marked
     std::unique_ptr<OptimizerFacts> facts;
     std::unordered_set<const c10::TensorImpl*> held;  // other models' parameters too
+    std::vector<Unknown> unknown;                     // of each group, what no attached model has
   };
   std::size_t slot_of(const torch::optim::Optimizer& optimizer);
   void read(const torch::optim::Optimizer& optimizer, std::size_t slot);
@@ -75,6 +84,7 @@ class OptimizerSteps {
   const LayerNames& names_;
   mutable std::mutex parameters_mutex_;
   std::unordered_set<const c10::TensorImpl*> parameters_;
+  std::unordered_set<const torch::optim::Optimizer*> attached_;  // only to compare with
   std::vector<Holder> holders_;  // 64 at most; one that came later takes the place of an old one
   std::size_t next_reused_ = 0;
   std::vector<loupe_parameter_group> groups_;  // to fill at each step

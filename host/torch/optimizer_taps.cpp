@@ -26,7 +26,8 @@ struct Watched {
     static auto* watched = new Watched();  // taps may outlive static destruction
     return *watched;
   }
-  /// Those whose parameters it holds: trainers change the optimizer half way, or have several.
+  /// Those whose parameters it holds, or that it was attached with: trainers change the optimizer half way, or have
+  /// several.
   c10::SmallVector<std::shared_ptr<Attachment>, 4> of(const Optimizer& optimizer) {
     c10::SmallVector<std::shared_ptr<Attachment>, 4> alive, found;
     {
@@ -34,7 +35,7 @@ struct Watched {
       for (const auto& [id, each] : attachments) alive.push_back(each.lock());
     }
     for (auto& each : alive) {
-      if (each != nullptr && each->holds_any(optimizer)) found.push_back(std::move(each));
+      if (each != nullptr && each->concerns(optimizer)) found.push_back(std::move(each));
     }
     return found;
   }

@@ -1,5 +1,7 @@
 #include "torch/point_maker.h"
 
+#include "torch/tensor_view.h"
+
 namespace loupe {
 
 uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
@@ -89,8 +91,24 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found,
     return at_forward && attribute_reader(*found.module, found.path, label, exposed) != nullptr;
   };
 
+  description.lend = [owner = point->owner, has_owner = point->has_owner, module = found.module](
+                         const std::string& name, bool gradient, const ModuleDescription::Take& take) {
+    const auto alive = owner.lock();
+    if (has_owner && alive == nullptr) return false;
+    const auto parameters = module->named_parameters(/*recurse=*/false);
+    const auto buffers = module->named_buffers(/*recurse=*/false);
+    const at::Tensor* tensor = parameters.find(name);
+    if (tensor == nullptr) tensor = buffers.find(name);
+    if (tensor == nullptr || !tensor->defined()) return false;
+    const at::Tensor lent = gradient ? tensor->grad() : *tensor;
+    if (!lent.defined()) return false;
+    const TorchTensorView view(lent);
+    if (view.readable()) take(*view.get());
+    return view.readable();
+  };
   point->node = monitor.add_module(std::move(description));
   bind_result(*point);
+  point->loss_input = point->node->stream(LOUPE_TAP_LOSS_INPUT);
   point->before = point->node->stream(LOUPE_TAP_FORWARD_BEFORE);
   point->input = point->node->stream(LOUPE_TAP_INPUT);
   point->input_gradient = point->node->stream(LOUPE_TAP_INPUT_GRADIENT);

@@ -10,6 +10,7 @@
 
 #include "pipeline/module_node.h"
 #include "torch/compat.h"
+#include "torch/kept_gradient.h"
 #include "torch/model_code.h"
 
 namespace loupe {
@@ -31,6 +32,7 @@ struct ParameterTap {
 
   Stream* gradient = nullptr;
   Stream* tick = nullptr;
+  std::shared_ptr<KeptGradient> kept_gradient;  // where gradients and steps are watched
   std::string name;
   // Where nothing is redirected: the node that has the hook, and what the parameter was when it was laid.
   NodeHandle accumulator;
@@ -82,6 +84,7 @@ struct alignas(64) TapPoint : ResultPoint {
   Stream* before = nullptr;
   Stream* input = nullptr;
   Stream* input_gradient = nullptr;
+  Stream* loss_input = nullptr;  // of the root alone
   std::weak_ptr<torch::nn::Module> owner;
   bool has_owner = false;
   bool has_gradient_streams = false;

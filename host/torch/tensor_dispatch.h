@@ -12,7 +12,7 @@ constexpr uint32_t training_flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENAB
 /// Hands a tensor to a stream, if somebody subscribed to it and there is something to read; tells the
 /// user once if there is something that cannot be.
 inline void dispatch_tensor(Stream* stream, const at::Tensor& tensor, uint32_t flags) {
-  if (stream == nullptr || !tensor.defined()) return;
+  if (stream == nullptr || !stream->awake() || !tensor.defined()) return;
   const TorchTensorView view(tensor);
   if (view.readable()) {
     stream->dispatch(view.get(), flags);

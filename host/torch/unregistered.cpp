@@ -16,7 +16,7 @@ namespace loupe {
 namespace {
 
 constexpr int most_looks = 4;
-constexpr std::uint32_t steps_enough = 2;
+constexpr std::uint32_t steps_enough = 1;
 
 std::mutex trained_mutex;
 std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorImpl*>>& trained() {

@@ -27,7 +27,7 @@ struct UnregisteredModule {
   bool is_loss = false;
   const FunctionKind* kind = nullptr;  ///< the function that it does the same as, if that is shown
 
-  /// Whether its parameters get gradients and are as they were two steps ago, and no attached optimizer holds them.
+  /// Whether its parameters get gradients and are as they were a step ago, and no attached optimizer holds them.
   /// Says so once at most.
   /// @param steps  of attached optimizers on this thread so far
   bool is_never_trained(const torch::nn::Module& module, std::uint32_t steps);

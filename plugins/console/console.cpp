@@ -5,13 +5,16 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <cctype>
 #include <deque>
 #include <map>
 #include <string>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "console/findings.h"
 #include "console/layout.h"
 #include "console/progress_line.h"
 #include "console/table.h"
@@ -21,12 +24,25 @@
 namespace loupe::console {
 namespace {
 
+/// Whether a configuration names the lens whose silence means something.
+bool names_health(const std::string& config) {
+  const auto is_part = [&](std::size_t at) {
+    return at < config.size() && (std::isalnum(static_cast<unsigned char>(config[at])) != 0 || config[at] == '_');
+  };
+  const std::string name = "health";
+  for (std::size_t at = config.find("lenses:"); (at = config.find(name, at)) != std::string::npos; at += name.size()) {
+    const std::size_t line = config.rfind('\n', at) + 1, comment = config.find('#', line);
+    if (!is_part(at - 1) && !is_part(at + name.size()) && comment > at) return true;
+  }
+  return false;
+}
+
 class Console : public Visualizer {
  public:
   static constexpr const char* name = "console";
-  static constexpr const char* help = "a table a tick, the worst layers first, and a line of progress between ticks";
+  static constexpr const char* help = "what is wrong, a table a tick, the worst layers first, and a line of progress";
   static std::vector<const char*> gives() {
-    return {"a table for each tick, on the terminal or wherever its output goes"};
+    return {"findings in words and a table for each tick, on the terminal or wherever its output goes"};
   }
   static constexpr const char* example = "console: {layers: 20, tags: [\"*Norm\", Loss]}";
   static std::vector<Option> options() {
@@ -50,6 +66,10 @@ class Console : public Visualizer {
     run_ = harmless(run.name);
     earlier_.clear();
     tables_.clear();
+    findings_.clear();
+    looks_for_findings_ = names_health(run.config);
+    ticks_ = 0;
+    in_tick_ = ended_ = false;
   }
   void tag(const Tag& tag) override {
     const bool bounded = !std::isnan(tag.y_minimum) && !std::isnan(tag.y_maximum);
@@ -58,6 +78,7 @@ class Console : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
+    in_tick_ = true;
     tables_.clear();
   }
   void value(const Value& value) override {
@@ -66,13 +87,28 @@ class Console : public Visualizer {
   void range(const Range& range) override {
     if (Table* table = table_of(range.tag)) table->add(range);
   }
+  void finding(const loupe_finding& finding) override {
+    findings_.take(finding);
+    if (in_tick_) return;
+    // An error may be the last that a run has to say, and the next tick hours away.
+    const std::string text = findings_.urgent(layout());
+    if (!text.empty()) write(cleared() + text, "a finding is lost");
+  }
+  void note(const Note& note) override {
+    // A lens that was put aside finds nothing any more.
+    if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
+    write(cleared() + note_lines(note, layout()), "a note is lost");
+  }
   void end_tick() override {
-    Layout layout{terminal_.width(), layers_, history_, terminal_.has_color(), 0};
+    in_tick_ = false;
+    ++ticks_;
+    Layout layout = this->layout();
     for (Table& table : tables_) {
       recall(table);
       layout.names = std::max(layout.names, name_width(table, layout));
     }
     std::string text = heading((run_.empty() ? "" : run_ + " · ") + "epoch " + number_text(epoch_) + of_all_, layout);
+    if (const std::string news = findings_.news(epoch_, layout); !news.empty()) text += news + '\n';
     for (const Table& table : tables_) {
       text += rendered(table, layout);
       remember(table);
@@ -95,9 +131,34 @@ class Console : public Visualizer {
     shows_progress_ = true;
     write(text, "the progress is not shown");
   }
-  void end(const Ending&) override { write(cleared(), "a line of progress is left behind"); }
+  void end(const Ending& ending) override {
+    in_tick_ = false;
+    const std::string summary = std::exchange(ended_, true) ? "" : this->summary(ending);
+    write(cleared() + summary, "the summary of the run is lost");
+  }
 
  private:
+  Layout layout() const { return {terminal_.width(), layers_, history_, terminal_.has_color(), 0}; }
+
+  /// How the run ended, and what is wrong with it.
+  std::string summary(const Ending& ending) const {
+    if (ticks_ == 0 && findings_.count() == 0) return "";
+    const Layout layout = this->layout();
+    std::string text;
+    if (ending.how == LOUPE_END_INTERRUPTED || ending.how == LOUPE_END_FAILED) {
+      std::string title = "the run " + std::string(ending.how == LOUPE_END_FAILED ? "failed" : "was interrupted") +
+                          " after epoch " + number_text(epoch_);
+      if (ending.message != nullptr) title += ": " + harmless(ending.message);
+      for (const std::string& line : wrapped(title, layout.width)) text += line + '\n';
+    }
+    if (const std::string standing = findings_.standing(epoch_, layout); !standing.empty()) {
+      return text + "at the end of the run\n" + standing;
+    }
+    if (findings_.count() > 0) return text + "no finding stands at the end of the run\n";
+    if (!looks_for_findings_ || ticks_ == 0) return text;
+    return text + "the run is healthy: no findings up to epoch " + number_text(epoch_) + '\n';
+  }
+
   Table* table_of(const char* tag) {
     for (Table& table : tables_) {
       if (table.key() == tag) return &table;
@@ -129,7 +190,12 @@ class Console : public Visualizer {
   std::string cleared() {
     const bool shown = shows_progress_;
     shows_progress_ = false;
-    return shown ? "\x1b[J" : "";
+    // Erases from the cursor on, but not what is under it: the last sign of a line as wide as the terminal. The blank
+    // goes where the trainer's next sign will.
+    return shown ? "\x1b"
+                   "7 \x1b[J\x1b"
+                   "8"
+                 : "";
   }
   void write(const std::string& text, const std::string& lost) const {
     if (text.empty()) return;
@@ -149,7 +215,10 @@ class Console : public Visualizer {
   double epoch_ = 0;
   std::deque<Table> tables_;
   std::unordered_map<std::string, std::unordered_map<std::string, std::deque<double>>> earlier_;
-  bool shows_progress_ = false;
+  Findings findings_;
+  std::size_t ticks_ = 0;
+  bool looks_for_findings_ = false;
+  bool shows_progress_ = false, in_tick_ = false, ended_ = false;
 };
 
 }  // namespace

@@ -12,11 +12,6 @@ namespace loupe::console {
 namespace {
 
 constexpr std::size_t gap = 2, indent = 2;
-constexpr const char *bold = "1", *dim = "2", *red = "31;1", *yellow = "33";
-
-std::string colored(const std::string& text, const char* code, const Layout& layout) {
-  return layout.color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
-}
 
 // The rows to show, in their order.
 std::vector<std::size_t> chosen(const Table& table, const Severities& severities, const Layout& layout) {
@@ -118,6 +113,10 @@ std::string line(std::string text) {
 }
 
 }  // namespace
+
+std::string colored(const std::string& text, const char* code, const Layout& layout) {
+  return layout.color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
+}
 
 std::string heading(const std::string& title, const Layout& layout) {
   const std::string shown = shortened(title, layout.width - 6);

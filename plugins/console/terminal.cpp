@@ -10,12 +10,20 @@
 #include <cstring>
 #include <iostream>
 
+#include "console/text.h"
+
 namespace loupe::console {
 namespace {
 
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0';
+}
+
+/// Only where the user says so: a locale that is not set at all says nothing of the terminal.
+bool wants_ascii() {
+  const char* locale = std::getenv("LC_ALL");
+  return locale != nullptr && (std::strcmp(locale, "C") == 0 || std::strcmp(locale, "POSIX") == 0);
 }
 
 bool is_dumb() {
@@ -29,6 +37,7 @@ Terminal::Terminal(const std::string& to, const std::string& color)
     : name_(to),
       descriptor_(to == "stderr" ? STDERR_FILENO : STDOUT_FILENO),
       live_(::isatty(descriptor_) == 1 && !is_dumb()),
+      ascii_(wants_ascii()),
       color_(color == "always" || (color == "auto" && live_ && !is_set("NO_COLOR"))) {}
 
 std::size_t Terminal::width() const {
@@ -50,7 +59,7 @@ void Terminal::write(const std::string& text) const {
     std::cerr.flush();
     std::fflush(stderr);
   }
-  write_all(descriptor_, text);
+  write_all(descriptor_, ascii_ ? ascii(text) : text);
 }
 
 }  // namespace loupe::console

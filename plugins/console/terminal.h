@@ -17,14 +17,14 @@ class Terminal {
   bool has_color() const { return color_; }
   /// Columns, as they are now; 100 where nobody says.
   std::size_t width() const;
-  /// Comes after what the program itself has printed so far. Throws std::system_error.
+  /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error.
   void write(const std::string& text) const;
   const std::string& name() const { return name_; }
 
  private:
   std::string name_;
   int descriptor_;
-  bool live_, color_;
+  bool live_, ascii_, color_;
 };
 
 }  // namespace loupe::console

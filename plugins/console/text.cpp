@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -124,6 +125,46 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
     best = std::move(cuts);
   }
   return best.empty() ? std::vector<std::string>(names.size()) : best;
+}
+
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = shortened(text.substr(at, end - at), width);
+    at = end + 1;
+    if (word.empty()) continue;
+    if (lines.back().empty()) {
+      lines.back() = word;
+    } else if (display_width(lines.back()) + 1 + display_width(word) <= width) {
+      lines.back() += ' ' + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+std::string ascii(const std::string& text) {
+  static const std::map<std::string, char> alike = {{"─", '-'}, {"━", '='}, {"·", '-'}, {"…", '~'}, {"→", '>'},
+                                                    {"σ", 's'}, {"×", 'x'}, {"▁", '_'}, {"▂", '.'}, {"▃", '-'},
+                                                    {"▄", '~'}, {"▅", '='}, {"▆", '+'}, {"▇", '*'}, {"█", '#'}};
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) < 0x80; };
+    if (is_ascii(at)) {
+      plain += text[at++];  // also what steers the terminal
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && !is_ascii(end)) ++end;
+    for (const Glyph& glyph : glyphs(text.substr(at, end - at))) {
+      const auto found = alike.find(glyph.text);
+      plain += found != alike.end() ? std::string(1, found->second) : std::string(glyph.width, '?');
+    }
+    at = end;
+  }
+  return plain;
 }
 
 std::string left_aligned(const std::string& text, std::size_t width) {

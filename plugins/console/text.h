@@ -18,6 +18,12 @@ std::string shortened(const std::string& text, std::size_t width);
 /// The same for names that stand together: cut where most of them still differ.
 std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width);
 
+/// Lines of at most `width` columns, broken between words; a word that is longer is cut.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width);
+
+/// For a terminal that knows nothing else: each column that is no ASCII becomes what looks most like it, or "?".
+std::string ascii(const std::string& text);
+
 /// Filled with blanks up to `width` columns. Longer text stays as it is.
 std::string left_aligned(const std::string& text, std::size_t width);
 std::string right_aligned(const std::string& text, std::size_t width);

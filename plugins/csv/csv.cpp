@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "csv/csv_row.h"
+#include "csv/findings_file.h"
 
 namespace loupe::csv {
 namespace {
@@ -17,7 +18,8 @@ class Csv : public Visualizer {
   static constexpr const char* name = "csv";
   static constexpr const char* help = "one tidy table: epoch, tag, layer, line, value, low, high; without histograms";
   static std::vector<const char*> gives() {
-    return {"values.csv: a line a number, with epoch, tag, layer, line, value, low and high"};
+    return {"values.csv: a line a number, with epoch, tag, layer, line, value, low and high",
+            "values.findings.csv: a line for each finding that is raised, changed or gone; not there without any"};
   }
   static constexpr const char* example = "csv: {path: numbers.csv}";
   static std::vector<Option> options() {
@@ -26,26 +28,38 @@ class Csv : public Visualizer {
   }
 
   Csv(const Options& options, const Host& host)
-      : file_(OutputPath(options), options.get<bool>("sync"), &read_row, host) {}
+      : file_(OutputPath(options), options.get<bool>("sync"), &read_row, host),
+        findings_(OutputPath(options), options.get<std::string>("path"), options.get<bool>("sync"), host) {}
 
-  void begin(const Run& run) override { file_.begin(run); }
+  void begin(const Run& run) override {
+    findings_.begin(run);
+    file_.begin(run);
+  }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
     text_.clear();
+    findings_.begin_tick(tick);
   }
   void value(const Value& value) override { text_ += value_row(epoch_, value); }
   void range(const Range& range) override { text_ += range_row(epoch_, range); }
+  void finding(const loupe_finding& finding) override { findings_.finding(finding); }
   void end_tick() override {
     std::string text;
     text.swap(text_);
     file_.write(epoch_, std::move(text), preamble());
+    findings_.end_tick();
   }
-  void end(const Ending&) override { file_.end(preamble()); }
+  void flush() override { findings_.flush(); }
+  void end(const Ending&) override {
+    file_.end(preamble());
+    findings_.end();
+  }
 
  private:
   static Preamble preamble() { return {heading, "", ""}; }
 
   EpochFile file_;
+  FindingsFile findings_;
   double epoch_ = 0;
   std::string text_;
 };

@@ -2,8 +2,11 @@
 
 #include <loupe/number_text.h>
 #include <loupe/utf8.h>
+#include <loupe/words.h>
 
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <string_view>
 
 namespace loupe::csv {
@@ -47,6 +50,19 @@ std::string range_row(double epoch, const Range& range) {
   const std::string line = std::string(range.low_name) + ".." + range.high_name;
   return beginning(epoch, range.tag, layer_of(range), line) + ',' + number_text(range.low) + ',' +
          number_text(range.high) + '\n';
+}
+
+std::string finding_row(double epoch, const loupe_finding& finding) {
+  const auto text = [](const char* given) { return ',' + field(given != nullptr ? given : ""); };
+  const auto number = [](double given) { return ',' + (std::isnan(given) ? "" : number_text(given)); };
+  const auto whole = [](std::uint64_t given) { return ',' + std::to_string(given); };
+  const char* named = finding.module != nullptr ? finding.module->name : nullptr;
+  return number_text(epoch) + ',' + word_of(severity_words, finding.severity) + ',' +
+         word_of(finding_state_words, finding.state) + text(finding.rule) +
+         text(finding.layer != nullptr ? finding.layer : named) + text(finding.parameter) + text(finding.message) +
+         text(finding.advice) + text(finding.tag) + text(finding.source) + number(finding.value) +
+         number(finding.threshold) + whole(finding.first_step) + whole(finding.last_step) +
+         number(finding.first_epoch) + number(finding.last_epoch) + whole(finding.count) + '\n';
 }
 
 bool read_row(std::istream& input, OldLine& line) {

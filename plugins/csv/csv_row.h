@@ -16,6 +16,12 @@ constexpr const char* heading = "epoch,tag,layer,line,value,low,high\n";
 std::string value_row(double epoch, const Value& value);
 std::string range_row(double epoch, const Range& range);
 
+constexpr const char* finding_heading =
+    "epoch,severity,state,rule,layer,parameter,message,advice,tag,source,value,threshold,"
+    "first_step,last_step,first_epoch,last_epoch,count\n";
+/// A row of the findings' file; quoted and guarded as those of the values. A number that there is none of is empty.
+std::string finding_row(double epoch, const loupe_finding& finding);
+
 /// A ReadOldLine for these files. Nothing in them closes an epoch, so each row counts as whole.
 bool read_row(std::istream& input, OldLine& line);
 

@@ -5,6 +5,6 @@
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gatherers", "0.1.0", "The places that lenses take data from.",
                                      "the authors of Loupe", "MIT"}),
-                  loupe::Forward, loupe::ForwardInput, loupe::OutputGradient, loupe::InputGradient,
+                  loupe::Forward, loupe::ForwardInput, loupe::OutputGradient, loupe::InputGradient, loupe::LossInput,
                   loupe::ParameterGradient, loupe::StepGradient, loupe::CallParameter, loupe::AtTick,
                   loupe::OptimizerStep, loupe::Attribute, loupe::Push);

@@ -1,6 +1,7 @@
 #include <loupe/gradient_option.h>
 #include <loupe/layers.h>
 #include <loupe/non_finite.h>
+#include <loupe/output_option.h>
 #include <loupe/parameters.h>
 
 #include "histograms/histogram.h"
@@ -22,7 +23,8 @@ class Histograms : public Lens {
     std::vector<Option> options = {
         {"activations", true, "the outputs of activation modules and functions, or of those that include names"},
         {"gradients", true, "the gradients of the parameters"},
-        gradient_option()};
+        gradient_option(),
+        output_option()};
     for (Option& option : Parameters::options({"weights"})) options.push_back(std::move(option));
     options.emplace_back("record_eval", false, "count evaluation passes too");
     options.emplace_back("evaluation_from_grad", false,
@@ -39,11 +41,13 @@ class Histograms : public Lens {
         shows_gradients_(options.get<bool>("gradients")),
         gradient_gatherer_(gradient_gatherer(options)),
         output_options_{{"record_eval", options.get<bool>("record_eval")},
-                        {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")}} {}
+                        {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")}},
+        gatherer_options_(output_of(options)) {}
 
   void visit(const Module& module) override {
     if (filter_.takes(module, activations_ && is_activation(module) && is_leaf(module))) {
-      outputs_.emplace_back(module, watch(module, {"forward", nullptr, "histogram", output_options_}));
+      outputs_.emplace_back(module,
+                            watch(module, {"forward", nullptr, "histogram", output_options_, gatherer_options_}));
     }
     parameters_.visit(module, [&](const char* parameter) { return watch_parameter(module, "tick", parameter); });
     if (!shows_gradients_) return;
@@ -104,7 +108,7 @@ class Histograms : public Lens {
   Parameters parameters_, gradients_;
   bool activations_, shows_gradients_;
   const char* gradient_gatherer_;
-  OptionValues output_options_;
+  OptionValues output_options_, gatherer_options_;
   Layers outputs_;
   NonFinite non_finite_;
 };

@@ -14,7 +14,8 @@
 
 namespace loupe::html {
 
-/// One self-contained page of every run told to it: a second begin() adds a run to compare with.
+/// One self-contained page of every run told to it: a second begin() adds a run to compare with. Works on a thread of
+/// its own, for a large page takes long to write.
 class Html : public Visualizer {
  public:
   static constexpr const char* name = "html";
@@ -34,7 +35,7 @@ class Html : public Visualizer {
   void begin(const Run& run) override {
     // The first run's directory is the report's place; those that come after it are compared in the same file.
     if (file_.empty()) file_ = path_.in(run);
-    if (!runs_.empty() && runs_.back().ticks() == 0) runs_.pop_back();
+    if (!runs_.empty() && runs_.back().is_empty()) runs_.pop_back();
     runs_.emplace_back(run);
     try {
       check_writable(file_);
@@ -45,19 +46,30 @@ class Html : public Visualizer {
 
   void model(const Model& model) override { current().model(model); }
   void tag(const Tag& tag) override { current().tag(tag); }
-  void begin_tick(const Tick& tick) override { current().begin_tick(tick); }
+  void begin_tick(const Tick& tick) override {
+    is_in_tick_ = true;
+    current().begin_tick(tick);
+  }
   void value(const Value& value) override { current().value(value); }
   void range(const Range& range) override { current().range(range); }
   void histogram(const Histogram& histogram) override { current().histogram(histogram); }
+  void finding(const loupe_finding& finding) override {
+    current().story().finding(finding);
+    const bool is_urgent = finding.severity == LOUPE_SEVERITY_ERROR && finding.state == LOUPE_FINDING_RAISED;
+    if (is_urgent && !is_in_tick_ && pace_.is_due(seconds_since_write())) write_early();
+  }
+  void note(const Note& note) override { current().story().note(note); }
+  void hyperparameter(const Hyperparameter& value) override { current().story().hyperparameter(value); }
 
   void end_tick() override {
+    is_in_tick_ = false;
     keep_within_budget();
     if (pace_.is_due(seconds_since_write())) write();
   }
 
   void flush() override { write(); }
-  void end(const Ending&) override {
-    current().end();
+  void end(const Ending& ending) override {
+    current().story().end(ending);
     write();
   }
 
@@ -81,6 +93,15 @@ class Html : public Visualizer {
       }
       if (bytes <= budget_ || longest->ticks() < 16) return;
       longest->thin();
+    }
+  }
+
+  /// An error must not wait for the end of an epoch of hours. What fails is written, or told, when the tick ends.
+  void write_early() {
+    try {
+      write();
+    } catch (const Error&) {
+      return;
     }
   }
 
@@ -122,6 +143,7 @@ class Html : public Visualizer {
   std::size_t budget_;
   std::filesystem::path file_;
   std::list<RunHistory> runs_;
+  bool is_in_tick_ = false;
   Pace pace_;
   Clock::time_point last_write_ = Clock::now();
 };
@@ -130,4 +152,4 @@ class Html : public Visualizer {
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"html", "1.0", "A report that opens in a browser.", "the authors of Loupe",
                                      "MIT"}),
-                  loupe::html::Html);
+                  loupe::ThreadedVisualizer<loupe::html::Html>);

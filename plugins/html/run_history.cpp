@@ -55,7 +55,7 @@ void RunHistory::tag(const Tag& tag) {
 void RunHistory::begin_tick(const Tick& tick) {
   const double epoch = tick.epoch;
   last_tick_ = tick.time > 0 ? utc_text(tick.time) : "";
-  ended_ = false;
+  story_.go_on();
   if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
   if (last_is_provisional_) keep(epochs_.size() - 1);
   epochs_.push_back(epoch);
@@ -139,7 +139,7 @@ void RunHistory::keep(std::size_t columns) {
 }
 
 std::size_t RunHistory::bytes() const {
-  std::size_t sum = config_.size();
+  std::size_t sum = config_.size() + story_.bytes();
   for (const std::string& model : models_) sum += model.size();
   for (const TagHistory& tag : tags_) {
     for (const Layer& layer : tag.layers) {
@@ -194,10 +194,11 @@ void RunHistory::write(std::size_t index, const Write& write) const {
   const auto open = [&](const std::string& name) { write("<script type=\"application/json\" id=\"" + name + "\">"); };
   open(id);
   write("{\"name\":" + json_text(name_) + ",\"directory\":" + json_text(directory_) +
-        ",\"config\":" + json_text(config_) + ",\"loupe\":" + json_text(loupe_version_) + ",\"libtorch\":" +
-        json_text(libtorch_version_) + ",\"started\":" + json_text(started_) + ",\"begun\":" + json_text(begun_) +
-        ",\"lastTick\":" + json_text(last_tick_) + ",\"resumed\":" + (resumed_ ? "true" : "false") +
-        ",\"ended\":" + (ended_ ? "true" : "false") + ",\"stride\":" + std::to_string(stride_) +
+        ",\"config\":" + json_text(config_) + ",\"loupe\":" + json_text(loupe_version_) +
+        ",\"libtorch\":" + json_text(libtorch_version_) + ",\"started\":" + json_text(started_) +
+        ",\"begun\":" + json_text(begun_) + ",\"lastTick\":" + json_text(last_tick_) +
+        ",\"resumed\":" + (resumed_ ? "true" : "false") + ",\"ended\":" + (story_.has_ended() ? "true" : "false") +
+        "," + story_.json_members() + ",\"stride\":" + std::to_string(stride_) +
         ",\"models\":" + json_documents(models_) + ",\"epochs\":" + json_numbers(epochs_) + ",\"tags\":[");
   for (std::size_t i = 0; i < tags_.size(); ++i) write((i == 0 ? "" : ",") + describe(tags_[i]));
   write("]}</script>\n");

@@ -2,6 +2,7 @@
 #define LOUPE_HTML_RUN_HISTORY_H
 
 #include "html/histogram_history.h"
+#include "html/run_story.h"
 
 #include <loupe/visualizer.h>
 
@@ -30,8 +31,11 @@ class RunHistory {
   void value(const Value& value);
   void range(const Range& range);
   void histogram(const Histogram& histogram);
-  void end() { ended_ = true; }
 
+  /// What is told of it in words.
+  RunStory& story() { return story_; }
+  /// Nothing was told of it yet.
+  bool is_empty() const { return epochs_.empty() && story_.is_empty(); }
   std::size_t ticks() const { return epochs_.size(); }
   /// What the values take, in characters.
   std::size_t bytes() const;
@@ -75,7 +79,8 @@ class RunHistory {
 
   std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
   std::vector<std::string> models_;  ///< a JSON object each
-  bool resumed_, ended_ = false;
+  RunStory story_;
+  bool resumed_;
   std::vector<double> epochs_;
   std::size_t told_ = 0, stride_ = 1;
   bool last_is_provisional_ = false;  // the last epoch is off the stride: the next one takes its place

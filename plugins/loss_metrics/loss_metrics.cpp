@@ -2,7 +2,6 @@
 #include <loupe/nearest.h>
 #include <loupe/non_finite.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -27,8 +26,6 @@ class LossMetrics : public Lens {
             {"separate_loss_and_metrics", true, "two plots rather than one"},
             {"loss_fn", true, "watch the loss modules that the trainer attached; their values go before pushed ones"},
             {"loss_fn_inplace", true, "fold a loss module's values as they come; false keeps them all"},
-            {"train_loss", "train_loss", "the name of a loss module's training values"},
-            {"val_loss", "val_loss", "the name of a loss module's validation values"},
             line_option("loss_line"),
             range_option("loss_range", {"std"}),
             line_option("metrics_line"),
@@ -37,13 +34,13 @@ class LossMetrics : public Lens {
 
   LossMetrics(const Options& options, const Host& host)
       : host_(host),
-        metrics_(options.get<Strings>("metrics")),
+        metrics_(names_of(options.get<Strings>("metrics"))),
         watches_loss_modules_(options.get<bool>("loss_fn")),
         loss_module_options_{{"inplace", options.get<bool>("loss_fn_inplace")},
                              {"quantiles", true},
                              {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
-                             {"train_loss", options.get<std::string>("train_loss")},
-                             {"val_loss", options.get<std::string>("val_loss")}},
+                             {"train_loss", loss_name(host.run(), true)},
+                             {"val_loss", loss_name(host.run(), false)}},
         loss_lines_(options.get<Strings>("loss_line"), options.get<Strings>("loss_range")),
         metrics_lines_(options.get<Strings>("metrics_line"), options.get<Strings>("metrics_range")) {
     const bool separate = options.get<bool>("separate_loss_and_metrics");
@@ -72,7 +69,7 @@ class LossMetrics : public Lens {
     for (const Layer& layer : loss_modules_) report_loss_module(report, layer);
     for (std::size_t i = 0; i < pushed_losses_.series_count(); ++i) {
       const std::string loss = pushed_losses_.series_name(i);
-      if (numbers_.count(loss + " mean") == 0) report_loss(report, pushed_losses_, loss, loss);
+      if (numbers_.count(loss + " mean") == 0) report_loss(report, pushed_losses_, i, loss, loss);
     }
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) report_metric(report, i);
     tell_misspelt();
@@ -85,19 +82,28 @@ class LossMetrics : public Lens {
   }
 
  private:
+  static std::set<std::string> names_of(const Strings& names) { return {names.begin(), names.end()}; }
+
   /// Metrics may come in some epochs only, so that one that has not come is told where another nearly has its name.
   void tell_misspelt() {
     Strings others;
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) {
       const std::string metric = pushed_metrics_.series_name(i);
       metrics_come_.insert(metric);
-      if (std::find(metrics_.begin(), metrics_.end(), metric) == metrics_.end()) others.push_back(metric);
+      if (metrics_.count(metric) == 0) others.push_back(metric);
     }
     for (const std::string& metric : metrics_) {
+      if (metrics_come_.count(metric) > 0) continue;
       const std::string meant = nearest(metric, others);
       if (meant.empty() || edit_distance(metric, meant) > 2 || !metrics_come_.insert(metric).second) continue;
       host_.warn(std::string(name) + ": no metric '" + metric + "' was pushed so far; did you mean '" + meant + "'?");
     }
+  }
+
+  /// A loss module's values go by the names under which the trainer's pushes are filed.
+  static std::string loss_name(const loupe_run* run, bool train) {
+    if (train) return run != nullptr && LOUPE_OFFERS(*run, train_loss) ? run->train_loss : "train_loss";
+    return run != nullptr && LOUPE_OFFERS(*run, validation_loss) ? run->validation_loss : "val_loss";
   }
 
   static TagStyle style() {
@@ -112,28 +118,29 @@ class LossMetrics : public Lens {
     for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
       const std::string loss = layer.source.series_name(i);
       const std::string shown = loss_modules_.size() > 1 ? layer.name + " " + loss : loss;
-      report_loss(report, layer.source, loss, shown);
+      report_loss(report, layer.source, i, loss, shown);
     }
   }
-  void report_loss(Report& report, const Source& source, const std::string& loss, const std::string& shown) {
-    remember(source, loss, loss);
-    remember(source, loss, shown);
-    loss_lines_.write(report, loss_tag_, loss_tag_, source, loss, shown + " ");
-    non_finite_.write(report, shown, loss_tag_, source, loss);
+  void report_loss(Report& report, const Source& source, std::size_t i, const std::string& loss,
+                   const std::string& shown) {
+    remember(source, i, loss);
+    remember(source, i, shown);
+    loss_lines_.write(report, loss_tag_, loss_tag_, source, i, shown + " ");
+    non_finite_.write(report, shown, loss_tag_, source, i);
   }
   void report_metric(Report& report, std::size_t i) {
     const std::string metric = pushed_metrics_.series_name(i);
-    const bool shown = metrics_.empty() || std::find(metrics_.begin(), metrics_.end(), metric) != metrics_.end();
+    const bool shown = metrics_.empty() || metrics_.count(metric) > 0;
     if (!shown || !pushed_metrics_.get(i, LOUPE_COUNT)) return;
     if (metrics_.empty() && !metrics_seen_) report.tag(metrics_tag_, style());
     metrics_seen_ = true;
-    remember(pushed_metrics_, metric, metric);
-    metrics_lines_.write(report, metrics_tag_, metrics_tag_, pushed_metrics_, metric, metric + " ");
-    non_finite_.write(report, metric, metrics_tag_, pushed_metrics_, metric);
+    remember(pushed_metrics_, i, metric);
+    metrics_lines_.write(report, metrics_tag_, metrics_tag_, pushed_metrics_, i, metric + " ");
+    non_finite_.write(report, metric, metrics_tag_, pushed_metrics_, i);
   }
 
   // The first to be remembered under a name stays.
-  void remember(const Source& source, const std::string& series, const std::string& shown) {
+  void remember(const Source& source, std::size_t series, const std::string& shown) {
     for (const std::string& aggregation : aggregation_names()) {
       const auto number = source.get(series, aggregation_from(aggregation));
       if (number) numbers_.emplace(shown + " " + aggregation, *number);
@@ -141,7 +148,7 @@ class LossMetrics : public Lens {
   }
 
   Host host_;
-  Strings metrics_;
+  std::set<std::string> metrics_;
   std::set<std::string> metrics_come_;  // or were told
   bool watches_loss_modules_;
   OptionValues loss_module_options_;

@@ -1,5 +1,6 @@
 #include <loupe/activation_plots.h>
 #include <loupe/module_filter.h>
+#include <loupe/output_option.h>
 
 namespace loupe {
 
@@ -21,6 +22,8 @@ class OutputActivation : public Lens {
     options.emplace_back("record_eval", false, "count evaluation passes too");
     options.emplace_back("evaluation_from_grad", false,
                          "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
+    options.emplace_back("eps", 1e-8, "an entry is active when its magnitude is above this", 0.0);
+    options.push_back(output_option());
     options.emplace_back("channel_last", false, "units are counted along the last dimension, not dimension 1");
     return options;
   }
@@ -35,12 +38,15 @@ class OutputActivation : public Lens {
                               {"quantiles", plots_.need_quantiles()},
                               {"record_eval", options.get<bool>("record_eval")},
                               {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
-                              {"channel_last", options.get<bool>("channel_last")}} {}
+                              {"channel_last", options.get<bool>("channel_last")},
+                              {"eps", options.get<double>("eps")}},
+        gatherer_options_(output_of(options)) {}
 
   void visit(const Module& module) override {
     const bool by_default = (activation_ && is_activation(module)) || (dropout_ && is_dropout(module));
     if (!filter_.takes(module, by_default && is_leaf(module))) return;
-    layers_.emplace_back(module, watch(module, {"forward", nullptr, "output_activation", preprocessor_options_}));
+    layers_.emplace_back(
+        module, watch(module, {"forward", nullptr, "output_activation", preprocessor_options_, gatherer_options_}));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
@@ -61,7 +67,7 @@ class OutputActivation : public Lens {
   ActivationPlots plots_;
   ModuleFilter filter_;
   bool activation_, dropout_;
-  OptionValues preprocessor_options_;
+  OptionValues preprocessor_options_, gatherer_options_;
   Layers layers_;
 };
 

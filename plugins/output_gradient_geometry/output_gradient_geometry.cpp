@@ -1,5 +1,6 @@
 #include <loupe/geometry_plots.h>
 #include <loupe/module_filter.h>
+#include <loupe/output_option.h>
 
 namespace loupe {
 
@@ -17,17 +18,22 @@ class OutputGradientGeometry : public Lens {
     std::vector<Option> options = GeometryPlots::options();
     options.emplace_back("skip_activation", true,
                          "leave out activation modules and functions that include does not name");
+    options.push_back(output_option());
     for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
     return options;
   }
 
   OutputGradientGeometry(const Options& options, const Host& host)
-      : host_(host), plots_(options), filter_(options), skip_activation_(options.get<bool>("skip_activation")) {}
+      : host_(host),
+        plots_(options),
+        filter_(options),
+        skip_activation_(options.get<bool>("skip_activation")),
+        gatherer_options_(output_of(options)) {}
 
   void visit(const Module& module) override {
     if (!filter_.takes(module, is_leaf(module) && !(skip_activation_ && is_activation(module)))) return;
-    layers_.emplace_back(
-        module, watch(module, {"output_gradient", nullptr, "output_gradient_geometry", plots_.preprocessor_options()}));
+    layers_.emplace_back(module, watch(module, {"output_gradient", nullptr, "output_gradient_geometry",
+                                                plots_.preprocessor_options(), gatherer_options_}));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
@@ -44,6 +50,7 @@ class OutputGradientGeometry : public Lens {
   GeometryPlots plots_;
   ModuleFilter filter_;
   bool skip_activation_;
+  OptionValues gatherer_options_;
   Layers layers_;
 };
 

@@ -1,6 +1,7 @@
 #include <loupe/comparison.h>
 #include <loupe/module_filter.h>
 #include <loupe/non_finite.h>
+#include <loupe/output_option.h>
 #include <loupe/parameters.h>
 
 namespace loupe {
@@ -32,6 +33,7 @@ class OutputNorm : public Lens {
     options.emplace_back("record_eval", false, "count evaluation passes too");
     options.emplace_back("evaluation_from_grad", false,
                          "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
+    options.push_back(output_option());
     options.emplace_back("channel_last", false, "makes no difference here; for symmetry with output_activation");
     return options;
   }
@@ -42,7 +44,8 @@ class OutputNorm : public Lens {
         filter_(options),
         activation_(options.get<bool>("activation")),
         log_scale_(options.get<bool>("log_scale")),
-        comparison_plot_(options.get<bool>("comparison_plot")) {
+        comparison_plot_(options.get<bool>("comparison_plot")),
+        gatherer_options_(output_of(options)) {
     const std::string aggregation = comparison_aggregation(options);
     comparison_aggregation_ = aggregation_from(aggregation);
     comparison_tag_ = title_of(aggregation) + " Output" + (log_scale_ ? " Log" : "") + " Norm Comparison";
@@ -57,7 +60,8 @@ class OutputNorm : public Lens {
 
   void visit(const Module& module) override {
     if (!filter_.takes(module, activation_ && is_activation(module) && is_leaf(module))) return;
-    layers_.emplace_back(module, watch(module, {"forward", nullptr, "output_norm", preprocessor_options_}));
+    layers_.emplace_back(module,
+                         watch(module, {"forward", nullptr, "output_norm", preprocessor_options_, gatherer_options_}));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
@@ -96,7 +100,7 @@ class OutputNorm : public Lens {
   bool activation_, log_scale_, comparison_plot_;
   uint32_t comparison_aggregation_;
   std::string comparison_tag_;
-  OptionValues preprocessor_options_;
+  OptionValues preprocessor_options_, gatherer_options_;
   Layers layers_;
   NonFinite non_finite_;
 };

@@ -12,17 +12,20 @@ class Geometry : public Preprocessor {
     return {"norm: the L2 norm", "correlation: the cosine between it and the one before, from -1 to 1"};
   }
   static std::vector<Option> options() {
-    return {{"correlation", true, "also the correlation with the event before; keeps a copy of it"},
-            normalize_option(),
-            inplace_option(),
-            quantiles_option(),
-            epsilon_option("added to the product of norms that a correlation is divided by")};
+    return {
+        {"correlation", true, "also the correlation with the event before; keeps a copy of it"},
+        normalize_option(),
+        inplace_option(),
+        quantiles_option(),
+        {"eps", 0.0, "added to the product of norms that a correlation is divided by; it pulls small ones to 0", 0.0},
+        {"first", false, "count the first event, which has none before it, as correlation 0"}};
   }
 
  protected:
   explicit Geometry(const Options& options)
       : normalize_(options.get<bool>("normalize")),
         epsilon_(options.get<double>("eps")),
+        counts_first_(options.get<bool>("first")),
         norm_(add_series("norm", keep_from(options))) {
     if (options.get<bool>("correlation")) correlation_ = &add_series("correlation", keep_from(options));
   }
@@ -33,14 +36,19 @@ class Geometry : public Preprocessor {
     if (wants_correlation()) correlation_->push(marker);
   }
   void push_norm(double sum_squares, int64_t numel) { norm_.push(norm_of(sum_squares, numel, normalize_)); }
+  /// What is 0 points nowhere, and has no correlation.
   void push_correlation(double dot, double previous_sum_squares, double sum_squares) {
-    correlation_->push(dot / (std::sqrt(previous_sum_squares) * std::sqrt(sum_squares) + epsilon_));
+    const double norms = std::sqrt(previous_sum_squares) * std::sqrt(sum_squares) + epsilon_;
+    if (norms > 0) correlation_->push(dot / norms);
   }
-  void push_first_correlation() { correlation_->push(0); }
+  void push_first_correlation() {
+    if (counts_first_) correlation_->push(0);
+  }
 
  private:
   bool normalize_;
   double epsilon_;
+  bool counts_first_;
   Series& norm_;
   Series* correlation_ = nullptr;
 };
@@ -126,8 +134,11 @@ class ParameterDifferenceGeometry : public Geometry {
       return;
     }
     push_norm(measurement->change_sum_squares, measurement->numel);
-    // The first change has correlation 0, which is what the measurement then gives; one after a gap has none.
-    if (wants_correlation() && (first_ || last_is_change_)) {
+    // One after a gap has nothing to correlate with, nor has the first.
+    const bool has_none_before = first_ && measurement->previous_change_sum_squares == 0;
+    if (wants_correlation() && has_none_before) {
+      push_first_correlation();
+    } else if (wants_correlation() && (first_ || last_is_change_)) {
       push_correlation(measurement->dot_change, measurement->previous_change_sum_squares,
                        measurement->change_sum_squares);
     }

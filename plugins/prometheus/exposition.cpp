@@ -29,7 +29,7 @@ std::string sample_value(double value) {
 
 }  // namespace
 
-void Gauge::set(std::initializer_list<Label> labels, double value) {
+void Metric::set(std::initializer_list<Label> labels, double value) {
   std::string text;
   for (const auto& [name, label] : labels) {
     text += (text.empty() ? "" : ",") + std::string(name) + "=\"" + escaped(label) + '"';
@@ -37,9 +37,9 @@ void Gauge::set(std::initializer_list<Label> labels, double value) {
   samples_[text] = value;
 }
 
-std::string Gauge::text() const {
+std::string Metric::text() const {
   if (samples_.empty()) return "";
-  std::string text = "# HELP " + name_ + ' ' + help_ + "\n# TYPE " + name_ + " gauge\n";
+  std::string text = "# HELP " + name_ + ' ' + help_ + "\n# TYPE " + name_ + ' ' + type_ + '\n';
   for (const auto& [labels, value] : samples_) text += name_ + '{' + labels + "} " + sample_value(value) + '\n';
   return text;
 }

@@ -11,11 +11,12 @@ namespace loupe::prometheus {
 /// A label: a name that the format allows, and any text.
 using Label = std::pair<const char*, std::string>;
 
-/// One gauge with all its samples, in Prometheus's text format. Of two samples with the same labels the last counts,
+/// One metric with all its samples, in Prometheus's text format. Of two samples with the same labels the last counts,
 /// for the format allows one.
-class Gauge {
+class Metric {
  public:
-  Gauge(const char* name, const char* help) : name_(name), help_(help) {}
+  /// @param type "gauge", or "counter" for what only grows
+  Metric(const char* name, const char* help, const char* type = "gauge") : name_(name), help_(help), type_(type) {}
 
   void set(std::initializer_list<Label> labels, double value);
   void clear() { samples_.clear(); }
@@ -23,7 +24,7 @@ class Gauge {
   std::string text() const;
 
  private:
-  std::string name_, help_;
+  std::string name_, help_, type_;
   std::map<std::string, double> samples_;
 };
 

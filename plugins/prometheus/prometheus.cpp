@@ -4,8 +4,13 @@
 #include <loupe/files/replacement.h>
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
+#include <loupe/words.h>
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -18,7 +23,8 @@ namespace {
 class Prometheus : public Visualizer {
  public:
   static constexpr const char* name = "prometheus";
-  static constexpr const char* help = "the last tick's numbers in Prometheus's text format, for a textfile collector";
+  static constexpr const char* help =
+      "the last tick's numbers and the findings in Prometheus's text format, for a textfile collector";
   static std::vector<const char*> gives() {
     return {"loupe.prom: the last tick's numbers in Prometheus's text format"};
   }
@@ -33,6 +39,11 @@ class Prometheus : public Visualizer {
   void begin(const Run& run) override {
     run_ = run.name;
     file_ = path_.in(run);
+    for (Metric* metric : all()) metric->clear();
+    findings_.clear();
+    severities_.clear();
+    in_tick_ = shown_ = false;
+    finished_.set({{"run", run_}}, 0);
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
@@ -40,9 +51,12 @@ class Prometheus : public Visualizer {
     }
   }
   void begin_tick(const Tick& tick) override {
-    for (Gauge* gauge : {&epoch_, &value_, &low_, &high_}) gauge->clear();
+    for (Metric* metric : {&epoch_, &time_, &steps_, &value_, &low_, &high_}) metric->clear();
     number_ = tick.epoch;
+    in_tick_ = true;
     epoch_.set({{"run", run_}}, tick.epoch);
+    time_.set({{"run", run_}}, tick.time);
+    steps_.set({{"run", run_}}, static_cast<double>(tick.step));
   }
   void value(const Value& value) override {
     value_.set({{"run", run_}, {"tag", value.tag}, {"layer", layer_of(value)}, {"line", value.line}}, value.value);
@@ -52,26 +66,70 @@ class Prometheus : public Visualizer {
     low_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.low);
     high_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.high);
   }
+  void finding(const loupe_finding& finding) override {
+    const auto text = [](const char* given) { return std::string(given != nullptr ? given : ""); };
+    const char* named = finding.module != nullptr ? finding.module->name : nullptr;
+    const std::string rule = finding.rule;
+    std::uint32_t& severity =
+        findings_[rule][text(finding.layer != nullptr ? finding.layer : named) + '\n' + text(finding.parameter)];
+    severity = finding.state == LOUPE_FINDING_GONE ? 0 : finding.severity;
+    count(rule, finding.severity);
+    // What needs a person's eye does not wait for the next tick.
+    if (!in_tick_ && finding.state != LOUPE_FINDING_CHANGED) show();
+  }
   void end_tick() override {
+    in_tick_ = false;
+    show();
+  }
+  void end(const Ending&) override {
+    in_tick_ = false;
+    finished_.set({{"run", run_}}, 1);
+    if (shown_) show();
+  }
+
+ private:
+  std::array<Metric*, 8> all() { return {&epoch_, &time_, &steps_, &finished_, &standing_, &value_, &low_, &high_}; }
+
+  /// Severities that had a finding of the rule before stay, with 0: an alert that is over has to see so.
+  void count(const std::string& rule, std::uint32_t severity) {
+    std::set<std::uint32_t>& severities = severities_[rule];
+    severities.insert(severity);
+    for (const std::uint32_t each : severities) {
+      double number = 0;
+      for (const auto& [place, found] : findings_[rule]) number += found == each ? 1 : 0;
+      standing_.set({{"run", run_}, {"rule", rule}, {"severity", word_of(severity_words, each)}}, number);
+    }
+  }
+
+  void show() {
+    std::string text;
+    for (const Metric* metric : all()) text += metric->text();
     try {
       Replacement replacement(file_);
-      replacement.write(epoch_.text() + value_.text() + low_.text() + high_.text());
+      replacement.write(text);
       replacement.commit(false);
+      shown_ = true;
     } catch (const std::system_error& reason) {
       throw cannot_write(file_, reason, "the numbers of epoch " + number_text(number_) + " are not shown");
     }
   }
 
- private:
   OutputPath path_;
   std::string run_;
   Host host_;
   std::filesystem::path file_;
   double number_ = 0;
-  Gauge epoch_{"loupe_epoch", "The epoch of the last tick."};
-  Gauge value_{"loupe_value", "What a lens reported at the last tick."};
-  Gauge low_{"loupe_range_low", "The lower end of a band that a lens reported at the last tick."};
-  Gauge high_{"loupe_range_high", "The upper end of a band that a lens reported at the last tick."};
+  bool in_tick_ = false, shown_ = false;
+  std::map<std::string, std::map<std::string, std::uint32_t>> findings_;  // by rule and place; 0: gone
+  std::map<std::string, std::set<std::uint32_t>> severities_;             // that a rule has had
+  Metric epoch_{"loupe_epoch", "The epoch of the last tick."};
+  Metric time_{"loupe_last_tick_timestamp_seconds", "When the last tick was, in seconds since 1970."};
+  Metric steps_{"loupe_steps_total", "Steps of the run's clock up to the last tick.", "counter"};
+  Metric finished_{"loupe_run_finished", "1 once the run has ended, however it did."};
+  Metric standing_{"loupe_findings", "How many findings of a rule and severity stand."};
+  Metric value_{"loupe_value", "What a lens reported at the last tick."};
+  Metric low_{"loupe_range_low", "The lower end of a band that a lens reported at the last tick."};
+  Metric high_{"loupe_range_high", "The upper end of a band that a lens reported at the last tick."};
 };
 
 }  // namespace

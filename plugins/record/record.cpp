@@ -2,9 +2,10 @@
 
 #include <loupe/files/epoch_file.h>
 #include <loupe/plugin.h>
-#include <loupe/utc_text.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/record_line.h"
@@ -26,31 +27,58 @@ class Record : public Visualizer {
   }
 
   Record(const Options& options, const Host& host)
-      : file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
+      : host_(host), file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
 
   void begin(const Run& run) override {
-    run_ = run_line(run);
+    const Run* own = recorded_run();
+    run_ = run_line(own != nullptr ? *own : run);
     known_.clear();
+    between_.clear();
+    holds_back_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
+    in_tick_ = goes_on_ = written_ = false;
     file_.begin(run);
   }
   void model(const Model& model) override { know(std::string("model ") + model.name, model_line(model)); }
   void tag(const Tag& tag) override { know(std::string("tag ") + tag.id, tag_line(tag)); }
+  void hyperparameter(const Hyperparameter& told) override {
+    know(std::string("hyperparameter ") + told.name, hyperparameter_line(told));
+  }
   void begin_tick(const Tick& tick) override {
+    notice_run();
+    tick_line_ = tick_line(tick);
     epoch_ = tick.epoch;
-    time_ = tick.time;
+    in_tick_ = true;
     text_.clear();
   }
   void value(const Value& value) override { text_ += value_line(epoch_, value); }
   void range(const Range& range) override { text_ += range_line(epoch_, range); }
   void histogram(const Histogram& histogram) override { text_ += histogram_line(epoch_, histogram); }
-  void end_tick() override {
-    text_ += tick_line(epoch_, utc_text(time_));
-    std::string text;
-    text.swap(text_);
-    file_.write(epoch_, std::move(text), preamble());
-    for (Known& each : known_) each.written = true;
+  void finding(const loupe_finding& finding) override {
+    const double epoch = in_tick_ || !(finding.last_epoch > 0) ? epoch_ : finding.last_epoch;
+    tell(epoch, finding_line(epoch, finding), finding.state == LOUPE_FINDING_RAISED);
   }
-  void end(const Ending&) override { file_.end(preamble()); }
+  void note(const Note& note) override { tell(note.epoch, note_line(note), true); }
+  void end_tick() override {
+    in_tick_ = holds_back_ = false;
+    std::string text = std::exchange(between_, "") + std::exchange(text_, "") + tick_line_;
+    write(epoch_, std::move(text));
+  }
+  void flush() override {
+    if (!between_.empty() && !in_tick_ && !holds_back_) write(between_epoch_, std::exchange(between_, ""));
+  }
+  void end(const Ending& ending) override {
+    in_tick_ = false;
+    if (!written_ && between_.empty()) return file_.end(preamble());
+    written_ = false;
+    // Without a tick nobody knows which of the earlier epochs would give way: none does.
+    const double epoch = holds_back_ ? INFINITY : epoch_;
+    const std::string text = std::exchange(between_, "") + end_line(ending);
+    try {
+      file_.write(epoch, text, preamble());
+    } catch (const Error&) {
+      file_.end(preamble());  // there is no later try
+    }
+  }
 
  private:
   /// A line that stands for the whole run, from when it is told on.
@@ -59,7 +87,15 @@ class Record : public Visualizer {
     bool written;
   };
 
+  /// The run as the host knows it: in a replay with the folder that it had, not the one where files go now. Null where
+  /// the host does not say.
+  const Run* recorded_run() const {
+    const Run* own = host_.run();
+    return own != nullptr && LOUPE_REACHES(*own, world_size) ? own : nullptr;
+  }
+
   void know(const std::string& key, std::string line) {
+    notice_run();
     for (Known& known : known_) {
       if (known.key != key) continue;
       if (known.line != line) known = {key, std::move(line), false};
@@ -68,20 +104,54 @@ class Record : public Visualizer {
     known_.push_back({key, std::move(line), false});
   }
 
+  /// A run that is replayed may go on in the midst of its record: what stands is then told anew.
+  void notice_run() {
+    const Run* own = recorded_run();
+    if (own == nullptr || (own->flags & LOUPE_RUN_RESUMED) == 0) return;
+    std::string line = run_line(*own);
+    if (line == run_) return;
+    run_ = std::move(line);
+    known_.clear();
+    goes_on_ = true;
+  }
+
+  /// Between two ticks, what is urgent is written at once, for it may be the last that the process says. A resumed run
+  /// waits for its first tick, which says from where it goes on.
+  void tell(double epoch, const std::string& line, bool urgent) {
+    if (in_tick_) {
+      text_ += line;
+      return;
+    }
+    between_ += line;
+    between_epoch_ = epoch;
+    if (urgent) flush();
+  }
+
+  void write(double epoch, std::string text) {
+    written_ = true;
+    file_.write(epoch, std::move(text), preamble());
+    for (Known& each : known_) each.written = true;
+    goes_on_ = false;
+  }
+
   Preamble preamble() const {
     std::string all = run_, news;
     for (const Known& known : known_) {
       all += known.line;
       if (!known.written) news += known.line;
     }
-    return {all, all, news};
+    return {all, all, goes_on_ ? all : news};
   }
 
+  Host host_;
   EpochFile file_;
   std::string run_;
   std::vector<Known> known_;
-  double epoch_ = 0, time_ = 0;
-  std::string text_;
+  double epoch_ = 0, between_epoch_ = 0;
+  std::string tick_line_, text_;  // of the tick being told
+  std::string between_;           // told outside of a tick, and not written yet
+  bool in_tick_ = false, holds_back_ = false, written_ = false;
+  bool goes_on_ = false;  // the run's line has to be written anew
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
 #include "record/record_line.h"
 
-#include <loupe/number_text.h>
-
 #include <loupe/model_json.h>
+#include <loupe/number_text.h>
+#include <loupe/utc_text.h>
 #include <loupe/utf8.h>
-#include <algorithm>
-#include <charconv>
+#include <loupe/words.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <utility>
+
+#include "record/json_line.h"
 
 namespace loupe::record {
 namespace {
@@ -38,107 +38,22 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Writes the lines of a tick, of which there may be many thousands: without a tree of JSON for each.
-class Line {
- public:
-  explicit Line(const char* kind) : text_(std::string("{\"kind\":\"") + kind + '"') {}
-
-  Line& epoch(double epoch) {
-    const char* name = non_finite_name(epoch);
-    return raw("epoch", name != nullptr ? quoted(name) : number_text(epoch));
-  }
-  Line& text(const char* key, std::string_view value) { return raw(key, quoted(value)); }
-  Line& number(const char* key, double value) { return raw(key, number_of(value)); }
-  Line& numbers(const char* key, const double* values, std::size_t count) {
-    std::string list;
-    for (std::size_t i = 0; i < count; ++i) list += (i > 0 ? "," : "") + number_of(values[i]);
-    return raw(key, '[' + list + ']');
-  }
-  std::string done() { return std::move(text_ += "}\n"); }
-
- private:
-  Line& raw(const char* key, const std::string& value) {
-    ((((text_ += ",\"") += key) += "\":") += value);
-    return *this;
-  }
-  static std::string quoted(std::string_view value) {
-    const auto plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
-    if (!std::all_of(value.begin(), value.end(), plain)) return text_of(value);
-    std::string text;
-    text.reserve(value.size() + 2);
-    return ((text += '"') += value) += '"';
-  }
-  static std::string number_of(double value) {
-    if (const char* name = non_finite_name(value)) return quoted(name);
-    std::string text = number_text(value);
-    // Otherwise some readers take it for an integer, and lose the sign of -0.
-    if (text.find_first_of(".e") == std::string::npos) text += ".0";
-    return text;
-  }
-
-  std::string text_;
-};
-
-// Lines just as they are written above need no parser, which takes most of the time over a long record.
-bool read_own(OldLine& line) {
-  constexpr std::string_view before_kind = "{\"kind\":\"", before_epoch = "\",\"epoch\":";
-  const std::string_view text = line.text;
-  if (text.substr(0, before_kind.size()) != before_kind) return false;
-  const std::size_t end = text.find('"', before_kind.size());
-  if (end == std::string_view::npos || text.substr(end, before_epoch.size()) != before_epoch) return false;
-  double epoch = 0;
-  const auto parsed = std::from_chars(text.data() + end + before_epoch.size(), text.data() + text.size(), epoch);
-  if (parsed.ec != std::errc()) return false;
-  line.epoch = epoch;
-  line.closes_epoch = text.substr(before_kind.size(), end - before_kind.size()) == "tick";
-  return true;
+/// The texts of a tag that people read, those that it has.
+void add_texts(Json& line, const Tag& tag) {
+  const auto add = [&](const char* key, const char* text) {
+    if (text != nullptr && *text != '\0') line[key] = text;
+  };
+  if (std::string(title_of(tag)) != tag.id) add("title", tag.title);
+  add("unit", tag.unit);
+  add("description", tag.description);
+  add("healthy", tag.healthy);
+  add("advice", tag.advice);
 }
 
-/// Takes `kind` and `epoch` from a line and stops as soon as it has them: records are long.
-class KindAndEpoch : public nlohmann::json_sax<nlohmann::json> {
- public:
-  std::string kind;
-  std::optional<double> epoch;
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t value) override { return take(static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return take(static_cast<double>(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return take(value); }
-  bool string(string_t& value) override {
-    if (depth_ == 1 && key_ == "kind") kind = value;
-    return !complete();
-  }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override {
-    ++depth_;
-    return true;
-  }
-  bool key(string_t& value) override {
-    if (depth_ == 1) key_ = value;
-    return true;
-  }
-  bool end_object() override {
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) override { return ++depth_ > 0; }
-  bool end_array() override {
-    --depth_;
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
-
- private:
-  bool take(double value) {
-    if (depth_ == 1 && key_ == "epoch") epoch = value;
-    return !complete();
-  }
-  bool complete() const { return kind == "run" || kind == "tag" || kind == "model" || (!kind.empty() && epoch); }
-
-  int depth_ = 0;
-  std::string key_;
-};
+JsonLine& add_time(JsonLine& line, double time) {
+  // The text is for people; the number is exact.
+  return line.text("time", utc_text(time)).number("timestamp", time);
+}
 
 }  // namespace
 
@@ -150,6 +65,10 @@ std::string run_line(const Run& run) {
                   {"resumed", (run.flags & LOUPE_RUN_RESUMED) != 0},
                   {"loupe_version", run.loupe_version},
                   {"libtorch_version", run.libtorch_version},
+                  {"directory", run.directory},
+                  {"start_time", run.start_time},
+                  {"rank", run.rank},
+                  {"world_size", run.world_size},
                   {"config", run.config}}) +
          '\n';
 }
@@ -161,19 +80,20 @@ std::string model_line(const Model& model) {
 }
 
 std::string tag_line(const Tag& tag) {
-  return text_of({{"kind", "tag"},
-                  {"tag", tag.id},
-                  {"type", type_name(tag.type)},
-                  {"log_y", tag.log_y != 0},
-                  {"big", tag.big != 0},
-                  {"annotate", tag.annotate != 0},
-                  {"y_minimum", limit(tag.y_minimum)},
-                  {"y_maximum", limit(tag.y_maximum)}}) +
-         '\n';
+  Json line{{"kind", "tag"},
+            {"tag", tag.id},
+            {"type", type_name(tag.type)},
+            {"log_y", tag.log_y != 0},
+            {"big", tag.big != 0},
+            {"annotate", tag.annotate != 0},
+            {"y_minimum", limit(tag.y_minimum)},
+            {"y_maximum", limit(tag.y_maximum)}};
+  add_texts(line, tag);
+  return text_of(line) + '\n';
 }
 
 std::string value_line(double epoch, const Value& value) {
-  return Line("value")
+  return JsonLine("value")
       .epoch(epoch)
       .text("tag", value.tag)
       .text("layer", layer_of(value))
@@ -183,7 +103,7 @@ std::string value_line(double epoch, const Value& value) {
 }
 
 std::string range_line(double epoch, const Range& range) {
-  return Line("range")
+  return JsonLine("range")
       .epoch(epoch)
       .text("tag", range.tag)
       .text("layer", layer_of(range))
@@ -195,7 +115,7 @@ std::string range_line(double epoch, const Range& range) {
 }
 
 std::string histogram_line(double epoch, const Histogram& histogram) {
-  return Line("histogram")
+  return JsonLine("histogram")
       .epoch(epoch)
       .text("tag", histogram.tag)
       .text("layer", layer_of(histogram))
@@ -205,20 +125,75 @@ std::string histogram_line(double epoch, const Histogram& histogram) {
       .done();
 }
 
-std::string tick_line(double epoch, const std::string& time) {
-  return Line("tick").epoch(epoch).text("time", time).done();
+std::string hyperparameter_line(const Hyperparameter& told) {
+  JsonLine line("hyperparameter");
+  line.text("name", told.name);
+  // Not "value": a column that holds numbers alone stays one.
+  constexpr const char* key = "setting";
+  switch (told.type) {
+    case LOUPE_OPTION_BOOLEAN:
+      return line.text("type", "boolean").flag(key, told.integer != 0).done();
+    case LOUPE_OPTION_INTEGER:
+      return line.text("type", "integer").integer(key, told.integer).done();
+    case LOUPE_OPTION_NUMBER:
+      return line.text("type", "number").number(key, told.number).done();
+    case LOUPE_OPTION_STRING:
+      return line.text("type", "string").text(key, told.string).done();
+    case LOUPE_OPTION_STRINGS:
+      return line.text("type", "strings").texts(key, told.strings, told.string_count).done();
+    default:
+      return line.text("type", "map").nothing(key).done();
+  }
 }
 
-bool read_line(std::istream& input, OldLine& line) {
-  if (!std::getline(input, line.text) || input.eof()) return false;
-  if (!read_own(line)) {
-    KindAndEpoch found;
-    nlohmann::json::sax_parse(line.text, &found);
-    line.epoch = found.epoch;
-    line.closes_epoch = found.kind == "tick";
-  }
-  line.text += '\n';
-  return true;
+std::string finding_line(double epoch, const loupe_finding& finding) {
+  const char* named = finding.module != nullptr ? finding.module->name : nullptr;
+  return JsonLine("finding")
+      .epoch(epoch)
+      .text("severity", word_of(severity_words, finding.severity))
+      .text("state", word_of(finding_state_words, finding.state))
+      .text("rule", finding.rule)
+      .optional_text("layer", finding.layer != nullptr ? finding.layer : named)
+      .optional_text("parameter", finding.parameter)
+      .text("message", finding.message)
+      .optional_text("advice", finding.advice)
+      .optional_text("tag", finding.tag)
+      .optional_text("source", finding.source)
+      .optional_number("value", finding.value)
+      .optional_number("threshold", finding.threshold)
+      .whole("first_step", finding.first_step)
+      .whole("last_step", finding.last_step)
+      .number("first_epoch", finding.first_epoch)
+      .number("last_epoch", finding.last_epoch)
+      .whole("count", finding.count)
+      .done();
+}
+
+std::string note_line(const Note& note) {
+  JsonLine line("note");
+  line.epoch(note.epoch).text("about", word_of(note_words, note.kind)).text("text", note.text).whole("step", note.step);
+  return add_time(line, note.time).done();
+}
+
+std::string tick_line(const Tick& tick) {
+  JsonLine line("tick");
+  add_time(line.epoch(tick.epoch), tick.time);
+  return line.number("elapsed", tick.elapsed)
+      .whole("step", tick.step)
+      .text("reason", word_of(tick_words, tick.reason))
+      .flag("incomplete", (tick.flags & LOUPE_TICK_INCOMPLETE) != 0)
+      .done();
+}
+
+std::string end_line(const Ending& ending) {
+  JsonLine line("end");
+  line.epoch(ending.epoch);
+  line.optional_text("how", ending.how != 0 ? word_of(ending_words, ending.how).c_str() : nullptr);
+  add_time(line, ending.time);
+  return line.number("elapsed", ending.elapsed)
+      .whole("step", ending.step)
+      .optional_text("message", ending.message)
+      .done();
 }
 
 }  // namespace loupe::record

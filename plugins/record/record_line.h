@@ -10,7 +10,7 @@
 namespace loupe::record {
 
 /// The version of the format, in every run line; readers refuse a higher one.
-constexpr int format_version = 2;
+constexpr int format_version = 3;
 
 // Each makes one line of JSON with its line end. NaN and infinities are the strings "NaN", "Infinity", "-Infinity";
 // every other number reads back as the same double.
@@ -20,8 +20,14 @@ std::string tag_line(const Tag& tag);
 std::string value_line(double epoch, const Value& value);
 std::string range_line(double epoch, const Range& range);
 std::string histogram_line(double epoch, const Histogram& histogram);
-/// Closes an epoch: without this line the epoch is not whole. `time` is ISO 8601, UTC.
-std::string tick_line(double epoch, const std::string& time);
+std::string hyperparameter_line(const Hyperparameter& told);
+/// @param epoch the one it was told in
+std::string finding_line(double epoch, const loupe_finding& finding);
+std::string note_line(const Note& note);
+/// Closes an epoch: without this line the epoch is not whole.
+std::string tick_line(const Tick& tick);
+/// How the run ended; the last line of a record.
+std::string end_line(const Ending& ending);
 
 /// A ReadOldLine for records.
 bool read_line(std::istream& input, OldLine& line);

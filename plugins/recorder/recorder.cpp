@@ -53,7 +53,7 @@ class Recorder : public Lens {
     std::vector<Option> options = {
         {"what", "forward_output",
          "the inputs as a forward is entered (forward_pre) or left (forward_input), its outputs, or the gradients of "
-         "its first input (backward_input) or output (backward_output)",
+         "an input (backward_input) or output (backward_output)",
          Strings{"forward_pre", "forward_input", "forward_output", "backward_input", "backward_output"}},
         {"argument", 0, "which tensor, where a forward takes or gives several", 0.0},
         {"reduction", "none", "fold all tensors of a module into one; without it all are kept",
@@ -86,10 +86,8 @@ class Recorder : public Lens {
     settings_.fold = fold_of(options.get<std::string>("reduction"));
     settings_.passes = (options.get<bool>("train_update") ? uint32_t{LOUPE_PASS_TRAINING} : 0U) |
                        (options.get<bool>("eval_update") ? uint32_t{LOUPE_PASS_EVALUATION} : 0U);
-    const bool backward = what.rfind("backward", 0) == 0;
-    if (backward && settings_.argument != 0) {
-      throw Error("gradients are recorded of the first tensor alone; leave out 'argument'", LOUPE_INVALID);
-    }
+    if (what == "backward_output") gatherer_options_.add({"output", options.get<int>("argument")});
+    if (what == "backward_input") gatherer_options_.add({"input", options.get<int>("argument")});
     for (const std::string& index : indices_) {
       if (index.empty() || index.find_first_not_of("0123456789") != std::string::npos) {
         throw Error("'" + index + "' in 'indices' is no position; positions are 0, 1, 2, …", LOUPE_INVALID);
@@ -103,7 +101,7 @@ class Recorder : public Lens {
     const bool listed = std::find(indices_.begin(), indices_.end(), position) != indices_.end();
     if (!filter_.takes(module) || (!indices_.empty() && !listed)) return;
     Recording& own = own_.emplace_back(host_, settings_);
-    layers_.emplace_back(module, watch(module, {gatherer_}, own));
+    layers_.emplace_back(module, watch(module, {gatherer_, nullptr, nullptr, {}, gatherer_options_}, own));
     recorded_.push_back({module.name(), &own});
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
@@ -171,6 +169,7 @@ class Recorder : public Lens {
   KindFilter filter_;
   Strings indices_;
   const char* gatherer_;
+  OptionValues gatherer_options_;
   OutputPath path_;
   bool each_epoch_;
   bool saved_ = false;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
 #include "tensorboard/messages.h"
 
@@ -73,9 +74,11 @@ void EventFile::add_start(std::int64_t step) {
 }
 
 void EventFile::write() {
-  waiting_bytes_ += tick_.size();
-  waiting_.push_back(std::move(tick_));
-  tick_.clear();
+  if (!tick_.empty()) {
+    waiting_bytes_ += tick_.size();
+    waiting_.push_back(std::exchange(tick_, std::string()));
+  }
+  if (waiting_.empty()) return;
   while (waiting_bytes_ > MOST_WAITING_BYTES && waiting_.size() > 1) {
     waiting_bytes_ -= waiting_.front().size();
     waiting_.pop_front();

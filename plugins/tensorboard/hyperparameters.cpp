@@ -61,6 +61,22 @@ Settings settings_of(const std::string& config) {
   return settings;
 }
 
+Setting setting_of(const Hyperparameter& value) {
+  switch (value.type) {
+    case LOUPE_OPTION_BOOLEAN:
+      return value.integer != 0;
+    case LOUPE_OPTION_INTEGER:
+    case LOUPE_OPTION_NUMBER:
+      return value.number;
+    case LOUPE_OPTION_STRING:
+      return std::string(value.string);
+    default:
+      std::string all;
+      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + std::string(value.strings[i]);
+      return all;
+  }
+}
+
 std::string experiment(const Settings& settings, const std::vector<std::string>& metrics) {
   constexpr int types[] = {HYPERPARAMETER_STRING, HYPERPARAMETER_BOOLEAN, HYPERPARAMETER_NUMBER};
   std::string text;
@@ -94,11 +110,13 @@ std::string session_start(const Settings& settings, double time) {
   return text;
 }
 
-std::string session_end(double time) {
+std::string session_end(std::uint32_t how, double time) {
   std::string text;
   protozero::pbf_builder<HyperparameterData> data(text);
   protozero::pbf_builder<SessionEnd> end(data, HyperparameterData::message_session_end);
-  end.add_enum(SessionEnd::enum_status, SESSION_SUCCESS);
+  end.add_enum(SessionEnd::enum_status, how == LOUPE_END_COMPLETED ? SESSION_SUCCESS
+                                        : how == LOUPE_END_FAILED  ? SESSION_FAILURE
+                                                                   : SESSION_UNKNOWN);
   end.add_double(SessionEnd::double_end_time, time);
   return text;
 }

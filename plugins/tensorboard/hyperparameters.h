@@ -1,6 +1,9 @@
 #ifndef LOUPE_TENSORBOARD_HYPERPARAMETERS_H
 #define LOUPE_TENSORBOARD_HYPERPARAMETERS_H
 
+#include <loupe/visualizer.h>
+
+#include <cstdint>
 #include <map>
 #include <string>
 #include <variant>
@@ -15,13 +18,16 @@ using Settings = std::map<std::string, Setting>;
 /// own name: "lenses.output_norm.line". What says where to write and what to load is left out. Empty for a text that is
 /// no YAML map.
 Settings settings_of(const std::string& config);
+/// What a run was told to be set to; a list is joined by commas.
+Setting setting_of(const Hyperparameter& value);
 
 // Each gives a serialised HyperparameterData; times are seconds since 1970.
 
 /// What TensorBoard's page of hyperparameters shows: these settings, and these scalars beside them.
 std::string experiment(const Settings& settings, const std::vector<std::string>& metrics);
 std::string session_start(const Settings& settings, double time);
-std::string session_end(double time);
+/// @param how LOUPE_END_
+std::string session_end(std::uint32_t how, double time);
 
 }  // namespace loupe::tensorboard
 

@@ -85,13 +85,10 @@ Charts::TagCharts& Charts::tag_of(const std::string& tag) {
 }
 
 Charts::LayerCharts& Charts::layer_of(const std::string& tag, const std::string& layer) {
-  std::vector<LayerCharts>& layers = tag_of(tag).layers;
-  // The layer told last is the one that most often gets another line.
-  const auto found =
-      std::find_if(layers.rbegin(), layers.rend(), [&](const LayerCharts& each) { return each.name == layer; });
-  if (found != layers.rend()) return *found;
-  layers.push_back({layer, {}, {}});
-  return layers.back();
+  TagCharts& charts = tag_of(tag);
+  const auto [place, is_new] = charts.place_of.try_emplace(layer, charts.layers.size());
+  if (is_new) charts.layers.push_back({layer, {}, {}});
+  return charts.layers[place->second];
 }
 
 std::string Charts::layout() {

@@ -3,7 +3,9 @@
 
 #include <loupe/visualizer.h>
 
+#include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -35,6 +37,7 @@ class Charts {
     std::string name;
     bool big = false, shares = false;
     std::vector<LayerCharts> layers;
+    std::unordered_map<std::string, std::size_t> place_of = {};  // of a layer among these
   };
 
   TagCharts& tag_of(const std::string& tag);

@@ -71,7 +71,7 @@ enum class SessionStart : protozero::pbf_tag_type { map_hyperparameters = 1, dou
 enum class MapEntry : protozero::pbf_tag_type { string_key = 1, message_value = 2 };
 enum class Value : protozero::pbf_tag_type { double_number = 2, string_text = 3, bool_boolean = 4 };
 enum class SessionEnd : protozero::pbf_tag_type { enum_status = 1, double_end_time = 2 };
-constexpr int SESSION_SUCCESS = 1;
+constexpr int SESSION_UNKNOWN = 0, SESSION_SUCCESS = 1, SESSION_FAILURE = 2;
 
 }  // namespace loupe::tensorboard
 

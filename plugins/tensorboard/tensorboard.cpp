@@ -12,18 +12,20 @@
 #include "tensorboard/event_file.h"
 #include "tensorboard/hyperparameters.h"
 #include "tensorboard/layout.h"
+#include "tensorboard/story.h"
 #include "tensorboard/summaries.h"
 
 namespace loupe::tensorboard {
 
-/// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, the config's settings as
-/// hyperparameters. A folder a run.
+/// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, findings and notes as a text,
+/// and as hyperparameters the config's settings and what the run was set to before its first tick. A folder a run.
+/// Works on a thread of its own.
 class TensorBoard : public Visualizer {
  public:
   static constexpr const char* name = "tensorboard";
   static constexpr const char* help = "writes event files for TensorBoard";
   static std::vector<const char*> gives() {
-    return {"tensorboard: a folder of event files with scalars, histograms, charts and hyperparameters"};
+    return {"tensorboard: a folder of event files with scalars, histograms, charts, findings and hyperparameters"};
   }
   static constexpr const char* example = "tensorboard: {steps_per_epoch: 100}";
   static std::vector<Option> options() {
@@ -36,12 +38,15 @@ class TensorBoard : public Visualizer {
       : path_(options), steps_per_epoch_(options.get<double>("steps_per_epoch")), host_(host) {}
 
   void begin(const Run& run) override {
+    // A run that is begun again, because its folder could not be written, keeps it.
+    if (file_ && !described_) folders_.erase(file_->folder());
     const std::filesystem::path folder = folder_of(run);
     file_ = std::make_unique<EventFile>(folder, host_);
     charts_ = Charts();
     settings_ = settings_of(run.config);
     config_ = run.config;
     models_.clear();
+    story_ = Story();
     described_ = false;
     step_ = 0;
     try {
@@ -75,6 +80,10 @@ class TensorBoard : public Visualizer {
     add_histogram(summary_, scalar_name(histogram.tag, layer_of(histogram), histogram.line), histogram);
   }
 
+  void finding(const loupe_finding& finding) override { story_.finding(finding); }
+  void note(const Note& note) override { story_.note(note); }
+  void hyperparameter(const Hyperparameter& value) override { settings_[value.name] = setting_of(value); }
+
   void end_tick() override {
     EventFile& file = this->file();
     if (!described_) describe_run();
@@ -85,14 +94,23 @@ class TensorBoard : public Visualizer {
       file.add_summary(step_, layout);
     }
     file.add_summary(step_, summary_);
+    tell_story();
     file.write();
   }
 
-  void end(const Ending&) override {
-    if (!described_) return;
-    std::string summary;
-    add_hyperparameter_data(summary, "_hparams_/session_end_info", session_end(now()));
-    file_->add_summary(step_, summary);
+  void flush() override {
+    if (!file_) return;
+    tell_story();
+    file_->write();
+  }
+  void end(const Ending& ending) override {
+    if (!file_) return;
+    tell_story();
+    if (described_) {
+      std::string summary;
+      add_hyperparameter_data(summary, "_hparams_/session_end_info", session_end(ending.how, now()));
+      file_->add_summary(step_, summary);
+    }
     file_->write();
   }
 
@@ -124,6 +142,13 @@ class TensorBoard : public Visualizer {
     file_->add_summary(step_, summary);
   }
 
+  void tell_story() {
+    if (!story_.changed()) return;
+    std::string summary;
+    add_text(summary, "findings", "text", story_.markdown());
+    file_->add_summary(step_, summary);
+  }
+
   static double now() { return static_cast<double>(std::time(nullptr)); }
 
   OutputPath path_;
@@ -133,6 +158,7 @@ class TensorBoard : public Visualizer {
   std::unique_ptr<EventFile> file_;
   Charts charts_;
   Settings settings_;
+  Story story_;
   std::string config_, models_;
   bool described_ = false;
   std::int64_t step_ = 0;
@@ -143,4 +169,4 @@ class TensorBoard : public Visualizer {
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"tensorboard", "1.0", "Event files for TensorBoard.", "the authors of Loupe",
                                      "MIT"}),
-                  loupe::tensorboard::TensorBoard);
+                  loupe::ThreadedVisualizer<loupe::tensorboard::TensorBoard>);

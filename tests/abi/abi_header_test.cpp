@@ -74,6 +74,7 @@ TEST(AbiHeader, KeepsItsIds) {
   EXPECT_STREQ(LOUPE_DLPACK_ID, "loupe.dlpack/1");
   EXPECT_STREQ(LOUPE_FINDINGS_ID, "loupe.findings/1");
   EXPECT_STREQ(LOUPE_RUN_ID, "loupe.run/1");
+  EXPECT_STREQ(LOUPE_PARAMETERS_ID, "loupe.parameters/1");
   EXPECT_STREQ(LOUPE_ENTRY_SYMBOL, "loupe_plugin_entry");
 }
 

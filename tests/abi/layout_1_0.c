@@ -123,7 +123,7 @@ AT(loupe_model, parameter_elements, 24);
 AT(loupe_model, modules, 32);
 AT(loupe_model, module_count, 40);
 
-SIZE(loupe_parameter_group, 48);
+SIZE(loupe_parameter_group, 64);
 AT(loupe_parameter_group, struct_size, 0);
 AT(loupe_parameter_group, reserved, 4);
 AT(loupe_parameter_group, learning_rate, 8);
@@ -131,6 +131,8 @@ AT(loupe_parameter_group, momentum, 16);
 AT(loupe_parameter_group, weight_decay, 24);
 AT(loupe_parameter_group, tensor_count, 32);
 AT(loupe_parameter_group, element_count, 40);
+AT(loupe_parameter_group, unknown_tensor_count, 48);
+AT(loupe_parameter_group, unknown_element_count, 56);
 
 SIZE(loupe_optimizer, 48);
 AT(loupe_optimizer, struct_size, 0);
@@ -367,7 +369,7 @@ AT(loupe_note, step, 16);
 AT(loupe_note, epoch, 24);
 AT(loupe_note, time, 32);
 
-SIZE(loupe_run, 72);
+SIZE(loupe_run, 88);
 AT(loupe_run, struct_size, 0);
 AT(loupe_run, flags, 4);
 AT(loupe_run, name, 8);
@@ -379,7 +381,13 @@ AT(loupe_run, started, 48);
 AT(loupe_run, start_time, 56);
 AT(loupe_run, rank, 64);
 AT(loupe_run, world_size, 68);
+AT(loupe_run, train_loss, 72);
+AT(loupe_run, validation_loss, 80);
 
+SIZE(loupe_parameters, 16);
+AT(loupe_parameters, struct_size, 0);
+AT(loupe_parameters, reserved, 4);
+AT(loupe_parameters, lend, 8);
 SIZE(loupe_run_service, 16);
 AT(loupe_run_service, struct_size, 0);
 AT(loupe_run_service, reserved, 4);

@@ -82,5 +82,15 @@ TEST(Compare, LosesNoRunInAVisualizerOfOneRun) {
   EXPECT_FALSE(fs::is_empty(folder / "out/s_gd/tensorboard"));
 }
 
+TEST(Compare, SaysHowManyFindingsEachRunHad) {
+  const fs::path folder = fresh_folder();
+  RunToRecord sick{"sgd"};
+  sick.healthy = false;
+  record_run(folder / "a", {"adam"});
+  record_run(folder / "b", sick);
+  EXPECT_EQ(compare("a/record.jsonl b/record.jsonl --out out", folder).output,
+            "adam: no findings\nsgd: 1 error, 1 warning (1 gone)\n");
+}
+
 }  // namespace
 }  // namespace loupe::test

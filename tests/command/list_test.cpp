@@ -94,6 +94,14 @@ TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
   EXPECT_TRUE(contains(described.output, "  extra         map      default {}\n"));
 }
 
+TEST(Describe, TellsOfALensWhatEveryLensHas) {
+  const std::string every =
+      "as every lens\n  active  integer  default 1; at least 1; at most 1e+06\n          look at ";
+  EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output, every))
+      << loupe_command("describe loss_metrics").output;
+  EXPECT_FALSE(contains(loupe_command("describe csv").output, "as every lens"));
+}
+
 TEST(List, AtLengthTellsOfEachPluginWhatItSaysOfItself) {
   const Finished listed = loupe_command("list --long --plugins " PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);

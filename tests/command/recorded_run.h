@@ -1,11 +1,12 @@
 #ifndef LOUPE_TESTS_COMMAND_RECORDED_RUN_H
 #define LOUPE_TESTS_COMMAND_RECORDED_RUN_H
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "visualizers/driver.h"
+#include "visualizers/events.h"
 
 namespace loupe::test {
 
@@ -13,8 +14,22 @@ struct RunToRecord {
   std::string name = "digits";
   int first_epoch = 1, last_epoch = 3;
   bool resumed = false;
-  double offset = 0;  ///< added to the losses
+  double offset = 0;                   ///< added to the losses
+  bool healthy = true;                 ///< else it also has findings and notes, in ticks and between them
+  uint32_t end = LOUPE_END_COMPLETED;  ///< 0: it is killed
 };
+
+/// An error that stands to the end, a warning that is gone, and a note, told around the tick of an epoch.
+inline void tell_findings(Driver& record, int epoch) {
+  Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss \"train\" is NaN");
+  error.value = NAN;
+  error.threshold = INFINITY;
+  error.last_epoch = epoch + 1;
+  error.count = static_cast<uint64_t>(epoch);
+  if (epoch > 1) error.state = LOUPE_FINDING_CHANGED;
+  if (epoch == 2) tell_note(record, LOUPE_NOTE_TRAINER, "a new\nphase", 3);
+  tell(record, error, "", "the lens 'health'");
+}
 
 /// Has the visualizer `record` write a run of every kind of tag and value, with numbers that JSON cannot hold, into
 /// `folder`/record.jsonl. Returns the file's path.
@@ -24,6 +39,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true);
   record.tag("Rates \"q\" \u00dc\n", LOUPE_TAG_PROBABILITY);
   record.model("net", 10, "Net", 3);
+  tell_setting(record, "optimizer.lr", 0.1);
   loupe_tag share{};
   share.struct_size = sizeof share;
   share.type = LOUPE_TAG_RELATION;
@@ -31,19 +47,32 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   share.big = share.annotate = 1;
   share.y_minimum = -1;
   share.y_maximum = INFINITY;
+  share.title = "Share of the \"whole\"";
+  share.unit = "%";
+  share.description = "how much it is";
+  share.healthy = "near 1";
+  share.advice = "train on";
   record.tag(share);
   for (int epoch = run.first_epoch; epoch <= run.last_epoch; ++epoch) {
-    if (epoch == 2) record.tag("Later", LOUPE_TAG_NUMERICAL);
+    if (epoch == std::max(2, run.first_epoch)) record.tag("Later", LOUPE_TAG_NUMERICAL);
     record.begin_tick(epoch);
+    Finding warning = a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of conv1 is silent");
+    warning.value = 0.5;
+    warning.threshold = 0.1 + 0.2;
+    warning.advice = "lower the learning rate";
+    if (!run.healthy && epoch == 1) tell(record, warning, "conv1");
     record.value("Loss", "Loss", "train_loss mean", run.offset + 0.1 / epoch);
     record.range("Loss", "Loss", "train_loss min", "train_loss max", -0.0, epoch == 2 ? INFINITY : 2.5);
     record.value("Rates \"q\" \u00dc\n", "conv1", "activation_rate", epoch == 2 ? NAN : 1.0 / 3);
     record.value("Share", "Share", "conv1", -INFINITY);
     record.histogram("Rates \"q\" \u00dc\n", "conv1", "output", {-INFINITY, -1, 0.5, INFINITY}, {3, 0, 1e18});
     if (epoch >= 2) record.value("Later", "conv1", "mean", 1e-300);
+    if (!run.healthy && epoch == 2) tell(record, gone(warning), "conv1");
     record.end_tick();
+    if (!run.healthy) tell_findings(record, epoch);
   }
-  record.end();
+  record.flush();
+  if (run.end != 0) tell_end(record, run.end, run.last_epoch, run.healthy ? nullptr : "the disk is full");
   return folder + "/record.jsonl";
 }
 

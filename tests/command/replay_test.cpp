@@ -16,16 +16,6 @@ Finished replay(const std::string& arguments, const fs::path& folder) {
   return run(std::string(LOUPE_COMMAND) + " replay " + arguments, folder);
 }
 
-/// The lines of a record without the times of its ticks, which are when they were written.
-std::vector<std::string> timeless(const std::string& file) {
-  std::vector<std::string> lines = lines_of(read(file));
-  for (std::string& line : lines) {
-    const std::size_t time = line.find("\"time\":");
-    if (time != std::string::npos) line.erase(time);
-  }
-  return lines;
-}
-
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -40,9 +30,9 @@ TEST(Replay, IntoARecordGivesTheSameLines) {
   const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.output, "");
-  const auto lines = timeless(record);
-  EXPECT_EQ(lines.size(), 1 + 1 + 4 + 3 * 6 + 2u);  // run, model, tags, values, ticks
-  EXPECT_EQ(timeless(folder / "again/record.jsonl"), lines);
+  // run, model, setting, tags, values, ticks, end
+  EXPECT_EQ(lines_of(read(record)).size(), 1 + 1 + 1 + 4 + 3 * 6 + 2 + 1u);
+  EXPECT_EQ(read(folder / "again/record.jsonl"), read(record));
 }
 
 TEST(Replay, IntoACsvGivesEveryNumber) {
@@ -119,6 +109,19 @@ TEST(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
   EXPECT_TRUE(contains(both.output, "unfinished epoch 4")) << both.output;
 }
 
+// The report is written on a thread of its own.
+TEST(Replay, NamesTheVisualizerWhoseThreadCannotWrite) {
+  const fs::path folder = fresh_folder();
+  record_run(folder);
+  const Finished finished =
+      run("ulimit -f 100; " + std::string(LOUPE_COMMAND) + " replay record.jsonl --visualizer html --out .", folder);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_TRUE(contains(finished.output, "the visualizer 'html' failed: cannot write '")) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "report.html': File too large; ")) << finished.output;
+  EXPECT_EQ(lines_of(finished.output).size(), 1u) << finished.output;
+  EXPECT_FALSE(fs::exists(folder / "report.html"));
+}
+
 TEST(Replay, NamesTheLineThatIsWrong) {
   const std::string tick = R"({"kind":"tick","epoch":4,"time":""})"
                            "\n";
@@ -168,14 +171,14 @@ TEST(Replay, RefusesWhatIsNoRecord) {
   const fs::path folder = fresh_folder();
   write(folder / "empty", "");
   write(folder / "tick", "{\"kind\":\"tick\",\"epoch\":1}\n");
-  write(folder / "newer", "{\"kind\":\"run\",\"format\":3}\n");
+  write(folder / "newer", "{\"kind\":\"run\",\"format\":4}\n");
   write(folder / "named", "{\"kind\":\"run\",\"format\":1,\"name\":5}\n");
   const std::string opened(200000, '['), closed(200000, ']');
   write(folder / "deep", "{\"kind\":\"run\",\"format\":1,\"models\":" + opened + closed + "}\n");
   const std::map<std::string, std::string> messages = {
       {"empty", "empty:1: error: the record is empty"},
       {"tick", "tick:1: error: a record begins with a line of the kind 'run'"},
-      {"newer", "newer:1: error: this record is of format 3"},
+      {"newer", "newer:1: error: this record is of format 4"},
       {"named", "named:1: error: a value of this run line is not of the type that a record gives it"},
       {"deep", "deep:1: error: this line is nested deeper than a record's"},
       {"missing", "missing: error: the record cannot be read"},

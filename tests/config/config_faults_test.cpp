@@ -42,6 +42,18 @@ TEST(ConfigFaults, UnknownKeysGetTheNearestName) {
   EXPECT_SAYS(faults_of("? [a, b]\n: c\n"), "error: unknown key ''");
 }
 
+TEST(ConfigFaults, OfWhatEveryLensHasAreToldWithPlaceAndRemedy) {
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {active: 0}]\n"),
+            "a.yaml:2:31: error: lens 'probe_lens'.active must be between 1 and 1e+06, not 0");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {active: seldom}]\n"),
+            "a.yaml:2:31: error: lens 'probe_lens'.active must be a whole number, not 'seldom'");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {actve: 2}]\n"),
+            "a.yaml:2:23: error: lens 'probe_lens' has no option 'actve'; did you mean 'active'?");
+  EXPECT_EQ(probe_faults("lenses: [probe_lens: {active: 2, active: 3}]\n"),
+            "a.yaml:2:34: error: lens 'probe_lens' is given the option 'active' twice; keep one");
+  EXPECT_SAYS(probe_faults("visualizers: [probe_visualizer: {active: 2}]\n"), "has no option 'active'");
+}
+
 TEST(ConfigFaults, WrongTypesAreNamed) {
   EXPECT_EQ(faults_of("attach: {depth: deep}\n"),
             "a.yaml:1:17: error: attach.depth must be a whole number, not 'deep'");
@@ -90,6 +102,8 @@ TEST(ConfigFaults, ChoicesGetTheNearestOne) {
             "a.yaml:2:38: error: lens 'probe_lens'.tables cannot be 'narow'; did you mean 'narrow'?");
   EXPECT_EQ(faults_of("on_error: stopp\n"), "a.yaml:1:11: error: on_error cannot be 'stopp'; did you mean 'stop'?");
   EXPECT_BEGINS(faults_of("on_error: [stop]\n"), "a.yaml:1:11: error: on_error cannot be ''");
+  EXPECT_SAYS(faults_of("on_finding: {error: halt}\n"), std::string("stop"));
+  EXPECT_SAYS(faults_of("on_finding: {erorr: stop}\n"), std::string("did you mean 'error'?"));
 }
 
 TEST(ConfigFaults, UnknownComponentsGetTheNearestName) {

@@ -33,6 +33,7 @@ TEST(Config, IsWholeWithoutASingleKey) {
   EXPECT_EQ(config.train_loss, "train_loss");
   EXPECT_EQ(config.validation_loss, "val_loss");
   EXPECT_FALSE(config.stop_on_error);
+  EXPECT_EQ(config.on_info + config.on_warning + config.on_finding_error, "telltelltell");
   EXPECT_TRUE(config.lenses.empty());
   EXPECT_TRUE(config.visualizers.empty());
 }
@@ -40,6 +41,7 @@ TEST(Config, IsWholeWithoutASingleKey) {
 TEST(Config, ReadsEveryKeyOfItsOwn) {
   const Config config = read(
       "loupe: 1\nrun: {name: a, dir: b/c, resume: yes}\non_error: stop\n"
+      "on_finding: {warning: stop, error: throw}\n"
       "attach: {depth: 2, separator: '/', active: 5, taps: explicit, list_modules: true, train_loss: t, val_loss: "
       "v}\n");
   EXPECT_EQ(config.run_name, "a");
@@ -53,6 +55,22 @@ TEST(Config, ReadsEveryKeyOfItsOwn) {
   EXPECT_EQ(config.train_loss, "t");
   EXPECT_EQ(config.validation_loss, "v");
   EXPECT_TRUE(config.stop_on_error);
+  EXPECT_EQ(config.on_warning, "stop");
+  EXPECT_EQ(config.on_finding_error, "throw");
+}
+
+TEST(Config, TakesTheEpochsOfALensOutOfWhatTheLensIsGiven) {
+  const Config config = read(
+      "lenses:\n  - probe_lens: {ratio: 0.25, active: 10, label: x}\n  - {probe: {}, as: other}\n"
+      "  - {probe: {<<: {active: 4}, small: 2}, as: merged}\n");
+  EXPECT_EQ(config.lenses[0].active, 10);
+  const Options options = options_of(config.lenses[0]);
+  EXPECT_FALSE(options.has("active"));
+  EXPECT_EQ(options.get<double>("ratio"), 0.25);
+  EXPECT_EQ(options.get<std::string>("label"), "x");
+  EXPECT_EQ(options.get<Strings>("measures"), Strings{"sums"});
+  EXPECT_EQ(config.lenses[1].active, 1);
+  EXPECT_EQ(config.lenses[2].active, 4);
 }
 
 TEST(Config, HasNothingThatLooksInAProcessOfAnotherRankThanTheMasters) {

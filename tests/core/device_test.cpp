@@ -9,7 +9,7 @@ namespace {
 
 /// What the fake device was asked, over all its measurers.
 struct Asked {
-  int made = 0, measured = 0, collected = 0, primed = 0;
+  int made = 0, measured = 0, collected = 0, primed = 0, forgotten = 0;
   loupe_request request{};  // of the measurer made last
 };
 Asked asked;
@@ -19,6 +19,7 @@ class FakeDevice : public DeviceMeasurer {
  public:
   FakeDevice() { ++asked.made; }
   void prime(const loupe_tensor&) override { ++asked.primed; }
+  void forget() override { ++asked.forgotten; }
   void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) override {
     ++asked.measured;
     pending_.push_back({*static_cast<const float*>(tensor.data), flags, number});

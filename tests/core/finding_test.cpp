@@ -69,6 +69,19 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
   EXPECT_EQ(it.monitor.findings().standing().size(), 1u);
 }
 
+TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
+  Monitored it("visualizers: [probe_visualizer]\n");
+  Surroundings& surroundings = it.monitor;
+  surroundings.publish(found(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.monitor.tick(std::nullopt);
+  surroundings.publish(found(Finding{"between", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.monitor.note_step();
+  const auto standing = it.monitor.findings().standing();
+  ASSERT_EQ(standing.size(), 2u);
+  EXPECT_EQ(standing[0]->first_epoch, 1);
+  EXPECT_EQ(standing[1]->first_epoch, 2);
+}
+
 TEST(Notes, OfAQuarantineReachVisualizers) {
   Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   const auto layer = it.add("conv");

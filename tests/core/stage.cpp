@@ -1,6 +1,7 @@
 #include "stage.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <stdexcept>
 
@@ -13,6 +14,7 @@ namespace {
 
 std::mutex mutex;
 std::vector<std::string> notes, messages, failing;
+std::function<void(const std::string&)> listener;
 
 bool matches(const std::string& step, const std::string& wanted) {
   return wanted.back() == '*' ? step.compare(0, wanted.size() - 1, wanted, 0, wanted.size() - 1) == 0 : step == wanted;
@@ -21,6 +23,7 @@ bool matches(const std::string& step, const std::string& wanted) {
 const stage_interface stage = {[](const char* line) {
                                  const std::lock_guard lock(mutex);
                                  notes.emplace_back(line);
+                                 if (listener) listener(line);
                                },
                                [](const char* step) -> int32_t {
                                  const std::lock_guard lock(mutex);
@@ -34,6 +37,7 @@ Stage::Stage() {
   notes.clear();
   messages.clear();
   failing.clear();
+  listener = {};
   offer_interface(STAGE_ID, &stage);
   set_log_sink([](int, const std::string& message) {
     const std::lock_guard lock(mutex);
@@ -42,12 +46,18 @@ Stage::Stage() {
 }
 
 Stage::~Stage() {
+  listen({});
   set_log_sink({});
 }
 
 void Stage::fail(const std::string& step) {
   const std::lock_guard lock(mutex);
   failing.push_back(step);
+}
+
+void Stage::listen(std::function<void(const std::string&)> called) {
+  const std::lock_guard lock(mutex);
+  listener = std::move(called);
 }
 
 void Stage::mend() const {

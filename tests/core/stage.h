@@ -1,6 +1,7 @@
 #ifndef LOUPE_TESTS_STAGE_H
 #define LOUPE_TESTS_STAGE_H
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ class Stage {
   /// The step fails from now on, such as "lens report 1"; a step that begins so and ends in '*' fails whatever follows.
   void fail(const std::string& step);
   void mend() const;
+
+  /// Called with each note, on the thread that notes; until the stage ends.
+  void listen(std::function<void(const std::string&)> listener);
 
   /// What was noted since the last call.
   std::vector<std::string> take_notes() const;

@@ -43,7 +43,10 @@ TEST_P(Configuration, RunsWithoutAComplaintAndFillsItsRecord) {
   const Finished finished =
       run(LOUPE_EXAMPLES "/" + trainer + " --epochs 2 --config " + file.string() + " --out .", folder);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
-  EXPECT_FALSE(std::regex_search(finished.output, std::regex("loupe: (warning|error)"))) << finished.output;
+  // How long a lens takes is up to the machine.
+  const std::regex of_time("loupe: warning: the lens '[^']+' takes [0-9]+ % of the time[^\n]*");
+  const std::string told = std::regex_replace(finished.output, of_time, "");
+  EXPECT_FALSE(std::regex_search(told, std::regex("loupe: (warning|error)"))) << finished.output;
 
   const std::string text = text_of(file);
   std::smatch match;

@@ -20,6 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
       const bool histogram = line.kind == loupe::replay::RecordLine::Kind::histogram;
       if (histogram && line.edges.size() != line.counts.size() + 1) std::abort();
       if (line.kind == loupe::replay::RecordLine::Kind::run) loupe::replay::parse_run_line(text);
+      if (line.kind == loupe::replay::RecordLine::Kind::model) loupe::replay::parse_model_line(text);
+      if (line.kind == loupe::replay::RecordLine::Kind::hyperparameter) loupe::replay::parse_hyperparameter_line(text);
     } catch (const std::exception&) {
     }
   }

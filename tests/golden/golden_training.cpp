@@ -39,11 +39,11 @@ lenses:
   - loss_metrics: {metrics: [accuracy], loss_fn: true}
   - output_activation
   - output_norm: {comparison_aggregation: mean}
-  - output_gradient_geometry
-  - parameter_gradient_geometry
+  - output_gradient_geometry: {correlation_eps: 1.0e-8, first_correlation: true}
+  - parameter_gradient_geometry: {correlation_eps: 1.0e-8, first_correlation: true}
   - parameter_gradient_activation
   - parameter_norm
-  - parameter_difference
+  - parameter_difference: {correlation_eps: 1.0e-8, first_correlation: true}
 visualizers: [record]
 )";
 }

@@ -146,8 +146,21 @@ TEST_F(RecorderLens, SaysWhereItCannotWrite) {
       << told;
 }
 
+TEST_F(RecorderLens, RecordsTheGradientOfAnotherOutput) {
+  torch::nn::LSTM lstm(3, 4);
+  auto inspector = loupe::Inspector::from_text("lenses: [recorder: {what: backward_output, argument: 1, path: '" +
+                                               directory_.string() + "'}]\nvisualizers: []\n");
+  inspector.attach(*lstm);
+  const auto hidden = std::get<0>(std::get<1>(lstm(torch::randn({5, 2, 3}))));
+  hidden.mul(3).sum().backward();
+  inspector.tick_epoch();
+  std::vector<torch::Tensor> recorded;
+  torch::load(recorded, (directory_ / "0.pt").string());
+  ASSERT_EQ(recorded.size(), 1U);
+  EXPECT_TRUE(recorded[0].equal(torch::full_like(hidden, 3)));
+}
+
 TEST_F(RecorderLens, RefusesWhatCannotBe) {
-  EXPECT_THROW(watch("what: backward_input, argument: 1"), ConfigError);
   EXPECT_THROW(watch("indices: [first]"), ConfigError);
   EXPECT_THROW(watch("reduction: product"), ConfigError);
 }

@@ -29,14 +29,12 @@ Defaults operator+(Defaults all, const Defaults& more) {
   return all;
 }
 
-const Defaults kGeometry = {{"inplace", "true"}, {"normalize_by_size", "false"}, {"log_scale", "false"},
-                            {"line", "[mean]"},  {"range", "[std, min-max]"},    {"compute_correlation", "true"}};
+const Defaults kGeometry = {{"inplace", "true"},      {"normalize_by_size", "false"}, {"log_scale", "false"},
+                            {"line", "[mean]"},       {"range", "[std, min-max]"},    {"compute_correlation", "true"},
+                            {"correlation_eps", "0"}, {"first_correlation", "false"}};
 const Defaults kParameters = {{"parameters", "[*]"}, {"include", "[]"}, {"exclude", "[]"}};
-const Defaults kEvaluation = {{"record_eval", "false"},
-                              {"evaluation_from_grad", "false"},
-                              {"include", "[]"},
-                              {"exclude", "[]"},
-                              {"channel_last", "false"}};
+const Defaults kEvaluation = {{"record_eval", "false"}, {"evaluation_from_grad", "false"}, {"include", "[]"},
+                              {"exclude", "[]"},        {"channel_last", "false"},         {"output", "0"}};
 const Defaults kRates = {
     {"inplace", "true"}, {"warning_plot", "true"}, {"activation_aggregation", "mean"}, {"death_aggregation", "mean"}};
 
@@ -60,17 +58,19 @@ TEST(LensDefaults, OfLossMetrics) {
                    {"separate_loss_and_metrics", "true"},
                    {"loss_fn", "true"},
                    {"loss_fn_inplace", "true"},
-                   {"train_loss", "train_loss"},
-                   {"val_loss", "val_loss"},
                    {"loss_line", "[mean]"},
                    {"loss_range", "[std]"},
                    {"metrics_line", "[mean]"},
                    {"metrics_range", "[]"}});
 }
 
+TEST(LensDefaults, OfLearningRate) {
+  expect_declared("learning_rate", "learning_rate", {{"momentum", "false"}, {"log_scale", "false"}});
+}
+
 TEST(LensDefaults, OfTheOutputLenses) {
   expect_declared("output_activation", "output_activation",
-                  kEvaluation + kRates + Defaults{{"activation", "true"}, {"dropout", "true"}});
+                  kEvaluation + kRates + Defaults{{"activation", "true"}, {"dropout", "true"}, {"eps", "1e-08"}});
   expect_declared("output_norm", "output_norm",
                   kEvaluation + Defaults{{"inplace", "true"},
                                          {"normalize_by_size", "false"},
@@ -80,8 +80,9 @@ TEST(LensDefaults, OfTheOutputLenses) {
                                          {"activation", "true"},
                                          {"comparison_plot", "true"},
                                          {"comparison_aggregation", "none"}});
-  expect_declared("output_gradient_geometry", "output_gradient_geometry",
-                  kGeometry + Defaults{{"skip_activation", "true"}, {"include", "[]"}, {"exclude", "[]"}});
+  expect_declared(
+      "output_gradient_geometry", "output_gradient_geometry",
+      kGeometry + Defaults{{"skip_activation", "true"}, {"include", "[]"}, {"exclude", "[]"}, {"output", "0"}});
 }
 
 TEST(LensDefaults, OfTheParameterLenses) {
@@ -90,6 +91,9 @@ TEST(LensDefaults, OfTheParameterLenses) {
   expect_declared("parameter_gradient_activation", "parameter_gradient_activation",
                   kRates + kParameters + Defaults{{"gradient", "accumulated"}});
   expect_declared("parameter_difference", "parameter_difference", kGeometry + kParameters);
+  expect_declared(
+      "update_ratio", "update_ratio",
+      kParameters + Defaults{{"inplace", "true"}, {"log_scale", "true"}, {"line", "[mean, max]"}, {"range", "[]"}});
   expect_declared("parameter_norm", "parameter_norm",
                   kParameters + Defaults{{"inplace", "true"},
                                          {"normalize_by_size", "false"},

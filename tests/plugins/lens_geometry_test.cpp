@@ -49,8 +49,24 @@ TEST_P(GeometryLens, ShowsNormsAndCorrelations) {
   EXPECT_EQ(shown.value(norm(), "fc", "mean"), 7.5);
   EXPECT_EQ(shown.range(norm(), "fc", "-σ|+σ"), std::pair(5.0, 10.0));
   EXPECT_EQ(shown.range(norm(), "fc", "min|max"), std::pair(5.0, 10.0));
-  EXPECT_NEAR(*shown.value(correlation(), "fc", "mean"), 0.5, 1e-6);
-  EXPECT_NEAR(shown.range(correlation(), "fc", "min|max")->second, 1, 1e-6);
+  EXPECT_NEAR(*shown.value(correlation(), "fc", "mean"), 1, 1e-6);
+  EXPECT_NEAR(shown.range(correlation(), "fc", "min|max")->first, 1, 1e-6);
+}
+
+TEST_P(GeometryLens, CorrelatesSmallTensorsAndLeavesOutTheFirst) {
+  LensWorld& world = make();
+  see(world, 4e-7F, 3e-7F);
+  EXPECT_FALSE(world.tick().value(correlation(), "fc", "mean"));
+  see(world, 3e-7F, 4e-7F);
+  EXPECT_NEAR(*world.tick().value(correlation(), "fc", "mean"), 0.96, 1e-5);
+}
+
+TEST_P(GeometryLens, ReckonsCorrelationsWithAnEpsilonAndTheFirstAsZeroWhenToldTo) {
+  LensWorld& world = make("{correlation_eps: 1, first_correlation: true}");
+  see(world, 1, 0);
+  see(world, 1, 0);
+  const Shown shown = world.tick();
+  EXPECT_EQ(shown.range(correlation(), "fc", "min|max"), std::pair(0.0, 0.5));
 }
 
 TEST_P(GeometryLens, CarriesCorrelationOverATick) {

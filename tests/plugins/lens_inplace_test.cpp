@@ -24,7 +24,7 @@ TEST_P(InplaceOption, FoldsValuesUnlessItIsOff) {
 INSTANTIATE_TEST_SUITE_P(Lenses, InplaceOption,
                          testing::Values("output_activation", "output_norm", "output_gradient_geometry",
                                          "gradient_geometry", "parameter_gradient_activation", "parameter_norm",
-                                         "parameter_difference", "parameter_condition"),
+                                         "parameter_difference", "parameter_condition", "update_ratio"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(LossFnInplaceOption, FoldsALossModulesValuesUnlessItIsOff) {

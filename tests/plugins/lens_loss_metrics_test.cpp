@@ -88,14 +88,13 @@ TEST(LossMetricsLens, TellsSeveralLossModulesApart) {
 }
 
 TEST(LossMetricsLens, HandsTheLossModulesOptionsOn) {
-  LensWorld world("loss_metrics",
-                  "{evaluation_from_grad: false, loss_fn_inplace: false, train_loss: fit, val_loss: check}");
+  LensWorld world("loss_metrics", "{evaluation_from_grad: false, loss_fn_inplace: false}");
   world.add(loss_module("loss_fn"));
   world.forward("loss_fn", Tensor({}, {2}), LOUPE_EVENT_TRAINING);
   world.forward("loss_fn", Tensor({}, {4}), LOUPE_EVENT_GRAD_ENABLED);
   const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "fit mean"), 2);
-  EXPECT_EQ(shown.value("Loss", "Loss", "check mean"), 4);
+  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 2);
+  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 4);
 }
 
 TEST(LossMetricsLens, ShowsEveryMetricUnlessSomeAreNamed) {
@@ -211,6 +210,15 @@ TEST(LossMetricsLens, NamesPushedNanAndKeepsItOutOfTheMean) {
   EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 2);
   EXPECT_EQ(shown.value("Non-Finite Values", "Loss", "train_loss NaN"), 1);
   EXPECT_EQ(shown.value("Non-Finite Values", "Metrics", "accuracy Inf"), 1);
+}
+
+TEST(LossMetricsLens, AsksForTheNameOfEachOfManyMetricsAFewTimes) {
+  constexpr std::size_t count = 500;
+  LensWorld world("loss_metrics");
+  for (std::size_t i = 0; i < count; ++i) world.push(("metric" + std::to_string(i)).c_str(), 1);
+  const Shown shown = world.tick();
+  EXPECT_EQ(shown.values.size(), count);
+  EXPECT_LT(world.names_asked(), 10 * count);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ struct LensWorld::Watch {
         stream(asked.preprocessor, asked.preprocessor_options) {
     taps = {sizeof(loupe_taps), 0, this,
             [](void* self, const loupe_subscription* asked, loupe_error*) -> loupe_status {
-              static_cast<Watch*>(self)->subscriptions.emplace_back(asked->tap,
-                                                                    asked->label != nullptr ? asked->label : "");
+              static_cast<Watch*>(self)->subscriptions.emplace_back(
+                  asked->tap, asked->label != nullptr ? asked->label : "", asked->index);
               return LOUPE_OK;
             },
             [](void* self, const loupe_event* event, loupe_error* error) -> loupe_status {
@@ -64,13 +64,14 @@ struct LensWorld::Watch {
     detail::ErrorBuffer error;
     error.check(gatherer.table<loupe_gatherer>().open(gatherer.self(), &taps, module, asked.label, error.get()));
   }
-  bool hears(uint32_t tap, const std::string& name) const {
-    return std::count(subscriptions.begin(), subscriptions.end(), std::pair(tap, name)) > 0;
+  bool hears(uint32_t tap, const std::string& name, uint32_t index = 0) const {
+    return std::count(subscriptions.begin(), subscriptions.end(), Subscription(tap, name, index)) > 0;
   }
 
   const loupe_module* module;
   std::string label;
-  std::vector<std::pair<uint32_t, std::string>> subscriptions;
+  using Subscription = std::tuple<uint32_t, std::string, uint32_t>;
+  std::vector<Subscription> subscriptions;
   loupe_taps taps{};
   Instance gatherer;
   PreprocessorStream stream;
@@ -93,7 +94,10 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
                });
              },
              [](void*, loupe_source* source) { return table(source).series_count(self(source)); },
-             [](void*, loupe_source* source, size_t i) { return table(source).series_name(self(source), i); },
+             [](void* world, loupe_source* source, size_t i) {
+               ++static_cast<LensWorld*>(world)->names_asked_;
+               return table(source).series_name(self(source), i);
+             },
              [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value, loupe_error* error) {
                return table(source).aggregate(self(source), i, aggregation, value, error);
              },
@@ -139,18 +143,19 @@ void LensWorld::dispatch(Watch& watch, const loupe_event& event) {
 }
 
 void LensWorld::event(uint32_t tap, const std::string& module, const Tensor& tensor, const std::string& label,
-                      uint32_t flags) {
+                      uint32_t flags, uint32_t index) {
   const FakeModule& from = find(module);
   const loupe_tensor view = tensor.view();
   loupe_event event{};
   event.struct_size = sizeof event;
   event.tap = tap;
   event.flags = flags;
+  event.index = index;
   event.module = &from.module;
   event.label = label.empty() ? nullptr : label.c_str();
   event.tensor = &view;
   for (Watch& watch : watches_) {
-    if (watch.module == &from.module && watch.hears(tap, label)) dispatch(watch, event);
+    if (watch.module == &from.module && watch.hears(tap, label, index)) dispatch(watch, event);
   }
 }
 
@@ -181,8 +186,13 @@ loupe_sink LensWorld::sink(Shown& shown) {
       [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
         self.introduced_[tag->id] = true;
-        self.showing_->tags[tag->id] = {tag->type,          tag->log_y != 0, tag->big != 0,
-                                        tag->annotate != 0, tag->y_minimum,  tag->y_maximum};
+        self.showing_->tags[tag->id] = {tag->type,
+                                        tag->log_y != 0,
+                                        tag->big != 0,
+                                        tag->annotate != 0,
+                                        tag->y_minimum,
+                                        tag->y_maximum,
+                                        tag->healthy != nullptr ? tag->healthy : ""};
         return LOUPE_OK;
       },
       [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
@@ -213,6 +223,16 @@ loupe_sink LensWorld::sink(Shown& shown) {
       nullptr};
 }
 
+void LensWorld::step() {
+  Shown shown;
+  const loupe_sink to = sink(shown);
+  loupe_step told{};
+  told.struct_size = sizeof told;
+  told.optimizer = optimizers_.empty() ? nullptr : optimizers_.front();
+  detail::ErrorBuffer error;
+  error.check(table_of(*lens_).step(lens_->self(), &told, &to, error.get()));
+}
+
 Shown LensWorld::introduce() {
   Shown shown;
   const loupe_sink to = sink(shown);
@@ -230,6 +250,8 @@ Shown LensWorld::tick(double epoch) {
   told.struct_size = sizeof told;
   told.reason = LOUPE_TICK_EPOCH;
   told.epoch = epoch;
+  told.optimizers = optimizers_.data();
+  told.optimizer_count = optimizers_.size();
   error.check(table_of(*lens_).report(lens_->self(), &told, &to, error.get()));
   for (Watch& watch : watches_) watch.stream.reset();
   return shown;
@@ -247,8 +269,8 @@ std::optional<double> LensWorld::query(const std::string& key) const {
 std::vector<std::string> LensWorld::watched(uint32_t tap) const {
   std::vector<std::string> names;
   for (const Watch& watch : watches_) {
-    if (watch.subscriptions.size() != 1 || watch.subscriptions[0].first != tap) continue;
-    const std::string& label = watch.subscriptions[0].second;
+    if (watch.subscriptions.size() != 1 || std::get<0>(watch.subscriptions[0]) != tap) continue;
+    const std::string& label = std::get<1>(watch.subscriptions[0]);
     names.push_back(std::string(watch.module != nullptr ? watch.module->name : "") +
                     (label.empty() ? "" : "/" + label));
   }

@@ -29,6 +29,7 @@ struct Shown {
     uint32_t type;
     bool log_y, big, annotate;
     double y_minimum, y_maximum;
+    std::string healthy = {};
   };
   std::map<std::string, Tag> tags;
   std::map<std::tuple<std::string, std::string, std::string>, double> values;
@@ -59,13 +60,17 @@ class LensWorld {
   void forget(const std::string& module);
 
   void event(uint32_t tap, const std::string& module, const Tensor& tensor, const std::string& label = "",
-             uint32_t flags = kTraining);
+             uint32_t flags = kTraining, uint32_t index = 0);
   void forward(const std::string& module, const Tensor& tensor, uint32_t flags = kTraining) {
     event(LOUPE_TAP_FORWARD, module, tensor, "", flags);
   }
   void push(const char* label, double value, uint32_t flags = 0);
   /// The value that changes are counted from.
   void prime(const std::string& module, const std::string& label, const Tensor& tensor);
+
+  /// The optimizers that are attached, as they are from now on; borrowed. A step is told of the first.
+  void set_optimizers(std::vector<const loupe_optimizer*> optimizers) { optimizers_ = std::move(optimizers); }
+  void step();
 
   Shown introduce();
   /// Reports and resets.
@@ -74,6 +79,8 @@ class LensWorld {
   /// The names of the modules that the lens watches at a tap, in the order they were added; with "/label" where the
   /// stream has one.
   std::vector<std::string> watched(uint32_t tap) const;
+  /// How often the lens asked for a series's name.
+  std::size_t names_asked() const { return names_asked_; }
   /// Whether every stream that has series keeps all values of an epoch, rather than folding them as they come.
   bool keeps_values() const;
 
@@ -88,9 +95,11 @@ class LensWorld {
   std::list<FakeModule> modules_;
   std::list<Watch> watches_;
   std::map<std::string, bool> introduced_;
+  std::vector<const loupe_optimizer*> optimizers_;
   Shown* showing_ = nullptr;
   std::unique_ptr<Instance> lens_;
   uint64_t next_id_ = 1;
+  std::size_t names_asked_ = 0;
 };
 
 }  // namespace loupe::test

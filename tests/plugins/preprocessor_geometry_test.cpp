@@ -35,12 +35,25 @@ TEST_P(TensorGeometry, CorrelatesWithTheEventBefore) {
   stream_.feed(Tensor({2}, {0, 3}));
   stream_.feed(Tensor({2}, {0, -1}));
   stream_.feed(Tensor({2}, {1, -1}));
-  expect_near(stream_.values("correlation"), {0, 1, 0, -1, std::sqrt(0.5)});
+  expect_near(stream_.values("correlation"), {1, 0, -1, std::sqrt(0.5)});
 }
 
-TEST_P(TensorGeometry, CountsTheFirstCorrelationAsZero) {
+TEST_P(TensorGeometry, HasNoCorrelationAtTheFirstEvent) {
   stream_.feed(Tensor({2}, {1, 0}));
-  EXPECT_EQ(stream_.values("correlation"), std::vector<double>{0});
+  EXPECT_FALSE(stream_.get("correlation"));
+}
+
+TEST_P(TensorGeometry, CountsTheFirstCorrelationAsZeroWhenToldTo) {
+  PreprocessorStream stream(GetParam(), "{inplace: false, first: true}");
+  stream.feed(Tensor({2}, {1, 0}));
+  stream.feed(Tensor({2}, {1, 0}));
+  expect_near(stream.values("correlation"), {0, 1});
+}
+
+TEST_P(TensorGeometry, CorrelatesTinyTensorsAsItDoesLargeOnes) {
+  stream_.feed(Tensor({2}, {4e-9F, 3e-9F}));
+  stream_.feed(Tensor({2}, {3e-9F, 4e-9F}));
+  expect_near(stream_.values("correlation"), {0.96});
 }
 
 TEST_P(TensorGeometry, CarriesCorrelationOverATick) {
@@ -50,17 +63,20 @@ TEST_P(TensorGeometry, CarriesCorrelationOverATick) {
   expect_near(stream_.values("correlation"), {-1});
 }
 
-TEST_P(TensorGeometry, CorrelatesZeroGradientsAsZero) {
+TEST_P(TensorGeometry, HasNoCorrelationWithWhatIsZero) {
+  stream_.feed(Tensor({2}, {1, 0}));
   stream_.feed(Tensor({2}, {0, 0}));
   stream_.feed(Tensor({2}, {0, 0}));
-  EXPECT_EQ(stream_.values("correlation"), (std::vector<double>{0, 0}));
+  stream_.feed(Tensor({2}, {1, 0}));
+  EXPECT_EQ(stream_.values("norm").size(), 4U);
+  EXPECT_FALSE(stream_.get("correlation"));
 }
 
 TEST_P(TensorGeometry, AddsEpsToWhatACorrelationIsDividedBy) {
   PreprocessorStream stream(GetParam(), "{inplace: false, eps: 1}");
   stream.feed(Tensor({1}, {1}));
   stream.feed(Tensor({1}, {1}));
-  EXPECT_EQ(stream.values("correlation"), (std::vector<double>{0, 0.5}));
+  EXPECT_EQ(stream.values("correlation"), std::vector<double>{0.5});
 }
 
 TEST_P(TensorGeometry, AsksForNoHistoryWithoutCorrelation) {
@@ -75,7 +91,7 @@ TEST_P(TensorGeometry, HasNoCorrelationAcrossAChangeOfShape) {
   stream_.feed(Tensor({3}, {1, 1, 1}));
   stream_.feed(Tensor({3}, {1, 1, 1}));
   EXPECT_EQ(stream_.values("norm").size(), 3u);
-  expect_near(stream_.values("correlation"), {0, 1});
+  expect_near(stream_.values("correlation"), {1});
 }
 
 TEST_P(TensorGeometry, CountsAnEventWithNanAndComparesNothingWithIt) {
@@ -84,7 +100,7 @@ TEST_P(TensorGeometry, CountsAnEventWithNanAndComparesNothingWithIt) {
   stream_.feed(Tensor({2}, {1, 1}));
   stream_.feed(Tensor({2}, {1, 1}));
   expect_near(stream_.values("norm"), {std::sqrt(2.0), std::sqrt(2.0), std::sqrt(2.0)});
-  expect_near(stream_.values("correlation"), {0, 1});
+  expect_near(stream_.values("correlation"), {1});
   EXPECT_EQ(stream_.get("norm", LOUPE_NAN_COUNT), 1);
   EXPECT_EQ(stream_.get("correlation", LOUPE_NAN_COUNT), 1);
 }
@@ -99,7 +115,8 @@ TEST_P(TensorGeometry, MakesNothingOfAnEmptyTensor) {
   stream_.feed(Tensor({0}, {}));
   EXPECT_FALSE(stream_.get("norm"));
   stream_.feed(Tensor({1}, {1}));
-  EXPECT_EQ(stream_.values("correlation"), std::vector<double>{0});
+  stream_.feed(Tensor({1}, {1}));
+  expect_near(stream_.values("correlation"), {1});
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, TensorGeometry, testing::Values("gradient_geometry", "output_gradient_geometry"),
@@ -126,14 +143,29 @@ TEST_F(ParameterDifferenceGeometry, SeesTheFirstStepWhenGivenABaseline) {
   stream_.prime(Tensor({2}, {1, 1}));
   stream_.feed(Tensor({2}, {4, 5}));
   EXPECT_EQ(stream_.values("norm"), std::vector<double>{5});
-  EXPECT_EQ(stream_.values("correlation"), std::vector<double>{0});
+  EXPECT_FALSE(stream_.get("correlation"));
+}
+
+TEST_F(ParameterDifferenceGeometry, CountsTheFirstCorrelationAsZeroWhenToldTo) {
+  PreprocessorStream stream("parameter_difference_geometry", "{inplace: false, first: true}");
+  stream.prime(Tensor({2}, {0, 0}));
+  stream.feed(Tensor({2}, {1, 0}));
+  stream.feed(Tensor({2}, {2, 0}));
+  expect_near(stream.values("correlation"), {0, 1});
+}
+
+TEST_F(ParameterDifferenceGeometry, CorrelatesTheUpdatesOfASmallLearningRate) {
+  stream_.prime(Tensor({2}, {0, 0}));
+  stream_.feed(Tensor({2}, {4e-7F, 3e-7F}));
+  stream_.feed(Tensor({2}, {7e-7F, 7e-7F}));
+  expect_near(stream_.values("correlation"), {0.96});
 }
 
 TEST_F(ParameterDifferenceGeometry, CorrelatesWithTheChangeBeforeAlsoOverATick) {
   stream_.prime(Tensor({2}, {0, 0}));
   stream_.feed(Tensor({2}, {1, 0}));
   stream_.feed(Tensor({2}, {3, 0}));
-  expect_near(stream_.values("correlation"), {0, 1});
+  expect_near(stream_.values("correlation"), {1});
   stream_.reset();
   stream_.feed(Tensor({2}, {2, 0}));
   stream_.feed(Tensor({2}, {2, 7}));
@@ -145,7 +177,7 @@ TEST_F(ParameterDifferenceGeometry, ShowsAFrozenParameterAsUnchanged) {
   stream_.feed(Tensor({2}, {1, 2}));
   stream_.feed(Tensor({2}, {1, 2}));
   EXPECT_EQ(stream_.values("norm"), (std::vector<double>{0, 0}));
-  EXPECT_EQ(stream_.values("correlation"), (std::vector<double>{0, 0}));
+  EXPECT_FALSE(stream_.get("correlation"));
 }
 
 TEST_F(ParameterDifferenceGeometry, DividesByTheRootOfTheSizeWhenToldTo) {
@@ -165,7 +197,7 @@ TEST_F(ParameterDifferenceGeometry, StartsAnewAfterAChangeOfShape) {
   stream_.feed(Tensor({2}, {5, 6}));
   stream_.feed(Tensor({2}, {5, 8}));
   EXPECT_EQ(stream_.values("norm"), (std::vector<double>{1, 1, 2}));
-  expect_near(stream_.values("correlation"), {0, 1});
+  expect_near(stream_.values("correlation"), {1});
 }
 
 TEST_F(ParameterDifferenceGeometry, CountsNanAndTakesNoChangeFromIt) {
@@ -177,7 +209,7 @@ TEST_F(ParameterDifferenceGeometry, CountsNanAndTakesNoChangeFromIt) {
   stream_.feed(Tensor({1}, {3}));
   stream_.feed(Tensor({1}, {4}));
   EXPECT_EQ(stream_.values("norm"), (std::vector<double>{1, 1, 1}));
-  expect_near(stream_.values("correlation"), {0, 1});
+  expect_near(stream_.values("correlation"), {1});
   EXPECT_EQ(stream_.get("norm", LOUPE_NAN_COUNT), 1);
 }
 

@@ -88,5 +88,18 @@ TEST(ExplicitCallPreprocessor, CountsPushedNanAndForgetsItWithTheEpoch) {
   EXPECT_FALSE(stream.get("loss"));
 }
 
+TEST(ExplicitCallPreprocessor, TellsManyNamesApart) {
+  PreprocessorStream stream("explicit_call");
+  for (int round = 1; round <= 2; ++round) {
+    for (int i = 0; i < 30; ++i) stream.push(("name" + std::to_string(i)).c_str(), round * i);
+  }
+  ASSERT_EQ(stream.series().size(), 30U);
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(stream.get("name" + std::to_string(i), LOUPE_COUNT), 2) << i;
+    EXPECT_EQ(stream.get("name" + std::to_string(i)), 1.5 * i) << i;
+  }
+  EXPECT_FALSE(stream.get("name30"));
+}
+
 }  // namespace
 }  // namespace loupe::test

@@ -4,7 +4,9 @@ namespace loupe::test {
 namespace {
 
 const loupe_component& component(const std::string& preprocessor) {
-  const char* plugin = preprocessor == "histogram" ? "histograms" : "preprocessors";
+  const char* plugin = preprocessor == "histogram"      ? "histograms"
+                       : preprocessor == "change_ratio" ? "update_ratio"
+                                                        : "preprocessors";
   return *find_component(plugin, LOUPE_PREPROCESSOR_ID, preprocessor);
 }
 

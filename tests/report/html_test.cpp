@@ -29,7 +29,7 @@ TEST(HtmlReport, IsWholeAfterEveryTickWithoutAnEnd) {
   html.begin(folder.text());
   html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
   for (int epoch = 1; epoch <= 5; ++epoch) {
-    ASSERT_EQ(html.loss_tick(epoch, 1.0 / epoch), "");
+    ASSERT_EQ(html.stored_loss_tick(epoch, 1.0 / epoch), "");
     const HtmlPage page(folder / "report.html");
     EXPECT_EQ(page.epochs().size(), static_cast<std::size_t>(epoch));
     EXPECT_NEAR(page.line("Loss", "Loss", "train_loss mean").back(), 1.0 / epoch, 1e-5);
@@ -51,6 +51,7 @@ TEST(HtmlReport, KeepsFiveDigitsAndWhatIsNoNumber) {
     html.value("Norm", "fc", "mean", told[i]);
     html.end_tick();
   }
+  html.flush();
   const std::vector<double> shown = HtmlPage(folder / "report.html").line("Norm", "fc", "mean");
   ASSERT_EQ(shown.size(), told.size());
   for (std::size_t i : {0, 1, 2, 8, 9}) EXPECT_NEAR(shown[i], told[i], std::fabs(told[i]) * 1.6e-5) << i;
@@ -73,6 +74,7 @@ TEST(HtmlReport, KnowsAnEpochWithoutAValueFromOneWithNaN) {
     html.range("Norm", "always", "min", "max", epoch, epoch + 1);
     html.end_tick();
   }
+  html.flush();
   const HtmlPage page(folder / "report.html");
   const std::vector<double> late = page.line("Norm", "late", "mean");
   ASSERT_EQ(late.size(), 4U);
@@ -102,7 +104,7 @@ TEST(HtmlReport, TellsOfTheRunAndItsTags) {
   rate.y_minimum = -1;
   rate.y_maximum = NAN;
   html.tag(rate);
-  html.loss_tick(0, 1);
+  html.stored_loss_tick(0, 1);
   const auto run = HtmlPage(folder / "runs/one/report.html").run(0);
   EXPECT_EQ(run.at("name"), "digits");
   EXPECT_EQ(run.at("directory"), directory);
@@ -127,7 +129,7 @@ TEST(HtmlReport, LetsNoNameBecomeMarkup) {
   run.directory = folder.text();
   run.epochs = 2;
   plain.begin(folder.text());
-  for (int i = 0; i < 2; ++i) plain.loss_tick(i, i);
+  for (int i = 0; i < 2; ++i) plain.stored_loss_tick(i, i);
   tell_hostile_run(hostile, run);
   const HtmlPage harmless(folder / "plain.html"), page(folder / "hostile.html");
   // One more tag than the plain report has, and so one more element.
@@ -144,7 +146,7 @@ TEST(HtmlReport, NeedsNothingFromOutside) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder.text());
-  html.loss_tick(0, 1);
+  html.stored_loss_tick(0, 1);
   const std::string text = HtmlPage(folder / "report.html").text();
   for (const char* from_outside : {"<link", " src=", "@import", "url(", "sourceMappingURL"}) {
     EXPECT_EQ(text.find(from_outside), std::string::npos) << from_outside;
@@ -159,7 +161,7 @@ TEST(HtmlReport, ComparesTheRunsToldToIt) {
   for (const char* name : {"a", "b"}) {
     html.begin(folder / name, false, name);
     html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
-    html.loss_tick(0, name[0]);
+    html.stored_loss_tick(0, name[0]);
     html.end();
   }
   const HtmlPage page(folder / "compared.html");
@@ -175,7 +177,7 @@ TEST(HtmlReport, StartsItsFileAnewWhenARunIsResumed) {
   write(folder / "report.html", "what an earlier process left");
   Driver html(HTML_PLUGIN);
   html.begin(folder.text(), true);
-  html.loss_tick(7, 1);
+  html.stored_loss_tick(7, 1);
   const HtmlPage page(folder / "report.html");
   EXPECT_EQ(page.epochs(), std::vector<double>{7});
   EXPECT_TRUE(page.run(0).at("resumed"));
@@ -194,6 +196,7 @@ TEST(HtmlReport, ForgetsEpochsThatAreToldAgain) {
   html.begin_tick(2);
   html.value("Loss", "Loss", "mean", 20);
   html.end_tick();
+  html.flush();
   const HtmlPage page(folder / "report.html");
   EXPECT_EQ(page.epochs(), (std::vector<double>{0, 1, 2}));
   EXPECT_EQ(page.line("Loss", "Loss", "mean"), (std::vector<double>{0, 1, 20}));
@@ -231,6 +234,7 @@ TEST(HtmlReport, KeepsHistogramsAsSharesOfTheWhole) {
   html.begin_tick(3);
   html.histogram("Weights", "fc", "weight", {-INFINITY, -1, 0, 1, INFINITY}, {0, 1, 0, 999'999});
   html.end_tick();
+  html.flush();
   const auto histogram = HtmlPage(folder / "report.html").layer("Weights", "fc").at("histograms").at(0);
   EXPECT_EQ(histogram.at("line"), "weight");
   EXPECT_EQ(histogram.at("edges"), nlohmann::json::parse("[[null, -1.0, 0.0, 1.0, null]]"));
@@ -247,6 +251,7 @@ TEST(HtmlReport, SpreadsHistogramsOfALongRunEvenly) {
     html.histogram("Weights", "fc", "weight", {0, 1}, {1});
     html.end_tick();
   }
+  html.flush();
   const auto columns = HtmlPage(folder / "report.html").layer("Weights", "fc").at("histograms").at(0).at("columns");
   ASSERT_LE(columns.size(), 257U);
   ASSERT_GT(columns.size(), 128U);
@@ -259,13 +264,13 @@ TEST(HtmlReport, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   write(folder / "obstacle", "");
   Driver html(HTML_PLUGIN, {{"path", folder / "obstacle/report.html"}});
   const std::string at_begin = html.begin(folder.text());
-  const std::string at_tick = html.loss_tick(0, 1);
+  const std::string at_tick = html.stored_loss_tick(0, 1);
   for (const std::string& sentence : {at_begin, at_tick}) {
     EXPECT_NE(sentence.find(folder / "obstacle/report.html"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("Not a directory"), std::string::npos) << sentence;
   }
   std::filesystem::remove(folder / "obstacle");
-  EXPECT_EQ(html.loss_tick(1, 2), "");
+  EXPECT_EQ(html.stored_loss_tick(1, 2), "");
   EXPECT_EQ(HtmlPage(folder / "obstacle/report.html").epochs(), (std::vector<double>{0, 1}));
 }
 
@@ -273,9 +278,9 @@ TEST(HtmlReport, ComesBackWhenItsFolderHasGone) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder / "run");
-  html.loss_tick(0, 1);
+  html.stored_loss_tick(0, 1);
   std::filesystem::remove_all(folder / "run");
-  EXPECT_EQ(html.loss_tick(1, 2), "");
+  EXPECT_EQ(html.stored_loss_tick(1, 2), "");
   EXPECT_EQ(HtmlPage(folder / "run/report.html").epochs().size(), 2U);
 }
 
@@ -283,15 +288,15 @@ TEST(HtmlReport, LeavesTheOldReportStandingWhenTheDiskIsFull) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder.text());
-  html.loss_tick(0, 1);
+  html.stored_loss_tick(0, 1);
   {
     const FullDisk full(100'000);
-    const std::string sentence = html.loss_tick(1, 2);
+    const std::string sentence = html.stored_loss_tick(1, 2);
     EXPECT_NE(sentence.find("File too large"), std::string::npos) << sentence;
     EXPECT_EQ(HtmlPage(folder / "report.html").epochs().size(), 1U);
     EXPECT_EQ(files_in(folder.text()).size(), 1U);
   }
-  EXPECT_EQ(html.loss_tick(2, 3), "");
+  EXPECT_EQ(html.stored_loss_tick(2, 3), "");
   EXPECT_EQ(HtmlPage(folder / "report.html").epochs().size(), 3U);
 }
 

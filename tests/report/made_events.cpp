@@ -35,6 +35,35 @@ void tick(Driver& board, double epoch, double offset) {
   board.end_tick();
 }
 
+/// An error that is over after the next tick, a warning that stays, and a note.
+void tell_epoch_with_findings(Driver& board) {
+  loupe_finding finding{};
+  finding.struct_size = sizeof finding;
+  finding.severity = LOUPE_SEVERITY_WARNING;
+  finding.state = LOUPE_FINDING_RAISED;
+  finding.rule = "dead_units";
+  finding.layer = "features.0";
+  finding.message = "40 % of the units are <b>silent</b>.";
+  finding.advice = "Lower the learning rate.";
+  finding.tag = "Norm";
+  finding.first_step = 70;
+  finding.first_epoch = finding.last_epoch = 1;
+  finding.count = 3;
+  board.finding(finding);
+  finding.rule = "vanishing_gradient";
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.message = "The gradient vanishes.";
+  finding.advice = finding.tag = nullptr;
+  finding.count = 1;
+  board.finding(finding);
+  board.note(LOUPE_NOTE_TRAINER, "switched_the_data", 80, 1);
+  tick(board, 1, 0);
+  finding.state = LOUPE_FINDING_GONE;
+  finding.last_epoch = 2;
+  finding.last_step = 120;
+  board.finding(finding);
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
@@ -46,7 +75,11 @@ int main(int argument_count, char** arguments) {
   {
     Driver board(TENSORBOARD_PLUGIN);
     begin(board, folder + "/whole", "whole", false);
-    for (int epoch = 0; epoch < 6; ++epoch) tick(board, epoch, 0);
+    board.hyperparameter("Adam.weight_decay", 0.1);
+    board.hyperparameter("training.optimizer", "Adam");
+    tick(board, 0, 0);
+    tell_epoch_with_findings(board);
+    for (int epoch = 2; epoch < 6; ++epoch) tick(board, epoch, 0);
     board.end();
   }
   {
@@ -58,7 +91,7 @@ int main(int argument_count, char** arguments) {
     Driver board(TENSORBOARD_PLUGIN, {{"steps_per_epoch", 10.0}});
     begin(board, folder + "/resumed", "resumed", true);
     for (double epoch = 4; epoch < 8; epoch += 0.5) tick(board, epoch, 100);
-    board.end();
+    board.end(LOUPE_END_FAILED);
   }
   return 0;
 }

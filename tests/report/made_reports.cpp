@@ -25,7 +25,13 @@ int main(int argument_count, char** arguments) {
   make(folder + "/small.html", [](Driver& html) { tell_small_run(html, {}); });
   make(folder + "/compared.html", [](Driver& html) {
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
-    tell_small_run(html, {"sgd with momentum", "", 40, 2, 0.004});
+    MadeRun second = loupe::test::ill_run();
+    second.name = "sgd with momentum";
+    second.epochs = 40;
+    second.seed = 2;
+    second.learning_rate = 0.004;
+    second.ends = true;
+    tell_small_run(html, second);
   });
   make(folder + "/hostile.html", [](Driver& html) { tell_hostile_run(html, {"hostile", "", 5}); });
   make(folder + "/no_epoch.html", [](Driver& html) {
@@ -38,6 +44,12 @@ int main(int argument_count, char** arguments) {
     running.ends = false;
     tell_small_run(html, running);
   });
+  make(folder + "/ill.html", [](Driver& html) {
+    tell_small_run(html, loupe::test::ill_run());
+    html.end(LOUPE_END_FAILED, "The loss is NaN at step 1799.", 1799);
+  });
+  make(folder + "/warned.html", [](Driver& html) { tell_small_run(html, loupe::test::warned_run()); });
+  make(folder + "/healthy.html", [](Driver& html) { tell_small_run(html, loupe::test::healthy_run()); });
   make(folder + "/large.html", [](Driver& html) { tell_large_run(html, {"resnet500", "", 1000}); });
   return 0;
 }

@@ -41,7 +41,8 @@ struct MadeModel {
 };
 
 void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
-  visualizer.begin(Driver::run_of(made.directory, made.resumed, made.name, CONFIG));
+  visualizer.begin(
+      Driver::run_of(made.directory, made.resumed, made.name, made.config.empty() ? CONFIG : made.config.c_str()));
   visualizer.model(model.name, model.parameters, model.type, model.modules);
 }
 
@@ -116,6 +117,7 @@ void tell_small_run(Driver& visualizer, const MadeRun& run) {
   Noise noise(run.seed);
   for (int i = 0; i < run.epochs; ++i) {
     const double progress = static_cast<double>(i) / std::max(run.epochs - 1, 1);
+    if (run.before_tick) run.before_tick(visualizer, i);
     visualizer.begin_tick(run.first_epoch + i);
     tell_losses(visualizer, progress, noise, run.learning_rate);
     double worst_death = 0, worst_activation = 1;
@@ -129,7 +131,8 @@ void tell_small_run(Driver& visualizer, const MadeRun& run) {
       visualizer.value("Output Activations", layers[j], "activation_rate", activation);
       visualizer.value("Output Activations", layers[j], "death_rate", death);
       const double norm = std::exp(-0.9 * depth - 2.5 * progress + 0.12 * noise());
-      spread(visualizer, "Weight Gradient Norm", layers[j], "", j == 3 && i == 12 ? NAN : norm, 0.3 * norm);
+      spread(visualizer, "Weight Gradient Norm", layers[j], "", run.breaks && j == 3 && i == 12 ? NAN : norm,
+             0.3 * norm);
       spread(visualizer, "Weight Gradient Correlation", layers[j], "",
              0.5 * std::cos(depth + 4 * progress) + 0.04 * noise(), 0.15);
       norms.push_back((1 + 0.5 * depth) * (1 + progress * (j == 4)));
@@ -202,6 +205,16 @@ void tell_hostile_run(Driver& visualizer, const MadeRun& run) {
       visualizer.range(tag_name, layer, "<u>min</u>", "max</script>", i, 2 + i);
     }
     visualizer.value(script, script, comment, i);
+    loupe_finding finding{};
+    finding.struct_size = sizeof finding;
+    finding.severity = LOUPE_SEVERITY_ERROR;
+    finding.state = LOUPE_FINDING_RAISED;
+    finding.rule = finding.layer = finding.parameter = finding.source = script.c_str();
+    finding.message = finding.advice = comment.c_str();
+    finding.tag = tag_name.c_str();
+    visualizer.finding(finding);
+    visualizer.note(LOUPE_NOTE_TRAINER, script + comment, 1, i);
+    visualizer.hyperparameter(script, comment);
     visualizer.end_tick();
   }
   visualizer.end();

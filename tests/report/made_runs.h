@@ -4,6 +4,7 @@
 #include "visualizers/driver.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace loupe::test {
@@ -18,14 +19,23 @@ struct MadeRun {
   bool resumed = false;
   int first_epoch = 0;
   bool ends = true;
+  bool breaks = true;       ///< one gradient of the small run is NaN in epoch 12
+  std::string config = {};  ///< a usual one where it is empty
+  /// What is told before an epoch's tick, from 0; may be empty.
+  std::function<void(Driver&, int)> before_tick = {};
 };
 
 /// A net of five layers under every kind of tag: loss, metrics, activations, gradients with bands, a relation,
-/// histograms. One gradient is NaN in an epoch.
+/// histograms.
 void tell_small_run(Driver& visualizer, const MadeRun& run);
 /// 500 layers, each under four tags: 20 numbers a layer and epoch. The gradient of "stage4.block7.conv2" vanishes, that
 /// of "stage2.block11.conv1" explodes until it is NaN.
 void tell_large_run(Driver& visualizer, const MadeRun& run);
+/// Runs of the small net in which something is wrong: an error, warnings, one that is over, notes, settings; in which
+/// there are warnings alone; and in which a lens has looked and found nothing.
+MadeRun ill_run();
+MadeRun warned_run();
+MadeRun healthy_run();
 /// Every name that a model or a user chooses holds markup, and one is no UTF-8.
 void tell_hostile_run(Driver& visualizer, const MadeRun& run);
 

@@ -178,7 +178,7 @@ class SmallRun(Reading):
 
     def test_tells_of_the_run(self):
         table = self.find("#run").text
-        for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "0.1.0", "1.13.1", "ended"):
+        for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "0.1.0", "1.13.1", "completed"):
             self.assertIn(part, table)
         # The model's modules come first, the configuration last.
         self.script("for (const each of document.querySelectorAll('#run details')) each.open = true")
@@ -200,6 +200,111 @@ class SmallRun(Reading):
         self.assertEqual(self.script(ground), light)
 
 
+class IllRun(Reading):
+    """The small net, in which a lens found something."""
+
+    height = 1300
+
+    def setUp(self):
+        super().setUp()
+        self.open("ill.html")
+
+    def texts(self, selector):
+        return [each.text for each in self.all(selector) if each.text]
+
+    def test_tells_what_is_wrong_first_of_all(self):
+        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "findings")
+        self.assertEqual(self.find("#findings h2").text, "Findings 1 error, 2 warnings, 1 info")
+        self.assertEqual(self.texts("#findings .severity"), ["ERROR", "WARNING", "WARNING", "INFO"])
+        self.assertIn("NaN or infinity in 3 of 60 steps", self.texts("#findings .message")[0])
+        self.assertIn("Lower the learning rate", self.texts("#findings .advice")[0])
+        self.assertEqual(self.texts("#findings .of-layer")[0], "fc2 weight")
+        self.assertIn(
+            "since epoch 12, step 727 · seen 3 times · told by health", self.texts("#findings .finding-foot")[0]
+        )
+        self.wait_for_plots("#model")
+        self.screenshot("ill")
+        over = self.find("#findings .over")
+        self.assertEqual(over.text, "1 finding over")
+        over.find_element(By.TAG_NAME, "summary").click()
+        self.assertIn("from epoch 0, step 7 to epoch 4, step 247", self.texts("#findings .gone .finding-foot")[0])
+        self.screenshot("ill_over")
+
+    def test_lists_what_happened(self):
+        notes = self.texts("#findings .note-item")
+        self.assertEqual(len(notes), 4)
+        self.assertIn("Put aside", notes[2])
+        self.assertIn("The lens 'dead_units' is put aside", notes[2])
+        self.assertIn("epoch 25, step 1,500", notes[3])
+
+    def test_leads_from_a_finding_to_the_plots_that_show_it(self):
+        self.find("#findings .error button").click()
+        self.wait("return document.activeElement.dataset.tag === 'Weight Gradient Norm'")
+        self.assertEqual(self.find("#layer-title").text, "fc2")
+        self.assertTrue(
+            self.script("const box = document.activeElement.getBoundingClientRect(); return box.top >= 0 && box.top < 300")
+        )
+        self.wait_for_plots("#layer")
+        self.screenshot("ill_layer")
+        self.driver.back()
+        self.wait("return document.getElementById('layer').hidden")
+        link = next(each for each in self.all("#findings button") if each.text == "Show Loss")
+        link.send_keys(Keys.ENTER)
+        self.wait("return document.activeElement.dataset.tag === 'Loss'")
+        # A finding of a layer without plots leads nowhere.
+        self.assertEqual(self.find("#findings .info").find_elements(By.TAG_NAME, "button"), [])
+
+    def test_marks_the_epochs_in_which_something_happened(self):
+        self.wait_for_plots("#model")
+        loss = "#model .card[data-tag='Loss']"
+        self.go_to(loss)
+        self.assertEqual(
+            self.script(
+                "return [...document.querySelectorAll(arguments[0])].map((mark) => mark.className)", loss + " .mark"
+            ),
+            [f"mark {kind}" for kind in "warning info noted error noted warning warning noted".split()],
+        )
+        ActionChains(self.driver).move_to_element(self.find(loss + " .mark.error span")).perform()
+        told = self.wait("const tip = document.getElementById('tooltip'); return !tip.hidden && tip.innerText")
+        self.assertIn("epoch 12", told)
+        self.assertIn("error: fc2: The gradient of fc2.weight holds NaN", told)
+        self.screenshot("ill_mark")
+        self.go_to("#findings")
+        self.find("#findings .error button").click()
+        self.wait_for_plots("#layer")
+        # A layer's own findings, and what concerns no one layer; and notes.
+        self.assertEqual(len(self.all("#layer .card[data-tag='Weight Gradient Norm'] .mark.error")), 1)
+        self.assertEqual(len(self.all("#layer .card[data-tag='Weight Gradient Norm'] .mark.info")), 0)
+
+    def test_says_how_the_run_ended_and_what_it_was_set_to(self):
+        table = self.find("#run").text
+        self.assertIn("failed at step 1,799", table)
+        self.assertIn("The loss is NaN at step 1799.", table)
+        self.assertIn("learning_rate\n0.01", table)
+        self.go_to("#run")
+        self.screenshot("ill_run")
+
+
+class HealthyRun(Reading):
+    height = 1300
+
+    def test_says_in_a_line_that_nothing_was_found(self):
+        self.open("healthy.html")
+        self.assertEqual(self.find("#findings .panel").text, "No findings.")
+        self.wait_for_plots("#model")
+        self.screenshot("healthy")
+
+    def test_says_nothing_where_nobody_looked(self):
+        self.open("small.html")
+        self.assertEqual(self.all("#findings"), [])
+
+    def test_tells_of_warnings_alone(self):
+        self.open("warned.html")
+        self.assertEqual(self.find("#findings h2").text, "Findings 1 warning")
+        self.wait_for_plots("#model")
+        self.screenshot("warned")
+
+
 class DarkRun(Reading):
     dark, height = True, 1700
 
@@ -214,16 +319,21 @@ class DarkRun(Reading):
         self.open("large.html")
         self.wait_for_plots("#model")
         self.screenshot("dark_large")
+        self.open("ill.html")
+        self.wait_for_plots("#model")
+        self.screenshot("dark_ill")
 
 
 class PhoneRun(Reading):
     width, height = 400, 860
 
     def test_fits_a_phone(self):
-        for report in ("small", "large", "compared", "hostile"):
+        for report in ("small", "large", "compared", "hostile", "ill"):
             with self.subTest(report):
                 self.open(f"{report}.html")
                 self.assert_nothing_sticks_out()
+                self.screenshot(f"phone_{report}_top")
+                self.go_to("#model")
                 self.wait_for_plots("#model")
                 self.screenshot(f"phone_{report}")
                 self.go_to("#overview")
@@ -257,6 +367,15 @@ class ComparedRuns(Reading):
         self.wait("return document.querySelectorAll(\"[data-tag='Metrics'] .legend .entry\").length === 1")
         self.assertNotIn("adam", self.find("[data-tag='Metrics'] .legend").text)
 
+    def test_tells_of_which_run_a_finding_is(self):
+        self.open("compared.html")
+        self.wait_for_plots("#model")
+        self.assertEqual(self.find("#findings .finding .of-run").text, "sgd with momentum")
+        marks = "#model .card[data-tag='Loss'] .mark.error"
+        self.assertEqual(len(self.all(marks)), 1)
+        self.all(".tools .chip")[1].click()
+        self.wait("return document.querySelectorAll(arguments[0]).length === 0", marks)
+
 
 class HostileRun(Reading):
     def test_shows_markup_in_names_as_text(self):
@@ -264,6 +383,8 @@ class HostileRun(Reading):
         self.wait_for_plots("#model")
         self.assertEqual(self.driver.title, "<script>alert(1)</script>&amp;\"' – Loupe")
         self.assertEqual([h3.text for h3 in self.all("#layers .card h3")][:1], ["<script>alert(1)</script>"])
+        self.assertIn("</script><!-- <b onmouseover=alert(2)>", self.find("#findings .message").text)
+        self.assertIn("<script>alert(1)</script>", self.find("#findings .note-item").text)
         self.hover_row(0)
         self.find("#layers button.card-title").click()
         self.wait_for_plots("#layer")

@@ -112,10 +112,10 @@ class WholeRun(unittest.TestCase):
         )
         self.assertEqual([chart.title for chart in norm.chart], [f"{CONV}: min to max", "late"])
 
-    def hyperparameter_data(self, tag):
-        return self.run_.SummaryMetadata(f"_hparams_/{tag}").plugin_data.content
+    def hyperparameter_data(self, tag, run=None):
+        return (run or self.run_).SummaryMetadata(f"_hparams_/{tag}").plugin_data.content
 
-    def test_gives_the_config_as_hyperparameters(self):
+    def test_gives_the_config_and_what_the_run_was_set_to_as_hyperparameters(self):
         start = hparams_metadata.parse_session_start_info_plugin_data(self.hyperparameter_data("session_start_info"))
         values = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
         self.assertEqual(
@@ -123,7 +123,8 @@ class WholeRun(unittest.TestCase):
             {
                 "training.learning_rate": 0.01,
                 "training.nesterov": False,
-                "training.optimizer": "adam",
+                "training.optimizer": "Adam",
+                "Adam.weight_decay": 0.1,
                 "label": "7",
                 "lenses": "parameter_difference",
                 "lenses.output_norm.line": "mean, max",
@@ -138,6 +139,27 @@ class WholeRun(unittest.TestCase):
         )
         end = hparams_metadata.parse_session_end_info_plugin_data(self.hyperparameter_data("session_end_info"))
         self.assertEqual(end.status, 1)
+        failed = self.hyperparameter_data("session_end_info", read("resumed"))
+        self.assertEqual(hparams_metadata.parse_session_end_info_plugin_data(failed).status, 2)
+
+    def test_tells_findings_and_notes_as_a_text(self):
+        self.assertEqual(self.run_.SummaryMetadata("findings").plugin_data.plugin_name, "text")
+        tensors = self.run_.Tensors("findings")
+        self.assertEqual([event.step for event in tensors], [1, 2])
+        first, last = (event.tensor_proto.string_val[0].decode() for event in tensors)
+        warning = (
+            "- **warning** in **features\\.0**: 40 % of the units are &lt;b\\>silent&lt;/b\\>\\. "
+            "Lower the learning rate\\. (since epoch 1, step 70; seen 3 times; see Norm)\n"
+        )
+        note = "\n### Notes\n\n- epoch 1, step 80, note: switched\\_the\\_data\n"
+        error = "- **error** in **features\\.0**: The gradient vanishes\\. "
+        self.assertEqual(
+            first, f"### Findings\n\n{error}(since epoch 1, step 70)\n{warning}{note}"
+        )
+        self.assertEqual(
+            last,
+            f"### Findings\n\n{warning}\n### Over\n\n{error}(epoch 1, step 70 to epoch 2, step 120)\n{note}",
+        )
 
     def test_tells_of_config_and_models(self):
         for tag, part in (("config", b"learning_rate: 0.01"), ("models", b'"parameters":10')):

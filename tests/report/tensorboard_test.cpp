@@ -32,13 +32,13 @@ std::vector<std::uint64_t> records(const std::string& file) {
   return lengths;
 }
 
-TEST(TensorBoard, HasEveryTickInTheFileWhenTheTickEnds) {
+TEST(TensorBoard, HasEveryTickInTheFileWhenItIsFlushed) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN);
   ASSERT_EQ(board.begin(folder.text()), "");
   std::size_t before = 0;
   for (int epoch = 0; epoch < 4; ++epoch) {
-    ASSERT_EQ(board.loss_tick(epoch, 1), "");
+    ASSERT_EQ(board.stored_loss_tick(epoch, 1), "");
     const auto files = event_files(folder / "tensorboard");
     ASSERT_EQ(files.size(), 1U);
     EXPECT_GT(records(files[0]).size(), before);
@@ -51,7 +51,7 @@ TEST(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "logs"}});
   for (const char* name : {"a", "b/c", "b/c"}) {
     board.begin("", false, name);
-    board.loss_tick(0, 1);
+    board.stored_loss_tick(0, 1);
     board.end();
   }
   EXPECT_EQ(event_files(folder / "logs").size(), 1U);
@@ -64,7 +64,7 @@ TEST(TensorBoard, NeverWritesIntoAnotherProcessesFile) {
   for (int i = 0; i < 3; ++i) {
     Driver board(TENSORBOARD_PLUGIN);
     board.begin(folder.text(), i > 0);
-    board.loss_tick(i, 1);
+    board.stored_loss_tick(i, 1);
   }
   EXPECT_EQ(event_files(folder / "tensorboard").size(), 3U);
 }
@@ -73,17 +73,17 @@ TEST(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN);
   board.begin(folder.text());
-  board.loss_tick(0, 1);
+  board.stored_loss_tick(0, 1);
   const std::string file = event_files(folder / "tensorboard")[0];
   const std::size_t before = records(file).size();
   {
     const FullDisk full(std::filesystem::file_size(file) + 10);
-    const std::string sentence = board.loss_tick(1, 1);
+    const std::string sentence = board.stored_loss_tick(1, 1);
     EXPECT_NE(sentence.find(file), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("File too large"), std::string::npos) << sentence;
     EXPECT_EQ(records(file).size(), before);
   }
-  EXPECT_EQ(board.loss_tick(2, 1), "");
+  EXPECT_EQ(board.stored_loss_tick(2, 1), "");
   EXPECT_EQ(records(file).size(), before + 2);
 }
 
@@ -91,9 +91,9 @@ TEST(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN);
   board.begin(folder.text());
-  board.loss_tick(0, 1);
+  board.stored_loss_tick(0, 1);
   std::filesystem::remove_all(folder / "tensorboard");
-  EXPECT_EQ(board.loss_tick(1, 1), "");
+  EXPECT_EQ(board.stored_loss_tick(1, 1), "");
   ASSERT_EQ(board.messages.size(), 1U);
   EXPECT_NE(board.messages[0].find("has gone"), std::string::npos);
   EXPECT_EQ(event_files(folder / "tensorboard").size(), 1U);
@@ -103,12 +103,12 @@ TEST(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   Folder folder;
   write(folder / "obstacle", "");
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "obstacle/logs"}});
-  for (const std::string& sentence : {board.begin(folder.text()), board.loss_tick(0, 1)}) {
+  for (const std::string& sentence : {board.begin(folder.text()), board.stored_loss_tick(0, 1)}) {
     EXPECT_NE(sentence.find(folder / "obstacle/logs"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("Not a directory"), std::string::npos) << sentence;
   }
   std::filesystem::remove(folder / "obstacle");
-  EXPECT_EQ(board.loss_tick(1, 1), "");
+  EXPECT_EQ(board.stored_loss_tick(1, 1), "");
   // The file's version, the start of the process, what is told of the run, the layout, and both ticks.
   EXPECT_EQ(records(event_files(folder / "obstacle/logs")[0]).size(), 6U);
 }
@@ -118,7 +118,7 @@ TEST(TensorBoard, TakesAConfigThatIsNoYaml) {
   Driver board(TENSORBOARD_PLUGIN);
   const std::string directory = folder.text();
   EXPECT_EQ(board.begin(Driver::run_of(directory, false, "odd", "a: [")), "");
-  EXPECT_EQ(board.loss_tick(0, 1), "");
+  EXPECT_EQ(board.stored_loss_tick(0, 1), "");
 }
 
 TEST(TensorBoard, TakesAHistogramWithoutElements) {
@@ -128,6 +128,7 @@ TEST(TensorBoard, TakesAHistogramWithoutElements) {
   board.begin_tick(0);
   EXPECT_EQ(board.histogram("Weights", "fc", "weight", {-INFINITY, INFINITY}, {0}), "");
   EXPECT_EQ(board.end_tick(), "");
+  EXPECT_EQ(board.flush(), "");
 }
 
 #ifdef LIBTORCH_LIBRARY
@@ -136,7 +137,7 @@ TEST(TensorBoard, WritesInAProcessThatHasLibTorchLoaded) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN);
   board.begin(folder.text());
-  EXPECT_EQ(board.loss_tick(0, 1), "");
+  EXPECT_EQ(board.stored_loss_tick(0, 1), "");
   EXPECT_EQ(records(event_files(folder / "tensorboard")[0]).size(), 5U);
 }
 #endif

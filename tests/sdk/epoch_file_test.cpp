@@ -2,6 +2,7 @@
 #include <loupe/files/epoch_file.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "fake.h"
 #include "folder.h"
@@ -9,7 +10,7 @@
 namespace loupe::test {
 namespace {
 
-/// Lines such as "3 text", of an epoch each.
+/// Lines such as "3 text", of an epoch each; or "over", which is so only at the end.
 bool read_numbered(std::istream& input, OldLine& line) {
   line = {};
   if (!std::getline(input, line.text) || input.eof()) return false;
@@ -18,6 +19,7 @@ bool read_numbered(std::istream& input, OldLine& line) {
     line.epoch = epoch;
     line.closes_epoch = true;
   }
+  line.gives_way = line.text == "over";
   line.text += '\n';
   return true;
 }
@@ -34,6 +36,7 @@ class Numbered {
     file_.begin(run);
   }
   void epoch(double number) { file_.write(number, number_text(number) + " text\n", {"fresh\n", "joined\n", ""}); }
+  void over() { file_.write(INFINITY, "over\n", {"fresh\n", "joined\n", ""}); }
   const Strings& said() const { return host_.said; }
 
  private:
@@ -62,6 +65,24 @@ TEST(EpochFile, GoesOnBehindTheEpochsThatAreNotTrainedAgain) {
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\njoined\n3 text\n");
   ASSERT_EQ(file.said().size(), 1u);
   EXPECT_NE(file.said()[0].find("goes on from epoch 3: removed its later epochs"), std::string::npos);
+}
+
+TEST(EpochFile, DropsWithoutAWordWhatIsTrueOnlyAtTheEnd) {
+  const Folder folder;
+  {
+    Numbered file(folder, false);
+    for (const double epoch : {1, 2}) file.epoch(epoch);
+    file.over();
+  }
+  Numbered file(folder, true);
+  file.epoch(3);
+  EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\njoined\n3 text\n");
+  EXPECT_EQ(file.said(), Strings());
+  file.over();
+  Numbered again(folder, true);
+  again.epoch(2);
+  EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\njoined\n2 text\n");
+  ASSERT_EQ(again.said().size(), 1u);
 }
 
 TEST(EpochFile, KeepsAnEpochThatCannotBeWrittenAndWritesItWithTheNext) {

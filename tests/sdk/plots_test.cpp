@@ -107,6 +107,8 @@ TEST(GeometryPlots, ShowANormAndACorrelationOfEachLayer) {
        {"normalize_by_size", false},
        {"log_scale", false},
        {"compute_correlation", true},
+       {"correlation_eps", 0.0},
+       {"first_correlation", false},
        {"line", Strings{"mean", "max"}},
        {"range", Strings{"none"}}},
       [&](const Options& options) {

@@ -1,10 +1,18 @@
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "fake.h"
 
 namespace loupe {
 namespace {
@@ -76,8 +84,20 @@ class ThreadedVisualizerTest : public testing::Test {
     visualizer_.end_tick();
   }
 
+  /// Whether it threw: when a tick ends, the thread may or may not have come to where it fails.
+  template <class Call>
+  static bool throws(Call&& call) {
+    try {
+      call();
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  }
+
   loupe_options none_{sizeof(loupe_options), 0, nullptr, 0};
-  ThreadedVisualizer<Noting> visualizer_{Options(&none_), Host(nullptr)};
+  test::FakeHost host_;
+  ThreadedVisualizer<Noting> visualizer_{Options(&none_), host_.host()};
 };
 
 TEST_F(ThreadedVisualizerTest, TellsTheSameInTheSameOrderOnAThreadOfItsOwn) {
@@ -104,14 +124,213 @@ TEST_F(ThreadedVisualizerTest, FlushReturnsWhenEverythingIsDone) {
   EXPECT_EQ(told.lines.size(), 6u);
 }
 
-TEST_F(ThreadedVisualizerTest, AFailureReachesTheNextTickOrFlush) {
+TEST_F(ThreadedVisualizerTest, AFailureReachesTheNextFlush) {
   told.fail_at = "value conv/mean";
   visualizer_.begin(run());
-  tell_a_tick(1);
+  const bool at_tick = throws([&] { tell_a_tick(1); });
+  EXPECT_NE(throws([&] { visualizer_.flush(); }), at_tick) << "once";
+  told.fail_at = "";
+  throws([&] { tell_a_tick(2); });
+  EXPECT_NO_THROW(visualizer_.flush());
+}
+
+TEST_F(ThreadedVisualizerTest, AFailureToBeginIsToldAtOnce) {
+  told.fail_at = "begin r";
+  EXPECT_THROW(visualizer_.begin(run()), Error);
+  told.fail_at = "";
+  EXPECT_NO_THROW(visualizer_.begin(run()));
+}
+
+TEST_F(ThreadedVisualizerTest, AFailureToEndIsToldAtOnce) {
+  visualizer_.begin(run());
+  told.fail_at = "end";
+  EXPECT_THROW(visualizer_.end({sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr}), Error);
+}
+
+TEST_F(ThreadedVisualizerTest, AFailureEndsItsTickAndTheNextIsToldWhole) {
+  told.fail_at = "begin_tick 1";
+  visualizer_.begin(run());
+  throws([&] { tell_a_tick(1); });
+  throws([&] { tell_a_tick(2); });
+  throws([&] { visualizer_.flush(); });
+  EXPECT_EQ(told.lines,
+            (Texts{"begin r", "begin_tick 1", "begin_tick 2", "value conv/mean", "histogram 12", "end_tick", "flush"}));
+}
+
+// The host says "works again" where a tick's end is told without a failure: not before one has succeeded.
+TEST_F(ThreadedVisualizerTest, AFailureIsToldAtTheEndOfTicksUntilOneHasSucceeded) {
+  class Gate : public Noting {
+   public:
+    using Noting::Noting;
+    void begin_tick(const Tick& tick) override {
+      while (!is_open) std::this_thread::yield();
+      Noting::begin_tick(tick);
+    }
+    std::atomic<bool> is_open{true};
+  };
+  static Gate* gate = nullptr;
+  struct Seen : Gate {
+    explicit Seen(const Options& options) : Gate(options) { gate = this; }
+  };
+  ThreadedVisualizer<Seen> visualizer{Options(&none_), host_.host()};
+  const auto tell = [&](double epoch) {
+    visualizer.begin_tick(tick(epoch));
+    visualizer.end_tick();
+  };
+  visualizer.begin(run());
+  told.fail_at = "begin_tick 1";
+  throws([&] { tell(1); });
+  throws([&] { visualizer.flush(); });  // one of the two has told it
+  gate->is_open = false;
+  EXPECT_THROW(tell(2), Error) << "nothing has succeeded yet";
+  gate->is_open = true;
+  EXPECT_NO_THROW(visualizer.flush()) << "it was told";
+  EXPECT_NO_THROW(tell(3));
+}
+
+TEST_F(ThreadedVisualizerTest, WhatHoldsOnIsToldAgainWhereItFailed) {
+  loupe_tag tag{};
+  tag.struct_size = sizeof tag;
+  tag.id = "T";
+  told.fail_at = "tag T";
+  visualizer_.begin(run());
+  visualizer_.tag(tag);
   EXPECT_THROW(visualizer_.flush(), Error);
   told.fail_at = "";
-  tell_a_tick(2);
-  EXPECT_NO_THROW(visualizer_.flush());
+  told.lines.clear();
+  throws([&] { tell_a_tick(1); });
+  visualizer_.flush();
+  EXPECT_EQ(told.lines, (Texts{"tag T", "begin_tick 1", "value conv/mean", "histogram 12", "end_tick", "flush"}));
+}
+
+TEST_F(ThreadedVisualizerTest, TheTrainerWaitsWhenSeveralTicksDo) {
+  static std::atomic<int> begun;
+  static int most_behind;
+  begun = most_behind = 0;
+  struct Slow : Noting {
+    using Noting::Noting;
+    void begin_tick(const Tick& tick) override {
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+      most_behind = std::max(most_behind, begun.load() - static_cast<int>(tick.epoch));
+    }
+  };
+  ThreadedVisualizer<Slow> visualizer{Options(&none_), host_.host()};
+  visualizer.begin(run());
+  for (int epoch = 1; epoch <= 200; ++epoch) {
+    visualizer.begin_tick(tick(epoch));
+    begun = epoch;
+    visualizer.end_tick();
+  }
+  visualizer.flush();
+  EXPECT_LE(most_behind, 4);
+}
+
+TEST_F(ThreadedVisualizerTest, TakesNoMoreProgressThanItKeepsUpWith) {
+  static std::atomic<int> started;
+  static std::atomic<bool> is_open;
+  started = 0;
+  is_open = false;
+  struct Slow : Noting {
+    using Noting::Noting;
+    void progress(const Progress&) override {
+      ++started;
+      while (!is_open) std::this_thread::yield();
+    }
+  };
+  ThreadedVisualizer<Slow> visualizer{Options(&none_), host_.host()};
+  visualizer.begin(run());
+  const Progress progress{sizeof(Progress), 0, 1, 2, 3, 4, 5, 6};
+  visualizer.progress(progress);
+  while (started == 0) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) visualizer.progress(progress);
+  is_open = true;
+  visualizer.flush();
+  visualizer.progress(progress);
+  visualizer.flush();
+  EXPECT_LE(started, 3);
+  EXPECT_GE(started, 2);
+}
+
+struct Talkative : Noting {
+  using Noting::Noting;
+  static constexpr const char* example = "noting: {size: 4}";
+  static std::vector<const char*> aliases() { return {"noter"}; }
+  static std::vector<const char*> gives() { return {"lines: what it was told"}; }
+  void progress(const Progress&) override {}
+};
+
+TEST_F(ThreadedVisualizerTest, DeclaresWhatWorksOnTheThreadDeclares) {
+  const loupe_component& declared = *detail::Component<ThreadedVisualizer<Talkative>>::descriptor();
+  ASSERT_EQ(declared.alias_count, 1u);
+  EXPECT_STREQ(declared.aliases[0], "noter");
+  ASSERT_EQ(declared.give_count, 1u);
+  EXPECT_STREQ(declared.gives[0], "lines: what it was told");
+  EXPECT_STREQ(declared.example, "noting: {size: 4}");
+  EXPECT_NE(static_cast<const loupe_visualizer*>(declared.table)->progress, nullptr);
+
+  const loupe_component& terse = *detail::Component<ThreadedVisualizer<Noting>>::descriptor();
+  EXPECT_EQ(terse.alias_count, 0u);
+  EXPECT_EQ(terse.give_count, 0u);
+  EXPECT_EQ(terse.example, nullptr);
+  EXPECT_EQ(static_cast<const loupe_visualizer*>(terse.table)->progress, nullptr);
+}
+
+/// Takes its time, and says on stderr what it has done.
+struct Late : Noting {
+  using Noting::Noting;
+  void end_tick() override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::cerr << "stored" << std::endl;
+  }
+};
+
+using ThreadedVisualizerDeathTest = ThreadedVisualizerTest;
+
+TEST_F(ThreadedVisualizerDeathTest, LosesNothingWhenTheProcessEndsByExit) {
+  EXPECT_EXIT(
+      {
+        auto* const left_alive = new ThreadedVisualizer<Late>(Options(&none_), host_.host());
+        left_alive->begin(run());
+        left_alive->begin_tick(tick(1));
+        left_alive->end_tick();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "stored");
+}
+
+TEST_F(ThreadedVisualizerDeathTest, MayBeUsedStillWhileTheProcessEnds) {
+  EXPECT_EXIT(
+      {
+        static auto* const left_alive = new ThreadedVisualizer<Late>(Options(&none_), host_.host());
+        // Registered before its thread begins, and so called after that has ended.
+        std::atexit([] {
+          left_alive->begin_tick(tick(2));
+          left_alive->end_tick();
+          delete left_alive;
+        });
+        left_alive->begin(run());
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "stored");
+}
+
+TEST_F(ThreadedVisualizerTest, DoesNotKeepAForkedChild) {
+  visualizer_.begin(run());
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a child that waits for a thread which it has not got would wait for ever
+    tell_a_tick(1);
+    visualizer_.flush();
+    visualizer_.~ThreadedVisualizer();
+    _exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  tell_a_tick(1);
+  visualizer_.flush();
+  EXPECT_EQ(told.lines.back(), "flush");
 }
 
 TEST_F(ThreadedVisualizerTest, NamesTheModuleOfAFindingThatIsGoneByThen) {
@@ -131,7 +350,7 @@ TEST_F(ThreadedVisualizerTest, NamesTheModuleOfAFindingThatIsGoneByThen) {
 
 TEST_F(ThreadedVisualizerTest, MayBeDestroyedWithoutAnEnd) {
   {
-    ThreadedVisualizer<Noting> short_lived{Options(&none_), Host(nullptr)};
+    ThreadedVisualizer<Noting> short_lived{Options(&none_), host_.host()};
     short_lived.begin(run());
     short_lived.begin_tick(tick(1));
     short_lived.end_tick();

@@ -25,7 +25,7 @@ struct Numbers {
 };
 
 double cosine(const torch::Tensor& a, const torch::Tensor& b) {
-  return ((a * b).sum() / (a.norm() * b.norm() + 1e-8)).item<double>();
+  return ((a * b).sum() / (a.norm() * b.norm())).item<double>();
 }
 
 class ByHand {
@@ -48,7 +48,7 @@ class ByHand {
     const auto now = value.detach().clone().flatten().to(torch::kDouble);
     numbers_[name + "|norm"].values.push_back(now.norm().item<double>());
     const auto before = previous_.find(name);
-    numbers_[name + "|correlation"].values.push_back(before == previous_.end() ? 0.0 : cosine(now, before->second));
+    if (before != previous_.end()) numbers_[name + "|correlation"].values.push_back(cosine(now, before->second));
     previous_[name] = now;
   }
 

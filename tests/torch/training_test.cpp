@@ -101,6 +101,66 @@ TEST(Training, CarriesTheCorrelationOfUpdatesOverATick) {
   EXPECT_NEAR(inspector.value("Weight Update Correlation", "0", "mean").value_or(NAN), 1, 1e-4);
 }
 
+TEST(Training, ALensThatRestedCountsUpdatesFromTheParameterAsItIsThen) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = watching(
+      "  - parameter_difference: {active: 2}\n"
+      "  - {parameter_difference: {line: [mean, max]}, as: always}\n"
+      "  - output_gradient_geometry: {active: 2}\n");
+  inspector.attach(*model, optimizer);
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  for (int epoch = 1; epoch <= 4; ++epoch) {
+    const at::Tensor before = weight.detach().clone();
+    for (int step = 0; step < 2; ++step) {
+      optimizer.zero_grad();
+      model->forward(torch::ones({5, 4})).sum().backward();  // the same gradient each time
+      optimizer.step();
+    }
+    const double expected = l2_norm(weight.detach() - before) / 2;
+    inspector.tick_epoch();
+    EXPECT_NEAR(inspector.value("Weight Update Norm (always)", "0", "max").value_or(NAN), expected, 1e-5) << epoch;
+    const auto own = inspector.value("Weight Update Norm", "0", "mean");
+    ASSERT_EQ(own.has_value(), epoch > 1) << epoch;
+    EXPECT_EQ(inspector.value("Output Gradient Norm", "0", "mean").has_value(), epoch > 1) << epoch;
+    if (own) {
+      EXPECT_NEAR(*own, expected, 1e-5) << epoch;
+    }
+  }
+}
+
+TEST(Training, ShowsTheWeightsOfAnAttentionAndNamesOnceWhatHasNoSecondOutput) {
+  struct Net : nn::Module {
+    nn::MultiheadAttention attention = register_module("attention", nn::MultiheadAttention(4, 2));
+    nn::Linear fc = register_module("fc", nn::Linear(4, 4));
+  } model;
+  auto inspector = watching(
+      "  - output_norm: {include: [attention, fc], output: 1}\n"
+      "  - {output_norm: {include: [attention]}, as: first}\n"
+      "  - output_gradient_geometry: {include: [attention, fc], output: 1}\n");
+  inspector.attach(model);
+  testing::internal::CaptureStderr();
+  at::Tensor weights;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    const auto x = torch::randn({7, 2, 4});
+    const auto both = model.attention(x, x, x);
+    weights = std::get<1>(both);
+    (model.fc(std::get<0>(both)).sum() + weights.square().sum()).backward();
+    inspector.tick_epoch();
+    const double expected = weights.flatten(1).norm(2, 1).mean().item<double>();
+    EXPECT_NEAR(inspector.value("Output Norm", "attention", "mean").value_or(NAN), expected, 1e-5);
+    EXPECT_NE(inspector.value("Output Norm (first)", "attention", "mean"),
+              inspector.value("Output Norm", "attention", "mean"));
+    EXPECT_NEAR(inspector.value("Output Gradient Norm", "attention", "mean").value_or(NAN),
+                2 * l2_norm(weights.detach()), 1e-4);
+    EXPECT_FALSE(inspector.value("Output Norm", "fc", "mean"));
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string once = "there is no output 1 of 'fc', which a lens asks for";
+  ASSERT_NE(told.find(once), std::string::npos) << told;
+  EXPECT_EQ(told.find(once, told.find(once) + 1), std::string::npos) << told;
+}
+
 TEST(Training, CountsASmallerLastBatchAsOneEvent) {
   nn::Sequential model(nn::ReLU{});
   auto inspector = watching("  - output_activation\n");
@@ -129,7 +189,8 @@ TEST(Training, ShowsNothingOfAModuleInAnEpochThatSkipsItAndGoesOnAfterwards) {
   torch::optim::SGD optimizer(model->parameters(), 0.1);
   const auto file = std::filesystem::path(testing::TempDir()) / "loupe-skipped" / "record.jsonl";
   auto inspector = Inspector::from_text("loupe: 1\nrun: {dir: " + file.parent_path().string() +
-                                        "}\nlenses: [{output_norm: {include: [Linear]}}, gradient_geometry]\n"
+                                        "}\nlenses: [{output_norm: {include: [Linear]}}, "
+                                        "{gradient_geometry: {compute_correlation: false}}]\n"
                                         "visualizers: [record]\n");
   inspector.attach(*model, optimizer);
   for (const bool both : {true, false, true}) {

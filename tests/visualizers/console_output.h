@@ -17,7 +17,7 @@ using Item = OptionValues::Item;
 /// What the console prints to a stream that is no terminal.
 inline std::string printed(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
                            const char* columns = nullptr, FILE* stream = stdout) {
-  const Environment width("COLUMNS", columns);
+  const Environment width("COLUMNS", columns), locale("LC_ALL", nullptr);
   const Sink sink;
   {
     const Redirected redirected(stream, sink.writer());
@@ -30,7 +30,7 @@ inline std::string printed(const std::function<void(Driver&)>& run, const std::v
 
 inline std::string printed_on_terminal(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
                                        unsigned short columns = 80) {
-  const Environment terminal("TERM", "xterm-256color"), width("COLUMNS", "30");
+  const Environment terminal("TERM", "xterm-256color"), width("COLUMNS", "30"), locale("LC_ALL", nullptr);
   const PseudoTerminal output(columns);
   {
     const Redirected redirected(stdout, output.writer());

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "console_output.h"
+#include "screen.h"
 
 namespace loupe::test {
 namespace {
@@ -100,7 +101,10 @@ TEST(Console, RewritesALineOfProgressBelowTheCursorAndClearsItBeforeTheTable) {
                     back =
                         "\x1b"
                         "8",
-                    clear = "\x1b[J";
+                    clear =
+                        "\x1b"
+                        "7 \x1b[J\x1b"
+                        "8";
   const std::string first = "epoch 1 of 3  10 steps  5 steps/s";
   const std::string second = "epoch 2 of 3  ━━━━━━━━━━──────────  50 of 100 steps  2.500 steps/s  1 min 0 s left";
   const std::string third = "epoch 3 of 3  ━━━━━━━━━━━━────────  60 of 100 steps  120 steps/s  1 s left";
@@ -117,6 +121,28 @@ TEST(Console, KeepsTheLineOfProgressWithinTheTerminal) {
     const std::size_t begin = text.find("epoch 2 of 300");
     ASSERT_NE(begin, std::string::npos);
     EXPECT_LT(columns_of(text.substr(begin, text.find('\x1b', begin) - begin)), columns) << text;
+  }
+}
+
+TEST(Console, LeavesALineOfTheTrainersWholeHoweverWideItIs) {
+  const Environment no_color("NO_COLOR", "1");
+  for (const std::size_t rows : {4, 10}) {
+    for (std::size_t width = 1; width <= 65; ++width) {
+      const std::string line(width, 'x');
+      Screen screen(rows, 30);
+      screen.write(printed_on_terminal(
+          [&](Driver& console) {
+            console.progress(1, 3, 10, 0, 2);
+            fputs(line.c_str(), stdout);
+            console.progress(1, 3, 20, 0, 4);
+            fputs("\n", stdout);
+            console.end();
+          },
+          {}, 30));
+      std::string shown;
+      for (const std::string& row : screen.shown()) shown += row;
+      EXPECT_EQ(shown, line) << rows << " rows";
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "driver.h"
+#include "events.h"
 
 namespace loupe::test {
 namespace {
@@ -95,6 +95,104 @@ TEST(Csv, HasOneHeadingHoweverOftenItIsResumed) {
     csv.loss_tick(epoch, epoch);
   }
   EXPECT_EQ(lines_of(read(folder / "values.csv")).size(), 4u);
+}
+
+constexpr const char* finding_heading =
+    "epoch,severity,state,rule,layer,parameter,message,advice,tag,source,value,threshold,"
+    "first_step,last_step,first_epoch,last_epoch,count";
+
+TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
+  const Folder folder;
+  Driver csv(CSV_PLUGIN, {{"path", "run.csv"}});
+  csv.begin(folder.text());
+  csv.begin_tick(3);
+  Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, "half, or \"more\", are silent");
+  finding.advice = "=lower it";
+  finding.parameter = "-weight";
+  finding.tag = "+rates";
+  finding.value = 0.5;
+  finding.last_step = 12;
+  finding.last_epoch = 2.5;
+  EXPECT_EQ(tell(csv, finding, "@conv1", "the lens 'health'"), "");
+  tell(csv, a_finding("slow", LOUPE_SEVERITY_INFO, "two\nlines"));
+  EXPECT_EQ(csv.end_tick(), "");
+  EXPECT_EQ(read(folder / "run.findings.csv"),
+            std::string(finding_heading) +
+                "\n3,error,raised,dead_units,'@conv1,'-weight,\"half, or \"\"more\"\", are silent\",'=lower it,'+rates,"
+                "the lens 'health',0.5,,0,12,1,2.5,1\n3,info,raised,slow,,,\"two\nlines\",,,,,,0,0,1,1,1\n");
+  EXPECT_EQ(lines_of(read(folder / "run.csv")).size(), 1u);
+}
+
+TEST(Csv, HasNoFileOfFindingsWhereNoneWasTold) {
+  const Folder folder;
+  Driver csv(CSV_PLUGIN);
+  csv.begin(folder.text());
+  csv.loss_tick(1, 1);
+  csv.end();
+  EXPECT_FALSE(std::filesystem::exists(folder / "values.findings.csv"));
+}
+
+TEST(Csv, WritesWhatWasFoundBetweenTicksByTheNextFlushAtTheLatest) {
+  const Folder folder;
+  Driver csv(CSV_PLUGIN, {{"path", "no-extension"}});
+  csv.begin(folder.text());
+  csv.loss_tick(1, 1);
+  Finding finding = a_finding("nan_loss");
+  finding.last_epoch = 2;
+  tell(csv, finding);
+  EXPECT_EQ(csv.flush(), "");
+  const auto rows = lines_of(read(folder / "no-extension.findings.csv"));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].rfind("2,warning,raised,nan_loss,", 0), 0u) << rows[1];
+}
+
+TEST(Csv, KeepsTheFindingsOfAnEarlierRunOutOfTheWay) {
+  const Folder folder;
+  write(folder / "values.findings.csv", "old\n");
+  Driver csv(CSV_PLUGIN);
+  csv.begin(folder.text());
+  csv.loss_tick(1, 1);
+  csv.end();
+  EXPECT_FALSE(std::filesystem::exists(folder / "values.findings.csv"));
+  EXPECT_EQ(read(folder / "older-1/values.findings.csv"), "old\n");
+}
+
+TEST(Csv, ForgetsTheFindingsOfEpochsThatAResumedRunTrainsAgain) {
+  const Folder folder;
+  const auto finding_at = [](Driver& csv, int epoch) {
+    csv.begin_tick(epoch);
+    tell(csv, a_finding("rule_" + std::to_string(epoch)));
+    csv.end_tick();
+  };
+  {
+    Driver csv(CSV_PLUGIN);
+    csv.begin(folder.text());
+    for (int epoch = 1; epoch <= 4; ++epoch) finding_at(csv, epoch);
+  }
+  {
+    Driver healthy(CSV_PLUGIN);
+    healthy.begin(folder.text(), true);
+    tell(healthy, a_finding("between"));
+    EXPECT_EQ(healthy.flush(), "");
+    EXPECT_EQ(lines_of(read(folder / "values.findings.csv")).size(), 5u);
+    healthy.loss_tick(3, 1);
+    finding_at(healthy, 4);
+  }
+  std::vector<std::string> rules;
+  for (const std::string& row : lines_of(read(folder / "values.findings.csv"))) {
+    rules.push_back(row.substr(0, row.find(",,")));
+  }
+  EXPECT_EQ(rules, (std::vector<std::string>{finding_heading, "1,warning,raised,rule_1", "2,warning,raised,rule_2",
+                                             "1,warning,raised,between", "4,warning,raised,rule_4"}));
+}
+
+TEST(Csv, WritesNoFindingsBesideWhatIsNoFile) {
+  Driver csv(CSV_PLUGIN, {{"path", "/dev/null"}});
+  csv.begin("/anywhere");
+  csv.begin_tick(1);
+  EXPECT_EQ(tell(csv, a_finding("rule")), "");
+  EXPECT_EQ(csv.end_tick(), "");
+  EXPECT_EQ(csv.messages, std::vector<std::string>{});
 }
 
 }  // namespace

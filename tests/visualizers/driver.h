@@ -65,7 +65,9 @@ class Driver {
             "2024-05-01T12:00:00Z",
             1714564800.0,
             0,
-            1};
+            1,
+            "train_loss",
+            "val_loss"};
   }
   /// A model of `count` modules, the first of which has all of the parameters.
   std::string model(const std::string& name, int64_t parameters, const std::string& type = "torch::nn::LinearImpl",
@@ -158,8 +160,34 @@ class Driver {
     const loupe_progress progress{sizeof(loupe_progress), 0, epoch, epochs, steps, steps_before, seconds, steps};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
-  std::string end() {
-    const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr};
+  std::string finding(const loupe_finding& finding) {
+    return call([&](loupe_error* error) { return table_->finding(self_, &finding, error); });
+  }
+  std::string note(uint32_t kind, const std::string& text, uint64_t step, double epoch) {
+    const loupe_note note{sizeof(loupe_note), kind, text.c_str(), step, epoch, 1714564800.0 + 60 * epoch};
+    return call([&](loupe_error* error) { return table_->note(self_, &note, error); });
+  }
+  std::string hyperparameter(const loupe_option_value& value) {
+    return call([&](loupe_error* error) { return table_->hyperparameter(self_, &value, error); });
+  }
+  std::string hyperparameter(const std::string& name, double number) {
+    loupe_option_value value{};
+    value.struct_size = sizeof value;
+    value.type = LOUPE_OPTION_NUMBER;
+    value.name = name.c_str();
+    value.number = number;
+    return hyperparameter(value);
+  }
+  std::string hyperparameter(const std::string& name, const std::string& text) {
+    loupe_option_value value{};
+    value.struct_size = sizeof value;
+    value.type = LOUPE_OPTION_STRING;
+    value.name = name.c_str();
+    value.string = text.c_str();
+    return hyperparameter(value);
+  }
+  std::string end(uint32_t how = LOUPE_END_COMPLETED, const char* message = nullptr, uint64_t step = 0) {
+    const loupe_ending ending{sizeof(loupe_ending), how, step, 0, 0, 0, message};
     const std::string failure = flush();
     const std::string last = call([&](loupe_error* error) { return table_->end(self_, &ending, error); });
     return failure.empty() ? last : failure;
@@ -172,6 +200,17 @@ class Driver {
     begin_tick(epoch);
     value("Loss", "Loss", "train_loss mean", loss);
     return end_tick();
+  }
+  /// The same, and what came of storing it: one that works on a thread of its own is behind when the tick ends.
+  std::string stored_loss_tick(double epoch, double loss) {
+    loss_tick(epoch, loss);
+    return flush();
+  }
+
+  /// Tells anything else, by its function of the table, such as &loupe_visualizer::finding.
+  template <class Told>
+  std::string tell(loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*), const Told& told) {
+    return call([&](loupe_error* error) { return (table_->*function)(self_, &told, error); });
   }
 
   const loupe_component& component() const { return *component_; }

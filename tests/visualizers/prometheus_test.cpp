@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "driver.h"
+#include "events.h"
 
 namespace loupe::test {
 namespace {
@@ -30,7 +30,8 @@ class Exposition {
       current_ = metric_name(line.substr(7, line.find(' ', 7) - 7));
       if (!known_.insert(current_).second) throw std::runtime_error("helped twice: " + line);
     } else if (line.rfind("# TYPE ", 0) == 0) {
-      if (line != "# TYPE " + current_ + " gauge" || !typed_.insert(current_).second) {
+      const std::string type = current_ == "loupe_steps_total" ? " counter" : " gauge";
+      if (line != "# TYPE " + current_ + type || !typed_.insert(current_).second) {
         throw std::runtime_error("misplaced: " + line);
       }
     } else {
@@ -102,7 +103,7 @@ TEST(Prometheus, ShowsTheLastTickOnly) {
   }
   EXPECT_EQ(prometheus.end(), "");
   const Exposition found(read(folder / "a/b/loupe.prom"));
-  EXPECT_EQ(found.size(), 4u);
+  EXPECT_EQ(found.size(), 4u + 3u);  // when, how many steps, whether it ended
   EXPECT_EQ(found.at("loupe_epoch", {{"run", "digits"}}), "2");
   const Labels labels = {{"run", "digits"}, {"tag", "T"}, {"layer", "conv1"}, {"line", "mean"}};
   EXPECT_EQ(found.at("loupe_value", labels), "0.6666666666666666");
@@ -149,6 +150,54 @@ TEST(Prometheus, NeverShowsHalfAFile) {
   seen << reader.rdbuf();
   EXPECT_EQ(Exposition(seen.str()).at("loupe_epoch", {{"run", "digits"}}), "1");
   EXPECT_EQ(Exposition(read(folder / "loupe.prom")).at("loupe_epoch", {{"run", "digits"}}), "2");
+}
+
+TEST(Prometheus, CountsTheFindingsThatStandByRuleAndSeverity) {
+  const Folder folder;
+  Driver prometheus(PROMETHEUS_PLUGIN);
+  prometheus.begin(folder.text());
+  const auto standing = [&](const std::string& severity) {
+    return Exposition(read(folder / "loupe.prom"))
+        .at("loupe_findings", {{"run", "digits"}, {"rule", "dead_units"}, {"severity", severity}});
+  };
+  Finding finding = a_finding("dead_units");
+  prometheus.begin_tick(1);
+  tell(prometheus, finding, "conv1");
+  tell(prometheus, finding, "conv2");
+  finding.parameter = "weight";
+  tell(prometheus, finding, "conv2");
+  prometheus.end_tick();
+  EXPECT_EQ(standing("warning"), "3");
+  tell(prometheus, gone(finding), "conv2");
+  EXPECT_EQ(standing("warning"), "2");  // at once
+  prometheus.begin_tick(2);
+  Finding worse = a_finding("dead_units", LOUPE_SEVERITY_ERROR);
+  worse.state = LOUPE_FINDING_CHANGED;
+  tell(prometheus, worse, "conv1");
+  tell(prometheus, gone(a_finding("dead_units")), "conv2");
+  prometheus.end_tick();
+  EXPECT_EQ(standing("warning"), "0");
+  EXPECT_EQ(standing("error"), "1");
+}
+
+TEST(Prometheus, SaysWhenTheLastTickWasAndWhetherTheRunEnded) {
+  const Folder folder;
+  Driver prometheus(PROMETHEUS_PLUGIN);
+  const Labels run = {{"run", "digits"}};
+  prometheus.begin(folder.text());
+  loupe_tick tick{};
+  tick.struct_size = sizeof tick;
+  tick.epoch = 3;
+  tick.step = 1200;
+  tick.time = 1714564800.25;
+  prometheus.tell(&loupe_visualizer::begin_tick, tick);
+  prometheus.end_tick();
+  const Exposition before(read(folder / "loupe.prom"));
+  EXPECT_EQ(std::stod(before.at("loupe_last_tick_timestamp_seconds", run)), 1714564800.25);
+  EXPECT_EQ(before.at("loupe_steps_total", run), "1200");
+  EXPECT_EQ(before.at("loupe_run_finished", run), "0");
+  prometheus.end();
+  EXPECT_EQ(Exposition(read(folder / "loupe.prom")).at("loupe_run_finished", run), "1");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace loupe {
 class Inspector;
 
 /// What Inspector::epochs returns: `for (int epoch : inspector.epochs(20))` counts and ticks after each
-/// turn that did not tick itself.
+/// turn that did not tick itself. Ends early where a finding says so; see Inspector::should_stop.
 class LOUPE_API Epochs {
  public:
   struct Sentinel {};

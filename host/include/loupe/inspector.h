@@ -9,6 +9,7 @@
 
 #include "loupe/config_error.h"
 #include "loupe/epochs.h"
+#include "loupe/finding.h"
 #include "loupe/version.h"
 
 namespace at {
@@ -101,6 +102,20 @@ class LOUPE_API Inspector {
   /// After a tick: a value as reported; nullopt when it was not.
   std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
 
+  /// What lenses have found wrong so far, in the order in which it was first told; `state` says what is over.
+  std::vector<Finding> findings() const;
+  /// Calls with each finding as it is raised, changes or goes: in a step or tick, on the thread that takes it. What the
+  /// callback throws comes out of that step or tick. Replaces the callback before; an empty one ends it.
+  void on_finding(std::function<void(const Finding&)> callback);
+  /// True once a finding came that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps ends
+  /// after its turn by itself.
+  bool should_stop() const;
+  /// A line of the trainer's own on the time axis: "switched to the second data set". Any thread.
+  void note(const std::string& text);
+  /// What the run was set to, for visualizers that show or compare it. The same name again replaces it.
+  void set_hyperparameter(const std::string& name, double value);
+  void set_hyperparameter(const std::string& name, const std::string& value);
+
   /// Replaces the YAML's `attach.active`. The count of ticks starts at 1.
   void set_active(ActiveWhen when);
   bool is_active() const;
@@ -121,7 +136,7 @@ class LOUPE_API Inspector {
 
  private:
   friend class Epochs::Iterator;
-  void end_turn(int epoch, bool is_last);
+  bool end_turn(int epoch, bool is_last);
 
   explicit Inspector(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

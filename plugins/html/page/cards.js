@@ -106,6 +106,14 @@ class Card {
   }
 }
 
+/** Brings a card into view and the keyboard to it, and makes it stand out until the reader turns elsewhere. */
+function goToCard(root) {
+  root.scrollIntoView({block: "start"});
+  root.focus({preventScroll: true});
+  root.classList.add("sought");
+  root.addEventListener("blur", () => root.classList.remove("sought"), {once: true});
+}
+
 for (const change of ["scale", "runs", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
 
 addEventListener("beforeprint", () => cards.forEach((card) => card.mount()));

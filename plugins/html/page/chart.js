@@ -35,6 +35,7 @@ class LineChart {
   constructor(plot, legend, tag, layerName, shownRuns, {labelled = false} = {}) {
     Object.assign(this, {plot, legend, tag});
     this.series = chartSeries(tag, layerName, shownRuns);
+    this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
     this.logarithmic = isLogarithmic(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
     this.labelled = labelled && tag.annotate && !this.stacked && this.series.lines.length > 1;
@@ -49,7 +50,7 @@ class LineChart {
     plot.append(this.cursorLine, this.cursorEpoch);
     this.resizing = new ResizeObserver(() => {
       this.graph.resize();
-      this.placeLabels();
+      this.place();
     });
     this.resizing.observe(plot);
     liveCharts.add(this);
@@ -120,7 +121,7 @@ class LineChart {
         if (low !== first || high !== last) setZoom(low, high);
       },
     });
-    this.placeLabels();
+    this.place();
   }
 
   dateWindow() {
@@ -136,7 +137,7 @@ class LineChart {
 
   rezoom() {
     this.graph.updateOptions(this.limits());
-    this.placeLabels();
+    this.place();
   }
 
   drawBands(context, area, graph) {
@@ -182,6 +183,22 @@ class LineChart {
         if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(run.epochs[i]) - 1, area.y + area.h - 7, 2, 7);
       }
     }
+  }
+
+  /** What stands over the graph. */
+  place() {
+    this.placeMarks();
+    this.placeLabels();
+  }
+
+  /** Findings and notes at their epochs; one of the epoch that is being trained stands at the end. */
+  placeMarks() {
+    for (const old of this.plot.querySelectorAll(".mark")) old.remove();
+    const area = this.graph.getArea();
+    const [first, last] = epochWindow();
+    const shown = this.marks.filter(({epoch}) => epoch >= first && (epoch <= last || last === lastEpoch));
+    for (const gathered of gatheredMarks(shown, (epoch) => this.graph.toDomXCoord(Math.min(epoch, last))))
+      this.plot.append(markElement(gathered, area));
   }
 
   labelWidth() {

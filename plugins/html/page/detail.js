@@ -19,10 +19,11 @@ class Detail {
     addEventListener("hashchange", () => this.follow());
   }
 
-  /** @param order names of the layers on show, to step through */
-  open(name, order) {
+  /** @param order names of the layers on show, to step through  @param tagName of the plot to begin at */
+  open(name, order, tagName = null) {
     this.order = order;
-    const hash = `#layer=${encodeURIComponent(name)}`;
+    const plot = tagName === null ? "" : `&plot=${encodeURIComponent(tagName)}`;
+    const hash = `#layer=${encodeURIComponent(name)}${plot}`;
     if (location.hash === hash)
       this.follow();
     else
@@ -31,10 +32,11 @@ class Detail {
 
   /** Shows what the address names, so that a layer can be linked to and the browser's "back" works. */
   follow() {
-    const match = /^#layer=(.+)$/.exec(location.hash);
-    let name = null;
+    const match = /^#layer=([^&]+)(?:&plot=(.+))?$/.exec(location.hash);
+    let name = null, tagName = null;
     try {
       name = match && decodeURIComponent(match[1]);
+      tagName = match && match[2] ? decodeURIComponent(match[2]) : null;
     } catch {
       // An address that was cut off names no layer.
     }
@@ -47,6 +49,8 @@ class Detail {
     if (shown.length === 0) return;
     this.title.replaceChildren(...breakable(name));
     this.grid.replaceChildren(...this.cards.map((card) => card.root));
+    const card = this.cards.find(({tag}) => tag.name === tagName);
+    if (card) return goToCard(card.root);
     this.title.focus({preventScroll: true});
     this.root.scrollIntoView({block: "start"});
   }

@@ -14,6 +14,14 @@ class Layers {
         this.groups.map((group) => group.root));
     for (const change of ["search", "order"]) on(change, () => this.groups.forEach((group) => group.refresh()));
   }
+
+  /** Unfolds a tag's plots and goes to them. */
+  open(tagName) {
+    const group = this.groups.find(({tag}) => tag.name === tagName);
+    group.setOpen(true);
+    group.root.scrollIntoView({block: "start"});
+    group.root.querySelector("summary").focus({preventScroll: true});
+  }
 }
 
 class LayerGroup {

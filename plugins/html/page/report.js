@@ -50,6 +50,14 @@ function alertOf(openLayer) {
       more > 0 ? element("span", {}, `and ${more} more`) : null);
 }
 
+/** Goes to the plot that shows a finding: of the layer, of the whole model, or of all layers. */
+function openPlace({tag, layer}, detail, layers) {
+  if (layer !== undefined) return detail.open(layer, [], tag ? tag.name : null);
+  const card = [...document.querySelectorAll("#model .card")].find((each) => each.dataset.tag === tag.name);
+  if (card) return goToCard(card);
+  layers.open(tag.name);
+}
+
 function build() {
   const main = document.getElementById("main");
   const names = runs.map((run) => run.label).join(" · ");
@@ -60,6 +68,8 @@ function build() {
   const theme = themeButton();
   if (!runs.some((run) => run.epochs.length > 0)) {
     document.getElementById("tools").append(...[reloadSwitch(), theme].filter(Boolean));
+    const early = findingsSection(() => {});
+    main.append(...[early].filter(Boolean));
     main.append(element("p", {class: "note"}, "No epoch has ended yet; load this page again later."));
     if (runs.length > 0) main.append(runTable());
     return;
@@ -72,12 +82,15 @@ function build() {
 
   const detail = new Detail();
   const openLayer = (name, order) => detail.open(name, order);
-  const sections = [[null, alertOf(openLayer)], ["Model", modelSection()]];
+  const sections = [[null, null], [null, alertOf(openLayer)], ["Model", modelSection()]];
   const overview = new Overview(openLayer);
   if (overview.tags().length > 0) sections.push(["Overview", overview.root]);
   sections.push([null, detail.root]);
-  if (layerTags.length > 0) sections.push(["Layers", new Layers(openLayer).root]);
+  const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
+  if (layers) sections.push(["Layers", layers.root]);
   sections.push(["Run", runTable()]);
+  const found = findingsSection((place) => openPlace(place, detail, layers));
+  sections[0] = [found && findings.length > 0 ? "Findings" : null, found];
   const links = [];
   for (const [name, section] of sections) {
     if (section === null) continue;

@@ -39,6 +39,24 @@ function folded(title, text) {
   return element("details", {}, element("summary", {}, title), element("pre", {tabindex: "0"}, text));
 }
 
+/** How a run ended, as far as it was told. */
+function stateOf({ending, resumed}) {
+  const resumption = resumed ? "; resumed" : "";
+  if (ending === null) return `running, or stopped without a word${resumption}`;
+  const how = {1: "completed", 2: "interrupted", 3: "failed"}[ending.how] || "ended";
+  const when = ending.how === 1 || !ending.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
+  return [
+    element("span", {class: how === "failed" ? "alarm" : null}, how), when, resumption,
+    ending.message ? element("div", {class: "muted"}, ending.message) : null
+  ];
+}
+
+function settingsList(settings) {
+  return element(
+      "dl", {class: "settings"},
+      settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
+}
+
 /** A table of the runs, a column each. */
 function runTable() {
   const models = (run) => (Array.isArray(run.models) ? run.models : run.models ? [run.models] : []);
@@ -52,7 +70,8 @@ function runTable() {
         return run.stride > 1 ? `${span}; one of ${run.stride} is shown` : span;
       }
     ],
-    ["State", (run) => (run.ended ? "ended" : "running, or stopped without a word") + (run.resumed ? "; resumed" : "")],
+    ["State", stateOf],
+    ["Settings", (run) => (run.hyperparameters.length > 0 ? settingsList(run.hyperparameters) : "–")],
     ["Started", (run) => formatTime(run.started)],
     ["Last tick", (run) => (wasTold(run) ? formatTime(run.lastTick) : "–")],
     ["Duration", (run) => (wasTold(run) && formatDuration(run.started, run.lastTick)) || "–"],

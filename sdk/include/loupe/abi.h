@@ -53,6 +53,7 @@ extern "C" {
 #define LOUPE_DLPACK_ID "loupe.dlpack/1"
 #define LOUPE_FINDINGS_ID "loupe.findings/1"
 #define LOUPE_RUN_ID "loupe.run/1"
+#define LOUPE_PARAMETERS_ID "loupe.parameters/1"
 
 /* Whether a struct reaches up to the end of a member: to be asked before whatever is newer than 1.0. */
 #define LOUPE_REACHES(STRUCT, MEMBER) \
@@ -262,16 +263,19 @@ enum {
   LOUPE_MODULE_FUNCTIONAL =
       1u << 2,                   /* not a module: a function such as torch::relu, named after the module before it */
   LOUPE_MODULE_TAPPED = 1u << 3, /* its forward is seen */
-  LOUPE_MODULE_LOSS = 1u << 4    /* a loss module the trainer named, outside any model */
+  LOUPE_MODULE_LOSS = 1u << 4,   /* a loss module the trainer named, outside any model */
+  LOUPE_MODULE_UNREGISTERED = 1u << 5 /* runs in a model that has not registered it: its parameters are never trained */
 };
 
 enum {
   LOUPE_PARAMETER_BUFFER = 1u << 0,    /* a buffer, such as running_mean */
   LOUPE_PARAMETER_TRAINABLE = 1u << 1, /* requires a gradient */
-  LOUPE_PARAMETER_OPTIMIZED = 1u << 2  /* an attached optimizer holds it */
+  LOUPE_PARAMETER_OPTIMIZED = 1u << 2, /* an attached optimizer holds it */
+  LOUPE_PARAMETER_GRADIENT = 1u << 3,  /* had a gradient at the last step of an optimizer of its model */
+  LOUPE_PARAMETER_CHANGED = 1u << 4    /* its values are others than at the tick before, as a sample of them shows */
 };
 
-/* The flags are as of the call in which the module is handed over. */
+/* The flags are kept up to date: as of the last step or tick. */
 typedef struct loupe_parameter {
   uint32_t struct_size;
   uint32_t flags;
@@ -318,6 +322,8 @@ typedef struct loupe_parameter_group {
   double weight_decay;
   uint64_t tensor_count;
   int64_t element_count;
+  uint64_t unknown_tensor_count; /* those that no attached model has */
+  int64_t unknown_element_count;
 } loupe_parameter_group;
 
 typedef struct loupe_optimizer {
@@ -376,7 +382,8 @@ enum {
   LOUPE_TAP_OPTIMIZER_STEP = 7,     /* label: parameter; tensor: the parameter after the step */
   LOUPE_TAP_TICK = 8,               /* label: parameter; tensor: the parameter, once a tick */
   LOUPE_TAP_PUSH = 9,               /* module: null; label: what was pushed; scalar: its value */
-  LOUPE_TAP_INPUT = 10              /* tensor: the first input, as the forward is entered */
+  LOUPE_TAP_INPUT = 10,             /* tensor: the first input, as the forward is entered */
+  LOUPE_TAP_LOSS_INPUT = 11         /* of a model's root; tensor: what its cross entropy was given as scores */
 };
 
 enum {
@@ -384,7 +391,9 @@ enum {
   LOUPE_EVENT_GRAD_ENABLED = 1u << 1, /* gradients were being recorded */
   LOUPE_EVENT_DEFERRED = 1u << 2,     /* measured on a device, delivered at the tick; the tensor is gone */
   LOUPE_EVENT_LOSS = 1u << 3,         /* a pushed value that is the loss */
-  LOUPE_EVENT_MEMORY = 1u << 4        /* a pushed value to be kept, not only folded */
+  LOUPE_EVENT_MEMORY = 1u << 4,       /* a pushed value to be kept, not only folded */
+  LOUPE_EVENT_NOT_CLEARED = 1u << 5,  /* OPTIMIZER_STEP: the gradient still held that of the step before */
+  LOUPE_EVENT_DROPS = 1u << 6         /* a dropout function that was told to drop, whatever mode the model is in */
 };
 
 /* What a preprocessor asks the host to measure, in one pass shared by all that ask. Only what was asked for is there to
@@ -736,6 +745,8 @@ typedef struct loupe_run {
   const char* started;          /* ISO 8601, UTC */
   double start_time;            /* the same in seconds since 1970 */
   int32_t rank, world_size;     /* of several processes that train together; 0 and 1 for one alone */
+  const char* train_loss;       /* the names under which losses are pushed: "train_loss" */
+  const char* validation_loss;
 } loupe_run;
 
 /* Host service LOUPE_RUN_ID. */
@@ -746,6 +757,21 @@ typedef struct loupe_run_service {
   /* @thread serial @state always @owns host's struct, until the run changes @since 1.0 */
   const loupe_run* (*run)(void* host);
 } loupe_run_service;
+
+/* @thread any @state within a call of lend @owns borrows tensor @since 1.0 */
+typedef void (*loupe_take_tensor)(void* context, const loupe_tensor* tensor);
+
+/* Host service LOUPE_PARAMETERS_ID. */
+typedef struct loupe_parameters {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Calls `take` once with a parameter or buffer as it is now, or with its gradient where `gradient` is not 0.
+   * NOT_FOUND where the module has none of that name, is gone, or has no gradient. For a hook only when there is
+   * something to say; the tensor is not to be waited for there. */
+  /* @thread any @state always @owns the view is borrowed by take @since 1.0 */
+  loupe_status (*lend)(void* host, const loupe_module* module, const char* name, uint32_t gradient,
+                       loupe_take_tensor take, void* context, loupe_error* error);
+} loupe_parameters;
 
 /* Where a lens reports. A tag is told before its first value. */
 typedef struct loupe_sink {

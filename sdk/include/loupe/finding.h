@@ -17,13 +17,37 @@ struct Finding {
   std::string advice = {};               ///< one sentence; empty where nothing can be said
   const loupe_module* module = nullptr;  ///< null where it concerns no one module
   std::string parameter = {};
-  std::string tag = {};  ///< the plot that shows it
+  std::string tag = {};     ///< the plot that shows it
+  std::string layer = {};   ///< the module as shown; the module's name when empty
+  std::string source = {};  ///< who found it; the host's to fill in
   double value = NAN, threshold = NAN;
   uint32_t state = LOUPE_FINDING_RAISED;
   uint64_t first_step = 0, last_step = 0;
   double first_epoch = 0, last_epoch = 0;
   uint64_t count = 1;
 
+  /// What the host tells; the module is left out, which may be detached before this is read.
+  static Finding from(const loupe_finding& told) {
+    const auto text = [](const char* each) { return std::string(each != nullptr ? each : ""); };
+    Finding finding;
+    finding.rule = text(told.rule);
+    finding.severity = told.severity;
+    finding.message = text(told.message);
+    finding.advice = text(told.advice);
+    finding.parameter = text(told.parameter);
+    finding.tag = text(told.tag);
+    finding.layer = text(told.layer);
+    finding.source = text(told.source);
+    finding.value = told.value;
+    finding.threshold = told.threshold;
+    finding.state = told.state;
+    finding.first_step = told.first_step;
+    finding.last_step = told.last_step;
+    finding.first_epoch = told.first_epoch;
+    finding.last_epoch = told.last_epoch;
+    finding.count = told.count;
+    return finding;
+  }
   /// The form that crosses the boundary; borrows from this.
   loupe_finding c_form() const {
     return {sizeof(loupe_finding),
@@ -32,12 +56,12 @@ struct Finding {
             0,
             rule.c_str(),
             module,
-            module != nullptr ? module->name : nullptr,
+            layer.empty() && module != nullptr ? module->name : or_null(layer),
             or_null(parameter),
             message.c_str(),
             or_null(advice),
             or_null(tag),
-            nullptr,
+            or_null(source),
             value,
             threshold,
             first_step,

@@ -17,6 +17,9 @@ class GeometryPlots {
             {"normalize_by_size", false, "divide a norm by the square root of the number of elements"},
             {"log_scale", false, "show norms on a logarithmic axis"},
             {"compute_correlation", true, "also show the correlation with the event before; keeps a copy of it"},
+            {"correlation_eps", 0.0,
+             "added to the product of norms that a correlation is divided by; it pulls those of small norms to 0", 0.0},
+            {"first_correlation", false, "count the first event, which has none before it, as correlation 0"},
             line_option(),
             range_option()};
   }
@@ -26,13 +29,14 @@ class GeometryPlots {
         normalize_(options.get<bool>("normalize_by_size")),
         log_scale_(options.get<bool>("log_scale")),
         correlation_(options.get<bool>("compute_correlation")),
+        epsilon_(options.get<double>("correlation_eps")),
+        counts_first_(options.get<bool>("first_correlation")),
         lines_(options.get<Strings>("line"), options.get<Strings>("range")) {}
 
   OptionValues preprocessor_options() const {
-    return {{"inplace", inplace_},
-            {"quantiles", lines_.need_quantiles()},
-            {"normalize", normalize_},
-            {"correlation", correlation_}};
+    return {{"inplace", inplace_},     {"quantiles", lines_.need_quantiles()},
+            {"normalize", normalize_}, {"correlation", correlation_},
+            {"eps", epsilon_},         {"first", counts_first_}};
   }
 
   /// @param title of what is shown, such as "Weight Gradient"
@@ -61,6 +65,8 @@ class GeometryPlots {
 
  private:
   bool inplace_, normalize_, log_scale_, correlation_;
+  double epsilon_;
+  bool counts_first_;
   Lines lines_;
   NonFinite non_finite_;
 };

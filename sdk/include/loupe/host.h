@@ -5,6 +5,7 @@
 #include <loupe/error.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace loupe {
@@ -51,6 +52,18 @@ class Host {
     if (table == nullptr) return;
     detail::ErrorBuffer error;
     error.check(table->publish(host_->context, &finding, error.get()));
+  }
+
+  /// Calls `take(const loupe_tensor&)` with a parameter or buffer of the module as it is now, or with its gradient;
+  /// false where there is none. From an event only when there is something to say.
+  template <class Take>
+  bool lend_parameter(const loupe_module* module, const char* name, bool gradient, Take&& take) const {
+    const auto* table = static_cast<const loupe_parameters*>(get_interface(LOUPE_PARAMETERS_ID));
+    if (table == nullptr) return false;
+    const auto call = [](void* context, const loupe_tensor* tensor) {
+      (*static_cast<std::remove_reference_t<Take>*>(context))(*tensor);
+    };
+    return table->lend(host_->context, module, name, gradient ? 1 : 0, call, &take, nullptr) == LOUPE_OK;
   }
 
   /// The services, for what else they offer. Each throws Error where there is no LibTorch.

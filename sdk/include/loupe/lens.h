@@ -25,8 +25,14 @@ class Source {
   /// This epoch's number: `aggregation` is a LOUPE_MEAN, …. Nullopt when the series is empty or was never made.
   /// Throws Error for a quantile that the preprocessor was not asked to keep.
   std::optional<double> get(std::string_view series, uint32_t aggregation = LOUPE_MEAN) const {
-    for (std::size_t i = 0; i < series_count(); ++i) {
-      if (series_name(i) == series) return get(i, aggregation);
+    const auto found = index_of(series);
+    return found ? get(*found, aggregation) : std::nullopt;
+  }
+  /// Where a series stands, looked for from the first on; nullopt when it was never made. Good until the tick ends.
+  std::optional<std::size_t> index_of(std::string_view series) const {
+    const std::size_t count = series_count();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (series_name(i) == series) return i;
     }
     return std::nullopt;
   }
@@ -97,6 +103,7 @@ class Lens {
   }
   /// The same for what the trainer pushes.
   Source watch_pushes(const Watch& watched) { return watch(nullptr, watched, nullptr); }
+  Source watch_pushes(const Watch& watched, Preprocessor& own) { return watch(nullptr, watched, &own); }
 
  private:
   Source watch(const loupe_module* module, const Watch& watched, Preprocessor* own) {

@@ -59,6 +59,11 @@ class Lines {
   /// Reports the lines and bands of one series, each name after `prefix`. Nothing when the series is empty.
   void write(Report& report, const std::string& tag, const std::string& layer, const Source& source,
              const std::string& series, const std::string& prefix = "") const {
+    if (const auto found = source.index_of(series)) write(report, tag, layer, source, *found, prefix);
+  }
+  /// The same of a series by its place.
+  void write(Report& report, const std::string& tag, const std::string& layer, const Source& source, std::size_t series,
+             const std::string& prefix) const {
     for (const Line& line : lines_) {
       if (const auto value = source.get(series, line.aggregation)) report.value(tag, layer, prefix + line.name, *value);
     }
@@ -72,7 +77,7 @@ class Lines {
   };
 
   static void write_band(Report& report, const std::string& tag, const std::string& layer, const Source& source,
-                         const std::string& series, const std::string& prefix, const std::string& band) {
+                         std::size_t series, const std::string& prefix, const std::string& band) {
     if (band == "std") {
       const auto mean = source.get(series, LOUPE_MEAN);
       const auto deviation = source.get(series, LOUPE_STD);

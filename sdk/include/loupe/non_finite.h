@@ -18,6 +18,11 @@ class NonFinite {
   /// @param what the plot that lacks these events, such as "Weight Gradient Norm"
   void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
              const std::string& series) {
+    if (const auto found = source.index_of(series)) write(report, what, layer, source, *found);
+  }
+  /// The same of a series by its place.
+  void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
+             std::size_t series) {
     write(report, layer, what + " NaN", source.get(series, LOUPE_NAN_COUNT).value_or(0));
     write(report, layer, what + " Inf", source.get(series, LOUPE_INF_COUNT).value_or(0));
   }

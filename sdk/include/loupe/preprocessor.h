@@ -9,6 +9,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -79,7 +80,15 @@ class Preprocessor {
  protected:
   /// Adds a series; the reference stays good.
   Series& add_series(std::string name, Series::Keep keep = Series::Keep::running) {
-    return series_.emplace_back(Named{Series(keep), std::move(name)}).series;
+    Named& added = series_.emplace_back(Named{Series(keep), std::move(name)});
+    if (series_.size() > few) {
+      if (by_name_.empty()) {
+        for (Named& known : series_) by_name_.emplace(known.name, &known);
+      } else {
+        by_name_.emplace(added.name, &added);
+      }
+    }
+    return added.series;
   }
   /// The series of that name, added when it is new.
   Series& find_or_add_series(std::string_view name, Series::Keep keep) {
@@ -94,12 +103,18 @@ class Preprocessor {
     std::string name;
   };
   Named* find_series(std::string_view name) {
+    if (series_.size() > few) {
+      const auto found = by_name_.find(name);
+      return found != by_name_.end() ? found->second : nullptr;
+    }
     for (Named& known : series_) {
       if (known.name == name) return &known;
     }
     return nullptr;
   }
+  static constexpr std::size_t few = 8;  ///< so many are looked through as quickly
   std::deque<Named> series_;
+  std::unordered_map<std::string_view, Named*> by_name_;  // where there are more than a few; views of their names
 };
 
 /// The options `inplace` and `quantiles`, as the built-in preprocessors have them.

@@ -13,8 +13,11 @@ class ProbeVisualizer : public Visualizer {
  public:
   static constexpr const char* name = "probe_visualizer";
   static constexpr const char* help = "notes what it is shown";
-  static std::vector<Option> options() { return {{"id", "shown", "its name in the test's notes"}}; }
-  ProbeVisualizer(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {}
+  static std::vector<Option> options() {
+    return {{"id", "shown", "its name in the test's notes"}, {"flushes", false, "note when it is told to flush"}};
+  }
+  ProbeVisualizer(const Options& options, const Host& host)
+      : actor_(host, options.get<std::string>("id")), flushes_(options.get<bool>("flushes")) {}
 
   void begin(const Run& run) override { actor_.act(std::string("begin ") + run.name); }
   void tag(const Tag& tag) override { actor_.act(std::string("tag ") + tag.id); }
@@ -36,10 +39,14 @@ class ProbeVisualizer : public Visualizer {
   void note(const Note&) override { actor_.act("note"); }
   void end_tick() override { actor_.act("end_tick"); }
   void progress(const Progress& progress) override { actor_.act("progress " + std::to_string(progress.steps)); }
+  void flush() override {
+    if (flushes_) actor_.act("flush");
+  }
   void end(const Ending&) override { actor_.act("end"); }
 
  private:
   Actor actor_;
+  bool flushes_;
 };
 
 }  // namespace loupe

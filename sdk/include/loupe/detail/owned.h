@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <deque>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ class Owned {
 
  private:
   void keep(const char*& text) {
-    if (text != nullptr) text = texts_.emplace_back(text).c_str();
+    if (text != nullptr) text = texts_.emplace_front(text).c_str();
   }
   template <class... Texts>
   void keep_all(Texts&... texts) {
@@ -37,7 +37,7 @@ class Owned {
   }
   void keep(const double*& numbers, std::size_t count) {
     if (numbers == nullptr || count == 0) return;
-    numbers = numbers_.emplace_back(numbers, numbers + count).data();
+    numbers = numbers_.emplace_front(numbers, numbers + count).data();
   }
   template <class Item>
   void keep(const Item* const*& items, std::size_t count) {
@@ -54,13 +54,14 @@ class Owned {
   void keep(const char* const*& texts, std::size_t count) {
     auto pointers = std::make_shared<std::vector<const char*>>();
     for (std::size_t i = 0; i < count && texts != nullptr; ++i)
-      pointers->push_back(texts[i] != nullptr ? texts_.emplace_back(texts[i]).c_str() : nullptr);
+      pointers->push_back(texts[i] != nullptr ? texts_.emplace_front(texts[i]).c_str() : nullptr);
     texts = pointers->data();
     others_.push_back(pointers);
   }
 
-  std::deque<std::string> texts_;
-  std::deque<std::vector<double>> numbers_;
+  // Lists that take nothing while they are empty: there is one of these for every value that waits.
+  std::forward_list<std::string> texts_;
+  std::forward_list<std::vector<double>> numbers_;
   std::vector<std::shared_ptr<void>> others_;
   T value_;
 };
@@ -98,7 +99,8 @@ inline Owned<loupe_note>::Owned(const loupe_note& other) : value_(known_part(oth
 }
 template <>
 inline Owned<loupe_run>::Owned(const loupe_run& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.directory, value_.config, value_.loupe_version, value_.libtorch_version, value_.started);
+  keep_all(value_.name, value_.directory, value_.config, value_.loupe_version, value_.libtorch_version, value_.started,
+           value_.train_loss, value_.validation_loss);
 }
 template <>
 inline Owned<loupe_ending>::Owned(const loupe_ending& other) : value_(known_part(other)) {

@@ -19,6 +19,7 @@ struct OldLine {
   std::string text;             ///< with its line end
   std::optional<double> epoch;  ///< none for a line of no epoch, such as a heading
   bool closes_epoch = false;    ///< everything of its epoch has been written
+  bool gives_way = false;       ///< was true only while nothing came after it, such as how a run ended
 };
 
 /// Reads the next whole line; false at the file's end, and where the last line was cut off.
@@ -36,9 +37,12 @@ class OlderEpochs {
     bool later = false;
     while (next(input, line)) {
       read_bytes_ += line.text.size();
-      if (stays(line)) {
+      if (line.gives_way) {
+        given_way_bytes_ += line.text.size();
+      } else if (stays(line)) {
         if (!line.closes_epoch) continue;
         kept_bytes_ = read_bytes_;
+        given_way_bytes_ = 0;
         later_inside_ = later;
       } else {
         later = true;
@@ -57,7 +61,7 @@ class OlderEpochs {
     std::string text;
     if (removes_later_) text = "its later epochs";
     if (size_ > read_bytes_) text += std::string(text.empty() ? "" : " and ") + "a last line that was cut off";
-    if (text.empty() && !all()) text = "an epoch that was not whole";
+    if (text.empty() && kept_bytes_ + given_way_bytes_ != size_) text = "an epoch that was not whole";
     return text;
   }
   /// Hands on everything that stays, in pieces. Throws std::system_error where the file cannot be read.
@@ -70,7 +74,7 @@ class OlderEpochs {
     if (later_inside_) {
       for (OldLine line; bytes < kept_bytes_ && next(input, line);) {
         bytes += line.text.size();
-        if (stays(line)) text += line.text;
+        if (stays(line) && !line.gives_way) text += line.text;
         if (text.size() < piece) continue;
         write(text);
         text.clear();
@@ -105,6 +109,7 @@ class OlderEpochs {
   double first_;
   ReadOldLine read_;
   std::uintmax_t size_ = 0, read_bytes_ = 0, kept_bytes_ = 0;
+  std::uintmax_t given_way_bytes_ = 0;  // behind what is kept
   bool later_inside_ = false, removes_later_ = false;
 };
 

@@ -1,0 +1,40 @@
+#ifndef LOUPE_REPLAY_FINDING_HISTORY_H
+#define LOUPE_REPLAY_FINDING_HISTORY_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replay/record_line.h"
+
+namespace loupe::replay {
+
+/// What a record says was wrong: of each rule, layer and parameter the last, and how bad it ever was.
+class FindingHistory {
+ public:
+  struct Entry {
+    RecordLine last;                   ///< of what is gone, with the words from when it stood
+    std::uint32_t worst_severity = 0;  ///< LOUPE_SEVERITY_
+    bool gone = false;
+
+    /// "conv1.weight"; empty where it concerns no one layer.
+    std::string place() const;
+  };
+
+  /// Takes a line of the kind `finding`.
+  void take(const RecordLine& line);
+  /// The run goes on in a new process, which looks for everything anew: what stood and is not found again is gone.
+  void go_on();
+  /// The worst first, of equals those that stand.
+  std::vector<const Entry*> worst_first() const;
+  /// "1 error, 2 warnings (1 gone)"; "no findings" without any.
+  std::string counts() const;
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace loupe::replay
+
+#endif

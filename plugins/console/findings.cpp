@@ -1,0 +1,140 @@
+#include "console/findings.h"
+
+#include <loupe/words.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "console/text.h"
+
+namespace loupe::console {
+namespace {
+
+constexpr std::size_t first_column = 9;  // as wide as "warning" and a gap
+constexpr std::size_t most_still = 5;
+
+std::string text_of(const char* text) {
+  return text != nullptr ? harmless(text) : "";
+}
+
+std::string layer_of(const loupe_finding& finding) {
+  const char* named = finding.module != nullptr ? finding.module->name : nullptr;
+  return text_of(finding.layer != nullptr ? finding.layer : named);
+}
+
+/// A word in the first column, and text beside it, wrapped.
+std::string lines(const std::string& word, const char* color, const std::string& text, const Layout& layout) {
+  const std::string padding(first_column - std::min(first_column, display_width(word)), ' ');
+  std::string result = (color != nullptr ? colored(word, color, layout) : word) + padding;
+  const std::size_t room = layout.width - first_column;
+  bool first = true;
+  for (const std::string& line : wrapped(text, room)) {
+    result += (first ? "" : std::string(first_column, ' ')) + line + '\n';
+    first = false;
+  }
+  return result;
+}
+
+const char* color_of(std::uint32_t severity) {
+  switch (severity) {
+    case LOUPE_SEVERITY_ERROR:
+      return red;
+    case LOUPE_SEVERITY_WARNING:
+      return yellow;
+    default:
+      return nullptr;
+  }
+}
+
+std::string epochs(double first, double last) {
+  const double count = std::max(1.0, std::floor(last - first) + 1);
+  const std::string number = short_number(count);
+  return number + (count == 1 ? " epoch" : " epochs");
+}
+
+template <class All>
+auto worst_first(All& all) {
+  std::vector<decltype(&all.front())> order;
+  for (auto& each : all) order.push_back(&each);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->severity > b->severity; });
+  return order;
+}
+
+}  // namespace
+
+void Findings::take(const loupe_finding& finding) {
+  const std::string rule = text_of(finding.rule), layer = layer_of(finding), parameter = text_of(finding.parameter);
+  const std::string key = rule + '\n' + layer + '\n' + parameter;
+  auto known = std::find_if(all_.begin(), all_.end(), [&](const Known& each) { return each.key == key; });
+  const bool gone = finding.state == LOUPE_FINDING_GONE;
+  if (known == all_.end()) {
+    if (gone) return;
+    known = all_.insert(all_.end(), Known());
+    known->key = key;
+  }
+  const bool new_to_reader = !gone && (!known->stands || known->severity != finding.severity);
+  if (new_to_reader) known->news = News::raised;
+  // What came and went between two ticks was never shown.
+  if (gone && known->stands) known->news = known->shown ? News::gone : News::none;
+  known->stands = !gone;
+  known->rule = rule;
+  known->place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
+  known->severity = finding.severity;
+  if (!gone) known->message = text_of(finding.message);
+  known->advice = text_of(finding.advice);
+  known->first_epoch = finding.first_epoch;
+}
+
+std::string Findings::in_full(Known& each, const Layout& layout) {
+  each.news = News::none;
+  each.shown = true;
+  std::string text = lines(word_of(severity_words, each.severity), color_of(each.severity),
+                           each.in_words() + " (" + each.rule + ")", layout);
+  if (!each.advice.empty()) text += lines("", nullptr, "→ " + each.advice, layout);
+  return text;
+}
+
+std::string Findings::news(double epoch, const Layout& layout) {
+  std::string raised, still, gone;
+  std::size_t still_count = 0;
+  for (Known* each : worst_first(all_)) {
+    if (each->news == News::raised) {
+      raised += in_full(*each, layout);
+    } else if (each->news == News::gone) {
+      each->news = News::none;
+      gone += lines("gone", nullptr, "after " + epochs(each->first_epoch, epoch - 1) + ": " + each->called(), layout);
+    } else if (each->stands && ++still_count <= most_still) {
+      still += lines(word_of(severity_words, each->severity), color_of(each->severity),
+                     "still, for " + epochs(each->first_epoch, epoch) + ": " + each->called(), layout);
+    }
+  }
+  if (raised.empty() && gone.empty()) return "";
+  if (still_count > most_still) {
+    still += lines("", nullptr, "… and " + std::to_string(still_count - most_still) + " more still stand", layout);
+  }
+  return raised + still + gone;
+}
+
+std::string Findings::urgent(const Layout& layout) {
+  std::string text;
+  for (Known& each : all_) {
+    if (each.news == News::raised && each.severity >= LOUPE_SEVERITY_ERROR) text += in_full(each, layout);
+  }
+  return text;
+}
+
+std::string Findings::standing(double epoch, const Layout& layout) const {
+  std::string text;
+  for (const Known* each : worst_first(all_)) {
+    if (!each->stands) continue;
+    text += lines(word_of(severity_words, each->severity), color_of(each->severity),
+                  each->in_words() + " (" + each->rule + ", for " + epochs(each->first_epoch, epoch) + ")", layout);
+  }
+  return text;
+}
+
+std::string note_lines(const Note& note, const Layout& layout) {
+  return lines("note", nullptr, harmless(note.text), layout);
+}
+
+}  // namespace loupe::console

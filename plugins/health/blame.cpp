@@ -1,0 +1,81 @@
+#include "health/blame.h"
+
+#include "health/judge.h"
+
+namespace loupe::health {
+namespace {
+
+std::string what(const Origin& origin) {
+  std::string text;
+  if (origin.nan_count > 0) text = std::to_string(origin.nan_count) + " NaN";
+  if (origin.inf_count > 0) text += (text.empty() ? "" : " and ") + std::to_string(origin.inf_count) + " Inf";
+  return text + " of " + std::to_string(origin.numel) + " elements";
+}
+
+void blame_output(const Origin& origin, Sight& sight) {
+  const std::string layer = std::string("'") + origin.module->name + "'";
+  const std::string type = origin.module->type;
+  if (!origin.bad_parameter.empty()) {
+    sight.parameter = origin.bad_parameter;
+    sight.message += "the parameter '" + origin.bad_parameter + "' of " + layer + " holds it already";
+    sight.advice = "see how it was initialized or loaded";
+  } else if (!origin.inputs_known) {
+    sight.message += "the output of " + layer + " has " + what(origin);
+    sight.advice = "look at what goes into this layer";
+  } else if (!origin.inputs_finite && origin.begins_pass) {
+    sight.message += "the batch itself holds it: what goes into " + layer + ", the first layer, is not finite";
+    sight.advice = "check the data of this batch for missing values, and the division by its standard deviation";
+  } else if (!origin.inputs_finite) {
+    sight.message += "it was made between " + (origin.before.empty() ? "the input" : "'" + origin.before + "'") +
+                     ", whose output is finite, and " + layer + ", whose input is not";
+    sight.advice =
+        "look at the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large "
+        "number";
+  } else {
+    sight.message += layer + " made it: what goes in is finite (its largest magnitude is " +
+                     number(origin.largest_input) + "), and its output has " + what(origin);
+    sight.advice =
+        role_of(Module(origin.module)) == Role::softmax
+            ? "a softmax over values that are all -Inf, as where everything is masked, is NaN"
+            : "an overflow is usual here: a " + type +
+                  " of large inputs or weights, or of float16; normalize what goes in, or lower the learning "
+                  "rate";
+  }
+}
+
+}  // namespace
+
+Sight blame(const Origin& origin, bool loss) {
+  Sight sight;
+  sight.rule = "non_finite";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = origin.module;
+  sight.value = static_cast<double>(origin.nan_count + origin.inf_count);
+  sight.threshold = 0;
+  sight.tag = "Non-Finite Values";
+  sight.message = "the first NaN or Inf of this run: ";
+  const std::string layer = std::string("'") + origin.module->name + "'";
+  switch (origin.place) {
+    case Origin::Place::output:
+      blame_output(origin, sight);
+      break;
+    case Origin::Place::gradient:
+      sight.parameter = origin.parameter;
+      sight.message += "the gradient of '" + origin.parameter + "' of " + layer + " has " + what(origin) +
+                       ", while the outputs of all layers are finite" + (loss ? "; the loss is not" : "");
+      sight.advice = loss ? "the loss makes it: a logarithm of 0, a division by 0 or an overflow between the model's "
+                            "output and the loss"
+                          : "something between this layer and the loss has no finite slope here: a root, norm or "
+                            "logarithm at 0, or a masked softmax; add a small number to it";
+      break;
+    case Origin::Place::parameter:
+      sight.parameter = origin.parameter;
+      sight.message += "the step made it: '" + origin.parameter + "' of " + layer + " has " + what(origin) +
+                       " after it, while its gradient and all outputs were finite";
+      sight.advice = "lower the learning rate; see that nothing else writes to the parameter";
+      break;
+  }
+  return sight;
+}
+
+}  // namespace loupe::health

@@ -1,0 +1,335 @@
+#include <loupe/plugin.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "health/blame.h"
+#include "health/judge.h"
+#include "health/losses.h"
+#include "health/watches.h"
+
+namespace loupe::health {
+namespace {
+
+const Strings& rules() {
+  static const Strings names = {
+      "non_finite",        "gradients_not_cleared", "no_step",         "zero_learning_rate",  "no_effect",
+      "nothing_trainable", "unchanged_parameter",   "stale_optimizer", "unregistered_module", "mode_mismatch",
+      "repeated_batch",    "small_batch_norm",      "double_softmax",  "vanishing_gradient",  "exploding_gradient",
+      "dead_units",        "saturated_activation",  "update_ratio",    "poor_initialization", "unnormalized_input",
+      "constant_output",   "loss_not_decreasing",   "loss_spike",      "loss_oscillating",    "diverging_loss",
+      "overfitting"};
+  return names;
+}
+
+}  // namespace
+
+/// Says what is wrong with training, where, since when, and what to do about it. Watches by itself what its rules need,
+/// through the measurements that other lenses share.
+class Health : public Lens {
+ public:
+  static constexpr const char* name = "health";
+  static constexpr const char* help =
+      "says what is wrong with training, where, and what to do; silent while it is healthy";
+  static constexpr const char* example = "health: {off: [update_ratio], dead_share: 0.6}";
+  static std::vector<const char*> gives() {
+    return {
+        "non_finite: error; the first NaN or Inf of the run, and what made it",
+        "gradients_not_cleared: error; a step's gradients still hold those of the step before",
+        "no_step: error; gradients are made in a whole epoch, and nothing steps",
+        "zero_learning_rate: warning; a parameter group's rate stays 0",
+        "no_effect: error; a step changes nothing, or, with 16 bits, less than the type can hold",
+        "nothing_trainable: error; nothing requires a gradient, or the loss reaches nothing",
+        "unchanged_parameter: warning; in no optimizer, or cut off from the loss",
+        "stale_optimizer: error; the optimizer holds parameters that the model no longer has",
+        "unregistered_module: warning; a module with parameters runs in the model and is never trained",
+        "mode_mismatch: error or warning; trained in eval mode, validated in training mode, dropout left on",
+        "repeated_batch: warning; the input stopped changing",
+        "small_batch_norm: warning; batch statistics of one or two values",
+        "double_softmax: warning; a cross entropy of what is a distribution already",
+        "vanishing_gradient: error; first layer's gradient against the last's",
+        "exploding_gradient: warning; the same, or a norm far above all before",
+        "dead_units: error; ReLU-like units silent for a whole window of samples",
+        "saturated_activation: warning; tanh or sigmoid pressed to its bounds",
+        "update_ratio: warning; a step's norm over the parameter's, too large or too small",
+        "poor_initialization: error or warning; equal units, or a variance that grows or shrinks by layer",
+        "unnormalized_input: warning; inputs far from unit scale",
+        "constant_output: warning; a layer's output does not depend on its input",
+        "loss_not_decreasing, loss_oscillating, loss_spike, overfitting: warnings; diverging_loss: error",
+    };
+  }
+  static std::vector<Option> options() {
+    std::vector<Option> options = {
+        {"off", Strings{}, "rules that are not to speak", rules()},
+        {"patience", 2, "windows in a row in which a statistical rule must see something before it speaks", 1, 1e6},
+        {"cooldown", 3, "windows without it, after which a finding is over", 1, 1e6},
+        {"window", 100, "steps that are judged together; a tick ends a window too", 4, 1e9},
+    };
+    for (Option& option : Limits::options()) options.push_back(std::move(option));
+    return options;
+  }
+
+  Health(const Options& options, const Host& host)
+      : watched_(host),
+        limits_(options),
+        ledger_(off(options), options.get<int>("patience"), options.get<int>("cooldown")),
+        window_(options.get<uint64_t>("window")) {}
+
+  void attach() override { watch_pushes({"push"}, losses_); }
+  void visit(const Module& module) override;
+  void forget(const Module& module) override;
+  void step(const loupe_step& step, Report& report) override;
+  void report(Report& report) override;
+
+ private:
+  static std::set<std::string> off(const Options& options) {
+    const Strings names = options.get<Strings>("off");
+    return {names.begin(), names.end()};
+  }
+  Model& model_of(const Module& module);
+  const Layer& watch_layer(Model& model, const Module& module);
+  void watch_parameters(Model& model, const Module& module, const Layer* layer);
+  template <class Watch, class... Arguments>
+  Watch& keep(Arguments&&... arguments) {
+    auto made = std::make_unique<Watch>(watched_, std::forward<Arguments>(arguments)...);
+    Watch& kept = *made;
+    watches_.push_back(std::move(made));
+    return kept;
+  }
+
+  Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
+  void close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
+  void close_window(const Judge& judge, Model& model);
+  void follow_trail(const Judge& judge, Model& model);
+  void tell_unregistered(const Judge& judge);
+
+  Watched watched_;
+  Limits limits_;
+  Ledger ledger_;
+  uint64_t window_;
+  Losses losses_;
+  std::vector<std::unique_ptr<Model>> models_;
+  std::vector<std::unique_ptr<Preprocessor>> watches_;
+  std::vector<const loupe_module*> unregistered_;
+  RateHistory rates_;
+  bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
+  uint64_t steps_since_tick_ = 0;
+};
+
+Model& Health::model_of(const Module& module) {
+  for (const auto& model : models_) {
+    if (model->name == module.model()) return *model;
+  }
+  models_.push_back(std::make_unique<Model>(module.model()));
+  return *models_.back();
+}
+
+void Health::visit(const Module& module) {
+  if (module.is_loss()) return;
+  Model& model = model_of(module);
+  if ((module.raw()->flags & LOUPE_MODULE_UNREGISTERED) != 0) {
+    unregistered_.push_back(module.raw());
+    return;
+  }
+  if (module.is_root()) {
+    model.root = module.raw();
+    watch(module, {"loss_input"}, keep<LossInputLook>(model));
+  }
+  const bool runs_as_one = module.is_leaf() || module.family() == LOUPE_FAMILY_ATTENTION;
+  const Layer* layer = runs_as_one && module.is_tapped() ? &watch_layer(model, module) : nullptr;
+  watch_parameters(model, module, layer);
+}
+
+const Layer& Health::watch_layer(Model& model, const Module& module) {
+  Layer* layer = nullptr;
+  {
+    // Functions are met while the model runs.
+    const std::lock_guard lock(model.mutex);
+    layer = &model.layers.emplace_back(module);
+  }
+  watch(module, {"forward"}, keep<OutputNumbers>(model, *layer));
+  watch(module, {"forward"}, keep<OutputLook>(model, *layer));
+  return *layer;
+}
+
+void Health::watch_parameters(Model& model, const Module& module, const Layer* layer) {
+  for (std::size_t i = 0; i < module.parameter_count(); ++i) {
+    const Parameter& parameter = module.parameter(i);
+    if (is_buffer(parameter)) continue;
+    ParameterState* state = nullptr;
+    {
+      const std::lock_guard lock(model.mutex);
+      state = &model.parameters.emplace_back();
+    }
+    state->module = module.raw();
+    state->parameter = module.raw()->parameters[i];
+    state->layer = module.name();
+    state->name = parameter.name;
+    state->runs = layer;
+    watch(module, {"parameter_gradient", parameter.name}, keep<GradientNumbers>(model, *state));
+    watch(module, {"optimizer_step", parameter.name}, keep<StepNumbers>(model, *state));
+    watch(module, {"optimizer_step", parameter.name}, keep<StepLook>(model, *state));
+  }
+}
+
+void Health::forget(const Module& module) {
+  ledger_.forget(module.raw());
+  watched_.trail.forget();
+  unregistered_.erase(std::remove(unregistered_.begin(), unregistered_.end(), module.raw()), unregistered_.end());
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    const auto is_gone = [&](const auto& each) { return each.module == module.raw(); };
+    if (model->root == module.raw()) model->root = nullptr;
+    model->pass = {};
+    model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
+    // What watches them ends with this call, and is kept; it refers to them.
+    for (Layer& layer : model->layers) {
+      if (!is_gone(layer)) continue;
+      layer.module = nullptr;
+      layer.first_run = 0;
+      layer.next_window();
+    }
+    for (ParameterState& each : model->parameters) {
+      if (is_gone(each)) each = {};
+    }
+  }
+}
+
+void Health::tell_unregistered(const Judge& judge) {
+  for (const loupe_module* module : std::exchange(unregistered_, {})) {
+    Sight sight;
+    sight.rule = "unregistered_module";
+    sight.module = module;
+    sight.message = std::string("a ") + module->full_type + " runs in the model ('" + module->name +
+                    "') that no module has registered: its parameters get gradients and are never trained";
+    sight.advice = "make it with register_module in the constructor of the module that uses it";
+    judge.tell(sight);
+  }
+}
+
+/// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
+/// step or a mask has kept away from them is none.
+void Health::follow_trail(const Judge& judge, Model& model) {
+  const std::optional<Origin> origin = watched_.trail.first();
+  if (!origin || told_non_finite_) return;
+  const bool stepped = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                   [](const ParameterState& each) { return each.stepped; });
+  const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                  [](const ParameterState& each) { return each.stepped && !each.is_finite; });
+  if (harmed || loss_is_bad_) {
+    judge.tell(blame(*origin, loss_is_bad_));
+    told_non_finite_ = true;
+    model.is_broken = true;
+  } else if (stepped && model.name == origin->module->model) {
+    watched_.trail.forget();
+  }
+}
+
+void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
+  model.end_pass();
+  for (ParameterState& each : model.parameters) {
+    if (!each.stepped) continue;
+    ++each.steps;
+    each.steps_with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
+    if (each.gradients > 0 && std::isfinite(each.gradient_norm)) {
+      each.gradient_norm_sum += each.gradient_norm;
+      ++each.gradient_count;
+    }
+    if (each.has_change && each.norm > 0) {
+      each.ratio_sum += each.change_norm / each.norm;
+      ++each.ratio_count;
+    }
+  }
+  ++model.steps;
+  ++model.steps_in_window;
+  follow_trail(judge, model);
+  if (model.is_broken) return;
+  if (!model.is_on_device) judge_loop(judge, model, optimizer);
+  judge_modes(judge, model);
+  judge_input(judge, model);
+  judge_gradient_jump(judge, model);
+  constexpr uint64_t start = 3;
+  if (model.steps == start) judge_start(judge, model);
+}
+
+void Health::close_window(const Judge& judge, Model& model) {
+  if (!model.is_broken) {
+    judge_gradients(judge, model);
+    judge_updates(judge, model, annealed_);
+    judge_outputs(judge, model, losses_.has_halved());
+  }
+  model.next_window();
+}
+
+void Health::step(const loupe_step& step, Report& report) {
+  const Judge judge = this->judge(report);
+  ++steps_since_tick_;
+  loss_is_bad_ = losses_.take_non_finite() || loss_is_bad_;
+  if (step.optimizer != nullptr) {
+    for (const auto& model : models_) {
+      if (model->name != step.optimizer->model) continue;
+      const std::lock_guard lock(model->mutex);
+      judge_optimizer(judge, *model, *step.optimizer, rates_);
+    }
+    annealed_ = rates_.is_annealed(step.optimizer);
+  }
+  bool window_ended = false;
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    const bool stepped = std::any_of(model->parameters.begin(), model->parameters.end(),
+                                     [](const ParameterState& each) { return each.stepped; });
+    if (!stepped) continue;
+    close_step(judge, *model, step.optimizer);
+    if (model->steps_in_window >= window_) {
+      close_window(judge, *model);
+      window_ended = true;
+    }
+    model->next_step();
+  }
+  losses_.judge_spikes(judge);
+  tell_unregistered(judge);
+  if (window_ended) ledger_.end_window(report);
+}
+
+void Health::report(Report& report) {
+  const Judge judge = this->judge(report);
+  loss_is_bad_ = losses_.take_non_finite() || loss_is_bad_;
+  const bool validated = losses_.take_validation();
+  std::size_t trained = 0;
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    if (model->steps > 0) ++trained;
+    follow_trail(judge, *model);
+    if (validated && model->steps > 0 && !model->is_broken) judge_validation(judge, *model);
+    if (!model->is_broken) judge_untouched(judge, *model);
+    const bool changed = std::any_of(model->parameters.begin(), model->parameters.end(), [](const auto& each) {
+      return each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED);
+    });
+    if (model->has_backward && steps_since_tick_ == 0 && !changed) {
+      Sight sight;
+      sight.rule = "no_step";
+      sight.severity = LOUPE_SEVERITY_ERROR;
+      sight.module = model->root;
+      sight.message = "gradients were made in this epoch, but no optimizer stepped and no parameter changed";
+      sight.advice = "call optimizer.step() after backward()";
+      judge.tell(sight);
+    }
+    model->has_backward = false;
+    close_window(judge, *model);
+  }
+  const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
+  losses_.judge_spikes(judge);
+  losses_.judge_epoch(judge, trained == 1 && !broken);
+  tell_unregistered(judge);
+  ledger_.end_window(report);
+  steps_since_tick_ = 0;
+}
+
+}  // namespace loupe::health
+
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"health", "0.1.0", "What is wrong with training, and what to do about it.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::health::Health);

@@ -1,0 +1,63 @@
+#ifndef LOUPE_PLUGINS_HEALTH_JUDGE_H
+#define LOUPE_PLUGINS_HEALTH_JUDGE_H
+
+#include <loupe/host.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "health/ledger.h"
+#include "health/limits.h"
+#include "health/model.h"
+
+namespace loupe::health {
+
+/// What a rule judges by, and whom it tells. The models' mutexes are held.
+struct Judge {
+  Ledger& ledger;
+  const Limits& limits;
+  Report& report;
+  const Host& host;
+
+  void tell(const Sight& sight) const { ledger.tell(report, sight); }
+  void see(const Sight& sight) const { ledger.see(report, sight); }
+};
+
+/// How each optimizer's groups were set so far.
+struct RateHistory {
+  struct Group {
+    double largest = 0, last_nonzero = 0;
+    uint32_t zeros = 0;  ///< steps in a row
+  };
+  std::map<std::pair<uint64_t, std::size_t>, Group> groups;
+  /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.
+  bool is_annealed(const loupe_optimizer* optimizer) const;
+};
+
+// The loop: sure, after each step of one of the model's optimizers. `optimizer` may be null.
+void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
+void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history);
+void judge_modes(const Judge& judge, Model& model);
+void judge_input(const Judge& judge, Model& model);
+/// A validation loss was pushed.
+void judge_validation(const Judge& judge, Model& model);
+/// At a tick: parameters that never had a gradient.
+void judge_untouched(const Judge& judge, Model& model);
+
+// The numbers: over a window.
+void judge_start(const Judge& judge, Model& model);
+void judge_gradients(const Judge& judge, Model& model);
+void judge_gradient_jump(const Judge& judge, Model& model);
+void judge_updates(const Judge& judge, Model& model, bool annealed);
+/// @param loss_halved  since the first epoch: what saturated meanwhile did no harm
+void judge_outputs(const Judge& judge, Model& model, bool loss_halved);
+
+/// "0.0012", "3.4e-05".
+std::string number(double value);
+/// "12 %".
+std::string percent(double share);
+
+}  // namespace loupe::health
+
+#endif

@@ -1,0 +1,103 @@
+#ifndef LOUPE_PLUGINS_HEALTH_LAYER_H
+#define LOUPE_PLUGINS_HEALTH_LAYER_H
+
+#include <loupe/event.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace loupe::health {
+
+/// What a layer does, as far as the rules tell it.
+enum class Role { linear, convolution, normalization, rectifier, bounded, dropout, softmax, other };
+
+Role role_of(const Module& module);
+/// Where a bounded activation's outputs end: 0 or -1 to 1.
+struct Bounds {
+  double low, high;
+};
+Bounds bounds_of(const std::string& type);
+
+/// What one module or function gave since the last step, and over the window that rules judge. Under its model's mutex.
+struct Layer {
+  explicit Layer(const Module& shown);
+
+  const loupe_module* module;
+  std::string name, type;
+  uint32_t family;
+  Role role;
+  bool is_function;
+  uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
+
+  // Since the last step.
+  uint32_t training = 0, evaluation = 0;  ///< forwards
+  int64_t fewest_for_statistics = 0;      ///< values a channel of a batch norm in training; 0: none
+
+  // At the first step: over the units, the mean of each unit's variance over the batch.
+  double start_variance = 0;
+  int64_t start_looks = 0;
+
+  // Over the window.
+  std::vector<uint8_t> alive;  ///< of each unit whether it was ever active
+  int64_t alive_units = 0, looks = 0, samples = 0;
+  int64_t bounded_seen = 0, bounded_pressed = 0;
+  int64_t constant_looks = 0, varied_looks = 0;
+
+  // Over the run.
+  bool was_judged = false, began_saturated = false;
+
+  void next_step() {
+    training = evaluation = 0;
+    fewest_for_statistics = 0;
+  }
+  void next_window() {
+    alive.assign(alive.size(), 0);
+    alive_units = looks = samples = bounded_seen = bounded_pressed = constant_looks = varied_looks = 0;
+  }
+};
+
+/// One parameter of one module. Under its model's mutex.
+struct ParameterState {
+  const loupe_module* module = nullptr;        ///< null once it is detached
+  const loupe_parameter* parameter = nullptr;  ///< its flags are kept up to date
+  std::string layer, name;
+  const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
+
+  bool is(uint32_t flag) const { return parameter != nullptr && (parameter->flags & flag) != 0; }
+  bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
+
+  // Since the last step.
+  uint32_t gradients = 0;
+  double gradient_norm = 0;
+  bool stepped = false, not_cleared = false, is_finite = true;
+  double change_norm = 0, norm = 0;
+  bool has_change = false;
+  /// Of the elements with a gradient, in a type of 16 bits: how many were looked at, and how many did not change.
+  int64_t low_precision_seen = 0, low_precision_unchanged = 0;
+
+  // Over the window.
+  double gradient_norm_sum = 0, gradient_norm_max = 0, ratio_sum = 0;
+  uint64_t gradient_count = 0, ratio_count = 0;
+
+  // Over the run.
+  uint64_t steps = 0, steps_with_gradient = 0;
+  uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
+  uint64_t seen_gradients = 0, nonzero_gradients = 0;
+  double largest_gradient = 0;  ///< norm, of all steps so far
+
+  void next_step() {
+    gradients = 0;
+    stepped = not_cleared = has_change = false;
+    is_finite = true;
+    low_precision_seen = low_precision_unchanged = 0;
+  }
+  void next_window() {
+    gradient_norm_sum = gradient_norm_max = ratio_sum = 0;
+    gradient_count = ratio_count = 0;
+  }
+};
+
+}  // namespace loupe::health
+
+#endif

@@ -1,0 +1,62 @@
+#ifndef LOUPE_PLUGINS_HEALTH_LEDGER_H
+#define LOUPE_PLUGINS_HEALTH_LEDGER_H
+
+#include <loupe/report.h>
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+
+namespace loupe::health {
+
+/// What one rule sees in one place.
+struct Sight {
+  const char* rule;
+  uint32_t severity = LOUPE_SEVERITY_WARNING;
+  const loupe_module* module = nullptr;
+  std::string parameter = {};
+  std::string message, advice;
+  double value = NAN, threshold = NAN;
+  const char* tag = "";  ///< the plot of a built-in lens that shows it
+};
+
+/// Turns what rules see into findings: each is told once, when it was seen as long as its rule's patience says, again
+/// when it grew worse, and when it is over. Calls come one at a time.
+class Ledger {
+ public:
+  /// @param off  rules that do not speak  @param cooldown  windows without a sight, after which a finding is over
+  Ledger(std::set<std::string> off, int patience, int cooldown)
+      : off_(std::move(off)), patience_(patience), cooldown_(cooldown) {}
+
+  bool is_off(const char* rule) const { return off_.count(rule) != 0; }
+  int patience() const { return patience_; }
+  /// A rule that is sure: told at once.
+  void tell(Report& report, const Sight& sight);
+  /// A rule that looks at windows: told once it was seen in `patience` of them in a row.
+  void see(Report& report, const Sight& sight, int patience);
+  void see(Report& report, const Sight& sight) { see(report, sight, patience_); }
+  /// Ends a window: what was not seen for long enough is over.
+  void end_window(Report& report);
+  /// The module is detached.
+  void forget(const loupe_module* module);
+
+ private:
+  struct Entry {
+    Finding finding;
+    int streak = 0, unseen = 0;
+    bool seen = false, stands = false;
+    uint64_t told_count = 0;
+  };
+  Entry& entry_of(const Sight& sight);
+  void take(Entry& entry, const Sight& sight);
+  void raise(Report& report, Entry& entry);
+
+  std::set<std::string> off_;
+  int patience_, cooldown_;
+  std::deque<Entry> entries_;
+};
+
+}  // namespace loupe::health
+
+#endif

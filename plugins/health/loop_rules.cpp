@@ -1,0 +1,409 @@
+// Rules about the training loop, which need no threshold: what they tell of is so.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "health/judge.h"
+
+namespace loupe::health {
+namespace {
+
+std::string shown(const ParameterState& state) {
+  return "'" + state.name + "' of '" + state.layer + "'";
+}
+
+std::string whose(const Model& model) {
+  return model.name.empty() ? "the model" : "'" + model.name + "'";
+}
+
+bool has_rate(const loupe_optimizer* optimizer) {
+  if (optimizer == nullptr) return true;
+  for (std::size_t i = 0; i < optimizer->group_count; ++i) {
+    if (optimizer->groups[i]->learning_rate != 0) return true;  // NaN too: not known
+  }
+  return false;
+}
+
+void judge_clearing(const Judge& judge, const Model& model) {
+  std::size_t kept = 0, stepped = 0;
+  const ParameterState* first = nullptr;
+  for (const ParameterState& each : model.parameters) {
+    stepped += each.stepped ? 1 : 0;
+    if (!each.stepped || !each.not_cleared) continue;
+    ++kept;
+    if (first == nullptr) first = &each;
+  }
+  if (first == nullptr) return;
+  Sight sight;
+  sight.rule = "gradients_not_cleared";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = model.root;
+  sight.message = "the step used gradients that still held those of the step before, of " + std::to_string(kept) +
+                  " of " + std::to_string(stepped) + " parameters, such as " + shown(*first);
+  sight.advice = "call optimizer.zero_grad() once between two steps, before the backward pass";
+  judge.tell(sight);
+}
+
+void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
+  if (!has_rate(optimizer)) return;  // zero_learning_rate tells of that
+  // A bias that begins at 0 moves however small the update is: weights decide, where there are any.
+  const bool has_weights = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
+    return each.stepped && each.is_matrix() && each.gradients > 0 && each.gradient_norm > 0;
+  });
+  std::size_t with_gradient = 0, changed = 0;
+  double gradient = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.stepped || (has_weights && !each.is_matrix())) continue;
+    if (!each.has_change) return;
+    changed += each.change_norm != 0 ? 1 : 0;
+    if (each.gradients == 0 || !(each.gradient_norm > 0)) continue;
+    ++with_gradient;
+    gradient = std::max(gradient, each.gradient_norm);
+  }
+  Sight sight;
+  sight.rule = "no_effect";
+  // Where training has arrived, updates are lost in rounding, and nothing is lost with them.
+  constexpr double arrived = 1e-5;
+  if (with_gradient > 0 && changed == 0 && gradient > arrived) {
+    sight.severity = LOUPE_SEVERITY_ERROR;
+    sight.module = model.root;
+    sight.value = 0;
+    sight.message = "the step changed no " + std::string(has_weights ? "weight" : "parameter") + " of " + whose(model) +
+                    ", although " + std::to_string(with_gradient) + " have gradients (the largest norm is " +
+                    number(gradient) + ")";
+    sight.advice =
+        "see that the learning rate is not so small that updates are lost in rounding, and that the optimizer holds "
+        "the model's own parameters";
+    return judge.tell(sight);
+  }
+  // Training in 16 bits lives with updates that are lost now and then.
+  constexpr int64_t enough = 32;
+  constexpr double nearly_all = 0.95;
+  for (ParameterState& each : model.parameters) {
+    each.largest_gradient = std::max(each.largest_gradient, each.gradient_norm);
+    const bool has_arrived = each.gradient_norm < 0.1 * each.largest_gradient;
+    if (!each.stepped || !each.is_matrix() || has_arrived || each.low_precision_seen < enough) continue;
+    const double share =
+        static_cast<double>(each.low_precision_unchanged) / static_cast<double>(each.low_precision_seen);
+    if (share <= nearly_all) continue;
+    sight.module = each.module;
+    sight.parameter = each.name;
+    sight.value = share;
+    sight.threshold = nearly_all;
+    sight.message =
+        "the step left " + percent(share) + " of " + shown(each) +
+        " as it was, although they have gradients: the updates are smaller than the type of 16 bits can hold";
+    sight.advice = "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate";
+    judge.tell(sight);
+  }
+}
+
+void judge_reach(const Judge& judge, Model& model) {
+  std::size_t stepped = 0, with_gradient = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.stepped) continue;
+    ++stepped;
+    with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
+  }
+  if (stepped == 0 || with_gradient > 0) return;
+  Sight sight;
+  sight.rule = "nothing_trainable";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = model.root;
+  sight.message = "the optimizer stepped, but none of the " + std::to_string(stepped) +
+                  " parameters that it holds of " + whose(model) + " has a gradient: the loss does not reach them";
+  sight.advice =
+      "see that the loss is computed from the model's output without detach(), data() or NoGradGuard, and "
+      "that backward() is called on it";
+  judge.tell(sight);
+}
+
+/// Parameters that cannot move, since no gradient comes to them though their module ran.
+void judge_unchanged(const Judge& judge, Model& model) {
+  constexpr uint32_t steps_enough = 2;
+  bool any_gradient = false;
+  for (const ParameterState& each : model.parameters)
+    any_gradient = any_gradient || (each.stepped && each.gradients > 0 && each.gradient_norm > 0);
+  for (ParameterState& each : model.parameters) {
+    const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
+    const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT);
+    const bool ran = each.runs != nullptr && each.runs->training > 0;
+    const bool cut_off = trains && each.stepped && !has_gradient && ran && any_gradient;
+    each.cut_off_steps = cut_off ? each.cut_off_steps + 1 : 0;
+    // A gradient that was nothing but zeros from the first step on.
+    if (each.stepped && each.gradients > 0) {
+      each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
+      ++each.seen_gradients;
+    }
+    const bool is_zero = trains && each.is_matrix() && any_gradient && each.nonzero_gradients == 0 &&
+                         each.seen_gradients == steps_enough;
+    if (!is_zero && each.cut_off_steps != steps_enough) continue;
+    Sight sight;
+    sight.rule = "unchanged_parameter";
+    sight.module = each.module;
+    sight.parameter = each.name;
+    if (is_zero) {
+      sight.message = "the gradient of " + shown(each) + " has been 0 in each of the first " +
+                      std::to_string(steps_enough) + " steps: the loss does not depend on it";
+      sight.advice = "see that its output is used by the loss, and that what comes after it is not all zero";
+      judge.tell(sight);
+    } else {
+      sight.message = shown(each) +
+                      " is in the optimizer and its module runs, but the loss does not reach it, so it "
+                      "never changes";
+      sight.advice =
+          "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss";
+      judge.tell(sight);
+    }
+  }
+}
+
+/// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds.
+void judge_unheld(const Judge& judge, Model& model) {
+  constexpr uint32_t steps_enough = 2;
+  for (ParameterState& each : model.parameters) {
+    const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
+                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
+    each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
+    if (each.unoptimized_steps != steps_enough) continue;
+    Sight sight;
+    sight.rule = "unchanged_parameter";
+    sight.module = each.module;
+    sight.parameter = each.name;
+    sight.message = shown(each) + " gets gradients, but no optimizer holds it, so it never changes";
+    sight.advice =
+        "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it with "
+        "requires_grad_(false)";
+    judge.tell(sight);
+  }
+}
+
+/// An optimizer that holds none of the model's parameters: copies of them, or another model's.
+bool judge_copies(const Judge& judge, const Model& model, const loupe_optimizer& optimizer) {
+  uint64_t tensors = 0, unknown = 0;
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    if (!LOUPE_REACHES(*optimizer.groups[i], unknown_tensor_count)) return false;
+    tensors += optimizer.groups[i]->tensor_count;
+    unknown += optimizer.groups[i]->unknown_tensor_count;
+  }
+  const bool any_held = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
+    return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
+  });
+  if (tensors == 0 || unknown < tensors || any_held) return false;
+  Sight sight;
+  sight.rule = "no_effect";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = model.root;
+  sight.value = 0;
+  sight.message = std::string("the step of ") + optimizer.type + " changed nothing in " + whose(model) +
+                  ": all of the " + std::to_string(tensors) + " parameters that it holds are others than the model's";
+  sight.advice = "make the optimizer of model->parameters() themselves, not of copies of them";
+  judge.tell(sight);
+  return true;
+}
+
+bool judge_stale(const Judge& judge, const Model& model, const loupe_optimizer& optimizer) {
+  uint64_t unknown = 0;
+  int64_t unknown_elements = 0, uncovered_elements = 0;
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    if (!LOUPE_REACHES(*optimizer.groups[i], unknown_element_count)) return false;
+    unknown += optimizer.groups[i]->unknown_tensor_count;
+    unknown_elements += optimizer.groups[i]->unknown_element_count;
+  }
+  const ParameterState* first = nullptr;
+  std::size_t uncovered = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is(LOUPE_PARAMETER_TRAINABLE) || each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
+    ++uncovered;
+    uncovered_elements += each.parameter->numel;
+    if (first == nullptr) first = &each;
+  }
+  // Another model's parameters, which is not attached, need not have to do with what is missing here.
+  if (unknown == 0 || uncovered == 0 || 2 * unknown_elements < uncovered_elements) return false;
+  Sight sight;
+  sight.rule = "stale_optimizer";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = first->module;
+  sight.message = std::string("the optimizer ") + optimizer.type + " holds " + std::to_string(unknown) +
+                  " parameters that the model does not have, and does not hold " + std::to_string(uncovered) +
+                  " that it has, such as " + shown(*first);
+  sight.advice = "make the optimizer anew after a layer is replaced or the model is copied";
+  judge.tell(sight);
+  return true;
+}
+
+}  // namespace
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+  return text;
+}
+
+bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
+  if (optimizer == nullptr) return false;
+  for (std::size_t i = 0; i < optimizer->group_count; ++i) {
+    const auto found = groups.find({optimizer->id, i});
+    if (found == groups.end() || !(optimizer->groups[i]->learning_rate < 0.05 * found->second.largest)) return false;
+  }
+  return true;
+}
+
+void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history) {
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    RateHistory::Group& group = history.groups[{optimizer.id, i}];
+    const double rate = optimizer.groups[i]->learning_rate;
+    if (rate != 0) {
+      group.zeros = 0;
+      if (rate > 0) group.last_nonzero = rate;
+      group.largest = std::max(group.largest, group.last_nonzero);
+      continue;
+    }
+    // A rate that is warmed up may begin at 0, and one that is annealed may end there.
+    const bool annealed = group.largest > 0 && group.last_nonzero < 0.05 * group.largest;
+    const uint64_t patience = annealed ? std::max<uint64_t>(10, model.steps / 10) : 2;
+    if (++group.zeros < patience) continue;
+    Sight sight;
+    sight.rule = "zero_learning_rate";
+    sight.module = model.root;
+    if (optimizer.group_count > 1) sight.parameter = "group " + std::to_string(i);
+    sight.value = 0;
+    sight.message = std::string("the learning rate of ") + optimizer.type +
+                    (optimizer.group_count > 1 ? ", group " + std::to_string(i) + "," : "") +
+                    " is 0, so that its steps change nothing";
+    sight.advice = "see where the rate is set; to freeze parameters, use requires_grad_(false)";
+    judge.tell(sight);
+  }
+  if (!judge_copies(judge, model, optimizer) && !judge_stale(judge, model, optimizer)) judge_unheld(judge, model);
+  const bool any_trainable = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                         [](const auto& each) { return each.is(LOUPE_PARAMETER_TRAINABLE); });
+  if (model.parameters.empty() || any_trainable) return;
+  Sight sight;
+  sight.rule = "nothing_trainable";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = model.root;
+  sight.message = "none of the " + std::to_string(model.parameters.size()) + " parameters of " + whose(model) +
+                  " requires a gradient, though an optimizer steps";
+  sight.advice = "call requires_grad_(true) for what is to be trained";
+  judge.tell(sight);
+}
+
+void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
+  judge_clearing(judge, model);
+  judge_effect(judge, model, optimizer);
+  judge_reach(judge, model);
+  judge_unchanged(judge, model);
+  const auto small = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
+    return layer.fewest_for_statistics > 0 && layer.fewest_for_statistics <= 2;
+  });
+  Sight sight;
+  if (small != model.layers.end()) {
+    sight.rule = "small_batch_norm";
+    sight.module = small->module;
+    sight.value = static_cast<double>(small->fewest_for_statistics);
+    sight.threshold = 2;
+    sight.message = "'" + small->name + "' normalizes by the statistics of " +
+                    std::to_string(small->fewest_for_statistics) + " values a channel: its output says little of them";
+    sight.advice = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm";
+    judge.tell(sight);
+  }
+  if (model.got_distribution) {
+    sight = {};
+    sight.rule = "double_softmax";
+    sight.module = model.last_layer != nullptr ? model.last_layer->module : model.root;
+    sight.message =
+        "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies "
+        "softmax itself, and twice flattens the gradients";
+    sight.advice = "leave out the softmax at the end of the model, or take the logarithm and use nll_loss";
+    judge.tell(sight);
+  }
+}
+
+void judge_modes(const Judge& judge, Model& model) {
+  Sight sight;
+  sight.rule = "mode_mismatch";
+  uint32_t training = 0, evaluation = 0;
+  for (const Layer& layer : model.layers) {
+    training += layer.training;
+    evaluation += layer.evaluation;
+  }
+  const bool stepped = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                   [](const ParameterState& each) { return each.stepped; });
+  if (stepped && training == 0 && evaluation > 0 && model.added_up) {
+    const bool matters = model.depends_on_mode();
+    sight.severity = matters ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
+    sight.module = model.root;
+    sight.message = "the whole of " + whose(model) + " is in eval mode while it is trained" +
+                    (matters ? ": dropout is off and batch norms do not learn" : ", which here changes nothing");
+    sight.advice = "call model->train() before each training epoch";
+    judge.tell(sight);
+  }
+  if (model.dropped_in_eval != nullptr) {
+    sight.severity = LOUPE_SEVERITY_WARNING;
+    sight.module = model.dropped_in_eval->module;
+    sight.message = "the function '" + model.dropped_in_eval->type + "' drops values while " + whose(model) +
+                    " is in eval mode: its training argument is true by default";
+    sight.advice = "pass is_training() to it, or use the module torch::nn::Dropout";
+    judge.tell(sight);
+  }
+}
+
+void judge_validation(const Judge& judge, Model& model) {
+  model.end_pass();
+  if (model.passes == 0 || model.training_passes != model.passes || model.added_up) return;
+  const bool sure = model.passes_without_grad == model.passes || model.passes >= 2;
+  if (!sure) return;
+  const bool matters = model.depends_on_mode();
+  Sight sight;
+  sight.rule = "mode_mismatch";
+  sight.severity = matters ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO;
+  sight.module = model.root;
+  sight.message =
+      whose(model) + " is in training mode while it is validated" +
+      (matters ? ": dropout is on and batch norms take in the validation data" : ", which here changes nothing");
+  sight.advice = "call model->eval() before the validation, and model->train() after it";
+  judge.tell(sight);
+}
+
+void judge_input(const Judge& judge, Model& model) {
+  if (!model.has_input_hash) return;
+  if (model.steps <= 1 || model.input_hash != model.last_input_hash) {
+    // What repeats now and then, as several updates for one batch do, is meant.
+    if (model.same_inputs > 0) model.repeats_by_habit = true;
+    model.changed_inputs += model.steps > 1 ? 1 : 0;
+    model.same_inputs = 0;
+    return;
+  }
+  if (++model.same_inputs < 2 || model.changed_inputs < 2 || model.repeats_by_habit) return;
+  Sight sight;
+  sight.rule = "repeated_batch";
+  sight.module = model.first_layer != nullptr ? model.first_layer->module : model.root;
+  sight.value = model.same_inputs + 1;
+  sight.message = "the model's input has been the same, bit for bit, for " + std::to_string(model.same_inputs + 1) +
+                  " steps, after it had changed with each step";
+  sight.advice = "see that the loop takes the next batch of its data loader";
+  judge.tell(sight);
+}
+
+void judge_untouched(const Judge& judge, Model& model) {
+  constexpr uint64_t steps_enough = 4;
+  for (const ParameterState& each : model.parameters) {
+    if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
+    Sight sight;
+    sight.rule = "unchanged_parameter";
+    sight.module = each.module;
+    sight.parameter = each.name;
+    sight.message = shown(each) + " is in the optimizer, but in " + std::to_string(each.steps) +
+                    " steps no gradient came to it, so it never changed";
+    sight.advice = "see that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)";
+    judge.see(sight);
+  }
+}
+
+}  // namespace loupe::health

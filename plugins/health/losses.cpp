@@ -1,0 +1,228 @@
+#include "health/losses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace loupe::health {
+namespace {
+
+constexpr std::size_t most_recent = 100;
+constexpr std::size_t most_pending = 1024;
+
+double mean_of(const std::deque<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+void Losses::Side::add(double loss) {
+  sum += loss;
+  if (count > 0) changes += std::abs(loss - last);
+  last = loss;
+  ++count;
+  follow_turns(loss);
+}
+
+/// A turn is a swing of at least the mean against the direction before.
+void Losses::Side::follow_turns(double loss) {
+  constexpr std::size_t smoothed_over = 5;
+  few.push_back(loss);
+  if (few.size() > smoothed_over) few.pop_front();
+  const double smoothed = mean_of(few);
+  smoothed_sum += smoothed;
+  const double swing = smoothed_sum / static_cast<double>(++smoothed_count);
+  if (smoothed_count == 1) extreme = smoothed;
+  const bool goes_on = rises ? smoothed >= extreme : smoothed <= extreme;
+  if (goes_on) {
+    extreme = smoothed;
+  } else if (std::abs(smoothed - extreme) > swing) {
+    rises = !rises;
+    extreme = smoothed;
+    ++turns;
+  }
+}
+
+void Losses::Side::end_epoch() {
+  if (count == 0) return;
+  Epoch epoch;
+  epoch.mean = sum / static_cast<double>(count);
+  epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
+  epoch.count = count;
+  epoch.turns = turns;
+  epochs.push_back(epoch);
+  sum = changes = last = smoothed_sum = 0;
+  count = turns = smoothed_count = 0;
+  few.clear();
+}
+
+void Losses::process(const Event& event) {
+  if (!event.is_loss()) return;
+  const std::lock_guard lock(mutex_);
+  if (!std::isfinite(event.scalar())) {
+    non_finite_ = non_finite_ || event.training();
+    return;
+  }
+  if (!event.training()) {
+    validated_ = true;
+    return validation_.add(event.scalar());
+  }
+  training_.add(event.scalar());
+  if (pending_.size() < most_pending) pending_.push_back(event.scalar());
+}
+
+bool Losses::take_non_finite() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(non_finite_, false);
+}
+
+bool Losses::has_halved() {
+  const std::lock_guard lock(mutex_);
+  const double now = training_.count > 0        ? training_.sum / static_cast<double>(training_.count)
+                     : training_.epochs.empty() ? 0
+                                                : training_.epochs.back().mean;
+  return !training_.epochs.empty() && now < 0.5 * training_.epochs.front().mean;
+}
+
+bool Losses::take_validation() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(validated_, false);
+}
+
+void Losses::judge_spikes(const Judge& judge) {
+  constexpr uint64_t enough = 10;
+  const std::lock_guard lock(mutex_);
+  for (const double loss : pending_) {
+    if (seen_ < enough) first_ += loss / static_cast<double>(enough);
+    if (seen_ >= enough) {
+      const double mean = mean_of(recent_), largest = *std::max_element(recent_.begin(), recent_.end());
+      // Where a loss has come down to nearly nothing, ten times that is nothing too.
+      const bool matters = loss > 0 && loss > 0.1 * std::abs(first_);
+      // Beside what came just before, too, where a loss has long come down from its start.
+      const std::size_t lately = std::min<std::size_t>(20, recent_.size());
+      const std::deque<double> late(recent_.end() - static_cast<std::ptrdiff_t>(lately), recent_.end());
+      const bool sudden = loss > 0.5 * std::abs(first_) && loss > judge.limits.hard_spike_factor * mean_of(late) &&
+                          loss > 5 * *std::max_element(late.begin(), late.end());
+      const bool hard = matters && largest > 0 && (loss > judge.limits.hard_spike_factor * largest || sudden);
+      spikes_ = matters && mean > 0 && loss > judge.limits.spike_factor * mean ? spikes_ + 1 : 0;
+      if (hard || spikes_ >= judge.limits.spikes) {
+        Sight sight;
+        sight.rule = "loss_spike";
+        sight.value = loss;
+        sight.threshold = hard ? judge.limits.hard_spike_factor * (sudden ? mean_of(late) : largest)
+                               : judge.limits.spike_factor * mean;
+        sight.tag = "Loss";
+        sight.message =
+            hard ? "the training loss jumped to " + number(loss) + ", where the mean of the last " +
+                       std::to_string(lately) + " was " + number(mean_of(late)) + " and the largest of the last " +
+                       std::to_string(recent_.size()) + " was " + number(largest)
+                 : "the training loss was above " + number(judge.limits.spike_factor) + " times its mean of " +
+                       number(mean) + " for " + std::to_string(spikes_) + " times in a row, last " + number(loss);
+        sight.advice = "look at the batch of this step, clip the gradients, or lower the learning rate";
+        judge.tell(sight);
+      }
+    }
+    ++seen_;
+    recent_.push_back(loss);
+    if (recent_.size() > most_recent) recent_.pop_front();
+  }
+  pending_.clear();
+}
+
+void Losses::judge_epoch(const Judge& judge, bool trends) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t trained = training_.epochs.size(), validated = validation_.epochs.size();
+  training_.end_epoch();
+  validation_.end_epoch();
+  if (!trends) return;
+  if (training_.epochs.size() > trained) judge_training(judge);
+  if (validation_.epochs.size() > validated) judge_overfitting(judge);
+}
+
+void Losses::judge_training(const Judge& judge) {
+  const std::vector<Epoch>& epochs = training_.epochs;
+  if (epochs.size() < 2) return;
+  const Epoch& now = epochs.back();
+  const auto best = std::min_element(epochs.begin(), epochs.end() - 1,
+                                     [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
+  Sight sight;
+  sight.tag = "Loss";
+  const bool above_start = now.mean > epochs.front().mean;
+  if (best->mean > 0 && now.mean > judge.limits.diverging_factor * best->mean && above_start) {
+    sight.rule = "diverging_loss";
+    sight.severity = LOUPE_SEVERITY_ERROR;
+    sight.value = now.mean;
+    sight.threshold = judge.limits.diverging_factor * best->mean;
+    sight.message = "the training loss grows: " + number(now.mean) + " in this epoch, where it was " +
+                    number(best->mean) + " in epoch " + std::to_string(best - epochs.begin() + 1);
+    sight.advice = "lower the learning rate or clip the gradients; see that the loss is minimized, not maximized";
+    judge.tell(sight);
+  }
+  constexpr std::size_t enough_epochs = 3;
+  if (epochs.size() < enough_epochs) return;
+  const double first = epochs.front().mean;
+  const auto lowest = std::min_element(epochs.begin() + 1, epochs.end(),
+                                       [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
+  const bool decreased = lowest->mean < first - 0.01 * std::abs(first);
+  if (!decreased && first != 0) {
+    sight = {};
+    sight.rule = "loss_not_decreasing";
+    sight.tag = "Loss";
+    sight.value = now.mean;
+    sight.threshold = first;
+    sight.message = "the training loss has not come down in " + std::to_string(epochs.size()) +
+                    " epochs: " + number(first) + " in the first, " + number(now.mean) + " now";
+    sight.advice =
+        "try another learning rate, and see that inputs belong to their targets and that the step changes the "
+        "model";
+    judge.tell(sight);
+  }
+  const Epoch& before = epochs[epochs.size() - 2];
+  const auto swings = [&](const Epoch& epoch) {
+    const bool much =
+        epoch.mean_change > judge.limits.oscillation * std::abs(epoch.mean) || (epoch.turns >= 2 && epoch.count >= 16);
+    return epoch.count >= 8 && epoch.mean > 0.5 * first && much;
+  };
+  if (swings(now) && swings(before) && now.mean > 0.9 * before.mean) {
+    sight = {};
+    sight.rule = "loss_oscillating";
+    sight.tag = "Loss";
+    sight.value = now.mean_change / now.mean;
+    sight.threshold = judge.limits.oscillation;
+    sight.message = now.turns >= 2 ? "the training loss swings up and down " + std::to_string(now.turns) +
+                                         " times in an epoch by its mean and more, and does not come down"
+                                   : "the training loss swings by " + percent(sight.value) +
+                                         " of its mean from one to the next, and does not come down";
+    sight.advice = "lower the learning rate, or use larger batches";
+    judge.tell(sight);
+  }
+}
+
+void Losses::judge_overfitting(const Judge& judge) {
+  constexpr std::size_t patience = 2;
+  const std::vector<Epoch>& held_out = validation_.epochs;
+  const std::vector<Epoch>& trained = training_.epochs;
+  if (held_out.size() < patience + 1 || trained.size() < 2) return;
+  const auto best = std::min_element(held_out.begin(), held_out.end(),
+                                     [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
+  const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
+  if (since < patience || !(best->mean > 0)) return;
+  const double limit = judge.limits.overfitting_factor * best->mean;
+  const bool stays_above =
+      std::all_of(held_out.end() - patience, held_out.end(), [&](const Epoch& each) { return each.mean > limit; });
+  const bool still_learns =
+      trained.back().mean < 0.9 * trained[trained.size() - 1 - std::min(since, trained.size() - 1)].mean;
+  if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
+  Sight sight;
+  sight.rule = "overfitting";
+  sight.value = held_out.back().mean;
+  sight.threshold = limit;
+  sight.tag = "Loss";
+  sight.message = "the validation loss grows while the training loss falls: it was lowest " + std::to_string(since) +
+                  " epochs ago with " + number(best->mean) + ", and is " + number(held_out.back().mean) +
+                  " now, beside a training loss of " + number(trained.back().mean);
+  sight.advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay";
+  judge.tell(sight);
+}
+
+}  // namespace loupe::health

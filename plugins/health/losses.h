@@ -1,0 +1,65 @@
+#ifndef LOUPE_PLUGINS_HEALTH_LOSSES_H
+#define LOUPE_PLUGINS_HEALTH_LOSSES_H
+
+#include <loupe/preprocessor.h>
+
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "health/judge.h"
+
+namespace loupe::health {
+
+/// The losses that the trainer pushes, and what they say of training.
+class Losses : public Preprocessor {
+ public:
+  Request request() const override { return {}; }
+  void process(const Event& event) override;
+
+  /// Whether a training loss was NaN or Inf since the last call.
+  bool take_non_finite();
+  /// Whether the training loss of the last epoch was below half of the first one's.
+  bool has_halved();
+  /// Whether a validation loss was pushed since the last call.
+  bool take_validation();
+  /// After a step or at a tick: single losses beside those before.
+  void judge_spikes(const Judge& judge);
+  /// At a tick: the epochs so far.
+  /// @param trends  whether a falling loss is what this training is after: not where models train against each other
+  void judge_epoch(const Judge& judge, bool trends);
+
+ private:
+  struct Epoch {
+    double mean = 0, mean_change = 0;
+    uint64_t count = 0, turns = 0;
+  };
+  struct Side {
+    double sum = 0, changes = 0, last = 0;
+    uint64_t count = 0;
+    // Of the losses smoothed over a few: how often they turned by much.
+    std::deque<double> few;
+    double extreme = 0, smoothed_sum = 0;
+    uint64_t turns = 0, smoothed_count = 0;
+    bool rises = false;
+    std::vector<Epoch> epochs;
+    void follow_turns(double loss);
+    void add(double loss);
+    void end_epoch();
+  };
+  void judge_training(const Judge& judge);
+  void judge_overfitting(const Judge& judge);
+
+  std::mutex mutex_;
+  Side training_, validation_;
+  bool non_finite_ = false, validated_ = false;
+  std::deque<double> recent_;  ///< training losses, the last 100
+  double first_ = 0;           ///< mean of the first ten
+  uint64_t seen_ = 0;
+  std::vector<double> pending_;  ///< pushed since they were last judged
+  int64_t spikes_ = 0;
+};
+
+}  // namespace loupe::health
+
+#endif

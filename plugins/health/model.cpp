@@ -1,0 +1,41 @@
+#include "health/model.h"
+
+#include <algorithm>
+
+namespace loupe::health {
+
+void Model::end_pass() {
+  if (!pass.open) return;
+  ++passes;
+  training_passes += pass.training && !pass.evaluation ? 1 : 0;
+  passes_without_grad += pass.with_grad ? 0 : 1;
+  if (!pass.training && pass.dropout != nullptr) dropped_in_eval = pass.dropout;
+  if (pass.last != nullptr) last_layer = pass.last;
+  pass = {};
+}
+
+bool Model::depends_on_mode() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return layer.role == Role::dropout || layer.type.compare(0, 9, "BatchNorm") == 0;
+  });
+}
+
+void Model::next_step() {
+  for (Layer& layer : layers) layer.next_step();
+  for (ParameterState& parameter : parameters) parameter.next_step();
+  passes = training_passes = passes_without_grad = 0;
+  dropped_in_eval = nullptr;
+  last_input_hash = has_input_hash ? input_hash : last_input_hash;
+  has_input_hash = false;
+  got_distribution = added_up = false;
+}
+
+void Model::next_window() {
+  for (Layer& layer : layers) layer.next_window();
+  for (ParameterState& parameter : parameters) parameter.next_window();
+  steps_in_window = 0;
+  input_sum = input_sum_squares = 0;
+  input_count = 0;
+}
+
+}  // namespace loupe::health

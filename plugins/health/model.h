@@ -1,0 +1,69 @@
+#ifndef LOUPE_PLUGINS_HEALTH_MODEL_H
+#define LOUPE_PLUGINS_HEALTH_MODEL_H
+
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "health/layer.h"
+
+namespace loupe::health {
+
+/// One attached model as the rules see it. Events come on any thread, steps and ticks on the trainer's: whoever reads
+/// or writes holds the mutex.
+struct Model {
+  explicit Model(std::string name_) : name(std::move(name_)) {}
+
+  std::string name;
+  std::mutex mutex;
+  std::deque<Layer> layers;
+  std::deque<ParameterState> parameters;
+  const loupe_module* root = nullptr;
+
+  /// The forward that is on, from its first layer to its last.
+  struct Pass {
+    bool open = false;
+    const Layer* first = nullptr;
+    const Layer* last = nullptr;
+    bool training = false, evaluation = false, with_grad = false;  ///< any layer of it
+    const Layer* dropout = nullptr;                                ///< a function that drops, whatever its model's mode
+  } pass;
+  /// Ends the pass that is on, if there is one.
+  void end_pass();
+  uint64_t runs = 0;   ///< layers that have run, to number them
+  uint64_t steps = 0;  ///< of its optimizers
+  uint64_t steps_in_window = 0;
+  // Passes since the last step, by their mode.
+  uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
+  const Layer* dropped_in_eval = nullptr;
+  const Layer* first_layer = nullptr;
+  const Layer* last_layer = nullptr;  ///< of whole passes: the output
+
+  // Of the first input of the first pass after each step.
+  uint64_t input_hash = 0, last_input_hash = 0;
+  bool has_input_hash = false;
+  uint32_t same_inputs = 0, changed_inputs = 0;
+  bool repeats_by_habit = false;
+  // Over the window: of the inputs to the first layer.
+  double input_sum = 0, input_sum_squares = 0;
+  int64_t input_count = 0;
+
+  // Of what a cross entropy was given since the last step.
+  bool got_distribution = false;
+
+  bool has_backward = false;    ///< a gradient came since the last tick
+  bool added_up = false;        ///< and since the last step
+  bool is_on_device = false;    ///< numbers come at the tick, and elements are not read
+  bool is_broken = false;       ///< NaN or Inf got into it: what else rules see of it means nothing
+  double largest_gradient = 0;  ///< norm over all parameters, of all steps so far
+  uint64_t gradient_steps = 0;  ///< on how many that stands
+
+  /// Whether it has layers whose work depends on the mode.
+  bool depends_on_mode() const;
+  void next_step();
+  void next_window();
+};
+
+}  // namespace loupe::health
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef LOUPE_PLUGINS_HEALTH_TRAIL_H
+#define LOUPE_PLUGINS_HEALTH_TRAIL_H
+
+#include <loupe/event.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace loupe::health {
+
+/// Where a NaN or Inf was seen first, and what was around it.
+struct Origin {
+  enum class Place { output, gradient, parameter };
+  Place place;
+  uint64_t step = 0;
+  const loupe_module* module = nullptr;
+  std::string parameter;
+  int64_t nan_count = 0, inf_count = 0, numel = 0;
+
+  // Of an output: what went in.
+  bool inputs_known = false, inputs_finite = true;
+  double largest_input = 0;
+  std::string bad_parameter;  ///< of the module's own
+  bool begins_pass = false;   ///< the first layer of its forward
+  std::string before;         ///< the layer that ran before it, else ""
+};
+
+/// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.
+class Trail {
+ public:
+  /// Cheap where there is nothing; asked at each event that holds a NaN or Inf.
+  bool is_taken() const { return taken_.load(std::memory_order_acquire); }
+  void note(Origin origin) {
+    const std::lock_guard lock(mutex_);
+    if (origin_) return;
+    origin_ = std::move(origin);
+    taken_.store(true, std::memory_order_release);
+  }
+  std::optional<Origin> first() const {
+    const std::lock_guard lock(mutex_);
+    return origin_;
+  }
+  /// What was seen did no harm.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    origin_.reset();
+    taken_.store(false, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<bool> taken_{false};
+  mutable std::mutex mutex_;
+  std::optional<Origin> origin_;
+};
+
+}  // namespace loupe::health
+
+#endif

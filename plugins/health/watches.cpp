@@ -1,0 +1,176 @@
+#include "health/watches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "health/elements.h"
+
+namespace loupe::health {
+namespace {
+
+constexpr uint64_t start_steps = 3;  // in which every one is looked at
+
+bool is_finite(const Measurement& measured) {
+  return measured.nan_count == 0 && measured.inf_count == 0;
+}
+
+Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured) {
+  Origin origin;
+  origin.place = place;
+  origin.step = event.step();
+  origin.module = event.raw()->module;
+  origin.nan_count = measured.nan_count;
+  origin.inf_count = measured.inf_count;
+  origin.numel = measured.numel;
+  return origin;
+}
+
+}  // namespace
+
+Request OutputNumbers::request() const {
+  Request request;
+  request.measures = LOUPE_MEASURE_SUMS;
+  return request;
+}
+
+void OutputNumbers::process(const Event& event) {
+  const Measurement& measured = event.measurement();
+  const std::lock_guard lock(model_.mutex);
+  const bool deferred = (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
+  model_.is_on_device = model_.is_on_device || deferred;
+  Model::Pass& pass = model_.pass;
+  if (!deferred) {
+    if (!pass.open || pass.first == &layer_) {
+      model_.end_pass();
+      pass.open = true;
+      pass.first = model_.first_layer = &layer_;
+    }
+    if (layer_.first_run == 0) layer_.first_run = ++model_.runs;
+    ++(event.training() ? layer_.training : layer_.evaluation);
+    (event.training() ? pass.training : pass.evaluation) = true;
+    pass.with_grad = pass.with_grad || event.grad_enabled();
+    if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer_;
+  }
+  if (!is_finite(measured) && !watched_.trail.is_taken()) {
+    Origin origin = origin_of(Origin::Place::output, event, measured);
+    origin.begins_pass = pass.first == &layer_;
+    if (pass.last != nullptr) origin.before = pass.last->name;
+    watched_.trail.note(std::move(origin));
+  }
+  if (!deferred) pass.last = &layer_;
+}
+
+Request GradientNumbers::request() const {
+  Request request;
+  request.measures = LOUPE_MEASURE_SUMS;
+  return request;
+}
+
+void GradientNumbers::process(const Event& event) {
+  const Measurement& measured = event.measurement();
+  const std::lock_guard lock(model_.mutex);
+  model_.end_pass();
+  model_.is_on_device = model_.is_on_device || (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
+  model_.has_backward = model_.added_up = true;
+  ++state_.gradients;
+  state_.gradient_norm = std::sqrt(measured.sum_squares);
+  if (is_finite(measured) || watched_.trail.is_taken()) return;
+  Origin origin = origin_of(Origin::Place::gradient, event, measured);
+  origin.parameter = state_.name;
+  watched_.trail.note(std::move(origin));
+}
+
+Request StepNumbers::request() const {
+  Request request;
+  request.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+  return request;
+}
+
+void StepNumbers::process(const Event& event) {
+  const Measurement& measured = event.measurement();
+  const std::lock_guard lock(model_.mutex);
+  model_.end_pass();
+  model_.is_on_device = model_.is_on_device || (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
+  state_.norm = std::sqrt(measured.sum_squares);
+  state_.has_change = measured.has_change != 0;
+  state_.change_norm = state_.has_change ? std::sqrt(measured.change_sum_squares) : 0;
+  state_.is_finite = is_finite(measured);
+  if (state_.is_finite || watched_.trail.is_taken()) return;
+  Origin origin = origin_of(Origin::Place::parameter, event, measured);
+  origin.parameter = state_.name;
+  watched_.trail.note(std::move(origin));
+}
+
+Request StepLook::request() const {
+  Request request;
+  request.wants_tensor = true;
+  return request;
+}
+
+void StepLook::process(const Event& event) {
+  if (!event.tensor()) return;
+  {
+    const std::lock_guard lock(model_.mutex);
+    state_.stepped = true;
+    state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
+    model_.is_on_device = model_.is_on_device || !event.tensor().is_cpu();
+  }
+  const Elements now(event.tensor().raw());
+  if (!now.readable() || !now.is_low_precision()) return;
+  std::array<bool, most_looked_at> moves{};  // a gradient says that it should
+  const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
+  if (has_last_ && number != 0) {
+    watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
+      const Elements gradient(&tensor);
+      if (!gradient.readable() || gradient.count() != now.count()) return;
+      std::size_t i = 0;
+      gradient.sample(most_looked_at, [&](int64_t place) { moves[i++] = gradient.at(place) != 0; });
+    });
+  }
+  std::size_t i = 0;
+  int64_t seen = 0, unchanged = 0;
+  now.sample(most_looked_at, [&](int64_t place) {
+    const uint64_t bits = now.bits(place);
+    if (has_last_ && moves[i]) {
+      ++seen;
+      unchanged += bits == last_[i] ? 1 : 0;
+    }
+    last_[i++] = bits;
+  });
+  has_last_ = true;
+  const std::lock_guard lock(model_.mutex);
+  state_.low_precision_seen += seen;
+  state_.low_precision_unchanged += unchanged;
+}
+
+Request LossInputLook::request() const {
+  Request request;
+  request.wants_tensor = true;
+  return request;
+}
+
+/// A few rows are enough: no scores of a network happen to be a distribution in all of them. What is the logarithm of
+/// one is harmless: its softmax is the distribution again.
+void LossInputLook::process(const Event& event) {
+  constexpr int64_t most_rows = 8;
+  const Elements scores(event.tensor().raw());
+  if (!scores.readable() || !scores.floating() || scores.dim() < 2 || scores.size(1) < 2) return;
+  const int64_t classes = scores.size(1);
+  int64_t inner = 1;
+  for (int64_t d = 2; d < scores.dim(); ++d) inner *= scores.size(d);
+  const double tolerance = scores.is_low_precision() ? 0.05 : 1e-3;
+  bool is_distribution = true;
+  for (int64_t row = 0; row < std::min(most_rows, scores.size(0)); ++row) {
+    double sum = 0, lowest = INFINITY;
+    for (int64_t c = 0; c < classes; ++c) {
+      const double score = scores.at((row * classes + c) * inner);
+      sum += score;
+      lowest = std::min(lowest, score);
+    }
+    is_distribution = is_distribution && lowest >= 0 && std::abs(sum - 1) < tolerance;
+  }
+  const std::lock_guard lock(model_.mutex);
+  model_.got_distribution = model_.got_distribution || is_distribution;
+}
+
+}  // namespace loupe::health

@@ -1,0 +1,108 @@
+#include "tensorboard/story.h"
+
+#include <loupe/number_text.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace loupe::tensorboard {
+
+namespace {
+
+constexpr std::size_t MOST_NOTES = 200;
+
+/// Words as they are: nothing of them is read as Markdown or HTML, and they stay one paragraph.
+std::string escaped(const char* text) {
+  std::string result;
+  for (const char c : std::string(text != nullptr ? text : "")) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else if (c == '\n' || c == '\r') {
+      result += ' ';
+    } else {
+      if (std::strchr("\\`*_{}[]()#+-.!|>", c) != nullptr) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string moment(double epoch, uint64_t step) {
+  return "epoch " + escaped(number_text(epoch).c_str()) + (step > 0 ? ", step " + std::to_string(step) : "");
+}
+
+const char* severity_name(uint32_t severity) {
+  return severity == LOUPE_SEVERITY_ERROR ? "error" : severity == LOUPE_SEVERITY_WARNING ? "warning" : "info";
+}
+
+const char* kind_name(uint32_t kind) {
+  constexpr const char* names[] = {"note", "note", "put aside", "learning rate", "not seen", "cost"};
+  return names[kind <= LOUPE_NOTE_COST ? kind : 0];
+}
+
+std::string line_of(const loupe_finding& finding, const char* layer) {
+  const bool gone = finding.state == LOUPE_FINDING_GONE;
+  std::string line = std::string("- **") + severity_name(finding.severity) + "**";
+  if (layer != nullptr) line += " in **" + escaped(layer) + "**";
+  if (finding.parameter != nullptr) line += " " + escaped(finding.parameter);
+  line += ": " + escaped(finding.message);
+  if (finding.advice != nullptr) line += " " + escaped(finding.advice);
+  line += gone ? " (" : " (since ";
+  line += moment(finding.first_epoch, finding.first_step);
+  if (gone) line += " to " + moment(finding.last_epoch, finding.last_step);
+  if (finding.count > 1) line += "; seen " + std::to_string(finding.count) + " times";
+  if (finding.tag != nullptr) line += "; see " + escaped(finding.tag);
+  return line + ")\n";
+}
+
+}  // namespace
+
+void Story::finding(const loupe_finding& finding) {
+  const char* layer = finding.layer != nullptr    ? finding.layer
+                      : finding.module != nullptr ? finding.module->name
+                                                  : nullptr;
+  std::string key = finding.rule;
+  for (const char* part : {layer, finding.parameter}) key += '\n' + std::string(part != nullptr ? part : "");
+  Found found{key, line_of(finding, layer), finding.severity, finding.state == LOUPE_FINDING_GONE};
+  const auto known =
+      std::find_if(findings_.begin(), findings_.end(), [&](const Found& each) { return each.key == key; });
+  if (known != findings_.end()) {
+    *known = std::move(found);
+  } else {
+    findings_.push_back(std::move(found));
+  }
+  changed_ = true;
+}
+
+void Story::note(const Note& note) {
+  notes_.push_back("- " + moment(note.epoch, note.step) + ", " + kind_name(note.kind) + ": " + escaped(note.text) +
+                   "\n");
+  if (notes_.size() > MOST_NOTES) notes_.pop_front();
+  changed_ = true;
+}
+
+std::string Story::markdown() {
+  changed_ = false;
+  std::vector<const Found*> order;
+  for (const Found& found : findings_) order.push_back(&found);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Found* a, const Found* b) { return a->severity > b->severity; });
+  const auto lines = [&](bool gone) {
+    std::string text;
+    for (const Found* found : order) {
+      if (found->gone == gone) text += found->line;
+    }
+    return text;
+  };
+  const std::string standing = lines(false), over = lines(true);
+  std::string text;
+  if (!findings_.empty()) text += "### Findings\n\n" + (standing.empty() ? "No findings now.\n" : standing);
+  if (!over.empty()) text += "\n### Over\n\n" + over;
+  if (!notes_.empty()) text += "\n### Notes\n\n";
+  for (const std::string& note : notes_) text += note;
+  return text;
+}
+
+}  // namespace loupe::tensorboard

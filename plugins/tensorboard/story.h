@@ -1,0 +1,39 @@
+#ifndef LOUPE_TENSORBOARD_STORY_H
+#define LOUPE_TENSORBOARD_STORY_H
+
+#include <loupe/visualizer.h>
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace loupe::tensorboard {
+
+/// What was found and noted in a run, as the Markdown that TensorBoard's page of texts shows.
+class Story {
+ public:
+  /// The rule, layer and parameter are its identity: told again, it replaces the one before.
+  void finding(const loupe_finding& finding);
+  /// Of very many notes the oldest give way.
+  void note(const Note& note);
+
+  /// Whether something was told since the last markdown().
+  bool changed() const { return changed_; }
+  /// Findings worst first, those that are over after them, then the notes as they came.
+  std::string markdown();
+
+ private:
+  struct Found {
+    std::string key, line;
+    uint32_t severity;
+    bool gone;
+  };
+  std::vector<Found> findings_;
+  std::deque<std::string> notes_;
+  bool changed_ = false;
+};
+
+}  // namespace loupe::tensorboard
+
+#endif

@@ -1,0 +1,98 @@
+#ifndef LOUPE_DETAIL_TOLD_BATCH_H
+#define LOUPE_DETAIL_TOLD_BATCH_H
+
+// What a visualizer is to be told later. A tick may hold a hundred thousand values, so that each takes a copy in a
+// block and no allocation.
+
+#include <loupe/detail/whole.h>
+#include <loupe/visualizer.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace loupe {
+namespace detail {
+
+/// Memory that is given back as a whole.
+class Blocks {
+ public:
+  void* take(std::size_t size, std::size_t alignment) {
+    std::size_t at = (used_ + alignment - 1) / alignment * alignment;
+    if (at + size > capacity_) {
+      capacity_ = size > block_size ? size : block_size;
+      blocks_.push_back(std::make_unique<std::byte[]>(capacity_));
+      at = 0;
+    }
+    used_ = at + size;
+    return blocks_.back().get() + at;
+  }
+  /// A copy of a text; null of null.
+  const char* keep(const char* text) {
+    if (text == nullptr) return nullptr;
+    const std::size_t size = std::strlen(text) + 1;
+    return static_cast<const char*>(std::memcpy(take(size, 1), text, size));
+  }
+
+ private:
+  static constexpr std::size_t block_size = std::size_t{1} << 16;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::size_t used_ = 0, capacity_ = 0;
+};
+
+/// What becomes of a message when the tick has failed already.
+enum class MessageKind {
+  begin_tick,  ///< another tick, another try
+  passing,     ///< left out, as by a host
+  end_tick,
+  standing,  ///< told again at the next tick, for it holds on
+  always     ///< told all the same
+};
+
+struct Message {
+  MessageKind kind;
+  void (*tell)(Visualizer& visualizer, const void* what);
+  const void* what;
+  std::shared_ptr<const void> owner;  // of `what`, where it is not in the batch
+};
+
+/// Messages that are handed over together.
+class Batch {
+ public:
+  using Call = std::function<void(Visualizer&)>;
+
+  std::vector<Message> messages;
+  bool ends_tick = false;
+
+  void add(MessageKind kind, Call call) {
+    const auto kept = std::make_shared<const Call>(std::move(call));
+    messages.push_back({kind,
+                        [](Visualizer& visualizer, const void* what) { (*static_cast<const Call*>(what))(visualizer); },
+                        kept.get(), kept});
+  }
+  /// A copy of a value or range, with these of its texts and without its module.
+  template <auto function, class Shown, class... Texts>
+  void add_shown(const Shown& shown, Texts Shown::*... texts) {
+    static_assert(std::is_trivially_destructible_v<Shown>);
+    auto* const copy = new (blocks_.take(sizeof(Shown), alignof(Shown))) Shown(known_part(shown));
+    ((copy->*texts = blocks_.keep(copy->*texts)), ...);
+    copy->module = nullptr;
+    messages.push_back(
+        {MessageKind::passing,
+         [](Visualizer& visualizer, const void* what) { (visualizer.*function)(*static_cast<const Shown*>(what)); },
+         copy, nullptr});
+  }
+
+ private:
+  Blocks blocks_;
+};
+
+}  // namespace detail
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,372 @@
+// The lens `health` on made-up models: each rule where it must speak, and where it must not.
+
+#include <gtest/gtest.h>
+#include <loupe/testing.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace {
+
+namespace lt = loupe::testing;
+using lt::Bench;
+using lt::tensor;
+using Values = std::vector<double>;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t batch = 16, width = 4;
+
+/// Numbers between -1 and 1 that look random and are the same each time.
+double noise(int64_t seed) {
+  auto bits = static_cast<uint64_t>(seed + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9;
+  return static_cast<double>(bits >> 11) / static_cast<double>(uint64_t{1} << 52) - 1;
+}
+Values noises(int64_t count, int64_t seed, double scale = 1) {
+  Values values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(scale * noise(seed * 7919 + i));
+  return values;
+}
+
+/// Three linear layers with a ReLU each, and a healthy step that tests then spoil.
+class Net {
+ public:
+  explicit Net(const std::string& options = "{}", const std::vector<std::string>& more = {})
+      : bench_("lenses: [health: " + options + "]\n", {LOUPE_BUILT_PLUGINS}) {
+    bench_.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+    for (int i = 0; i < 3; ++i) {
+      const std::string number = std::to_string(i + 1);
+      linears_[i] = bench_.module("fc" + number, "Linear", {{"weight", {width, width}}});
+      relus_[i] = bench_.module("relu" + number, "ReLU");
+    }
+    for (const std::string& type : more) more_.push_back(bench_.module(type, type));
+    for (int i = 0; i < 3; ++i)
+      bench_.set(linears_[i], "weight", tensor(noises(width * width, 100 + i), {width, width}));
+    bench_.optimizer("SGD", 0.1);
+  }
+
+  struct Step {
+    double gradient[3] = {0.1, 0.1, 0.1};
+    double input = 1, output = 1;
+    double relu = 1;  ///< what the outputs of the second ReLU are multiplied by
+    double update = 1e-3;
+    bool same_input = false;
+    lt::Pass pass = lt::training_pass;
+    Values bad_input, bad_output;  ///< of the second layer, in place of healthy ones
+    bool bad_gradient = false, is_skipped = false;
+  };
+  void step() { step(Step()); }
+  void step(const Step& how) {
+    ++number_;
+    Values in = noises(batch * width, how.same_input ? 0 : number_, how.input);
+    for (int i = 0; i < 3; ++i) {
+      Values out = noises(batch * width, 10 * number_ + i, how.output);
+      if (i == 1 && !how.bad_input.empty()) in = how.bad_input;
+      if (i == 1 && !how.bad_output.empty()) out = how.bad_output;
+      const lt::Tensor shown = tensor(out, {batch, width});
+      bench_.forward(linears_[i], std::vector{tensor(in, {batch, width})}, std::vector{shown}, how.pass);
+      for (double& each : out) each = std::max(each, 0.0) * (i == 1 ? how.relu : 1);
+      bench_.forward(relus_[i], std::vector{shown}, std::vector{tensor(out, {batch, width})}, how.pass);
+      in = out;
+    }
+    for (int i = 2; i >= 0; --i) {
+      Values gradient = noises(width * width, 1000 * number_ + i, how.gradient[i]);
+      if (how.bad_gradient) gradient[0] = nan;
+      bench_.gradient(linears_[i], "weight", tensor(gradient, {width, width}));
+    }
+    if (how.is_skipped) return;
+    moved_ += how.update;
+    for (int i = 0; i < 3; ++i) {
+      const bool spoilt = how.bad_gradient || !how.bad_output.empty() || !how.bad_input.empty();
+      Values weight = noises(width * width, 100 + i);
+      for (double& each : weight) each = spoilt ? nan : each + moved_;
+      bench_.set(linears_[i], "weight", tensor(weight, {width, width}));
+    }
+    bench_.step();
+  }
+  void epoch(const Step& how, int steps = 8) {
+    for (int i = 0; i < steps; ++i) step(how);
+    bench_.tick();
+  }
+  void epoch() { epoch(Step()); }
+
+  /// The findings that stand or stood, as "rule layer".
+  std::vector<std::string> found() const {
+    std::vector<std::string> found;
+    for (const lt::Finding& each : bench_.findings()) {
+      if (each.state == LOUPE_FINDING_RAISED && each.severity != LOUPE_SEVERITY_INFO)
+        found.push_back(each.rule + (each.layer.empty() ? "" : " " + each.layer));
+    }
+    return found;
+  }
+  Bench& bench() { return bench_; }
+  lt::Module linear(int i) const { return linears_[i]; }
+  lt::Module more(int i) const { return more_[static_cast<std::size_t>(i)]; }
+
+ private:
+  Bench bench_;
+  lt::Module linears_[3], relus_[3];
+  std::vector<lt::Module> more_;
+  int64_t number_ = 0;
+  double moved_ = 0;
+};
+
+using Names = std::vector<std::string>;
+
+TEST(Health, IsSilentWhileTrainingIsHealthy) {
+  Net net;
+  for (int i = 0; i < 6; ++i) net.epoch();
+  EXPECT_EQ(net.found(), Names());
+  EXPECT_EQ(net.bench().log(), Names());
+}
+
+TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
+  Net net;
+  net.epoch();
+  Net::Step step;
+  step.bad_output = Values(batch * width, nan);
+  net.step(step);
+  EXPECT_EQ(net.found(), Names{"non_finite fc2"});
+  EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
+  net.step(step);
+  net.bench().tick();
+  EXPECT_EQ(net.found().size(), 1) << "only the first";
+}
+
+TEST(Health, NamesWhatLiesBetweenTwoLayersWhereTheInputIsNotFinite) {
+  Net net;
+  Net::Step step;
+  step.bad_input = step.bad_output = Values(batch * width, nan);
+  net.step(step);
+  EXPECT_EQ(net.found(), Names{"non_finite fc2"});
+  EXPECT_NE(net.bench().findings().at(0).message.find("between 'relu1'"), std::string::npos);
+}
+
+TEST(Health, NamesTheBatchWhereTheFirstLayersInputIsNotFinite) {
+  Net net;
+  const lt::Tensor bad = tensor(Values(batch * width, nan), {batch, width});
+  net.bench().forward(net.linear(0), std::vector{bad}, std::vector{bad});
+  net.bench().set(net.linear(0), "weight", tensor(Values(width * width, nan), {width, width}));
+  net.bench().step();
+  ASSERT_EQ(net.found(), Names{"non_finite fc1"});
+  EXPECT_NE(net.bench().findings().at(0).message.find("the batch itself"), std::string::npos);
+}
+
+TEST(Health, NamesTheGradientThatIsNotFiniteWhereAllOutputsAre) {
+  Net net;
+  Net::Step step;
+  step.bad_gradient = true;
+  net.step(step);
+  ASSERT_EQ(net.found(), Names{"non_finite fc3"});
+  EXPECT_EQ(net.bench().findings().at(0).parameter, "weight");
+}
+
+TEST(Health, TakesAnInfiniteGradientOfASkippedStepForNoFault) {
+  Net net;
+  Net::Step step;
+  step.bad_gradient = step.is_skipped = true;
+  net.step(step);
+  for (int i = 0; i < 3; ++i) net.epoch();
+  EXPECT_EQ(net.found(), Names());
+}
+
+TEST(Health, SeesAStepThatChangesNothingAtOnce) {
+  Net net;
+  net.step();
+  Net::Step step;
+  step.update = 0;
+  net.step(step);
+  EXPECT_EQ(net.found(), Names{"no_effect Net"});
+}
+
+TEST(Health, SeesARateThatStaysZeroButNotOneThatBeginsOrEndsThere) {
+  Net net;
+  net.bench().optimizer("SGD", 0);
+  net.step();
+  net.bench().optimizer("SGD", 0.1);
+  for (int i = 0; i < 3; ++i) net.step();
+  net.bench().optimizer("SGD", 0.001);
+  net.step();
+  net.bench().optimizer("SGD", 0);
+  for (int i = 0; i < 3; ++i) net.step();
+  EXPECT_EQ(net.found(), Names());
+
+  Net other;
+  other.bench().optimizer("SGD", 0);
+  other.step();
+  other.step();
+  EXPECT_EQ(other.found(), Names{"zero_learning_rate Net"});
+}
+
+TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
+  Net net("{}", {"Dropout"});
+  Net::Step step;
+  step.pass = {false, true};
+  net.step(step);
+  EXPECT_EQ(net.found(), Names{"mode_mismatch Net"});
+
+  Net without_dropout;
+  without_dropout.step(step);
+  EXPECT_EQ(without_dropout.found(), Names());
+}
+
+TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {
+  Net net;
+  for (int i = 0; i < 4; ++i) net.step();
+  Net::Step same;
+  same.same_input = true;
+  for (int i = 0; i < 3; ++i) net.step(same);
+  EXPECT_EQ(net.found(), Names{"repeated_batch fc1"});
+
+  Net full;
+  for (int i = 0; i < 9; ++i) full.step(same);
+  EXPECT_EQ(full.found(), Names());
+}
+
+TEST(Health, SeesVanishingGradientsAfterItsPatience) {
+  Net net;
+  Net::Step step;
+  step.gradient[0] = 1e-7;
+  net.epoch(step);
+  EXPECT_EQ(net.found(), Names());
+  net.epoch(step);
+  EXPECT_EQ(net.found(), Names{"vanishing_gradient fc1"});
+}
+
+TEST(Health, SaysWhenAFindingIsOver) {
+  Net net("{cooldown: 2}");
+  Net::Step step;
+  step.gradient[0] = 1e-7;
+  for (int i = 0; i < 3; ++i) net.epoch(step);
+  for (int i = 0; i < 3; ++i) net.epoch();
+  ASSERT_GE(net.bench().findings().size(), 2);
+  EXPECT_EQ(net.bench().findings().back().state, LOUPE_FINDING_GONE);
+  EXPECT_EQ(net.bench().findings().back().rule, "vanishing_gradient");
+}
+
+TEST(Health, SeesAGradientFarAboveAllBefore) {
+  Net net;
+  for (int i = 0; i < 2; ++i) net.epoch();
+  Net::Step step;
+  step.gradient[1] = 50;
+  net.step(step);
+  EXPECT_EQ(net.found(), Names{"exploding_gradient fc2"});
+}
+
+TEST(Health, SeesUnitsThatAreSilentForAWholeWindow) {
+  Net net;
+  Net::Step step;
+  step.relu = 0;
+  for (int i = 0; i < 2; ++i) net.epoch(step);
+  EXPECT_EQ(net.found(), Names{"dead_units relu2"});
+}
+
+TEST(Health, SeesInputsFarFromUnitScale) {
+  Net net;
+  Net::Step step;
+  step.input = 300;
+  net.epoch(step);
+  EXPECT_EQ(net.found(), Names{"unnormalized_input fc1"});
+}
+
+TEST(Health, SeesUpdatesThatAreTooLargeAfterTheFirstWindow) {
+  Net net;
+  Net::Step step;
+  for (int i = 0; i < 3; ++i) {
+    step.update = step.update == 1e-3 ? 1.0 : step.update * 8;
+    net.epoch(step, 4);
+  }
+  ASSERT_FALSE(net.found().empty());
+  EXPECT_EQ(net.found().front().substr(0, 12), "update_ratio");
+}
+
+TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
+  Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+  std::vector<lt::Module> layers;
+  for (const char* name : {"a", "b", "c"}) layers.push_back(bench.module(name, "Linear", {{"weight", {width, width}}}));
+  for (const lt::Module& layer : layers) bench.set(layer, "weight", tensor(noises(width * width, 49), {width, width}));
+  for (int step = 0; step < 3; ++step) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      bench.forward(layers[i], tensor(noises(batch * width, step * 10 + static_cast<int64_t>(i), std::pow(10, i)),
+                                      {batch, width}));
+      bench.gradient(layers[i], "weight", tensor(noises(width * width, step), {width, width}));
+      bench.set(layers[i], "weight", tensor(noises(width * width, step + 50), {width, width}));
+    }
+    bench.step();
+  }
+  ASSERT_EQ(bench.findings().size(), 1) << bench.findings().front().message;
+  EXPECT_EQ(bench.findings()[0].rule, "poor_initialization");
+  EXPECT_EQ(bench.findings()[0].layer, "c");
+}
+
+TEST(Health, SeesUnitsThatStayEqual) {
+  Net net;
+  for (int step = 0; step < 3; ++step) {
+    net.bench().forward(net.linear(0), tensor(noises(batch * width, step), {batch, width}));
+    net.bench().gradient(net.linear(0), "weight", tensor(noises(width * width, step), {width, width}));
+    net.bench().set(net.linear(0), "weight", tensor(Values(width * width, 0.1 * (step + 1)), {width, width}));
+    net.bench().step();
+  }
+  EXPECT_EQ(net.found(), Names{"poor_initialization fc1"});
+}
+
+TEST(Health, SeesALossThatJumps) {
+  Net net;
+  for (int i = 0; i < 20; ++i) net.bench().push_loss(1 + 0.1 * noise(i));
+  net.step();
+  EXPECT_EQ(net.found(), Names());
+  net.bench().push_loss(40);
+  net.step();
+  EXPECT_EQ(net.found(), Names{"loss_spike"});
+}
+
+TEST(Health, SeesALossThatGrowsAndOneThatStays) {
+  Net growing, staying, falling;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int i = 0; i < 8; ++i) {
+      growing.bench().push_loss(1 + epoch + 0.1 * noise(i));
+      staying.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
+      falling.bench().push_loss(1.0 / (1 + epoch) + 0.1 * noise(i));
+    }
+    for (Net* each : {&growing, &staying, &falling}) each->epoch();
+  }
+  const Names grown = growing.found(), stayed = staying.found();
+  EXPECT_TRUE(std::count(grown.begin(), grown.end(), "diverging_loss") == 1) << testing::PrintToString(grown);
+  EXPECT_EQ(stayed, Names{"loss_not_decreasing"});
+  EXPECT_EQ(falling.found(), Names());
+}
+
+TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {
+  Net net;
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    for (int i = 0; i < 4; ++i) net.bench().push_loss(1.0 / (1 + 2 * epoch));
+    net.bench().push_loss(0.8 + 0.3 * std::abs(epoch - 1), false);
+    net.epoch();
+  }
+  EXPECT_EQ(net.found(), Names{"overfitting"});
+}
+
+TEST(Health, LeavesOutRulesThatAreOff) {
+  Net net("{off: [vanishing_gradient]}");
+  Net::Step step;
+  step.gradient[0] = 1e-7;
+  for (int i = 0; i < 3; ++i) net.epoch(step);
+  EXPECT_EQ(net.found(), Names());
+}
+
+TEST(Health, RefusesARuleThatThereIsNot) {
+  EXPECT_THROW(Bench("lenses: [health: {off: [vanishing_gradients]}]\n", {LOUPE_BUILT_PLUGINS}), std::runtime_error);
+}
+
+TEST(Health, GoesOnAfterALayerIsForgotten) {
+  Net net;
+  net.epoch();
+  net.bench().forget(net.linear(1));
+  net.bench().tick();
+  net.bench().forward(net.linear(0), tensor(noises(batch * width, 1), {batch, width}));
+  net.bench().tick();
+  EXPECT_FALSE(net.bench().is_quarantined("health"));
+}
+
+}  // namespace

@@ -1,0 +1,173 @@
+// What a trainer is told of findings, and what it may have done about them.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+
+namespace {
+
+namespace nn = torch::nn;
+
+struct Trainer {
+  explicit Trainer(const std::string& yaml = "lenses: [health]\n")
+      : inspector(loupe::Inspector::from_text("attach: {summary: false}\n" + yaml)) {
+    torch::manual_seed(3);
+    model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
+    optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), 0.05);
+  }
+  void attach() { inspector.attach(*model, *optimizer); }
+  void step(bool clears = true) {
+    if (clears) optimizer->zero_grad();
+    const auto loss = nn::functional::cross_entropy(model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
+    loss.backward();
+    optimizer->step();
+  }
+  std::vector<std::string> rules() const {
+    std::vector<std::string> rules;
+    for (const loupe::Finding& each : inspector.findings()) {
+      if (each.severity != LOUPE_SEVERITY_INFO) rules.push_back(each.rule);
+    }
+    return rules;
+  }
+
+  loupe::Inspector inspector;
+  nn::Sequential model{nullptr};
+  std::unique_ptr<torch::optim::SGD> optimizer;
+};
+
+using Names = std::vector<std::string>;
+
+TEST(FindingsOfATrainer, AreNoneWhileTheLoopIsRight) {
+  Trainer trainer;
+  trainer.attach();
+  for ([[maybe_unused]] int epoch : trainer.inspector.epochs(3)) {
+    for (int i = 0; i < 10; ++i) trainer.step();
+  }
+  EXPECT_EQ(trainer.rules(), Names());
+  EXPECT_FALSE(trainer.inspector.should_stop());
+}
+
+TEST(FindingsOfATrainer, TellOfGradientsThatNobodyClearsInTheStepAfter) {
+  Trainer trainer;
+  trainer.attach();
+  for (int i = 0; i < 2; ++i) trainer.step(/*clears=*/false);
+  ASSERT_EQ(trainer.rules(), Names{"gradients_not_cleared"});
+  EXPECT_EQ(trainer.inspector.findings()[0].first_step, 2);
+}
+
+TEST(FindingsOfATrainer, TakeAccumulationAndLateClearingForWhatTheyAre) {
+  Trainer trainer;
+  trainer.attach();
+  for (int i = 0; i < 4; ++i) {
+    // Another loss's backward adds to what the step has used; it is cleared before its own.
+    trainer.model->forward(torch::randn({4, 6})).sum().backward();
+    trainer.optimizer->zero_grad();
+    for (int part = 0; part < 3; ++part) trainer.model->forward(torch::randn({4, 6})).pow(2).mean().backward();
+    trainer.optimizer->step();
+  }
+  EXPECT_EQ(trainer.rules(), Names());
+}
+
+TEST(FindingsOfATrainer, TellOfAParameterThatNoOptimizerHolds) {
+  Trainer trainer;
+  auto head = trainer.model[2]->parameters();
+  torch::optim::SGD only_head(head, 0.05);
+  trainer.inspector.attach(*trainer.model, only_head);
+  for (int i = 0; i < 2; ++i) {
+    trainer.model->zero_grad();
+    trainer.model->forward(torch::randn({16, 6})).pow(2).mean().backward();
+    only_head.step();
+  }
+  EXPECT_EQ(trainer.rules(), (Names{"unchanged_parameter", "unchanged_parameter"}));
+  EXPECT_EQ(trainer.inspector.findings()[0].layer, "0");
+}
+
+TEST(FindingsOfATrainer, LeaveFrozenParametersAlone) {
+  Trainer trainer;
+  for (auto& parameter : trainer.model[0]->parameters()) parameter.requires_grad_(false);
+  trainer.attach();
+  for (int i = 0; i < 5; ++i) trainer.step();
+  trainer.inspector.tick_epoch();
+  EXPECT_EQ(trainer.rules(), Names());
+}
+
+TEST(FindingsOfATrainer, TellOfAnOptimizerOfALayerThatWasReplaced) {
+  Trainer trainer;
+  trainer.model = nn::Sequential(nn::Linear(std::dynamic_pointer_cast<nn::LinearImpl>(trainer.model[0])), nn::ReLU(),
+                                 nn::Linear(8, 3));  // another head
+  trainer.attach();
+  trainer.step();
+  EXPECT_EQ(trainer.rules(), Names{"stale_optimizer"});
+}
+
+TEST(FindingsOfATrainer, AreToldToItsCallback) {
+  Trainer trainer;
+  Names told;
+  trainer.inspector.on_finding([&](const loupe::Finding& finding) { told.push_back(finding.rule); });
+  trainer.attach();
+  for (int i = 0; i < 2; ++i) trainer.step(false);
+  EXPECT_EQ(told, Names{"gradients_not_cleared"});
+}
+
+TEST(FindingsOfATrainer, EndTheLoopWhereTheConfigurationSaysStop) {
+  Trainer trainer("on_finding: {error: stop}\nlenses: [health]\n");
+  trainer.attach();
+  int turns = 0;
+  for ([[maybe_unused]] int epoch : trainer.inspector.epochs(5)) {
+    ++turns;
+    for (int i = 0; i < 3; ++i) trainer.step(/*clears=*/turns < 2);
+  }
+  EXPECT_EQ(turns, 2);
+  EXPECT_TRUE(trainer.inspector.should_stop());
+}
+
+TEST(FindingsOfATrainer, AreThrownOutOfTheNextCallWhereTheConfigurationSaysThrow) {
+  Trainer trainer("on_finding: {error: throw}\nlenses: [health]\n");
+  trainer.attach();
+  for (int i = 0; i < 2; ++i) trainer.step(false);
+  EXPECT_THROW(trainer.inspector.push_loss(1.0, true), std::runtime_error);
+  EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "once";
+}
+
+TEST(FindingsOfATrainer, NameTheFunctionThatDropsInEvalMode) {
+  struct NetImpl : nn::Module {
+    NetImpl() { first = register_module("first", nn::Linear(6, 3)); }
+    torch::Tensor forward(const torch::Tensor& x) { return torch::dropout(first(x), 0.5, /*train=*/true); }
+    nn::Linear first{nullptr};
+  };
+  Trainer trainer;
+  const auto net = std::make_shared<NetImpl>();
+  torch::optim::SGD optimizer(net->parameters(), 0.05);
+  trainer.inspector.attach(*net, optimizer);
+  const auto train = [&] {
+    net->train();
+    optimizer.zero_grad();
+    net->forward(torch::randn({16, 6})).pow(2).mean().backward();
+    optimizer.step();
+  };
+  train();
+  EXPECT_EQ(trainer.rules(), Names());
+  net->eval();
+  net->forward(torch::randn({16, 6}));
+  train();
+  EXPECT_EQ(trainer.rules(), Names{"mode_mismatch"});
+}
+
+TEST(FindingsOfATrainer, TellOfTheSoftmaxThatCrossEntropyAppliesItself) {
+  Trainer trainer;
+  trainer.model->push_back(nn::Softmax(1));
+  trainer.attach();
+  trainer.step();
+  EXPECT_EQ(trainer.rules(), Names{"double_softmax"});
+}
+
+TEST(Hyperparameters, NeedAName) {
+  Trainer trainer;
+  EXPECT_THROW(trainer.inspector.set_hyperparameter("", 1), std::invalid_argument);
+  EXPECT_NO_THROW(trainer.inspector.set_hyperparameter("batch size", 64));
+  EXPECT_NO_THROW(trainer.inspector.set_hyperparameter("schedule", "cosine"));
+}
+
+}  // namespace

@@ -1,0 +1,235 @@
+// What the console says of findings, notes and the end of a run.
+
+#include <gtest/gtest.h>
+
+#include "console_output.h"
+#include "events.h"
+
+namespace loupe::test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Finding dead(double first, double last) {
+  Finding finding = a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of its units are silent");
+  finding.first_epoch = first;
+  finding.last_epoch = last;
+  return finding;
+}
+
+void tick(Driver& console, double epoch) {
+  console.begin_tick(epoch);
+  console.end_tick();
+}
+
+/// The lines without headings and empty ones.
+Lines said(const std::string& text) {
+  Lines lines;
+  for (const std::string& line : lines_of(text)) {
+    if (!line.empty() && line.rfind("──", 0) != 0 && line.rfind("--", 0) != 0) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Console, TellsFindingsFirstAndTheWorstOfThemFirst) {
+  const std::string text = printed([](Driver& console) {
+    console.begin_tick(1);
+    console.value("T", "l", "mean", 1);
+    tell(console, a_finding("slow", LOUPE_SEVERITY_INFO, "it could be faster"));
+    Finding finding = dead(1, 1);
+    finding.advice = "lower the learning rate";
+    finding.parameter = "weight";
+    tell(console, finding, "conv1");
+    tell(console, a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"));
+    console.end_tick();
+  });
+  const Lines lines = said(text);
+  ASSERT_EQ(lines.size(), 6u) << text;
+  EXPECT_EQ(lines[0], "error    the loss is NaN (nan_loss)");
+  EXPECT_EQ(lines[1], "warning  conv1.weight: half of its units are silent (dead_units)");
+  EXPECT_EQ(lines[2], "         → lower the learning rate");
+  EXPECT_EQ(lines[3], "info     it could be faster (slow)");
+  EXPECT_EQ(lines[4].rfind("T ", 0), 0u) << lines[4];
+}
+
+TEST(Console, SaysThatAFindingStandsOnlyWhenSomethingElseChanges) {
+  const std::string text = printed([](Driver& console) {
+    for (int epoch = 1; epoch <= 12; ++epoch) {
+      console.begin_tick(epoch);
+      Finding finding = dead(1, epoch);
+      if (epoch > 1) finding.state = LOUPE_FINDING_CHANGED;
+      tell(console, finding, "conv1");
+      if (epoch == 12) tell(console, a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"));
+      console.end_tick();
+    }
+    console.begin_tick(13);
+    tell(console, gone(dead(1, 12)), "conv1");
+    console.end_tick();
+    tick(console, 14);
+  });
+  EXPECT_EQ(said(text),
+            (Lines{"warning  conv1: half of its units are silent (dead_units)", "error    the loss is NaN (nan_loss)",
+                   "warning  still, for 12 epochs: dead_units of conv1", "error    still, for 13 epochs: nan_loss",
+                   "gone     after 12 epochs: dead_units of conv1"}));
+}
+
+TEST(Console, TellsAFindingAnewWhenItBecomesWorse) {
+  const std::string text = printed([](Driver& console) {
+    tell(console, dead(1, 1), "conv1");
+    tick(console, 1);
+    Finding worse = dead(1, 2);
+    worse.severity = LOUPE_SEVERITY_ERROR;
+    worse.message = "all of its units are silent";
+    worse.state = LOUPE_FINDING_CHANGED;
+    console.begin_tick(2);
+    tell(console, worse, "conv1");
+    console.end_tick();
+  });
+  EXPECT_EQ(said(text), (Lines{"warning  conv1: half of its units are silent (dead_units)",
+                               "error    conv1: all of its units are silent (dead_units)"}));
+}
+
+TEST(Console, DoesNotListEveryFindingThatStillStands) {
+  const std::string text = printed([](Driver& console) {
+    for (int layer = 0; layer < 8; ++layer) tell(console, dead(1, 1), "conv" + std::to_string(layer));
+    tick(console, 1);
+    tell(console, a_finding("slow", LOUPE_SEVERITY_INFO));
+    tick(console, 2);
+  });
+  const Lines lines = said(text);
+  ASSERT_EQ(lines.size(), 8u + 1 + 5 + 1);
+  EXPECT_EQ(lines.back(), "         … and 3 more still stand");
+}
+
+TEST(Console, SaysNothingOfWhatCameAndWentBetweenTwoTicks) {
+  const std::string text = printed([](Driver& console) {
+    tell(console, dead(1, 1), "conv1");
+    tell(console, gone(dead(1, 1)), "conv1");
+    tell(console, gone(dead(1, 1)), "never told");
+    tick(console, 1);
+  });
+  EXPECT_EQ(said(text), Lines());
+}
+
+TEST(Console, TellsAnErrorBetweenTicksAtOnceAndOnlyOnce) {
+  const std::string text = printed([](Driver& console) {
+    tell(console, a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"));
+    tell(console, dead(1, 1), "conv1");
+    fputs("the trainer goes on\n", stdout);
+    tick(console, 1);
+  });
+  EXPECT_EQ(said(text), (Lines{"error    the loss is NaN (nan_loss)", "the trainer goes on",
+                               "warning  conv1: half of its units are silent (dead_units)",
+                               "error    still, for 1 epoch: nan_loss"}));
+}
+
+TEST(Console, ShowsANoteWhenItComes) {
+  const std::string text = printed([](Driver& console) {
+    tell_note(console, LOUPE_NOTE_LEARNING_RATE, "the learning rate\x1b is now 0.1");
+    tick(console, 1);
+  });
+  EXPECT_EQ(text.rfind("note     the learning rate? is now 0.1\n", 0), 0u) << text;
+}
+
+TEST(Console, EndsWithWhatStandsAndForHowLong) {
+  const std::string text = printed([](Driver& console) {
+    tell(console, dead(1, 1), "conv1");
+    tell(console, a_finding("slow", LOUPE_SEVERITY_INFO));
+    tick(console, 1);
+    tell(console, gone(a_finding("slow", LOUPE_SEVERITY_INFO)));
+    tick(console, 2);
+    fputs("here\n", stdout);
+    tell_end(console, LOUPE_END_INTERRUPTED, 2, "somebody was impatient");
+  });
+  EXPECT_EQ(text.substr(text.find("here\n")),
+            "here\nthe run was interrupted after epoch 2: somebody was impatient\nat the end of the run\n"
+            "warning  conv1: half of its units are silent (dead_units, for 2 epochs)\n");
+}
+
+std::string end_of(const std::string& config, const std::function<void(Driver&)>& run) {
+  const std::string text = printed([&](Driver& console) {
+    const std::string name = "digits";
+    console.begin(Driver::run_of("", false, name, config.c_str()));
+    run(console);
+    fputs("here\n", stdout);
+    console.end();
+  });
+  return text.substr(text.find("here\n") + 5);
+}
+
+TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
+  const auto one = [](Driver& console) { tick(console, 1); };
+  const std::string healthy = "the run is healthy: no findings up to epoch 1\n";
+  EXPECT_EQ(end_of("lenses: [histograms, health]\n", one), healthy);
+  EXPECT_EQ(end_of("lenses:\n  - health: {every: 5}\n", one), healthy);
+  EXPECT_EQ(end_of("lenses: [histograms]  # not health\n", one), "");
+  EXPECT_EQ(end_of("run: {name: health}\nlenses: [histograms]\n", one), "");
+  EXPECT_EQ(end_of("lenses: [my_health, healthy]\n", one), "");
+  EXPECT_EQ(end_of("lenses: [health]\n", [](Driver&) {}), "");
+  EXPECT_EQ(end_of("lenses: [health]\n",
+                   [](Driver& console) {
+                     tell_note(console, LOUPE_NOTE_QUARANTINE, "the lens 'health' was put aside");
+                     tick(console, 1);
+                   }),
+            "");
+  EXPECT_EQ(end_of("lenses: [health]\n",
+                   [](Driver& console) {
+                     tell(console, dead(1, 1));
+                     tick(console, 1);
+                     tell(console, gone(dead(1, 1)));
+                     tick(console, 2);
+                   }),
+            "no finding stands at the end of the run\n");
+}
+
+TEST(Console, ColorsFindingsBySeverityWhereTheTerminalHasColors) {
+  const auto run = [](Driver& console) {
+    tell(console, dead(1, 1), "conv1");
+    tell(console, a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"));
+    tick(console, 1);
+  };
+  const std::string text = printed(run, {{"color", "always"}});
+  EXPECT_NE(text.find("\x1b[33mwarning\x1b[0m  conv1"), std::string::npos) << text;
+  EXPECT_NE(text.find("\x1b[31;1merror\x1b[0m    the loss"), std::string::npos) << text;
+  EXPECT_EQ(printed(run).find('\x1b'), std::string::npos);
+}
+
+TEST(Console, WrapsALongFindingBetweenWords) {
+  const std::string text = printed(
+      [](Driver& console) {
+        Finding finding = a_finding("long", LOUPE_SEVERITY_ERROR);
+        for (int i = 0; i < 20; ++i) finding.message += " and another word";
+        finding.advice = "begin-anew-" + std::string(100, 'x');
+        tell(console, finding, "a.very.long.name.of.a.layer.that.never.seems.to.end.before.the.terminal.does");
+        tick(console, 1);
+      },
+      {}, "40");
+  const Lines lines = lines_of(text);
+  EXPECT_GT(lines.size(), 9u);
+  for (const std::string& line : lines) EXPECT_LE(columns_of(line), 40u) << line;
+}
+
+TEST(Console, IsAsciiUnderTheLocaleC) {
+  const auto run = [](Driver& console) {
+    tell(console, a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "σ→…é世"));
+    for (int epoch = 1; epoch <= 3; ++epoch) one_tick(console, "T", {{"l", epoch}});
+    tell_end(console, LOUPE_END_COMPLETED, 3);
+  };
+  const Sink sink;
+  {
+    const Environment locale("LC_ALL", "C"), width("COLUMNS", nullptr);
+    const Redirected redirected(stdout, sink.writer());
+    Driver console(CONSOLE_PLUGIN);
+    console.begin("");
+    run(console);
+  }
+  const std::string text = sink.read();
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+  EXPECT_EQ(text.rfind("error    s>~??? (nan_loss)\n-- digits - epoch 1 ----", 0), 0u) << text;
+  const Lines as_ascii = lines_of(text), as_utf8 = lines_of(printed(run));
+  ASSERT_EQ(as_ascii.size(), as_utf8.size());
+  EXPECT_EQ(columns_of(as_ascii[1]), columns_of(as_utf8[1]));
+}
+
+}  // namespace
+}  // namespace loupe::test

@@ -1,0 +1,172 @@
+#ifndef LOUPE_TESTS_ZOO_MODELS_H
+#define LOUPE_TESTS_ZOO_MODELS_H
+
+#include <torch/torch.h>
+
+#include <vector>
+
+namespace zoo {
+
+namespace nn = torch::nn;
+
+/// A function between layers, as people pass it.
+using Activation = torch::Tensor (*)(const torch::Tensor&);
+
+struct MlpImpl : nn::Module {
+  MlpImpl(int64_t in, int64_t hidden, int64_t out, Activation activation = torch::relu);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Linear fc1, fc2, fc3;
+  Activation activation;
+};
+TORCH_MODULE(Mlp);
+
+/// Dropout by function, which has to be told the mode.
+struct DropMlpImpl : nn::Module {
+  DropMlpImpl(int64_t in, int64_t hidden, int64_t out);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Linear fc1, fc2;
+  bool always_drops = false;
+};
+TORCH_MODULE(DropMlp);
+
+/// Batch norm between linear layers, dropout by module.
+struct NormMlpImpl : nn::Module {
+  NormMlpImpl(int64_t in, int64_t hidden, int64_t out);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Linear fc1, fc2;
+  nn::BatchNorm1d bn1;
+  nn::Dropout dropout;
+};
+TORCH_MODULE(NormMlp);
+
+/// For images of 8 by 8.
+struct CnnImpl : nn::Module {
+  explicit CnnImpl(int64_t classes = 4);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Conv2d conv1, conv2;
+  nn::BatchNorm2d bn1, bn2;
+  nn::Linear fc;
+};
+TORCH_MODULE(Cnn);
+
+/// Convolutions without batch norm, as layers in a row: 0 Conv2d, 1 ReLU, 2 MaxPool2d, 3 Conv2d, 4 ReLU, 5 Flatten,
+/// 6 Linear.
+nn::Sequential plain_cnn();
+
+/// Pretrained features and a head of one's own.
+struct TransferImpl : nn::Module {
+  TransferImpl();
+  torch::Tensor forward(torch::Tensor x);
+  nn::Sequential backbone;
+  nn::Linear head;
+};
+TORCH_MODULE(Transfer);
+
+struct LstmClassifierImpl : nn::Module {
+  explicit LstmClassifierImpl(int64_t features = 4, int64_t hidden = 24, int64_t classes = 2);
+  torch::Tensor forward(torch::Tensor x);
+  nn::LSTM lstm;
+  nn::Linear head;
+  bool cuts_state = false;    ///< the state no longer leads back to the LSTM
+  bool gives_shares = false;  ///< softmax instead of scores
+};
+TORCH_MODULE(LstmClassifier);
+
+/// A plain recurrent net, which keeps no state apart.
+struct ReluRnnImpl : nn::Module {
+  ReluRnnImpl();
+  torch::Tensor forward(torch::Tensor x);
+  nn::RNN rnn;
+  nn::Linear head;
+};
+TORCH_MODULE(ReluRnn);
+
+/// Weighs the states of all times by a score of each.
+struct AttentiveLstmImpl : nn::Module {
+  AttentiveLstmImpl();
+  torch::Tensor forward(torch::Tensor x);
+  nn::LSTM lstm;
+  nn::Linear score, head;
+  int64_t softmax_dimension = 1;  ///< 1 is time
+};
+TORCH_MODULE(AttentiveLstm);
+
+/// An encoder over words; number 0 is padding and is masked.
+struct TransformerImpl : nn::Module {
+  explicit TransformerImpl(int64_t vocabulary = 400, int64_t width = 16, int64_t classes = 4, double dropout = 0.1);
+  torch::Tensor forward(torch::Tensor words);
+  nn::Embedding embedding;
+  nn::TransformerEncoder encoder;
+  nn::Linear head;
+  bool keeps_first_word = true;  ///< never masks a whole text
+};
+TORCH_MODULE(Transformer);
+
+struct BagOfWordsImpl : nn::Module {
+  explicit BagOfWordsImpl(int64_t vocabulary = 400, int64_t width = 16, int64_t classes = 4);
+  torch::Tensor forward(torch::Tensor words);
+  nn::Embedding embedding;
+  nn::Linear fc1, fc2;
+};
+TORCH_MODULE(BagOfWords);
+
+/// Predicts the next word; the weight that decodes is the embedding's.
+struct TiedLanguageModelImpl : nn::Module {
+  explicit TiedLanguageModelImpl(int64_t vocabulary, int64_t width = 24);
+  torch::Tensor forward(torch::Tensor words);
+  nn::Embedding embedding;
+  nn::GRU gru;
+  torch::Tensor bias;
+};
+TORCH_MODULE(TiedLanguageModel);
+
+/// Brings features to length 1 between two layers.
+struct UnitLengthMlpImpl : nn::Module {
+  UnitLengthMlpImpl(int64_t in, int64_t hidden, int64_t out);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Linear fc1, fc2;
+  double smallest_length = 1e-6;
+};
+TORCH_MODULE(UnitLengthMlp);
+
+/// A trunk with two answers: of (N, out) each, side by side.
+struct TwoHeadsImpl : nn::Module {
+  TwoHeadsImpl(int64_t in, int64_t hidden, int64_t out);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Linear trunk, head, auxiliary;
+};
+TORCH_MODULE(TwoHeads);
+
+/// Blocks in a std::vector, registered or forgotten.
+struct BlocksImpl : nn::Module {
+  BlocksImpl(int64_t in, int64_t hidden, int64_t out, bool registered);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Linear first;
+  std::vector<nn::Linear> blocks;
+  nn::Linear last;
+};
+TORCH_MODULE(Blocks);
+
+/// A CNN whose second convolution is registered or forgotten.
+struct PartCnnImpl : nn::Module {
+  explicit PartCnnImpl(bool registered);
+  torch::Tensor forward(torch::Tensor x);
+  nn::Conv2d conv1, conv2;
+  nn::Linear fc;
+};
+TORCH_MODULE(PartCnn);
+
+/// Linear layers with an activation between each two: 0 Linear, 1 activation, 2 Linear, …
+nn::Sequential deep_mlp(int64_t in, int64_t width, int64_t out, int depth, const nn::AnyModule& activation);
+
+nn::Sequential generator(int64_t noise, int64_t out);
+nn::Sequential discriminator(int64_t in);
+
+/// Multiplies the weights of all linear layers, and keeps the biases.
+void scale_weights(nn::Module& model, double factor);
+/// No parameter of the model gets gradients any more.
+void freeze(nn::Module& model);
+
+}  // namespace zoo
+
+#endif

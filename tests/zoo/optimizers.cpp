@@ -1,0 +1,149 @@
+// Rates, and steps that change nothing.
+
+#include <algorithm>
+#include <cmath>
+
+#include "zoo/fit.h"
+#include "zoo/models.h"
+#include "zoo/trainer.h"
+
+namespace zoo {
+namespace {
+
+/// A warm-up whose share is divided as whole numbers: 0 until it is over. The healthy one begins at 0, too.
+void warm_up_of_integers(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4);
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  constexpr int64_t warm_up = 60;
+  Loop loop;
+  loop.before_step = [&](int64_t step) {
+    const int64_t done = std::min(step - 1, warm_up);
+    set_rate(optimizer, 0.1 * (run.planted ? double(done / warm_up) : double(done) / warm_up));
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// Cosine annealing that arrives at 0 half way. The healthy one arrives in the last step.
+void annealing_ends_early(Run& run) {
+  const Examples data = images();
+  Cnn model;
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+  const int64_t length = run.planted ? 60 : 119;
+  Loop loop;
+  loop.before_step = [&](int64_t step) {
+    const double share = double(std::min(step - 1, length)) / length;
+    set_rate(optimizer, 0.025 * (1 + std::cos(share * std::acos(-1.0))));
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// One group's rate was never filled in.
+void group_without_a_rate(Run& run) {
+  const Examples data = texts();
+  Transformer model;
+  std::vector<torch::Tensor> weights, biases;
+  for (const auto& parameter : model->parameters()) (parameter.dim() > 1 ? weights : biases).push_back(parameter);
+  using torch::optim::AdamWOptions;
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(weights, std::make_unique<AdamWOptions>(AdamWOptions(3e-3).weight_decay(0.01)));
+  const double rate = run.planted ? 0 : 3e-3;
+  groups.emplace_back(biases, std::make_unique<AdamWOptions>(AdamWOptions(rate).weight_decay(0)));
+  torch::optim::AdamW optimizer(groups, AdamWOptions(3e-3));
+  fit(run, model, optimizer, data);
+}
+
+/// A rate for another kind of loss: smaller than what a float of the parameters' size can hold.
+void rate_below_float(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4, [](const torch::Tensor& x) { return torch::gelu(x); });
+  torch::optim::SGD optimizer(model->parameters(), run.planted ? 1e-14 : 0.1);
+  fit(run, model, optimizer, data);
+}
+
+/// Bfloat16 has 8 bits: fine-tuning at the usual rate is rounded away.
+void rate_below_bfloat16(Run& run) {
+  Examples data = blobs();
+  data.inputs = data.inputs.to(torch::kBFloat16);
+  Mlp model(16, 32, 4);
+  model->to(torch::kBFloat16);
+  torch::optim::SGD optimizer(model->parameters(), run.planted ? 1e-7 : 0.1);
+  Loop loop;
+  loop.loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
+    return cross_entropy(output.to(torch::kFloat), answers);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// The optimizer holds copies, as after a conversion that was meant to be in place.
+void optimizer_of_copies(Run& run) {
+  const Examples data = images();
+  auto model = plain_cnn();
+  std::vector<torch::Tensor> parameters = model->parameters();
+  if (run.planted) {
+    for (torch::Tensor& parameter : parameters) parameter = parameter.detach().clone().set_requires_grad(true);
+  }
+  torch::optim::Adam optimizer(parameters, 3e-3);
+  run.inspector.attach(*model, optimizer);
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
+    for (const Examples& batch : batches(data, 32)) {
+      model->zero_grad();
+      const auto loss = cross_entropy(model->forward(batch.inputs), batch.answers);
+      loss.backward();
+      optimizer.step();
+      run.train_loss(loss);
+    }
+  }
+}
+
+void rate_far_too_small_mlp(Run& run) {
+  const Examples data = curves();
+  Mlp model(8, 32, 1, torch::tanh);
+  torch::optim::Adam optimizer(model->parameters(), run.planted ? 1e-7 : 1e-2);
+  Loop loop;
+  loop.loss = squared_error;
+  fit(run, model, optimizer, data, loop);
+}
+
+/// The limit of clipping has the wrong sign in its exponent.
+void clipped_to_nothing_lstm(Run& run) {
+  const Examples data = sequences();
+  LstmClassifier model;
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.5).momentum(0.9));
+  Loop loop;
+  loop.before_step = [&](int64_t) { nn::utils::clip_grad_norm_(model->parameters(), run.planted ? 1e-6 : 1.0); };
+  fit(run, model, optimizer, data, loop);
+}
+
+void rate_far_too_large_cnn(Run& run) {
+  const Examples data = images();
+  Cnn model;
+  torch::optim::Adam optimizer(model->parameters(), run.planted ? 1.0 : 3e-3);
+  fit(run, model, optimizer, data);
+}
+
+void rate_far_too_large_transformer(Run& run) {
+  const Examples data = texts();
+  Transformer model;
+  torch::optim::AdamW optimizer(model->parameters(), run.planted ? 0.5 : 3e-3);
+  fit(run, model, optimizer, data);
+}
+
+}  // namespace
+
+std::vector<Trainer> optimizer_trainers() {
+  return {
+      {"zero_learning_rate", "mlp, warm-up", {2}, warm_up_of_integers},
+      {"zero_learning_rate", "cnn, cosine", {61}, annealing_ends_early},
+      {"zero_learning_rate", "transformer, one group", {1}, group_without_a_rate},
+      {"no_effect", "mlp, tiny rate", {1}, rate_below_float},
+      {"no_effect", "bfloat16 mlp", {1}, rate_below_bfloat16},
+      {"no_effect", "cnn, copies", {1}, optimizer_of_copies},
+      {"update_ratio", "mlp, too small", {}, rate_far_too_small_mlp},
+      {"update_ratio", "lstm, clipped to nothing", {}, clipped_to_nothing_lstm},
+      {"update_ratio", "cnn, too large", {}, rate_far_too_large_cnn},
+      {"update_ratio", "transformer, too large", {}, rate_far_too_large_transformer},
+  };
+}
+
+}  // namespace zoo
