@@ -118,10 +118,11 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   detail::ErrorBuffer error;
   error.check(call_component(guard_.speaker(), error.get(),
                              [&] { return source.table->request(source.self, &source.request, error.get()); }));
-  sources_.push_back(std::move(source));
+  std::list<loupe_source>& of_module = sources_[source.module_id];
+  loupe_source& kept = of_module.emplace_back(std::move(source));
   const std::lock_guard lock(module.mutex());
-  node.add(sources_.back());
-  return sources_.back();
+  node.add(kept);
+  return kept;
 }
 
 template <class Call>
@@ -154,7 +155,7 @@ void LensNode::forget(const ModuleNode& module) {
     if (LOUPE_OFFERS(table, forget)) table.forget(instance_.self(), module.c_module());
     return LOUPE_OK;
   });
-  sources_.remove_if([&](const loupe_source& source) { return source.module_id == module.c_module()->id; });
+  sources_.erase(module.c_module()->id);
 }
 
 void LensNode::introduce(Display& display) {
@@ -174,19 +175,25 @@ void LensNode::report(const loupe_tick& tick, Display& display) {
     return table.report(instance_.self(), &tick, &sink_, error);
   });
   display_ = nullptr;
-  for (loupe_source& source : sources_) {
-    if (guard_.quarantined()) return;
-    detail::ErrorBuffer error;
-    loupe_status status = LOUPE_OK;
-    {
-      const std::lock_guard lock(*source.mutex);
-      status =
-          call_component(guard_.speaker(), error.get(), [&] { return source.table->reset(source.self, error.get()); });
+  for (auto& of_module : sources_) {
+    for (loupe_source& source : of_module.second) {
+      if (guard_.quarantined()) return;
+      reset(source);
     }
-    if (status != LOUPE_OK) guard_.fault("the reset of its preprocessor '" + source.preprocessor + "'", error.text());
   }
   // Visualizers are told meanwhile, and answer for themselves.
   guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
+}
+
+void LensNode::reset(loupe_source& source) {
+  detail::ErrorBuffer error;
+  loupe_status status = LOUPE_OK;
+  {
+    const std::lock_guard lock(*source.mutex);
+    status =
+        call_component(guard_.speaker(), error.get(), [&] { return source.table->reset(source.self, error.get()); });
+  }
+  if (status != LOUPE_OK) guard_.fault("the reset of its preprocessor '" + source.preprocessor + "'", error.text());
 }
 
 void LensNode::judge_cost(double wall) {

@@ -6,6 +6,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "config/config.h"
 #include "pipeline/module_node.h"
@@ -58,6 +59,7 @@ class LensNode {
   template <class Call>
   void guarded_call(State state, const std::string& where, Call&& call);
   loupe_source& watch(const loupe_watch& watch);
+  void reset(loupe_source& source);
   void make_wiring();
   void make_sink();
   void take_tag(const loupe_tag& tag);
@@ -75,8 +77,8 @@ class LensNode {
   Display* display_ = nullptr;  // while it introduces or reports
   loupe_wiring wiring_{};
   loupe_sink sink_{};
-  std::list<loupe_source> sources_;
-  ComponentInstance instance_;  // last: a lens's own preprocessors outlive no source
+  std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
+  ComponentInstance instance_;                                     // last: a lens's own preprocessors outlive no source
 };
 
 }  // namespace loupe

@@ -130,6 +130,11 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
   if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_LOSS_INPUT || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
     throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
+  if (tap == LOUPE_TAP_LOSS_INPUT && (description_.flags & LOUPE_MODULE_ROOT) == 0) {
+    throw Error(std::string(tap_name(tap)) + " is seen at a model's root alone, not on " + shown_name() +
+                    "; watch it where the module has the flag LOUPE_MODULE_ROOT",
+                LOUPE_UNSUPPORTED);
+  }
   if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
   if (!label.empty() && !description_.offers(tap, label)) {
     throw Error(shown_name() + " has no '" + label + "' for " + tap_name(tap), LOUPE_NOT_FOUND);

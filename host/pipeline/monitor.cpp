@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -140,7 +141,9 @@ void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
   module->close();
   if (module->unticked() != 0) return;
   forget(*module);
-  modules_.erase(std::remove(modules_.begin(), modules_.end(), module), modules_.end());
+  // From the back: a model's modules are taken away from its last on.
+  const auto found = std::find(modules_.rbegin(), modules_.rend(), module);
+  if (found != modules_.rend()) modules_.erase(std::next(found).base());
 }
 
 bool Monitor::lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) {
@@ -330,11 +333,13 @@ void Monitor::look_or_not() {
   if (begins && on_resume_) on_resume_();
 }
 
-void Monitor::note_step(const loupe_optimizer* optimizer) {
+void Monitor::note_step(const loupe_optimizer* optimizer, bool again) {
   const Exclusive::Call call(serial_, "step", "the inspector");
   in_tick_ = false;  // also where a lens's exception ended the last tick
-  ++steps_;
-  ++step_;
+  if (!again) {
+    ++steps_;
+    ++step_;
+  }
   const auto now = std::chrono::steady_clock::now();
   if (active_) {
     const double since_start = std::chrono::duration<double>(now - start_).count();

@@ -67,7 +67,8 @@ class Monitor final : public LensSurroundings {
   double epoch() const { return epoch_; }
   uint64_t step() const { return step_; }
   /// After each optimizer step: tells the lenses that want to know, and the visualizers a few times a second.
-  void note_step(const loupe_optimizer* optimizer = nullptr);
+  /// @param again  the same step, of one more model whose parameters the optimizer holds
+  void note_step(const loupe_optimizer* optimizer = nullptr, bool again = false);
   void set_epochs(double epochs) { epochs_ = epochs; }
 
   /// What was found so far, and who is told of it.

@@ -3,7 +3,8 @@
 #include <loupe/detail/owned.h>
 #include <loupe/utc_text.h>
 
-#include <cstdio>
+#include <array>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -66,9 +67,9 @@ void Display::note_time(Shown& shown, double seconds) {
   constexpr double too_long = 5;
   seconds_ += seconds;
   if (seconds <= too_long || std::exchange(shown.told_slow, true)) return;
-  char figure[32];
-  std::snprintf(figure, sizeof figure, "%.1f", seconds);
-  log(LOUPE_LOG_WARNING, "the visualizer '" + shown.node.name() + "' kept training waiting for " + figure +
+  std::array<char, 32> figure{};
+  std::to_chars(figure.data(), figure.data() + figure.size() - 1, seconds, std::chars_format::fixed, 1);
+  log(LOUPE_LOG_WARNING, "the visualizer '" + shown.node.name() + "' kept training waiting for " + figure.data() +
                              " s in one call; give it a faster place to write to (path, run.dir), or show less: lenses "
                              "with 'active: 10' or fewer modules by include");
 }

@@ -108,6 +108,11 @@ void Attachment::add_unregistered(const torch::nn::Module& module, const std::st
   description.type = short_type(description.full_type);
   description.family = family_of(description.type);
   description.name = after + ":" + description.type;
+  const auto same = std::count_if(unregistered_.begin(), unregistered_.end(), [&](const auto& each) {
+    return each->description().name == description.name ||
+           each->description().name.rfind(description.name + "#", 0) == 0;
+  });
+  if (same > 0) description.name += "#" + std::to_string(same + 1);
   description.path = description.name;
   description.model = names_.model;
   description.flags = LOUPE_MODULE_UNREGISTERED;
@@ -140,12 +145,12 @@ void Attachment::before_step(torch::optim::Optimizer& optimizer) {
   if (attached_ && is_active()) steps_.before(optimizer);
 }
 
-void Attachment::after_step(torch::optim::Optimizer& optimizer) {
-  loupe::note_step();
+void Attachment::after_step(torch::optim::Optimizer& optimizer, bool again) {
+  if (!again) loupe::note_step();
   const std::lock_guard lock(*mutex_);
   if (!attached_) return;
   if (is_active()) steps_.after(optimizer);
-  monitor_.note_step(steps_.latest());
+  monitor_.note_step(steps_.latest(), again);
 }
 
 void Attachment::stepped_by_hand() {
@@ -228,12 +233,14 @@ void Attachment::detach() {
   Registry::instance().remove(this);
   forget_optimizers(this);
   steps_.forget();
-  for (const auto& point : points_) {
+  // From the last on, which is quick where lists are shortened from their ends.
+  std::for_each(unregistered_.rbegin(), unregistered_.rend(), [&](const auto& node) { monitor_.remove_module(node); });
+  std::for_each(function_points_.rbegin(), function_points_.rend(),
+                [&](const auto& point) { monitor_.remove_module(point->node); });
+  std::for_each(points_.rbegin(), points_.rend(), [&](const auto& point) {
     release_parameters(*point);
     monitor_.remove_module(point->node);
-  }
-  for (const auto& point : function_points_) monitor_.remove_module(point->node);
-  for (const auto& node : unregistered_) monitor_.remove_module(node);
+  });
   LeafGradients::instance().forget_all(active_.get());
   if (holds_redirections_) Redirections::instance().release();
 }

@@ -50,7 +50,9 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// An optimizer that was seen at work, attached or not.
   void meet(torch::optim::Optimizer& optimizer);
   void before_step(torch::optim::Optimizer& optimizer);
-  void after_step(torch::optim::Optimizer& optimizer);
+  /// @param again  another attachment of the same inspector was told of this step already
+  void after_step(torch::optim::Optimizer& optimizer, bool again);
+  bool shares_monitor(const Attachment& other) const { return &monitor_ == &other.monitor_; }
   void stepped_by_hand();
   /// At the start of a forward: a step that no tap saw, told by the parameters' versions.
   void notice_unseen_step();

@@ -236,6 +236,7 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
 /// Takes what was attached or detached since.
 void refresh(ThreadState& state) {
   if (!Registry::instance().refresh(state.table, state.generation)) return;
+  state.unregistered.forget();
   state.last = nullptr;
   state.pass = {};
   state.places.forget();

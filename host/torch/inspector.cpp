@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -45,6 +46,7 @@ class Inspector::Impl {
       log(LOUPE_LOG_WARNING, std::string("the losses since the last tick cannot be read: ") + e.what());
     }
     detach_all();
+    tell_unthrown();
   }
 
   Monitor& monitor() { return monitor_; }
@@ -237,14 +239,29 @@ class Inspector::Impl {
       if (answer == "stop" && !std::exchange(should_stop_, true))
         log(LOUPE_LOG_WARNING, "training is asked to stop, as on_finding says, because of the finding '" +
                                    std::string(told.rule) + "': " + told.message);
-      if (answer == "throw" && to_throw_.empty())
-        to_throw_ =
-            "loupe: the finding '" + std::string(told.rule) + "', which on_finding says to throw: " + told.message;
+      if (answer == "throw" && !to_throw_)
+        to_throw_ = std::make_exception_ptr(std::runtime_error("loupe: the finding '" + std::string(told.rule) +
+                                                               "', which on_finding says to throw: " + told.message));
     }
-    if (on_finding_) on_finding_(Finding::from(told));
+    if (!on_finding_) return;
+    try {
+      on_finding_(Finding::from(told));
+    } catch (...) {
+      // Thrown from here, it would pass through the lens that tells the finding, as if that had failed.
+      if (!to_throw_) to_throw_ = std::current_exception();
+    }
   }
   void throw_finding() {
-    if (!to_throw_.empty()) throw std::runtime_error(std::exchange(to_throw_, {}));
+    if (to_throw_) std::rethrow_exception(std::exchange(to_throw_, nullptr));
+  }
+  void tell_unthrown() {
+    try {
+      throw_finding();
+    } catch (const std::exception& e) {
+      log(LOUPE_LOG_WARNING, std::string("the inspector ended before it could throw: ") + e.what());
+    } catch (...) {
+      log(LOUPE_LOG_WARNING, "the inspector ended before it could throw what the callback of on_finding threw");
+    }
   }
 
   struct PendingLoss {
@@ -261,7 +278,7 @@ class Inspector::Impl {
     for (const PendingLoss& loss : losses) values.push_back(loss.value.to(device, at::kDouble).reshape({1}));
     const at::Tensor all = at::cat(values).cpu();
     for (std::size_t i = 0; i < losses.size(); ++i) {
-      push(loss_name(losses[i].train), all.data_ptr<double>()[i], loss_flags(losses[i].train, losses[i].keep));
+      monitor_.push(loss_name(losses[i].train), all.data_ptr<double>()[i], loss_flags(losses[i].train, losses[i].keep));
     }
   }
 
@@ -274,7 +291,7 @@ class Inspector::Impl {
   bool turn_ticked_ = false;
   std::function<void(const Finding&)> on_finding_;
   bool should_stop_ = false;
-  std::string to_throw_;  ///< at the next call of the trainer's
+  std::exception_ptr to_throw_;  ///< at the next call of the trainer's
 };
 
 namespace {

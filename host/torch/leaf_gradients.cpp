@@ -115,12 +115,14 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   for (const Watch& each : watches) {
     if (each.part == Part::one_pass && !gradients.empty()) dispatch_tensor(each.stream, gradients[0], each.flags);
   }
+  bool any_kept = false;
+  for (const Watch& each : watches) any_kept = any_kept || each.kept != nullptr;
   const auto each_kept = [&](void (KeptGradient::*call)(const at::Tensor&)) {
     for (const Watch& each : watches) {
       if (each.kept != nullptr) (*each.kept.*call)(self->variable.grad());
     }
   };
-  {
+  if (any_kept) {
     const std::lock_guard lock(Access::mutex_of(*self));
     each_kept(&KeptGradient::before_sum);
   }

@@ -130,6 +130,11 @@ void OptimizerSteps::meet(torch::optim::Optimizer& optimizer, bool seen) {
 }
 
 void OptimizerSteps::forget() {
+  {
+    // An optimizer made later may come to lie at the address of one of these.
+    const std::lock_guard lock(parameters_mutex_);
+    attached_.clear();
+  }
   KnownParameters::instance().remove(this);
   set_trained_parameters(this, {});
 }
@@ -161,8 +166,8 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   holder.optimizer = &optimizer;
   holder.fingerprint = fingerprint;
   holder.generation = generation;
-  read(optimizer, same);
   if (!marked) mark(optimizer, same);
+  read(optimizer, same);
   return same;
 }
 
@@ -203,7 +208,6 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
       unknown.elements += parameter.numel();
     }
   }
-  read(optimizer, slot);
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     tap.holders = held.count(tap.tensor.unsafeGetTensorImpl()) != 0 ? tap.holders | bit : tap.holders & ~bit;
     set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());

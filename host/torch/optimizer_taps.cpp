@@ -59,7 +59,11 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
     throw;
   }
   --steps_running;
-  for (const auto& attachment : attachments) attachment->after_step(*optimizer);
+  for (auto each = attachments.begin(); each != attachments.end(); ++each) {
+    const bool again =
+        std::any_of(attachments.begin(), each, [&](const auto& before) { return before->shares_monitor(**each); });
+    (*each)->after_step(*optimizer, again);
+  }
   return result;
 }
 

@@ -70,8 +70,13 @@ bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::
 }
 
 UnregisteredModule& UnregisteredModules::find(const torch::nn::Module& module) {
-  UnregisteredModule& known = known_[(reinterpret_cast<std::uintptr_t>(&module) >> 4) % known_.size()];
-  if (known.module == &module && known.type == &typeid(module)) return known;
+  const auto address = reinterpret_cast<std::uintptr_t>(&module);
+  Set& set = known_[(address >> 4 ^ address >> 10) % known_.size()];
+  auto found = std::find_if(set.begin(), set.end(), [&](const auto& each) { return each.module == &module; });
+  if (found != set.end() && found->type == &typeid(module)) return *found;
+  if (found == set.end())
+    found = std::find_if(set.begin(), set.end(), [](const auto& each) { return each.module == nullptr; });
+  UnregisteredModule& known = found != set.end() ? *found : set[next_++ % ways];
   const std::string type = short_type(module.name());
   known = {};
   known.module = &module;

@@ -2,6 +2,7 @@
 #define LOUPE_TORCH_UNREGISTERED_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <typeinfo>
 #include <unordered_set>
@@ -41,13 +42,18 @@ struct UnregisteredModule {
 /// The parameters that an attached model's optimizers hold, until they are set anew; none at detach. Any thread.
 void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters);
 
-/// Those of one thread: each is looked at once.
+/// Those of one thread: each is looked at once. The latest that were found are known.
 class UnregisteredModules {
  public:
   UnregisteredModule& find(const torch::nn::Module& module);
+  /// What was attached or detached since may lie where others lay.
+  void forget() { known_ = {}; }
 
  private:
-  std::array<UnregisteredModule, 64> known_;
+  static constexpr std::size_t ways = 4;  // places for the addresses that fall together
+  using Set = std::array<UnregisteredModule, ways>;
+  std::array<Set, 64> known_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace loupe

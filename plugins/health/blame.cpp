@@ -15,17 +15,17 @@ std::string what(const Origin& origin) {
 void blame_output(const Origin& origin, Sight& sight) {
   const std::string layer = std::string("'") + origin.module->name + "'";
   const std::string type = origin.module->type;
-  if (!origin.bad_parameter.empty()) {
-    sight.parameter = origin.bad_parameter;
-    sight.message += "the parameter '" + origin.bad_parameter + "' of " + layer + " holds it already";
-    sight.advice = "see how it was initialized or loaded";
-  } else if (!origin.inputs_known) {
+  if (!origin.inputs) {
     sight.message += "the output of " + layer + " has " + what(origin);
     sight.advice = "look at what goes into this layer";
-  } else if (!origin.inputs_finite && origin.begins_pass) {
+  } else if (!origin.inputs->bad_parameter.empty()) {
+    sight.parameter = origin.inputs->bad_parameter;
+    sight.message += "the parameter '" + sight.parameter + "' of " + layer + " holds it already";
+    sight.advice = "see how it was initialized or loaded";
+  } else if (!origin.inputs->finite && origin.begins_pass) {
     sight.message += "the batch itself holds it: what goes into " + layer + ", the first layer, is not finite";
     sight.advice = "check the data of this batch for missing values, and the division by its standard deviation";
-  } else if (!origin.inputs_finite) {
+  } else if (!origin.inputs->finite) {
     sight.message += "it was made between " + (origin.before.empty() ? "the input" : "'" + origin.before + "'") +
                      ", whose output is finite, and " + layer + ", whose input is not";
     sight.advice =
@@ -33,7 +33,7 @@ void blame_output(const Origin& origin, Sight& sight) {
         "number";
   } else {
     sight.message += layer + " made it: what goes in is finite (its largest magnitude is " +
-                     number(origin.largest_input) + "), and its output has " + what(origin);
+                     number(origin.inputs->largest) + "), and its output has " + what(origin);
     sight.advice =
         role_of(Module(origin.module)) == Role::softmax
             ? "a softmax over values that are all -Inf, as where everything is masked, is NaN"

@@ -90,13 +90,14 @@ class Health : public Lens {
     return {names.begin(), names.end()};
   }
   Model& model_of(const Module& module);
+  void drop_detached();
   const Layer& watch_layer(Model& model, const Module& module);
   void watch_parameters(Model& model, const Module& module, const Layer* layer);
   template <class Watch, class... Arguments>
-  Watch& keep(Arguments&&... arguments) {
-    auto made = std::make_unique<Watch>(watched_, std::forward<Arguments>(arguments)...);
+  Watch& keep(Model& model, Arguments&&... arguments) {
+    auto made = std::make_unique<Watch>(watched_, model, std::forward<Arguments>(arguments)...);
     Watch& kept = *made;
-    watches_.push_back(std::move(made));
+    model.watches.push_back(std::move(made));
     return kept;
   }
 
@@ -112,24 +113,35 @@ class Health : public Lens {
   uint64_t window_;
   Losses losses_;
   std::vector<std::unique_ptr<Model>> models_;
-  std::vector<std::unique_ptr<Preprocessor>> watches_;
   std::vector<const loupe_module*> unregistered_;
   RateHistory rates_;
   bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
   uint64_t steps_since_tick_ = 0;
 };
 
+/// A model that is attached again begins anew, while the numbers of the time before may still wait for their tick.
 Model& Health::model_of(const Module& module) {
-  for (const auto& model : models_) {
-    if (model->name == module.model()) return *model;
+  if (!module.is_root()) {
+    const auto known = std::find_if(models_.rbegin(), models_.rend(),
+                                    [&](const auto& model) { return model->name == module.model(); });
+    if (known != models_.rend()) return **known;
   }
   models_.push_back(std::make_unique<Model>(module.model()));
   return *models_.back();
 }
 
+/// Not while a module is being forgotten: what watches it ends after that.
+void Health::drop_detached() {
+  models_.erase(
+      std::remove_if(models_.begin(), models_.end(), [](const auto& model) { return model->modules.empty(); }),
+      models_.end());
+}
+
 void Health::visit(const Module& module) {
   if (module.is_loss()) return;
+  if (module.is_root()) drop_detached();
   Model& model = model_of(module);
+  model.modules[module.raw()];
   if ((module.raw()->flags & LOUPE_MODULE_UNREGISTERED) != 0) {
     unregistered_.push_back(module.raw());
     return;
@@ -149,6 +161,7 @@ const Layer& Health::watch_layer(Model& model, const Module& module) {
     // Functions are met while the model runs.
     const std::lock_guard lock(model.mutex);
     layer = &model.layers.emplace_back(module);
+    model.modules[module.raw()].layers.push_back(layer);
   }
   watch(module, {"forward"}, keep<OutputNumbers>(model, *layer));
   watch(module, {"forward"}, keep<OutputLook>(model, *layer));
@@ -163,6 +176,7 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     {
       const std::lock_guard lock(model.mutex);
       state = &model.parameters.emplace_back();
+      model.modules[module.raw()].parameters.push_back(state);
     }
     state->module = module.raw();
     state->parameter = module.raw()->parameters[i];
@@ -177,24 +191,27 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
 
 void Health::forget(const Module& module) {
   ledger_.forget(module.raw());
-  watched_.trail.forget();
+  const std::optional<Origin> origin = watched_.trail.first();
+  if (origin && origin->module == module.raw()) {
+    watched_.trail.forget();
+    told_non_finite_ = false;
+  }
   unregistered_.erase(std::remove(unregistered_.begin(), unregistered_.end(), module.raw()), unregistered_.end());
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    const auto is_gone = [&](const auto& each) { return each.module == module.raw(); };
+    const auto parts = model->modules.find(module.raw());
+    if (parts == model->modules.end()) continue;
     if (model->root == module.raw()) model->root = nullptr;
     model->pass = {};
     model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
-    // What watches them ends with this call, and is kept; it refers to them.
-    for (Layer& layer : model->layers) {
-      if (!is_gone(layer)) continue;
-      layer.module = nullptr;
-      layer.first_run = 0;
-      layer.next_window();
+    // What watches them refers to them until this call has ended.
+    for (Layer* layer : parts->second.layers) {
+      layer->module = nullptr;
+      layer->first_run = 0;
+      layer->next_window();
     }
-    for (ParameterState& each : model->parameters) {
-      if (is_gone(each)) each = {};
-    }
+    for (ParameterState* each : parts->second.parameters) *each = {};
+    model->modules.erase(parts);
   }
 }
 
@@ -213,8 +230,9 @@ void Health::tell_unregistered(const Judge& judge) {
 /// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
 /// step or a mask has kept away from them is none.
 void Health::follow_trail(const Judge& judge, Model& model) {
+  if (told_non_finite_ || !watched_.trail.is_taken()) return;
   const std::optional<Origin> origin = watched_.trail.first();
-  if (!origin || told_non_finite_) return;
+  if (!origin) return;
   const bool stepped = std::any_of(model.parameters.begin(), model.parameters.end(),
                                    [](const ParameterState& each) { return each.stepped; });
   const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
@@ -247,6 +265,7 @@ void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer*
   ++model.steps_in_window;
   follow_trail(judge, model);
   if (model.is_broken) return;
+  if (model.steps == 1) judge_first_step(judge, model);
   if (!model.is_on_device) judge_loop(judge, model, optimizer);
   judge_modes(judge, model);
   judge_input(judge, model);
@@ -265,6 +284,7 @@ void Health::close_window(const Judge& judge, Model& model) {
 }
 
 void Health::step(const loupe_step& step, Report& report) {
+  drop_detached();
   const Judge judge = this->judge(report);
   ++steps_since_tick_;
   loss_is_bad_ = losses_.take_non_finite() || loss_is_bad_;
@@ -295,6 +315,7 @@ void Health::step(const loupe_step& step, Report& report) {
 }
 
 void Health::report(Report& report) {
+  drop_detached();
   const Judge judge = this->judge(report);
   loss_is_bad_ = losses_.take_non_finite() || loss_is_bad_;
   const bool validated = losses_.take_validation();

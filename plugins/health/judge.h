@@ -49,6 +49,8 @@ void judge_untouched(const Judge& judge, Model& model);
 void judge_start(const Judge& judge, Model& model);
 void judge_gradients(const Judge& judge, Model& model);
 void judge_gradient_jump(const Judge& judge, Model& model);
+/// Whether the first step changed the weights, or put others in their place.
+void judge_first_step(const Judge& judge, const Model& model);
 void judge_updates(const Judge& judge, Model& model, bool annealed);
 /// @param loss_halved  since the first epoch: what saturated meanwhile did no harm
 void judge_outputs(const Judge& judge, Model& model, bool loss_halved);

@@ -45,12 +45,6 @@ Bounds bounds_of(const std::string& type) {
   return {from_zero ? 0.0 : -1.0, 1.0};
 }
 
-Layer::Layer(const Module& shown)
-    : module(shown.raw()),
-      name(shown.name()),
-      type(shown.type()),
-      family(shown.family()),
-      role(role_of(shown)),
-      is_function(shown.is_functional()) {}
+Layer::Layer(const Module& shown) : module(shown.raw()), name(shown.name()), type(shown.type()), role(role_of(shown)) {}
 
 }  // namespace loupe::health

@@ -3,6 +3,7 @@
 
 #include <loupe/event.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,9 +26,7 @@ struct Layer {
 
   const loupe_module* module;
   std::string name, type;
-  uint32_t family;
   Role role;
-  bool is_function;
   uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
 
   // Since the last step.
@@ -73,11 +72,16 @@ struct ParameterState {
   bool stepped = false, not_cleared = false, is_finite = true;
   double change_norm = 0, norm = 0;
   bool has_change = false;
+  /// Whether the step left next to nothing of what was there, other than zeros.
+  bool is_replaced() const {
+    constexpr double nearly_all = 0.95, rounding = 1e-6;
+    return has_change && change_norm > nearly_all * norm && std::abs(norm - change_norm) > rounding * norm;
+  }
   /// Of the elements with a gradient, in a type of 16 bits: how many were looked at, and how many did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
   // Over the window.
-  double gradient_norm_sum = 0, gradient_norm_max = 0, ratio_sum = 0;
+  double gradient_norm_sum = 0, ratio_sum = 0;
   uint64_t gradient_count = 0, ratio_count = 0;
 
   // Over the run.
@@ -93,7 +97,7 @@ struct ParameterState {
     low_precision_seen = low_precision_unchanged = 0;
   }
   void next_window() {
-    gradient_norm_sum = gradient_norm_max = ratio_sum = 0;
+    gradient_norm_sum = ratio_sum = 0;
     gradient_count = ratio_count = 0;
   }
 };

@@ -30,7 +30,6 @@ class Ledger {
       : off_(std::move(off)), patience_(patience), cooldown_(cooldown) {}
 
   bool is_off(const char* rule) const { return off_.count(rule) != 0; }
-  int patience() const { return patience_; }
   /// A rule that is sure: told at once.
   void tell(Report& report, const Sight& sight);
   /// A rule that looks at windows: told once it was seen in `patience` of them in a row.

@@ -1,7 +1,9 @@
 // Rules about the training loop, which need no threshold: what they tell of is so.
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <charconv>
+#include <cmath>
 
 #include "health/judge.h"
 
@@ -235,15 +237,14 @@ bool judge_stale(const Judge& judge, const Model& model, const loupe_optimizer& 
 }  // namespace
 
 std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
+  // Not printf, which follows the trainer's locale.
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 3);
+  return {text.data(), end.ptr};
 }
 
 std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-  return text;
+  return std::to_string(std::lround(100 * share)) + " %";
 }
 
 bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {

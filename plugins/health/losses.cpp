@@ -178,21 +178,27 @@ void Losses::judge_training(const Judge& judge) {
     judge.tell(sight);
   }
   const Epoch& before = epochs[epochs.size() - 2];
+  const auto turns = [](const Epoch& epoch) { return epoch.turns >= 2 && epoch.count >= 16; };
   const auto swings = [&](const Epoch& epoch) {
-    const bool much =
-        epoch.mean_change > judge.limits.oscillation * std::abs(epoch.mean) || (epoch.turns >= 2 && epoch.count >= 16);
+    const bool much = epoch.mean_change > judge.limits.oscillation * std::abs(epoch.mean) || turns(epoch);
     return epoch.count >= 8 && epoch.mean > 0.5 * first && much;
   };
-  if (swings(now) && swings(before) && now.mean > 0.9 * before.mean) {
+  // Noise jumps from one loss to the next; what swings slowly and widely is none, even while it becomes less.
+  const auto waves = [&](const Epoch& epoch) {
+    return turns(epoch) && epoch.mean_change < 0.8 * judge.limits.oscillation * std::abs(epoch.mean);
+  };
+  const bool wave = waves(now) && waves(before) && now.mean > 0.5 * before.mean;
+  if (wave || (swings(now) && swings(before) && now.mean > 0.9 * before.mean)) {
     sight = {};
     sight.rule = "loss_oscillating";
     sight.tag = "Loss";
     sight.value = now.mean_change / now.mean;
     sight.threshold = judge.limits.oscillation;
-    sight.message = now.turns >= 2 ? "the training loss swings up and down " + std::to_string(now.turns) +
-                                         " times in an epoch by its mean and more, and does not come down"
-                                   : "the training loss swings by " + percent(sight.value) +
-                                         " of its mean from one to the next, and does not come down";
+    sight.message = now.turns >= 2
+                        ? "the training loss swings up and down " + std::to_string(now.turns) +
+                              " times in an epoch by its mean and more" + (wave ? "" : ", and does not come down")
+                        : "the training loss swings by " + percent(sight.value) +
+                              " of its mean from one to the next, and does not come down";
     sight.advice = "lower the learning rate, or use larger batches";
     judge.tell(sight);
   }

@@ -2,8 +2,13 @@
 #define LOUPE_PLUGINS_HEALTH_MODEL_H
 
 #include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
+
+#include <loupe/preprocessor.h>
 
 #include "health/layer.h"
 
@@ -19,6 +24,13 @@ struct Model {
   std::deque<Layer> layers;
   std::deque<ParameterState> parameters;
   const loupe_module* root = nullptr;
+  /// What is watched of one module.
+  struct Parts {
+    std::vector<Layer*> layers;
+    std::vector<ParameterState*> parameters;
+  };
+  std::map<const loupe_module*, Parts> modules;        ///< those that are attached, functions too
+  std::vector<std::unique_ptr<Preprocessor>> watches;  ///< of all of them
 
   /// The forward that is on, from its first layer to its last.
   struct Pass {

@@ -208,6 +208,32 @@ void judge_gradient_jump(const Judge& judge, Model& model) {
   ++model.gradient_steps;
 }
 
+void judge_first_step(const Judge& judge, const Model& model) {
+  const ParameterState* worst = nullptr;
+  std::size_t replaced = 0, all = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || !each.stepped || !each.has_change || each.change_norm == 0) continue;
+    ++all;
+    if (!each.is_replaced()) continue;
+    ++replaced;
+    if (worst == nullptr || each.norm > worst->norm) worst = &each;
+  }
+  // What starts near 0 on purpose is no more than a part of a model.
+  if (worst == nullptr || 2 * replaced <= all) return;
+  Sight sight;
+  sight.rule = "update_ratio";
+  sight.module = worst->module;
+  sight.parameter = worst->name;
+  sight.value = worst->change_norm / worst->norm;
+  sight.threshold = 0.95;
+  sight.tag = "Weight Update Ratio";
+  sight.message = "the first step put other values in the place of " + std::to_string(replaced) + " of " +
+                  std::to_string(all) + " weights rather than change them: that of '" + worst->layer +
+                  "' has a norm of " + number(worst->norm) + " now, and was changed by " + number(worst->change_norm);
+  sight.advice = "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm";
+  judge.tell(sight);
+}
+
 void judge_updates(const Judge& judge, Model& model, bool annealed) {
   if (model.steps_in_window < fewest_steps) return;
   // While it warms up, steps may be larger.

@@ -29,7 +29,7 @@ Request OutputLook::request() const {
 void OutputLook::process(const Event& event) {
   ++events_;
   if (!event.tensor()) return;
-  if (watched_.trail.is_taken()) explain(event);
+  if (watched_.trail.wants_inputs_of(layer_.module)) explain(event);
   const std::lock_guard lock(model_.mutex);
   if (model_.pass.first == &layer_ && event.training()) look_at_input(event);
   if (!event.training()) return;
@@ -163,33 +163,29 @@ void OutputLook::look_for_variation(const Event& event) {
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.
 void OutputLook::explain(const Event& event) {
-  std::optional<Origin> origin = watched_.trail.first();
-  if (!origin || origin->place != Origin::Place::output || origin->module != layer_.module || origin->inputs_known)
-    return;
-  origin->inputs_known = true;
+  Origin::Inputs inputs;
   for (std::size_t i = 0; i < event.input_count(); ++i) {
     const Elements input(event.input(i).raw());
     if (!input.readable()) continue;
     for (int64_t place = 0; place < input.count(); ++place) {
       const double value = input.at(place);
-      if (!std::isfinite(value)) origin->inputs_finite = false;
-      if (std::isfinite(value)) origin->largest_input = std::max(origin->largest_input, std::abs(value));
+      if (!std::isfinite(value)) inputs.finite = false;
+      if (std::isfinite(value)) inputs.largest = std::max(inputs.largest, std::abs(value));
     }
   }
   for (std::size_t i = 0; i < layer_.module->parameter_count; ++i) {
     const char* name = layer_.module->parameters[i]->name;
     watched_.host.lend_parameter(layer_.module, name, false, [&](const loupe_tensor& tensor) {
       const Elements elements(&tensor);
-      if (!elements.readable() || !origin->bad_parameter.empty()) return;
+      if (!elements.readable() || !inputs.bad_parameter.empty()) return;
       for (int64_t place = 0; place < elements.count(); ++place) {
         if (std::isfinite(elements.at(place))) continue;
-        origin->bad_parameter = name;
+        inputs.bad_parameter = name;
         return;
       }
     });
   }
-  watched_.trail.forget();
-  watched_.trail.note(std::move(*origin));
+  watched_.trail.explain(layer_.module, std::move(inputs));
 }
 
 }  // namespace loupe::health

@@ -19,12 +19,15 @@ struct Origin {
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;
 
-  // Of an output: what went in.
-  bool inputs_known = false, inputs_finite = true;
-  double largest_input = 0;
-  std::string bad_parameter;  ///< of the module's own
-  bool begins_pass = false;   ///< the first layer of its forward
-  std::string before;         ///< the layer that ran before it, else ""
+  /// Of an output: what went in.
+  struct Inputs {
+    bool finite = true;
+    double largest = 0;
+    std::string bad_parameter;  ///< of the module's own
+  };
+  std::optional<Inputs> inputs;
+  bool begins_pass = false;  ///< the first layer of its forward
+  std::string before;        ///< the layer that ran before it, else ""
 };
 
 /// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.
@@ -36,7 +39,18 @@ class Trail {
     const std::lock_guard lock(mutex_);
     if (origin_) return;
     origin_ = std::move(origin);
+    if (origin_->place == Origin::Place::output) unexplained_.store(origin_->module, std::memory_order_release);
     taken_.store(true, std::memory_order_release);
+  }
+  /// Whether it is an output of this module, and nobody has looked yet at what went in.
+  bool wants_inputs_of(const loupe_module* module) const {
+    return unexplained_.load(std::memory_order_acquire) == module;
+  }
+  void explain(const loupe_module* module, Origin::Inputs inputs) {
+    const std::lock_guard lock(mutex_);
+    if (!origin_ || origin_->module != module || origin_->inputs) return;
+    origin_->inputs = std::move(inputs);
+    unexplained_.store(nullptr, std::memory_order_release);
   }
   std::optional<Origin> first() const {
     const std::lock_guard lock(mutex_);
@@ -46,11 +60,13 @@ class Trail {
   void forget() {
     const std::lock_guard lock(mutex_);
     origin_.reset();
+    unexplained_.store(nullptr, std::memory_order_release);
     taken_.store(false, std::memory_order_release);
   }
 
  private:
   std::atomic<bool> taken_{false};
+  std::atomic<const loupe_module*> unexplained_{nullptr};
   mutable std::mutex mutex_;
   std::optional<Origin> origin_;
 };

@@ -121,6 +121,8 @@ TEST(Allocations, AreNotMadeInHooksAfterTheFirstEpoch) {
   EXPECT_EQ(extra_allocations("[output_activation]"), 0);
   EXPECT_EQ(extra_allocations("[output_norm: {range: [std, min-max]}]"), 0);
   EXPECT_EQ(extra_allocations("[parameter_difference]"), 0);
+  // What parameters' gradients cost LibTorch itself, as below, and nothing else.
+  EXPECT_LE(extra_allocations("[health]"), 5 * 6 * 2);
   EXPECT_EQ(extra_allocations("[loss_metrics, output_activation, output_norm, parameter_difference, parameter_norm]"),
             0);
 }
@@ -153,7 +155,7 @@ TEST(Memory, IsFlatOverTwoHundredAttachmentsWithoutTicks) {
   torch::set_num_threads(1);
   Training training;
   auto inspector = loupe::Inspector::from_text(
-      "attach: {summary: false}\nlenses: [loss_metrics, output_activation, output_norm, gradient_geometry, "
+      "attach: {summary: false}\nlenses: [health, loss_metrics, output_activation, output_norm, gradient_geometry, "
       "parameter_difference, histograms]\n");
   int64_t early = 0;
   for (int pair = 1; pair <= 200; ++pair) {

@@ -155,6 +155,12 @@ TEST(Quarantine, AWatchOfPushesOnAModuleSaysSo) {
   EXPECT_SAYS(only(it.stage.take_messages()), "a push cannot be watched on 'conv'");
 }
 
+TEST(Quarantine, AWatchOfWhatALossIsGivenElsewhereThanAtTheModelsRootSaysWhere) {
+  Monitored it("lenses: [probe_lens: {gatherer: probe_loss_input}]\n");
+  it.add("conv");
+  EXPECT_SAYS(only(it.stage.take_messages()), "seen at a model's root alone, not on 'conv'");
+}
+
 class OnErrorStop : public testing::TestWithParam<const char*> {};
 
 TEST_P(OnErrorStop, ThrowsAtTheTrainerInstead) {

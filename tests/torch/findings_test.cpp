@@ -5,6 +5,9 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
 
 namespace {
 
@@ -129,6 +132,130 @@ TEST(FindingsOfATrainer, AreThrownOutOfTheNextCallWhereTheConfigurationSaysThrow
   for (int i = 0; i < 2; ++i) trainer.step(false);
   EXPECT_THROW(trainer.inspector.push_loss(1.0, true), std::runtime_error);
   EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "once";
+}
+
+TEST(FindingsOfATrainer, ComeOutOfTheNextCallWhereTheCallbackThrows) {
+  Trainer trainer;
+  trainer.inspector.on_finding([](const loupe::Finding&) { throw std::out_of_range("enough"); });
+  trainer.attach();
+  for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(trainer.step(false));
+  EXPECT_THROW(trainer.inspector.push_loss(1.0, true), std::out_of_range);
+  EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "once";
+  EXPECT_EQ(trainer.rules(), Names{"gradients_not_cleared"});
+  // The lens is not to blame for it, and goes on.
+  trainer.optimizer->param_groups()[0].options().set_lr(0);
+  trainer.inspector.on_finding({});
+  for (int i = 0; i < 3; ++i) trainer.step();
+  EXPECT_EQ(trainer.rules(), (Names{"gradients_not_cleared", "zero_learning_rate"}));
+}
+
+TEST(FindingsOfATrainer, DoNotEndTheProgramWhereTheCallbackThrewAndNoCallFollows) {
+  Trainer trainer;
+  trainer.inspector.on_finding([](const loupe::Finding&) { throw 42; });
+  trainer.attach();
+  for (int i = 0; i < 2; ++i) trainer.step(false);
+}
+
+TEST(FindingsOfATrainer, NameTheFirstNaNOfAModelThatIsAttachedAgain) {
+  Trainer trainer;
+  trainer.attach();
+  const auto break_it = [&] {
+    trainer.optimizer->zero_grad();
+    (trainer.model->forward(torch::randn({16, 6})).mean() * NAN).backward();
+    trainer.optimizer->step();
+  };
+  trainer.step();
+  break_it();
+  ASSERT_EQ(trainer.rules(), Names{"non_finite"});
+  trainer.inspector.detach();
+  trainer.inspector.tick_epoch();
+  trainer.model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
+  trainer.optimizer = std::make_unique<torch::optim::SGD>(trainer.model->parameters(), 0.05);
+  trainer.attach();
+  trainer.step();
+  EXPECT_EQ(trainer.inspector.findings()[0].count, 1);
+  break_it();
+  EXPECT_EQ(trainer.inspector.findings()[0].count, 2);
+}
+
+TEST(FindingsOfATrainer, NameEachOfManyModulesThatNobodyRegistered) {
+  constexpr std::size_t count = 40;
+  struct NetImpl : nn::Module {
+    NetImpl() {
+      first = register_module("first", nn::Linear(6, 6));
+      for (std::size_t i = 0; i < count; ++i) forgotten.emplace_back(6, 6);
+    }
+    torch::Tensor forward(torch::Tensor x) {
+      x = first(x);
+      for (auto& each : forgotten) x = x + each(x);
+      return x;
+    }
+    nn::Linear first{nullptr};
+    std::vector<nn::Linear> forgotten;
+  };
+  Trainer trainer;
+  const auto net = std::make_shared<NetImpl>();
+  torch::optim::SGD optimizer(net->parameters(), 1e-3);
+  trainer.inspector.attach(*net, optimizer);
+  for (int i = 0; i < 3; ++i) {
+    optimizer.zero_grad();
+    net->forward(torch::randn({16, 6})).pow(2).mean().backward();
+    optimizer.step();
+  }
+  trainer.inspector.tick_epoch();
+  const std::vector<loupe::Finding> found = trainer.inspector.findings();
+  std::set<std::string> layers;
+  for (const loupe::Finding& each : found) {
+    if (each.rule == "unregistered_module") layers.insert(each.layer);
+  }
+  EXPECT_EQ(layers.size(), count);
+  EXPECT_EQ(layers.count("first:Linear"), 1U);
+  EXPECT_EQ(layers.count("first:Linear#40"), 1U);
+}
+
+TEST(FindingsOfATrainer, CountAStepOnceThoughTheOptimizerHoldsTwoModels) {
+  Trainer trainer;
+  nn::Linear second(3, 3);
+  std::vector<torch::Tensor> both = trainer.model->parameters();
+  for (const auto& each : second->parameters()) both.push_back(each);
+  torch::optim::SGD optimizer(both, 0.05);
+  trainer.inspector.attach(*trainer.model, optimizer, "first");
+  trainer.inspector.attach(*second, optimizer, "second");
+  for (int i = 0; i < 3; ++i) {
+    if (i == 0) optimizer.zero_grad();
+    second(trainer.model->forward(torch::randn({16, 6}))).pow(2).mean().backward();
+    optimizer.step();
+  }
+  const std::vector<loupe::Finding> found = trainer.inspector.findings();
+  ASSERT_EQ(found.size(), 2U) << "one of each model";
+  EXPECT_EQ(found[0].first_step, 2U);
+  EXPECT_EQ(found[1].first_step, 2U);
+}
+
+TEST(FindingsOfATrainer, SayAtOnceThatAFirstStepReplacedTheWeights) {
+  Trainer trainer;
+  torch::optim::Adam adam(trainer.model->parameters(), 3.0);
+  trainer.inspector.attach(*trainer.model, adam);
+  const auto loss =
+      nn::functional::cross_entropy(trainer.model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
+  loss.backward();
+  adam.step();
+  EXPECT_EQ(trainer.rules(), Names{"update_ratio"});
+}
+
+TEST(FindingsOfATrainer, TakeWeightsThatBeginAtZeroForWhatTheyAre) {
+  Trainer trainer;
+  {
+    const torch::NoGradGuard guard;
+    for (auto& each : trainer.model->parameters()) each.zero_();
+  }
+  torch::optim::Adam adam(trainer.model->parameters(), 1e-3);
+  trainer.inspector.attach(*trainer.model, adam);
+  const auto loss =
+      nn::functional::cross_entropy(trainer.model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
+  loss.backward();
+  adam.step();
+  EXPECT_EQ(trainer.rules(), Names());
 }
 
 TEST(FindingsOfATrainer, NameTheFunctionThatDropsInEvalMode) {

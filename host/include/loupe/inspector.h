@@ -105,7 +105,8 @@ class LOUPE_API Inspector {
   /// What lenses have found wrong so far, in the order in which it was first told; `state` says what is over.
   std::vector<Finding> findings() const;
   /// Calls with each finding as it is raised, changes or goes: in a step or tick, on the thread that takes it. What the
-  /// callback throws comes out of that step or tick. Replaces the callback before; an empty one ends it.
+  /// callback throws comes out of the next push or tick, as what the YAML's `on_finding: {error: throw}` throws does.
+  /// Replaces the callback before; an empty one ends it.
   void on_finding(std::function<void(const Finding&)> callback);
   /// True once a finding came that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps ends
   /// after its turn by itself.

@@ -48,6 +48,12 @@ class ProbePush : public ProbeGatherer<ProbePush, LOUPE_TAP_PUSH> {
   using ProbeGatherer::ProbeGatherer;
 };
 
+class ProbeLossInput : public ProbeGatherer<ProbeLossInput, LOUPE_TAP_LOSS_INPUT> {
+ public:
+  static constexpr const char* name = "probe_loss_input";
+  using ProbeGatherer::ProbeGatherer;
+};
+
 /// Keeps what was measured of each event.
 class ProbeNumbers : public Preprocessor {
  public:
@@ -186,5 +192,5 @@ class ProbeLens : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN("probe", "1.2.3", loupe::ProbeForward, loupe::ProbeGradient, loupe::ProbePush, loupe::ProbeNumbers,
-             loupe::ProbeLens, loupe::ProbeVisualizer);
+LOUPE_PLUGIN("probe", "1.2.3", loupe::ProbeForward, loupe::ProbeGradient, loupe::ProbePush, loupe::ProbeLossInput,
+             loupe::ProbeNumbers, loupe::ProbeLens, loupe::ProbeVisualizer);
