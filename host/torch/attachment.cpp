@@ -8,6 +8,7 @@
 #include "torch/optimizer_taps.h"
 #include "torch/point_maker.h"
 #include "torch/redirections.h"
+#include "torch/sequential_taps.h"
 #include "torch/tensor_dispatch.h"
 #include "torch/unreadable.h"
 #include "torch/unseen.h"
@@ -32,13 +33,19 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   names_.root_type = short_type(model.name());
 
   std::vector<bool> opaque;
-  for (const FoundModule& found : walk_model(model, monitor_.config().depth)) {
+  const std::vector<FoundModule> modules = walk_model(model, monitor_.config().depth);
+  const SequentialTaps sequentials(modules);
+  for (const FoundModule& found : modules) {
     const std::string type = short_type(found.module->name());
     if (found.is_repeated) {
       coverage_.add_again(names_.of(found.path), type, names_.of(found.first_path));
       continue;
     }
-    const Reach reach = reach_of(*found.module, redirect);
+    Reach reach = reach_of(*found.module, redirect);
+    if (redirect && found.is_leaf && !reach.tapped && sequentials.reach(*found.module)) {
+      reach.tapped = true;
+      reach.perhaps = false;
+    }
     const auto point = make_point(monitor_, found, reach, names_, exposed, is_loss);
     point->attachment_id = this;
     point->attachment = weak_from_this();

@@ -7,6 +7,7 @@
 #include "torch/redirections.h"
 #include "torch/registry.h"
 #include "torch/tensor_dispatch.h"
+#include "torch/virtual_entry.h"
 
 namespace loupe {
 namespace {
@@ -25,10 +26,7 @@ struct Access : AccumulateGrad {
 /// Where the table of all nodes that add up gradients holds the function.
 void** entry_of_apply() {
   const AccumulateGrad node(at::zeros({1}).requires_grad_());
-  const auto member = &AccumulateGrad::apply;
-  std::uintptr_t offset = 0;
-  std::memcpy(&offset, &member, sizeof offset);  // a virtual member's pointer: the offset in the table, plus 1
-  return *reinterpret_cast<void** const*>(&node) + (offset - 1) / sizeof(void*);
+  return virtual_entry(&node, &AccumulateGrad::apply);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "torch/attachment.h"
 #include "torch/compat.h"
 #include "torch/redirections.h"
+#include "torch/virtual_entry.h"
 
 namespace loupe {
 namespace {
@@ -78,10 +79,7 @@ at::Tensor virtual_step(Optimizer* self, Closure closure) {
 }
 
 void** entry_of_step(Optimizer& optimizer) {
-  const auto member = &Optimizer::step;
-  std::uintptr_t offset = 0;
-  std::memcpy(&offset, &member, sizeof offset);  // a virtual member's pointer: the offset in the table, plus 1
-  return *reinterpret_cast<void***>(&optimizer) + (offset - 1) / sizeof(void*);
+  return virtual_entry(&optimizer, &Optimizer::step);
 }
 
 void redirect_table(void** entry, void** table) {

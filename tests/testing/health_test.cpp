@@ -281,6 +281,15 @@ TEST(Health, SeesUpdatesThatAreTooLargeAfterTheFirstWindow) {
   EXPECT_EQ(net.found().front().substr(0, 12), "update_ratio");
 }
 
+TEST(Health, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfTheFirst) {
+  Net net;
+  Net::Step step;
+  step.update = 10;
+  net.step(step);
+  ASSERT_EQ(net.found().size(), 1U);
+  EXPECT_EQ(net.found()[0].substr(0, 12), "update_ratio");
+}
+
 TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
   Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   std::vector<lt::Module> layers;
@@ -291,7 +300,7 @@ TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
       bench.forward(layers[i], tensor(noises(batch * width, step * 10 + static_cast<int64_t>(i), std::pow(10, i)),
                                       {batch, width}));
       bench.gradient(layers[i], "weight", tensor(noises(width * width, step), {width, width}));
-      bench.set(layers[i], "weight", tensor(noises(width * width, step + 50), {width, width}));
+      bench.set(layers[i], "weight", tensor(noises(width * width, 49, 1 + 0.01 * (step + 1)), {width, width}));
     }
     bench.step();
   }
@@ -301,11 +310,11 @@ TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
 }
 
 TEST(Health, SeesUnitsThatStayEqual) {
-  Net net;
+  Net net("{off: [update_ratio]}");  // for what they are equal from, after they were not
   for (int step = 0; step < 3; ++step) {
     net.bench().forward(net.linear(0), tensor(noises(batch * width, step), {batch, width}));
     net.bench().gradient(net.linear(0), "weight", tensor(noises(width * width, step), {width, width}));
-    net.bench().set(net.linear(0), "weight", tensor(Values(width * width, 0.1 * (step + 1)), {width, width}));
+    net.bench().set(net.linear(0), "weight", tensor(Values(width * width, 0.1 + 0.001 * (step + 1)), {width, width}));
     net.bench().step();
   }
   EXPECT_EQ(net.found(), Names{"poor_initialization fc1"});

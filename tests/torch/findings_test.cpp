@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
 namespace {
@@ -176,41 +175,6 @@ TEST(FindingsOfATrainer, NameTheFirstNaNOfAModelThatIsAttachedAgain) {
   EXPECT_EQ(trainer.inspector.findings()[0].count, 1);
   break_it();
   EXPECT_EQ(trainer.inspector.findings()[0].count, 2);
-}
-
-TEST(FindingsOfATrainer, NameEachOfManyModulesThatNobodyRegistered) {
-  constexpr std::size_t count = 40;
-  struct NetImpl : nn::Module {
-    NetImpl() {
-      first = register_module("first", nn::Linear(6, 6));
-      for (std::size_t i = 0; i < count; ++i) forgotten.emplace_back(6, 6);
-    }
-    torch::Tensor forward(torch::Tensor x) {
-      x = first(x);
-      for (auto& each : forgotten) x = x + each(x);
-      return x;
-    }
-    nn::Linear first{nullptr};
-    std::vector<nn::Linear> forgotten;
-  };
-  Trainer trainer;
-  const auto net = std::make_shared<NetImpl>();
-  torch::optim::SGD optimizer(net->parameters(), 1e-3);
-  trainer.inspector.attach(*net, optimizer);
-  for (int i = 0; i < 3; ++i) {
-    optimizer.zero_grad();
-    net->forward(torch::randn({16, 6})).pow(2).mean().backward();
-    optimizer.step();
-  }
-  trainer.inspector.tick_epoch();
-  const std::vector<loupe::Finding> found = trainer.inspector.findings();
-  std::set<std::string> layers;
-  for (const loupe::Finding& each : found) {
-    if (each.rule == "unregistered_module") layers.insert(each.layer);
-  }
-  EXPECT_EQ(layers.size(), count);
-  EXPECT_EQ(layers.count("first:Linear"), 1U);
-  EXPECT_EQ(layers.count("first:Linear#40"), 1U);
 }
 
 TEST(FindingsOfATrainer, CountAStepOnceThoughTheOptimizerHoldsTwoModels) {

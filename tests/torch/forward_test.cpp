@@ -262,8 +262,57 @@ TEST(ForwardTaps, FollowAModelThatMovesToAnotherType) {
   EXPECT_EQ(fields(seen, 3), (Lines{"forward|0|", "parameter_gradient|0|bias", "parameter_gradient|0|weight"}));
 }
 
+struct GatedImpl : nn::Module {
+  std::tuple<torch::Tensor, torch::Tensor> forward(const torch::Tensor& x, bool open = true) {
+    return {open ? x + x : x, x};
+  }
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, nn::AnyValue(true)})
+};
+TORCH_MODULE(Gated);
+
+TEST(ForwardTaps, SeeWhatASequentialRunsThoughItsForwardIsTheProgramsOwn) {
+  nn::Sequential model(nn::Linear(1, 1), Scale(), Scale(3.0), Gated());
+  auto inspector = probed("gatherers: [forward, output_gradient]");
+  testing::internal::CaptureStderr();
+  inspector.attach(*model);
+  const std::string summary = testing::internal::GetCapturedStderr();
+  EXPECT_NE(summary.find("4 of 4 modules tapped"), std::string::npos) << summary;
+  const auto run = [&] {
+    told().clear();
+    std::get<0>(model->forward<std::tuple<torch::Tensor, torch::Tensor>>(torch::ones({2, 1}))).sum().backward();
+    return fields(take(""), 2);
+  };
+  EXPECT_EQ(run(), (Lines{"forward|0", "forward|1", "forward|2", "forward|3", "output_gradient|3", "output_gradient|2",
+                          "output_gradient|1", "output_gradient|0"}));
+  inspector.detach();
+  EXPECT_EQ(Inspector::redirected_calls(), 0U);
+  EXPECT_EQ(run(), Lines());
+  inspector.attach(*model);
+  EXPECT_EQ(run().size(), 8U);
+}
+
+TEST(ForwardTaps, LeaveWhatElseASequentialOfTheSameTypeRuns) {
+  nn::Sequential model(Scale(3.0)), other(Scale(2.0));
+  auto inspector = probed();
+  inspector.attach(*model);
+  told().clear();
+  EXPECT_EQ(other->forward(torch::ones({1})).item<float>(), 2);
+  EXPECT_THROW(other->forward(torch::ones({1}), torch::ones({1})), c10::Error);
+  EXPECT_TRUE(take("forward").empty());
+  model->forward(torch::ones({1}));
+  EXPECT_EQ(take("forward").size(), 1U);
+}
+
 TEST(ForwardTaps, NameAtAttachWhatTheyCannotReach) {
-  nn::Sequential model(nn::Linear(1, 1), Scale());
+  struct Net : nn::Module {
+    Net() {
+      register_module("0", nn::Linear(1, 1));
+      register_module("1", Scale());
+    }
+  };
+  const auto model = std::make_shared<Net>();
   auto inspector = probed();
   testing::internal::CaptureStderr();
   inspector.attach(*model);

@@ -2,6 +2,7 @@
 
 #include <loupe/tapped.h>
 
+#include <set>
 #include <thread>
 
 #include "torch/probed.h"
@@ -255,6 +256,39 @@ TEST(UnregisteredModules, WithParametersThatNobodyTrainsAreNamedOnce) {
   EXPECT_NE(said.find("a torch::nn::LinearImpl that runs after 'first'"), std::string::npos) << said;
   EXPECT_NE(said.find("register_module"), std::string::npos) << said;
   EXPECT_EQ(said.find("never trained"), said.rfind("never trained")) << said;
+}
+
+TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
+  constexpr std::size_t count = 40;
+  struct Forgetful : nn::Module {
+    Forgetful() {
+      for (std::size_t i = 0; i < count; ++i) forgotten.emplace_back(3, 3);
+    }
+    nn::Linear first = register_module("first", nn::Linear(3, 3));
+    std::vector<nn::Linear> forgotten;
+    NOT_INLINED torch::Tensor forward(torch::Tensor x) {
+      x = first(x);
+      for (auto& each : forgotten) x = x + each(x);
+      return x;
+    }
+  } model;
+  torch::optim::SGD optimizer(model.parameters(), 1e-3);
+  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  inspector.attach(model, optimizer);
+  testing::internal::CaptureStderr();
+  for (int step = 0; step < 3; ++step) {
+    model.forward(torch::randn({2, 3})).mean().backward();
+    optimizer.step();
+  }
+  inspector.tick_epoch();
+  testing::internal::GetCapturedStderr();
+  std::set<std::string> layers;
+  for (const loupe::Finding& each : inspector.findings()) {
+    if (each.rule == "unregistered_module") layers.insert(each.layer);
+  }
+  EXPECT_EQ(layers.size(), count);
+  EXPECT_EQ(layers.count("first:Linear"), 1U);
+  EXPECT_EQ(layers.count("Forgetful:Linear#39"), 1U) << *layers.begin() << " to " << *layers.rbegin();
 }
 
 TEST(UnregisteredModules, OfOtherModelsAndTrainedOnesAreNotSpokenOf) {
