@@ -44,6 +44,8 @@ void RunHistory::model(const Model& model) {
 
 void RunHistory::tag(const Tag& tag) {
   TagHistory& history = tag_of(tag.id);
+  history.words = {text_of(title_of(tag)), text_of(tag.unit), text_of(tag.description), text_of(tag.healthy),
+                   text_of(tag.advice)};
   history.type = tag.type;
   history.log_y = tag.log_y != 0;
   history.big = tag.big != 0;
@@ -184,9 +186,9 @@ std::string RunHistory::describe(const TagHistory& tag) {
   const bool any_broken = std::any_of(broken.begin(), broken.end(), [](double epoch) { return !std::isnan(epoch); });
   return "{\"name\":" + json_text(tag.name) + ",\"type\":" + std::to_string(tag.type) +
          ",\"log\":" + boolean(tag.log_y) + ",\"big\":" + boolean(tag.big) + ",\"annotate\":" + boolean(tag.annotate) +
-         ",\"low\":" + json_number(tag.y_minimum) + ",\"high\":" + json_number(tag.y_maximum) +
-         ",\"layers\":" + json_texts(layers) + ",\"lines\":" + json_texts(lines) +
-         ",\"broken\":" + (any_broken ? json_numbers(broken) : "null") + "}";
+         ",\"words\":" + json_texts({tag.words.begin(), tag.words.end()}) + ",\"low\":" + json_number(tag.y_minimum) +
+         ",\"high\":" + json_number(tag.y_maximum) + ",\"layers\":" + json_texts(layers) +
+         ",\"lines\":" + json_texts(lines) + ",\"broken\":" + (any_broken ? json_numbers(broken) : "null") + "}";
 }
 
 void RunHistory::write(std::size_t index, const Write& write) const {

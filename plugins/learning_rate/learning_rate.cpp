@@ -29,6 +29,12 @@ class LearningRate : public Lens {
     rate_style_.description =
         "What each optimizer multiplies its updates by, a line for each group of parameters: as of the epoch's last "
         "step. The band reaches from the lowest to the highest of the epoch.";
+    rate_style_.healthy = "It is what you have set: level, rising in a warm-up, falling with its schedule.";
+    rate_style_.advice =
+        "A jump or a 0 that you have not asked for: look where the scheduler is stepped, once a step or once an epoch, "
+        "and whether a resumed run took its state along.";
+    momentum_style_.healthy = "Level; 0.9 in most recipes.";
+    momentum_style_.advice = "Lower it where updates swing to and fro (a negative update correlation).";
     momentum_style_.description = "How much of the last update goes on into the next; Adam's first beta.";
   }
 

@@ -162,6 +162,29 @@ class SmallRun(Reading):
         self.wait_for_plots("#layer")
         self.screenshot("small_layer")
 
+    def test_explains_a_plot_behind_its_question_mark(self):
+        self.wait_for_plots("#model")
+        button = self.find("#model .card[data-tag='Loss'] button.help")
+        button.click()
+        panel = self.find("#help")
+        self.assertEqual(panel.get_attribute("aria-label"), "What Loss means")
+        self.assertIn("|a| / |b|, where a < b > 0.", panel.text)
+        self.assertIn("Level, and of the same order", panel.text)
+        self.assertIn("Where it jumps, lower the learning rate.", panel.text)
+        self.assert_nothing_sticks_out()
+        self.screenshot("small_help")
+        ActionChains(self.driver).send_keys(Keys.ESCAPE).perform()
+        self.assertEqual(self.all("#help"), [])
+        self.assertTrue(self.script("return document.activeElement.matches(\"[data-tag='Loss'] button.help\")"))
+        # On a heading that folds, it does not fold.
+        group = self.find(".group[data-tag='Weight Histogram']")
+        folded = group.get_attribute("open")
+        group.find_element(By.CSS_SELECTOR, "summary button.help").click()
+        self.assertIn("What Weight Histogram is", self.find("#help").text)
+        self.assertEqual(group.get_attribute("open"), folded)
+        self.find("h1").click()
+        self.assertEqual(self.all("#help"), [])
+
     def test_switches_scales(self):
         labels = "document.querySelectorAll(\"[data-tag='Loss'] .dygraph-axis-label-y\")"
         axis = f"return [...{labels}].map((label) => label.textContent)"
@@ -382,7 +405,7 @@ class HostileRun(Reading):
         self.open("hostile.html")
         self.wait_for_plots("#model")
         self.assertEqual(self.driver.title, "<script>alert(1)</script>&amp;\"' – Loupe")
-        self.assertEqual([h3.text for h3 in self.all("#layers .card h3")][:1], ["<script>alert(1)</script>"])
+        self.assertEqual([title.text for title in self.all("#layers .card .card-title")][:1], ["<script>alert(1)</script>"])
         self.assertIn("</script><!-- <b onmouseover=alert(2)>", self.find("#findings .message").text)
         self.assertIn("<script>alert(1)</script>", self.find("#findings .note-item").text)
         self.hover_row(0)

@@ -33,7 +33,7 @@ class Card {
           onkeydown: (event) => this.moveCursor(event),
           onblur: () => announce("cursor", null),
         },
-        element("h3", {}, heading), this.body);
+        element("h3", {}, heading, helpButton(tag)), this.body);
     this.root.card = this;
     cards.add(this);
     this.slots();
