@@ -65,7 +65,7 @@ class Description : public testing::Test {
     description.type = type;
     description.full_type = "torch::nn::" + type + "Impl";
     description.family = family;
-    description.flags = flags | LOUPE_MODULE_LEAF;
+    description.flags = flags | LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
     constexpr uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
     if (family == LOUPE_FAMILY_LINEAR) {
       description.parameters = {{"weight", trained, {2, 2}, 4}, {"bias", trained, {2}, 2}};
