@@ -83,7 +83,7 @@ class RunHistory {
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;
   bool resumed_;
-  std::vector<double> epochs_;
+  std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
   std::size_t told_ = 0, stride_ = 1;
   bool last_is_provisional_ = false;  // the last epoch is off the stride: the next one takes its place
   std::vector<TagHistory> tags_;

@@ -185,6 +185,37 @@ class SmallRun(Reading):
         self.find("h1").click()
         self.assertEqual(self.all("#help"), [])
 
+    def test_goes_by_epoch_step_or_time(self):
+        self.wait_for_plots("#model")
+        card = self.find("#model .card[data-tag='Loss']")
+
+        def labels():
+            return [label.text for label in card.find_elements(By.CSS_SELECTOR, ".dygraph-axis-label-x")]
+
+        def cursor():
+            card.send_keys(Keys.ARROW_LEFT)
+            return card.find_element(By.CSS_SELECTOR, ".cursor-epoch").text
+
+        self.assertIn("25", labels())
+        self.assertEqual(cursor(), "epoch 29")
+        self.choose("By", "step")
+        self.wait_for_plots("#model")
+        self.assertIn("1000", labels())
+        self.assertEqual(cursor(), "epoch 29 · step 1,500")
+        self.choose("By", "time")
+        self.wait_for_plots("#model")
+        self.assertTrue(any(label.endswith("min") for label in labels()), labels())
+        self.assertEqual(cursor(), "epoch 29 · 45 min")
+        self.assertEqual(cursor(), "epoch 28 · 43 min 30 s")
+        self.screenshot("small_by_time")
+        # The part on show stays the same, whatever plots go by.
+        self.script("setTimeout(() => document.querySelector(\"[aria-label='First epoch on show']\").focus())")
+        field = self.find("[aria-label='First epoch on show']")
+        field.clear()
+        field.send_keys("20", Keys.ENTER)
+        self.assertTrue(any(label.endswith("min") for label in labels()), labels())
+        self.assertNotIn("10 min", labels())
+
     def test_switches_scales(self):
         labels = "document.querySelectorAll(\"[data-tag='Loss'] .dygraph-axis-label-y\")"
         axis = f"return [...{labels}].map((label) => label.textContent)"
