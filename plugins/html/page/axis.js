@@ -72,6 +72,20 @@ function formatSeconds(seconds) {
   return minutes === 0 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 3600)} h ${minutes} min`;
 }
 
+const TIME_STEPS = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,  0.2,  0.5,   1,     2,     5,     10,     20,     30,
+  60,    120,   300,   600,  1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000, 864000
+];
+
+/** Ticks of a time axis, as dygraphs wants them: at round numbers of seconds, minutes or hours. */
+function timeTicks(low, high, pixels) {
+  const room = Math.max(2, pixels / 80);
+  const step = TIME_STEPS.find((each) => (high - low) / each <= room) || (high - low) / room;
+  const ticks = [];
+  for (let i = Math.ceil(low / step); i * step <= high; ++i) ticks.push({v: i * step, label: formatSeconds(i * step)});
+  return ticks;
+}
+
 /** A place in words for the axis; "" where none belongs. @param whole whether there are whole epochs only */
 function formatPlace(place, whole) {
   if (state.axis === "time") return formatSeconds(place);

@@ -97,6 +97,7 @@ class LineChart {
           drawGrid: false,
           pixelsPerLabel: state.axis === "epoch" ? 46 : 70,
           axisLabelFormatter: (place) => formatPlace(place, whole),
+          ...(state.axis === "time" ? {ticker: timeTicks} : {}),
         },
         y: {
           axisLabelWidth: 46,
