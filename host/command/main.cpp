@@ -8,6 +8,7 @@
 #include "command/compare.h"
 #include "command/describe.h"
 #include "command/diagnose.h"
+#include "command/explain.h"
 #include "command/new.h"
 #include "command/replay.h"
 #include "command/usage_error.h"
@@ -70,6 +71,9 @@ int main(int argc, char** argv) {
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required();
   describe->add_option("--plugins", paths, "Further folders or files to search first");
+  loupe::Explain explain;
+  auto* explaining = explain.add_to(app);
+  explaining->add_option("--plugins", paths, "Further folders or files to search first");
   auto* validating = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
   validating->add_option("file", file, "The YAML file")->required();
   loupe::Check check;
@@ -99,13 +103,14 @@ int main(int argc, char** argv) {
       return 0;
     }
     loupe::Catalogue catalogue = standard_catalogue(paths);
-    if (list->parsed()) catalogue.open_all();
+    if (list->parsed() || explaining->parsed()) catalogue.open_all();
     tell_problems(catalogue);
     if (list->parsed()) {
       loupe::list_components(catalogue, std::cout);
       if (in_full) loupe::list_plugins(catalogue, std::cout);
       return 0;
     }
+    if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, std::cerr) ? 0 : exit_invalid;
     if (replaying->parsed()) {
       replay.run(catalogue, std::cerr);
       return 0;

@@ -7,7 +7,7 @@ namespace loupe::replay {
 Audience::Audience(const std::vector<ComponentConfig>& visualizers) {
   for (const ComponentConfig& config : visualizers) {
     try {
-      members_.emplace_back(config, this);
+      members_.push_back(&own_.emplace_back(config, this));
     } catch (const std::exception& e) {
       throw Error("the visualizer '" + config.name + "' cannot be made: " + e.what());
     }

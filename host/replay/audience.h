@@ -4,6 +4,7 @@
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace loupe::replay {
 class Audience : public Surroundings {
  public:
   explicit Audience(const std::vector<ComponentConfig>& visualizers);
+  /// Of one that is shown a run already; it outlives this.
+  explicit Audience(VisualizerNode& visualizer) : members_{&visualizer} {}
   Audience(const Audience&) = delete;
   Audience& operator=(const Audience&) = delete;
 
@@ -31,9 +34,9 @@ class Audience : public Surroundings {
   /// Calls one function of each, such as &loupe_visualizer::value, with what is to be told.
   template <class... Arguments>
   void tell(Arguments&&... arguments) {
-    for (VisualizerNode& member : members_) {
+    for (VisualizerNode* member : members_) {
       detail::ErrorBuffer error;
-      if (member.tell(arguments..., error.get()) != LOUPE_OK) fail(member, error.text());
+      if (member->tell(arguments..., error.get()) != LOUPE_OK) fail(*member, error.text());
     }
   }
 
@@ -41,7 +44,8 @@ class Audience : public Surroundings {
   [[noreturn]] static void fail(const VisualizerNode& member, const char* what);
 
   std::unique_ptr<detail::Owned<loupe_run>> run_;
-  std::vector<VisualizerNode> members_;
+  std::deque<VisualizerNode> own_;
+  std::vector<VisualizerNode*> members_;
 };
 
 }  // namespace loupe::replay

@@ -33,6 +33,21 @@ std::string Player::play(const std::string& name, const std::string& directory) 
   return left_out();
 }
 
+void Player::play_past(double before, bool with_events) {
+  is_past_ = true;
+  leaves_out_events_ = !with_events;
+  before_ = before;
+  RecordLine line;
+  while (record_.next(line)) take(line);
+  // The one that goes on looks anew; what is still wrong it tells again.
+  for (const FindingHistory::Entry* entry : findings_.worst_first()) {
+    if (entry->gone || entry->last.last_epoch >= before) continue;
+    RecordLine over = entry->last;
+    over.state = LOUPE_FINDING_GONE;
+    show_event(over);
+  }
+}
+
 void Player::begin(const RecordedRun& run, const std::string& name, const std::string& directory) {
   loupe_run told{sizeof(loupe_run),
                  run.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
@@ -54,6 +69,11 @@ void Player::begin(const RecordedRun& run, const std::string& name, const std::s
 }
 
 void Player::go_on() {
+  if (is_past_) {
+    // It broke off here, maybe in the midst of an epoch.
+    forget_epoch();
+    return;
+  }
   if (in_epoch_) record_.fail("a run goes on here, before the end of epoch " + epoch_text(epoch_));
   show_events();
   findings_.go_on();
@@ -67,9 +87,11 @@ void Player::take(const RecordLine& line) {
   using Kind = RecordLine::Kind;
   ending_.reset();
   if (line.kind == Kind::run) return go_on();
+  if (is_past_ && (line.kind == Kind::model || line.kind == Kind::hyperparameter)) return;
   if (line.kind == Kind::model) return take_model();
   if (line.kind == Kind::tag) return take_tag(line);
   if (line.kind == Kind::hyperparameter) return take_hyperparameter();
+  if (leaves_out_events_ && (line.kind == Kind::finding || line.kind == Kind::note)) return;
   if (line.kind == Kind::finding) findings_.take(line);
   if (line.kind == Kind::finding || line.kind == Kind::note) {
     Told told{};
@@ -185,7 +207,14 @@ void Player::show_events() {
   told_.clear();
 }
 
+void Player::forget_epoch() {
+  told_.clear();
+  numbers_.clear();
+  in_epoch_ = false;
+}
+
 void Player::end_epoch(const RecordLine& line) {
+  if (is_past_ && epoch_ >= before_) return forget_epoch();
   // What was told of another epoch was told before this one's tick.
   std::size_t first = 0;
   while (first < told_.size() && told_[first].event && told_[first].event->epoch != line.epoch) show(told_[first++]);
@@ -201,9 +230,7 @@ void Player::end_epoch(const RecordLine& line) {
   audience_.tell(&loupe_visualizer::begin_tick, tick);
   for (; first < told_.size(); ++first) show(told_[first]);
   audience_.tell(&loupe_visualizer::end_tick);
-  told_.clear();
-  numbers_.clear();
-  in_epoch_ = false;
+  forget_epoch();
 }
 
 void Player::end() {

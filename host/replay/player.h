@@ -25,6 +25,10 @@ class Player {
   /// is called `name`, and its files belong into `directory`. Throws ConfigError about the record and Error about a
   /// visualizer. Returns a sentence on what was left out at the record's end; empty when nothing was.
   std::string play(const std::string& name, const std::string& directory);
+  /// What the run told before epoch `before`, to visualizers that have begun already: tags, whole epochs, notes and
+  /// findings, of which those that stand are told as over. Nothing of models, settings or how it ended. Throws as play.
+  /// @param with_events notes and findings too
+  void play_past(double before, bool with_events);
   /// Those of the record; known once it was played.
   const FindingHistory& findings() const { return findings_; }
 
@@ -48,6 +52,7 @@ class Player {
   /// The events that wait; no epoch has begun.
   void show_events();
   void end_epoch(const RecordLine& tick);
+  void forget_epoch();
   void end();
   void show(const Told& told);
   void show_event(const RecordLine& line);
@@ -61,8 +66,8 @@ class Player {
   std::vector<Told> told_;
   std::vector<double> numbers_;
   FindingHistory findings_;
-  bool in_epoch_ = false;
-  double epoch_ = 0;
+  bool in_epoch_ = false, is_past_ = false, leaves_out_events_ = false;
+  double epoch_ = 0, before_ = 0;  // the latter of the past
   std::uint64_t ticks_ = 0;
   std::optional<RecordLine> ending_;  // while it is the record's last line
 };

@@ -30,6 +30,7 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
   }
   end({sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, wall_time(), 0, "another visualizer takes over"});
   shown_ = std::move(made);
+  past_ = Past(visualizers);
 }
 
 void Display::set_run(RunDescription run) {
@@ -113,11 +114,12 @@ void Display::drop_replaced() {
   replaced_ = 0;
 }
 
-void Display::begin(Shown& shown) {
+void Display::begin(Shown& shown, double before) {
   guarded_call(shown, [&](VisualizerNode& node, loupe_error* error) {
     return node.tell(&loupe_visualizer::begin, c_run_, error);
   });
   shown.begun = !shown.skip;
+  if (shown.begun && run_.resumed) past_.tell(shown.node, run_.directory, before);
 }
 
 /// What a visualizer failed to take comes again at the next tick.
@@ -162,7 +164,7 @@ void Display::finding(const loupe_finding& finding) {
 void Display::begin_tick(const loupe_tick& tick) {
   for (Shown& shown : shown_) {
     shown.skip = false;
-    if (!shown.begun) begin(shown);
+    if (!shown.begun) begin(shown, tick.epoch);
     tell_standing(shown);
   }
   each(&loupe_visualizer::begin_tick, tick);

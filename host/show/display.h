@@ -4,12 +4,14 @@
 #include <loupe/abi.h>
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "show/past.h"
 #include "show/visualizer_node.h"
 
 namespace loupe {
@@ -81,7 +83,8 @@ class Display {
   void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
             const Told& told);
   void drop_replaced();
-  void begin(Shown& shown);
+  /// @param before the epoch with which a resumed run goes on, where it is known
+  void begin(Shown& shown, double before = std::numeric_limits<double>::infinity());
   void tell_standing(Shown& shown);
   template <class Call>
   void guarded_call(Shown& shown, Call&& call);
@@ -94,6 +97,7 @@ class Display {
   std::string started_;
   loupe_run c_run_{};
   std::vector<Shown> shown_;
+  Past past_;
   double seconds_ = 0;
   std::vector<Standing> standing_;
   std::size_t replaced_ = 0;                     // of what stands

@@ -220,6 +220,7 @@ Module Bench::Impl::add(const std::string& name, const std::string& type, const 
   };
   description.lend = [this, index = modules_.size()](const std::string& parameter, bool gradient,
                                                      const ModuleDescription::Take& take) {
+    if (index >= modules_.size()) return false;  // a lens asks while it is shown the module
     const Made& made = modules_[index];
     const auto value = made.values.find(parameter);
     const auto summed = made.gradients.find(parameter);

@@ -48,6 +48,10 @@ class Console : public Visualizer {
   static std::vector<Option> options() {
     return {{"layers", 12, "most rows a table; 0 shows all", 0, 1e6},
             {"history", 12, "epochs in the small curve behind each row; 0 for none", 0, 1000},
+            {"past",
+             "values",
+             "what the small curves show of a resumed run from before, out of what `record` kept",
+             {"values", "none"}},
             {"tags", Strings{}, "which tags to show, as patterns such as \"*Norm\"; all of them when empty"},
             {"progress", true, "show steps, steps a second and the time left between ticks, on a terminal only"},
             {"color", "auto", "auto: on a terminal, unless NO_COLOR is set", {"auto", "always", "never"}},
@@ -69,6 +73,7 @@ class Console : public Visualizer {
     findings_.clear();
     looks_for_findings_ = names_health(run.config);
     ticks_ = 0;
+    start_time_ = (run.flags & LOUPE_RUN_RESUMED) != 0 ? run.start_time : 0;
     in_tick_ = ended_ = false;
   }
   void tag(const Tag& tag) override {
@@ -78,6 +83,7 @@ class Console : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
+    is_past_ = tick.time > 0 && tick.time < start_time_;
     in_tick_ = true;
     tables_.clear();
   }
@@ -101,6 +107,10 @@ class Console : public Visualizer {
   }
   void end_tick() override {
     in_tick_ = false;
+    if (is_past_) {
+      for (const Table& table : tables_) remember(table);
+      return;
+    }
     ++ticks_;
     Layout layout = this->layout();
     for (Table& table : tables_) {
@@ -217,8 +227,9 @@ class Console : public Visualizer {
   std::unordered_map<std::string, std::unordered_map<std::string, std::deque<double>>> earlier_;
   Findings findings_;
   std::size_t ticks_ = 0;
+  double start_time_ = 0;  // of a resumed run: ticks before are of its past
   bool looks_for_findings_ = false;
-  bool shows_progress_ = false, in_tick_ = false, ended_ = false;
+  bool shows_progress_ = false, in_tick_ = false, is_past_ = false, ended_ = false;
 };
 
 }  // namespace

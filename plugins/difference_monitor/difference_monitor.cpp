@@ -1,3 +1,4 @@
+#include <loupe/explanation.h>
 #include <loupe/kind_filter.h>
 #include <loupe/layers.h>
 #include <loupe/non_finite.h>
@@ -112,6 +113,12 @@ class DifferenceMonitorLens : public Lens {
     tag_ = title_of(attribute_) + " Difference";
     style_.log_y = options.get<bool>("log_scale");
     style_.annotate = true;
+    style_ = explained(
+        style_, {"By how much a forward changes " + attribute_ +
+                     ": its elements after and before are compared (op), and the results become one number (map).",
+                 "Falling as training settles, as running statistics do.",
+                 "What should be fixed and changes is updated in the wrong mode: see model.eval(). What jumps follows "
+                 "batches that differ much: enlarge them, or lower the momentum of the statistics."});
   }
 
   void visit(const Module& module) override {

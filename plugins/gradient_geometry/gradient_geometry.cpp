@@ -35,7 +35,9 @@ class ParameterGradientGeometry : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    for (const auto& role : parameters_) plots_.introduce(report, role.title + " Gradient");
+    for (const auto& role : parameters_) {
+      plots_.introduce(report, role.title + " Gradient", norm_explained(), correlation_explained());
+    }
   }
   void report(Report& report) override {
     parameters_.warn(host_, name);
@@ -43,6 +45,26 @@ class ParameterGradientGeometry : public Lens {
   }
 
  private:
+  static Explanation norm_explained() {
+    return {
+        "How large a parameter's gradient is at a step: its L2 norm, the square root of the sum of "
+        "its squared elements. Lines and bands are over the steps of an epoch.",
+        "Of the same order in all layers, and falling slowly as the loss settles. The shape over "
+        "depth and time counts, not the number itself.",
+        "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
+        "or GELU, normalization, residual connections or another initialization. Jumping or growing: "
+        "lower the learning rate or clip gradients. 0: the loss does not reach the parameter."};
+  }
+  static Explanation correlation_explained() {
+    return {
+        "Whether a parameter's gradient points where it pointed at the step before: the cosine "
+        "between both, from -1 to 1.",
+        "Slightly above 0; near 1 in the first steps only, or with very large batches.",
+        "Near 1 for long: steps agree and are small, so that the learning rate may be raised. Below "
+        "0: steps go to and fro; lower the learning rate or the momentum. About 0: mostly noise; a "
+        "larger batch or more momentum averages it out."};
+  }
+
   Host host_;
   GeometryPlots plots_;
   Parameters parameters_;

@@ -1,3 +1,4 @@
+#include <loupe/explanation.h>
 #include <loupe/gradient_option.h>
 #include <loupe/layers.h>
 #include <loupe/non_finite.h>
@@ -61,10 +62,10 @@ class Histograms : public Lens {
   }
 
   void introduce(Report& report) override {
-    if (activations_ || !outputs_.empty()) report.tag(output_tag, TagStyle());
+    if (activations_ || !outputs_.empty()) report.tag(output_tag, explained(TagStyle(), output_explained()));
     for (const auto& role : parameters_) {
-      if (shows_gradients_) report.tag(gradient_tag(role), TagStyle());
-      report.tag(parameter_tag(role), TagStyle());
+      if (shows_gradients_) report.tag(gradient_tag(role), explained(TagStyle(), gradient_explained()));
+      report.tag(parameter_tag(role), explained(TagStyle(), parameter_explained()));
     }
     non_finite_.introduce(report);
   }
@@ -78,6 +79,31 @@ class Histograms : public Lens {
 
  private:
   static constexpr const char* output_tag = "Output Histogram";
+  static Explanation output_explained() {
+    return {
+        "How many elements of each output have which magnitude, summed over the epoch: a bin for each "
+        "factor of 2 and each sign, zeros in the middle.",
+        "One or two hills that keep their place over the epochs.",
+        "A pile at 0 that grows: dead units. Hills that wander outwards: values grow; normalize or "
+        "lower the learning rate. A pile at 1 and -1 behind tanh, or at 1 behind sigmoid: saturation; "
+        "initialize smaller."};
+  }
+  static Explanation gradient_explained() {
+    return {
+        "How many elements of each gradient have which magnitude, summed over the epoch: a bin for "
+        "each factor of 2 and each sign, zeros in the middle.",
+        "One hill for each sign that moves inwards slowly as the loss settles.",
+        "Most below 1e-7: gradients vanish, and half precision loses them; scale the loss. A tail of "
+        "very large ones: clip gradients. A pile at 0: units that get no gradient."};
+  }
+  static Explanation parameter_explained() {
+    return {
+        "How many elements of each parameter have which magnitude, summed over the epoch: a bin for "
+        "each factor of 2 and each sign, zeros in the middle.",
+        "A hill for each sign that widens slowly from where it began.",
+        "No change at all: the parameter is not trained. Tails that grow without end: weight decay, "
+        "or a smaller learning rate. A pile at 0: pruned by weight decay, or dead."};
+  }
   static std::string gradient_tag(const Parameters::Role& role) { return role.title + " Gradient Histogram"; }
   static std::string parameter_tag(const Parameters::Role& role) { return role.title + " Histogram"; }
 

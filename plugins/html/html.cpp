@@ -26,6 +26,10 @@ class Html : public Visualizer {
   static constexpr const char* example = "html: {megabytes: 20}";
   static std::vector<Option> options() {
     return {{"path", "report.html", "the report's file; relative to the run's directory"},
+            {"past",
+             "all",
+             "what to show of a resumed run from before, out of what `record` kept",
+             {"all", "values", "none"}},
             {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}};
   }
 

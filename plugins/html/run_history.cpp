@@ -44,6 +44,8 @@ void RunHistory::model(const Model& model) {
 
 void RunHistory::tag(const Tag& tag) {
   TagHistory& history = tag_of(tag.id);
+  history.words = {text_of(title_of(tag)), text_of(tag.unit), text_of(tag.description), text_of(tag.healthy),
+                   text_of(tag.advice)};
   history.type = tag.type;
   history.log_y = tag.log_y != 0;
   history.big = tag.big != 0;
@@ -59,6 +61,8 @@ void RunHistory::begin_tick(const Tick& tick) {
   if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
   if (last_is_provisional_) keep(epochs_.size() - 1);
   epochs_.push_back(epoch);
+  steps_.push_back(static_cast<double>(tick.step));
+  seconds_.push_back(tick.elapsed);
   last_is_provisional_ = told_++ % stride_ != 0;
 }
 
@@ -134,7 +138,7 @@ void RunHistory::each_series(Use&& use) {
 }
 
 void RunHistory::keep(std::size_t columns) {
-  epochs_.resize(columns);
+  for (auto* axis : {&epochs_, &steps_, &seconds_}) axis->resize(columns);
   each_series([&](std::string& values) { values.resize(std::min(values.size(), columns * PACKED_SIZE)); });
 }
 
@@ -154,9 +158,12 @@ std::size_t RunHistory::bytes() const {
 void RunHistory::thin() {
   const std::size_t columns = epochs_.size();
   const auto stays = [columns](std::size_t i) { return i % 2 == 0 || i + 1 == columns; };
-  std::vector<double> epochs;
-  for (std::size_t i = 0; i < columns; ++i) {
-    if (stays(i)) epochs.push_back(epochs_[i]);
+  for (auto* axis : {&epochs_, &steps_, &seconds_}) {
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < columns; ++i) {
+      if (stays(i)) kept.push_back((*axis)[i]);
+    }
+    *axis = std::move(kept);
   }
   each_series([&](std::string& values) {
     std::string kept;
@@ -165,7 +172,6 @@ void RunHistory::thin() {
     }
     values = std::move(kept);
   });
-  epochs_ = std::move(epochs);
   stride_ *= 2;
   last_is_provisional_ = (told_ - 1) % stride_ != 0;
 }
@@ -184,9 +190,9 @@ std::string RunHistory::describe(const TagHistory& tag) {
   const bool any_broken = std::any_of(broken.begin(), broken.end(), [](double epoch) { return !std::isnan(epoch); });
   return "{\"name\":" + json_text(tag.name) + ",\"type\":" + std::to_string(tag.type) +
          ",\"log\":" + boolean(tag.log_y) + ",\"big\":" + boolean(tag.big) + ",\"annotate\":" + boolean(tag.annotate) +
-         ",\"low\":" + json_number(tag.y_minimum) + ",\"high\":" + json_number(tag.y_maximum) +
-         ",\"layers\":" + json_texts(layers) + ",\"lines\":" + json_texts(lines) +
-         ",\"broken\":" + (any_broken ? json_numbers(broken) : "null") + "}";
+         ",\"words\":" + json_texts({tag.words.begin(), tag.words.end()}) + ",\"low\":" + json_number(tag.y_minimum) +
+         ",\"high\":" + json_number(tag.y_maximum) + ",\"layers\":" + json_texts(layers) +
+         ",\"lines\":" + json_texts(lines) + ",\"broken\":" + (any_broken ? json_numbers(broken) : "null") + "}";
 }
 
 void RunHistory::write(std::size_t index, const Write& write) const {
@@ -199,7 +205,8 @@ void RunHistory::write(std::size_t index, const Write& write) const {
         ",\"begun\":" + json_text(begun_) + ",\"lastTick\":" + json_text(last_tick_) +
         ",\"resumed\":" + (resumed_ ? "true" : "false") + ",\"ended\":" + (story_.has_ended() ? "true" : "false") +
         "," + story_.json_members() + ",\"stride\":" + std::to_string(stride_) +
-        ",\"models\":" + json_documents(models_) + ",\"epochs\":" + json_numbers(epochs_) + ",\"tags\":[");
+        ",\"models\":" + json_documents(models_) + ",\"epochs\":" + json_numbers(epochs_) +
+        ",\"steps\":" + json_numbers(steps_) + ",\"seconds\":" + json_numbers(seconds_) + ",\"tags\":[");
   for (std::size_t i = 0; i < tags_.size(); ++i) write((i == 0 ? "" : ",") + describe(tags_[i]));
   write("]}</script>\n");
   for (std::size_t i = 0; i < tags_.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include <loupe/visualizer.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -60,6 +61,7 @@ class RunHistory {
   };
   struct TagHistory {
     std::string name;
+    std::array<std::string, 5> words;  ///< title, unit, description, healthy, advice; "" where there is none
     std::uint32_t type = LOUPE_TAG_NUMERICAL;
     bool log_y = false, big = false, annotate = false;
     double y_minimum = NAN, y_maximum = NAN;
@@ -81,7 +83,7 @@ class RunHistory {
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;
   bool resumed_;
-  std::vector<double> epochs_;
+  std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
   std::size_t told_ = 0, stride_ = 1;
   bool last_is_provisional_ = false;  // the last epoch is off the stride: the next one takes its place
   std::vector<TagHistory> tags_;

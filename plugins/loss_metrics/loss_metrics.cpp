@@ -1,3 +1,4 @@
+#include <loupe/explanation.h>
 #include <loupe/layers.h>
 #include <loupe/nearest.h>
 #include <loupe/non_finite.h>
@@ -59,8 +60,8 @@ class LossMetrics : public Lens {
   void forget(const Module& module) override { loupe::forget(loss_modules_, module); }
 
   void introduce(Report& report) override {
-    report.tag(loss_tag_, style());
-    if (!metrics_.empty() || metrics_seen_) report.tag(metrics_tag_, style());
+    report.tag(loss_tag_, explained(style(), loss_explained()));
+    if (!metrics_.empty() || metrics_seen_) introduce_metrics(report);
     non_finite_.introduce(report);
   }
 
@@ -106,6 +107,25 @@ class LossMetrics : public Lens {
     return run != nullptr && LOUPE_OFFERS(*run, validation_loss) ? run->validation_loss : "val_loss";
   }
 
+  static Explanation loss_explained() {
+    return {
+        "What is minimised: the training and the validation loss as the trainer pushed them or a loss "
+        "module gave them, as a mean over the epoch; a band is their spread over its steps.",
+        "Both fall, first fast and then slowly, with validation a little above training.",
+        "Training does not fall: try another learning rate, and look for faults in data and labels. "
+        "It jumps or is NaN: lower the rate or clip gradients. Validation rises while training falls: "
+        "overfitting; regularize, take more data, or keep the best epoch."};
+  }
+  static Explanation metrics_explained() {
+    return {"What the trainer measures of its own: each metric that it pushed, as a mean over the epoch.",
+            "Better from epoch to epoch, in step with the loss.",
+            "Where the loss gets better and a metric does not, the loss does not measure what you want: "
+            "see whether classes are unequal, or whether both look at the same data."};
+  }
+  /// A plot that both share is explained as the loss's.
+  void introduce_metrics(Report& report) const {
+    report.tag(metrics_tag_, explained(style(), metrics_tag_ == loss_tag_ ? loss_explained() : metrics_explained()));
+  }
   static TagStyle style() {
     TagStyle style;
     style.big = true;
@@ -132,7 +152,7 @@ class LossMetrics : public Lens {
     const std::string metric = pushed_metrics_.series_name(i);
     const bool shown = metrics_.empty() || metrics_.count(metric) > 0;
     if (!shown || !pushed_metrics_.get(i, LOUPE_COUNT)) return;
-    if (metrics_.empty() && !metrics_seen_) report.tag(metrics_tag_, style());
+    if (metrics_.empty() && !metrics_seen_) introduce_metrics(report);
     metrics_seen_ = true;
     remember(pushed_metrics_, i, metric);
     metrics_lines_.write(report, metrics_tag_, metrics_tag_, pushed_metrics_, i, metric + " ");

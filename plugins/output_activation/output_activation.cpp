@@ -51,7 +51,7 @@ class OutputActivation : public Lens {
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
   void introduce(Report& report) override {
-    plots_.introduce(report, tag);
+    plots_.introduce(report, tag, words());
     plots_.introduce_warnings(report);
   }
   void report(Report& report) override {
@@ -61,6 +61,16 @@ class OutputActivation : public Lens {
   }
 
  private:
+  static Explanation words() {
+    return {
+        "activation_rate is the share of an output's entries that are not 0; death_rate is the share "
+        "of units that are 0 for every sample of a batch.",
+        "For ReLU an activation rate between 0.2 and 0.8 and a death rate below 0.1; smooth "
+        "activations are all active.",
+        "Dead units learn nothing, for no gradient passes them: lower the learning rate, begin with "
+        "smaller biases, or use LeakyReLU, GELU or SiLU."};
+  }
+
   static constexpr const char* tag = "Output Activations";
 
   Host host_;

@@ -37,13 +37,34 @@ class OutputGradientGeometry : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override { plots_.introduce(report, title); }
+  void introduce(Report& report) override {
+    plots_.introduce(report, title, norm_explained(), correlation_explained());
+  }
   void report(Report& report) override {
     filter_.warn(host_, name, !layers_.empty());
     plots_.write(report, title, layers_);
   }
 
  private:
+  static Explanation norm_explained() {
+    return {
+        "How large the gradient of the loss with respect to a layer's output is: the L2 norm over the "
+        "whole batch.",
+        "Of the same order from the last layer to the first. A loss that is a mean over the batch "
+        "makes it smaller for larger batches.",
+        "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
+        "or GELU, normalization, residual connections or another initialization. Larger and larger "
+        "towards them: they explode; normalize, initialize smaller, or clip gradients."};
+  }
+  static Explanation correlation_explained() {
+    return {
+        "Whether the gradient at a layer's output points where it did in the batch before: the cosine "
+        "between both, from -1 to 1.",
+        "Near 0, for each batch holds other samples.",
+        "Near 1 for long: every batch asks for the same change; see whether the data are shuffled, "
+        "and whether a bias is far off."};
+  }
+
   static constexpr const char* title = "Output Gradient";
 
   Host host_;

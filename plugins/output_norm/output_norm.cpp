@@ -44,6 +44,7 @@ class OutputNorm : public Lens {
         filter_(options),
         activation_(options.get<bool>("activation")),
         log_scale_(options.get<bool>("log_scale")),
+        normalize_(options.get<bool>("normalize_by_size")),
         comparison_plot_(options.get<bool>("comparison_plot")),
         gatherer_options_(output_of(options)) {
     const std::string aggregation = comparison_aggregation(options);
@@ -52,7 +53,7 @@ class OutputNorm : public Lens {
     const bool quantiles = lines_.need_quantiles() || (comparison_plot_ && is_quantile(comparison_aggregation_));
     preprocessor_options_ = {{"inplace", options.get<bool>("inplace")},
                              {"quantiles", quantiles},
-                             {"normalize", options.get<bool>("normalize_by_size")},
+                             {"normalize", normalize_},
                              {"record_eval", options.get<bool>("record_eval")},
                              {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
                              {"channel_last", options.get<bool>("channel_last")}};
@@ -66,11 +67,11 @@ class OutputNorm : public Lens {
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
   void introduce(Report& report) override {
-    TagStyle style;
+    TagStyle style = explained(TagStyle(), words());
     style.log_y = log_scale_;
     style.annotate = true;
     report.tag(tag, style);
-    if (comparison_plot_) Comparison::introduce(report, comparison_tag_);
+    if (comparison_plot_) Comparison::introduce(report, comparison_tag_, "output norm");
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
@@ -85,6 +86,14 @@ class OutputNorm : public Lens {
  private:
   static constexpr const char* tag = "Output Norm";
 
+  Explanation words() const {
+    return {"How large a layer's output is: the L2 norm of one sample's output, as a mean over the batch." +
+                size_explained(normalize_),
+            "Of the same order in all layers, and level after the first epochs.",
+            "Growing without end: lower the learning rate, add weight decay or normalize. Shrinking "
+            "towards 0 with depth: initialize larger (He's for ReLU) or normalize."};
+  }
+
   static std::string comparison_aggregation(const Options& options) {
     const auto aggregation = options.get<std::string>("comparison_aggregation");
     if (aggregation != "none") return aggregation;
@@ -97,7 +106,7 @@ class OutputNorm : public Lens {
   Host host_;
   Lines lines_;
   ModuleFilter filter_;
-  bool activation_, log_scale_, comparison_plot_;
+  bool activation_, log_scale_, normalize_, comparison_plot_;
   uint32_t comparison_aggregation_;
   std::string comparison_tag_;
   OptionValues preprocessor_options_, gatherer_options_;

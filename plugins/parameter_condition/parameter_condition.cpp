@@ -1,3 +1,4 @@
+#include <loupe/explanation.h>
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
 
@@ -38,7 +39,7 @@ class ParameterCondition : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    TagStyle style;
+    TagStyle style = explained(TagStyle(), words());
     style.log_y = log_scale_;
     for (const auto& role : parameters_) report.tag(role.title + " Condition Number", style);
     non_finite_.introduce(report);
@@ -55,6 +56,16 @@ class ParameterCondition : public Lens {
   }
 
  private:
+  static Explanation words() {
+    return {
+        "How unequally a matrix stretches directions: its largest singular value over its smallest. A "
+        "convolution's weight is flattened from its second dimension on.",
+        "Below about 1000, and level; 1 is an orthogonal matrix. Square layers are higher by nature "
+        "than oblong ones.",
+        "Growing by orders of magnitude: the layer loses directions; lower the learning rate, add "
+        "weight decay, normalize, or initialize orthogonally."};
+  }
+
   Host host_;
   Parameters parameters_;
   bool inplace_, log_scale_;

@@ -33,7 +33,9 @@ class ParameterDifference : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    for (const auto& role : parameters_) plots_.introduce(report, role.title + " Update");
+    for (const auto& role : parameters_) {
+      plots_.introduce(report, role.title + " Update", norm_explained(), correlation_explained());
+    }
   }
   void report(Report& report) override {
     parameters_.warn(host_, name);
@@ -41,6 +43,24 @@ class ParameterDifference : public Lens {
   }
 
  private:
+  static Explanation norm_explained() {
+    return {
+        "How far an optimizer step moves a parameter: the L2 norm of its values after the step minus "
+        "those before it.",
+        "Falling with the learning rate, of the same order in layers of the same size, and about a "
+        "thousandth of the parameter's own norm.",
+        "0: the parameter is not trained, for it has no gradient, a rate of 0, or no optimizer. "
+        "Growing or jumping: lower the learning rate, warm it up, or clip gradients."};
+  }
+  static Explanation correlation_explained() {
+    return {
+        "Whether a step moves a parameter where the step before moved it: the cosine between both "
+        "changes, from -1 to 1.",
+        "Above 0; with momentum or Adam often above 0.8, for most of the last step is repeated.",
+        "Below 0: the parameter swings to and fro; lower the learning rate. Near 1 without momentum: "
+        "steps agree and are small, so that the rate may be raised."};
+  }
+
   Host host_;
   GeometryPlots plots_;
   Parameters parameters_;

@@ -39,7 +39,9 @@ class ParameterGradientActivation : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    for (const auto& role : parameters_) plots_.introduce(report, role.title + " Gradient Activation");
+    for (const auto& role : parameters_) {
+      plots_.introduce(report, role.title + " Gradient Activation", words());
+    }
     plots_.introduce_warnings(report);
   }
   void report(Report& report) override {
@@ -51,6 +53,16 @@ class ParameterGradientActivation : public Lens {
   }
 
  private:
+  static Explanation words() {
+    return {
+        "activation_rate is the share of a gradient's entries that are not 0; death_rate is the share "
+        "of units, along the first dimension, whose gradient is 0 altogether.",
+        "An activation rate near 1 and a death rate near 0. Embeddings are different: only the rows "
+        "that a batch uses get a gradient.",
+        "Units without a gradient are not trained: those behind them are dead or cut off; see Output "
+        "Activations."};
+  }
+
   Host host_;
   ActivationPlots plots_;
   Parameters parameters_;

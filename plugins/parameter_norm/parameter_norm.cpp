@@ -49,11 +49,11 @@ class ParameterNorm : public Lens {
   void forget(const Module& module) override { parameters_.forget(module); }
 
   void introduce(Report& report) override {
-    TagStyle style;
+    TagStyle style = explained(TagStyle(), words());
     style.log_y = log_scale_;
     for (const auto& role : parameters_) report.tag(norm_tag(role), style);
     if (comparison_plot_) {
-      for (const auto& role : parameters_) Comparison::introduce(report, comparison_tag(role));
+      for (const auto& role : parameters_) Comparison::introduce(report, comparison_tag(role), "norm");
     }
     non_finite_.introduce(report);
   }
@@ -71,6 +71,15 @@ class ParameterNorm : public Lens {
   }
 
  private:
+  Explanation words() const {
+    return {
+        "How large a parameter is at the end of an epoch: the L2 norm, the square root of the sum of "
+        "its squared elements." +
+            size_explained(normalize_),
+        "Growing slowly from where it began, and level late in the training.",
+        "Growing without end: more weight decay, or a smaller learning rate. Falling to 0: weight "
+        "decay is stronger than the gradient. Not moving at all: the parameter is not trained."};
+  }
   static std::string norm_tag(const Parameters::Role& role) { return role.title + " Norm"; }
   std::string comparison_tag(const Parameters::Role& role) const {
     return role.title + (log_scale_ ? " Log" : "") + " Norm Comparison";

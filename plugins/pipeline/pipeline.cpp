@@ -1,4 +1,5 @@
 #include <loupe/comparison.h>
+#include <loupe/explanation.h>
 #include <loupe/kind_filter.h>
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
@@ -103,7 +104,9 @@ class Pipeline : public Lens {
 
   void introduce(Report& report) override {
     for (const WatchedSeries& stream : streams_) {
-      for_each_series(stream, [&](const std::string&, const std::string& tag) { report.tag(tag, style_); });
+      for_each_series(stream, [&](const std::string& series, const std::string& tag) {
+        report.tag(tag, explained(style_, words(series)));
+      });
     }
     non_finite_.introduce(report);
   }
@@ -111,7 +114,7 @@ class Pipeline : public Lens {
     warn();
     for (const WatchedSeries& stream : streams_) {
       for_each_series(stream, [&](const std::string& series, const std::string& tag) {
-        report.tag(tag, style_);
+        report.tag(tag, explained(style_, words(series)));
         write(report, stream, series, tag);
       });
     }
@@ -167,6 +170,12 @@ class Pipeline : public Lens {
                                                               {"preprocess", title_of(preprocessor_)},
                                                               {"parameter", title_of(parameter)},
                                                               {"series", title_of(series)}});
+  }
+  Explanation words(const std::string& series) const {
+    return {"The series " + series + " that the preprocessor " + preprocessor_ + " makes of what the gatherer " +
+                gatherer_ + " gives; 'loupe describe' tells of both.",
+            "That depends on what is looked at: compare layers with each other, and epochs with those before.",
+            "A layer or an epoch that stands apart is where to look next."};
   }
   bool shows(const std::string& series) const {
     return series_.empty() || std::find(series_.begin(), series_.end(), series) != series_.end();

@@ -1,3 +1,4 @@
+#include <loupe/explanation.h>
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/kind_filter.h>
@@ -106,7 +107,7 @@ class Recorder : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override { report.tag(tag_, {}); }
+  void introduce(Report& report) override { report.tag(tag_, explained({}, words())); }
   void report(Report& report) override {
     filter_.warn(host_, name, !recorded_.empty());
     for (const Layer& layer : layers_) {
@@ -118,6 +119,11 @@ class Recorder : public Lens {
   }
 
  private:
+  static Explanation words() {
+    return {"How many samples of each module were recorded in an epoch; the tensors themselves are in files.",
+            "As many as the options every, limit and active allow.",
+            "0: the module was not run, or only in passes that are not recorded."};
+  }
   struct Recorded {
     std::string layer;
     Recording* recording;

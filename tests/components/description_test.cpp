@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "built_in.h"
@@ -17,8 +18,9 @@
 namespace loupe {
 namespace {
 
-std::set<std::string>& tags() {
-  static std::set<std::string> tags;
+/// What was told, and of each whether all its words are there.
+std::map<std::string, bool>& tags() {
+  static std::map<std::string, bool> tags;
   return tags;
 }
 
@@ -28,7 +30,10 @@ class TagCollector : public Visualizer {
   static constexpr const char* help = "keeps what tags it is told of";
   static std::vector<Option> options() { return {}; }
   explicit TagCollector(const Options&) {}
-  void tag(const Tag& tag) override { tags().insert(tag.id); }
+  void tag(const Tag& tag) override {
+    const auto is_told = [](const char* words) { return words != nullptr && *words != '\0'; };
+    tags()[tag.id] = is_told(tag.description) && is_told(tag.healthy) && is_told(tag.advice);
+  }
   void begin_tick(const Tick&) override {}
   void value(const Value&) override {}
 };
@@ -60,7 +65,7 @@ class Description : public testing::Test {
     description.type = type;
     description.full_type = "torch::nn::" + type + "Impl";
     description.family = family;
-    description.flags = flags | LOUPE_MODULE_LEAF;
+    description.flags = flags | LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
     constexpr uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
     if (family == LOUPE_FAMILY_LINEAR) {
       description.parameters = {{"weight", trained, {2, 2}, 4}, {"bias", trained, {2}, 2}};
@@ -126,7 +131,7 @@ TEST_F(Description, HasAnExampleThatIsAConfiguration) {
   }
 }
 
-TEST_F(Description, NamesTheTagsThatALensShows) {
+TEST_F(Description, NamesAndExplainsTheTagsThatALensShows) {
   for (const CatalogueEntry& entry : built_in().entries()) {
     if (entry.kind != Kind::lens) continue;
     SCOPED_TRACE(entry.component->name);
@@ -145,7 +150,10 @@ TEST_F(Description, NamesTheTagsThatALensShows) {
     }
     const std::vector<std::string> given = given_names(*entry.component);
     EXPECT_FALSE(tags().empty());
-    for (const std::string& tag : tags()) EXPECT_TRUE(is_given(tag, given)) << tag;
+    for (const auto& [tag, explained] : tags()) {
+      EXPECT_TRUE(is_given(tag, given)) << tag;
+      EXPECT_TRUE(explained) << tag << " has no description, or not what is healthy and what to do";
+    }
     for (const std::string& each : given) {
       if (each[0] == '{' || each == "Bias Condition Number") continue;  // only where a configuration asks for it
       if (each == "Non-Finite Values" && needs_example) continue;

@@ -22,9 +22,14 @@ int main(int argument_count, char** arguments) {
     return 2;
   }
   const std::string folder = arguments[1];
-  make(folder + "/small.html", [](Driver& html) { tell_small_run(html, {}); });
+  make(folder + "/small.html", [](Driver& html) {
+    html.set_pace(50, 90);
+    tell_small_run(html, {});
+  });
   make(folder + "/compared.html", [](Driver& html) {
+    html.set_pace(50, 90);
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
+    html.set_pace(25, 20);
     MadeRun second = loupe::test::ill_run();
     second.name = "sgd with momentum";
     second.epochs = 40;

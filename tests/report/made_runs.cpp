@@ -62,6 +62,10 @@ void tag(Driver& visualizer, const char* name, const Style& style) {
   tag.annotate = style.annotate;
   tag.y_minimum = style.low;
   tag.y_maximum = style.high;
+  const std::string what = std::string("What ") + name + " is, with its formula: |a| / |b|, where a < b > 0.";
+  tag.description = what.c_str();
+  tag.healthy = "Level, and of the same order in all layers.";
+  tag.advice = "Where it jumps, lower the learning rate.";
   visualizer.tag(tag);
 }
 

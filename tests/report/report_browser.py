@@ -162,6 +162,60 @@ class SmallRun(Reading):
         self.wait_for_plots("#layer")
         self.screenshot("small_layer")
 
+    def test_explains_a_plot_behind_its_question_mark(self):
+        self.wait_for_plots("#model")
+        button = self.find("#model .card[data-tag='Loss'] button.help")
+        button.click()
+        panel = self.find("#help")
+        self.assertEqual(panel.get_attribute("aria-label"), "What Loss means")
+        self.assertIn("|a| / |b|, where a < b > 0.", panel.text)
+        self.assertIn("Level, and of the same order", panel.text)
+        self.assertIn("Where it jumps, lower the learning rate.", panel.text)
+        self.assert_nothing_sticks_out()
+        self.screenshot("small_help")
+        ActionChains(self.driver).send_keys(Keys.ESCAPE).perform()
+        self.assertEqual(self.all("#help"), [])
+        self.assertTrue(self.script("return document.activeElement.matches(\"[data-tag='Loss'] button.help\")"))
+        # On a heading that folds, it does not fold.
+        group = self.find(".group[data-tag='Weight Histogram']")
+        folded = group.get_attribute("open")
+        group.find_element(By.CSS_SELECTOR, "summary button.help").click()
+        self.assertIn("What Weight Histogram is", self.find("#help").text)
+        self.assertEqual(group.get_attribute("open"), folded)
+        self.find("h1").click()
+        self.assertEqual(self.all("#help"), [])
+
+    def test_goes_by_epoch_step_or_time(self):
+        self.wait_for_plots("#model")
+        card = self.find("#model .card[data-tag='Loss']")
+
+        def labels():
+            return [label.text for label in card.find_elements(By.CSS_SELECTOR, ".dygraph-axis-label-x")]
+
+        def cursor():
+            card.send_keys(Keys.ARROW_LEFT)
+            return card.find_element(By.CSS_SELECTOR, ".cursor-epoch").text
+
+        self.assertIn("25", labels())
+        self.assertEqual(cursor(), "epoch 29")
+        self.choose("By", "step")
+        self.wait_for_plots("#model")
+        self.assertIn("1000", labels())
+        self.assertEqual(cursor(), "epoch 29 · step 1,500")
+        self.choose("By", "time")
+        self.wait_for_plots("#model")
+        self.assertTrue(any(label.endswith("min") for label in labels()), labels())
+        self.assertEqual(cursor(), "epoch 29 · 45 min")
+        self.assertEqual(cursor(), "epoch 28 · 43 min 30 s")
+        self.screenshot("small_by_time")
+        # The part on show stays the same, whatever plots go by.
+        self.script("setTimeout(() => document.querySelector(\"[aria-label='First epoch on show']\").focus())")
+        field = self.find("[aria-label='First epoch on show']")
+        field.clear()
+        field.send_keys("20", Keys.ENTER)
+        self.assertTrue(any(label.endswith("min") for label in labels()), labels())
+        self.assertNotIn("10 min", labels())
+
     def test_switches_scales(self):
         labels = "document.querySelectorAll(\"[data-tag='Loss'] .dygraph-axis-label-y\")"
         axis = f"return [...{labels}].map((label) => label.textContent)"
@@ -382,7 +436,7 @@ class HostileRun(Reading):
         self.open("hostile.html")
         self.wait_for_plots("#model")
         self.assertEqual(self.driver.title, "<script>alert(1)</script>&amp;\"' – Loupe")
-        self.assertEqual([h3.text for h3 in self.all("#layers .card h3")][:1], ["<script>alert(1)</script>"])
+        self.assertEqual([title.text for title in self.all("#layers .card .card-title")][:1], ["<script>alert(1)</script>"])
         self.assertIn("</script><!-- <b onmouseover=alert(2)>", self.find("#findings .message").text)
         self.assertIn("<script>alert(1)</script>", self.find("#findings .note-item").text)
         self.hover_row(0)

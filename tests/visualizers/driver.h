@@ -111,12 +111,20 @@ class Driver {
   std::string tag(const loupe_tag& tag) {
     return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
   }
+  /// From now on each epoch takes so many steps and seconds; 0: nobody says.
+  void set_pace(uint64_t steps, double seconds) {
+    paced_from_ = ticks_;
+    steps_ = steps;
+    seconds_ = seconds;
+  }
   std::string begin_tick(double epoch) {
     loupe_tick tick{};
     tick.struct_size = sizeof tick;
     tick.reason = LOUPE_TICK_EPOCH;
     tick.epoch = epoch;
     tick.number = ticks_++;
+    tick.step = steps_ * (ticks_ - paced_from_);
+    tick.elapsed = seconds_ * static_cast<double>(ticks_ - paced_from_);
     tick.time = 1714564800.0 + 60 * epoch;
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
@@ -263,7 +271,8 @@ class Driver {
 
   loupe_host host_;
   const loupe_component* component_ = nullptr;
-  uint64_t ticks_ = 0;
+  uint64_t ticks_ = 0, paced_from_ = 0, steps_ = 0;
+  double seconds_ = 0;
   const loupe_visualizer* table_ = nullptr;
   void* self_ = nullptr;
 };

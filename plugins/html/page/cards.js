@@ -33,7 +33,7 @@ class Card {
           onkeydown: (event) => this.moveCursor(event),
           onblur: () => announce("cursor", null),
         },
-        element("h3", {}, heading), this.body);
+        element("h3", {}, heading, helpButton(tag)), this.body);
     this.root.card = this;
     cards.add(this);
     this.slots();
@@ -98,7 +98,7 @@ class Card {
     if (event.key === "Escape") announce("cursor", null);
     if (!chart || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
     event.preventDefault();
-    const epochs = chart.rows.map((row) => row[0]);
+    const epochs = chart.rows.map((row) => epochAt(chart.shownRuns, row[0]));
     const last = epochs.length - 1;
     const from = chart.cursorLine.hidden ? (event.key === "ArrowLeft" ? last + 1 : -1) : chart.graph.getSelection();
     const to = Math.min(last, Math.max(0, from + (event.key === "ArrowLeft" ? -1 : 1)));
@@ -114,6 +114,6 @@ function goToCard(root) {
   root.addEventListener("blur", () => root.classList.remove("sought"), {once: true});
 }
 
-for (const change of ["scale", "runs", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
+for (const change of ["scale", "axis", "runs", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
 
 addEventListener("beforeprint", () => cards.forEach((card) => card.mount()));

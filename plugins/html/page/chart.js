@@ -33,7 +33,7 @@ function logarithmicTicks(low, high, pixels) {
 class LineChart {
   /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
   constructor(plot, legend, tag, layerName, shownRuns, {labelled = false} = {}) {
-    Object.assign(this, {plot, legend, tag});
+    Object.assign(this, {plot, legend, tag, shownRuns});
     this.series = chartSeries(tag, layerName, shownRuns);
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
@@ -68,11 +68,11 @@ class LineChart {
   draw() {
     const {lines} = this.series;
     this.rows = chartRows(lines, this.logarithmic);
-    const whole = this.rows.every(([epoch]) => Number.isInteger(epoch));
+    const whole = this.rows.every(([place]) => Number.isInteger(place));
     const box = element("div", {class: "graph"});
     this.plot.replaceChildren(box);
     this.graph = new Dygraph(box, this.rows, {
-      labels: ["epoch", ...lines.map((_, i) => String(i))],
+      labels: [state.axis, ...lines.map((_, i) => String(i))],
       colors: lines.map((line) => line.colour),
       series: Object.fromEntries(lines.map((line, i) => [String(i), {strokePattern: line.dash}])),
       // Where epochs are closer than pixels, thick lines would bury their bands.
@@ -95,8 +95,9 @@ class LineChart {
       axes: {
         x: {
           drawGrid: false,
-          pixelsPerLabel: 46,
-          axisLabelFormatter: (epoch) => (whole && !Number.isInteger(epoch) ? "" : formatEpoch(epoch)),
+          pixelsPerLabel: state.axis === "epoch" ? 46 : 70,
+          axisLabelFormatter: (place) => formatPlace(place, whole),
+          ...(state.axis === "time" ? {ticker: timeTicks} : {}),
         },
         y: {
           axisLabelWidth: 46,
@@ -114,18 +115,28 @@ class LineChart {
         Dygraph.Plotters.fillPlotter,
         Dygraph.Plotters.linePlotter,
       ],
-      highlightCallback: (event, epoch) => announce("cursor", epoch),
+      highlightCallback: (event, place) => announce("cursor", epochAt(this.shownRuns, place)),
       unhighlightCallback: () => announce("cursor", null),
       zoomCallback: (low, high) => {
         const [first, last] = this.dateWindow();
-        if (low !== first || high !== last) setZoom(low, high);
+        if (low !== first || high !== last) setZoom(epochAt(this.shownRuns, low), epochAt(this.shownRuns, high));
       },
     });
     this.place();
   }
 
+  /** From where to where the epochs on show reach, of all runs in the plot. */
+  window() {
+    const shown = epochWindow();
+    if (state.axis === "epoch") return shown;
+    const places = this.shownRuns.flatMap(
+        (run) => placesOf(run).filter((_, i) => run.epochs[i] >= shown[0] && run.epochs[i] <= shown[1]));
+    return places.length === 0 ? [0, 1] :
+                                 places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [places[0], places[0]]);
+  }
+
   dateWindow() {
-    const [first, last] = epochWindow();
+    const [first, last] = this.window();
     const room = last > first ? (last - first) * 0.012 : 0.5;
     return [first - room, last + room];
   }
@@ -166,7 +177,7 @@ class LineChart {
           fill();
           continue;
         }
-        const x = graph.toDomXCoord(run.epochs[i]);
+        const x = graph.toDomXCoord(placesOf(run)[i]);
         upper.push([x, yOf(high.values[i])]);
         lower.push([x, yOf(low.values[i])]);
       }
@@ -180,7 +191,7 @@ class LineChart {
     context.fillStyle = themeColour("alarm");
     for (const {run, series} of this.series.lines) {
       for (let i = 0; i < run.epochs.length; ++i) {
-        if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(run.epochs[i]) - 1, area.y + area.h - 7, 2, 7);
+        if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(placesOf(run)[i]) - 1, area.y + area.h - 7, 2, 7);
       }
     }
   }
@@ -197,7 +208,8 @@ class LineChart {
     const area = this.graph.getArea();
     const [first, last] = epochWindow();
     const shown = this.marks.filter(({epoch}) => epoch >= first && (epoch <= last || last === lastEpoch));
-    for (const gathered of gatheredMarks(shown, (epoch) => this.graph.toDomXCoord(Math.min(epoch, last))))
+    for (const gathered of gatheredMarks(
+             shown, ({run, epoch}) => this.graph.toDomXCoord(placeOfEpoch(run, Math.min(epoch, last)))))
       this.plot.append(markElement(gathered, area));
   }
 
@@ -214,8 +226,8 @@ class LineChart {
     const labels = this.series.lines
                        .map((line) => {
                          let end = -1;
-                         line.run.epochs.forEach((epoch, i) => {
-                           if (epoch >= first && epoch <= last && Number.isFinite(line.series.values[i])) end = i;
+                         placesOf(line.run).forEach((place, i) => {
+                           if (place >= first && place <= last && Number.isFinite(line.series.values[i])) end = i;
                          });
                          return {line, y: end < 0 ? null : this.graph.toDomYCoord(line.series.values[end])};
                        })
@@ -309,11 +321,12 @@ class LineChart {
     if (epoch === null) {
       this.graph.clearSelection();
     } else {
-      this.graph.setSelection(nearestIndex(this.rows.map((row) => row[0]), epoch));
+      const place = placeOfEpoch(this.shownRuns[0], epoch);
+      this.graph.setSelection(nearestIndex(this.rows.map((row) => row[0]), place));
       const area = this.graph.getArea();
-      const x = this.graph.toDomXCoord(epoch);
+      const x = this.graph.toDomXCoord(place);
       this.cursorLine.style.cssText = `left:${x}px;top:${area.y}px;height:${area.h}px`;
-      this.cursorEpoch.textContent = `epoch ${formatEpoch(epoch)}`;
+      this.cursorEpoch.textContent = momentInWords(this.shownRuns[0], epoch);
       const half = textWidth(this.cursorEpoch.textContent) / 2 + 5;
       this.cursorEpoch.style.left = `${Math.min(Math.max(x, area.x + half), area.x + area.w - half)}px`;
     }

@@ -123,17 +123,18 @@ function sumOf(parts, length) {
   return sum;
 }
 
-/** What dygraphs takes: rows of an epoch and each line's number; null where nothing was told, NaN where it broke. */
+/** What dygraphs takes: rows of a place and each line's number; null where nothing was told, NaN where it broke. */
 function chartRows(lines, logarithmic) {
-  const epochs = unitedEpochs([...new Set(lines.map((line) => line.run))]);
-  const rows = epochs.map((epoch) => [epoch, ...lines.map(() => null)]);
-  const rowOf = new Map(epochs.map((epoch, row) => [epoch, row]));
+  const shownRuns = [...new Set(lines.map((line) => line.run))];
+  const places = [...new Set(shownRuns.flatMap((run) => placesOf(run)))].sort((a, b) => a - b);
+  const rows = places.map((place) => [place, ...lines.map(() => null)]);
+  const rowOf = new Map(places.map((place, row) => [place, row]));
   lines.forEach(({run, series}, column) => {
-    run.epochs.forEach((epoch, i) => {
+    placesOf(run).forEach((place, i) => {
       const value = series.at(i);
       if (value === null) return;
       const drawn = Number.isFinite(value) && !(logarithmic && value <= 0);
-      rows[rowOf.get(epoch)][column + 1] = drawn ? value : NaN;
+      rows[rowOf.get(place)][column + 1] = drawn ? value : NaN;
     });
   });
   return rows;

@@ -38,7 +38,7 @@ class LayerGroup {
           "data-tag": tag.name,
           ontoggle: () => this.toggled(),
         },
-        element("summary", {}, element("h3", {}, tag.name), this.count), this.grid, this.more);
+        element("summary", {}, element("h3", {}, tag.name, helpButton(tag)), this.count), this.grid, this.more);
     this.refresh();
   }
 

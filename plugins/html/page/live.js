@@ -13,7 +13,7 @@ const resumedReading = (() => {
     return {};
   }
 })();
-for (const key of ["zoom", "scale", "search", "order", "tagName", "openTags"]) {
+for (const key of ["zoom", "scale", "axis", "search", "order", "tagName", "openTags"]) {
   if (key in resumedReading) state[key] = resumedReading[key];
 }
 

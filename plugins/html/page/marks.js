@@ -22,11 +22,11 @@ function marksOf(tag, layerName, shownRuns) {
   return [...found, ...noted].filter(({epoch}) => epoch !== null).sort((a, b) => a.epoch - b.epoch);
 }
 
-/** Marks by their place: [{x, marks}], those too near to each other together. @param xOf epoch → pixels */
+/** Marks by their place: [{x, marks}], those too near to each other together. @param xOf mark → pixels */
 function gatheredMarks(marks, xOf) {
   const gathered = [];
-  for (const mark of marks) {
-    const x = xOf(mark.epoch);
+  const placed = marks.map((mark) => ({mark, x: xOf(mark)})).sort((a, b) => a.x - b.x);
+  for (const {mark, x} of placed) {
     const last = gathered[gathered.length - 1];
     if (last && x - last.x < MARK_ROOM)
       last.marks.push(mark);

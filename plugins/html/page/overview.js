@@ -11,6 +11,7 @@ class Overview {
     this.cell = null;
     this.tagButtons = new Map();
     this.controls = element("div", {class: "controls"});
+    this.explained = element("span", {});
     this.caption = element("p", {class: "muted caption"});
     this.bar = element("div", {});
     this.canvas = element("canvas", {
@@ -29,7 +30,7 @@ class Overview {
         "div", {class: "chips", role: "group", "aria-label": "Tag"}, this.tags().map((tag) => this.tagButton(tag)));
     this.root = element(
         "section", {id: "overview", "aria-labelledby": "overview-title"},
-        element("h2", {id: "overview-title"}, "Overview"),
+        element("h2", {id: "overview-title"}, "Overview", this.explained),
         element("div", {class: "panel"}, buttons, this.controls, this.caption, this.box, this.bar));
     if (this.tags().length === 0) return;
     this.chooseTag(this.tags().find(({name}) => name === state.tagName) || this.tags()[0]);
@@ -57,6 +58,7 @@ class Overview {
 
   fillControls() {
     const names = lineNames(this.tag.name);
+    this.explained.replaceChildren(...[helpButton(this.tag)].filter(Boolean));
     this.controls.replaceChildren(
         ...[names.length > 1 ?
                 selector("Value", names.map((name) => [name, name]), this.line, (line) => this.choose({line})) :

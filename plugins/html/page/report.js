@@ -78,7 +78,7 @@ function build() {
       "Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], state.scale,
       (chosen) => setState("scale", {scale: chosen}));
   document.getElementById("tools").append(
-      ...[searchField(), epochFields(), scale, runChips(), reloadSwitch(), theme].filter(Boolean));
+      ...[searchField(), epochFields(), axisSelector(), scale, runChips(), reloadSwitch(), theme].filter(Boolean));
 
   const detail = new Detail();
   const openLayer = (name, order) => detail.open(name, order);

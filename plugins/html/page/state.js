@@ -1,7 +1,8 @@
 /** What the whole page shares; whoever changes it announces the change. */
 const state = {
-  zoom: null,    // [first epoch, last epoch]
-  scale: "tag",  // "tag" as each tag says, "log" or "linear"
+  zoom: null,     // [first epoch, last epoch]
+  axis: "epoch",  // what plots go by: "epoch", "step" or "time"
+  scale: "tag",   // "tag" as each tag says, "log" or "linear"
   search: "",
   order: "worst",
   hiddenRuns: new Set(),
@@ -12,7 +13,9 @@ const state = {
 
 const listeners = new Map();
 
-/** Calls `react` whenever `change` is announced: "zoom", "scale", "search", "order", "runs", "theme", "cursor". */
+/**
+ * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "search", "order", "runs", "theme", "cursor".
+ */
 function on(change, react) {
   if (!listeners.has(change)) listeners.set(change, new Set());
   listeners.get(change).add(react);

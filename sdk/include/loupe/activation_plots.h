@@ -1,6 +1,7 @@
 #ifndef LOUPE_ACTIVATION_PLOTS_H
 #define LOUPE_ACTIVATION_PLOTS_H
 
+#include <loupe/explanation.h>
 #include <loupe/layers.h>
 #include <loupe/non_finite.h>
 
@@ -33,10 +34,12 @@ class ActivationPlots {
   bool inplace() const { return inplace_; }
   bool need_quantiles() const { return is_quantile(activation_) || is_quantile(death_); }
 
-  void introduce(Report& report, const std::string& tag) const { report.tag(tag, style(false)); }
+  void introduce(Report& report, const std::string& tag, const Explanation& words = {}) const {
+    report.tag(tag, explained(style(false), words));
+  }
   /// After all others.
   void introduce_warnings(Report& report) const {
-    if (warning_plot_) report.tag(warning_tag_, style(true));
+    if (warning_plot_) report.tag(warning_tag_, explained(style(true), worst_explained()));
     non_finite_.introduce(report);
   }
 
@@ -63,6 +66,11 @@ class ActivationPlots {
   }
 
  private:
+  static Explanation worst_explained() {
+    return {"The lowest activation_rate and the highest death_rate of all layers, each a share from 0 to 1.",
+            "A worst death rate below 0.1, and both lines level.",
+            "Look in the plot of each layer which one it is; what helps against dead units is said there."};
+  }
   static TagStyle style(bool big) {
     TagStyle style;
     style.type = LOUPE_TAG_PROBABILITY;

@@ -1,6 +1,7 @@
 #ifndef LOUPE_COMPARISON_H
 #define LOUPE_COMPARISON_H
 
+#include <loupe/explanation.h>
 #include <loupe/layers.h>
 
 #include <cmath>
@@ -13,11 +14,12 @@ namespace loupe {
 /// One plot for the model in which each layer's number is a share of all layers' sum.
 class Comparison {
  public:
-  static void introduce(Report& report, const std::string& tag) {
+  /// @param what the number of a layer is, such as "output norm"
+  static void introduce(Report& report, const std::string& tag, const std::string& what = "number") {
     TagStyle style;
     style.type = LOUPE_TAG_RELATION;
     style.big = true;
-    report.tag(tag, style);
+    report.tag(tag, explained(style, share_explained(what)));
   }
 
   /// Shares that sum to 1, or are all 0 where there is nothing to share out. Layers without a finite number are left

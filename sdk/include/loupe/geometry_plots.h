@@ -1,6 +1,7 @@
 #ifndef LOUPE_GEOMETRY_PLOTS_H
 #define LOUPE_GEOMETRY_PLOTS_H
 
+#include <loupe/explanation.h>
 #include <loupe/layers.h>
 #include <loupe/non_finite.h>
 
@@ -40,13 +41,15 @@ class GeometryPlots {
   }
 
   /// @param title of what is shown, such as "Weight Gradient"
-  void introduce(Report& report, const std::string& title) const {
-    TagStyle norm;
+  void introduce(Report& report, const std::string& title, Explanation of_norm = {},
+                 const Explanation& of_correlation = {}) const {
+    if (!of_norm.description.empty()) of_norm.description += size_explained(normalize_);
+    TagStyle norm = explained(TagStyle(), of_norm);
     norm.log_y = log_scale_;
     norm.annotate = true;
     report.tag(title + " Norm", norm);
     if (correlation_) {
-      TagStyle correlation;
+      TagStyle correlation = explained(TagStyle(), of_correlation);
       correlation.annotate = true;
       correlation.y_minimum = -1;
       correlation.y_maximum = 1;

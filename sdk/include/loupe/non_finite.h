@@ -1,6 +1,7 @@
 #ifndef LOUPE_NON_FINITE_H
 #define LOUPE_NON_FINITE_H
 
+#include <loupe/explanation.h>
 #include <loupe/plugin.h>
 
 #include <string>
@@ -12,7 +13,7 @@ class NonFinite {
  public:
   /// For Lens::introduce: the plot is told only once there was something to show in it.
   void introduce(Report& report) const {
-    if (seen_) report.tag(tag, TagStyle());
+    if (seen_) report.tag(tag, style());
   }
 
   /// @param what the plot that lacks these events, such as "Weight Gradient Norm"
@@ -30,9 +31,19 @@ class NonFinite {
  private:
   static constexpr const char* tag = "Non-Finite Values";
 
+  static TagStyle style() {
+    return explained(
+        TagStyle(), {"How many events of an epoch, such as steps or batches, held NaN or infinity, by layer and by the "
+                     "plot that lacks them: they are in no average.",
+                     "This plot is not there at all.",
+                     "The layer in which it came first has the cause nearby, and the lens health names it: a division "
+                     "by 0, the logarithm of 0, an overflow of half precision, too large a learning rate, or a broken "
+                     "input."});
+  }
+
   void write(Report& report, const std::string& layer, const std::string& line, double count) {
     if (count == 0) return;
-    if (!seen_) report.tag(tag, TagStyle());
+    if (!seen_) report.tag(tag, style());
     seen_ = true;
     report.value(tag, layer, line, count);
   }

@@ -1,0 +1,67 @@
+// `loupe explain` tells what a plot means, and the glossary is what it tells.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "examples/process.h"
+
+namespace loupe::test {
+namespace {
+
+Finished explain(const std::string& arguments) {
+  return run(std::string(LOUPE_COMMAND) + " explain " + arguments, fresh_folder());
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Explain, TellsWhatAPlotIsWhatIsHealthyAndWhatToDo) {
+  const Finished told = explain("'weight update ratio'");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output.substr(0, 20), "Weight Update Ratio\n");
+  EXPECT_TRUE(contains(told.output, "|update| / |parameter|")) << told.output;
+  EXPECT_TRUE(contains(told.output, "\n  healthy: Between 1e-4 and 1e-2")) << told.output;
+  EXPECT_TRUE(contains(told.output, "\n  what to do: Above 1e-2")) << told.output;
+  EXPECT_TRUE(contains(told.output, "\n  shown by: update_ratio\n")) << told.output;
+}
+
+TEST(Explain, TakesTheBeginningOfANameAndElseAPartOfIt) {
+  const Finished begins = explain("'bias upd'");
+  EXPECT_TRUE(contains(begins.output, "Bias Update Norm\n")) << begins.output;
+  EXPECT_TRUE(contains(begins.output, "\nBias Update Ratio\n")) << begins.output;
+  EXPECT_FALSE(contains(begins.output, "Weight Update")) << begins.output;
+  EXPECT_TRUE(contains(explain("condition").output, "Weight Condition Number\n"));
+}
+
+TEST(Explain, NamesTheNearestForOneThatThereIsNot) {
+  const Finished told = explain("'Wieght Norm'");
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.output, "loupe: error: no lens shows a plot 'Wieght Norm'; did you mean 'Weight Norm'?\n");
+}
+
+TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {
+  const Finished listed = explain("--plugins " PROBE_PLUGIN);
+  EXPECT_EQ(listed.exit_code, 0);
+  for (const char* name : {"\nLearning Rate ", "\nNon-Finite Values ", "\nProbe "})
+    EXPECT_TRUE(contains(listed.output, name)) << name << listed.output;
+}
+
+TEST(Explain, LeavesNoFileBehind) {
+  const auto folder = fresh_folder();
+  run(std::string(LOUPE_COMMAND) + " explain", folder);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(Glossary, IsWhatTheLensesSay) {
+  std::ifstream file(GLOSSARY);
+  const std::string kept{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const Finished told = run("LOUPE_PLUGIN_PATH= " LOUPE_COMMAND " explain --glossary", fresh_folder());
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output, kept) << "write it anew: loupe explain --glossary > plugins/GLOSSARY.md";
+}
+
+}  // namespace
+}  // namespace loupe::test

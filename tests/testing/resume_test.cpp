@@ -1,0 +1,95 @@
+// What visualizers show of a run that is resumed, from before.
+
+#include <gtest/gtest.h>
+#include <loupe/testing.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace lt = loupe::testing;
+using lt::Bench;
+
+class Resume : public testing::Test {
+ protected:
+  Resume() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  /// A run of epochs `first` to `last`, of which the third finds something.
+  void train(int first, int last, bool resumes, const std::string& visualizers) {
+    Bench bench("run: {dir: " + folder_.string() + ", resume: " + (resumes ? "true" : "false") +
+                    "}\nvisualizers: " + visualizers + "\nlenses: []\n",
+                {LOUPE_BUILT_PLUGINS});
+    for (int epoch = first; epoch <= last; ++epoch) {
+      bench.show(lt::Tag{"Norm"});
+      bench.show("Norm", "fc1", "mean", epoch);
+      if (epoch == 2) bench.show(lt::Finding{"vanishing", "its gradients vanish", "fc1"});
+      bench.tick(epoch);
+    }
+    bench.end();
+    log_ = bench.log();
+  }
+  std::string report() const {
+    std::ifstream file(folder_ / "report.html");
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  bool reports(const std::string& part) const { return report().find(part) != std::string::npos; }
+
+  const fs::path folder_ = fs::path(LOUPE_TEST_FOLDER) / "Resume";
+  std::vector<std::string> log_;
+};
+
+TEST_F(Resume, ShowsTheReportFromWhereTheRunBegan) {
+  train(0, 3, false, "[record, html]");
+  fs::remove(folder_ / "report.html");
+  train(4, 5, true, "[record, html]");
+  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0,5.0]"));
+  EXPECT_TRUE(reports("\"resumed\":true"));
+  EXPECT_TRUE(reports("its gradients vanish"));
+  EXPECT_TRUE(reports("\"gone\":true")) << "the run that goes on would tell it again";
+}
+
+TEST_F(Resume, LeavesOutTheEpochsThatAreTrainedAgain) {
+  train(0, 4, false, "[record, html]");
+  train(2, 3, true, "[record, html]");
+  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0,3.0]"));
+  EXPECT_FALSE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0]"));
+}
+
+TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWithoutARecord) {
+  train(0, 1, false, "[record, html]");
+  train(2, 2, true, "[record, html: {past: none}]");
+  EXPECT_TRUE(reports("\"epochs\":[2.0]"));
+  fs::remove(folder_ / "record.jsonl");
+  train(3, 3, true, "[record, html]");
+  EXPECT_TRUE(reports("\"epochs\":[3.0]"));
+}
+
+TEST_F(Resume, GoesOnPastARecordThatIsBroken) {
+  train(0, 1, false, "[record, html]");
+  std::ofstream(folder_ / "record.jsonl", std::ios::app) << "no JSON\n";
+  train(2, 2, true, "[record, html]");
+  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0]"));
+  std::string all;
+  for (const std::string& line : log_) all += line + "\n";
+  EXPECT_NE(all.find("the visualizer 'html' shows not all that was before the run was resumed"), std::string::npos)
+      << all;
+}
+
+TEST_F(Resume, BeginsTheConsolesSmallCurvesBefore) {
+  train(0, 3, false, "[record]");
+  testing::internal::CaptureStdout();
+  train(4, 4, true, "[record, console]");
+  const std::string shown = testing::internal::GetCapturedStdout();
+  EXPECT_NE(shown.find("▁▃▅▇█"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("epoch 3"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("epoch 4"), std::string::npos) << shown;
+}
+
+}  // namespace
