@@ -8,6 +8,7 @@
 #include "command/compare.h"
 #include "command/describe.h"
 #include "command/diagnose.h"
+#include "command/learn.h"
 #include "command/new.h"
 #include "command/replay.h"
 #include "command/usage_error.h"
@@ -84,6 +85,8 @@ int main(int argc, char** argv) {
   comparing->add_option("--plugins", paths, "Further folders or files to search first");
   loupe::Diagnose diagnose;
   auto* diagnosing = diagnose.add_to(app);
+  loupe::Learn learn;
+  auto* learning = learn.add_to(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -94,6 +97,10 @@ int main(int argc, char** argv) {
     if (validating->parsed()) return validate(file);
     if (checking->parsed()) return check.run(std::cout) ? 0 : 1;
     if (diagnosing->parsed()) return diagnose.run(std::cout, std::cerr) ? 0 : 1;
+    if (learning->parsed()) {
+      learn.run(std::cout, std::cerr);
+      return 0;
+    }
     if (newly->parsed()) {
       making.run(std::cout);
       return 0;
@@ -107,7 +114,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (replaying->parsed()) {
-      replay.run(catalogue, std::cerr);
+      replay.run(catalogue, std::cout, std::cerr);
       return 0;
     }
     if (comparing->parsed()) {
