@@ -29,7 +29,7 @@ fs::path an_incident() {
              R"(,"events":1,"training":true,"elements":8,"nan":0,"inf":0,"mean":0.25,"norm":"Infinity"})"
              "\n";
   }
-  lines += "{\"stream\":\"train\x1b_loss\",\"step\":411,\"events\":1,\"training\":true,\"value\":\"NaN\"}\n";
+  lines += "{\"stream\":\"train\\u001b_loss\",\"step\":411,\"events\":1,\"training\":true,\"value\":\"NaN\"}\n";
   fs::create_directories(folder / "incident-412");
   write(folder / "incident-412/about.json", about);
   write(folder / "incident-412/measurements.jsonl", lines);
@@ -61,19 +61,19 @@ TEST(ReplayOfAnIncident, TellsWhyItWasKeptAndTheLastStepsOfEachStream) {
               "  fc1.weight.pt\n"
               "\n"
               "fc1 forward, the last 8 of 10\n"
-              "          step      events    elements         nan         inf        mean        norm\n"
-              "           404           1           8           0           0        0.25    Infinity\n"
-              "           405           1           8           0           0        0.25    Infinity\n"
-              "           406           1           8           0           0        0.25    Infinity\n"
-              "           407           1           8           0           0        0.25    Infinity\n"
-              "           408           1           8           0           0        0.25    Infinity\n"
-              "           409           1           8           0           0        0.25    Infinity\n"
-              "           410           1           8           0           0        0.25    Infinity\n"
-              "           411           1           8           0           0        0.25    Infinity\n"
+              "         step      events    elements         nan         inf        mean        norm\n"
+              "          404           1           8           0           0        0.25    Infinity\n"
+              "          405           1           8           0           0        0.25    Infinity\n"
+              "          406           1           8           0           0        0.25    Infinity\n"
+              "          407           1           8           0           0        0.25    Infinity\n"
+              "          408           1           8           0           0        0.25    Infinity\n"
+              "          409           1           8           0           0        0.25    Infinity\n"
+              "          410           1           8           0           0        0.25    Infinity\n"
+              "          411           1           8           0           0        0.25    Infinity\n"
               "\n"
               "train?_loss\n"
-              "          step      events       value\n"
-              "           411           1         NaN\n"
+              "         step      events       value\n"
+              "          411           1         NaN\n"
               "\n"
               "2 more streams were left out\n");
   }
