@@ -5,6 +5,7 @@
 #include <loupe/words.h>
 #include <sys/stat.h>
 
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -190,53 +191,83 @@ std::string file_name(const std::string& name) {
   return safe.substr(0, longest);
 }
 
-/// The parameters and gradients of a module; returns what there is, and what there is not and why.
-Json save_tensors_of(const ModuleNode& module, const Incident& incident, const fs::path& folder) {
-  Json list = Json::array();
-  int64_t elements = 0;
-  for (const ParameterDescription& parameter : module.description().parameters) {
-    for (const bool gradient : {false, true}) {
-      const std::string what = parameter.name + (gradient ? ".gradient" : "");
-      const std::string name = file_name(module.description().name + "." + what) + ".pt";
-      Json entry = {{"layer", module.description().name}, {"parameter", parameter.name}, {"gradient", gradient}};
-      try {
-        const bool found = module.description().lend &&
-                           module.description().lend(parameter.name, gradient, [&](const loupe_tensor& tensor) {
-                             if (elements + tensor.numel > most_tensor_elements) {
-                               entry["left_out"] = "it is too large";
-                               return;
-                             }
-                             incident.save(tensor, folder / name);
-                             elements += tensor.numel;
-                             entry["file"] = name;
-                           });
-        if (!found) continue;
-      } catch (const std::exception& e) {
-        entry["left_out"] = e.what();
-      }
-      list.push_back(std::move(entry));
+/// The parameters and gradients of modules: what there is, and what there is not and why.
+class SavedTensors {
+ public:
+  SavedTensors(const SaveTensor& save, fs::path folder) : save_(save), folder_(std::move(folder)) {}
+
+  void add(const ModuleDescription& module) {
+    if (!save_ || !module.lend) return;
+    for (const ParameterDescription& parameter : module.parameters) {
+      for (const bool gradient : {false, true}) add(module, parameter.name, gradient);
     }
   }
-  return list;
-}
+  Json take() { return std::move(list_); }
+
+ private:
+  void add(const ModuleDescription& module, const std::string& parameter, bool gradient) {
+    const std::string name = file_name(module.name + "." + parameter + (gradient ? ".gradient" : "")) + ".pt";
+    Json entry = {{"layer", module.name}, {"parameter", parameter}, {"gradient", gradient}};
+    const auto save = [&](const loupe_tensor& tensor) {
+      if (elements_ + tensor.numel > most_tensor_elements) {
+        entry["left_out"] = "it is too large";
+        return;
+      }
+      save_(tensor, folder_ / name);
+      elements_ += tensor.numel;
+      entry["file"] = name;
+    };
+    try {
+      if (!module.lend(parameter, gradient, save)) return;
+    } catch (const std::exception& e) {
+      entry["left_out"] = e.what();
+    }
+    list_.push_back(std::move(entry));
+  }
+
+  const SaveTensor& save_;
+  fs::path folder_;
+  Json list_ = Json::array();
+  int64_t elements_ = 0;
+};
+
+/// Whether a module is the one blamed, or within it.
+class Blamed {
+ public:
+  explicit Blamed(const Incident& incident) {
+    for (const auto& module : incident.modules) {
+      const bool named = !incident.cause.layer.empty() && module->description().name == incident.cause.layer;
+      if (named) blamed_ = &module->description();
+    }
+  }
+  bool operator()(const ModuleDescription& module) const {
+    if (blamed_ == nullptr || module.model != blamed_->model) return false;
+    if (&module == blamed_ || (blamed_->flags & LOUPE_MODULE_ROOT) != 0) return true;
+    const std::string &path = module.path, &outer = blamed_->path;
+    if (path.size() <= outer.size() || path.compare(0, outer.size(), outer) != 0) return false;
+    const char next = path[outer.size()];  // a separator, or the rest of a longer name
+    return next != '_' && std::isalnum(static_cast<unsigned char>(next)) == 0;
+  }
+
+ private:
+  const ModuleDescription* blamed_ = nullptr;
+};
 
 }  // namespace
 
 std::string write_incident(const Incident& incident) {
   const fs::path folder = make_folder(incident.run.directory, incident.step);
-  const auto is_blamed = [&](const std::shared_ptr<ModuleNode>& module) {
-    return !incident.cause.layer.empty() && module->description().name == incident.cause.layer;
-  };
+  const Blamed is_blamed(incident);
   Measurements measurements;
   for (const auto& [label, ring] : incident.box.pushes()) measurements.add_numbers(label, ring);
   for (const auto& [key, rates] : incident.box.rates())
     measurements.add_numbers("learning rate of " + rates.name, rates.ring);
-  Json tensors = Json::array();
+  SavedTensors tensors(incident.save, folder);
   for (const bool blamed : {true, false}) {
     for (const auto& module : incident.modules) {
-      if (is_blamed(module) != blamed) continue;
+      if (is_blamed(module->description()) != blamed) continue;
       measurements.add(*module);
-      if (blamed && incident.save) tensors = save_tensors_of(*module, incident, folder);
+      if (blamed) tensors.add(module->description());
     }
   }
   write_file(folder / "measurements.jsonl", measurements.text);
@@ -255,7 +286,7 @@ std::string write_incident(const Incident& incident) {
                 {"layer", text_or_null(incident.cause.layer.c_str())},
                 {"parameter", text_or_null(incident.cause.parameter.c_str())},
                 {"learning_rates", optimizers_json(incident.optimizers)},
-                {"tensors", std::move(tensors)},
+                {"tensors", tensors.take()},
                 {"streams_left_out", measurements.left_out}};
   write_file(folder / "about.json", dumped(about, 2));
   return folder.string();

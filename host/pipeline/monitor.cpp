@@ -15,6 +15,36 @@
 
 namespace loupe {
 
+namespace {
+
+/// Everybody asks for the learning rate's curve: its lens comes with loss_metrics, where nobody has named it.
+std::optional<ComponentConfig> rate_lens(const Config& config) {
+  const auto is = [](const ComponentConfig& lens, const char* name) {
+    return std::strcmp(lens.entry.component->name, name) == 0;
+  };
+  const auto losses = std::find_if(config.lenses.begin(), config.lenses.end(), [&](const ComponentConfig& lens) {
+    const Options options(lens.options->get());
+    return is(lens, "loss_metrics") && options.has("learning_rate") && options.get<bool>("learning_rate");
+  });
+  const bool named = std::any_of(config.lenses.begin(), config.lenses.end(),
+                                 [&](const ComponentConfig& lens) { return is(lens, "learning_rate"); });
+  if (losses == config.lenses.end() || named) return std::nullopt;
+  const CatalogueEntry* entry = config.catalogue.find(Kind::lens, "learning_rate");
+  if (entry == nullptr) return std::nullopt;
+  ComponentConfig lens;
+  lens.entry = *entry;
+  lens.name = entry->component->name;
+  Diagnostics none("");
+  lens.options = OptionSet::from_yaml(entry->options(), YAML::Node(YAML::NodeType::Map), lens.name, none);
+  lens.file = losses->file;
+  lens.line = losses->line;
+  lens.column = losses->column;
+  lens.active = losses->active;
+  return lens;
+}
+
+}  // namespace
+
 Monitor::Monitor(Config config)
     : config_(std::move(config)),
       display_(this),
@@ -45,6 +75,8 @@ Monitor::Monitor(Config config)
       throw ConfigError(lens.place() + "the lens '" + lens.name + "' cannot be made: " + e.what());
     }
   }
+  if (const std::optional<ComponentConfig> lens = rate_lens(config_))
+    lenses_.push_back(std::make_unique<LensNode>(*lens, config_.catalogue, config_.stop_on_error, *this));
   set_active([every = config_.active](int64_t tick) { return tick % every == 0; });
   for (const auto& lens : lenses_) lens->attach();
   if (!config_.baseline.empty()) {
