@@ -8,7 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "command/recorded_rules.h"
+#include "loupe/config_error.h"
+#include "pipeline/baseline_watch.h"
 #include "replay/finding_history.h"
 #include "replay/record_reader.h"
 
@@ -27,20 +34,68 @@ struct Diagnosis {
   std::optional<RecordLine> ending;
   double last_epoch = 0;
   bool cut_off = false;
+  bool watched = false;  ///< by the lens health
+  bool has_values = false;
+  std::vector<std::string> judged, not_judged;
+  std::string lacking;  ///< what the baseline has nothing of
 };
 
-Diagnosis read(const std::string& record) {
+/// What a run had outside of what good runs show.
+class Comparison {
+ public:
+  Comparison(const Baseline& baseline, int patience, std::string record)
+      : watch_(baseline, patience), record_(std::move(record)) {}
+
+  void take(const RecordLine& line, FindingHistory& findings) {
+    if (line.kind == RecordLine::Kind::value) watch_.take(line.tag, line.layer, line.line, line.value);
+    if (line.kind != RecordLine::Kind::tick) return;
+    for (const Finding& each : watch_.end_tick(line.epoch)) {
+      if (watch_.is_of_another_model()) throw ConfigError(record_ + ": error: " + each.message + "; " + each.advice);
+      findings.take(RecordedRules::line_of(each, line));
+    }
+    if (lacking_.empty()) lacking_ = watch_.take_lacking();
+  }
+  const std::string& lacking() const { return lacking_; }
+
+ private:
+  BaselineWatch watch_;
+  std::string record_, lacking_;
+};
+
+/// Adds what the run itself did not find.
+void add_judged(RecordedRules& rules, FindingHistory& findings) {
+  std::set<std::string> recorded;
+  for (const FindingHistory::Entry* each : findings.worst_first()) recorded.insert(each->last.rule);
+  for (const RecordLine& line : rules.take_findings()) {
+    if (recorded.count(line.rule) == 0) findings.take(line);
+  }
+}
+
+Diagnosis read(const std::string& record, const std::optional<Baseline>& baseline) {
   replay::RecordReader reader(record);
   Diagnosis diagnosis;
   diagnosis.record = record;
   diagnosis.run = reader.run();
+  RecordedRules rules(diagnosis.run);
+  FindingHistory departures;
+  std::optional<Comparison> comparison;
+  if (baseline) comparison.emplace(*baseline, rules.patience(), record);
   for (RecordLine line; reader.next(line);) {
+    rules.take(line, reader.text());
+    diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
+    if (comparison) comparison->take(line, departures);
     diagnosis.ending.reset();
     if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
     if (line.kind == RecordLine::Kind::finding) diagnosis.findings.take(line);
     if (line.kind == RecordLine::Kind::tick) diagnosis.last_epoch = line.epoch;
     if (line.kind == RecordLine::Kind::end) diagnosis.ending = line;
   }
+  add_judged(rules, diagnosis.findings);
+  for (const FindingHistory::Entry* each : departures.worst_first()) diagnosis.findings.take(each->last);
+  diagnosis.watched = rules.was_watched();
+  diagnosis.judged = rules.judged();
+  diagnosis.not_judged = rules.not_judged();
+  if (comparison) diagnosis.lacking = comparison->lacking();
   diagnosis.cut_off = reader.cut_off();
   return diagnosis;
 }
@@ -66,6 +121,21 @@ std::string span(const RecordLine& finding) {
   return epochs + (finding.count > 1 ? ", seen " + std::to_string(finding.count) + " times" : "");
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+/// What a record cannot say is not to be taken for health.
+void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
+  if (diagnosis.watched || !diagnosis.has_values) return;
+  out << "  the lens health did not watch this run; ";
+  out << (diagnosis.judged.empty() ? "no rule could be judged from its values"
+                                   : "judged from its values: " + list_of(diagnosis.judged));
+  out << "\n  could not be judged: " << list_of(diagnosis.not_judged) << "\n";
+}
+
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
   out << harmless(diagnosis.run.name) << " (" << diagnosis.record << "): " << harmless(ending_of(diagnosis)) << "\n";
   if (diagnosis.findings.empty()) {
@@ -80,6 +150,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
         << ", " << span(each->last) << ")\n";
     if (!each->last.advice.empty()) out << "    advice: " << harmless(each->last.advice) << "\n";
   }
+  tell_judged(diagnosis, out);
 }
 
 Json text_or_null(const std::string& text) {
@@ -118,16 +189,24 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
 
 CLI::App* Diagnose::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand(
-      "diagnose", "What was found to be wrong with past runs, the worst first; exits with 1 when there was an error");
+      "diagnose",
+      "What was found to be wrong with past runs, and what the rules of health say of their values, the worst first; "
+      "exits with 1 when there was an error");
   subcommand->add_option("records", records, "The records, such as runs/digits/record.jsonl")->required();
-  subcommand->add_flag("--json", as_json, "An array with a row a finding, as the record has it, of all records");
+  subcommand->add_option(
+      "--baseline", baseline,
+      "What 'loupe learn' made of good runs: a departure from it is a finding too, and makes the exit code 1");
+  subcommand->add_flag("--json", as_json, "An array with a row a finding, as a record has it, of all records");
   return subcommand;
 }
 
 bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   std::vector<Diagnosis> diagnoses;
+  std::optional<Baseline> good;
+  if (!baseline.empty()) good = Baseline::read(baseline);
   for (const std::string& record : records) {
-    diagnoses.push_back(read(record));
+    diagnoses.push_back(read(record, good));
+    if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";
     if (diagnoses.back().cut_off)
       errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
   }
@@ -135,7 +214,9 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   Json rows = Json::array();
   for (const Diagnosis& diagnosis : diagnoses) {
     for (const FindingHistory::Entry* each : diagnosis.findings.worst_first()) {
-      sound = sound && each->worst_severity < LOUPE_SEVERITY_ERROR;
+      // Whoever names a baseline wants a change of the training to be tested by it.
+      const bool departs = good && each->last.rule == BaselineWatch::rule;
+      sound = sound && each->worst_severity < LOUPE_SEVERITY_ERROR && !departs;
       if (as_json) rows.push_back(as_json_row(diagnosis, *each));
     }
     if (!as_json) tell(diagnosis, out);

@@ -9,6 +9,7 @@
 #include "command/describe.h"
 #include "command/diagnose.h"
 #include "command/explain.h"
+#include "command/learn.h"
 #include "command/new.h"
 #include "command/replay.h"
 #include "command/usage_error.h"
@@ -88,6 +89,8 @@ int main(int argc, char** argv) {
   comparing->add_option("--plugins", paths, "Further folders or files to search first");
   loupe::Diagnose diagnose;
   auto* diagnosing = diagnose.add_to(app);
+  loupe::Learn learn;
+  auto* learning = learn.add_to(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -98,6 +101,10 @@ int main(int argc, char** argv) {
     if (validating->parsed()) return validate(file);
     if (checking->parsed()) return check.run(std::cout) ? 0 : 1;
     if (diagnosing->parsed()) return diagnose.run(std::cout, std::cerr) ? 0 : 1;
+    if (learning->parsed()) {
+      learn.run(std::cout, std::cerr);
+      return 0;
+    }
     if (newly->parsed()) {
       making.run(std::cout);
       return 0;
@@ -112,7 +119,7 @@ int main(int argc, char** argv) {
     }
     if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, std::cerr) ? 0 : exit_invalid;
     if (replaying->parsed()) {
-      replay.run(catalogue, std::cerr);
+      replay.run(catalogue, std::cout, std::cerr);
       return 0;
     }
     if (comparing->parsed()) {

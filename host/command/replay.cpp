@@ -2,21 +2,33 @@
 
 #include <ostream>
 
+#include "command/incident_text.h"
+#include "command/usage_error.h"
 #include "replay/player.h"
 
 namespace loupe {
 
 CLI::App* Replay::add_to(CLI::App& app) {
-  CLI::App* subcommand = app.add_subcommand("replay", "Plays what 'record' wrote to other visualizers");
-  subcommand->add_option("record", record, "The record, such as runs/digits/record.jsonl")->required();
+  CLI::App* subcommand =
+      app.add_subcommand("replay", "Plays what 'record' wrote to other visualizers, or shows an incident as text");
+  subcommand
+      ->add_option("record", record,
+                   "The record, such as runs/digits/record.jsonl; or an incident's folder, such as "
+                   "runs/digits/incident-412")
+      ->required();
   subcommand->add_option("--visualizer", visualizers.names, "Where to show it: html, tensorboard, csv, …; repeatable")
-      ->required()
       ->allow_extra_args(false);
   visualizers.add_to(*subcommand);
   return subcommand;
 }
 
-void Replay::run(const Catalogue& catalogue, std::ostream& errors) const {
+void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+  if (is_incident(record)) {
+    if (!visualizers.names.empty())
+      throw UsageError("'" + record + "' is an incident's folder, which is shown as text; leave out --visualizer");
+    return show_incident(record, out);
+  }
+  if (visualizers.names.empty()) throw UsageError("a record is played to visualizers; name one: --visualizer html");
   const auto chosen = choose_visualizers(visualizers, {record}, catalogue);
   replay::RecordReader reader(record);
   make_out_folder(visualizers.out);

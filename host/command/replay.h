@@ -9,15 +9,15 @@
 
 namespace loupe {
 
-/// `loupe replay`: one record to visualizers, as if its run took place again.
+/// `loupe replay`: one record to visualizers, as if its run took place again, or an incident as text.
 struct Replay {
   std::string record;
   VisualizerArguments visualizers;
 
   CLI::App* add_to(CLI::App& app);
-  /// What was left out at the record's end goes to `errors`. Throws UsageError, ConfigError for a wrong record, and
-  /// Error when a visualizer fails.
-  void run(const Catalogue& catalogue, std::ostream& errors) const;
+  /// An incident goes to `out`, what was left out at the record's end to `errors`. Throws UsageError, ConfigError for a
+  /// wrong record or incident, and Error when a visualizer fails.
+  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 };
 
 }  // namespace loupe

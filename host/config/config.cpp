@@ -3,7 +3,9 @@
 #include <loupe/error.h>
 #include <loupe/options.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -121,6 +123,8 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.has_run_directory = !run.get<std::string>("dir").empty();
   config.run_directory = full_path(run.get<std::string>("dir"), working_folder());
   config.resume = run.get<bool>("resume");
+  config.incidents = run.get<int>("incidents");
+  config.incident_tensors = run.get<bool>("incident_tensors");
   const Options attach(attach_set->get());
   config.depth = attach.get<int>("depth");
   config.separator = attach.get<std::string>("separator");
@@ -140,7 +144,25 @@ Config Config::from_text(const std::string& text, const std::string& file, const
     config.lenses.clear();
     config.visualizers.clear();
   }
+  config.read_baseline(folder);
   return config;
+}
+
+/// A lens sees no other lens's values, so that it is the host that compares them with what the lens `health` is given.
+void Config::read_baseline(const std::string& folder) {
+  for (const ComponentConfig& lens : lenses) {
+    const Options options(lens.options->get());
+    if (std::strcmp(lens.entry.component->name, "health") != 0 || !options.has("baseline")) continue;
+    const Strings off = options.get<Strings>("off");
+    const auto path = options.get<std::string>("baseline");
+    if (path.empty() || std::find(off.begin(), off.end(), "departs_from_baseline") != off.end()) continue;
+    try {
+      baseline = full_path(path, folder);
+    } catch (const Error& e) {
+      throw ConfigError(lens.place() + e.what());
+    }
+    baseline_patience = options.get<int>("patience");
+  }
 }
 
 std::vector<ComponentConfig> Config::visualizers_from_text(const std::string& text, const Catalogue& catalogue) {

@@ -40,7 +40,11 @@ struct Config {
   std::string train_loss, validation_loss;
   bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
   bool stop_on_error = false;
-  std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop or throw
+  std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
+  int incidents = 3;              ///< at most, of those at findings and of those asked for each
+  bool incident_tensors = false;  ///< also the parameters and gradients of the module blamed
+  std::string baseline;           ///< absolute; what the lens health compares with; empty for nothing
+  int baseline_patience = 0;      ///< ticks in a row outside of it, of the lens health
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
 
@@ -53,6 +57,9 @@ struct Config {
                           Catalogue catalogue = {});
   /// A list of visualizers on its own, as YAML text.
   static std::vector<ComponentConfig> visualizers_from_text(const std::string& text, const Catalogue& catalogue);
+
+ private:
+  void read_baseline(const std::string& folder);
 };
 
 }  // namespace loupe

@@ -10,6 +10,11 @@ const detail::OptionStorage& run_options() {
       {"name", "", "the run's name; the file's when empty"},
       {"dir", "", "where visualizers put their files; the working directory when empty"},
       {"resume", false, "go on with the files of the run before, which are otherwise kept in a folder older-1"},
+      {"incidents", 3,
+       "how many folders incident-STEP a run may write into dir, with the last 64 steps of all that is measured: at "
+       "the first error of a rule, where on_finding says dump, at an abnormal end, and as many by inspector.dump()",
+       0, 1000},
+      {"incident_tensors", false, "put the parameters and gradients of the module blamed there too, for torch.load"},
   });
   return options;
 }
@@ -30,13 +35,16 @@ const detail::OptionStorage& attach_options() {
 }
 
 const Strings& answers() {
-  static const Strings names = {"tell", "stop", "throw"};
+  static const Strings names = {"tell", "stop", "throw", "dump"};
   return names;
 }
 
 const detail::OptionStorage& finding_options() {
   static const detail::OptionStorage options({
-      {"info", "tell", "tell: show it; stop: end the loop over epochs(); throw: out of the next call", answers()},
+      {"info", "tell",
+       "tell: show it; stop: end the loop over epochs(); throw: out of the next call; dump: write an incident into "
+       "run.dir, as errors do anyway",
+       answers()},
       {"warning", "tell", "the same for warnings", answers()},
       {"error", "tell", "the same for errors", answers()},
   });

@@ -173,8 +173,10 @@ void GathererNode::hand_on(loupe_event& event) {
         const double start = stands_for != 0 ? steady_time() : 0;
         if (on_device) {
           measure_on_device(group, event);
+          group.kept->expect(event);
         } else {
           measurement = group.measurer.measure(*event.tensor);
+          group.kept->take(event, measurement);
         }
         if (stands_for != 0) measuring = (steady_time() - start) / takers(measured, event.flags);
       }
@@ -261,6 +263,7 @@ void GathererNode::collect_deferred() {
       event.label = has_label_ ? label_.c_str() : nullptr;
       event.measurement = &measurement;
       event.number = number;
+      groups_[i].kept->fill(number, measurement);
       for (const Subscriber& subscriber : subscribers_) {
         const bool takes = subscriber.group == i && !subscriber.wants_tensor;
         if (takes && subscriber.takes(flags)) process(subscriber, event);
@@ -274,6 +277,14 @@ std::size_t GathererNode::bytes() const {
   std::size_t sum = 0;
   for (const Group& group : groups_) sum += group.measurer.bytes();
   return sum;
+}
+
+void GathererNode::each_kept(const std::function<void(const std::string&, const StepRing&)>& take) const {
+  const std::string place = module_.c_module() != nullptr ? module_.description().name + " " : "";
+  const std::string stream = place + entry_.component->name + (has_label_ ? " " + label_ : "");
+  for (const Group& group : groups_) {
+    if (group.kept->count() > 0) take(stream, *group.kept);
+  }
 }
 
 void GathererNode::blame_everybody(const std::string& what, uint32_t tap) {

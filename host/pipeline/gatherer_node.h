@@ -12,6 +12,7 @@
 
 #include "measure/measurer.h"
 #include "pipeline/source.h"
+#include "pipeline/step_ring.h"
 #include "plugins/catalogue.h"
 #include "plugins/component_instance.h"
 
@@ -79,6 +80,8 @@ class alignas(64) GathererNode {
   }
   /// Bytes held for measuring.
   std::size_t bytes() const;
+  /// The last steps of what it measures, each under the stream's name: "conv1 parameter_gradient weight".
+  void each_kept(const std::function<void(const std::string& stream, const StepRing& ring)>& take) const;
 
  private:
   static constexpr uint32_t kNoGroup = UINT32_MAX;
@@ -116,6 +119,7 @@ class alignas(64) GathererNode {
     bool mixed = false;  ///< not all behind it see the same events
     bool resting;        ///< no lens behind it looks
     bool fresh = true;   ///< nothing was measured since it began anew
+    std::unique_ptr<StepRing> kept = std::make_unique<StepRing>();
   };
 
   void subscribe(const loupe_subscription& subscription);

@@ -16,9 +16,43 @@
 
 namespace loupe {
 
+namespace {
+
+/// Everybody asks for the learning rate's curve: its lens comes with loss_metrics, where no other lens shows it.
+std::optional<ComponentConfig> rate_lens(const Config& config) {
+  const auto is = [](const ComponentConfig& lens, const char* name) {
+    return std::strcmp(lens.entry.component->name, name) == 0;
+  };
+  const auto shows_rates = [&](const ComponentConfig& lens, const char* name) {
+    const Options options(lens.options->get());
+    return is(lens, name) && options.has("learning_rate") && options.get<bool>("learning_rate");
+  };
+  const auto losses = std::find_if(config.lenses.begin(), config.lenses.end(),
+                                   [&](const ComponentConfig& lens) { return shows_rates(lens, "loss_metrics"); });
+  const bool named = std::any_of(config.lenses.begin(), config.lenses.end(), [&](const ComponentConfig& lens) {
+    return is(lens, "learning_rate") || shows_rates(lens, "run_statistics");
+  });
+  if (losses == config.lenses.end() || named) return std::nullopt;
+  const CatalogueEntry* entry = config.catalogue.find(Kind::lens, "learning_rate");
+  if (entry == nullptr) return std::nullopt;
+  ComponentConfig lens;
+  lens.entry = *entry;
+  lens.name = entry->component->name;
+  Diagnostics none("");
+  lens.options = OptionSet::from_yaml(entry->options(), YAML::Node(YAML::NodeType::Map), lens.name, none);
+  lens.file = losses->file;
+  lens.line = losses->line;
+  lens.column = losses->column;
+  lens.active = losses->active;
+  return lens;
+}
+
+}  // namespace
+
 Monitor::Monitor(Config config)
     : config_(std::move(config)),
       display_(this),
+      black_box_(config_.incidents),
       pushes_(std::make_shared<ModuleNode>(0, ModuleDescription{}, step_)),
       start_(std::chrono::steady_clock::now()),
       epoch_start_(start_),
@@ -45,8 +79,14 @@ Monitor::Monitor(Config config)
       throw ConfigError(lens.place() + "the lens '" + lens.name + "' cannot be made: " + e.what());
     }
   }
+  if (const std::optional<ComponentConfig> lens = rate_lens(config_))
+    lenses_.push_back(std::make_unique<LensNode>(*lens, config_.catalogue, config_.stop_on_error, *this));
   set_active([every = config_.active](int64_t tick) { return tick % every == 0; });
   for (const auto& lens : lenses_) lens->attach();
+  if (!config_.baseline.empty()) {
+    baseline_.emplace(Baseline::read(config_.baseline), config_.baseline_patience);
+    display_.set_on_value([this](const loupe_value& value) { baseline_->take(value); });
+  }
   tell_problems();
 }
 
@@ -56,6 +96,8 @@ void Monitor::tell_problems() {
 }
 
 Monitor::~Monitor() {
+  if (abnormal_end_) AbnormalEnd::act_on_signal();
+  abnormal_end_.reset();
   for (const auto& module : modules_) module->close();
   tell_of_unticked();
   tell_pending();
@@ -213,9 +255,11 @@ void Monitor::take_folder() {
 }
 
 void Monitor::push(const std::string& label, double value, uint32_t flags) {
-  Stream* stream = active_ ? pushes_->stream(LOUPE_TAP_PUSH) : nullptr;
-  if (stream == nullptr) return;
-  stream->dispatch(nullptr, flags, nullptr, 0, nullptr, 0, value, utf8(label).c_str());
+  if (!active_) return;
+  const std::string shown = utf8(label);
+  black_box_.pushed(shown, value, flags, step_);
+  if (Stream* stream = pushes_->stream(LOUPE_TAP_PUSH))
+    stream->dispatch(nullptr, flags, nullptr, 0, nullptr, 0, value, shown.c_str());
 }
 
 void Monitor::note(uint32_t kind, std::string text) {
@@ -245,6 +289,7 @@ void Monitor::take_finding(const loupe_finding& finding) {
   if (shown == nullptr) return;
   take_folder();
   display_.finding(*shown);
+  ask_for_incident(*shown);
   if (findings_.listener()) findings_.listener()(*shown);
 }
 
@@ -302,8 +347,10 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
     introduce();
     display_.begin_tick(tick);
     for (const auto& lens : lenses_) lens->report(tick, display_);
+    judge_departures();
     tell_pending();
     display_.end_tick();
+    write_incidents();
     in_tick_ = false;
     pushes_->ticked();
     for (const auto& module : modules_) module->ticked();
@@ -349,7 +396,9 @@ void Monitor::note_step(const loupe_optimizer* optimizer, bool again) {
       if (lens->wants_steps()) lens->step(step);
     }
   }
+  if (optimizer != nullptr) black_box_.stepped(*optimizer, step_);
   tell_pending();
+  write_incidents();
   if (now - last_progress_ < std::chrono::milliseconds(200) || !display_.wants_progress()) return;
   last_progress_ = now;
   take_folder();
@@ -362,6 +411,71 @@ void Monitor::note_step(const loupe_optimizer* optimizer, bool again) {
                                 std::chrono::duration<double>(now - epoch_start_).count(),
                                 step_};
   display_.progress(progress);
+}
+
+bool Monitor::has_own_folder() const {
+  return config_.master && (config_.has_run_directory || display_.run().directory != config_.run_directory);
+}
+
+void Monitor::ask_for_incident(const loupe_finding& finding) {
+  if (finding.state == LOUPE_FINDING_GONE || !has_own_folder()) return;
+  const std::string& answer = finding.severity == LOUPE_SEVERITY_ERROR     ? config_.on_finding_error
+                              : finding.severity == LOUPE_SEVERITY_WARNING ? config_.on_warning
+                                                                           : config_.on_info;
+  if (finding.severity == LOUPE_SEVERITY_ERROR || answer == "dump") black_box_.ask(finding);
+}
+
+void Monitor::write_incidents() {
+  if (const std::optional<IncidentCause> cause = black_box_.take_due()) write_incident(*cause);
+  if (!abnormal_end_ && config_.incidents > 0 && has_own_folder()) {
+    abnormal_end_ = std::make_unique<AbnormalEnd>([this](const std::string& how, const std::string& why) {
+      write_incident({how, why, {}, {}, {}});
+    });
+  }
+  if (!AbnormalEnd::signal_came()) return;
+  display_.flush();
+  AbnormalEnd::act_on_signal();
+}
+
+std::string Monitor::write_incident(const IncidentCause& cause) try {
+  take_folder();
+  const std::vector<const loupe_optimizer*> optimizers =
+      optimizers_ ? optimizers_() : std::vector<const loupe_optimizer*>();
+  const std::string folder =
+      loupe::write_incident({cause, display_.run(), step_, epoch_at_hand(), wall_time(), black_box_, modules_,
+                             findings_.all(), optimizers, config_.incident_tensors ? save_tensor_ : SaveTensor()});
+  log(LOUPE_LOG_WARNING, "what the last steps measured is kept in '" + folder + "', because of " +
+                             (cause.how == "finding" ? "the finding '" + cause.rule + "'" : cause.how) +
+                             "; 'loupe replay' shows it");
+  return folder;
+} catch (const std::exception& e) {
+  log(LOUPE_LOG_WARNING, std::string("an incident cannot be written into run.dir: ") + e.what() +
+                             "; give it room and rights, or set 'incidents: 0' under run");
+  return "";
+}
+
+std::string Monitor::dump(const std::string& why) {
+  if (!has_own_folder()) {
+    log(LOUPE_LOG_WARNING, "dump(\"" + why +
+                               "\") writes nothing, for the run has no folder of its own; give it one in "
+                               "the configuration: run: {dir: runs/NAME}");
+    return "";
+  }
+  if (!black_box_.allow_dump()) {
+    log(LOUPE_LOG_WARNING, "dump(\"" + why + "\") writes nothing, for this run has written as many as it may (" +
+                               std::to_string(black_box_.most()) + "); raise 'incidents' under run");
+    return "";
+  }
+  return write_incident({"dump", utf8(why), {}, {}, {}});
+}
+
+void Monitor::judge_departures() {
+  if (!baseline_) return;
+  for (Finding& finding : baseline_->end_tick(epoch_)) {
+    finding.source = "the lens 'health'";
+    take_finding(finding.c_form());
+  }
+  if (const std::string lacking = baseline_->take_lacking(); !lacking.empty()) log(LOUPE_LOG_WARNING, lacking);
 }
 
 std::optional<double> Monitor::query(const std::string& key) {

@@ -13,7 +13,11 @@
 
 #include "config/config.h"
 #include "core/run_folder.h"
+#include "pipeline/abnormal_end.h"
+#include "pipeline/baseline_watch.h"
+#include "pipeline/black_box.h"
 #include "pipeline/finding_board.h"
+#include "pipeline/incident.h"
 #include "pipeline/lens_node.h"
 #include "pipeline/module_node.h"
 #include "show/display.h"
@@ -75,6 +79,12 @@ class Monitor final : public LensSurroundings {
   FindingBoard& findings() { return findings_; }
   const FindingBoard& findings() const { return findings_; }
 
+  /// Writes the last steps of all that is measured into a folder of the run's, and returns it. What hinders that is
+  /// told to the user, and the text is empty.
+  std::string dump(const std::string& why);
+  /// Who writes tensors, for incidents that are to have them.
+  void set_save_tensor(SaveTensor save) { save_tensor_ = std::move(save); }
+
   std::optional<double> query(const std::string& key);
   const std::vector<std::unique_ptr<LensNode>>& lenses() const { return lenses_; }
   const std::vector<std::shared_ptr<ModuleNode>>& modules() const { return modules_; }
@@ -99,6 +109,12 @@ class Monitor final : public LensSurroundings {
   void tell_of_lacking();
   void judge_costs();
   void tell_pending();
+  void ask_for_incident(const loupe_finding& finding);
+  /// Incidents that came up while components were called, and an end that was asked for by a signal.
+  void write_incidents();
+  std::string write_incident(const IncidentCause& cause);
+  bool has_own_folder() const;
+  void judge_departures();
   double elapsed() const;
   /// The one that is over, in a tick; else the one being trained.
   double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
@@ -112,6 +128,9 @@ class Monitor final : public LensSurroundings {
   bool kept_older_ = false;
   Display display_;
   FindingBoard findings_;
+  BlackBox black_box_;
+  SaveTensor save_tensor_;
+  std::optional<BaselineWatch> baseline_;
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
   std::unordered_map<uint64_t, ModuleNode*> modules_by_id_;
@@ -144,6 +163,8 @@ class Monitor final : public LensSurroundings {
   std::atomic<bool> has_pending_{false};
   std::vector<Note> pending_notes_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> pending_findings_;
+
+  std::unique_ptr<AbnormalEnd> abnormal_end_;  // last: told of no monitor that is half gone
 };
 
 }  // namespace loupe

@@ -171,6 +171,7 @@ void Display::begin_tick(const loupe_tick& tick) {
 }
 
 void Display::value(const loupe_value& value) {
+  if (on_value_) on_value_(value);
   last_[{value.tag, value.layer != nullptr ? value.layer : value.tag, value.line}] = value.value;
   each(&loupe_visualizer::value, value);
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "show/past.h"
@@ -49,6 +50,8 @@ class Display {
 
   void begin_tick(const loupe_tick& tick);
   void value(const loupe_value& value);
+  /// Who is told of each value of a lens, before the visualizers; an empty one ends that.
+  void set_on_value(std::function<void(const loupe_value&)> call) { on_value_ = std::move(call); }
   void range(const loupe_range& range);
   void histogram(const loupe_histogram& histogram);
   void end_tick();
@@ -93,6 +96,7 @@ class Display {
   void each(Arguments&&... arguments);
 
   Surroundings* surroundings_;
+  std::function<void(const loupe_value&)> on_value_;
   RunDescription run_;
   std::string started_;
   loupe_run c_run_{};

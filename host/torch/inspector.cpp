@@ -17,7 +17,9 @@
 #include "torch/attachment.h"
 #include "torch/device_measurer.h"
 #include "torch/redirections.h"
+#include "torch/retained_tensor.h"
 #include "torch/services.h"
+#include "torch/tensor_file.h"
 #include "torch/thread_pool.h"
 
 namespace loupe {
@@ -35,6 +37,9 @@ class Inspector::Impl {
       return optimizers;
     });
     monitor_.findings().set_listener([this](const loupe_finding& told) { take_finding(told); });
+    monitor_.set_save_tensor([](const loupe_tensor& tensor, const std::filesystem::path& file) {
+      save_tensors({native_tensor(&tensor).detach()}, false, file);
+    });
     monitor_.set_on_resume([this] {
       for (const auto& attachment : attachments_) attachment->prime();
     });
@@ -409,6 +414,10 @@ void Inspector::on_finding(std::function<void(const Finding&)> callback) {
 }
 bool Inspector::should_stop() const {
   return impl_->should_stop();
+}
+std::string Inspector::dump(const std::string& why) {
+  const std::lock_guard lock(impl_->mutex());
+  return impl_->monitor().dump(why);
 }
 void Inspector::note(const std::string& text) {
   impl_->monitor().note(LOUPE_NOTE_TRAINER, text);

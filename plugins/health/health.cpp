@@ -9,24 +9,10 @@
 #include "health/blame.h"
 #include "health/judge.h"
 #include "health/losses.h"
+#include "health/rules.h"
 #include "health/watches.h"
 
 namespace loupe::health {
-namespace {
-
-const Strings& rules() {
-  static const Strings names = {
-      "non_finite",        "gradients_not_cleared", "no_step",         "zero_learning_rate",  "no_effect",
-      "nothing_trainable", "unchanged_parameter",   "stale_optimizer", "unregistered_module", "mode_mismatch",
-      "repeated_batch",    "small_batch_norm",      "double_softmax",  "vanishing_gradient",  "exploding_gradient",
-      "dead_units",        "saturated_activation",  "update_ratio",    "poor_initialization", "unnormalized_input",
-      "constant_output",   "loss_not_decreasing",   "loss_spike",      "loss_oscillating",    "diverging_loss",
-      "overfitting"};
-  return names;
-}
-
-}  // namespace
-
 /// Says what is wrong with training, where, since when, and what to do about it. Watches by itself what its rules need,
 /// through the measurements that other lenses share.
 class Health : public Lens {
@@ -59,18 +45,10 @@ class Health : public Lens {
         "unnormalized_input: warning; inputs far from unit scale",
         "constant_output: warning; a layer's output does not depend on its input",
         "loss_not_decreasing, loss_oscillating, loss_spike, overfitting: warnings; diverging_loss: error",
+        "departs_from_baseline: warning; the first series outside of what good runs show, where a baseline is given",
     };
   }
-  static std::vector<Option> options() {
-    std::vector<Option> options = {
-        {"off", Strings{}, "rules that are not to speak", rules()},
-        {"patience", 2, "windows in a row in which a statistical rule must see something before it speaks", 1, 1e6},
-        {"cooldown", 3, "windows without it, after which a finding is over", 1, 1e6},
-        {"window", 100, "steps that are judged together; a tick ends a window too", 4, 1e9},
-    };
-    for (Option& option : Limits::options()) options.push_back(std::move(option));
-    return options;
-  }
+  static std::vector<Option> options() { return health::options(); }
 
   Health(const Options& options, const Host& host)
       : watched_(host),

@@ -17,6 +17,7 @@ class LossMetrics : public Lens {
   static std::vector<const char*> gives() {
     return {"Loss: the training and validation loss; called Loss & Metrics where both share a plot",
             "Metrics: each pushed metric, from its first value on",
+            "Learning Rate: of each group of each optimizer, as the lens learning_rate shows it",
             "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
   }
   static constexpr const char* example = "loss_metrics: {loss_range: [], metrics: [accuracy]}";
@@ -27,6 +28,9 @@ class LossMetrics : public Lens {
             {"separate_loss_and_metrics", true, "two plots rather than one"},
             {"loss_fn", true, "watch the loss modules that the trainer attached; their values go before pushed ones"},
             {"loss_fn_inplace", true, "fold a loss module's values as they come; false keeps them all"},
+            {"learning_rate", true,
+             "also show the learning rate of each group of each optimizer, by the lens learning_rate, unless that is "
+             "named itself"},
             line_option("loss_line"),
             range_option("loss_range", {"std"}),
             line_option("metrics_line"),

@@ -129,5 +129,121 @@ TEST(Diagnose, ToleratesARecordThatWasCutOffAndRefusesAWrongOne) {
   EXPECT_EQ(diagnose("record.jsonl --jsn", folder).exit_code, 2);
 }
 
+/// A record of epochs with these training losses, as of a run with this configuration.
+std::string losses(const std::vector<std::string>& values, const std::string& lenses = "[loss_metrics]",
+                   const std::string& more = "") {
+  std::string text =
+      R"({"kind":"run","format":3,"name":"digits","config":"loupe: 1\nlenses: )" + lenses + R"(\n"})" + "\n" + more;
+  int epoch = 0;
+  for (const std::string& value : values) {
+    const std::string number = std::to_string(++epoch);
+    text += R"({"kind":"value","epoch":)" + number +
+            R"(,"tag":"Loss","layer":"Loss","line":"train_loss mean","value":)" + value + "}\n" +
+            R"({"kind":"tick","epoch":)" + number + R"(,"step":)" + number + "0}\n";
+  }
+  return text;
+}
+
+std::vector<std::string> rules_in(const fs::path& folder, const std::string& record) {
+  write(folder / "judged", record);
+  std::vector<std::string> rules;
+  for (const auto& row : nlohmann::json::parse(diagnose("judged --json", folder).output)) rules.push_back(row["rule"]);
+  return rules;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
+  const fs::path folder = fresh_folder();
+  write(folder / "grows", losses({"1.0", "0.9", "2.5"}));
+  const Finished grows = diagnose("grows", folder);
+  EXPECT_EQ(grows.exit_code, 1);
+  EXPECT_EQ(
+      grows.output,
+      "digits (grows): running, or stopped without a word, after epoch 3\n"
+      "  error: the training loss grows: 2.5 in this epoch, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
+      "    advice: lower the learning rate or clip the gradients; see that the loss is minimized, not maximized\n"
+      "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
+      "loss_spike, non_finite\n"
+      "  could not be judged: gradients_not_cleared, no_step, zero_learning_rate, no_effect, nothing_trainable, "
+      "unchanged_parameter, stale_optimizer, unregistered_module, mode_mismatch, repeated_batch, "
+      "small_batch_norm, double_softmax, vanishing_gradient, exploding_gradient, dead_units, "
+      "saturated_activation, update_ratio, poor_initialization, unnormalized_input, constant_output, "
+      "loss_oscillating, overfitting\n");
+  EXPECT_EQ(rules_in(folder, losses({"1.0", "1.01", "1.0", "1.02"})), Names{"loss_not_decreasing"});
+  EXPECT_EQ(rules_in(folder, losses({"1.0", "0.8", "0.7", "0.65"})), Names());
+}
+
+TEST(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
+  const fs::path folder = fresh_folder();
+  EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9", "\"NaN\""})), Names{"non_finite"});
+  const std::string counted =
+      R"({"kind":"value","epoch":3,"tag":"Non-Finite Values","layer":"Loss","line":"train_loss NaN","value":4})"
+      "\n"
+      R"({"kind":"tick","epoch":3})"
+      "\n";
+  EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9"}) + counted), Names{"non_finite"});
+}
+
+TEST(DiagnoseByRules, KeepsToTheRunsOwnThresholdsAndLossNames) {
+  const fs::path folder = fresh_folder();
+  const std::vector<std::string> grows = {"1.0", "0.9", "2.5"};
+  EXPECT_EQ(rules_in(folder, losses(grows, "[health]")), Names{"diverging_loss"});
+  EXPECT_EQ(rules_in(folder, losses(grows, "[health: {diverging_factor: 50}]")), Names());
+  EXPECT_EQ(rules_in(folder, losses(grows, "[health: {off: [diverging_loss]}]")), Names());
+  // What this Loupe does not know of a configuration, or cannot read, leaves the defaults.
+  EXPECT_EQ(rules_in(folder, losses(grows, "[health: {of_later: 3, diverging_factor: -1}]")), Names{"diverging_loss"});
+  EXPECT_EQ(rules_in(folder, losses(grows, "[")), Names{"diverging_loss"});
+  EXPECT_EQ(rules_in(folder, losses(grows, "[health]\\nattach: {train_loss: other}")), Names());
+}
+
+TEST(DiagnoseByRules, DoesNotRepeatWhatTheRunFoundItself) {
+  const fs::path folder = fresh_folder();
+  const std::string found =
+      R"({"kind":"finding","epoch":1,"severity":"error","state":"raised","rule":"diverging_loss","message":"told then"})"
+      "\n";
+  write(folder / "record", losses({"1.0", "0.9", "2.5"}, "[health]", found));
+  const auto rows = nlohmann::json::parse(diagnose("record --json", folder).output);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["message"], "told then");
+}
+
+TEST(DiagnoseByRules, ExpectsNoFallingLossOfModelsThatTrainAgainstEachOther) {
+  const fs::path folder = fresh_folder();
+  const std::string models = R"({"kind":"model","name":"generator","type":"Net","parameters":10})"
+                             "\n"
+                             R"({"kind":"model","name":"critic","type":"Net","parameters":10})"
+                             "\n";
+  EXPECT_EQ(rules_in(folder, losses({"1.0", "1.5", "3", "4"}, "[loss_metrics]", models)), Names());
+}
+
+TEST(DiagnoseByRules, JudgesGradientsAndUpdatesInTheOrderOfTheModel) {
+  const fs::path folder = fresh_folder();
+  const auto epochs = [](const std::string& tag, const std::vector<std::string>& values) {
+    std::string text = R"({"kind":"model","name":"net","type":"Net","parameters":10,"modules":[)"
+                       R"({"name":"norm","type":"BatchNorm1d"}]})"
+                       "\n";
+    for (const char* epoch : {"1", "2", "3", "4"}) {
+      int layer = 0;
+      text += std::string(R"({"kind":"value","epoch":)") + epoch + R"(,"tag":")" + tag +
+              R"(","layer":"norm","line":"mean","value":1e-9})" + "\n";
+      for (const std::string& value : values) {
+        text += std::string(R"({"kind":"value","epoch":)") + epoch + R"(,"tag":")" + tag + R"(","layer":"fc)" +
+                std::to_string(++layer) + R"(","line":"mean","value":)" + value + "}\n";
+      }
+      text += std::string(R"({"kind":"tick","epoch":)") + epoch + "}\n";
+    }
+    return text;
+  };
+  const std::string gradients = "Weight Gradient Norm";
+  EXPECT_EQ(rules_in(folder, losses({}) + epochs(gradients, {"1e-6", "1e-3", "0.5"})), Names{"vanishing_gradient"});
+  EXPECT_EQ(rules_in(folder, losses({}) + epochs(gradients, {"200", "20", "0.5"})), Names{"exploding_gradient"});
+  EXPECT_EQ(rules_in(folder, losses({}) + epochs(gradients, {"0.4", "0.6", "0.5"})), Names());
+  EXPECT_EQ(rules_in(folder, losses({}) + epochs("Weight Update Ratio", {"1e-3", "0.4"})), Names{"update_ratio"});
+  EXPECT_EQ(rules_in(folder, losses({}) + epochs("Weight Update Ratio", {"1e-3", "2e-3"})), Names());
+  // The lens itself saw more than means.
+  EXPECT_EQ(rules_in(folder, losses({}, "[health]") + epochs(gradients, {"1e-6", "1e-3", "0.5"})), Names());
+}
+
 }  // namespace
 }  // namespace loupe::test

@@ -1,0 +1,189 @@
+#include "command/incident_text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <vector>
+
+#include "loupe/config_error.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int format = 1;
+constexpr std::size_t shown_steps = 8;
+
+[[noreturn]] void fail(const fs::path& file, const std::string& what) {
+  throw ConfigError(file.string() + ": error: " + what + "; give a folder incident-STEP as a run wrote it");
+}
+
+/// Text of a file on a terminal: without what would steer it.
+std::string harmless(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
+  return text;
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found == json.end() || !found->is_string() ? "" : harmless(found->get<std::string>());
+}
+
+/// A number, or the name of one that JSON has no digits for; empty where there is none.
+std::string number_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return "";
+  if (found->is_string()) return harmless(found->get<std::string>());
+  if (found->is_number_integer()) return std::to_string(found->get<int64_t>());
+  if (!found->is_number()) return "?";
+  std::ostringstream text;
+  text << std::setprecision(4) << found->get<double>();
+  return text.str();
+}
+
+Json read_json(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail(file, "this cannot be read");
+  const Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) fail(file, "this was cut off, or is no JSON");
+  return json;
+}
+
+std::vector<Json> read_lines(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail(file, "this cannot be read");
+  std::vector<Json> lines;
+  for (std::string text; std::getline(stream, text);) {
+    // The last line of a full disk.
+    Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (line.is_object()) {
+      lines.push_back(std::move(line));
+    } else if (!stream.eof()) {
+      fail(file, "line " + std::to_string(lines.size() + 1) + " is no JSON object");
+    }
+  }
+  return lines;
+}
+
+std::string cause_of(const Json& about) {
+  const std::string how = text_of(about, "how"), rule = text_of(about, "rule"), layer = text_of(about, "layer");
+  if (how == "finding") return "because of the finding '" + rule + "'" + (layer.empty() ? "" : " at '" + layer + "'");
+  if (how == "dump") return "because the trainer asked for it";
+  if (how == "terminate") return "because the program ended by std::terminate";
+  return "because of " + how;
+}
+
+void tell_findings(const std::vector<Json>& findings, std::ostream& out) {
+  out << "\n" << (findings.empty() ? "no findings\n" : "findings\n");
+  for (const Json& each : findings) {
+    const std::string layer = text_of(each, "layer"), parameter = text_of(each, "parameter");
+    const std::string place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
+    out << "  " << text_of(each, "severity") << (text_of(each, "state") == "gone" ? ", gone" : "") << ": "
+        << (place.empty() ? "" : place + ": ") << text_of(each, "message") << " (" << text_of(each, "rule")
+        << ", from step " << number_of(each, "first_step") << ")\n";
+    if (const std::string advice = text_of(each, "advice"); !advice.empty()) out << "    advice: " << advice << "\n";
+  }
+}
+
+void tell_rates(const Json& about, std::ostream& out) {
+  const auto rates = about.find("learning_rates");
+  if (rates == about.end() || !rates->is_array() || rates->empty()) return;
+  out << "\noptimizers\n";
+  for (const Json& each : *rates) {
+    const std::string model = text_of(each, "model");
+    out << "  " << model << (model.empty() ? "" : " ") << text_of(each, "optimizer") << " group "
+        << number_of(each, "group") << ": learning rate " << number_of(each, "learning_rate");
+    if (const std::string momentum = number_of(each, "momentum"); !momentum.empty()) out << ", momentum " << momentum;
+    if (const std::string decay = number_of(each, "weight_decay"); !decay.empty()) out << ", weight decay " << decay;
+    out << "\n";
+  }
+}
+
+void tell_tensors(const Json& about, std::ostream& out) {
+  const auto tensors = about.find("tensors");
+  if (tensors == about.end() || !tensors->is_array() || tensors->empty()) return;
+  out << "\ntensors, for torch.load\n";
+  for (const Json& each : *tensors) {
+    const std::string file = text_of(each, "file");
+    out << "  " << (file.empty() ? text_of(each, "parameter") + " is left out: " + text_of(each, "left_out") : file)
+        << "\n";
+  }
+}
+
+/// The numbers that the lines of a stream have, in the order of the file.
+std::vector<std::string> columns_of(const std::vector<const Json*>& lines) {
+  std::vector<std::string> columns;
+  for (const Json* line : lines) {
+    for (const auto& [key, value] : line->items()) {
+      const bool is_number = key != "stream" && key != "training" && key != "waiting";
+      if (is_number && std::find(columns.begin(), columns.end(), key) == columns.end()) columns.push_back(key);
+    }
+  }
+  return columns;
+}
+
+void tell_stream(const std::string& name, const std::vector<const Json*>& lines, std::ostream& out) {
+  const std::size_t first = lines.size() - std::min(lines.size(), shown_steps);
+  const std::vector<const Json*> shown(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end());
+  out << "\n" << harmless(name);
+  if (first > 0) out << ", the last " << shown.size() << " of " << lines.size();
+  out << "\n ";
+  const std::vector<std::string> columns = columns_of(shown);
+  constexpr int width = 12;
+  for (const std::string& column : columns) out << std::setw(width) << harmless(column);
+  out << "\n";
+  for (const Json* line : shown) {
+    out << " ";
+    for (const std::string& column : columns) out << std::setw(width) << number_of(*line, column.c_str());
+    const auto training = line->find("training");
+    const bool is_validation = training != line->end() && *training == false && line->count("elements") != 0;
+    out << (is_validation ? "  not training" : "") << (line->count("waiting") != 0 ? "  not measured yet" : "") << "\n";
+  }
+}
+
+}  // namespace
+
+bool is_incident(const std::string& folder) {
+  std::error_code no_matter;
+  if (!fs::is_directory(folder, no_matter)) return false;
+  const fs::path path = fs::path(folder).lexically_normal();
+  const std::string name = (path.filename().empty() ? path.parent_path() : path).filename().string();
+  return fs::exists(path / "about.json", no_matter) || name.rfind("incident-", 0) == 0;
+}
+
+void show_incident(const std::string& folder, std::ostream& out) {
+  const fs::path path(folder);
+  const Json about = read_json(path / "about.json");
+  if (text_of(about, "kind") != "incident") fail(path / "about.json", "this is of no incident");
+  if (number_of(about, "format") != std::to_string(format)) {
+    fail(path / "about.json", "this incident is of format " + number_of(about, "format") +
+                                  ", and this Loupe reads format " + std::to_string(format));
+  }
+  const std::vector<Json> findings = read_lines(path / "findings.jsonl");
+  const std::vector<Json> lines = read_lines(path / "measurements.jsonl");
+  std::vector<std::pair<std::string, std::vector<const Json*>>> streams;
+  for (const Json& line : lines) {
+    const std::string stream = text_of(line, "stream");
+    const bool same = !streams.empty() && streams.back().first == stream;
+    if (!same) streams.push_back({stream, {}});
+    streams.back().second.push_back(&line);
+  }
+  out << text_of(about, "run") << ", step " << number_of(about, "step") << " in epoch " << number_of(about, "epoch")
+      << ", " << text_of(about, "time") << ": kept " << cause_of(about) << "\n";
+  if (const std::string why = text_of(about, "why"); !why.empty()) out << "  " << why << "\n";
+  tell_findings(findings, out);
+  tell_rates(about, out);
+  tell_tensors(about, out);
+  for (const auto& [name, shown] : streams) tell_stream(name, shown, out);
+  if (const std::string left_out = number_of(about, "streams_left_out"); left_out != "" && left_out != "0")
+    out << "\n" << left_out << " more streams were left out\n";
+}
+
+}  // namespace loupe

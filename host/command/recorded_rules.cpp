@@ -1,0 +1,368 @@
+#include "command/recorded_rules.h"
+
+#include <loupe/detail/option_table.h>
+#include <loupe/error.h>
+#include <loupe/report.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "config/map_keys.h"
+#include "config/option_set.h"
+#include "config/yaml_text.h"
+#include "health/judge.h"
+#include "health/losses.h"
+#include "health/rules.h"
+#include "pipeline/finding_board.h"
+
+namespace loupe {
+namespace {
+
+using replay::RecordedRun;
+using replay::RecordLine;
+
+const detail::OptionStorage& health_options() {
+  static const detail::OptionStorage options(health::options());
+  return options;
+}
+
+/// What the run's configuration says that rules depend on.
+struct Settings {
+  bool watched = false;  ///< by the lens health
+  std::string train_loss = "train_loss", validation_loss = "val_loss";
+  std::unique_ptr<OptionSet> options;
+};
+
+/// What an older or newer Loupe knew of options is passed over.
+YAML::Node known_part(const YAML::Node& given) {
+  YAML::Node known(YAML::NodeType::Map);
+  if (!given.IsMap()) return known;
+  for (const auto& each : given) {
+    const std::string name = each.first.IsScalar() ? each.first.Scalar() : "";
+    const auto& table = health_options();
+    const bool is_known = std::any_of(table.pointers(), table.pointers() + table.size(),
+                                      [&](const loupe_option* option) { return name == option->name; });
+    if (is_known) known[name] = each.second;
+  }
+  return known;
+}
+
+std::unique_ptr<OptionSet> options_from(const YAML::Node& given) {
+  const OptionTable table{health_options().pointers(), health_options().size()};
+  Diagnostics faults("");
+  auto options = OptionSet::from_yaml(table, known_part(given), "health", faults);
+  if (faults.empty()) return options;
+  Diagnostics none("");
+  return OptionSet::from_yaml(table, YAML::Node(YAML::NodeType::Map), "health", none);
+}
+
+Settings settings_of(const RecordedRun& run) {
+  Settings settings;
+  YAML::Node health;
+  try {
+    Diagnostics faults("");
+    const YAML::Node root = read_yaml(run.config, faults);
+    if (root.IsMap()) {
+      const YAML::Node attach = value_of(root, "attach");
+      const auto name = [&](const char* key, std::string& into) {
+        if (!attach.IsMap()) return;
+        if (const YAML::Node written = value_of(attach, key); written.IsScalar()) into = written.Scalar();
+      };
+      name("train_loss", settings.train_loss);
+      name("val_loss", settings.validation_loss);
+      const YAML::Node lenses = value_of(root, "lenses");
+      for (std::size_t i = 0; lenses.IsSequence() && i < lenses.size(); ++i) {
+        const YAML::Node lens = lenses[i];
+        if (lens.IsScalar() && lens.Scalar() == "health") settings.watched = true;
+        if (lens.IsMap() && lens["health"].IsDefined()) {
+          settings.watched = true;
+          health = lens["health"];
+        }
+      }
+    }
+  } catch (const std::exception&) {
+    // A record may hold no configuration, or one that this Loupe cannot read.
+  }
+  settings.options = options_from(health);
+  return settings;
+}
+
+/// A module of the record, in the form that rules look at.
+struct RecordedLayer {
+  explicit RecordedLayer(std::string name_) : name(std::move(name_)) {
+    module.struct_size = sizeof module;
+    module.name = module.path = name.c_str();
+    module.model = module.type = module.full_type = "";
+    matrix = {sizeof(loupe_parameter), LOUPE_PARAMETER_TRAINABLE, "weight", 2, 0, sizes};
+  }
+  RecordedLayer(const RecordedLayer&) = delete;
+  RecordedLayer& operator=(const RecordedLayer&) = delete;
+
+  std::string name;
+  loupe_module module{};
+  loupe_parameter matrix{};
+  int64_t sizes[2] = {0, 0};
+};
+
+}  // namespace
+
+class RecordedRules::Impl {
+ public:
+  explicit Impl(const RecordedRun& run)
+      : settings_(settings_of(run)),
+        options_(settings_.options->get()),
+        limits_(options_),
+        ledger_(rules_off(options_), options_.get<int>("patience"), options_.get<int>("cooldown")),
+        host_(nullptr) {
+    sink_ = {sizeof(loupe_sink),
+             0,
+             this,
+             nullptr,
+             nullptr,
+             nullptr,
+             nullptr,
+             [](void* self, const loupe_finding* finding, loupe_error* error) {
+               return detail::guarded(error, [&] { static_cast<Impl*>(self)->keep(*finding); });
+             }};
+  }
+
+  void take(const RecordLine& line, const std::string& text) {
+    switch (line.kind) {
+      case RecordLine::Kind::model:
+        return take_model(text);
+      case RecordLine::Kind::value:
+        return take_value(line);
+      case RecordLine::Kind::tick:
+        if (!line.incomplete) judge(line);
+        return begin_anew();
+      default:
+        return;
+    }
+  }
+  std::vector<RecordLine> take_findings() { return std::exchange(findings_, {}); }
+  bool was_watched() const { return settings_.watched; }
+  int patience() const { return options_.get<int>("patience"); }
+  const std::set<std::string>& judged() const { return judged_; }
+
+ private:
+  static std::set<std::string> rules_off(const Options& options) {
+    const Strings names = options.get<Strings>("off");
+    return {names.begin(), names.end()};
+  }
+
+  void take_model(const std::string& text) {
+    const replay::RecordedModel model = replay::parse_model_line(text);
+    // One that is attached again, as when a run goes on, is the same.
+    if (model.parameters > 0) models_.insert(model.name);
+    for (const auto& module : model.modules) {
+      if (module.type.find("Norm") != std::string::npos) normalizing_.insert(module.name);
+    }
+  }
+
+  void take_value(const RecordLine& line) {
+    if (line.tag == "Loss" || line.tag == "Loss & Metrics") return take_loss(line);
+    if (line.tag == "Non-Finite Values" &&
+        (line.line == settings_.train_loss + " NaN" || line.line == settings_.train_loss + " Inf")) {
+      loss_is_bad_ = line.value > 0;
+    }
+    if (line.tag == "Learning Rate") rate_ = std::max(rate_.value_or(0), line.value);
+    const bool is_line = line.line == "mean" || line.line == "median";
+    if (line.tag == "Weight Gradient Norm" && is_line) note(gradients_, line);
+    if (line.tag == "Weight Update Ratio" && is_line) note(ratios_, line);
+  }
+
+  void take_loss(const RecordLine& line) {
+    const auto is = [&](const std::string& name, const char* which) { return line.line == name + which; };
+    for (const char* which : {" mean", " median"}) {
+      if (is(settings_.train_loss, which) && !train_loss_) train_loss_ = line.value;
+      if (is(settings_.validation_loss, which) && !validation_loss_) validation_loss_ = line.value;
+    }
+  }
+
+  using Numbers = std::vector<std::pair<std::string, double>>;
+  void note(Numbers& numbers, const RecordLine& line) const {
+    const bool known =
+        std::any_of(numbers.begin(), numbers.end(), [&](const auto& each) { return each.first == line.layer; });
+    if (!known && normalizing_.count(line.layer) == 0) numbers.emplace_back(line.layer, line.value);
+  }
+
+  void judge(const RecordLine& tick) {
+    tick_ = tick;
+    ++ticks_;
+    Report report(&sink_);
+    const health::Judge judge{ledger_, limits_, report, host_};
+    judge_losses(judge);
+    // Where the lens was there itself, it saw more than an epoch's mean.
+    if (!settings_.watched && !broken_) judge_numbers(judge);
+    ledger_.end_window(report);
+  }
+
+  void judge_losses(const health::Judge& judge) {
+    const bool is_bad = loss_is_bad_ || (train_loss_ && !std::isfinite(*train_loss_));
+    if (train_loss_ || is_bad) judged_.insert("non_finite");
+    if (is_bad && !std::exchange(broken_, true)) {
+      health::Sight sight;
+      sight.rule = "non_finite";
+      sight.severity = LOUPE_SEVERITY_ERROR;
+      sight.tag = "Loss";
+      sight.message = "the training loss is NaN or Inf";
+      sight.advice = "run it again with the lens health, which says where the first NaN or Inf was made";
+      judge.tell(sight);
+    }
+    push(train_loss_, LOUPE_EVENT_TRAINING);
+    push(validation_loss_, 0);
+    if (train_loss_) judged_.insert({"loss_not_decreasing", "diverging_loss"});
+    if (train_loss_ && validation_loss_) judged_.insert("overfitting");
+    if (train_loss_ && !settings_.watched) {
+      judged_.insert("loss_spike");
+      losses_.judge_spikes(judge);
+    }
+    losses_.judge_epoch(judge, models_.size() <= 1 && !broken_);
+  }
+  void push(const std::optional<double>& loss, uint32_t flags) {
+    if (!loss) return;
+    loupe_event event{};
+    event.struct_size = sizeof event;
+    event.tap = LOUPE_TAP_PUSH;
+    event.flags = flags | LOUPE_EVENT_LOSS;
+    event.scalar = *loss;
+    losses_.process(Event(&event));
+  }
+
+  const loupe_module* module_of(const std::string& layer) {
+    const auto known =
+        std::find_if(layers_.begin(), layers_.end(), [&](const auto& each) { return each.name == layer; });
+    return known != layers_.end() ? &known->module : &layers_.emplace_back(layer).module;
+  }
+
+  /// Of the weights in the order of the model, which is mostly that in which they run.
+  void judge_numbers(const health::Judge& judge) {
+    constexpr uint64_t window = 100;
+    health::Model model("");
+    model.steps = ticks_ * window;
+    model.steps_in_window = window;
+    const auto state_of = [&](const std::string& layer) -> health::ParameterState& {
+      for (health::ParameterState& each : model.parameters) {
+        if (each.layer == layer) return each;
+      }
+      health::ParameterState& state = model.parameters.emplace_back();
+      state.module = module_of(layer);
+      state.parameter = &layers_.front().matrix;
+      state.layer = layer;
+      state.name = "weight";
+      return state;
+    };
+    for (const auto& [layer, norm] : gradients_) {
+      if (!std::isfinite(norm)) continue;
+      health::ParameterState& state = state_of(layer);
+      state.gradient_norm_sum = norm;
+      state.gradient_count = 1;
+    }
+    for (const auto& [layer, ratio] : ratios_) {
+      if (!std::isfinite(ratio)) continue;
+      health::ParameterState& state = state_of(layer);
+      state.ratio_count = window;
+      state.ratio_sum = ratio * static_cast<double>(window);
+      if (gradients_.empty()) state.gradient_norm_sum = 1;  // the ratio of what has no gradient is of no concern
+    }
+    if (gradients_.size() >= 3) {
+      judged_.insert({"vanishing_gradient", "exploding_gradient"});
+      judge_gradients(judge, model);
+    }
+    if (!ratios_.empty()) {
+      judged_.insert("update_ratio");
+      largest_rate_ = std::max(largest_rate_, rate_.value_or(0));
+      judge_updates(judge, model, rate_ && *rate_ < 0.05 * largest_rate_);
+    }
+  }
+
+  void begin_anew() {
+    train_loss_ = validation_loss_ = rate_ = std::nullopt;
+    loss_is_bad_ = false;
+    gradients_.clear();
+    ratios_.clear();
+  }
+
+  void keep(const loupe_finding& finding) {
+    const loupe_finding* shown = board_.take(finding, tick_.step, tick_.epoch);
+    if (shown == nullptr) return;
+    findings_.push_back(line_of(Finding::from(*shown), tick_));
+  }
+
+  Settings settings_;
+  Options options_;
+  health::Limits limits_;
+  health::Ledger ledger_;
+  health::Losses losses_;
+  Host host_;  // offers nothing: there are no tensors in a record
+  loupe_sink sink_{};
+  FindingBoard board_;
+  std::vector<RecordLine> findings_;
+  std::set<std::string> judged_, models_, normalizing_;
+  std::deque<RecordedLayer> layers_;
+  RecordLine tick_;
+  uint64_t ticks_ = 0;
+  bool broken_ = false;
+  double largest_rate_ = 0;
+
+  // Of the epoch that is read.
+  std::optional<double> train_loss_, validation_loss_, rate_;
+  bool loss_is_bad_ = false;
+  Numbers gradients_, ratios_;
+};
+
+RecordLine RecordedRules::line_of(const Finding& found, const RecordLine& tick) {
+  RecordLine line;
+  line.kind = RecordLine::Kind::finding;
+  line.epoch = tick.epoch;
+  line.severity = found.severity;
+  line.state = found.state;
+  line.rule = found.rule;
+  line.layer = found.layer;
+  line.parameter = found.parameter;
+  line.message = found.message;
+  line.advice = found.advice;
+  line.tag = found.tag;
+  line.source = "loupe diagnose";
+  line.value = found.value;
+  line.threshold = found.threshold;
+  line.first_step = found.first_step == 0 ? tick.step : found.first_step;
+  line.last_step = found.last_step == 0 ? tick.step : found.last_step;
+  line.first_epoch = found.first_epoch;
+  line.last_epoch = found.last_epoch;
+  line.count = found.count;
+  return line;
+}
+
+RecordedRules::RecordedRules(const RecordedRun& run) : impl_(std::make_unique<Impl>(run)) {}
+RecordedRules::~RecordedRules() = default;
+
+void RecordedRules::take(const RecordLine& line, const std::string& text) {
+  impl_->take(line, text);
+}
+std::vector<RecordLine> RecordedRules::take_findings() {
+  return impl_->take_findings();
+}
+bool RecordedRules::was_watched() const {
+  return impl_->was_watched();
+}
+int RecordedRules::patience() const {
+  return impl_->patience();
+}
+std::vector<std::string> RecordedRules::judged() const {
+  return {impl_->judged().begin(), impl_->judged().end()};
+}
+std::vector<std::string> RecordedRules::not_judged() const {
+  std::vector<std::string> rules;
+  for (const std::string& rule : health::rules()) {
+    if (impl_->judged().count(rule) == 0 && rule != "departs_from_baseline") rules.push_back(rule);
+  }
+  return rules;
+}
+
+}  // namespace loupe

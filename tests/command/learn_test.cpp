@@ -1,0 +1,208 @@
+// `loupe learn` takes the envelope of good runs, and `loupe diagnose --baseline` says whether a run stays within it.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "examples/process.h"
+#include "recorded_run.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+Finished loupe_command(const std::string& arguments, const fs::path& folder) {
+  return run(std::string(LOUPE_COMMAND) + " " + arguments, folder);
+}
+
+using Curve = std::function<double(int epoch)>;
+
+/// A record of a loss and of one layer's norm.
+void record_curves(const std::string& folder, int epochs, const Curve& loss, const Curve& norm,
+                   const std::string& layer = "conv1") {
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder);
+  record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true);
+  record.tag("Weight Norm", LOUPE_TAG_NUMERICAL);
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    record.begin_tick(epoch);
+    record.value("Loss", "Loss", "train_loss mean", loss(epoch));
+    record.value("Weight Norm", layer, "mean", norm(epoch));
+    record.end_tick();
+  }
+  tell_end(record, LOUPE_END_COMPLETED, epochs);
+}
+
+/// Three good runs of 20 epochs and the baseline of them.
+fs::path good_runs() {
+  fs::path folder = fresh_folder();
+  for (int i = 0; i < 3; ++i) {
+    record_curves(
+        folder / std::to_string(i), 20, [=](int epoch) { return (2 + 0.1 * i) / epoch; },
+        [=](int epoch) { return 3 + 0.1 * epoch + 0.05 * i; });
+  }
+  const Finished learned =
+      loupe_command("learn 0/record.jsonl 1/record.jsonl 2/record.jsonl --out baseline.json", folder);
+  EXPECT_EQ(learned.exit_code, 0);
+  EXPECT_EQ(learned.output, "baseline.json: 2 series of 3 runs in 10 phases\n");
+  return folder;
+}
+
+TEST(Learn, LetsAnotherGoodRunPass) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "new", 25, [](int epoch) { return 2.05 / epoch; }, [](int epoch) { return 3.07 + 0.1 * epoch; });
+  const Finished finished = loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_EQ(finished.output.find("departs_from_baseline"), std::string::npos) << finished.output;
+}
+
+TEST(Learn, TellsTheFirstLayerAndEpochThatLeaveItForLongerThanThePatience) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "new", 20, [](int epoch) { return 2.05 / epoch; },
+      [](int epoch) { return epoch < 8 ? 3.1 + 0.1 * epoch : 30; });
+  const Finished finished = loupe_command("diagnose new/record.jsonl --baseline baseline.json --json", folder);
+  EXPECT_EQ(finished.exit_code, 1) << finished.output;
+  const auto rows = nlohmann::json::parse(finished.output);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["rule"], "departs_from_baseline");
+  EXPECT_EQ(rows[0]["severity"], "warning");
+  EXPECT_EQ(rows[0]["layer"], "conv1");
+  EXPECT_EQ(rows[0]["tag"], "Weight Norm");
+  EXPECT_EQ(rows[0]["value"], 30.0);
+  EXPECT_EQ(rows[0]["first_epoch"], 8.0);
+  EXPECT_EQ(rows[0]["last_epoch"], 10.0);  // patience 2: the third epoch outside
+}
+
+TEST(Learn, PassesOverWhatLeavesItForNoLongerThanThePatience) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "new", 20, [](int epoch) { return 2.05 / epoch; },
+      [](int epoch) { return epoch % 3 == 0 ? 3.1 + 0.1 * epoch : 30; });
+  EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 0);
+}
+
+TEST(Learn, TakesACollapseOfWhatIsPositiveForADeparture) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "new", 20, [](int epoch) { return 2.05 / epoch; }, [](int) { return 1e-6; });
+  EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 1);
+}
+
+TEST(Learn, TakesNaNForADeparture) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "new", 20, [](int epoch) { return 2.05 / epoch; }, [](int) { return NAN; });
+  EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 1);
+}
+
+TEST(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "other", 3, [](int) { return 1; }, [](int) { return 1; }, "encoder");
+  const Finished other = loupe_command("diagnose other/record.jsonl --baseline baseline.json", folder);
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.output.find("is of another model: it has none of this run's 1 layers, such as 'encoder'; name the "
+                              "baseline of this model"),
+            std::string::npos)
+      << other.output;
+  const std::string grown = read(folder / "0/record.jsonl");
+  const std::string added =
+      R"({"kind":"value","epoch":1.0,"tag":"Weight Norm","layer":"head","line":"mean","value":1})";
+  const auto place = grown.find("{\"kind\":\"tick\"");
+  write(folder / "grown", grown.substr(0, place) + added + "\n" + grown.substr(place));
+  const Finished lacking = loupe_command("diagnose grown --baseline baseline.json", folder);
+  EXPECT_EQ(lacking.exit_code, 0);
+  EXPECT_NE(lacking.output.find("the baseline 'baseline.json' has nothing of 'head', which is not compared"),
+            std::string::npos)
+      << lacking.output;
+}
+
+TEST(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
+  const fs::path folder = good_runs();
+  const Finished one = loupe_command("learn 0/record.jsonl --out one.json", folder);
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_NE(one.output.find("of 1 run alone little can be learned"), std::string::npos) << one.output;
+  const auto width = [&](const char* file) {
+    const auto series = nlohmann::json::parse(read(folder / file))["series"][1];
+    return series["high"][5].get<double>() - series["low"][5].get<double>();
+  };
+  EXPECT_GT(width("one.json"), width("baseline.json"));
+}
+
+TEST(Learn, TellsOfRecordsThatDifferInLengthOrAreNotGood) {
+  const fs::path folder = good_runs();
+  record_curves(
+      folder / "short", 5, [](int epoch) { return 2.0 / epoch; }, [](int) { return 3; });
+  RunToRecord bad;
+  bad.healthy = false;
+  record_run(folder / "bad", bad);
+  const Finished finished =
+      loupe_command("learn 0/record.jsonl short/record.jsonl bad/record.jsonl --out b.json", folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  for (const char* said : {"the records end between epoch 3 and 20", "'bad/record.jsonl' has findings that are errors",
+                           "series are not in every record"}) {
+    EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
+  }
+}
+
+TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
+  const fs::path folder = good_runs();
+  write(folder / "empty", R"({"kind":"run","format":3,"name":"empty"})"
+                          "\n");
+  const std::string before = read(folder / "baseline.json");
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"--out baseline.json", "records"},
+      {"0/record.jsonl", "--out"},
+      {"missing --out baseline.json", "the record cannot be read"},
+      {"empty --out baseline.json", "'empty' has no values to learn from"},
+      {"0/record.jsonl 0/../0/record.jsonl --out baseline.json", "is named twice"},
+      {"0/record.jsonl --out 0/record.jsonl", "would be written over a record"},
+  };
+  for (const auto& [arguments, said] : wrong) {
+    const Finished finished = loupe_command("learn " + arguments, folder);
+    EXPECT_EQ(finished.exit_code, 2) << arguments;
+    EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
+  }
+  EXPECT_EQ(read(folder / "baseline.json"), before);
+  EXPECT_EQ(loupe_command("learn 0/record.jsonl --out 1/record.jsonl/inside", folder).exit_code, 1);
+}
+
+TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
+  const fs::path folder = good_runs();
+  const std::string whole = read(folder / "baseline.json");
+  write(folder / "truncated", whole.substr(0, whole.size() / 2));
+  write(folder / "text", "lorem ipsum");
+  write(folder / "list", "[]");
+  write(folder / "empty", "");
+  write(folder / "newer", R"({"kind":"baseline","format":7})");
+  write(folder / "bare", R"({"kind":"baseline","format":1})");
+  write(
+      folder / "uneven",
+      R"({"kind":"baseline","format":1,"runs":1,"epochs":[1,2],"series":[{"tag":"a","layer":"b","line":"c","low":[1],"high":[1]}]})");
+  write(folder / "untyped", R"({"kind":"baseline","format":1,"runs":"two","epochs":[1,2],"series":[]})");
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"missing", "the baseline cannot be read"},
+      {"truncated", "it is not whole JSON"},
+      {"text", "it is not whole JSON"},
+      {"list", "this JSON is no baseline"},
+      {"empty", "the baseline is empty"},
+      {"newer", "of format 7, and this Loupe reads format 1"},
+      {"bare", "something of this baseline is missing"},
+      {"uneven", "a series of it has not one number for each of its phases"},
+      {"untyped", "is not of the type"},
+  };
+  for (const auto& [file, said] : wrong) {
+    const Finished finished = loupe_command("diagnose 0/record.jsonl --baseline " + file, folder);
+    EXPECT_EQ(finished.exit_code, 2) << file;
+    EXPECT_EQ(finished.output.rfind(file + ": error: ", 0), 0u) << finished.output;
+    EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
+    EXPECT_NE(finished.output.find("loupe learn RECORD... --out"), std::string::npos) << finished.output;
+  }
+}
+
+}  // namespace
+}  // namespace loupe::test

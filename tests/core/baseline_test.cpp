@@ -1,0 +1,147 @@
+// A run is compared with a baseline while it takes place, as `loupe diagnose --baseline` does afterwards.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "folder.h"
+#include "loupe/config_error.h"
+#include "monitored.h"
+#include "pipeline/baseline_watch.h"
+#include "says.h"
+
+namespace loupe {
+namespace {
+
+constexpr const char* tag = "Probe";
+
+/// Of runs in which a layer's sum was near 1 to 20.
+Baseline good_runs(const std::string& layer = "conv") {
+  std::vector<Baseline::Run> runs(3);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (int epoch = 1; epoch <= 20; ++epoch)
+      runs[i][{tag, layer, "sum"}][epoch] = epoch + 0.1 * static_cast<double>(i);
+  }
+  return Baseline::of(runs);
+}
+
+/// A run of the probe's lens with such a baseline, given relative to the configuration.
+struct Compared {
+  explicit Compared(const Baseline& baseline, const std::string& options = "") {
+    folder.write("given/baseline.json", baseline.text());
+    const std::string health = "plugins: {path: [" + test_plugin("probe") + ", " + LOUPE_BUILT_PLUGINS +
+                               "]}\nlenses:\n  - health: {baseline: given/baseline.json" + options +
+                               "}\n  - probe_lens\n";
+    monitor.emplace(Config::from_file(folder.write("a.yaml", health)));
+    ModuleDescription description;
+    description.name = description.path = "conv";
+    description.type = "Linear";
+    description.flags = LOUPE_MODULE_LEAF;
+    layer = monitor->add_module(std::move(description));
+  }
+  void epoch(float sum) {
+    Monitored::forward(*layer, {sum, 0});
+    monitor->tick(std::nullopt);
+  }
+  std::vector<const loupe_finding*> found() const { return monitor->findings().all(); }
+
+  Stage stage;
+  const Folder folder;
+  std::optional<Monitor> monitor;
+  std::shared_ptr<ModuleNode> layer;
+};
+
+TEST(BaselineOfARun, SaysNothingWhileTheRunIsWithinIt) {
+  Compared run(good_runs());
+  for (int epoch = 1; epoch <= 30; ++epoch) run.epoch(static_cast<float>(std::min(epoch, 20)) + 0.3F);
+  EXPECT_TRUE(run.found().empty());
+}
+
+TEST(BaselineOfARun, TellsADepartureThatLastsLongerThanThePatienceAndItsEnd) {
+  Compared run(good_runs());
+  for (int epoch = 1; epoch <= 6; ++epoch) run.epoch(epoch < 5 ? static_cast<float>(epoch) : 100);
+  EXPECT_TRUE(run.found().empty());
+  run.epoch(100);
+  ASSERT_EQ(run.found().size(), 1u);
+  const loupe_finding& finding = *run.found()[0];
+  EXPECT_STREQ(finding.rule, "departs_from_baseline");
+  EXPECT_EQ(finding.severity, static_cast<uint32_t>(LOUPE_SEVERITY_WARNING));
+  EXPECT_STREQ(finding.layer, "conv");
+  EXPECT_STREQ(finding.source, "the lens 'health'");
+  EXPECT_EQ(finding.value, 100);
+  EXPECT_EQ(finding.first_epoch, 5);
+  EXPECT_SAYS(finding.message, "it left that in epoch 5");
+  for (int epoch = 8; epoch <= 10; ++epoch) run.epoch(static_cast<float>(epoch));
+  EXPECT_TRUE(run.monitor->findings().standing().empty());
+}
+
+TEST(BaselineOfARun, IsOffAndPatientAsTheLensSays) {
+  Compared off(good_runs(), ", off: [departs_from_baseline]");
+  for (int epoch = 1; epoch <= 5; ++epoch) off.epoch(100);
+  EXPECT_TRUE(off.found().empty());
+  Compared patient(good_runs(), ", patience: 4");
+  for (int epoch = 1; epoch <= 4; ++epoch) patient.epoch(100);
+  EXPECT_TRUE(patient.found().empty());
+  patient.epoch(100);
+  EXPECT_EQ(patient.found().size(), 1u);
+}
+
+TEST(BaselineOfARun, OfAnotherModelIsAnError) {
+  Compared run(good_runs("encoder"));
+  run.epoch(1);
+  run.epoch(1);
+  ASSERT_EQ(run.found().size(), 1u);
+  EXPECT_EQ(run.found()[0]->severity, static_cast<uint32_t>(LOUPE_SEVERITY_ERROR));
+  EXPECT_SAYS(run.found()[0]->message, "is of another model: it has none of this run's 1 layers, such as 'conv'");
+}
+
+TEST(BaselineOfARun, NamesLayersThatItLacksOnce) {
+  BaselineWatch watch(good_runs(), 2);
+  for (int epoch = 1; epoch <= 2; ++epoch) {
+    watch.take(tag, "conv", "sum", epoch);
+    watch.take(tag, "head", "sum", 1);
+    EXPECT_TRUE(watch.end_tick(epoch).empty());
+    EXPECT_EQ(watch.take_lacking().find("has nothing of 'head'") != std::string::npos, epoch == 1);
+  }
+}
+
+TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
+  const Folder folder;
+  const std::string file = folder.write("a.yaml", std::string("plugins: {path: [") + LOUPE_BUILT_PLUGINS +
+                                                      "]}\nlenses: [health: {baseline: missing.json}]\n");
+  try {
+    const Monitor monitor(Config::from_file(file));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const ConfigError& e) {
+    EXPECT_BEGINS(e.what(), folder.path("missing.json") + ": error: the baseline cannot be read");
+  }
+}
+
+TEST(Baseline, ReadsWhatItWrites) {
+  const Folder folder;
+  const Baseline good = good_runs();
+  const Baseline read = Baseline::read(folder.write("baseline.json", good.text()));
+  EXPECT_EQ(read.text(), good.text());
+  EXPECT_EQ(read.run_count(), 3u);
+  ASSERT_NE(read.span({tag, "conv", "sum"}, 7), nullptr);
+  EXPECT_LT(read.span({tag, "conv", "sum"}, 7)->low, 7);
+  EXPECT_GT(read.span({tag, "conv", "sum"}, 7)->high, 7.2);
+  EXPECT_EQ(read.span({tag, "conv", "other"}, 7), nullptr);
+}
+
+TEST(Baseline, LeavesOutWhatIsNotFiniteAndPhasesWithoutValues) {
+  std::vector<Baseline::Run> runs(2);
+  for (Baseline::Run& run : runs) {
+    run[{"Loss", "Loss", "val_loss mean"}] = {{1, NAN}, {5, 2.0}, {9, INFINITY}};
+  }
+  const Baseline baseline = Baseline::of(runs);
+  EXPECT_EQ(baseline.phase_count(), 3u);
+  EXPECT_EQ(baseline.span({"Loss", "Loss", "val_loss mean"}, 1), nullptr);
+  EXPECT_NE(baseline.span({"Loss", "Loss", "val_loss mean"}, 5), nullptr);
+  EXPECT_FALSE(baseline.has_layers());
+}
+
+}  // namespace
+}  // namespace loupe

@@ -1,0 +1,272 @@
+// What a run keeps of its last steps, and when it writes that into a folder of its own.
+
+#include <gtest/gtest.h>
+#include <loupe/finding.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "folder.h"
+#include "monitored.h"
+#include "says.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+std::vector<Json> lines_of(const fs::path& file) {
+  std::ifstream stream(file);
+  std::vector<Json> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+Texts folders_in(const fs::path& folder) {
+  Texts names;
+  for (const auto& each : fs::directory_iterator(folder)) {
+    if (each.is_directory()) names.push_back(each.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// A run with a folder, one layer and a lens that measures it.
+struct Watched {
+  explicit Watched(const std::string& run = "", const std::string& more = "")
+      : it("run: {name: digits, dir: " + folder.path("run") + run + "}\nlenses: [probe_lens]\n" + more),
+        layer(it.add("conv")) {}
+
+  void step(float value = 1) {
+    Monitored::forward(*layer, {value, value});
+    it.monitor.note_step();
+  }
+  void find(const std::string& rule, uint32_t severity = LOUPE_SEVERITY_ERROR) {
+    Finding finding{rule, severity, "it is wrong"};
+    finding.layer = "conv";
+    Surroundings& surroundings = it.monitor;
+    surroundings.publish(finding.c_form(), "the lens 'x'");
+  }
+  fs::path path(const std::string& name) const { return fs::path(folder.path("run")) / name; }
+
+  const Folder folder;
+  Monitored it;
+  std::shared_ptr<ModuleNode> layer;
+};
+
+TEST(Incident, HoldsTheLastStepsOfAStreamTheFindingsAndTheConfiguration) {
+  Watched run;
+  for (int i = 0; i < 100; ++i) {
+    run.it.monitor.push("train_loss", i == 99 ? NAN : i, LOUPE_EVENT_LOSS | training_pass);
+    if (i == 99) run.find("dead_units");
+    run.step(static_cast<float>(i));
+  }
+  EXPECT_EQ(folders_in(run.folder.path("run")), Texts{"incident-100"});
+  const fs::path incident = run.path("incident-100");
+  std::vector<Json> forwards, losses;
+  for (const Json& line : lines_of(incident / "measurements.jsonl"))
+    (line["stream"] == "train_loss" ? losses : forwards).push_back(line);
+  ASSERT_EQ(forwards.size(), 64u);
+  EXPECT_EQ(forwards.front()["stream"], "conv probe_forward");
+  EXPECT_EQ(forwards.front()["step"], 36);
+  EXPECT_EQ(forwards.back()["step"], 99);
+  EXPECT_EQ(forwards.back()["mean"], 99.0);
+  EXPECT_EQ(forwards.back()["training"], true);
+  ASSERT_EQ(losses.size(), 64u);
+  EXPECT_EQ(losses.back()["value"], "NaN");
+  const auto findings = lines_of(incident / "findings.jsonl");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0]["rule"], "dead_units");
+  EXPECT_EQ(findings[0]["layer"], "conv");
+  EXPECT_EQ(text_of(incident / "config.yaml"), run.it.monitor.config().text);
+  const Json about = Json::parse(text_of(incident / "about.json"));
+  EXPECT_EQ(about["how"], "finding");
+  EXPECT_EQ(about["rule"], "dead_units");
+  EXPECT_EQ(about["step"], 100);
+}
+
+TEST(Incident, CountsEveryNaNOfAStepAndTellsValidationFromTraining) {
+  Watched run;
+  Monitored::forward(*run.layer, {NAN, 1});
+  Monitored::forward(*run.layer, {NAN, INFINITY});
+  Monitored::forward(*run.layer, {2, 2}, 0);
+  const auto lines = lines_of(fs::path(run.it.monitor.dump("why")) / "measurements.jsonl");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["events"], 2);
+  EXPECT_EQ(lines[0]["nan"], 2);
+  EXPECT_EQ(lines[0]["inf"], 1);
+  EXPECT_EQ(lines[0].count("mean"), 0u);
+  EXPECT_EQ(lines[1]["training"], false);
+  EXPECT_EQ(lines[1]["mean"], 2.0);
+}
+
+TEST(Incident, IsWrittenOnceARuleAndAtMostAsOftenAsTheRunSays) {
+  Watched run(", incidents: 2");
+  for (const char* rule : {"a", "a", "b", "c"}) {
+    run.find(rule);
+    run.step();
+    run.find(rule);
+    run.step();
+  }
+  EXPECT_EQ(folders_in(run.folder.path("run")), (Texts{"incident-1", "incident-5"}));
+}
+
+TEST(Incident, IsOfErrorsAndOfWhatOnFindingSaysDumpFor) {
+  Watched plain;
+  plain.find("odd", LOUPE_SEVERITY_WARNING);
+  plain.step();
+  EXPECT_EQ(folders_in(plain.folder.path("run")), Texts());
+  Watched dumping("", "on_finding: {warning: dump}\n");
+  dumping.find("hint", LOUPE_SEVERITY_INFO);
+  dumping.step();
+  dumping.find("odd", LOUPE_SEVERITY_WARNING);
+  dumping.step();
+  EXPECT_EQ(folders_in(dumping.folder.path("run")), Texts{"incident-2"});
+}
+
+TEST(Incident, OfNoRunFolderIsNone) {
+  Monitored it("lenses: [probe_lens]\n");
+  Surroundings& surroundings = it.monitor;
+  const Finding finding{"rule", LOUPE_SEVERITY_ERROR, "text"};
+  surroundings.publish(finding.c_form(), "the lens 'x'");
+  it.monitor.note_step();
+  EXPECT_FALSE(fs::exists("incident-1"));
+  EXPECT_EQ(it.monitor.dump("look"), "");
+  EXPECT_SAYS(only(it.stage.take_messages()), "run: {dir: runs/NAME}");
+}
+
+TEST(Incident, ThatIsAskedForTwiceInAStepGetsASecondFolderAndThenNoMore) {
+  Watched run(", incidents: 2");
+  run.step();
+  EXPECT_EQ(run.it.monitor.dump("one"), run.path("incident-1"));
+  EXPECT_EQ(run.it.monitor.dump("two"), run.path("incident-1-2"));
+  EXPECT_EQ(Json::parse(text_of(run.path("incident-1-2/about.json")))["why"], "two");
+  run.it.stage.take_messages();
+  EXPECT_EQ(run.it.monitor.dump("three"), "");
+  EXPECT_SAYS(only(run.it.stage.take_messages()), "raise 'incidents'");
+}
+
+TEST(Incident, ThatCannotBeWrittenIsToldAndTrainingGoesOn) {
+  const Folder folder;
+  folder.write("file", "");
+  Monitored it("run: {dir: " + folder.path("file/run") + "}\nlenses: [probe_lens]\n");
+  it.add("conv");
+  EXPECT_EQ(it.monitor.dump("look"), "");
+  const Texts messages = it.stage.take_messages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_BEGINS(messages.back(), "an incident cannot be written into run.dir: ");
+  it.monitor.note_step();
+}
+
+TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
+  const Folder folder;
+  Monitored it("run: {dir: " + folder.path("run") + ", incident_tensors: true}\nlenses: [probe_lens]\n");
+  for (const char* name : {"conv/1", "other"}) {
+    ModuleDescription description;
+    description.name = description.path = name;
+    description.parameters = {{"weight", LOUPE_PARAMETER_TRAINABLE, {2, 3}, 6}, {"bias", 0, {3}, 3}};
+    description.lend = [](const std::string& parameter, bool gradient, const ModuleDescription::Take& take) {
+      if (gradient && parameter == "bias") return false;
+      take(*FloatTensor({1, 2}).get());
+      return true;
+    };
+    it.monitor.add_module(std::move(description));
+  }
+  it.monitor.set_save_tensor([](const loupe_tensor& tensor, const fs::path& file) {
+    if (file.filename() == "conv_1.bias.pt") throw std::runtime_error("no room");
+    std::ofstream(file) << tensor.numel;
+  });
+  Finding finding{"dead_units", LOUPE_SEVERITY_ERROR, "it is wrong"};
+  finding.layer = "conv/1";
+  Surroundings& surroundings = it.monitor;
+  surroundings.publish(finding.c_form(), "the lens 'x'");
+  it.monitor.note_step();
+  const fs::path incident = folder.path("run/incident-1");
+  const Json tensors = Json::parse(text_of(incident / "about.json"))["tensors"];
+  ASSERT_EQ(tensors.size(), 3u);
+  EXPECT_EQ(tensors[0]["file"], "conv_1.weight.pt");
+  EXPECT_EQ(tensors[1]["file"], "conv_1.weight.gradient.pt");
+  EXPECT_EQ(tensors[2]["left_out"], "no room");
+  EXPECT_EQ(text_of(incident / "conv_1.weight.pt"), "2");
+}
+
+void run_out_of_memory() {
+  throw std::runtime_error("out of memory");
+}
+
+// Each in a process of its own, which ends by it.
+TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
+  const Folder folder;
+  const auto train = [&] {
+    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    const auto layer = it.add("conv");
+    Monitored::forward(*layer, {1});
+    it.monitor.note_step();
+    ::raise(SIGTERM);
+    std::ofstream(folder.path("alive")) << "yes";
+    it.monitor.note_step();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EQ(text_of(folder.path("alive")), "yes");
+  EXPECT_EQ(Json::parse(text_of(folder.path("run/incident-2/about.json")))["how"], "SIGTERM");
+}
+
+TEST(AbnormalEndDeathTest, ByASecondSigtermNeedsNoStep) {
+  const Folder folder;
+  const auto train = [&] {
+    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    it.monitor.note_step();
+    ::raise(SIGTERM);
+    ::raise(SIGTERM);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateLeavesAnIncidentWithWhatTheExceptionSays) {
+  const Folder folder;
+  const auto train = [&]() noexcept {
+    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    it.monitor.note_step();
+    run_out_of_memory();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), "");
+  const Json about = Json::parse(text_of(folder.path("run/incident-1/about.json")));
+  EXPECT_EQ(about["how"], "terminate");
+  EXPECT_EQ(about["why"], "out of memory");
+}
+
+volatile std::sig_atomic_t signals_seen = 0;
+
+TEST(AbnormalEnd, BySigtermIsUpToTheProgramsOwnHandler) {
+  signals_seen = 0;
+  const auto before = std::signal(SIGTERM, [](int) { signals_seen = signals_seen + 1; });
+  {
+    Watched run;
+    run.step();
+    ::raise(SIGTERM);
+    EXPECT_EQ(signals_seen, 1);
+    run.step();
+    run.step();
+    EXPECT_EQ(folders_in(run.folder.path("run")), Texts{"incident-2"});
+  }
+  ::raise(SIGTERM);
+  EXPECT_EQ(signals_seen, 2);
+  std::signal(SIGTERM, before);
+}
+
+}  // namespace
+}  // namespace loupe

@@ -1,0 +1,104 @@
+// What a trainer finds of its last steps in the folder of an incident.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace nn = torch::nn;
+
+std::string fresh_folder() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path folder = fs::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / test->name();
+  fs::remove_all(folder);
+  return folder.string();
+}
+std::vector<char> bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+nlohmann::json json_of(const fs::path& file) {
+  const std::vector<char> bytes = bytes_of(file);
+  return nlohmann::json::parse(bytes.begin(), bytes.end());
+}
+
+struct Trainer {
+  explicit Trainer(const std::string& run)
+      : folder(fresh_folder()),
+        inspector(loupe::Inspector::from_text("run: {name: trainer, dir: " + folder + run +
+                                              "}\nattach: {summary: false}\nlenses: [health]\n")) {
+    torch::manual_seed(3);
+    model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
+    optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+    inspector.attach(*model, *optimizer);
+  }
+  /// A fault of the loop, in the second step.
+  void step(bool clears = true) {
+    if (clears) optimizer->zero_grad();
+    const auto loss = nn::functional::cross_entropy(model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
+    loss.backward();
+    inspector.push_loss(loss, true);
+    optimizer->step();
+  }
+
+  std::string folder;
+  loupe::Inspector inspector;
+  nn::Sequential model{nullptr};
+  std::unique_ptr<torch::optim::SGD> optimizer;
+};
+
+TEST(IncidentOfATrainer, HoldsEveryStreamAndTheRatesAtTheFirstError) {
+  Trainer trainer("");
+  for (int i = 0; i < 4; ++i) trainer.step(/*clears=*/false);
+  const fs::path incident = fs::path(trainer.folder) / "incident-2";
+  const auto about = json_of(incident / "about.json");
+  EXPECT_EQ(about["rule"], "gradients_not_cleared");
+  ASSERT_EQ(about["learning_rates"].size(), 1u);
+  EXPECT_EQ(about["learning_rates"][0]["optimizer"], "SGD");
+  EXPECT_EQ(about["learning_rates"][0]["learning_rate"], 0.05);
+  EXPECT_EQ(about["learning_rates"][0]["momentum"], 0.9);
+  std::set<std::string> streams;
+  std::ifstream lines(incident / "measurements.jsonl");
+  for (std::string line; std::getline(lines, line);) streams.insert(nlohmann::json::parse(line)["stream"]);
+  for (const char* stream : {"train_loss", "learning rate of SGD group 0", "0 forward", "0 parameter_gradient weight",
+                             "2 optimizer_step bias"}) {
+    EXPECT_EQ(streams.count(stream), 1u) << stream;
+  }
+  EXPECT_FALSE(fs::exists(fs::path(trainer.folder) / "incident-4"));
+}
+
+TEST(IncidentOfATrainer, HasTheTensorsOfTheModuleBlamedInFilesThatTorchLoads) {
+  Trainer trainer(", incident_tensors: true");
+  for (int i = 0; i < 2; ++i) trainer.step(/*clears=*/false);
+  const fs::path incident = fs::path(trainer.folder) / "incident-2";
+  const auto about = json_of(incident / "about.json");
+  ASSERT_EQ(about["tensors"].size(), 8u);  // weights, biases and gradients of both layers of the model blamed
+  for (const auto& each : about["tensors"]) {
+    const auto loaded = torch::pickle_load(bytes_of(incident / each["file"].get<std::string>())).toTensor();
+    const auto parameter =
+        trainer.model
+            ->named_parameters()[each["layer"].get<std::string>() + "." + each["parameter"].get<std::string>()];
+    EXPECT_TRUE(torch::equal(loaded, each["gradient"] == true ? parameter.grad() : parameter.detach()));
+  }
+}
+
+TEST(IncidentOfATrainer, IsWrittenWhenTheTrainerAsksForIt) {
+  Trainer trainer("");
+  trainer.step();
+  const std::string folder = trainer.inspector.dump("the accuracy fell");
+  EXPECT_EQ(folder, trainer.folder + "/incident-1");
+  EXPECT_EQ(json_of(fs::path(folder) / "about.json")["why"], "the accuracy fell");
+  trainer.step();
+  EXPECT_TRUE(trainer.inspector.findings().empty());
+}
+
+}  // namespace
