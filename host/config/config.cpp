@@ -104,9 +104,12 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   }
 
   const auto& sections = host_sections();
-  const auto run_set = OptionSet::from_yaml(sections[0].second, value_of(map, "run"), "run", diagnostics);
+  const auto run_set =
+      OptionSet::from_yaml(sections[0].second, without_named_tick(value_of(map, "run")), "run", diagnostics);
+  config.tick = read_tick(value_of(map, "run"), diagnostics);
   check_run_directory(value_of(map, "run"), diagnostics);
   const auto attach_set = OptionSet::from_yaml(sections[1].second, value_of(map, "attach"), "attach", diagnostics);
+  config.budget = read_budget(value_of(map, "attach"), diagnostics);
   const auto finding_set =
       OptionSet::from_yaml(sections[2].second, value_of(map, "on_finding"), "on_finding", diagnostics);
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
@@ -129,6 +132,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.depth = attach.get<int>("depth");
   config.separator = attach.get<std::string>("separator");
   config.active = attach.get<int>("active");
+  config.every = attach.get<int>("every");
   config.redirect = attach.get<std::string>("taps") == "auto";
   config.summary = attach.get<bool>("summary");
   config.list_modules = attach.get<bool>("list_modules");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/clock_section.h"
 #include "config/option_set.h"
 #include "plugins/catalogue.h"
 
@@ -31,9 +32,12 @@ struct Config {
   bool has_run_directory = false;  ///< false: the working directory, which many runs may share
   std::string run_directory;       ///< absolute, so that the trainer may change its working directory
   bool resume = false;
+  TickRule tick;
   int depth = -1;
   std::string separator = ".";
   int active = 1;
+  int every = 1;              ///< look at one step in so many
+  double budget = 0;          ///< the share of the time that looking may take; 0: any
   bool redirect = true;       ///< taps: auto; false for `explicit`
   bool summary = true;        ///< a line at attach on what is tapped
   bool list_modules = false;  ///< one line a module at attach

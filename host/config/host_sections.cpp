@@ -15,6 +15,9 @@ const detail::OptionStorage& run_options() {
        "the first error of a rule, where on_finding says dump, at an abnormal end, and as many by inspector.dump()",
        0, 1000},
       {"incident_tensors", false, "put the parameters and gradients of the module blamed there too, for torch.load"},
+      Option::map("tick",
+                  "when to tick: epoch (as the trainer says; the default), {steps: 500} of the first attached "
+                  "optimizer, {steps: 500, of: MODEL} of that model's, or {seconds: 30}"),
   });
   return options;
 }
@@ -24,6 +27,9 @@ const detail::OptionStorage& attach_options() {
       {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1, 1e6},
       {"separator", ".", "what stands between the parts of a layer's name"},
       {"active", 1, "look at every n-th epoch only", 1, 1e6},
+      {"every", 1, "look at one step in so many: of each 2n steps at the first two, so that each has a neighbour", 1,
+       1e6},
+      {"budget", "", "how much of the time looking may take, such as 1%: chooses every by itself; empty: any"},
       {"taps", "auto", "auto, or explicit: only loupe::Tapped modules", {"auto", "explicit"}},
       {"summary", true, "print a line at attach on what is tapped and what is not"},
       {"list_modules", false, "print one line a module at attach"},

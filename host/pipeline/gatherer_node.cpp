@@ -45,6 +45,12 @@ void GathererNode::Group::merge(const loupe_request& wanted, const LensGuard& gu
   request.measures |= wanted.measures;
 }
 
+void GathererNode::Group::begin_anew() {
+  fresh = true;
+  measurer.forget_history();
+  if (device) device->forget();
+}
+
 void set_device_measurer_factory(DeviceMeasurerFactory made) {
   const std::lock_guard lock(factory_mutex);
   factory() = std::move(made);
@@ -245,10 +251,12 @@ void GathererNode::follow_lenses() {
       return subscriber.group != i || subscriber.guard->resting();
     });
     if (!was_resting || group.resting) continue;
-    group.fresh = true;
-    group.measurer.forget_history();
-    if (group.device) group.device->forget();
+    group.begin_anew();
   }
+}
+
+void GathererNode::forget_history() {
+  for (Group& group : groups_) group.begin_anew();
 }
 
 void GathererNode::collect_deferred() {

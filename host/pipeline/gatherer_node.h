@@ -66,6 +66,8 @@ class alignas(64) GathererNode {
   void prime(const loupe_tensor& tensor);
   /// Lenses behind it came to rest, or look again: what looks again begins anew.
   void follow_lenses();
+  /// Steps went by unseen: what compares begins anew.
+  void forget_history();
   /// Whether a lens behind it looks.
   bool awake() const { return awake_; }
   /// The lenses behind it fail: an event could not be had.
@@ -110,6 +112,7 @@ class alignas(64) GathererNode {
         : measurer(wanted), request(wanted), every(guard.every()), resting(guard.resting()) {}
     bool accepts(const loupe_request& wanted, const LensGuard& guard) const;
     void merge(const loupe_request& wanted, const LensGuard& guard);  // into the request
+    void begin_anew();
     bool sees_the_same(const loupe_request& wanted, const LensGuard& guard) const;
     measure::Measurer measurer;
     std::unique_ptr<DeviceMeasurer> device;

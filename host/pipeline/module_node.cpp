@@ -178,6 +178,11 @@ void ModuleNode::follow_lenses() {
   for (Stream& stream : streams_) stream.follow_lenses();
 }
 
+void ModuleNode::forget_history() {
+  const std::lock_guard lock(mutex_);
+  for (GathererNode& gatherer : gatherers_) gatherer.forget_history();
+}
+
 uint64_t ModuleNode::unticked() {
   const std::lock_guard lock(mutex_);
   uint64_t sum = 0;

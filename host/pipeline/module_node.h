@@ -113,6 +113,8 @@ class ModuleNode {
   void collect_deferred();
   /// Lenses came to rest, or look again.
   void follow_lenses();
+  /// Steps went by unseen.
+  void forget_history();
   /// Events that somebody took since the last tick, and that this was it.
   uint64_t unticked();
   void ticked();

@@ -3,6 +3,8 @@
 #include <loupe/options.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -54,11 +56,16 @@ Monitor::Monitor(Config config)
       display_(this),
       black_box_(config_.incidents),
       pushes_(std::make_shared<ModuleNode>(0, ModuleDescription{}, step_)),
+      sampling_(static_cast<uint64_t>(config_.every)),
       start_(std::chrono::steady_clock::now()),
       epoch_start_(start_),
       last_progress_(start_) {
   pushes_->stand_for_pushes();
-  last_tick_ = steady_time();
+  last_tick_ = step_start_ = ticked_time_ = steady_time();
+  if (config_.budget > 0) {
+    budget_.emplace(config_.budget);
+    sampling_.set_every(std::max(sampling_.every(), budget_->every()));
+  }
   name_components_in_crashes();
   tell_problems();
   RunDescription run;
@@ -106,10 +113,15 @@ Monitor::~Monitor() {
                 epoch_, wall_time(), elapsed(), nullptr});
 }
 
-/// What came after the last tick is in no record.
-void Monitor::tell_of_unticked() const {
+uint64_t Monitor::unticked() const {
   uint64_t count = pushes_->unticked();
   for (const auto& module : modules_) count += module->unticked();
+  return count;
+}
+
+/// What came after the last tick is in no record.
+void Monitor::tell_of_unticked() const {
+  const uint64_t count = unticked();
   // A trainer that an exception ends has more to tell than that.
   if (count == 0 || std::uncaught_exceptions() > 0) return;
   log(LOUPE_LOG_WARNING,
@@ -255,6 +267,11 @@ void Monitor::take_folder() {
 }
 
 void Monitor::push(const std::string& label, double value, uint32_t flags) {
+  if (config_.tick.by == TickRule::By::seconds) look_at_clock();
+  constexpr uint32_t training_loss = LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING;
+  constexpr uint64_t steps_to_see = 20;
+  // Who made it shows in the steps after: what it did to the model stays.
+  if ((flags & training_loss) == training_loss && !std::isfinite(value)) sampling_.look_fully(steps_to_see);
   if (!active_) return;
   const std::string shown = utf8(label);
   black_box_.pushed(shown, value, flags, step_);
@@ -361,6 +378,9 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
   modules_.erase(open, modules_.end());
   judge_costs();
   steps_before_ = std::exchange(steps_, 0);
+  ticked_step_ = step_;
+  ticked_time_ = step_start_ = steady_time();
+  due_ = 0;
   epoch_start_ = std::chrono::steady_clock::now();
   ++tick_;
   look_or_not();
@@ -377,18 +397,21 @@ void Monitor::look_or_not() {
   if (!changed) return;
   pushes_->follow_lenses();
   for (const auto& module : modules_) module->follow_lenses();
+  if (active_ && !was_active) sampling_.restart();
+  if (active_ != was_active && budget_) budget_->interrupt();
   if (begins && on_resume_) on_resume_();
 }
 
-void Monitor::note_step(const loupe_optimizer* optimizer, bool again) {
+void Monitor::note_step(const loupe_optimizer* optimizer, bool counts) {
   const Exclusive::Call call(serial_, "step", "the inspector");
   in_tick_ = false;  // also where a lens's exception ended the last tick
-  if (!again) {
+  if (counts) {
     ++steps_;
     ++step_;
+    step_counted_ = true;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (active_) {
+  if (looks()) {
     const double since_start = std::chrono::duration<double>(now - start_).count();
     const loupe_step step{sizeof(loupe_step), 0,        step_, epoch_ + 1, display_.run().start_time + since_start,
                           since_start,        optimizer};
@@ -476,6 +499,66 @@ void Monitor::judge_departures() {
     take_finding(finding.c_form());
   }
   if (const std::string lacking = baseline_->take_lacking(); !lacking.empty()) log(LOUPE_LOG_WARNING, lacking);
+}
+
+std::string Monitor::sampling_words() const {
+  const std::string one_in = "one step in " + std::to_string(sampling_.every());
+  if (!budget_) return sampling_.every() > 1 ? ", looks at " + one_in : "";
+  char share[32];
+  std::snprintf(share, sizeof share, "%g", 100 * config_.budget);
+  return std::string(", looks as often as ") + share + " % of the time allow (now at " + one_in + ")";
+}
+
+void Monitor::end_step(bool seen) {
+  if (!std::exchange(step_counted_, false)) return;
+  if (sampling_.every() > 1 || budget_) {
+    const double now = budget_ ? steady_time() : 0;
+    const bool looked = sampling_.looking();
+    if (budget_ && active_) keep_to_budget(now);
+    if (seen) {
+      sampling_.step_over();
+    } else {
+      sampling_.restart();  // steps that nobody sees cannot be counted while nobody looks
+    }
+    if (active_ && sampling_.looking() != looked) {
+      if (!looked) {
+        for (const auto& module : modules_) module->forget_history();
+      }
+      if (on_look_) on_look_();
+    }
+    step_start_ = now;
+  }
+  look_at_clock();
+  if (due_ != 0 && on_due_) on_due_();
+}
+
+void Monitor::keep_to_budget(double now) {
+  if (!budget_->step(now - step_start_, sampling_.looking())) return;
+  sampling_.set_every(std::max(budget_->every(), static_cast<uint64_t>(config_.every)));
+  log(LOUPE_LOG_INFO, "Loupe " + budget_->words());
+  note(LOUPE_NOTE_COST, "Loupe " + budget_->words());
+}
+
+void Monitor::look_at_clock() {
+  const TickRule& rule = config_.tick;
+  if (rule.by == TickRule::By::steps && step_ - ticked_step_ >= rule.steps) due_ = LOUPE_TICK_STEPS;
+  if (rule.by == TickRule::By::seconds && steady_time() - ticked_time_ >= rule.seconds) due_ = LOUPE_TICK_SECONDS;
+}
+
+bool Monitor::tick_if_due() {
+  if (due_ == 0 || in_tick_) return false;
+  tick(std::nullopt, std::exchange(due_, 0));
+  return true;
+}
+
+void Monitor::tick_rest() {
+  if (!config_.tick.is_automatic() || (step_ == ticked_step_ && unticked() == 0)) return;
+  tick(std::nullopt, LOUPE_TICK_END, LOUPE_TICK_INCOMPLETE);
+}
+
+void Monitor::begin_after(uint64_t steps) {
+  step_ = ticked_step_ = steps;
+  if (config_.tick.by == TickRule::By::steps) epoch_ = static_cast<double>(steps / config_.tick.steps);
 }
 
 std::optional<double> Monitor::query(const std::string& key) {

@@ -16,10 +16,12 @@
 #include "pipeline/abnormal_end.h"
 #include "pipeline/baseline_watch.h"
 #include "pipeline/black_box.h"
+#include "pipeline/budget.h"
 #include "pipeline/finding_board.h"
 #include "pipeline/incident.h"
 #include "pipeline/lens_node.h"
 #include "pipeline/module_node.h"
+#include "pipeline/sampling.h"
 #include "show/display.h"
 
 namespace loupe {
@@ -56,6 +58,14 @@ class Monitor final : public LensSurroundings {
 
   bool active() const { return active_; }
   void set_active(std::function<bool(int64_t)> when);
+  /// Whether the step that is on is looked at; where `attach` says neither `every` nor `budget`, all are.
+  bool looks() const { return active_ && sampling_.looking(); }
+  /// Whether steps are to be counted also while nobody looks.
+  bool counts_every_step() const { return config_.tick.is_automatic() || config_.every > 1 || config_.budget > 0; }
+  /// What the summary says of it: ", looks at one step in 20"; empty where all are looked at.
+  std::string sampling_words() const;
+  /// When that changes at the end of a step. What compares has begun anew, and wants to be primed where `looks()`.
+  void set_on_look(std::function<void()> call) { on_look_ = std::move(call); }
   /// Nothing happens while inactive. NaN and Inf are counted by the lens, never averaged.
   void push(const std::string& label, double value, uint32_t flags);
   /// Something happened that belongs on the time axis: kind is a LOUPE_NOTE_. Any thread.
@@ -70,9 +80,20 @@ class Monitor final : public LensSurroundings {
   void tick(std::optional<double> epoch, uint32_t reason = LOUPE_TICK_EPOCH, uint32_t flags = 0);
   double epoch() const { return epoch_; }
   uint64_t step() const { return step_; }
-  /// After each optimizer step: tells the lenses that want to know, and the visualizers a few times a second.
-  /// @param again  the same step, of one more model whose parameters the optimizer holds
-  void note_step(const loupe_optimizer* optimizer = nullptr, bool again = false);
+  /// After each optimizer step: tells the lenses that want to know, if it is looked at, and the visualizers a few times
+  /// a second. @param counts  it is one of the run's clock
+  void note_step(const loupe_optimizer* optimizer = nullptr, bool counts = true);
+  /// After note_step, once every model that the step concerns has noted it: chooses whether the next step is looked at,
+  /// and calls `on_due` where a tick is due. @param seen  a tap saw the step, or the trainer told it
+  void end_step(bool seen = true);
+  /// Who sees to it that tick_if_due is called, at a step's end.
+  void set_on_due(std::function<void()> call) { on_due_ = std::move(call); }
+  /// Ticks if run.tick says that it is time. Returns whether it did.
+  bool tick_if_due();
+  /// At the end of the run, where ticks come by themselves: shows what no tick has shown, as incomplete.
+  void tick_rest();
+  /// The run goes on after so many steps. Before the first of them.
+  void begin_after(uint64_t steps);
   void set_epochs(double epochs) { epochs_ = epochs; }
 
   /// What was found so far, and who is told of it.
@@ -105,7 +126,10 @@ class Monitor final : public LensSurroundings {
   void take_folder();
   void look_or_not();
   void forget(const ModuleNode& module);
+  uint64_t unticked() const;
   void tell_of_unticked() const;
+  void keep_to_budget(double now);
+  void look_at_clock();
   void tell_of_lacking();
   void judge_costs();
   void tell_pending();
@@ -145,6 +169,14 @@ class Monitor final : public LensSurroundings {
   std::function<bool(int64_t)> active_when_;
   std::function<void()> before_tick_, on_resume_;
   std::function<std::vector<const loupe_optimizer*>()> optimizers_;
+  Sampling sampling_;
+  std::optional<Budget> budget_;
+  bool step_counted_ = false;  // since the last end_step
+  double step_start_ = 0;      // as steady_time tells it, as ticked_time_
+  uint64_t ticked_step_ = 0;   // at the last tick
+  double ticked_time_ = 0;
+  uint32_t due_ = 0;  // a LOUPE_TICK_, or 0
+  std::function<void()> on_look_, on_due_;
   double last_tick_ = 0;                   // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;

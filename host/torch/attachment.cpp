@@ -30,6 +30,8 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   if (redirect) Redirections::instance().hold();
   holds_redirections_ = redirect;
   attached_ = true;
+  counts_always_ = monitor_.counts_every_step();
+  if (counts_always_) counting_attachments.fetch_add(1);
   names_.root_type = short_type(model.name());
 
   std::vector<bool> opaque;
@@ -66,7 +68,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   watch_gradients();
   find_code(model);
   Registry::instance().add(points_, opaque);
-  set_active(monitor_.active());
+  set_active(monitor_.looks());
 }
 
 void Attachment::find_code(torch::nn::Module& model) {
@@ -152,27 +154,47 @@ void Attachment::before_step(torch::optim::Optimizer& optimizer) {
   if (attached_ && is_active()) steps_.before(optimizer);
 }
 
-void Attachment::after_step(torch::optim::Optimizer& optimizer, bool again) {
-  if (!again) loupe::note_step();
+void Attachment::after_step(torch::optim::Optimizer& optimizer) {
+  loupe::note_step();
   const std::lock_guard lock(*mutex_);
   if (!attached_) return;
-  if (is_active()) steps_.after(optimizer);
-  monitor_.note_step(steps_.latest(), again);
+  const bool active = is_active();
+  if (active) {
+    steps_.after(optimizer);
+  } else {
+    steps_.pass_by();
+  }
+  monitor_.note_step(active ? steps_.latest() : nullptr, is_clock_ && steps_.counts(optimizer));
+}
+
+void Attachment::end_step() {
+  const std::lock_guard lock(*mutex_);
+  if (attached_) monitor_.end_step();
 }
 
 void Attachment::stepped_by_hand() {
   loupe::note_step();
   const std::lock_guard lock(*mutex_);
-  if (is_active()) steps_.by_hand();
-  monitor_.note_step(steps_.latest());
+  const bool active = is_active();
+  if (active) {
+    steps_.by_hand();
+  } else {
+    steps_.pass_by();
+  }
+  monitor_.note_step(active ? steps_.latest() : nullptr, is_clock_);
 }
 
 /// Where another thread is in the middle of something else, such as a tick, the next forward looks.
 void Attachment::notice_unseen_step() {
   const std::unique_lock lock(*mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !attached_ || !steps_.notice_unseen()) return;
+  if (lock.owns_lock() && find_unseen_step()) monitor_.end_step(/*seen=*/false);
+}
+
+bool Attachment::find_unseen_step() {
+  if (!attached_ || !is_active() || !steps_.notice_unseen()) return false;
   loupe::note_step();
-  monitor_.note_step(steps_.latest());
+  monitor_.note_step(steps_.latest(), is_clock_ && steps_.latest_counts());
+  return true;
 }
 
 void Attachment::prime() {
@@ -189,7 +211,7 @@ void Attachment::tick() {
   end_pass();
   if (holds_redirections_) Redirections::instance().follow_libraries();
   if (!told_of_unseen_) told_of_unseen_ = tell_of_unseen(points_, names_.root());
-  notice_unseen_step();
+  find_unseen_step();
   bool replaced = false;
   for (const auto& point : points_) replaced = follow(*point) || replaced;
   if (replaced) steps_.learn_parameters();
@@ -237,6 +259,7 @@ void Attachment::release_parameters(TapPoint& point) {
 void Attachment::detach() {
   if (!std::exchange(attached_, false)) return;
   set_active(false);
+  if (std::exchange(counts_always_, false)) counting_attachments.fetch_sub(1);
   Registry::instance().remove(this);
   forget_optimizers(this);
   steps_.forget();
@@ -255,6 +278,7 @@ void Attachment::detach() {
 std::string Attachment::summary() const {
   std::string text = "attached '" + names_.root() + "': " + coverage_.counts();
   if (!steps_.any()) text += ", no optimizer";
+  text += monitor_.sampling_words();
   if (!finds_code_)
     text +=
         "; the program's symbols are stripped, so that functions before the first module are not seen and a trainer's "

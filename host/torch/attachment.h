@@ -50,10 +50,14 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// An optimizer that was seen at work, attached or not.
   void meet(torch::optim::Optimizer& optimizer);
   void before_step(torch::optim::Optimizer& optimizer);
-  /// @param again  another attachment of the same inspector was told of this step already
-  void after_step(torch::optim::Optimizer& optimizer, bool again);
-  bool shares_monitor(const Attachment& other) const { return &monitor_ == &other.monitor_; }
+  void after_step(torch::optim::Optimizer& optimizer);
   void stepped_by_hand();
+  /// After after_step of all attachments that the step concerns.
+  void end_step();
+  /// Whether the steps of its first optimizer, or those told by hand, are the run's clock. Under the inspector's mutex,
+  /// as has_optimizer.
+  void set_clock(bool counts) { is_clock_ = counts; }
+  bool has_optimizer() const { return steps_.any(); }
   /// At the start of a forward: a step that no tap saw, told by the parameters' versions.
   void notice_unseen_step();
   /// The parameters of the moment become the value that changes are counted from.
@@ -69,6 +73,8 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
 
  private:
   bool is_active() const { return active_->load(std::memory_order_relaxed); }
+  /// Whether there was one.
+  bool find_unseen_step();
   void announce(const torch::nn::Module& model);
   void watch_gradients();
   void find_code(torch::nn::Module& model);
@@ -82,7 +88,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   LayerNames names_;
   Coverage coverage_;
   std::shared_ptr<std::atomic<bool>> active_ = std::make_shared<std::atomic<bool>>(false);
-  bool attached_ = false;
+  bool attached_ = false, is_clock_ = false, counts_always_ = false;
   std::vector<std::shared_ptr<TapPoint>> points_;
   std::vector<std::shared_ptr<FunctionPoint>> function_points_;
   std::vector<std::shared_ptr<ModuleNode>> unregistered_;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "config/suggestion.h"
@@ -43,9 +44,18 @@ class Inspector::Impl {
     monitor_.set_on_resume([this] {
       for (const auto& attachment : attachments_) attachment->prime();
     });
+    monitor_.set_on_look([this] {
+      apply_activity();
+      if (!monitor_.looks()) return;
+      for (const auto& attachment : attachments_) attachment->prime();
+    });
+    monitor_.set_on_due([this] {
+      if (thread_ == std::this_thread::get_id()) tick_if_due();
+    });
   }
   ~Impl() {
     try {
+      if (std::uncaught_exceptions() == 0) tick_rest();
       flush_losses();
     } catch (const std::exception& e) {
       log(LOUPE_LOG_WARNING, std::string("the losses since the last tick cannot be read: ") + e.what());
@@ -70,6 +80,8 @@ class Inspector::Impl {
     auto attachment = std::make_shared<Attachment>(monitor_, mutex_, name);
     attachment->attach(model, optimizers, exposed_, is_loss);
     attachments_.push_back(attachment);
+    came();
+    choose_clock();
     if (monitor_.config().list_modules) {
       for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
     }
@@ -84,6 +96,7 @@ class Inspector::Impl {
       attachment->attach_optimizer(optimizer);
       any = true;
     }
+    choose_clock();
     if (!any)
       throw std::invalid_argument(
           "loupe: the optimizer given to attach_optimizer holds no parameter of a model that is attached; attach its "
@@ -99,6 +112,7 @@ class Inspector::Impl {
     flush_losses();
     (*found)->detach();
     attachments_.erase(found);
+    choose_clock();
   }
 
   void detach_all() {
@@ -110,6 +124,8 @@ class Inspector::Impl {
   void push(const std::string& label, double value, uint32_t flags) {
     const std::lock_guard lock(*mutex_);
     throw_finding();
+    came();
+    tick_if_due();
     monitor_.push(label, value, flags);
   }
 
@@ -135,7 +151,9 @@ class Inspector::Impl {
 
   void optimizer_stepped() {
     const std::lock_guard lock(*mutex_);
+    came();
     for (const auto& attachment : attachments_) attachment->stepped_by_hand();
+    monitor_.end_step();
   }
 
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
@@ -152,7 +170,8 @@ class Inspector::Impl {
       throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
     const std::lock_guard lock(*mutex_);
     throw_finding();
-    if (!epoch && turn_ && !turn_ticked_) epoch = turn_;
+    came();
+    if (!epoch && turn_ && !turn_ticked_ && !ticks_by_itself()) epoch = turn_;
     monitor_.tick(epoch);
     if (turn_ && monitor_.epoch() == *turn_) turn_ticked_ = true;
     apply_activity();
@@ -167,18 +186,77 @@ class Inspector::Impl {
       log(LOUPE_LOG_WARNING, "the epochs begin at " + std::to_string(first) +
                                  ", as of a run that goes on, but the configuration does not say run: {resume: true}, "
                                  "so that a record of the epochs before is not continued; was it meant?");
-    monitor_.set_epochs(last);
+    came();
+    if (ticks_by_itself()) {
+      log(LOUPE_LOG_WARNING, "the trainer loops over epochs, and the configuration says to tick every " +
+                                 config.tick.words() +
+                                 " (run.tick): ticks come by that alone, and what is shown as an epoch is the stretch "
+                                 "between two of them; without run.tick they come with the trainer's epochs");
+    } else {
+      monitor_.set_epochs(last);
+    }
     turn_ = first;
     turn_ticked_ = false;
   }
   bool end_turn(int epoch, bool is_last) {
     const std::lock_guard lock(*mutex_);
-    if (turn_ != epoch || !turn_ticked_) tick(epoch);
+    came();
+    if (ticks_by_itself()) {
+      tick_if_due();
+      throw_finding();
+    } else if (turn_ != epoch || !turn_ticked_) {
+      tick(epoch);
+    }
     turn_ = epoch + 1;
     const bool goes_on = !is_last && !should_stop_;
+    if (!goes_on) tick_rest();
     if (!goes_on) turn_.reset();
     turn_ticked_ = false;
     return goes_on;
+  }
+
+  bool ticks_by_itself() const { return monitor_.config().tick.is_automatic(); }
+  /// Before the first turn of a loop over steps.
+  void begin_steps(std::int64_t first, std::int64_t last) {
+    const std::lock_guard lock(*mutex_);
+    came();
+    const Config& config = monitor_.config();
+    if (first < 1 || last < first - 1)
+      throw std::invalid_argument("loupe: steps() counts from 1 on, not from " + std::to_string(first) + " to " +
+                                  std::to_string(last));
+    if (first > 1 && monitor_.step() == 0 && !config.resume && !config.visualizers.empty())
+      log(LOUPE_LOG_WARNING, "the steps begin at " + std::to_string(first) +
+                                 ", as of a run that goes on, but the configuration does not say run: {resume: true}, "
+                                 "so that a record of the steps before is not continued; was it meant?");
+    if (!ticks_by_itself())
+      log(LOUPE_LOG_WARNING,
+          "the trainer loops over steps, and the configuration says nothing of when to tick, so that all is shown at "
+          "the loop's end; set run: {tick: {steps: 500}} or {seconds: 30}, or call tick_epoch() in the loop");
+    const auto before = static_cast<std::uint64_t>(first - 1);
+    if (monitor_.step() != before) monitor_.begin_after(before);
+    const std::uint64_t stretch = config.tick.steps;
+    if (config.tick.by == TickRule::By::steps)
+      monitor_.set_epochs(static_cast<double>((static_cast<std::uint64_t>(last) + stretch - 1) / stretch));
+  }
+  bool end_step(bool is_last) {
+    const std::lock_guard lock(*mutex_);
+    came();
+    const bool has_optimizer =
+        std::any_of(attachments_.begin(), attachments_.end(), [](const auto& each) { return each->has_optimizer(); });
+    if (!has_optimizer) {
+      monitor_.note_step();
+      monitor_.end_step();
+    }
+    tick_if_due();
+    throw_finding();
+    const bool goes_on = !is_last && !should_stop_;
+    if (goes_on) return true;
+    if (ticks_by_itself()) {
+      tick_rest();
+    } else {
+      tick(std::nullopt);
+    }
+    return false;
   }
 
   std::vector<Finding> findings() const {
@@ -215,7 +293,7 @@ class Inspector::Impl {
   }
 
   void apply_activity() {
-    for (const auto& attachment : attachments_) attachment->set_active(monitor_.active());
+    for (const auto& attachment : attachments_) attachment->set_active(monitor_.looks());
   }
 
   std::string coverage() const {
@@ -269,6 +347,26 @@ class Inspector::Impl {
     }
   }
 
+  /// The thread that a tick may come on by itself: the one that called last.
+  void came() { thread_ = std::this_thread::get_id(); }
+  void tick_if_due() {
+    if (monitor_.tick_if_due()) apply_activity();
+  }
+  void tick_rest() {
+    const std::lock_guard lock(*mutex_);
+    monitor_.tick_rest();
+    apply_activity();
+  }
+  /// Whose steps are the run's.
+  void choose_clock() {
+    const std::string& name = monitor_.config().tick.of;
+    auto chosen = std::find_if(attachments_.begin(), attachments_.end(), [&](const auto& each) {
+      return name.empty() ? each->has_optimizer() : each->name() == name;
+    });
+    if (chosen == attachments_.end() && name.empty()) chosen = attachments_.begin();
+    for (auto each = attachments_.begin(); each != attachments_.end(); ++each) (*each)->set_clock(each == chosen);
+  }
+
   struct PendingLoss {
     at::Tensor value;
     bool train, keep;
@@ -292,6 +390,7 @@ class Inspector::Impl {
   Exposed exposed_;
   std::vector<std::shared_ptr<Attachment>> attachments_;
   std::vector<PendingLoss> losses_;
+  std::thread::id thread_ = std::this_thread::get_id();
   std::optional<int> turn_;  ///< the epoch of the loop over epochs() that is on
   bool turn_ticked_ = false;
   std::function<void(const Finding&)> on_finding_;
@@ -394,6 +493,24 @@ bool Inspector::end_turn(int epoch, bool is_last) {
 Epochs::Iterator& Epochs::Iterator::operator++() {
   const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
   epoch_ = goes_on ? epoch_ + 1 : last_ + 1;
+  return *this;
+}
+
+Steps Inspector::steps(std::int64_t count) {
+  const auto before = static_cast<std::int64_t>(impl_->monitor().step());
+  return steps(before + 1, before + count);
+}
+Steps Inspector::steps(std::int64_t first, std::int64_t last) {
+  impl_->begin_steps(first, last);
+  return {this, first, last};
+}
+/// Whether another turn follows.
+bool Inspector::end_step(bool is_last) {
+  return impl_->end_step(is_last);
+}
+Steps::Iterator& Steps::Iterator::operator++() {
+  const bool goes_on = inspector_->end_step(step_ >= last_);
+  step_ = goes_on ? step_ + 1 : last_ + 1;
   return *this;
 }
 

@@ -44,4 +44,9 @@ bool KeptGradient::at_step(const at::Tensor& gradient) {
   return held;
 }
 
+void KeptGradient::forget() {
+  const std::lock_guard lock(mutex_);
+  holds_used_ = was_added_to_ = false;
+}
+
 }  // namespace loupe

@@ -18,6 +18,8 @@ class KeptGradient {
   void after_sum(const at::Tensor& gradient);
   /// Whether the gradient of this step still held that of the step before. Counts from this step on.
   bool at_step(const at::Tensor& gradient);
+  /// Steps went by unseen: nothing is known of what the gradient holds.
+  void forget();
 
  private:
   void remember(const at::Tensor& gradient);

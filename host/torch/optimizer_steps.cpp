@@ -213,6 +213,10 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
     set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
     set_flag(point, tap, LOUPE_PARAMETER_OPTIMIZED, tap.holders != 0);
   });
+  counting_ = 1;
+  each_parameter([&](const TapPoint&, const ParameterTap& tap) {
+    if ((tap.holders & 1) != 0) counting_ |= tap.holders;
+  });
   std::unordered_set<const c10::TensorImpl*> trained;
   for (const Holder& each : holders_) trained.insert(each.held.begin(), each.held.end());
   set_trained_parameters(this, std::move(trained));
@@ -230,6 +234,14 @@ void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
 
 void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
   stepped(uint64_t{1} << slot_of(optimizer));
+}
+
+bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {
+  const auto known = std::find_if(holders_.begin(), holders_.end(),
+                                  [&](const Holder& holder) { return holder.optimizer == &optimizer; });
+  const std::size_t slot =
+      known != holders_.end() ? static_cast<std::size_t>(known - holders_.begin()) : slot_of(optimizer);
+  return (counting_ >> slot & 1) != 0;
 }
 
 void OptimizerSteps::stepped(uint64_t holders) {
@@ -274,12 +286,15 @@ bool OptimizerSteps::notice_unseen() {
   return true;
 }
 
+/// What changed since the last tick is still told where only some steps went by.
 void OptimizerSteps::prime() {
-  each_parameter([](const TapPoint&, ParameterTap& tap) {
+  each_parameter([this](const TapPoint&, ParameterTap& tap) {
     tap.version = version_of(tap.tensor);
-    tap.stepped = tap.stepped_since_tick = false;
+    tap.stepped = false;
+    if (tap.kept_gradient != nullptr) tap.kept_gradient->forget();
+    if (!passed_by_) tap.stepped_since_tick = false;
     if (tap.step == nullptr) return;
-    tap.values = sample_hash(tap.tensor);
+    if (!passed_by_) tap.values = sample_hash(tap.tensor);
     const TorchTensorView view(tap.tensor);
     if (view.readable()) tap.step->prime(*view.get());
   });
@@ -293,6 +308,7 @@ void OptimizerSteps::check_at_tick() {
 /// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
 void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
+  const bool some_unseen = std::exchange(passed_by_, false);
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);
     set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
@@ -305,7 +321,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
     const bool differs = values != 0 ? values != tap.values : is_newer;
     tap.values = values;
     set_flag(point, tap, LOUPE_PARAMETER_CHANGED, differs);
-    if (differs && !stepped && changed.empty() && tap.trains() && tap.tensor.grad().defined())
+    if (differs && !stepped && !some_unseen && changed.empty() && tap.trains() && tap.tensor.grad().defined())
       changed = "'" + tap.name + "' of '" + point.node->description().name + "'";
   });
   if (changed.empty() || std::exchange(told_of_changes_, true)) return;

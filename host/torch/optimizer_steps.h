@@ -42,6 +42,13 @@ class OptimizerSteps {
   /// Around a step that taps see.
   void before(torch::optim::Optimizer& optimizer);
   void after(torch::optim::Optimizer& optimizer);
+  /// A step that is not looked at.
+  void pass_by() { passed_by_ = true; }
+  /// Whether the optimizer's steps are those of the run's clock: the first attached one's, or of one in its place,
+  /// which holds some of the same parameters.
+  bool counts(const torch::optim::Optimizer& optimizer);
+  /// The same for whichever stepped last.
+  bool latest_counts() const { return holders_.empty() || (latest_ & counting_) != 0; }
   /// A step that the trainer tells, of whatever has not been seen to step.
   void by_hand();
   /// Steps that no tap saw, of optimizers of types that may: true if there was one.
@@ -89,6 +96,8 @@ class OptimizerSteps {
   std::size_t next_reused_ = 0;
   std::vector<loupe_parameter_group> groups_;  // to fill at each step
   uint64_t latest_ = 0;                        // a bit for each that may have stepped last
+  uint64_t counting_ = 1;                      // those whose steps are the clock's
+  bool passed_by_ = false;                     // since the last tick
   uint64_t unseen_ = 0;                        // those whose steps taps may miss
   bool told_of_changes_ = false, told_of_uncovered_ = false;
 };

@@ -44,10 +44,16 @@ struct Watched {
 
 thread_local int steps_running = 0;
 
+/// Steps are counted by some also where they are not looked at.
+bool anybody_counts() {
+  return active_attachments.load(std::memory_order_relaxed) != 0 ||
+         counting_attachments.load(std::memory_order_relaxed) != 0;
+}
+
 template <class Call>
 at::Tensor around_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
-  if (active_attachments.load(std::memory_order_relaxed) == 0 || steps_running > 0) return call();
+  if (!anybody_counts() || steps_running > 0) return call();
   const auto attachments = Watched::instance().of(*optimizer);
   if (attachments.empty()) return call();
   for (const auto& attachment : attachments) attachment->before_step(*optimizer);
@@ -60,11 +66,8 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
     throw;
   }
   --steps_running;
-  for (auto each = attachments.begin(); each != attachments.end(); ++each) {
-    const bool again =
-        std::any_of(attachments.begin(), each, [&](const auto& before) { return before->shares_monitor(**each); });
-    (*each)->after_step(*optimizer, again);
-  }
+  for (const auto& attachment : attachments) attachment->after_step(*optimizer);
+  for (const auto& attachment : attachments) attachment->end_step();
   return result;
 }
 
@@ -128,7 +131,7 @@ void redirect_tables() {
 
 /// An optimizer that clears gradients is about to step, whoever made it.
 void meet(Optimizer& optimizer) {
-  if (active_attachments.load(std::memory_order_relaxed) == 0) return;
+  if (!anybody_counts()) return;
   const auto attachments = Watched::instance().of(optimizer);
   if (attachments.empty()) return;
   redirect_table(optimizer);

@@ -25,6 +25,7 @@ void collect_code(Registry::Table& table) {
 }  // namespace
 
 std::atomic<int> active_attachments{0};
+std::atomic<int> counting_attachments{0};
 
 Registry& Registry::instance() {
   static auto* registry = new Registry();  // taps may outlive static destruction

@@ -53,6 +53,8 @@ class Registry {
 
 /// How many attachments are active right now: 0 lets every tap through at the price of one branch.
 extern std::atomic<int> active_attachments;
+/// How many attachments count steps also while they are not active.
+extern std::atomic<int> counting_attachments;
 
 }  // namespace loupe
 

@@ -12,12 +12,23 @@ std::string what(const Origin& origin) {
   return text + " of " + std::to_string(origin.numel) + " elements";
 }
 
+/// It was there when the host began to look again.
+void blame_unseen(const Origin& origin, Sight& sight) {
+  sight.message += "it came with one of the " + std::to_string(origin.unseen_steps) +
+                   " steps that were not looked at (attach.every, attach.budget) before it was seen: the parameter '" +
+                   origin.inputs->bad_parameter + "' of '" + origin.module->name + "' holds it";
+  sight.parameter = origin.inputs->bad_parameter;
+  sight.advice = "look at every step to learn what made it; lower the learning rate, or clip the gradients";
+}
+
 void blame_output(const Origin& origin, Sight& sight) {
   const std::string layer = std::string("'") + origin.module->name + "'";
   const std::string type = origin.module->type;
   if (!origin.inputs) {
     sight.message += "the output of " + layer + " has " + what(origin);
     sight.advice = "look at what goes into this layer";
+  } else if (!origin.inputs->bad_parameter.empty() && origin.unseen_steps > 0) {
+    blame_unseen(origin, sight);
   } else if (!origin.inputs->bad_parameter.empty()) {
     sight.parameter = origin.inputs->bad_parameter;
     sight.message += "the parameter '" + sight.parameter + "' of " + layer + " holds it already";

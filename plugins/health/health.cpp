@@ -84,6 +84,11 @@ class Health : public Lens {
   void close_window(const Judge& judge, Model& model);
   void follow_trail(const Judge& judge, Model& model);
   void tell_unregistered(const Judge& judge);
+  void take_loss() {
+    if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
+  }
+  void notice_gap(uint64_t step, bool loss_is_bad);
+  void tell_unseen_loss(const Judge& judge);
 
   Watched watched_;
   Limits limits_;
@@ -95,6 +100,10 @@ class Health : public Lens {
   RateHistory rates_;
   bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
   uint64_t steps_since_tick_ = 0;
+  uint64_t last_step_ = 0;         ///< the last that was looked at
+  uint64_t steps_since_loss_ = 0;  ///< looked at since the loss was not finite, where it was so in an unseen step
+  bool loss_turned_bad_ = false;   ///< since the last step that was looked at
+  bool loss_was_unseen_ = false;   ///< and the steps since show nothing yet
 };
 
 /// A model that is attached again begins anew, while the numbers of the time before may still wait for their tick.
@@ -261,11 +270,45 @@ void Health::close_window(const Judge& judge, Model& model) {
   model.next_window();
 }
 
+/// The host looks at some steps only: what counts steps in a row begins anew, and nothing is compared across the gap.
+void Health::notice_gap(uint64_t step, bool loss_is_bad) {
+  const bool gap = step > last_step_ + 1 && last_step_ != 0;
+  last_step_ = step;
+  watched_.last_step.store(step, std::memory_order_relaxed);
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    model->after_gap = gap;
+    if (!gap) continue;
+    for (ParameterState& each : model->parameters) each.cut_off_steps = each.unoptimized_steps = 0;
+  }
+  if (gap) rates_.forget_streaks();
+  if (gap && loss_is_bad && !told_non_finite_ && !loss_was_unseen_) {
+    loss_was_unseen_ = true;
+    steps_since_loss_ = 0;
+  }
+}
+
+/// A loss that was not finite in a step that nobody looked at, and of which the steps after it show nothing.
+void Health::tell_unseen_loss(const Judge& judge) {
+  constexpr uint64_t enough = 2;
+  if (!loss_was_unseen_ || told_non_finite_ || ++steps_since_loss_ <= enough) return;
+  Sight sight;
+  sight.rule = "non_finite";
+  sight.tag = "Loss";
+  sight.message =
+      "the training loss was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
+      "outputs, gradients and parameters are finite again in the steps after it";
+  sight.advice = "look at every step to learn what made it, and see the batch of that step";
+  judge.tell(sight);
+  told_non_finite_ = true;
+}
+
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
   ++steps_since_tick_;
-  loss_is_bad_ = losses_.take_non_finite() || loss_is_bad_;
+  take_loss();
+  notice_gap(step.number, std::exchange(loss_turned_bad_, false));
   if (step.optimizer != nullptr) {
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
@@ -287,6 +330,7 @@ void Health::step(const loupe_step& step, Report& report) {
     }
     model->next_step();
   }
+  tell_unseen_loss(judge);
   losses_.judge_spikes(judge);
   tell_unregistered(judge);
   if (window_ended) ledger_.end_window(report);
@@ -295,13 +339,15 @@ void Health::step(const loupe_step& step, Report& report) {
 void Health::report(Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
-  loss_is_bad_ = losses_.take_non_finite() || loss_is_bad_;
+  take_loss();
   const bool validated = losses_.take_validation();
   std::size_t trained = 0;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     if (model->steps > 0) ++trained;
     follow_trail(judge, *model);
+    for (ParameterState& each : model->parameters)
+      each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
     if (validated && model->steps > 0 && !model->is_broken) judge_validation(judge, *model);
     if (!model->is_broken) judge_untouched(judge, *model);
     const bool changed = std::any_of(model->parameters.begin(), model->parameters.end(), [](const auto& each) {

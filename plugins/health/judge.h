@@ -31,6 +31,8 @@ struct RateHistory {
     uint32_t zeros = 0;  ///< steps in a row
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;
+  /// Steps went by unseen: single zeros before and after them are not in a row.
+  void forget_streaks();
   /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.
   bool is_annealed(const loupe_optimizer* optimizer) const;
 };

@@ -89,6 +89,7 @@ struct ParameterState {
   uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
   uint64_t seen_gradients = 0, nonzero_gradients = 0;
   double largest_gradient = 0;  ///< norm, of all steps so far
+  bool ever_changed = false;    ///< from one tick to the next
 
   void next_step() {
     gradients = 0;

@@ -247,6 +247,13 @@ std::string percent(double share) {
   return std::to_string(std::lround(100 * share)) + " %";
 }
 
+void RateHistory::forget_streaks() {
+  constexpr uint32_t in_a_row = 2;
+  for (auto& [key, group] : groups) {
+    if (group.zeros < in_a_row) group.zeros = 0;
+  }
+}
+
 bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
   if (optimizer == nullptr) return false;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
@@ -377,10 +384,11 @@ void judge_input(const Judge& judge, Model& model) {
   if (model.steps <= 1 || model.input_hash != model.last_input_hash) {
     // What repeats now and then, as several updates for one batch do, is meant.
     if (model.same_inputs > 0) model.repeats_by_habit = true;
-    model.changed_inputs += model.steps > 1 ? 1 : 0;
+    model.changed_inputs += model.steps > 1 && !model.after_gap ? 1 : 0;
     model.same_inputs = 0;
     return;
   }
+  if (model.after_gap) return;  // the same batch again, with others in between
   if (++model.same_inputs < 2 || model.changed_inputs < 2 || model.repeats_by_habit) return;
   Sight sight;
   sight.rule = "repeated_batch";
@@ -396,6 +404,7 @@ void judge_untouched(const Judge& judge, Model& model) {
   constexpr uint64_t steps_enough = 4;
   for (const ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
+    if (each.ever_changed) continue;  // in steps that nobody looked at
     Sight sight;
     sight.rule = "unchanged_parameter";
     sight.module = each.module;

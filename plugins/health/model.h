@@ -43,8 +43,9 @@ struct Model {
   /// Ends the pass that is on, if there is one.
   void end_pass();
   uint64_t runs = 0;   ///< layers that have run, to number them
-  uint64_t steps = 0;  ///< of its optimizers
+  uint64_t steps = 0;  ///< of its optimizers, that were looked at
   uint64_t steps_in_window = 0;
+  bool after_gap = false;  ///< steps went by unseen before the last one
   // Passes since the last step, by their mode.
   uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
   const Layer* dropped_in_eval = nullptr;

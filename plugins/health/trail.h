@@ -15,6 +15,7 @@ struct Origin {
   enum class Place { output, gradient, parameter };
   Place place;
   uint64_t step = 0;
+  uint64_t unseen_steps = 0;  ///< that went by before it since the last one that was looked at
   const loupe_module* module = nullptr;
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;

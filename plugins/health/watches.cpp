@@ -14,10 +14,12 @@ bool is_finite(const Measurement& measured) {
   return measured.nan_count == 0 && measured.inf_count == 0;
 }
 
-Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured) {
+Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched) {
   Origin origin;
   origin.place = place;
   origin.step = event.step();
+  const uint64_t last = watched.last_step.load(std::memory_order_relaxed);
+  origin.unseen_steps = last != 0 && origin.step > last ? origin.step - last : 0;
   origin.module = event.raw()->module;
   origin.nan_count = measured.nan_count;
   origin.inf_count = measured.inf_count;
@@ -52,7 +54,7 @@ void OutputNumbers::process(const Event& event) {
     if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer_;
   }
   if (!is_finite(measured) && !watched_.trail.is_taken()) {
-    Origin origin = origin_of(Origin::Place::output, event, measured);
+    Origin origin = origin_of(Origin::Place::output, event, measured, watched_);
     origin.begins_pass = pass.first == &layer_;
     if (pass.last != nullptr) origin.before = pass.last->name;
     watched_.trail.note(std::move(origin));
@@ -75,7 +77,7 @@ void GradientNumbers::process(const Event& event) {
   ++state_.gradients;
   state_.gradient_norm = std::sqrt(measured.sum_squares);
   if (is_finite(measured) || watched_.trail.is_taken()) return;
-  Origin origin = origin_of(Origin::Place::gradient, event, measured);
+  Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
   origin.parameter = state_.name;
   watched_.trail.note(std::move(origin));
 }
@@ -96,7 +98,7 @@ void StepNumbers::process(const Event& event) {
   state_.change_norm = state_.has_change ? std::sqrt(measured.change_sum_squares) : 0;
   state_.is_finite = is_finite(measured);
   if (state_.is_finite || watched_.trail.is_taken()) return;
-  Origin origin = origin_of(Origin::Place::parameter, event, measured);
+  Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
   origin.parameter = state_.name;
   watched_.trail.note(std::move(origin));
 }
@@ -117,6 +119,7 @@ void StepLook::process(const Event& event) {
   }
   const Elements now(event.tensor().raw());
   if (!now.readable() || !now.is_low_precision()) return;
+  if (event.step() > watched_.last_step.load(std::memory_order_relaxed)) has_last_ = false;  // steps went by unseen
   std::array<bool, most_looked_at> moves{};  // a gradient says that it should
   const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
   if (has_last_ && number != 0) {

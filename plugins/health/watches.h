@@ -5,6 +5,7 @@
 #include <loupe/preprocessor.h>
 
 #include <array>
+#include <atomic>
 #include <deque>
 
 #include "health/model.h"
@@ -17,6 +18,7 @@ struct Watched {
   explicit Watched(const Host& host_) : host(host_) {}
   Host host;
   Trail trail;
+  std::atomic<uint64_t> last_step{0};  ///< of the run's clock, at the end of the last step that was looked at
 };
 
 /// A layer's output in numbers: those that other lenses ask for too, where they are there.

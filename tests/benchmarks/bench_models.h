@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/large_models.h"
+
 namespace loupe::bench {
 
 namespace nn = torch::nn;
@@ -70,9 +72,42 @@ inline nn::Sequential resnet18() {
   return model;
 }
 
-/// A: a perceptron. B: a small convolutional network. C: ResNet-18 for 32x32 images. D: fifty small layers.
+/// So many layers of 64 units with a ReLU each.
+inline nn::Sequential small_layers(int count) {
+  nn::Sequential model;
+  for (int i = 0; i < count; ++i) {
+    model->push_back(nn::Linear(64, 64));
+    model->push_back(nn::ReLU());
+  }
+  return model;
+}
+
+/// E: a GPT of 12 layers. F: a cell in a loop of 200 steps.
+inline Subject make_large_subject(const std::string& name) {
+  Subject subject;
+  if (name == "E") {
+    constexpr int64_t context = 128, batch = 8, vocabulary = 256, width = 256, layers = 12;
+    Gpt model(layers, width, 4, context, vocabulary);
+    subject.module = model.ptr();
+    subject.forward = [model](const torch::Tensor& x) mutable { return model->forward(x); };
+    subject.input = torch::randint(0, vocabulary, {context, batch});
+    subject.target = torch::randint(0, 10, {context * batch});
+    subject.activations = static_cast<double>(layers * context * batch * 4 * width);
+  } else {
+    CellLoop model(32, 64);
+    subject.module = model.ptr();
+    subject.forward = [model](const torch::Tensor& x) mutable { return model->forward(x); };
+    subject.input = torch::randn({200, 32, 32});
+    subject.target = torch::randint(0, 10, {32});
+  }
+  return subject;
+}
+
+/// A: a perceptron. B: a small convolutional network. C: ResNet-18 for 32x32 images. D: fifty small layers, G: five
+/// hundred. E, F: see make_large_subject.
 inline Subject make_subject(const std::string& name) {
   torch::manual_seed(1);
+  if (name == "E" || name == "F") return make_large_subject(name);
   nn::Sequential model;
   torch::Tensor input;
   if (name == "A") {
@@ -85,15 +120,11 @@ inline Subject make_subject(const std::string& name) {
   } else if (name == "C") {
     model = resnet18();
     input = torch::randn({32, 3, 32, 32});
-  } else if (name == "D") {
-    model = nn::Sequential();
-    for (int i = 0; i < 50; ++i) {
-      model->push_back(nn::Linear(64, 64));
-      model->push_back(nn::ReLU());
-    }
+  } else if (name == "D" || name == "G") {
+    model = small_layers(name == "D" ? 50 : 500);
     input = torch::randn({32, 64});
   } else {
-    throw std::invalid_argument("there is no model '" + name + "'; A, B, C and D are known");
+    throw std::invalid_argument("there is no model '" + name + "'; A to G are known");
   }
   Subject subject;
   subject.module = model.ptr();
@@ -105,7 +136,8 @@ inline Subject make_subject(const std::string& name) {
       {"A", 128.0 * (512 + 256)},
       {"B", 64.0 * (32 * 26 * 26 + 64 * 24 * 24 + 128)},
       {"C", 32.0 * (5 * 64 * 32 * 32 + 4 * 128 * 16 * 16 + 4 * 256 * 8 * 8 + 4 * 512 * 4 * 4)},
-      {"D", 50.0 * 32 * 64}};
+      {"D", 50.0 * 32 * 64},
+      {"G", 500.0 * 32 * 64}};
   subject.activations = activations.at(name);
   if (name == "C") subject.parameters = "[weight]";
   return subject;

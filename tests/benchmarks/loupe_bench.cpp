@@ -3,6 +3,8 @@
 #include <loupe/inspector.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +17,7 @@ using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
 const std::vector<std::string> all_configs = {"off",  "loss", "activation", "gradient", "difference",
-                                              "four", "all",  "inactive",   "detached"};
+                                              "four", "all",  "budget",     "inactive", "detached"};
 
 constexpr double block_seconds = 0.2;
 
@@ -26,7 +28,7 @@ struct Floor {
 
 std::string yaml_of(const std::string& config, const std::string& parameters) {
   const std::string geometry = ": {parameters: " + parameters + "}\n";
-  const bool four = config == "four" || config == "inactive" || config == "all";
+  const bool four = config == "four" || config == "inactive" || config == "all" || config == "budget";
   std::string lenses;
   if (four || config == "loss") lenses += "  - loss_metrics\n";
   if (four || config == "activation") lenses += "  - output_activation\n";
@@ -36,7 +38,8 @@ std::string yaml_of(const std::string& config, const std::string& parameters) {
     lenses += "  - output_norm\n  - output_gradient_geometry\n  - parameter_gradient_activation" + geometry +
               "  - parameter_norm" + geometry;
   }
-  return lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses;
+  const std::string attach = config == "budget" ? "attach: {budget: 1%}\n" : "";
+  return attach + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
 }
 
 /// Bytes after the formula 4a + 8P (gradient, and the one before) + 16P (parameter and its last two, one written).
@@ -53,7 +56,8 @@ Floor floor_of(const Subject& subject, const std::string& config) {
   }
   if (four || config == "loss") floor.events += 1;
   if (four || config == "activation") {
-    for (const auto& module : subject.module->modules()) floor.events += module->as<nn::ReLUImpl>() != nullptr;
+    for (const auto& module : subject.module->modules())
+      floor.events += module->as<nn::ReLUImpl>() != nullptr || module->as<nn::GELUImpl>() != nullptr;
     floor.bytes += 4 * subject.activations;
   }
   if (four || config == "gradient") {
@@ -77,7 +81,10 @@ class Bench {
     if (config_ != "off") inspector_.emplace(loupe::Inspector::from_text(yaml_of(config_, subject_.parameters)));
   }
 
-  nlohmann::json run(double seconds, double bandwidth) {
+  /// Against the memory level that what the lenses read of a step fits in, measured beside it.
+  nlohmann::json run(double seconds, int threads) {
+    const Floor floor = floor_of(subject_, config_);
+    const double bandwidth = read_bandwidth(threads, floor.bytes > 0 ? floor.bytes : 256.0 * (1 << 20));
     const int steps = std::max(1, static_cast<int>(block_seconds / block(3)));
     std::vector<double> off = {block(steps)}, added;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -88,7 +95,6 @@ class Bench {
       added.push_back(on - (off[off.size() - 2] + off.back()) / 2);
       if (off.back() > seconds && added.size() >= 3) break;
     }
-    const Floor floor = floor_of(subject_, config_);
     std::sort(added.begin(), added.end());
     std::sort(off.begin(), off.end());
     return {{"config", config_},
@@ -98,6 +104,7 @@ class Bench {
             {"added_max_us", 1e6 * added[added.size() * 3 / 4]},
             {"events", floor.events},
             {"floor_us", floor.bytes / bandwidth / 1e3},
+            {"memory", memory_level(floor.bytes > 0 ? floor.bytes : 256.0 * (1 << 20))},
             {"gb_per_s", bandwidth}};
   }
 
@@ -137,13 +144,87 @@ class Bench {
 };
 
 void print_row(const nlohmann::json& row) {
-  const double added = row["added_us"], floor = row["floor_us"];
-  std::printf("%-6s %7d  %-10s %12.1f %10.1f  %10.1f..%-10.1f %6d %10.1f %7s\n",
-              row["model"].get<std::string>().c_str(), row["threads"].get<int>(),
-              row["config"].get<std::string>().c_str(), row["step_us"].get<double>(), added,
-              row["added_min_us"].get<double>(), row["added_max_us"].get<double>(), row["events"].get<int>(), floor,
-              floor > 0 ? (std::to_string(added / floor).substr(0, 5)).c_str() : "-");
+  const double added = row["added_us"], floor = row["floor_us"], step = row["step_us"];
+  std::printf(
+      "%-6s %7d  %-10s %12.1f %10.1f %6.1f %%  %10.1f..%-10.1f %6d %10.1f %7s  %-4s %5.1f GB/s%s\n",
+      row["model"].get<std::string>().c_str(), row["threads"].get<int>(), row["config"].get<std::string>().c_str(),
+      step, added, 100 * added / step, row["added_min_us"].get<double>(), row["added_max_us"].get<double>(),
+      row["events"].get<int>(), floor, floor > 0 ? (std::to_string(added / floor).substr(0, 5)).c_str() : "-",
+      row["memory"].get<std::string>().c_str(), row["gb_per_s"].get<double>(),
+      row.contains("to_earlier")
+          ? (", " + std::to_string(row["to_earlier"].get<double>()).substr(0, 5) + " of the earlier run's").c_str()
+          : "");
   std::fflush(stdout);
+}
+
+/// Of an earlier run's rows, the one of the same measurement; null where there is none.
+nlohmann::json earlier_row(const nlohmann::json& rows, const nlohmann::json& like) {
+  for (const nlohmann::json& each : rows) {
+    const auto same = [&](const char* key) { return each.contains(key) && each[key] == like[key]; };
+    if (same("model") && same("threads") && same("config")) return each;
+  }
+  return nullptr;
+}
+
+nlohmann::json read_rows(const std::string& path) {
+  if (path.empty()) return nlohmann::json::array();
+  std::ifstream stream(path);
+  const nlohmann::json rows = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!rows.is_array()) throw CLI::ValidationError("--compare", path + " is not what loupe_bench --json prints");
+  return rows;
+}
+
+/// How attaching and a tick grow with the model: its layers, and the ticks before.
+nlohmann::json measure_growth(int layers, const std::string& visualizer) {
+  torch::manual_seed(1);
+  nn::Sequential model = small_layers(layers);
+  torch::optim::SGD optimizer(model->parameters(), 1e-4);
+  const std::string shown = visualizer == "none" ? "[]" : "[" + visualizer + "]";
+  const auto folder = std::filesystem::temp_directory_path() / "loupe_bench";
+  std::filesystem::remove_all(folder);
+  auto inspector = loupe::Inspector::from_text("run: {dir: " + folder.string() + "}\nattach: {summary: false}\n" +
+                                               yaml_of("all", "[weight, bias]") + "visualizers: " + shown + "\n");
+  const auto milliseconds = [](auto&& call) {
+    const auto start = Clock::now();
+    call();
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  const torch::Tensor input = torch::randn({8, 64});
+  const double attach = milliseconds([&] { inspector.attach(*model, optimizer); });
+  std::vector<double> ticks;
+  for (int i = 0; i < 100; ++i) {
+    optimizer.zero_grad();
+    model->forward(input).sum().backward();
+    optimizer.step();
+    ticks.push_back(milliseconds([&] { inspector.tick_epoch(); }));
+  }
+  const auto middle_of = [&](std::size_t begin, std::size_t end) {
+    std::vector<double> some(ticks.begin() + static_cast<std::ptrdiff_t>(begin),
+                             ticks.begin() + static_cast<std::ptrdiff_t>(end));
+    std::sort(some.begin(), some.end());
+    return some[some.size() / 2];
+  };
+  return {{"layers", layers},
+          {"visualizer", visualizer},
+          {"attach_ms", attach},
+          {"tick_ms_after_10", middle_of(10, 20)},
+          {"tick_ms_after_90", middle_of(90, 100)}};
+}
+
+nlohmann::json measure_all_growth(const std::vector<int>& layers, bool prints) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (prints) std::printf("layers  visualizer   attach ms   tick ms after 10   after 90\n");
+  for (const int count : layers) {
+    for (const char* visualizer : {"none", "record", "csv", "html", "tensorboard"}) {
+      nlohmann::json row = measure_growth(count, visualizer);
+      if (prints)
+        std::printf("%6d  %-11s %10.1f %18.2f %10.2f\n", count, visualizer, row["attach_ms"].get<double>(),
+                    row["tick_ms_after_10"].get<double>(), row["tick_ms_after_90"].get<double>());
+      std::fflush(stdout);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -155,25 +236,44 @@ int main(int argc, char** argv) {
   std::vector<int> threads = {1, 2};
   double seconds = 3;
   bool as_json = false;
-  app.add_option("--model", models, "A to D");
+  std::string compared;
+  std::vector<int> layers;
+  app.add_option("--model", models, "A to G");
   app.add_option("--config", configs, "what is attached")->check(CLI::IsMember(all_configs));
   app.add_option("--threads", threads, "LibTorch's threads");
   app.add_option("--seconds", seconds, "how long to measure each row");
   app.add_flag("--json", as_json, "an array of objects instead of a table");
+  app.add_option("--compare", compared, "what an earlier run printed with --json: also the ratio to it")
+      ->check(CLI::ExistingFile);
+  app.add_option("--growth", layers, "instead: the time of attaching and of a tick of models of so many layers");
   CLI11_PARSE(app, argc, argv);
+
+  if (!layers.empty()) {
+    const nlohmann::json grown = measure_all_growth(layers, !as_json);
+    if (as_json) std::cout << grown.dump(1) << "\n";
+    return 0;
+  }
+  nlohmann::json earlier;
+  try {
+    earlier = read_rows(compared);
+  } catch (const CLI::Error& e) {
+    return app.exit(e);
+  }
 
   nlohmann::json rows = nlohmann::json::array();
   if (!as_json)
     std::printf(
-        "model  threads  config          step us   added us   quartiles             events   floor us   ratio\n");
+        "model  threads  config          step us   added us    share   quartiles             events   floor us   ratio "
+        " "
+        "memory\n");
   for (const int count : threads) {
-    const double bandwidth = read_bandwidth(count);
-    if (!as_json) std::printf("read bandwidth with %d threads: %.1f GB/s\n", count, bandwidth);
     for (const std::string& model : models) {
       for (const std::string& config : configs) {
-        nlohmann::json row = Bench(model, config, count).run(seconds, bandwidth);
+        nlohmann::json row = Bench(model, config, count).run(seconds, count);
         row["model"] = model;
         row["threads"] = count;
+        if (const nlohmann::json before = earlier_row(earlier, row); before.is_object())
+          row["to_earlier"] = row["added_us"].get<double>() / before["added_us"].get<double>();
         if (!as_json) print_row(row);
         rows.push_back(std::move(row));
       }

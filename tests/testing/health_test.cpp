@@ -32,8 +32,9 @@ Values noises(int64_t count, int64_t seed, double scale = 1) {
 /// Three linear layers with a ReLU each, and a healthy step that tests then spoil.
 class Net {
  public:
-  explicit Net(const std::string& options = "{}", const std::vector<std::string>& more = {})
-      : bench_("lenses: [health: " + options + "]\n", {LOUPE_BUILT_PLUGINS}) {
+  explicit Net(const std::string& options = "{}", const std::vector<std::string>& more = {},
+               const std::string& attach = "{}")
+      : bench_("attach: " + attach + "\nlenses: [health: " + options + "]\n", {LOUPE_BUILT_PLUGINS}) {
     bench_.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
     for (int i = 0; i < 3; ++i) {
       const std::string number = std::to_string(i + 1);
@@ -366,6 +367,100 @@ TEST(Health, LeavesOutRulesThatAreOff) {
 
 TEST(Health, RefusesARuleThatThereIsNot) {
   EXPECT_THROW(Bench("lenses: [health: {off: [vanishing_gradients]}]\n", {LOUPE_BUILT_PLUGINS}), std::runtime_error);
+}
+
+/// A net of which one step in five is looked at: the first two of each ten.
+Net sampled() {
+  return Net("{}", {}, "{every: 5}");
+}
+
+TEST(SampledHealth, IsSilentWhileTrainingIsHealthy) {
+  Net net = sampled();
+  for (int i = 0; i < 12; ++i) net.epoch(Net::Step(), 23);
+  EXPECT_EQ(net.found(), Names());
+  EXPECT_EQ(net.bench().log(), Names());
+}
+
+TEST(SampledHealth, SaysThatAParameterWentBadInAStepThatWasNotLookedAt) {
+  Net net = sampled();
+  for (int i = 0; i < 13; ++i) net.step();  // the next is the fourteenth, which nobody looks at
+  Net::Step step;
+  step.bad_output = Values(batch * width, nan);
+  net.bench().push_loss(nan);
+  net.step(step);
+  EXPECT_EQ(net.found(), Names());
+  net.step(step);  // looked at, as the loss was not finite
+  ASSERT_EQ(net.found(), Names{"non_finite fc2"});
+  const lt::Finding finding = net.bench().findings().at(0);
+  EXPECT_NE(finding.message.find("that were not looked at"), std::string::npos) << finding.message;
+  EXPECT_EQ(finding.parameter, "weight");
+}
+
+TEST(SampledHealth, SeesANaNWithoutALossAtTheNextPair) {
+  Net net = sampled();
+  for (int i = 0; i < 13; ++i) net.step();
+  Net::Step step;
+  step.bad_output = Values(batch * width, nan);
+  for (int i = 13; i < 20; ++i) net.step(step);
+  EXPECT_EQ(net.found(), Names());
+  net.step(step);
+  EXPECT_EQ(net.found(), Names{"non_finite fc2"});
+}
+
+TEST(SampledHealth, NamesTheLayerWhereTheStepWasLookedAt) {
+  Net net = sampled();
+  for (int i = 0; i < 11; ++i) net.step();
+  Net::Step step;
+  step.bad_output = Values(batch * width, nan);
+  net.step(step);
+  ASSERT_EQ(net.found(), Names{"non_finite fc2"});
+  EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
+}
+
+TEST(SampledHealth, TellsOfALossThatWasNotFiniteInAnUnseenStepAndLeftNoTrace) {
+  Net net = sampled();
+  for (int i = 0; i < 13; ++i) net.step();
+  net.bench().push_loss(nan);
+  for (int i = 0; i < 10; ++i) net.step();
+  ASSERT_EQ(net.found(), Names{"non_finite"});
+  EXPECT_NE(net.bench().findings().at(0).message.find("in a step that was not looked at"), std::string::npos);
+}
+
+TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
+  // Two updates a batch, and batches that come again after as many steps as lie between two pairs.
+  Net net = sampled();
+  for (int i = 0; i < 6; ++i) net.step();
+  Net::Step same;
+  same.same_input = true;
+  for (int pair = 0; pair < 6; ++pair) {
+    for (int i = 0; i < 4; ++i) net.step();
+    net.step(pair % 2 == 0 ? same : Net::Step());
+    for (int i = 0; i < 5; ++i) net.step();
+  }
+  EXPECT_EQ(net.found(), Names());
+}
+
+TEST(SampledHealth, SeesALoaderThatIsStuck) {
+  Net net = sampled();
+  for (int i = 0; i < 23; ++i) net.step();
+  Net::Step same;
+  same.same_input = true;
+  for (int i = 0; i < 40; ++i) net.step(same);
+  EXPECT_EQ(net.found(), Names{"repeated_batch fc1"});
+}
+
+TEST(SampledHealth, TakesARateThatIsZeroNowAndThenForNoFault) {
+  Net net = sampled();
+  for (int i = 0; i < 60; ++i) {
+    // Looked at are 0, 1, 10, 11, …: zero in the second of a pair and in the first of the next.
+    const bool zero = i % 20 == 1 || i % 20 == 10;
+    net.bench().optimizer("SGD", zero ? 0.0 : 0.1);
+    net.step();
+  }
+  EXPECT_EQ(net.found(), Names());
+  net.bench().optimizer("SGD", 0.0);
+  for (int i = 0; i < 12; ++i) net.step();
+  EXPECT_EQ(net.found(), Names{"zero_learning_rate Net"});
 }
 
 TEST(Health, GoesOnAfterALayerIsForgotten) {

@@ -1,6 +1,7 @@
 #ifndef LOUPE_INSPECTOR_H
 #define LOUPE_INSPECTOR_H
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "loupe/config_error.h"
 #include "loupe/epochs.h"
 #include "loupe/finding.h"
+#include "loupe/steps.h"
 #include "loupe/version.h"
 
 namespace at {
@@ -96,6 +98,15 @@ class LOUPE_API Inspector {
   /// and the configuration does not say `run: {resume: true}`.
   Epochs epochs(int first, int last);
 
+  /// The same for loops that count steps: a range over the next `count` turns. Ticks come by themselves at the
+  /// optimizer's steps, as `run: {tick: {steps: 500}}` or `{seconds: 30}` says: at the end of a step that runs on the
+  /// thread that called the inspector last, else at the next call of a member. After the last turn, or the one in which
+  /// a finding stops the loop, what no tick has shown is ticked as incomplete; leaving it early leaves that to the
+  /// inspector's end. Where no optimizer is attached the turns are the steps.
+  Steps steps(std::int64_t count);
+  /// The same from `first` to `last`, for a run that goes on.
+  Steps steps(std::int64_t first, std::int64_t last);
+
   /// After a tick: an aggregation ("mean", "median", …) of its training or validation loss; nullopt when there was
   /// none. Between ticks it is the last tick's. Throws std::invalid_argument for an aggregation that there is not.
   std::optional<double> loss(bool train, const std::string& aggregation = "mean") const;
@@ -142,7 +153,9 @@ class LOUPE_API Inspector {
 
  private:
   friend class Epochs::Iterator;
+  friend class Steps::Iterator;
   bool end_turn(int epoch, bool is_last);
+  bool end_step(bool is_last);
 
   explicit Inspector(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

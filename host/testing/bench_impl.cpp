@@ -1,0 +1,217 @@
+#include "testing/bench_impl.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "torch/module_types.h"
+
+namespace loupe::testing {
+namespace {
+
+/// The parameter of that name, which must have these sizes.
+const ParameterDescription* find_parameter(const ModuleNode& node, const std::string& name) {
+  const auto& parameters = node.description().parameters;
+  const auto found =
+      std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) { return each.name == name; });
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+const ParameterDescription& parameter_of(const ModuleNode& node, const std::string& name, const Tensor& value) {
+  const ParameterDescription* parameter = find_parameter(node, name);
+  if (parameter == nullptr) {
+    throw std::invalid_argument(node.shown_name() + " has no parameter '" + name + "'; name it in Bench::module");
+  }
+  if (parameter->sizes != value.sizes) {
+    throw std::invalid_argument("the parameter '" + name + "' of " + node.shown_name() + " has the sizes " +
+                                shape_text(parameter->sizes) + ", and is given a tensor of " + shape_text(value.sizes));
+  }
+  return *parameter;
+}
+
+std::shared_ptr<MadeTensor> make(const Tensor& tensor) {
+  return std::make_shared<MadeTensor>(tensor);
+}
+
+}  // namespace
+
+Bench::Impl::Impl(const std::string& yaml, const std::vector<std::string>& plugins,
+                  const std::vector<const loupe_entry*>& linked) {
+  offer_tensor_services();
+  Catalogue catalogue;
+  for (const loupe_entry* entry : linked) {
+    if (entry == nullptr) throw std::invalid_argument("a Bench is given an entry that is null");
+    catalogue.add_plugin(linked_plugin(*entry));
+  }
+  for (const std::string& path : plugins) catalogue.add_path(path);
+  // What a test names must work; what merely lies in Loupe's folders is told in the log.
+  if (!catalogue.problems().empty()) throw std::runtime_error(catalogue.problems().front());
+  Config config = Config::from_text(yaml, "test.yaml", ".", std::move(catalogue));
+  config.lenses.push_back(own_config(Kind::lens, teller_));
+  config.visualizers.push_back(own_config(Kind::visualizer, keeper_));
+  monitor_ = std::make_unique<Monitor>(std::move(config));
+  monitor_->set_before_tick([this] { tell_parameters(); });
+  monitor_->set_optimizers([this] {
+    std::vector<const loupe_optimizer*> optimizers;
+    if (optimizer_) optimizers.push_back(&optimizer_->get());
+    return optimizers;
+  });
+  monitor_->set_on_look([this] {
+    if (monitor_->looks()) prime();
+  });
+  monitor_->set_on_due([this] { monitor_->tick_if_due(); });
+}
+
+Module Bench::Impl::add(const std::string& name, const std::string& type, const std::vector<Parameter>& parameters,
+                        std::uint32_t flags) {
+  ModuleDescription description;
+  description.name = name;
+  description.path = (flags & LOUPE_MODULE_ROOT) != 0 ? "" : name;
+  description.type = type;
+  description.full_type = "torch::nn::" + type + "Impl";
+  description.family =
+      (flags & LOUPE_MODULE_LOSS) != 0 ? static_cast<std::uint32_t>(LOUPE_FAMILY_LOSS) : family_of(type);
+  description.flags = flags;
+  std::set<std::string> attributes;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.flags == attribute) {
+      attributes.insert(parameter.name);
+      continue;
+    }
+    int64_t numel = 1;
+    for (const std::int64_t size : parameter.sizes) numel *= size;
+    description.parameters.push_back({parameter.name, parameter.flags, parameter.sizes, numel});
+  }
+  description.offers = [parameters = description.parameters, attributes](uint32_t tap, const std::string& label) {
+    const bool at_forward = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE;
+    for (const ParameterDescription& each : parameters) {
+      if (each.name == label) return at_forward || tap == LOUPE_TAP_TICK || (each.flags & LOUPE_PARAMETER_BUFFER) == 0;
+    }
+    return at_forward && attributes.count(label) != 0;
+  };
+  description.lend = [this, index = modules_.size()](const std::string& parameter, bool gradient,
+                                                     const ModuleDescription::Take& take) {
+    if (index >= modules_.size()) return false;  // a lens asks while it is shown the module
+    const Made& made = modules_[index];
+    const auto value = made.values.find(parameter);
+    const auto summed = made.gradients.find(parameter);
+    const bool has = gradient ? summed != made.gradients.end() : value != made.values.end();
+    if (has) take(gradient ? summed->second->view() : value->second.tensor->view());
+    return has;
+  };
+  modules_.push_back({monitor().add_module(std::move(description)), {}, {}});
+  return {modules_.size() - 1};
+}
+
+void Bench::Impl::set(Module module, const std::string& name, const Tensor& value) {
+  Made& to = made(module);
+  const bool is_parameter = find_parameter(*to.node, name) != nullptr;
+  if (is_parameter) parameter_of(*to.node, name, value);
+  Value& known = to.values[name];
+  const bool fits = known.tensor != nullptr && known.tensor->tensor().sizes == value.sizes &&
+                    known.tensor->tensor().type == value.type;
+  const bool is_first = known.tensor == nullptr;
+  if (fits) {
+    known.tensor->overwrite(value.values);
+  } else {
+    known = {make(value), is_parameter};
+  }
+  Stream* stream = is_first && is_parameter ? to.node->stream(LOUPE_TAP_OPTIMIZER_STEP, name) : nullptr;
+  if (stream != nullptr) stream->prime(known.tensor->view());
+}
+
+void Bench::Impl::gradient(Module module, const std::string& parameter, const Tensor& value) {
+  Made& of = made(module);
+  parameter_of(*of.node, parameter, value);
+  const auto gradient = make(value);
+  of.gradients[parameter] = gradient;
+  if (!monitor().looks()) return;
+  if (Stream* stream = of.node->stream(LOUPE_TAP_PARAMETER_GRADIENT, parameter))
+    stream->dispatch(&gradient->view(), backward_flags);
+}
+
+void Bench::Impl::forward(Module module, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                          Pass pass) {
+  Made& of = made(module);
+  if (!monitor().looks()) return;
+  const std::uint32_t flags = (pass.training ? std::uint32_t{LOUPE_EVENT_TRAINING} : 0) |
+                              (pass.grad ? std::uint32_t{LOUPE_EVENT_GRAD_ENABLED} : 0);
+  const auto views_of = [](const std::vector<Tensor>& tensors, std::vector<std::shared_ptr<MadeTensor>>& kept) {
+    std::vector<const loupe_tensor*> views;
+    for (const Tensor& each : tensors) {
+      kept.push_back(make(each));
+      views.push_back(&kept.back()->view());
+    }
+    return views;
+  };
+  std::vector<std::shared_ptr<MadeTensor>> kept;
+  const auto in = views_of(inputs, kept), out = views_of(outputs, kept);
+  // All of the entry comes before all of the result.
+  for (const bool is_entry : {true, false}) {
+    for (Stream& stream : of.node->streams()) {
+      const bool entered = stream.tap() == LOUPE_TAP_FORWARD_BEFORE || stream.tap() == LOUPE_TAP_INPUT;
+      if ((!entered && stream.tap() != LOUPE_TAP_FORWARD) || entered != is_entry) continue;
+      if (!stream.label().empty()) {
+        const auto value = of.values.find(stream.label());
+        stream.dispatch(value != of.values.end() ? &value->second.tensor->view() : nullptr, flags);
+        continue;
+      }
+      const auto& from = entered ? in : out;
+      if (stream.index() >= from.size() && stream.tap() != LOUPE_TAP_FORWARD_BEFORE) continue;
+      const loupe_tensor* shown = stream.index() < from.size() ? from[stream.index()] : nullptr;
+      const bool lends = stream.wants_tensors();
+      stream.dispatch(shown, flags, lends ? in.data() : nullptr, lends ? in.size() : 0,
+                      lends && !entered ? out.data() : nullptr, lends && !entered ? out.size() : 0);
+    }
+  }
+}
+
+void Bench::Impl::step() {
+  const bool looks = monitor().looks();
+  for (Made& each : modules_) {
+    if (each.node->closed() || !looks) continue;
+    for (const auto& [parameter, gradient] : each.gradients) {
+      if (Stream* stream = each.node->stream(LOUPE_TAP_STEP_GRADIENT, parameter))
+        stream->dispatch(&gradient->view(), backward_flags);
+    }
+  }
+  for (Made& each : modules_) {
+    const auto& parameters = each.node->description().parameters;
+    for (std::size_t i = 0; looks && i < parameters.size(); ++i) {
+      each.node->set_parameter_flag(i, LOUPE_PARAMETER_GRADIENT, each.gradients.count(parameters[i].name) != 0);
+    }
+    for (const auto& [name, value] : each.values) {
+      Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_OPTIMIZER_STEP, name) : nullptr;
+      if (stream != nullptr && looks) stream->dispatch(&value.tensor->view(), backward_flags);
+    }
+    each.gradients.clear();
+  }
+  monitor().note_step(optimizer_ ? &optimizer_->get() : nullptr);
+  monitor().end_step();
+}
+
+void Bench::Impl::dispatch(Module module, std::uint32_t tap, std::uint32_t index, const Tensor& tensor) {
+  ModuleNode& node = *made(module).node;
+  Stream* stream = monitor().looks() ? node.stream(tap, "", index) : nullptr;
+  if (stream != nullptr) stream->dispatch(&make(tensor)->view(), backward_flags);
+}
+
+void Bench::Impl::prime() {
+  for (Made& each : modules_) {
+    for (const auto& [name, value] : each.values) {
+      Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_OPTIMIZER_STEP, name) : nullptr;
+      if (stream != nullptr) stream->prime(value.tensor->view());
+    }
+  }
+}
+
+void Bench::Impl::tell_parameters() {
+  for (Made& each : modules_) {
+    for (const auto& [name, value] : each.values) {
+      Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_TICK, name) : nullptr;
+      if (stream != nullptr) stream->dispatch(&value.tensor->view(), backward_flags);
+    }
+  }
+}
+
+}  // namespace loupe::testing

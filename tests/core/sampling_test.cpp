@@ -1,0 +1,242 @@
+// Which steps are looked at, and how a budget chooses them. No clock runs here: times are numbers.
+
+#include "pipeline/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "monitored.h"
+#include "pipeline/budget.h"
+
+namespace loupe {
+namespace {
+
+/// '+' for each step that is looked at.
+std::string looks(Sampling& sampling, int steps) {
+  std::string text;
+  for (int i = 0; i < steps; ++i) {
+    text += sampling.looking() ? '+' : '.';
+    sampling.step_over();
+  }
+  return text;
+}
+
+TEST(Sampling, LooksAtTheFirstTwoOfEachTwiceNSteps) {
+  Sampling third(3);
+  EXPECT_EQ(looks(third, 14), "++....++....++");
+  Sampling all(1);
+  EXPECT_EQ(looks(all, 5), "+++++");
+}
+
+TEST(Sampling, LooksAtEveryStepForAWhileFromTheNextOnWhereAsked) {
+  Sampling sampling(5);
+  looks(sampling, 4);
+  sampling.look_fully(3);
+  EXPECT_EQ(looks(sampling, 12), ".+++..++....");
+}
+
+TEST(Sampling, TakesAnotherDistanceWithoutBreakingAPair) {
+  Sampling sampling(1);
+  looks(sampling, 2);
+  sampling.set_every(3);
+  EXPECT_EQ(looks(sampling, 8), "++....++");
+}
+
+/// A trainer whose steps take a second, and longer where they are looked at.
+struct Trainer {
+  explicit Trainer(double share) : budget(share) {}
+  /// Returns the share of the time that looking took.
+  double run(int steps, double added, double step = 1) {
+    double looked = 0;
+    for (int i = 0; i < steps; ++i) {
+      const double more = sampling.looking() ? added : 0;
+      looked += more;
+      if (budget.step(step + more, sampling.looking())) {
+        sampling.set_every(budget.every());
+        ++changes;
+      }
+      sampling.step_over();
+    }
+    return looked / (steps * step);
+  }
+  Budget budget;
+  Sampling sampling{4};
+  int changes = 0;
+};
+
+TEST(Budget, HoldsTheShareAfterTheFirstFiftySteps) {
+  for (const double added : {0.08, 0.17, 0.5, 1.0}) {
+    Trainer trainer(0.01);
+    trainer.run(50, added);
+    for (int window = 0; window < 5; ++window) {
+      // A window may hold one pair more than its share.
+      EXPECT_LE(trainer.run(200, added), 0.01 + 2 * added / 200) << added;
+    }
+    EXPECT_LE(trainer.run(20000, added), 0.01) << added;
+    EXPECT_EQ(trainer.changes, 1) << "told once";
+  }
+}
+
+TEST(Budget, LooksAtEverySecondStepWhereLookingCostsNothing) {
+  Trainer trainer(0.01);
+  trainer.run(100, 0.001);
+  EXPECT_EQ(trainer.budget.every(), 2U);
+  EXPECT_NEAR(trainer.budget.used_share(), 0.0005, 1e-6);
+}
+
+TEST(Budget, FollowsACostThatGrowsAndOneThatFalls) {
+  Trainer trainer(0.01);
+  trainer.run(200, 0.1);
+  const uint64_t before = trainer.budget.every();
+  trainer.run(2000, 0.4);
+  EXPECT_GE(trainer.budget.every(), 3 * before);
+  trainer.run(20000, 0.02);
+  EXPECT_LT(trainer.budget.every(), before);
+}
+
+TEST(Budget, TakesNoNoticeOfAStepInWhichTheMachineDidSomethingElse) {
+  Trainer trainer(0.01);
+  trainer.run(100, 0.1);
+  const uint64_t before = trainer.budget.every();
+  for (int i = 0; i < 5; ++i) {
+    trainer.run(1, 0.1, 50);
+    trainer.run(300, 0.1);
+  }
+  EXPECT_EQ(trainer.budget.every(), before);
+}
+
+TEST(Budget, ALoopThatDoesMoreAtEverySecondStepIsNoDifferentWhenItIsLookedAt) {
+  Trainer trainer(0.01);
+  for (int i = 0; i < 300; ++i) {
+    trainer.run(1, 0.1, 0.5);
+    trainer.run(1, 0.1, 1.5);
+  }
+  EXPECT_NEAR(trainer.budget.added_seconds(), 0.1, 1e-9);
+  EXPECT_NEAR(trainer.budget.step_seconds(), 1, 1e-9);
+}
+
+TEST(Budget, SaysInWordsWhatItChose) {
+  Trainer trainer(0.01);
+  trainer.run(100, 0.18);
+  EXPECT_EQ(trainer.budget.words(),
+            "looks at one step in 20 from now on: to look at one adds 18 % to its time, so that it takes 0.9 % of all; "
+            "attach.budget is 1 %");
+}
+
+/// A step of a trainer, as taps tell it.
+void step(Monitored& it, ModuleNode& layer, float value) {
+  if (it.monitor.looks()) Monitored::forward(layer, {value});
+  it.monitor.note_step();
+  it.monitor.end_step();
+}
+
+TEST(SampledSteps, CompareWithinPairsAndNeverAcrossTheStepsBetween) {
+  Monitored it("attach: {every: 3}\nlenses: [probe_lens: {measures: [sums, previous]}]\n");
+  const auto layer = it.add("conv");
+  int begun = 0;
+  it.monitor.set_on_look([&] { begun += it.monitor.looks() ? 1 : 0; });
+  for (int i = 1; i <= 8; ++i) step(it, *layer, static_cast<float>(i));
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum count"), 4);  // steps 1, 2, 7, 8
+  EXPECT_EQ(it.shown("conv", "dot_previous"), 7 * 8) << "the last; 2 * 7 would be across the gap";
+  EXPECT_EQ(begun, 1);
+}
+
+TEST(SampledSteps, TakeEveryPushAndLookAtAllAfterALossThatIsNotFinite) {
+  Monitored it("attach: {every: 50}\nlenses: [probe_lens: {pushes: true}]\n");
+  const auto layer = it.add("conv");
+  const uint32_t loss = LOUPE_EVENT_LOSS | training_pass;
+  for (int i = 1; i <= 10; ++i) {
+    it.monitor.push("loss", 1, loss);
+    step(it, *layer, 1);
+  }
+  EXPECT_FALSE(it.monitor.looks());
+  EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 10U + 2U) << "all losses, two forwards";
+  it.monitor.push("loss", NAN, loss);
+  EXPECT_FALSE(it.monitor.looks()) << "the step that is on is not seen from its beginning";
+  step(it, *layer, 1);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(it.monitor.looks()) << i;
+    step(it, *layer, 1);
+  }
+  EXPECT_FALSE(it.monitor.looks());
+}
+
+TEST(SampledSteps, GoOnWhereLookingBeginsAgainAfterInactiveEpochs) {
+  Monitored it("attach: {every: 10, active: 2}\nlenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  EXPECT_FALSE(it.monitor.looks());
+  step(it, *layer, 1);
+  step(it, *layer, 1);
+  step(it, *layer, 1);
+  it.monitor.tick(std::nullopt);
+  EXPECT_TRUE(it.monitor.looks());
+}
+
+TEST(SampledSteps, ThatNoTapSeesAreAllLookedAt) {
+  Monitored it("attach: {every: 10}\nlenses: [probe_lens]\n");
+  it.add("conv");
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(it.monitor.looks());
+    it.monitor.note_step();
+    it.monitor.end_step(/*seen=*/false);
+  }
+}
+
+TEST(TicksByThemselves, ComeAtTheStepsOfTheClockAlone) {
+  Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\n");
+  it.add("conv");
+  it.monitor.set_on_due([&] { it.monitor.tick_if_due(); });
+  for (int i = 0; i < 7; ++i) {
+    it.monitor.note_step();
+    it.monitor.end_step();
+    it.monitor.note_step(nullptr, /*counts=*/false);
+    it.monitor.end_step();
+  }
+  EXPECT_EQ(it.stage.take_notes("lens report"), (Texts{"lens report 1", "lens report 2"}));
+  EXPECT_EQ(it.monitor.step(), 7U);
+}
+
+TEST(TicksByThemselves, ShowTheRestAtTheEndOnce) {
+  Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  it.add("conv");
+  it.monitor.set_on_due([&] { it.monitor.tick_if_due(); });
+  for (int i = 0; i < 4; ++i) {
+    it.monitor.note_step();
+    it.monitor.end_step();
+  }
+  it.monitor.tick_rest();
+  it.monitor.tick_rest();
+  EXPECT_EQ(it.stage.take_notes("lens report"), (Texts{"lens report 1", "lens report 2"}));
+}
+
+TEST(TicksByThemselves, CountFromATickThatTheTrainerAsksFor) {
+  Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\n");
+  it.monitor.set_on_due([&] { it.monitor.tick_if_due(); });
+  const auto steps = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      it.monitor.note_step();
+      it.monitor.end_step();
+    }
+  };
+  steps(2);
+  it.monitor.tick(std::nullopt);
+  steps(2);
+  EXPECT_EQ(it.stage.take_notes("lens report").size(), 1U);
+  steps(1);
+  EXPECT_EQ(it.stage.take_notes("lens report").size(), 1U);
+}
+
+TEST(TicksByThemselves, WaitWhereTheStepsThreadIsNotTheirs) {
+  Monitored it("run: {tick: {steps: 1}}\nlenses: [probe_lens]\n");
+  it.monitor.note_step();
+  it.monitor.end_step();  // nobody sees to it
+  EXPECT_TRUE(it.stage.take_notes("lens report").empty());
+  EXPECT_TRUE(it.monitor.tick_if_due());
+  EXPECT_FALSE(it.monitor.tick_if_due());
+}
+
+}  // namespace
+}  // namespace loupe

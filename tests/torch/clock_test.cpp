@@ -1,0 +1,296 @@
+// Ticks by steps and seconds, and steps that are looked at now and then, as real trainers meet them.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <loupe/log.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace loupe {
+namespace {
+
+namespace nn = torch::nn;
+using Losses = std::vector<std::optional<double>>;
+
+/// Loupe's messages while it lives.
+class Listened {
+ public:
+  Listened() {
+    set_log([this](LogLevel level, const std::string& message) {
+      const std::lock_guard lock(mutex_);
+      if (level != LogLevel::info) text_ += message + "\n";
+    });
+  }
+  ~Listened() { set_log({}); }
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+Inspector inspector_of(const std::string& yaml) {
+  return Inspector::from_text("loupe: 1\n" + yaml);
+}
+
+/// One layer and the optimizer that trains it, by the same gradient in each step.
+struct Trained {
+  explicit Trained(double rate = 0.1) : optimizer(model->parameters(), rate) {}
+  void step() {
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4})).sum().backward();
+    optimizer.step();
+  }
+  nn::Sequential model{nn::Linear(4, 3)};
+  torch::optim::SGD optimizer;
+};
+
+TEST(StepClock, TicksAtTheOptimizersStepsAndShowsTheRestAtTheLoopsEnd) {
+  Listened listened;
+  auto inspector = inspector_of("run: {tick: {steps: 3}}\nlenses: [loss_metrics]\n");
+  Trained it;
+  inspector.attach(*it.model, it.optimizer);
+  Losses after;
+  for (const auto step : inspector.steps(7)) {
+    inspector.push_loss(static_cast<double>(step), /*train=*/true);
+    it.step();
+    after.push_back(inspector.loss(true));
+  }
+  EXPECT_EQ(after, (Losses{std::nullopt, std::nullopt, 2.0, 2.0, 2.0, 5.0, 5.0}));
+  EXPECT_EQ(inspector.loss(true), 7.0);
+  EXPECT_EQ(listened.text(), "");
+}
+
+TEST(StepClock, LoopsGoOnWhereTheLastOneEndedAndMayBeginLater) {
+  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
+  Trained it;
+  inspector.attach(*it.model, it.optimizer);
+  std::vector<std::int64_t> steps;
+  for (const int count : {2, 1}) {
+    for (const auto step : inspector.steps(count)) {
+      steps.push_back(step);
+      it.step();
+    }
+  }
+  for (const auto step : inspector.steps(11, 12)) steps.push_back(step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 2, 3, 11, 12}));
+  EXPECT_THROW(inspector.steps(0, 5), std::invalid_argument);
+}
+
+TEST(StepClock, CountsTheTurnsWhereThereIsNoOptimizer) {
+  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
+  Losses after;
+  for (const auto step : inspector.steps(4)) {
+    after.push_back(inspector.loss(true));
+    inspector.push_loss(static_cast<double>(step), /*train=*/true);
+  }
+  EXPECT_EQ(after, (Losses{std::nullopt, std::nullopt, 1.5, 1.5}));
+}
+
+TEST(StepClock, WorksForATrainerThatKnowsNothingOfIt) {
+  Losses after;
+  Trained it;
+  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*it.model, it.optimizer);
+  for (int step = 1; step <= 4; ++step) {
+    inspector.push_loss(step, /*train=*/true);
+    it.step();
+    after.push_back(inspector.loss(true));
+  }
+  EXPECT_EQ(after, (Losses{std::nullopt, 1.5, 1.5, 3.5}));
+}
+
+TEST(StepClock, SaysWhatBecomesOfATrainersEpochs) {
+  Listened listened;
+  Trained it;
+  auto inspector = inspector_of("run: {tick: {steps: 4}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*it.model, it.optimizer);
+  Losses after;
+  for (const int epoch : inspector.epochs(3)) {
+    for (int i = 0; i < 3; ++i) {
+      inspector.push_loss(epoch, /*train=*/true);
+      it.step();
+    }
+    after.push_back(inspector.loss(true));
+  }
+  EXPECT_EQ(after, (Losses{std::nullopt, 1.25, 2.5}));
+  EXPECT_EQ(inspector.loss(true), 3.0) << "the rest";
+  EXPECT_NE(listened.text().find("says to tick every 4 steps (run.tick)"), std::string::npos) << listened.text();
+}
+
+TEST(StepClock, SaysWhereALoopOverStepsHasNoTicks) {
+  Listened listened;
+  auto inspector = inspector_of("lenses: [loss_metrics]\n");
+  for (const auto step : inspector.steps(3)) inspector.push_loss(static_cast<double>(step), /*train=*/true);
+  EXPECT_EQ(inspector.loss(true), 2.0);
+  EXPECT_NE(listened.text().find("set run: {tick: {steps: 500}}"), std::string::npos) << listened.text();
+}
+
+TEST(StepClock, TheFirstAttachedModelsOptimizerCountsUnlessAnotherIsNamed) {
+  for (const std::string of : {"", ", of: second"}) {
+    Trained first, second;
+    auto inspector = inspector_of("run: {tick: {steps: 2" + of + "}}\nlenses: [loss_metrics]\n");
+    inspector.attach(*first.model, first.optimizer, "first");
+    inspector.attach(*second.model, second.optimizer, "second");
+    Losses after;
+    for (int i = 1; i <= 4; ++i) {
+      inspector.push_loss(i, /*train=*/true);
+      second.step();
+      if (i % 2 == 0) first.step();
+      after.push_back(inspector.loss(true));
+    }
+    const Losses of_first = {std::nullopt, std::nullopt, std::nullopt, 2.5};
+    const Losses of_second = {std::nullopt, 1.5, 1.5, 3.5};
+    EXPECT_EQ(after, of.empty() ? of_first : of_second) << of;
+  }
+}
+
+TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesNot) {
+  nn::Sequential model(nn::Linear(4, 3), nn::Linear(3, 2));
+  torch::optim::SGD head(model[1]->parameters(), 0.1), body(model[0]->parameters(), 0.1);
+  auto inspector = inspector_of("run: {tick: {steps: 1}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*model, {head, body});
+  const auto ticked = [&](torch::optim::Optimizer& optimizer, double loss) {
+    inspector.push_loss(loss, /*train=*/true);
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4})).sum().backward();
+    optimizer.step();
+    return inspector.loss(true).value_or(-1);
+  };
+  EXPECT_EQ(ticked(head, 1), 1);
+  EXPECT_EQ(ticked(body, 2), 1);
+  torch::optim::Adam all(model->parameters());
+  EXPECT_EQ(ticked(all, 4), 3) << "with the one that waited";
+}
+
+TEST(StepClock, ATickOfAStepOnAnotherThreadWaitsForTheNextCall) {
+  Trained it;
+  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*it.model, it.optimizer);
+  inspector.push_loss(1, /*train=*/true);
+  std::thread([&] {
+    for (int i = 0; i < 2; ++i) it.step();
+  }).join();
+  EXPECT_FALSE(inspector.loss(true).has_value());
+  inspector.push_loss(2, /*train=*/true);
+  EXPECT_EQ(inspector.loss(true), 1.0);
+}
+
+TEST(StepClock, ShowsTheRestWhereTheInspectorEnds) {
+  Listened listened;
+  {
+    Trained it;
+    auto inspector = inspector_of("run: {tick: {steps: 100}}\nlenses: [loss_metrics]\n");
+    inspector.attach(*it.model, it.optimizer);
+    for (int i = 0; i < 3; ++i) {
+      inspector.push_loss(1, /*train=*/true);
+      it.step();
+    }
+  }
+  EXPECT_EQ(listened.text(), "");
+}
+
+TEST(SampledTraining, ShowsUpdatesOfSingleStepsAndMakesNoFalseComplaint) {
+  Listened listened;
+  Trained it;
+  auto inspector = inspector_of(
+      "attach: {every: 3}\nlenses:\n  - parameter_difference: {line: [max, min]}\n  - health: {off: [update_ratio]}\n");
+  inspector.attach(*it.model, it.optimizer);
+  const at::Tensor weight = it.model->named_parameters()["0.weight"];
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    const at::Tensor before = weight.detach().clone();
+    for (int i = 0; i < 12; ++i) it.step();
+    const double one = (weight.detach() - before).norm().item<double>() / 12;
+    inspector.tick_epoch();
+    EXPECT_NEAR(inspector.value("Weight Update Norm", "0", "max").value_or(NAN), one, 1e-4);
+    EXPECT_NEAR(inspector.value("Weight Update Norm", "0", "min").value_or(NAN), one, 1e-4);
+  }
+  EXPECT_EQ(listened.text(), "");
+  for (const Finding& each : inspector.findings())
+    EXPECT_EQ(each.rule, "repeated_batch") << each.message;  // it trains on one batch indeed
+}
+
+TEST(SampledTraining, SeesGradientsThatNobodyClearsAndTakesClearedOnesForNone) {
+  for (const bool clears : {true, false}) {
+    Trained it(1e-3);
+    auto inspector = inspector_of("attach: {every: 4}\nlenses: [health: {off: [repeated_batch]}]\n");
+    inspector.attach(*it.model, it.optimizer);
+    bool found = false;
+    for (int i = 0; i < 30; ++i) {
+      // In place, so that the gradient's tensor stays the same one.
+      if (clears && it.model[0]->parameters()[0].grad().defined()) {
+        for (auto& parameter : it.model->parameters()) parameter.mutable_grad().zero_();
+      }
+      it.model->forward(torch::randn({5, 4})).pow(2).sum().backward();
+      it.optimizer.step();
+    }
+    for (const Finding& each : inspector.findings()) found = found || each.rule == "gradients_not_cleared";
+    EXPECT_EQ(found, !clears);
+  }
+}
+
+TEST(SampledTraining, FindsANaNOfAStepThatNobodyLooksAt) {
+  Trained it;
+  auto inspector = inspector_of("attach: {every: 50}\nlenses: [health]\n");
+  inspector.attach(*it.model, it.optimizer);
+  for (int i = 0; i < 20; ++i) {
+    it.optimizer.zero_grad();
+    auto loss = it.model->forward(torch::randn({5, 4})).pow(2).mean();
+    if (i == 12) loss = loss * NAN;
+    loss.backward();
+    inspector.push_loss(loss, /*train=*/true);
+    it.optimizer.step();
+    if (i < 13) {
+      EXPECT_TRUE(inspector.findings().empty()) << i;
+    }
+  }
+  ASSERT_FALSE(inspector.findings().empty());
+  EXPECT_EQ(inspector.findings()[0].rule, "non_finite");
+  EXPECT_NE(inspector.findings()[0].message.find("not looked at"), std::string::npos)
+      << inspector.findings()[0].message;
+}
+
+/// Steps past the virtual table, where no tap sees them.
+class OwnDescent final : public torch::optim::SGD {
+ public:
+  using SGD::SGD;
+  torch::Tensor step(LossClosure = nullptr) override {
+    const torch::NoGradGuard no_grad;
+    for (auto& group : param_groups()) {
+      for (auto& parameter : group.params()) parameter.sub_(parameter.grad(), 0.01);
+    }
+    return {};
+  }
+};
+
+TEST(SampledTraining, LooksAtEveryStepWhereNoTapSeesThem) {
+  nn::Sequential model(nn::Linear(4, 3));
+  OwnDescent optimizer(model->parameters(), 0.1);
+  auto inspector =
+      inspector_of("run: {tick: {steps: 5}}\nattach: {every: 10}\nlenses: [loss_metrics, parameter_difference]\n");
+  inspector.attach(*model, optimizer);
+  int ticks = 0;
+  double last = 0;
+  for (int i = 1; i <= 21; ++i) {
+    inspector.push_loss(i, /*train=*/true);
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4})).sum().backward();
+    optimizer.step();
+    const double now = inspector.loss(true).value_or(0);
+    ticks += now != last ? 1 : 0;
+    last = now;
+  }
+  EXPECT_EQ(ticks, 4);
+}
+
+}  // namespace
+}  // namespace loupe
