@@ -136,6 +136,7 @@ class LOUPE_API Inspector {
 
  private:
   friend class Epochs::Iterator;
+  friend struct ProgramInspector;
   bool end_turn(int epoch, bool is_last);
 
   explicit Inspector(std::unique_ptr<Impl> impl);
