@@ -1,7 +1,7 @@
 #include "run/epoch_clock.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace loupe {
 namespace {
@@ -32,6 +32,8 @@ std::uint64_t EpochClock::most_steps() const {
 
 bool EpochClock::stepped(const void* optimizer) {
   steps_ = std::max(steps_, ++counts_[optimizer]);
+  const auto fewest = std::min_element(counts_.begin(), counts_.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
   switch (kind_) {
     case Epoch::seconds:
       return std::chrono::duration<double>(Clock::now() - begin_).count() >= length_;
@@ -41,7 +43,7 @@ bool EpochClock::stepped(const void* optimizer) {
     case Epoch::steps:
       break;
   }
-  return steps_ >= most_steps();
+  return fewest->second >= most_steps() || steps_ >= 2 * most_steps();
 }
 
 bool EpochClock::mode_set(bool trains) {
@@ -51,17 +53,16 @@ bool EpochClock::mode_set(bool trains) {
   if (!trains || !evaluated_ || !follows_modes()) return false;
   evaluated_ = false;
   // A program that acts in one mode and learns in the other switches with every step.
-  if (kind_ == Epoch::automatic && steps_ < 2) {
-    too_often_ = true;
-    return false;
-  }
+  too_often_ = kind_ == Epoch::automatic && steps_ - std::exchange(switched_at_, steps_) < 2;
+  if (too_often_) return false;
   alternates_ = true;
   return true;
 }
 
 void EpochClock::ticked() {
-  counts_.clear();
-  steps_ = 0;
+  std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // it steps no more
+  for (auto& each : counts_) each.second = 0;
+  steps_ = switched_at_ = 0;
   evaluated_ = false;
   begin_ = Clock::now();
 }

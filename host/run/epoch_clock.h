@@ -15,7 +15,8 @@ class EpochClock {
  public:
   explicit EpochClock(const RunProgramSection& section) : kind_(section.epoch), length_(section.epoch_length) {}
 
-  /// After a step of an optimizer, which is only to compare with. True where an epoch ends with it.
+  /// After a step of an optimizer, which is only to compare with. True where an epoch ends with it: each of several
+  /// has taken the steps of one, or one of them twice as many.
   bool stepped(const void* optimizer);
   /// Before a model that trains is switched. True where an epoch has ended.
   bool mode_set(bool trains);
@@ -40,7 +41,8 @@ class EpochClock {
   bool too_often_ = false;                 // the modes change with every step
   bool alternates_ = false;                // an epoch ended by the modes
   std::unordered_map<const void*, std::uint64_t> counts_;
-  std::uint64_t steps_ = 0;  // of the optimizer that took most
+  std::uint64_t steps_ = 0;        // of the optimizer that took most
+  std::uint64_t switched_at_ = 0;  // how many those were when eval() was last followed by train()
   Clock::time_point begin_ = Clock::now();
 };
 

@@ -97,7 +97,7 @@ void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) 
   if (optimizers_.empty()) return;
   settle(true);
   Inspector& watcher = inspector();
-  const LossNames::Named named = losses_->of(place);
+  const LossNames::Named named = losses_->of(origins_.of(place));
   if (named.is_new && !named.name.empty())
     tell("'" + named.name + "' is what backward() is called on" + (named.is_main ? "" : " at a further place"), "loss");
   if (named.is_main) return watcher.push_loss(loss, /*train=*/true);

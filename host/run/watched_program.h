@@ -11,6 +11,7 @@
 
 #include "config/run_program_section.h"
 #include "loupe/inspector.h"
+#include "run/call_origin.h"
 #include "run/epoch_clock.h"
 #include "run/loss_names.h"
 #include "run/model_search.h"
@@ -74,11 +75,12 @@ class WatchedProgram {
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
   std::optional<LossNames> losses_, validation_losses_;
+  CallOrigins origins_;
   ModelSearch modules_;
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
   std::vector<Attached> attached_;
   std::unordered_map<std::string, int> names_;
-  bool waits_ = false, told_of_losses_ = false;
+  bool waits_ = false;
 };
 
 }  // namespace loupe
