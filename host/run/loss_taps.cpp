@@ -1,6 +1,7 @@
 #include "run/loss_taps.h"
 
 #include <ATen/Operators.h>
+#include <ATen/core/Reduction.h>
 
 #include <cstring>
 #include <type_traits>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -158,6 +159,36 @@ TEST(Run, EndsWithTwoWhereWhatIsRequiredCannotBe) {
   const Both both = run_both("/bin/true", "--require");
   EXPECT_EQ(both.watched.exit_code, 2) << both.messages;
   EXPECT_NE(both.messages.find("no LibTorch"), std::string::npos) << both.messages;
+}
+
+TEST(Run, RunsAProgramUnwatchedThatIsLinkedStaticallyAndSaysSo) {
+  const Both both = run_both(LOUPE_STATIC);
+  expect_unchanged(both);
+  EXPECT_EQ(both.watched.output, "ran\n");
+  EXPECT_NE(both.messages.find("linked statically"), std::string::npos) << both.messages;
+  EXPECT_EQ(run_both(LOUPE_STATIC, "--require").watched.exit_code, 2);
+}
+
+TEST(Run, NeverLoadsALoupeThatWasBuiltWithAnotherLibTorch) {
+  const fs::path folder = fresh_folder();
+  const std::string preloaded = "LD_PRELOAD=" LOUPE_OTHER "/libloupe_run.so ";
+  const Finished alone = run(trainers + " mlp", folder);
+  const Finished unwatched = run(preloaded + trainers + " mlp", folder);
+  EXPECT_EQ(unwatched.exit_code, 0);
+  EXPECT_NE(unwatched.output.find("'libtorch_cpu.so.99'"), std::string::npos) << unwatched.output;
+  EXPECT_NE(unwatched.output.find(alone.output), std::string::npos) << unwatched.output;
+  const Finished required = run(preloaded + "LOUPE_RUN_REQUIRE=1 " + trainers + " mlp", folder);
+  EXPECT_EQ(required.exit_code, 2) << required.output;
+  EXPECT_FALSE(fs::exists(folder / "loupe-runs"));
+}
+
+TEST(Run, TakesTheLoupeOfSeveralThatWasBuiltWithTheProgramsLibTorch) {
+  const fs::path folder = fresh_folder();
+  const Finished finished = run(
+      "LD_PRELOAD=" LOUPE_OTHER "/libloupe_run.so LOUPE_RUN_HOSTS=/nowhere:" LOUPE_HOST_FOLDER " " + trainers + " mlp",
+      folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_TRUE(fs::exists(folder / "loupe-runs/trainers/record.jsonl")) << finished.output;
 }
 
 TEST(Run, DoesNotBreakPython) {
