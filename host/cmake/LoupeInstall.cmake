@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 
-install(TARGETS loupe)
+install(TARGETS loupe loupe_run)
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map DESTINATION ${package})
 

@@ -12,6 +12,7 @@
 #include "command/learn.h"
 #include "command/new.h"
 #include "command/replay.h"
+#include "command/run.h"
 #include "command/usage_error.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
@@ -87,18 +88,21 @@ int main(int argc, char** argv) {
   loupe::Compare compare;
   auto* comparing = compare.add_to(app);
   comparing->add_option("--plugins", paths, "Further folders or files to search first");
+  loupe::Run run;
+  auto* running = run.add_to(app);
   loupe::Diagnose diagnose;
   auto* diagnosing = diagnose.add_to(app);
   loupe::Learn learn;
   auto* learning = learn.add_to(app);
   try {
-    app.parse(argc, argv);
+    app.parse(run.take_program(argc, argv), argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : exit_invalid;
   }
 
   try {
     if (validating->parsed()) return validate(file);
+    if (running->parsed()) return run.run(std::cerr);
     if (checking->parsed()) return check.run(std::cout) ? 0 : 1;
     if (diagnosing->parsed()) return diagnose.run(std::cout, std::cerr) ? 0 : 1;
     if (learning->parsed()) {

@@ -15,6 +15,7 @@
 #include "config/map_keys.h"
 #include "config/path.h"
 #include "config/plugin_section.h"
+#include "config/run_program_section.h"
 #include "config/suggestion.h"
 #include "config/yaml_bounds.h"
 #include "config/yaml_text.h"
@@ -26,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> top_keys = {"loupe",  "run",         "attach",   "plugins",
-                                           "lenses", "visualizers", "on_error", "on_finding"};
+const std::vector<std::string> top_keys = {"loupe",       "run",      "attach",     "plugins",    "lenses",
+                                           "visualizers", "on_error", "on_finding", "run_program"};
 
 /// What is unknown in a configuration may be so because its plugin could not be used.
 void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
@@ -112,6 +113,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.budget = read_budget(value_of(map, "attach"), diagnostics);
   const auto finding_set =
       OptionSet::from_yaml(sections[2].second, value_of(map, "on_finding"), "on_finding", diagnostics);
+  read_run_program(value_of(map, "run_program"), diagnostics);
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);

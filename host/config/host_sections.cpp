@@ -57,6 +57,19 @@ const detail::OptionStorage& finding_options() {
   return options;
 }
 
+const detail::OptionStorage& run_program_options() {
+  static const detail::OptionStorage options({
+      {"models", Strings{},
+       "the types whose modules are watched, names or globs; those that optimizers hold when empty"},
+      {"epoch", "auto",
+       "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto, which is the "
+       "first where the program calls eval(), and 100 steps else"},
+      {"loss", Strings{},
+       "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
+  });
+  return options;
+}
+
 const detail::OptionStorage& every_lens_options() {
   static const detail::OptionStorage options({
       {"active", 1, "look at every n-th epoch only, of those that attach.active looks at", 1, 1e6},
@@ -75,6 +88,7 @@ const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
       {"run", {run_options().pointers(), run_options().size()}},
       {"attach", {attach_options().pointers(), attach_options().size()}},
       {"on_finding", {finding_options().pointers(), finding_options().size()}},
+      {"run_program", {run_program_options().pointers(), run_program_options().size()}},
   };
   return sections;
 }

@@ -144,6 +144,18 @@ void Attachment::attach_optimizer(torch::optim::Optimizer& optimizer) {
   steps_.attach(optimizer, holds_redirections_);
 }
 
+void Attachment::await_optimizers() {
+  awaits_optimizers_ = true;
+  if (holds_redirections_) loupe::await_optimizers(shared_from_this());
+}
+
+void Attachment::abandon() {
+  active_->store(false);
+  Registry::instance().remove(this);
+  forget_optimizers(this);
+  LeafGradients::instance().forget_all(active_.get());
+}
+
 void Attachment::meet(torch::optim::Optimizer& optimizer) {
   const std::lock_guard lock(*mutex_);
   if (attached_) steps_.meet(optimizer, holds_redirections_);
@@ -277,7 +289,7 @@ void Attachment::detach() {
 
 std::string Attachment::summary() const {
   std::string text = "attached '" + names_.root() + "': " + coverage_.counts();
-  if (!steps_.any()) text += ", no optimizer";
+  if (!steps_.any() && !awaits_optimizers_) text += ", no optimizer";
   text += monitor_.sampling_words();
   if (!finds_code_)
     text +=

@@ -33,7 +33,11 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
               bool is_loss = false);
   /// One more, later. Under the inspector's mutex, as attach.
   void attach_optimizer(torch::optim::Optimizer& optimizer);
+  /// The model's optimizers are not known yet: each is met when it clears gradients or steps.
+  void await_optimizers();
   void detach();
+  /// In a process that was forked: the model is the parent's, and so are all locks of it, held or not.
+  void abandon();
   void set_active(bool active);
 
   /// A function seen for the first time after a module. Any thread that runs the model.
@@ -94,7 +98,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   std::vector<std::shared_ptr<ModuleNode>> unregistered_;
   OptimizerSteps steps_{points_, names_};
   bool told_of_unseen_ = false, finds_code_ = true;
-  bool holds_redirections_ = false;
+  bool holds_redirections_ = false, awaits_optimizers_ = false;
 };
 
 }  // namespace loupe

@@ -8,6 +8,7 @@
 #include "torch/attachment.h"
 #include "torch/gradient_taps.h"
 #include "torch/norm_taps.h"
+#include "torch/program_hooks.h"
 #include "torch/tensor_view.h"
 #include "torch/unreadable.h"
 
@@ -253,7 +254,10 @@ ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
     : module_(module), site_(site), outer_(nullptr) {
   ThreadState& state = thread_state();
   if (state.pending_norm != nullptr) close_stale_norm();
-  if (state.depth == 0) refresh(state);
+  if (state.depth == 0) {
+    if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_forward(*module);
+    refresh(state);
+  }
   entry_ = state.table->find(module);
   outer_ = state.scope;
   if (state.depth == 0 && entry_ != nullptr) begin_outermost();

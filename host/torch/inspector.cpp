@@ -17,6 +17,7 @@
 #include "plugins/component_host.h"
 #include "torch/attachment.h"
 #include "torch/device_measurer.h"
+#include "torch/program_inspector.h"
 #include "torch/redirections.h"
 #include "torch/retained_tensor.h"
 #include "torch/services.h"
@@ -68,7 +69,7 @@ class Inspector::Impl {
   std::recursive_mutex& mutex() { return *mutex_; }
 
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
-              const std::string& name, bool is_loss) {
+              const std::string& name, bool is_loss, bool awaits_optimizers = false) {
     const std::lock_guard lock(*mutex_);
     for (const auto& other : attachments_) {
       if (other->name() == name) {
@@ -79,6 +80,7 @@ class Inspector::Impl {
     }
     auto attachment = std::make_shared<Attachment>(monitor_, mutex_, name);
     attachment->attach(model, optimizers, exposed_, is_loss);
+    if (awaits_optimizers) attachment->await_optimizers();
     attachments_.push_back(attachment);
     came();
     choose_clock();
@@ -86,6 +88,11 @@ class Inspector::Impl {
       for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
     }
     if (monitor_.config().summary) log(LOUPE_LOG_INFO, attachment->summary());
+  }
+
+  /// Without any lock: threads that are no more in this process may hold it.
+  void abandon() {
+    for (const auto& attachment : attachments_) attachment->abandon();
   }
 
   void attach_optimizer(torch::optim::Optimizer& optimizer) {
@@ -130,13 +137,17 @@ class Inspector::Impl {
   }
 
   void push_loss(const at::Tensor& value, bool train, bool keep) {
+    push_tensor(loss_name(train), value, loss_flags(train, keep));
+  }
+
+  void push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags) {
     if (!value.defined() || value.numel() != 1) {
       throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
     }
     const std::lock_guard lock(*mutex_);
     if (!monitor_.active()) return;
-    if (value.device().is_cpu()) return push(loss_name(train), value.item<double>(), loss_flags(train, keep));
-    losses_.push_back({value.detach(), train, keep});
+    if (value.device().is_cpu()) return push(label, value.item<double>(), flags);
+    losses_.push_back({value.detach(), label, flags});
   }
 
   const std::string& loss_name(bool train) {
@@ -369,7 +380,8 @@ class Inspector::Impl {
 
   struct PendingLoss {
     at::Tensor value;
-    bool train, keep;
+    std::string label;
+    uint32_t flags;
   };
 
   /// Losses on a device come over in one copy.
@@ -381,7 +393,7 @@ class Inspector::Impl {
     for (const PendingLoss& loss : losses) values.push_back(loss.value.to(device, at::kDouble).reshape({1}));
     const at::Tensor all = at::cat(values).cpu();
     for (std::size_t i = 0; i < losses.size(); ++i) {
-      monitor_.push(loss_name(losses[i].train), all.data_ptr<double>()[i], loss_flags(losses[i].train, losses[i].keep));
+      monitor_.push(losses[i].label, all.data_ptr<double>()[i], losses[i].flags);
     }
   }
 
@@ -578,6 +590,21 @@ void Inspector::set_visualizers(const std::string& yaml) {
   if (!config.master) return;
   impl_->monitor().display().replace(visualizers);
   impl_->monitor().expect_files_of(visualizers);
+}
+
+Inspector ProgramInspector::make(Config config) {
+  offer_services();
+  return Inspector(std::make_unique<Inspector::Impl>(std::move(config)));
+}
+void ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, const std::string& name) {
+  inspector.impl_->attach(model, {}, name, /*is_loss=*/false, /*awaits_optimizers=*/true);
+}
+void ProgramInspector::push(Inspector& inspector, const std::string& label, const at::Tensor& value) {
+  inspector.impl_->push_tensor(label, value, 0);
+}
+void ProgramInspector::abandon(Inspector inspector) {
+  Inspector::Impl* left = inspector.impl_.release();  // its threads are not in this process, and its files another's
+  if (left != nullptr) left->abandon();
 }
 
 std::size_t Inspector::redirected_calls() {

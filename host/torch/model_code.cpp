@@ -20,6 +20,8 @@
 #include <string_view>
 #include <typeinfo>
 
+#include "torch/member_code.h"
+
 namespace loupe {
 namespace {
 
@@ -182,6 +184,17 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
   std::vector<CodeRange> found;
   for (const auto& [base, path] : objects) read_object(path, base, wanted, found);
   std::sort(found.begin(), found.end(), [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
+  return found;
+}
+
+std::vector<CodeRange> find_member_code(const std::string& type, const void* address) {
+  Dl_info object{}, program{};
+  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  if (dladdr(address, &object) == 0) return {};
+  const bool in_program = headers != nullptr && dladdr(headers, &program) != 0 && program.dli_fbase == object.dli_fbase;
+  std::vector<CodeRange> found;
+  read_object(in_program ? "/proc/self/exe" : object.dli_fname, reinterpret_cast<std::uintptr_t>(object.dli_fbase),
+              {wanted_class(type, false)}, found);
   return found;
 }
 

@@ -7,6 +7,7 @@
 
 #include "torch/attachment.h"
 #include "torch/compat.h"
+#include "torch/program_hooks.h"
 #include "torch/redirections.h"
 #include "torch/virtual_entry.h"
 
@@ -51,7 +52,7 @@ bool anybody_counts() {
 }
 
 template <class Call>
-at::Tensor around_step(Optimizer* optimizer, Call&& call) {
+at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
   if (!anybody_counts() || steps_running > 0) return call();
   const auto attachments = Watched::instance().of(*optimizer);
@@ -68,6 +69,16 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
   --steps_running;
   for (const auto& attachment : attachments) attachment->after_step(*optimizer);
   for (const auto& attachment : attachments) attachment->end_step();
+  return result;
+}
+
+template <class Call>
+at::Tensor around_step(Optimizer* optimizer, Call&& call) {
+  const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire);
+  if (hooks == nullptr || steps_running > 0) return around_watched_step(optimizer, call);
+  hooks->before_step(*optimizer);
+  at::Tensor result = around_watched_step(optimizer, call);
+  hooks->after_step(*optimizer);
   return result;
 }
 
@@ -143,6 +154,7 @@ struct ZeroGradTap;
 template <class... Arguments>
 struct ZeroGradTap<void (Optimizer::*)(Arguments...)> {
   static void tap(Optimizer* self, Arguments... arguments) {
+    if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_clearing(*self);
     meet(*self);
     self->zero_grad(arguments...);
   }
@@ -173,7 +185,11 @@ bool may_step_unseen(const Optimizer& optimizer) {
            is(typeid(LBFGS)));
 }
 
-void tap_optimizer(Optimizer& optimizer, const std::shared_ptr<Attachment>& attachment) {
+void await_optimizers() {
+  redirect_tables<SgdStep, AdamStep, AdamWStep, RmspropStep, AdagradStep, LbfgsStep>();
+}
+
+void await_optimizers(const std::shared_ptr<Attachment>& attachment) {
   auto& watched = Watched::instance();
   {
     const std::lock_guard lock(watched.mutex);
@@ -181,7 +197,11 @@ void tap_optimizer(Optimizer& optimizer, const std::shared_ptr<Attachment>& atta
                                    [&](const auto& each) { return each.first == attachment.get(); });
     if (!known) watched.attachments.emplace_back(attachment.get(), attachment);
   }
-  redirect_tables<SgdStep, AdamStep, AdamWStep, RmspropStep, AdagradStep, LbfgsStep>();
+  await_optimizers();
+}
+
+void tap_optimizer(Optimizer& optimizer, const std::shared_ptr<Attachment>& attachment) {
+  await_optimizers(attachment);
   redirect_table(optimizer);
 }
 

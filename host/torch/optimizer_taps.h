@@ -19,6 +19,10 @@ void declare_optimizer_taps();
 /// model: of LibTorch's types at once, of others' from when they clear their gradients. Under a hold of the
 /// redirections.
 void tap_optimizer(torch::optim::Optimizer& optimizer, const std::shared_ptr<Attachment>& attachment);
+/// The same for whatever optimizer is seen to hold its parameters later.
+void await_optimizers(const std::shared_ptr<Attachment>& attachment);
+/// Makes the steps of LibTorch's own optimizers pass the taps, attached or not. Under a hold of the redirections.
+void await_optimizers();
 void forget_optimizers(const Attachment* attachment);
 
 /// Whether a step can be called without any tap seeing it: the type is the user's own.

@@ -1,0 +1,172 @@
+#include "command/run.h"
+
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+
+#include "command/usage_error.h"
+#include "pipeline/monitor.h"
+#include "run/boundary.h"
+#include "run/needed_libraries.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int exit_not_executable = 126, exit_not_found = 127;
+constexpr const char* preload_variable = "LD_PRELOAD";
+
+fs::path own_folder() {
+  std::error_code no_matter;
+  return fs::read_symlink("/proc/self/exe", no_matter).parent_path();
+}
+
+/// The library to preload: in the build's folder or the installation's.
+fs::path preload_library() {
+  for (const char* folder : {"../lib", LOUPE_RUN_LIBRARY_FOLDER, "."}) {
+    const fs::path file = (own_folder() / folder / "libloupe_run.so").lexically_normal();
+    std::error_code no_matter;
+    if (fs::exists(file, no_matter)) return file;
+  }
+  throw UsageError("libloupe_run.so is missing beside '" + own_folder().string() + "'; is Loupe installed whole?");
+}
+
+/// What a shell would run by that name; empty where there is nothing.
+fs::path find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
+  while (true) {
+    const auto colon = rest.find(':');
+    const fs::path folder = rest.substr(0, colon);
+    const fs::path file = (folder.empty() ? fs::path(".") : folder) / name;
+    if (::access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return file;
+    if (colon == std::string::npos) return {};
+    rest.erase(0, colon + 1);
+  }
+}
+
+bool gains_rights(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return false;
+  const bool other_user = (status.st_mode & S_ISUID) != 0 && status.st_uid != ::geteuid();
+  const bool other_group = (status.st_mode & S_ISGID) != 0 && status.st_gid != ::getegid();
+  return other_user || other_group || ::getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+/// Why the program cannot be watched, as far as its file shows; empty where it can.
+std::string what_hinders(const fs::path& file) {
+  if (gains_rights(file)) return "it runs with rights that its user has not, for which nothing is preloaded";
+  NeededLibraries needed;
+  if (!read_needed_libraries(file.c_str(), needed)) return "";
+  if (needed.is_other_class) return "it is built for another processor than Loupe";
+  if (!needed.is_dynamic) return "it is linked statically, so that nothing can be preloaded";
+  for (int i = 0; i < needed.count; ++i) {
+    const std::string library = needed.names[i];
+    if (library.compare(0, 10, "libasan.so") == 0 || library.compare(0, 10, "libtsan.so") == 0)
+      return "it is built with a sanitizer (" + library + "), which wants to be preloaded first itself";
+  }
+  return "";
+}
+
+bool is_script(const fs::path& file) {
+  std::array<char, 2> begin{};
+  std::ifstream stream(file, std::ios::binary);
+  return stream.read(begin.data(), begin.size()) && begin[0] == '#' && begin[1] == '!';
+}
+
+/// Every fault is told before the program begins.
+void check_configuration(const std::string& file) {
+  const Monitor monitor(Config::from_file(file));
+  for (const auto& lens : monitor.lenses()) {
+    if (lens->quarantined()) throw UsageError("'" + file + "' cannot be used, for the reason above");
+  }
+}
+
+void set_variable(const char* name, const std::string& value) {
+  if (value.empty()) {
+    ::unsetenv(name);
+  } else {
+    ::setenv(name, value.c_str(), 1);
+  }
+}
+
+}  // namespace
+
+CLI::App* Run::add_to(CLI::App& app) {
+  CLI::App* subcommand = app.add_subcommand(
+      "run",
+      "Runs a trainer that was compiled without Loupe, and watches it: loupe run ./trainer --its --own --arguments");
+  subcommand->add_option("--config", config,
+                         "The YAML file; without it a default monitor writes to loupe-runs/PROGRAM");
+  subcommand->add_option("--out", folder, "Where the default monitor's folders go (default: loupe-runs)");
+  subcommand->add_option("--follow", follow, "Whether programs that it starts are watched where they train")
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->capture_default_str();
+  subcommand->add_flag("--require", required, "End with 2 where the program cannot be watched, instead of a warning");
+  subcommand->footer("Usage: loupe run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
+  return subcommand;
+}
+
+int Run::take_program(int count, char** arguments) {
+  static const std::vector<std::string> with_value = {"--config", "--out", "--follow"};
+  if (count < 2 || std::strcmp(arguments[1], "run") != 0) return count;
+  for (int i = 2; i < count; ++i) {
+    const std::string each = arguments[i];
+    const bool is_mark = each == "--";
+    if (!is_mark && !each.empty() && each[0] == '-') {
+      if (std::find(with_value.begin(), with_value.end(), each) != with_value.end()) ++i;
+      continue;
+    }
+    program.assign(arguments + i + (is_mark ? 1 : 0), arguments + count);
+    return i;
+  }
+  return count;
+}
+
+int Run::run(std::ostream& errors) const {
+  if (program.empty())
+    throw UsageError("loupe run needs a program to run: loupe run ./trainer --its --own --arguments");
+  const fs::path file = find_program(program[0]);
+  std::error_code no_matter;
+  if (file.empty() || !fs::exists(file, no_matter)) {
+    errors << "loupe: error: there is no program '" << program[0] << "'\n";
+    return exit_not_found;
+  }
+  if (!config.empty()) check_configuration(config);
+  const std::string hindrance = what_hinders(file);
+  if (!hindrance.empty() && required) throw UsageError("'" + program[0] + "' cannot be watched: " + hindrance);
+  if (!hindrance.empty()) {
+    errors << "loupe: warning: '" << program[0] << "' cannot be watched: " << hindrance << "; it runs unwatched\n";
+  } else {
+    if (is_script(file))
+      errors << "loupe: '" << program[0] << "' is a script; the programs that it runs are watched where they train\n";
+    const char* others = std::getenv(preload_variable);
+    const std::string more = others != nullptr && *others != '\0' ? std::string(":") + others : "";
+    set_variable(preload_variable, preload_library().string() + more);
+    set_variable(run_config_variable, config.empty() ? "" : fs::absolute(config).string());
+    set_variable(run_folder_variable, fs::absolute(folder.empty() ? "loupe-runs" : folder).string());
+    set_variable(run_require_variable, required ? "1" : "");
+    set_variable(run_follow_variable, follow == "no" ? "no" : "");
+    set_variable(run_process_variable, std::to_string(::getpid()));
+  }
+  errors.flush();
+  std::vector<char*> arguments;
+  for (const std::string& argument : program) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execv(file.c_str(), arguments.data());
+  errors << "loupe: error: '" << program[0] << "' cannot be run: " << std::strerror(errno) << "\n";
+  return exit_not_executable;
+}
+
+}  // namespace loupe

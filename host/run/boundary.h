@@ -1,0 +1,38 @@
+#ifndef LOUPE_RUN_BOUNDARY_H
+#define LOUPE_RUN_BOUNDARY_H
+
+// What goes between libloupe_run.so, which any program may be made to load, and the library that watches, which is
+// loaded only once the program uses LibTorch. Plain C types, for the first of them has neither LibTorch nor C++'s
+// library.
+
+namespace loupe {
+
+/// What the watching library wants to hear. Any thread; none of them throws.
+struct RunListener {
+  /// A torch::nn::Module's parameters were asked for; it is alive during the call.
+  void (*module_used)(const void* module);
+  /// A torch::nn::Module is about to be switched between training and evaluation.
+  void (*mode_set)(void* module, bool trains);
+  /// A torch::optim::Optimizer, perhaps still under construction, is about to get a group of parameters.
+  void (*group_added)(const void* optimizer, const void* group);
+  /// The program ends.
+  void (*finish)();
+};
+
+/// `loupe_run_start` of the watching library: begins to watch this process. Null, with the reason in `why`, where it
+/// cannot.
+using RunStart = const RunListener* (*)(char* why, unsigned long size);
+constexpr const char* run_start_name = "loupe_run_start";
+constexpr const char* run_host_name = "libloupe_host.so.0";
+
+/// The environment by which `loupe run`, or a job script, says what to do.
+constexpr const char* run_config_variable = "LOUPE_RUN_CONFIG";    ///< a YAML file; the default monitor where unset
+constexpr const char* run_folder_variable = "LOUPE_RUN_FOLDER";    ///< where the default monitor's folders go
+constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": end with 2 where nothing can be watched
+constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
+constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the process that was started, not its children
+constexpr const char* run_hosts_variable = "LOUPE_RUN_HOSTS";      ///< folders of further installations, by ':'
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,69 @@
+#include "run/default_monitor.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "config/path.h"
+#include "core/log.h"
+#include "run/boundary.h"
+
+namespace loupe {
+namespace {
+
+// The console writes where the program's own results are not.
+constexpr const char* default_monitor = R"(loupe: 1
+lenses:
+  - health
+  - loss_metrics
+  - learning_rate
+  - output_activation: {include: [+Linear]}
+  - gradient_geometry
+  - parameter_difference
+visualizers:
+  - console: {to: stderr}
+  - record
+  - html
+)";
+
+std::string environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+void keep_from_interfering(Config& config) {
+  if (std::exchange(config.stop_on_error, false))
+    log(LOUPE_LOG_WARNING, "on_error: stop is taken as quarantine, for a program that is only watched must not stop");
+  for (std::string* answer : {&config.on_info, &config.on_warning, &config.on_finding_error}) {
+    if (std::exchange(*answer, "tell") != "tell")
+      log(LOUPE_LOG_WARNING,
+          "on_finding says to stop or throw, which a program that is only watched cannot be made to; "
+          "its findings are told");
+  }
+}
+
+}  // namespace
+
+Config configuration_of_program() {
+  const std::string file = environment(run_config_variable), folder = environment(run_folder_variable);
+  const std::string process = std::to_string(::getpid()), program = program_invocation_short_name;
+  Config config;
+  if (!file.empty()) {
+    config = Config::from_file(file);
+  } else {
+    config = Config::from_text(default_monitor, "loupe run", working_folder());
+    config.run_name = program;
+    config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + program;
+    config.has_run_directory = true;
+  }
+  if (process != environment(run_process_variable)) {
+    config.run_name += "-" + process;
+    config.run_directory += (config.has_run_directory ? "-" : "/" + program + "-") + process;
+    config.has_run_directory = true;
+  }
+  keep_from_interfering(config);
+  return config;
+}
+
+}  // namespace loupe

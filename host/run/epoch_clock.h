@@ -1,0 +1,51 @@
+#ifndef LOUPE_RUN_EPOCH_CLOCK_H
+#define LOUPE_RUN_EPOCH_CLOCK_H
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "config/run_program_section.h"
+
+namespace loupe {
+
+/// Decides where the epochs of a program end that does not say so. One thread at a time.
+class EpochClock {
+ public:
+  explicit EpochClock(const RunProgramSection& section) : kind_(section.epoch), length_(section.epoch_length) {}
+
+  /// After a step of an optimizer, which is only to compare with. True where an epoch ends with it: each of several
+  /// has taken the steps of one, or one of them twice as many.
+  bool stepped(const void* optimizer);
+  /// Before a model that trains is switched. True where an epoch has ended.
+  bool mode_set(bool trains);
+  /// An epoch was ended.
+  void ticked();
+  /// Whether anything was learnt since.
+  bool has_steps() const { return steps_ > 0; }
+  /// Whether models train, as far as train() and eval() say.
+  bool trains() const { return trains_; }
+  /// What counts as an epoch, for the user.
+  std::string description() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool follows_modes() const;
+  std::uint64_t most_steps() const;
+
+  RunProgramSection::Epoch kind_;
+  double length_;
+  bool trains_ = true, switches_ = false;  // train() or eval() was called at all
+  bool evaluated_ = false;                 // since the last tick
+  bool too_often_ = false;                 // the modes change with every step
+  bool alternates_ = false;                // an epoch ended by the modes
+  std::unordered_map<const void*, std::uint64_t> counts_;
+  std::uint64_t steps_ = 0;        // of the optimizer that took most
+  std::uint64_t switched_at_ = 0;  // how many those were when eval() was last followed by train()
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace loupe
+
+#endif

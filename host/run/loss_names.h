@@ -1,0 +1,33 @@
+#ifndef LOUPE_RUN_LOSS_NAMES_H
+#define LOUPE_RUN_LOSS_NAMES_H
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// Names the losses of a program by the places in its code that they come from, in the order in which these are first
+/// reached: a loss whose gradients are summed over several batches stays one. One thread at a time.
+class LossNames {
+ public:
+  /// @param first  what the first is called; the others "first#2", …  @param given  go before these; "-" leaves one out
+  LossNames(std::string first, std::vector<std::string> given) : first_(std::move(first)), given_(std::move(given)) {}
+
+  struct Named {
+    std::string name;     ///< empty where it is left out
+    bool is_main;         ///< the first that is not
+    bool is_new = false;  ///< it was not there before
+  };
+  /// @param place  a return address, only to compare with
+  Named of(const void* place);
+
+ private:
+  static constexpr std::size_t most_places = 32;
+  std::string first_;
+  std::vector<std::string> given_;
+  std::vector<const void*> places_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,108 @@
+#include "run/model_search.h"
+
+#include <loupe/wanted_names.h>
+
+#include <algorithm>
+
+#include "torch/module_types.h"
+
+namespace loupe {
+namespace {
+
+constexpr std::size_t most_seen = 8192;
+
+ParameterSet parameters_of(const torch::nn::Module& module) {
+  ParameterSet set;
+  for (const at::Tensor& parameter : module.parameters()) set.insert(parameter.unsafeGetTensorImpl());
+  return set;
+}
+
+bool is_of(const torch::nn::Module& module, const std::vector<std::string>& types) {
+  const std::string full = module.name(), type = short_type(full);
+  return types.empty() || std::any_of(types.begin(), types.end(), [&](const std::string& wanted) {
+           return fits_glob(wanted, type) || fits_glob(wanted, full);
+         });
+}
+
+std::size_t count_of(const ParameterSet& some, const ParameterSet& others) {
+  return static_cast<std::size_t>(
+      std::count_if(some.begin(), some.end(), [&](const auto* each) { return others.count(each) != 0; }));
+}
+
+}  // namespace
+
+void ModelSearch::see(torch::nn::Module& module) {
+  const auto [place, is_new] = seen_.try_emplace(&module);
+  Seen& seen = place->second;
+  if (!is_new && seen.is_owned && !seen.owner.expired()) return;
+  seen.owner = module.weak_from_this();
+  seen.is_owned = !seen.owner.expired();
+  seen.parameters.clear();
+  if (!seen.is_owned) {
+    for (const at::Tensor& parameter : module.parameters()) seen.parameters.emplace_back(parameter.getIntrusivePtr());
+  }
+  if (seen_.size() > most_seen) forget_dead();
+}
+
+/// One that nobody owns is taken to be alive while somebody beside the optimizer holds each of its parameters.
+bool ModelSearch::lives(const Seen& seen) {
+  if (seen.is_owned) return !seen.owner.expired();
+  return !seen.parameters.empty() && std::all_of(seen.parameters.begin(), seen.parameters.end(),
+                                                 [](const auto& each) { return each.use_count() >= 2; });
+}
+
+void ModelSearch::forget_dead() {
+  for (auto it = seen_.begin(); it != seen_.end();) it = lives(it->second) ? std::next(it) : seen_.erase(it);
+  if (seen_.size() > most_seen) seen_.clear();
+}
+
+std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const std::vector<std::string>& types) const {
+  std::vector<FoundModel> candidates;
+  std::unordered_set<const torch::nn::Module*> known;
+  const auto add = [&](torch::nn::Module* module, std::shared_ptr<torch::nn::Module> owner) {
+    if (module == nullptr || !is_of(*module, types) || !known.insert(module).second) return;
+    FoundModel model{module, std::move(owner), parameters_of(*module)};
+    if (count_of(model.parameters, wanted) > 0) candidates.push_back(std::move(model));
+  };
+  for (const auto& [module, seen] : seen_) {
+    if (!lives(seen)) continue;
+    const auto owner = seen.owner.lock();
+    add(module, owner);
+    if (types.empty()) continue;
+    for (const auto& below : module->modules(/*include_self=*/false)) add(below.get(), below);
+  }
+
+  const auto covers = [&](const FoundModel& model) { return count_of(wanted, model.parameters) == wanted.size(); };
+  const auto depth = [](const FoundModel& model) { return model.module->modules().size(); };
+  const FoundModel* best = nullptr;
+  for (const FoundModel& each : candidates) {
+    if (!covers(each)) continue;
+    // Of two with the same parameters, the one that holds the other.
+    const bool is_nearer = best == nullptr || each.parameters.size() < best->parameters.size() ||
+                           (each.parameters.size() == best->parameters.size() && depth(each) > depth(*best));
+    if (is_nearer) best = &each;
+  }
+  if (best != nullptr) return {*best};
+
+  std::vector<FoundModel> found;
+  ParameterSet left = wanted;
+  while (!left.empty()) {
+    const FoundModel* next = nullptr;
+    std::size_t most = 0;
+    for (const FoundModel& each : candidates) {
+      const std::size_t count = count_of(left, each.parameters);
+      const bool is_better = next != nullptr && count == most &&
+                             (each.parameters.size() < next->parameters.size() ||
+                              (each.parameters.size() == next->parameters.size() && depth(each) > depth(*next)));
+      if (count == 0 || (count < most) || (count == most && !is_better)) continue;
+      next = &each;
+      most = count;
+    }
+    if (next == nullptr) break;
+    for (const auto* parameter : next->parameters) left.erase(parameter);
+    found.push_back(*next);
+  }
+  return found;
+}
+
+}  // namespace loupe

@@ -1,0 +1,46 @@
+#ifndef LOUPE_RUN_MODEL_SEARCH_H
+#define LOUPE_RUN_MODEL_SEARCH_H
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "torch/compat.h"
+
+namespace loupe {
+
+using ParameterSet = std::unordered_set<const c10::TensorImpl*>;
+
+/// A module with all parameters below it.
+struct FoundModel {
+  torch::nn::Module* module;
+  std::shared_ptr<torch::nn::Module> owner;  ///< null for one that lies on the stack, or in another object
+  ParameterSet parameters;
+};
+
+/// The modules of a program that were seen at work, and which of them are the models whose parameters an optimizer
+/// holds. One thread at a time.
+class ModelSearch {
+ public:
+  /// One that is alive now.
+  void see(torch::nn::Module& module);
+  /// The module whose parameters are exactly, or most nearly, those wanted; where no module holds them all, the fewest
+  /// that hold some. Only modules of these types are taken, and modules below those seen, where any are named.
+  std::vector<FoundModel> find(const ParameterSet& wanted, const std::vector<std::string>& types) const;
+
+ private:
+  struct Seen {
+    std::weak_ptr<torch::nn::Module> owner;
+    bool is_owned = false;
+    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> parameters;  // of one not owned
+  };
+  static bool lives(const Seen& seen);
+  void forget_dead();
+  std::unordered_map<torch::nn::Module*, Seen> seen_;
+};
+
+}  // namespace loupe
+
+#endif

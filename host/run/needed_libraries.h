@@ -1,0 +1,20 @@
+#ifndef LOUPE_RUN_NEEDED_LIBRARIES_H
+#define LOUPE_RUN_NEEDED_LIBRARIES_H
+
+namespace loupe {
+
+/// The libraries that a file asks for by itself.
+struct NeededLibraries {
+  static constexpr int most = 64, longest = 128;
+  char names[most][longest];
+  int count = 0;
+  bool is_dynamic = false;      ///< it is loaded by a dynamic loader, so that libraries can be preloaded
+  bool is_other_class = false;  ///< of another word size or processor than this code
+};
+
+/// Reads an ELF file without running any of it, with nothing but C's library. False where it cannot be read or is none.
+bool read_needed_libraries(const char* path, NeededLibraries& needed);
+
+}  // namespace loupe
+
+#endif

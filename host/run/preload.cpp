@@ -1,0 +1,364 @@
+// libloupe_run.so, which LD_PRELOAD brings into a program: four functions of LibTorch's, under its own names, that pass
+// every call on. The first that is called brings the library that watches; a program that calls none pays nothing. It
+// needs no library but C's, so that it can be loaded into anything.
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "run/boundary.h"
+#include "run/needed_libraries.h"
+
+#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
+
+namespace loupe {
+
+/// What a function returns through memory that its caller lends: made there by the real one, never copied.
+struct Lent {
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {}
+};
+
+namespace {
+
+constexpr int exit_unwatched = 2;
+constexpr unsigned long text_size = 1024;
+
+const RunListener* listener = nullptr;
+bool tried = false;  // to watch this process
+bool has_optimizer = false;
+__thread bool starts = false;  // this thread is in the middle of that
+pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/// Text that may be cut.
+__attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, size, format, arguments);
+  va_end(arguments);
+}
+
+bool is_set(const char* variable, const char* value) {
+  const char* text = getenv(variable);
+  return text != nullptr && strcmp(text, value) == 0;
+}
+
+/// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
+bool is_first_process() {
+  char own[16];
+  put(own, sizeof own, "%d", static_cast<int>(getpid()));
+  return is_set(run_process_variable, own);
+}
+
+__attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
+  char text[2 * text_size] = "loupe: ";
+  const unsigned long begun = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + begun, sizeof text - begun - 1, format, arguments);
+  va_end(arguments);
+  strcat(text, "\n");
+  static_cast<void>(!write(STDERR_FILENO, text, strlen(text)));
+}
+
+/// One message, and the program goes on without Loupe, or ends where --require says so.
+void go_unwatched(const char* why) {
+  const bool required = is_set(run_require_variable, "1");
+  tell("%s%s%s", required ? "error: " : "warning: ", why,
+       required ? "; --require ends the program here" : "; the program runs unwatched");
+  if (required) _exit(exit_unwatched);
+}
+
+struct LibraryName {
+  const char* begins;
+  char path[text_size];
+};
+int find_library(dl_phdr_info* info, size_t, void* data) {
+  auto& wanted = *static_cast<LibraryName*>(data);
+  const char* slash = strrchr(info->dlpi_name, '/');
+  const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (strncmp(name, wanted.begins, strlen(wanted.begins)) != 0) return 0;
+  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
+  return 1;
+}
+/// The path of a loaded library whose file's name begins like that.
+bool is_loaded(LibraryName& name) {
+  return dl_iterate_phdr(&find_library, &name) == 1;
+}
+
+bool is_identity(const char* library) {
+  return strncmp(library, "libtorch_cpu.so", 15) == 0 || strncmp(library, "libc10.so", 9) == 0;
+}
+
+/// Starts the watching library of a folder. False, with the reason, where it is none for this program: another LibTorch
+/// must not be loaded beside the program's own.
+bool start_from(const char* folder, char* why) {
+  char path[text_size];
+  put(path, sizeof path, "%s/%s", folder, run_host_name);
+  NeededLibraries needed;
+  if (!read_needed_libraries(path, needed)) {
+    put(why, text_size, "'%s' cannot be read; is Loupe installed whole?", path);
+    return false;
+  }
+  for (int i = 0; i < needed.count; ++i) {
+    if (!is_identity(needed.names[i])) continue;
+    if (dlopen(needed.names[i], RTLD_LAZY | RTLD_NOLOAD) != nullptr) continue;
+    LibraryName loaded{"libtorch_cpu.so", ""};
+    const bool any = is_loaded(loaded);
+    put(why, text_size,
+        "the program loads the LibTorch '%s', but the Loupe in '%s' was built with one whose library is '%s'; name "
+        "the folder of a Loupe that was built with it in %s",
+        any ? loaded.path : "(in a library of its own)", folder, needed.names[i], run_hosts_variable);
+    return false;
+  }
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const auto start = library != nullptr ? reinterpret_cast<RunStart>(dlsym(library, run_start_name)) : nullptr;
+  if (start == nullptr) {
+    const char* reason = dlerror();
+    put(why, text_size, "'%s' cannot be loaded beside this program's LibTorch: %s", path,
+        reason != nullptr ? reason : "it cannot watch programs");
+    return false;
+  }
+  listener = start(why, text_size);
+  return listener != nullptr;
+}
+
+void own_folder(char* folder) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0) return;
+  put(folder, text_size, "%s", info.dli_fname);
+  char* slash = strrchr(folder, '/');
+  if (slash != nullptr) *slash = '\0';
+}
+
+/// Loupe's own folder first, then those of other installations.
+void start() {
+  LibraryName present{"libloupe_host.so", ""};
+  if (is_loaded(present)) {
+    tell("the program was built with Loupe ('%s') and is watched by what it says itself", present.path);
+    return;
+  }
+  char folder[text_size] = ".", why[text_size] = "", other[text_size] = "";
+  own_folder(folder);
+  if (start_from(folder, why)) return;
+  const char* rest = getenv(run_hosts_variable);
+  while (rest != nullptr && *rest != '\0') {
+    const size_t length = strcspn(rest, ":");
+    put(folder, sizeof folder, "%.*s", static_cast<int>(length), rest);
+    if (length > 0 && start_from(folder, other)) return;
+    rest += rest[length] == ':' ? length + 1 : length;
+  }
+  go_unwatched(why);
+}
+
+const RunListener* started() {
+  if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {
+    pthread_mutex_lock(&starting);
+    static bool begun = false;  // what is started calls these functions itself
+    if (!begun) {
+      begun = starts = true;
+      start();
+      starts = false;
+      __atomic_store_n(&tried, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&starting);
+  }
+  return listener;
+}
+
+struct NthLibrary {
+  int left;
+  char path[text_size];
+};
+int count_down(dl_phdr_info* info, size_t, void* data) {
+  auto& wanted = *static_cast<NthLibrary*>(data);
+  if (wanted.left-- > 0) return 0;
+  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
+  return 1;
+}
+
+/// Any loaded library's function of that name but this one's. No library is opened while they are listed, which takes
+/// the loader's locks the other way round.
+void* find_anywhere(const char* name) {
+  Dl_info own{};
+  dladdr(reinterpret_cast<void*>(&find_anywhere), &own);
+  for (int i = 0;; ++i) {
+    NthLibrary library{i, ""};
+    if (dl_iterate_phdr(&count_down, &library) == 0) return nullptr;
+    void* opened = library.path[0] != '\0' ? dlopen(library.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (opened == nullptr) continue;
+    void* found = dlsym(opened, name);
+    dlclose(opened);
+    Dl_info of{};
+    if (found != nullptr && dladdr(found, &of) != 0 && of.dli_fbase != own.dli_fbase) return found;
+  }
+}
+
+/// LibTorch's own function. It may have been loaded later, out of reach of what comes next.
+void* real_of(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) found = find_anywhere(name);
+  if (found == nullptr) {
+    tell("error: '%s' is called, but no loaded library has it", name);
+    abort();
+  }
+  return found;
+}
+
+template <class Function>
+Function real_function(void*& kept, const char* name) {
+  void* known = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
+  if (known == nullptr) {
+    known = real_of(name);
+    __atomic_store_n(&kept, known, __ATOMIC_RELEASE);
+  }
+  return reinterpret_cast<Function>(known);
+}
+
+void used(const void* module) {
+  const RunListener* told = started();
+  if (told != nullptr) told->module_used(module);
+}
+
+#define LOUPE_PARAMETERS "_ZNK5torch2nn6Module10parametersEb"
+#define LOUPE_NAMED_PARAMETERS "_ZNK5torch2nn6Module16named_parametersB5cxx11Eb"
+#define LOUPE_NAMED_PARAMETERS_OLD "_ZNK5torch2nn6Module16named_parametersEb"
+#define LOUPE_ADD_GROUP "_ZN5torch5optim9Optimizer15add_param_groupERKNS0_19OptimizerParamGroupE"
+#define LOUPE_TRAIN "_ZN5torch2nn6Module5trainEb"
+
+Lent pass_on(void*& real, const char* name, const void* module, bool recurse) {
+  used(module);
+  return real_function<Lent (*)(const void*, bool)>(real, name)(module, recurse);
+}
+
+}  // namespace
+
+LOUPE_RUN_EXPORT Lent parameters(const void* module, bool recurse) asm(LOUPE_PARAMETERS);
+Lent parameters(const void* module, bool recurse) {
+  static void* real = nullptr;
+  return pass_on(real, LOUPE_PARAMETERS, module, recurse);
+}
+
+LOUPE_RUN_EXPORT Lent named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS);
+Lent named_parameters(const void* module, bool recurse) {
+  static void* real = nullptr;
+  return pass_on(real, LOUPE_NAMED_PARAMETERS, module, recurse);
+}
+
+/// Of a LibTorch with the strings of before C++11.
+LOUPE_RUN_EXPORT Lent old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
+Lent old_named_parameters(const void* module, bool recurse) {
+  static void* real = nullptr;
+  return pass_on(real, LOUPE_NAMED_PARAMETERS_OLD, module, recurse);
+}
+
+LOUPE_RUN_EXPORT void train(void* module, bool on) asm(LOUPE_TRAIN);
+void train(void* module, bool on) {
+  static void* real = nullptr;
+  if (listener != nullptr && !starts) listener->mode_set(module, on);
+  real_function<void (*)(void*, bool)>(real, LOUPE_TRAIN)(module, on);
+}
+
+LOUPE_RUN_EXPORT void add_param_group(void* optimizer, const void* group) asm(LOUPE_ADD_GROUP);
+void add_param_group(void* optimizer, const void* group) {
+  static void* real = nullptr;
+  if (!starts) has_optimizer = true;
+  const RunListener* told = started();
+  if (told != nullptr) told->group_added(optimizer, group);
+  real_function<void (*)(void*, const void*)>(real, LOUPE_ADD_GROUP)(optimizer, group);
+}
+
+namespace {
+
+/// Takes this library out of a list of libraries to preload.
+void drop_from_preload() {
+  const char* list = getenv("LD_PRELOAD");
+  if (list == nullptr) return;
+  char* kept = static_cast<char*>(malloc(strlen(list) + 1));
+  if (kept == nullptr) return;
+  kept[0] = '\0';
+  while (*list != '\0') {
+    const size_t length = strcspn(list, ": ");
+    const bool is_own = memmem(list, length, "libloupe_run.so", strlen("libloupe_run.so")) != nullptr;
+    if (length > 0 && !is_own) {
+      if (kept[0] != '\0') strcat(kept, ":");
+      strncat(kept, list, length);
+    }
+    list += length;
+    if (*list != '\0') ++list;
+  }
+  if (kept[0] != '\0') {
+    setenv("LD_PRELOAD", kept, 1);
+  } else {
+    unsetenv("LD_PRELOAD");
+  }
+  free(kept);
+}
+
+__attribute__((constructor)) void begin() {
+  if (getenv(run_process_variable) == nullptr) {
+    char own[16];
+    put(own, sizeof own, "%d", static_cast<int>(getpid()));
+    setenv(run_process_variable, own, 1);
+  }
+  if (is_set(run_follow_variable, "no")) drop_from_preload();
+}
+
+/// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
+/// none. The program's exit code, or another where it had to be watched and was not.
+int end(int code) {
+  static bool ended = false;
+  if (__atomic_exchange_n(&ended, true, __ATOMIC_ACQ_REL)) return code;
+  if (listener != nullptr) listener->finish();
+  if (has_optimizer || !is_first_process()) return code;
+  LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
+  char why[2 * text_size];
+  if (is_loaded(python) || is_loaded(any_python)) {
+    put(why, sizeof why,
+        "this process made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen");
+  } else if (is_loaded(torch)) {
+    put(why, sizeof why, "this process used '%s', but made no optimizer, so that nothing trained", torch.path);
+  } else {
+    put(why, sizeof why,
+        "this process loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched");
+  }
+  const bool required = is_set(run_require_variable, "1");
+  tell("%s%s", required ? "error: " : "", why);
+  return required ? exit_unwatched : code;
+}
+
+using Main = int (*)(int, char**, char**);
+Main program_main = nullptr;
+
+int watched_main(int count, char** arguments, char** variables) {
+  return end(program_main(count, arguments, variables));
+}
+
+}  // namespace
+}  // namespace loupe
+
+// Exit handlers would come too late: what the watching library needs may be gone before them.
+extern "C" {
+
+LOUPE_RUN_EXPORT int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
+                                       void (*loader_fini)(), void* stack_end);
+int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
+                      void (*loader_fini)(), void* stack_end) {
+  loupe::program_main = program;
+  const auto real = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return real(&loupe::watched_main, count, arguments, init, fini, loader_fini, stack_end);
+}
+
+LOUPE_RUN_EXPORT void exit(int code) noexcept {
+  const auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
+  real(loupe::end(code));
+  __builtin_unreachable();
+}
+}

@@ -1,0 +1,182 @@
+// How the watching library is begun by libloupe_run.so, and how what it hears reaches the watched program: never
+// through a fault of Loupe's own into the program, and never from what Loupe does itself.
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <ATen/Version.h>
+
+#include "core/log.h"
+#include "loupe/config_error.h"
+#include "run/boundary.h"
+#include "run/loss_taps.h"
+#include "run/watched_program.h"
+#include "torch/listening.h"
+#include "torch/optimizer_taps.h"
+#include "torch/program_hooks.h"
+#include "torch/redirections.h"
+#include "torch/registry.h"
+
+namespace loupe {
+namespace {
+
+constexpr int exit_unwatched = 2;
+
+std::atomic<WatchedProgram*> watched{nullptr};  // null once Loupe has given up, or the program ends
+thread_local bool is_inside = false;            // what Loupe itself calls is no business of the program's
+
+void give_up(WatchedProgram& program, const std::string& why) {
+  watched.store(nullptr);
+  program_hooks.store(nullptr);
+  try {
+    program.give_up(why);
+  } catch (...) {  // what failed before may fail again
+  }
+}
+
+/// A configuration that is wrong; `--require` does not let the program run without.
+void refuse(WatchedProgram& program, const ConfigError& error) {
+  log(LOUPE_LOG_ERROR, std::string("the configuration is wrong\n") + error.what());
+  const char* required = std::getenv(run_require_variable);
+  if (required != nullptr && std::strcmp(required, "1") == 0) ::_exit(exit_unwatched);
+  give_up(program, "no configuration can be used");
+}
+
+template <class Call>
+void guarded(Call&& call) {
+  WatchedProgram* program = watched.load(std::memory_order_acquire);
+  if (program == nullptr || is_inside) return;
+  const std::lock_guard lock(program->mutex());
+  if (watched.load(std::memory_order_acquire) != program) return;
+  is_inside = true;
+  try {
+    program->leave_parent();
+    call(*program);
+  } catch (const abi::__forced_unwind&) {  // the thread is being cancelled
+    is_inside = false;
+    throw;
+  } catch (const ConfigError& e) {
+    refuse(*program, e);
+  } catch (const std::exception& e) {
+    give_up(*program, e.what());
+  } catch (...) {
+    give_up(*program, "Loupe failed");
+  }
+  is_inside = false;
+}
+
+torch::nn::Module& module_at(const void* address) {
+  return *const_cast<torch::nn::Module*>(static_cast<const torch::nn::Module*>(address));
+}
+
+void finish() {
+  constexpr std::chrono::seconds patience(10);
+  WatchedProgram* program = watched.load();
+  if (program == nullptr || is_inside || !program->mutex().try_lock_for(patience)) return;
+  watched.store(nullptr);
+  program_hooks.store(nullptr);
+  is_inside = true;
+  try {
+    program->leave_parent();
+    program->finish();
+  } catch (const std::exception& e) {
+    log(LOUPE_LOG_ERROR, std::string("the end of the run is not shown: ") + e.what());
+  }
+  is_inside = false;
+  program->mutex().unlock();
+}
+
+const RunListener run_listener = {
+    [](const void* module) { guarded([&](WatchedProgram& program) { program.module_used(module_at(module)); }); },
+    [](void* module, bool trains) {
+      guarded([&](WatchedProgram& program) { program.mode_set(module_at(module), trains); });
+    },
+    [](const void* optimizer, const void* group) {
+      guarded([&](WatchedProgram& program) {
+        program.group_added(static_cast<const torch::optim::Optimizer*>(optimizer),
+                            *static_cast<const torch::optim::OptimizerParamGroup*>(group));
+      });
+    },
+    &finish};
+
+const ProgramHooks hooks = {
+    [](torch::nn::Module& module) { guarded([&](WatchedProgram& program) { program.before_forward(module); }); },
+    [](torch::optim::Optimizer& optimizer) {
+      guarded([&](WatchedProgram& program) { program.before_clearing(optimizer); });
+    },
+    [](torch::optim::Optimizer& optimizer) {
+      guarded([&](WatchedProgram& program) { program.before_step(optimizer); });
+    },
+    [](torch::optim::Optimizer& optimizer) {
+      guarded([&](WatchedProgram& program) { program.after_step(optimizer); });
+    }};
+
+const LossListener loss_listener = {[](const at::Tensor& loss, const void* place) {
+                                      guarded([&](WatchedProgram& program) { program.before_backward(loss, place); });
+                                    },
+                                    [](const at::Tensor& loss, const void* place) {
+                                      guarded([&](WatchedProgram& program) { program.evaluated(loss, place); });
+                                    }};
+
+/// In a process that was just forked: other threads are gone, and with them whoever would give their locks free.
+void begin_anew() {
+  WatchedProgram* program = watched.load();
+  if (program == nullptr) return;
+  active_attachments.store(0);
+  is_inside = false;
+  watched.store(new (std::nothrow) WatchedProgram(std::unique_ptr<WatchedProgram>(program)));
+}
+
+/// "1.13" of "1.13.1+cpu".
+std::string minor_version(const std::string& version) {
+  const auto first = version.find('.');
+  const auto second = first != std::string::npos ? version.find('.', first + 1) : first;
+  return version.substr(0, second);
+}
+
+/// The version of the LibTorch that is loaded, by its own word; empty where it does not say.
+std::string loaded_version() {
+  const std::string text = at::show_config(), key = "TORCH_VERSION=";
+  const auto begin = text.find(key);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin + key.size(), text.find_first_of(", \n", begin) - begin - key.size());
+}
+
+const RunListener* begin(char* why, std::size_t size) {
+  const std::string version = loaded_version();
+  if (!version.empty() && minor_version(version) != minor_version(TORCH_VERSION)) {
+    std::snprintf(why, size, "the program loads LibTorch %s, but this Loupe was built with %s", version.c_str(),
+                  TORCH_VERSION);
+    return nullptr;
+  }
+  declare_all_taps();
+  declare_loss_taps(loss_listener);
+  Redirections::instance().hold();
+  await_optimizers();
+  watched.store(new WatchedProgram());
+  program_hooks.store(&hooks, std::memory_order_release);
+  pthread_atfork(nullptr, nullptr, &begin_anew);
+  return &run_listener;
+}
+
+}  // namespace
+}  // namespace loupe
+
+extern "C" LOUPE_API const loupe::RunListener* loupe_run_start(char* why, unsigned long size);
+const loupe::RunListener* loupe_run_start(char* why, unsigned long size) {
+  try {
+    return loupe::begin(why, size);
+  } catch (const std::exception& e) {
+    std::snprintf(why, size, "%s", e.what());
+  } catch (...) {
+    std::snprintf(why, size, "Loupe failed at its start");
+  }
+  return nullptr;
+}

@@ -1,0 +1,204 @@
+#include "run/watched_program.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/log.h"
+#include "run/default_monitor.h"
+#include "torch/module_types.h"
+#include "torch/program_inspector.h"
+#include "torch/registry.h"
+
+namespace loupe {
+
+Inspector& WatchedProgram::inspector() {
+  if (inspector_) return *inspector_;
+  Config config = configuration_of_program();
+  section_ = run_program_of(config.text);
+  train_loss_ = config.train_loss;
+  validation_loss_ = config.validation_loss;
+  for (const std::string& name : section_.losses) {
+    if (name == "-") continue;
+    config.train_loss = name;
+    break;
+  }
+  if (config.train_loss == config.validation_loss) config.validation_loss += " (validation)";
+  losses_.emplace(train_loss_, section_.losses);
+  validation_losses_.emplace(validation_loss_, std::vector<std::string>());
+  clock_.emplace(section_);
+  inspector_.emplace(ProgramInspector::make(std::move(config)));
+  tell(clock_->description(), "epoch");
+  return *inspector_;
+}
+
+void WatchedProgram::tell(const std::string& guess, const char* option) {
+  log(LOUPE_LOG_INFO, guess + " (else: run_program." + option + ")");
+  inspector_->note(guess);
+}
+
+void WatchedProgram::module_used(torch::nn::Module& module) {
+  modules_.see(module);
+}
+
+void WatchedProgram::mode_set(torch::nn::Module& module, bool trains) {
+  modules_.see(module);
+  settle(false);
+  const bool is_model =
+      std::any_of(attached_.begin(), attached_.end(), [&](const Attached& each) { return each.module == &module; });
+  if (is_model && clock_ && clock_->mode_set(trains)) tick();
+}
+
+void WatchedProgram::group_added(const torch::optim::Optimizer* optimizer,
+                                 const torch::optim::OptimizerParamGroup& group) {
+  Optimizer& known = optimizers_[optimizer];
+  // One that is made where another has been begins anew; its first group cannot be told from a later one's.
+  known.waits = true;
+  for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
+  set_waiting();
+}
+
+void WatchedProgram::before_forward(torch::nn::Module& module) {
+  if (!waits_) return;
+  modules_.see(module);
+  settle(false);
+}
+
+/// What an optimizer holds at the moment, whatever was known of it.
+void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
+  std::size_t size = 0;
+  for (const auto& group : optimizer.param_groups()) size += group.params().size();
+  Optimizer& known = optimizers_[&optimizer];
+  if (known.size == size && !known.waits) return;
+  known.size = size;
+  known.waits = true;
+  known.parameters.clear();
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
+  }
+  set_waiting();
+}
+
+void WatchedProgram::before_clearing(const torch::optim::Optimizer& optimizer) {
+  know(optimizer);
+  settle(false);
+}
+
+void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {
+  know(optimizer);
+  settle(true);
+}
+
+void WatchedProgram::after_step(const torch::optim::Optimizer& optimizer) {
+  inspector();
+  if (clock_->stepped(&optimizer)) tick();
+}
+
+void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) {
+  if (optimizers_.empty()) return;
+  settle(true);
+  Inspector& watcher = inspector();
+  const LossNames::Named named = losses_->of(origins_.of(place));
+  if (named.is_new && !named.name.empty())
+    tell("'" + named.name + "' is what backward() is called on" + (named.is_main ? "" : " at a further place"), "loss");
+  if (named.is_main) return watcher.push_loss(loss, /*train=*/true);
+  if (!named.name.empty()) ProgramInspector::push(watcher, named.name, loss);
+}
+
+void WatchedProgram::evaluated(const at::Tensor& loss, const void* place) {
+  if (!clock_ || attached_.empty() || (at::GradMode::is_enabled() && clock_->trains())) return;
+  const LossNames::Named named = validation_losses_->of(place);
+  if (named.is_new)
+    tell("'" + named.name + "' is what a loss function gives in eval mode or without gradients, as a mean of the batch",
+         "epoch");
+  if (named.is_main) return inspector_->push_loss(loss, /*train=*/false);
+  if (!named.name.empty()) ProgramInspector::push(*inspector_, named.name, loss);
+}
+
+ParameterSet WatchedProgram::without_attached(const ParameterSet& parameters) const {
+  ParameterSet left = parameters;
+  for (const Attached& each : attached_) {
+    for (const auto* parameter : each.parameters) left.erase(parameter);
+  }
+  return left;
+}
+
+/// While an optimizer waits for its models, forwards pass by the taps although nothing is attached.
+void WatchedProgram::set_waiting() {
+  const bool waits =
+      std::any_of(optimizers_.begin(), optimizers_.end(), [](const auto& each) { return each.second.waits; });
+  if (std::exchange(waits_, waits) == waits) return;
+  active_attachments.fetch_add(waits ? 1 : -1);
+}
+
+void WatchedProgram::settle(bool all_there_is) {
+  if (!waits_) return;
+  inspector();
+  for (auto& [optimizer, known] : optimizers_) {
+    if (!known.waits) continue;
+    const ParameterSet wanted = without_attached(known.parameters);
+    const std::vector<FoundModel> found =
+        wanted.empty() ? std::vector<FoundModel>() : modules_.find(wanted, section_.models);
+    ParameterSet left = wanted;
+    for (const FoundModel& model : found) {
+      for (const auto* parameter : model.parameters) left.erase(parameter);
+    }
+    if (!left.empty() && !all_there_is) continue;
+    known.waits = false;
+    for (const FoundModel& model : found) {
+      const bool is_whole = found.size() == 1 && left.empty();
+      attach(model, is_whole ? "it holds all " + std::to_string(wanted.size()) + " parameters of an optimizer"
+                             : "it holds some of the " + std::to_string(wanted.size()) + " parameters of an optimizer");
+    }
+    if (!left.empty())
+      tell(std::to_string(left.size()) + " parameters of an optimizer are in no module that was seen" +
+               (section_.models.empty() ? "" : " of the types that run_program.models names") + ", and are not watched",
+           "models");
+  }
+  set_waiting();
+}
+
+void WatchedProgram::detach_dead(const FoundModel& next) {
+  std::erase_if(attached_, [&](const Attached& each) {
+    const bool is_dead = each.is_owned ? each.owner.expired() : each.module == next.module;
+    if (is_dead) inspector_->detach(each.name);
+    return is_dead;
+  });
+}
+
+void WatchedProgram::attach(const FoundModel& model, const std::string& why) {
+  detach_dead(model);
+  std::string name = short_type(model.module->name());
+  const int number = ++names_[name];
+  if (number > 1) name += "#" + std::to_string(number);
+  tell("watching '" + name + "', for " + why, "models");
+  ProgramInspector::attach(*inspector_, *model.module, name);
+  attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters});
+}
+
+void WatchedProgram::tick() {
+  inspector_->tick_epoch();
+  clock_->ticked();
+}
+
+void WatchedProgram::finish() {
+  if (!inspector_) return;
+  if (clock_->has_steps()) tick();
+  inspector_.reset();
+}
+
+void WatchedProgram::give_up(const std::string& why) {
+  log(LOUPE_LOG_ERROR, why + "; the program runs on unwatched");
+  if (waits_) active_attachments.fetch_add(-1);
+  waits_ = false;
+  if (inspector_) inspector_->detach();
+  inspector_.reset();
+}
+
+void WatchedProgram::leave_parent() {
+  if (parent_ == nullptr) return;
+  WatchedProgram* parent = parent_.release();  // its lock may be held by a thread that is not here
+  if (parent->mutex_.try_lock()) modules_ = parent->modules_;
+  if (parent->inspector_) ProgramInspector::abandon(std::move(*parent->inspector_));
+}
+
+}  // namespace loupe

@@ -1,0 +1,88 @@
+#ifndef LOUPE_RUN_WATCHED_PROGRAM_H
+#define LOUPE_RUN_WATCHED_PROGRAM_H
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "config/run_program_section.h"
+#include "loupe/inspector.h"
+#include "run/call_origin.h"
+#include "run/epoch_clock.h"
+#include "run/loss_names.h"
+#include "run/model_search.h"
+
+namespace loupe {
+
+/// A program that knows nothing of Loupe: what its optimizers hold is attached, and its losses and epochs are guessed.
+/// Each member is called under the mutex, on whatever thread the program uses.
+class WatchedProgram {
+ public:
+  explicit WatchedProgram(std::unique_ptr<WatchedProgram> parent = nullptr) : parent_(std::move(parent)) {}
+  std::recursive_timed_mutex& mutex() { return mutex_; }
+
+  void module_used(torch::nn::Module& module);
+  void mode_set(torch::nn::Module& module, bool trains);
+  void group_added(const torch::optim::Optimizer* optimizer, const torch::optim::OptimizerParamGroup& group);
+  void before_forward(torch::nn::Module& module);
+  void before_clearing(const torch::optim::Optimizer& optimizer);
+  void before_step(const torch::optim::Optimizer& optimizer);
+  void after_step(const torch::optim::Optimizer& optimizer);
+  void before_backward(const at::Tensor& loss, const void* place);
+  void evaluated(const at::Tensor& loss, const void* place);
+  /// The last epoch, and the end of the record.
+  void finish();
+  /// Something of Loupe's failed: the program goes on without it.
+  void give_up(const std::string& why);
+  /// This is a process that was forked: what it has of its parent's is left as it is, once it is used first.
+  void leave_parent();
+
+ private:
+  struct Attached {
+    std::string name;
+    torch::nn::Module* module;  // only to compare with
+    std::weak_ptr<torch::nn::Module> owner;
+    bool is_owned;
+    ParameterSet parameters;
+  };
+  /// Parameters of an optimizer, some of which no attached model has.
+  struct Optimizer {
+    ParameterSet parameters;
+    std::size_t size = 0;  // as it was looked at last
+    bool waits = true;
+  };
+
+  Inspector& inspector();
+  /// Says what was guessed, to the user and in the record, and the option of run_program that says otherwise.
+  void tell(const std::string& guess, const char* option);
+  void know(const torch::optim::Optimizer& optimizer);
+  /// Attaches what the optimizers that wait hold; parts of it only where `all_there_is`.
+  void settle(bool all_there_is);
+  void attach(const FoundModel& model, const std::string& why);
+  void detach_dead(const FoundModel& next);
+  ParameterSet without_attached(const ParameterSet& parameters) const;
+  void set_waiting();
+  void tick();
+
+  std::recursive_timed_mutex mutex_;
+  std::unique_ptr<WatchedProgram> parent_;
+  RunProgramSection section_;
+  std::string train_loss_, validation_loss_;
+  std::optional<Inspector> inspector_;
+  std::optional<EpochClock> clock_;
+  std::optional<LossNames> losses_, validation_losses_;
+  CallOrigins origins_;
+  ModelSearch modules_;
+  std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
+  std::vector<Attached> attached_;
+  std::unordered_map<std::string, int> names_;
+  bool waits_ = false;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,2 @@
+void loupe_other_libtorch(void);
+void loupe_other_libtorch(void) {}

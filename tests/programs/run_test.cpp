@@ -1,0 +1,237 @@
+// `loupe run` watches programs that were compiled without Loupe, and changes nothing in them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "examples/process.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+
+const std::string loupe_command = LOUPE_COMMAND, trainers = LOUPE_TRAINERS;
+const std::string weight_norms = "Weight Gradient Norm";
+
+/// A program on its own and under `loupe run`, in a fresh folder.
+struct Both {
+  Finished alone, watched;
+  std::string messages;  // what the watched one wrote to standard error
+  fs::path folder;
+
+  Recorded recorded(const std::string& run = "trainers") const {
+    return read_record(folder / "loupe-runs" / run / "record.jsonl");
+  }
+};
+Both run_both(const std::string& program, const std::string& options = "") {
+  Both both;
+  both.folder = fresh_folder();
+  both.alone = run(program + " 2> alone.txt", both.folder);
+  both.watched = run(loupe_command + " run " + options + " " + program + " 2> watched.txt", both.folder);
+  std::ifstream messages(both.folder / "watched.txt");
+  both.messages.assign(std::istreambuf_iterator<char>(messages), {});
+  return both;
+}
+
+void expect_unchanged(const Both& both) {
+  EXPECT_EQ(both.alone.output, both.watched.output) << both.messages;
+  EXPECT_EQ(both.alone.exit_code, both.watched.exit_code) << both.messages;
+}
+
+struct Shape {
+  const char* name;
+  Names layers;
+};
+
+class RunsShape : public testing::TestWithParam<Shape> {};
+
+TEST_P(RunsShape, FindsItsModelsAndLeavesItsResultsAlone) {
+  const Both both = run_both(trainers + " " + GetParam().name);
+  expect_unchanged(both);
+  EXPECT_NE(both.watched.output.find("weights "), std::string::npos);
+  Recorded recorded = both.recorded();
+  EXPECT_EQ(recorded.layers(weight_norms), GetParam().layers) << both.messages;
+  EXPECT_EQ(recorded.layers("Weight Update Norm"), GetParam().layers) << both.messages;
+  EXPECT_TRUE(recorded.values["Loss"]["Loss"].count("train_loss mean")) << both.messages;
+  EXPECT_FALSE(recorded.layers("Learning Rate").empty()) << both.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, RunsShape,
+    testing::Values(Shape{"mlp", {"Net.first", "Net.second"}}, Shape{"epochs", {"Net.first", "Net.second"}},
+                    Shape{"conv", {"ConvNet.conv", "ConvNet.norm", "ConvNet.out"}},
+                    Shape{"gan", {"Generator.first", "Generator.second", "Critic.first", "Critic.second"}},
+                    Shape{"sequential", {"Sequential.0", "Sequential.2"}}, Shape{"by_hand", {"Linear", "Linear#2"}},
+                    Shape{"groups", {"Linear", "Linear#2"}}, Shape{"plain_class", {"Linear", "Linear#2"}},
+                    Shape{"any_module", {"Net.first", "Net.second"}},
+                    Shape{"on_the_stack", {"Net.first", "Net.second", "Net#2.first", "Net#2.second"}},
+                    Shape{"lbfgs", {"Net.first", "Net.second"}}, Shape{"forks", {"Net.first", "Net.second"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
+  Recorded recorded = run_both(trainers + " epochs").recorded();
+  auto& losses = recorded.values["Loss"]["Loss"];
+  EXPECT_EQ(losses["train_loss mean"].size(), 3u);
+  EXPECT_EQ(losses["val_loss mean"].size(), 3u);
+}
+
+TEST(Run, NamesTheLossesOfAStepByTheirOrder) {
+  const Both both = run_both(trainers + " gan");
+  const Recorded recorded = both.recorded();
+  const auto& metrics = recorded.values.at("Metrics").at("Metrics");
+  EXPECT_TRUE(metrics.count("train_loss#2 mean")) << both.messages;
+  EXPECT_TRUE(metrics.count("train_loss#3 mean")) << both.messages;
+}
+
+TEST(Run, SeesEveryThreadTrain) {
+  const Both both = run_both(trainers + " threads");
+  expect_unchanged(both);
+  EXPECT_EQ(both.recorded().layers(weight_norms).size(), 16u) << both.messages;
+}
+
+TEST(Run, WatchesForkedChildrenInFoldersOfTheirOwn) {
+  const Both both = run_both(trainers + " forks");
+  expect_unchanged(both);
+  int children = 0;
+  for (const auto& entry : fs::directory_iterator(both.folder / "loupe-runs")) {
+    const std::string name = entry.path().filename();
+    if (name == "trainers") continue;
+    ++children;
+    EXPECT_EQ(both.recorded(name).layers(weight_norms), (Names{"Net.first", "Net.second"})) << name;
+  }
+  EXPECT_EQ(children, 2) << both.messages;
+}
+
+TEST(Run, FollowsAProgramThatIsStartedUnlessToldNotTo) {
+  const auto runs_of = [](const Both& both) {
+    const fs::path folder = both.folder / "loupe-runs";
+    return fs::exists(folder) ? std::distance(fs::directory_iterator(folder), fs::directory_iterator()) : 0;
+  };
+  const Both followed = run_both(trainers + " starts");
+  expect_unchanged(followed);
+  EXPECT_EQ(runs_of(followed), 1) << followed.messages;
+  const Both left = run_both(trainers + " starts", "--follow no");
+  expect_unchanged(left);
+  EXPECT_EQ(runs_of(left), 0) << left.messages;
+}
+
+TEST(Run, PassesArgumentsStandardInputAndExitCode) {
+  const fs::path folder = fresh_folder();
+  const Finished finished =
+      run("echo hello | " + loupe_command + " run " + trainers + " arguments --config 'a b' -- 2> /dev/null", folder);
+  EXPECT_EQ(finished.output, "[--config][a b][--]<hello\n>");
+  expect_unchanged(run_both(trainers + " code 42"));
+}
+
+TEST(Run, LeavesARecordOfWhatEndsWithoutAnExit) {
+  for (const auto& [shape, code] : {std::pair("leaves", 4), {"aborts", 128 + SIGABRT}, {"killed", 128 + SIGKILL}}) {
+    const Both both = run_both(std::string(trainers) + " " + shape);
+    expect_unchanged(both);
+    EXPECT_EQ(both.watched.exit_code, code);
+    Recorded recorded = both.recorded();
+    EXPECT_EQ(recorded.values["Loss"]["Loss"]["train_loss mean"].size(), 2u) << shape << both.messages;
+  }
+}
+
+TEST(Run, WatchesProgramsThatAreBuiltInUnusualWays) {
+  for (const std::string name : {"small_hidden", "small_fixed"}) {
+    const Both both = run_both(LOUPE_SMALL "/" + name);
+    expect_unchanged(both);
+    EXPECT_EQ(both.recorded(name).layers("Weight Update Norm"), Names{"Linear"}) << both.messages;
+  }
+}
+
+TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
+  const Both both = run_both(trainers + " untrained");
+  expect_unchanged(both);
+  EXPECT_NE(both.messages.find("nothing trained"), std::string::npos) << both.messages;
+  EXPECT_EQ(std::count(both.messages.begin(), both.messages.end(), '\n'), 1) << both.messages;
+  EXPECT_FALSE(fs::exists(both.folder / "loupe-runs"));
+}
+
+TEST(Run, EndsWithTwoWhereWhatIsRequiredCannotBe) {
+  EXPECT_EQ(run_both("/bin/true").watched.exit_code, 0);
+  const Both both = run_both("/bin/true", "--require");
+  EXPECT_EQ(both.watched.exit_code, 2) << both.messages;
+  EXPECT_NE(both.messages.find("no LibTorch"), std::string::npos) << both.messages;
+}
+
+TEST(Run, RunsAProgramUnwatchedThatIsLinkedStaticallyAndSaysSo) {
+  const Both both = run_both(LOUPE_STATIC);
+  expect_unchanged(both);
+  EXPECT_EQ(both.watched.output, "ran\n");
+  EXPECT_NE(both.messages.find("linked statically"), std::string::npos) << both.messages;
+  EXPECT_EQ(run_both(LOUPE_STATIC, "--require").watched.exit_code, 2);
+}
+
+TEST(Run, NeverLoadsALoupeThatWasBuiltWithAnotherLibTorch) {
+  const fs::path folder = fresh_folder();
+  const std::string preloaded = "LD_PRELOAD=" LOUPE_OTHER "/libloupe_run.so ";
+  const Finished alone = run(trainers + " mlp", folder);
+  const Finished unwatched = run(preloaded + trainers + " mlp", folder);
+  EXPECT_EQ(unwatched.exit_code, 0);
+  EXPECT_NE(unwatched.output.find("'libtorch_cpu.so.99'"), std::string::npos) << unwatched.output;
+  EXPECT_NE(unwatched.output.find(alone.output), std::string::npos) << unwatched.output;
+  const Finished required = run(preloaded + "LOUPE_RUN_REQUIRE=1 " + trainers + " mlp", folder);
+  EXPECT_EQ(required.exit_code, 2) << required.output;
+  EXPECT_FALSE(fs::exists(folder / "loupe-runs"));
+}
+
+TEST(Run, TakesTheLoupeOfSeveralThatWasBuiltWithTheProgramsLibTorch) {
+  const fs::path folder = fresh_folder();
+  const Finished finished = run(
+      "LD_PRELOAD=" LOUPE_OTHER "/libloupe_run.so LOUPE_RUN_HOSTS=/nowhere:" LOUPE_HOST_FOLDER " " + trainers + " mlp",
+      folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_TRUE(fs::exists(folder / "loupe-runs/trainers/record.jsonl")) << finished.output;
+}
+
+TEST(Run, DoesNotBreakPython) {
+  const Both both = run_both("python3 -c 'print(6 * 7)'");
+  expect_unchanged(both);
+  EXPECT_EQ(both.watched.output, "42\n");
+}
+
+TEST(Run, TellsWhatIsWrongBeforeTheProgramBegins) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "bad.yaml") << "loupe: 1\nrun_program: {epoch: 7 apples, loss: [a, a], modls: [Net]}\n";
+  const Finished bad = run(loupe_command + " run --config bad.yaml -- " + trainers + " mlp", folder);
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.output.find("bad.yaml:2:"), std::string::npos) << bad.output;
+  EXPECT_NE(bad.output.find("modls"), std::string::npos) << bad.output;
+  EXPECT_EQ(bad.output.find("weights"), std::string::npos) << bad.output;
+  EXPECT_EQ(run(loupe_command + " run ./nowhere", folder).exit_code, 127);
+  EXPECT_EQ(run(loupe_command + " run", folder).exit_code, 2);
+}
+
+TEST(Run, RunsUnwatchedWithAWrongConfigurationWhereThePreloadedLibraryIsUsedAlone) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "bad.yaml") << "loupe: 1\nrun_program: {epoch: 7 apples}\n";
+  const Finished alone = run(trainers + " mlp", folder);
+  const std::string preloaded = "LD_PRELOAD=" LOUPE_RUN_LIBRARY " LOUPE_RUN_CONFIG=bad.yaml ";
+  const Finished finished = run(preloaded + trainers + " mlp", folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_NE(finished.output.find("epoch cannot be '7 apples'"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find(alone.output), std::string::npos) << finished.output;
+}
+
+TEST(Run, LetsAConfigurationCorrectWhatIsGuessed) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml")
+      << "loupe: 1\nrun: {name: mine, dir: mine}\nrun_program: {epoch: 2 steps, models: [Critic], loss: [real, '-']}\n"
+      << "lenses: [loss_metrics, gradient_geometry]\nvisualizers: [record]\n";
+  const Finished finished = run(loupe_command + " run --config monitor.yaml -- " + trainers + " gan", folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  Recorded recorded = read_record(folder / "mine" / "record.jsonl");
+  EXPECT_EQ(recorded.layers(weight_norms), (Names{"Critic.first", "Critic.second"})) << finished.output;
+  EXPECT_EQ(recorded.values["Loss"]["Loss"]["real mean"].size(), 3u) << finished.output;
+  EXPECT_EQ(recorded.values["Metrics"]["Metrics"].count("train_loss#2 mean"), 0u) << finished.output;
+}
+
+}  // namespace
+}  // namespace loupe::test

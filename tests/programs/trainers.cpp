@@ -1,0 +1,306 @@
+// Trainers of many shapes that know nothing of Loupe. Each prints a sum over its weights at the end, to the last bit.
+
+#include <sys/wait.h>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace nn = torch::nn;
+using at::Tensor;
+using Tensors = std::vector<Tensor>;
+
+namespace {
+
+struct NetImpl : nn::Module {
+  nn::Linear first{nullptr}, second{nullptr};
+  explicit NetImpl(int64_t width = 8) {
+    first = register_module("first", nn::Linear(4, width));
+    second = register_module("second", nn::Linear(width, 2));
+  }
+  Tensor forward(const Tensor& x) { return second(torch::relu(first(x))); }
+};
+TORCH_MODULE(Net);
+
+struct ConvNetImpl : nn::Module {
+  nn::Conv2d conv{nullptr};
+  nn::BatchNorm2d norm{nullptr};
+  nn::Linear out{nullptr};
+  ConvNetImpl() {
+    conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(1, 3, 3)));
+    norm = register_module("norm", nn::BatchNorm2d(3));
+    out = register_module("out", nn::Linear(3 * 16, 2));
+  }
+  Tensor forward(const Tensor& x) { return out(torch::relu(norm(conv(x))).flatten(1)); }
+};
+TORCH_MODULE(ConvNet);
+
+struct GeneratorImpl : NetImpl {};
+struct CriticImpl : NetImpl {};
+
+/// No module, but something with modules in it.
+struct Pair {
+  nn::Linear encoder{4, 3}, decoder{3, 4};
+  Tensor forward(const Tensor& x) { return decoder(torch::tanh(encoder(x))); }
+};
+
+void print_sum(const Tensors& parameters) {
+  std::uint64_t sum = 1469598103934665603u;
+  for (const Tensor& parameter : parameters) {
+    const Tensor values = parameter.detach().contiguous();
+    const auto* bytes = static_cast<const unsigned char*>(values.data_ptr());
+    for (std::size_t i = 0; i < values.nbytes(); ++i) sum = (sum ^ bytes[i]) * 1099511628211u;
+  }
+  std::printf("weights %016llx\n", static_cast<unsigned long long>(sum));
+  std::fflush(stdout);
+}
+
+Tensor inputs() {
+  return torch::randn({16, 4});
+}
+Tensor labels() {
+  return torch::randint(0, 2, {16}, torch::kLong);
+}
+
+template <class Model, class Optimizer>
+void train(Model& model, Optimizer& optimizer, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    optimizer.zero_grad();
+    const Tensor loss = torch::nll_loss(torch::log_softmax(model->forward(inputs()), 1), labels());
+    loss.backward();
+    optimizer.step();
+  }
+}
+
+void mlp(int steps) {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.5));
+  train(net, optimizer, steps);
+  print_sum(net->parameters());
+}
+
+void epochs() {
+  Net net;
+  torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(0.01));
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    net->train();
+    train(net, optimizer, 10);
+    net->eval();
+    const torch::NoGradGuard no_gradients;
+    const Tensor loss = torch::nll_loss(torch::log_softmax(net->forward(inputs()), 1), labels());
+    std::printf("epoch %d loss %.9f\n", epoch + 1, loss.item<double>());
+  }
+  print_sum(net->parameters());
+}
+
+void conv() {
+  auto net = std::make_shared<ConvNetImpl>();
+  Tensors parameters;
+  for (const auto& each : net->named_parameters()) parameters.push_back(each.value());
+  torch::optim::RMSprop optimizer(parameters, torch::optim::RMSpropOptions(0.01));
+  for (int i = 0; i < 5; ++i) {
+    optimizer.zero_grad();
+    torch::nn::functional::cross_entropy(net->forward(torch::randn({16, 1, 6, 6})), labels()).backward();
+    optimizer.step();
+  }
+  print_sum(parameters);
+}
+
+void gan() {
+  auto generator = std::make_shared<GeneratorImpl>();
+  auto critic = std::make_shared<CriticImpl>();
+  torch::optim::Adam generating(generator->parameters(), 0.01), judging(critic->parameters(), 0.01);
+  nn::Linear up(2, 4);
+  for (int i = 0; i < 6; ++i) {
+    judging.zero_grad();
+    critic->forward(inputs()).mean().backward();
+    (-critic->forward(up(generator->forward(inputs())).detach()).mean()).backward();
+    judging.step();
+    generating.zero_grad();
+    critic->forward(up(generator->forward(inputs()))).mean().backward();
+    generating.step();
+  }
+  print_sum(generator->parameters());
+  print_sum(critic->parameters());
+}
+
+void sequential() {
+  nn::Sequential net(nn::Linear(4, 6), nn::Tanh(), nn::Linear(6, 2));
+  torch::optim::AdamW optimizer(net->parameters(), 0.01);
+  train(net, optimizer, 5);
+  print_sum(net->parameters());
+}
+
+void by_hand() {
+  Net net;
+  const Tensors parameters = {net->first->weight, net->first->bias, net->second->weight, net->second->bias};
+  torch::optim::SGD optimizer(parameters, 0.1);
+  train(net, optimizer, 5);
+  print_sum(parameters);
+}
+
+void groups() {
+  Net net;
+  torch::optim::SGD optimizer(net->first->parameters(), 0.1);
+  train(net, optimizer, 3);
+  optimizer.add_param_group(torch::optim::OptimizerParamGroup(net->second->parameters()));
+  train(net, optimizer, 3);
+  print_sum(net->parameters());
+}
+
+void plain_class() {
+  Pair pair;
+  Tensors parameters = pair.encoder->parameters();
+  for (const Tensor& each : pair.decoder->parameters()) parameters.push_back(each);
+  torch::optim::Adagrad optimizer(parameters, 0.1);
+  for (int i = 0; i < 5; ++i) {
+    optimizer.zero_grad();
+    const Tensor x = inputs();
+    torch::mse_loss(pair.forward(x), x).backward();
+    optimizer.step();
+  }
+  print_sum(parameters);
+}
+
+void any_module() {
+  Net net;
+  nn::AnyModule any(net);
+  torch::optim::SGD optimizer(any.ptr()->parameters(), 0.1);
+  for (int i = 0; i < 5; ++i) {
+    optimizer.zero_grad();
+    const Tensor x = inputs();
+    torch::nll_loss(torch::log_softmax(any.forward(x), 1), labels()).backward();
+    optimizer.step();
+  }
+  print_sum(any.ptr()->parameters());
+}
+
+void on_the_stack() {
+  for (int fold = 0; fold < 2; ++fold) {
+    NetImpl net;
+    NetImpl* model = &net;
+    torch::optim::SGD optimizer(net.parameters(), 0.1);
+    train(model, optimizer, 4);
+    print_sum(net.parameters());
+  }
+}
+
+void lbfgs() {
+  Net net;
+  torch::optim::LBFGS optimizer(net->parameters(), torch::optim::LBFGSOptions(0.1).max_iter(4));
+  const Tensor x = inputs(), y = labels();
+  for (int i = 0; i < 3; ++i) {
+    optimizer.step([&] {
+      optimizer.zero_grad();
+      Tensor loss = torch::nll_loss(torch::log_softmax(net->forward(x), 1), y);
+      loss.backward();
+      return loss;
+    });
+  }
+  print_sum(net->parameters());
+}
+
+/// Parent and children train, all after the parent has begun.
+void forks() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.1);
+  train(net, optimizer, 3);
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Net own;
+      torch::optim::SGD more(own->parameters(), 0.1);
+      train(own, more, 5);
+      std::exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) std::printf("the child failed with %d\n", status);
+  }
+  train(net, optimizer, 3);
+  print_sum(net->parameters());
+}
+
+void threads() {
+  std::vector<Net> nets;
+  for (int i = 0; i < 8; ++i) nets.emplace_back(4 + i);
+  const Tensor x = inputs(), y = labels();
+  std::vector<std::thread> running;
+  for (Net& net : nets) {
+    running.emplace_back([&x, &y, net]() mutable {
+      torch::optim::SGD optimizer(net->parameters(), 0.1);
+      for (int i = 0; i < 30; ++i) {
+        optimizer.zero_grad();
+        torch::nll_loss(torch::log_softmax(net->forward(x), 1), y).backward();
+        optimizer.step();
+      }
+    });
+  }
+  for (std::thread& each : running) each.join();
+  for (const Net& net : nets) print_sum(net->parameters());
+}
+
+void untrained() {
+  Net net;
+  const torch::NoGradGuard no_gradients;
+  std::printf("%zu parameters\n", net->parameters().size());
+  std::printf("mean %.6f\n", net->forward(inputs()).mean().item<double>());
+}
+
+/// Starts itself in another shape.
+void starts(const char* program) {
+  std::fflush(stdout);
+  if (std::system((std::string(program) + " mlp").c_str()) != 0) std::printf("the child failed\n");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  at::set_num_threads(1);
+  torch::manual_seed(7);
+  const std::string shape = count > 1 ? arguments[1] : "mlp";
+  if (shape == "mlp") mlp(20);
+  if (shape == "epochs") epochs();
+  if (shape == "conv") conv();
+  if (shape == "gan") gan();
+  if (shape == "sequential") sequential();
+  if (shape == "by_hand") by_hand();
+  if (shape == "groups") groups();
+  if (shape == "plain_class") plain_class();
+  if (shape == "any_module") any_module();
+  if (shape == "on_the_stack") on_the_stack();
+  if (shape == "lbfgs") lbfgs();
+  if (shape == "forks") forks();
+  if (shape == "threads") threads();
+  if (shape == "untrained") untrained();
+  if (shape == "starts") starts(arguments[0]);
+  if (shape == "code") {
+    mlp(5);
+    std::exit(count > 2 ? std::atoi(arguments[2]) : 3);
+  }
+  if (shape == "leaves") {
+    mlp(250);
+    ::_exit(4);
+  }
+  if (shape == "aborts") {
+    mlp(250);
+    std::abort();
+  }
+  if (shape == "killed") {
+    mlp(250);
+    ::raise(SIGKILL);
+  }
+  if (shape == "arguments") {
+    for (int i = 2; i < count; ++i) std::printf("[%s]", arguments[i]);
+    char line[64] = "";
+    if (std::fgets(line, sizeof line, stdin) != nullptr) std::printf("<%s>", line);
+  }
+  return 0;
+}
