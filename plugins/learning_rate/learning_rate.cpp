@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -34,9 +33,9 @@ class LearningRate : public Lens {
   }
 
   void visit(const Module&) override {}
-  /// A model without an optimizer has no rate, and no plot of it.
   void introduce(Report& report) override {
-    if (introduced_) introduce_tags(report);
+    report.tag(rate_tag, rate_style_);
+    if (shows_momentum_) report.tag(momentum_tag, momentum_style_);
   }
 
   /// A schedule may change the rate at each step, and after the last one for the next epoch.
@@ -52,7 +51,6 @@ class LearningRate : public Lens {
 
   void report(Report& report) override {
     const loupe_tick& tick = report.tick();
-    if (tick.optimizer_count > 0 && !std::exchange(introduced_, true)) introduce_tags(report);
     std::map<std::string, int> named;
     for (std::size_t i = 0; i < tick.optimizer_count; ++i) {
       const loupe_optimizer& optimizer = *tick.optimizers[i];
@@ -87,11 +85,6 @@ class LearningRate : public Lens {
     Used rate, momentum;
   };
 
-  void introduce_tags(Report& report) const {
-    report.tag(rate_tag, rate_style_);
-    if (shows_momentum_) report.tag(momentum_tag, momentum_style_);
-  }
-
   /// Keeps the memory of the optimizers that are still attached.
   void begin_anew(const loupe_tick& tick) {
     for (auto each = used_.begin(); each != used_.end();) {
@@ -119,7 +112,7 @@ class LearningRate : public Lens {
     if (used.lowest < used.highest) report.range(tag, line + " min", line + " max", used.lowest, used.highest);
   }
 
-  bool shows_momentum_, introduced_ = false;
+  bool shows_momentum_;
   TagStyle rate_style_, momentum_style_;
   std::map<uint64_t, std::vector<Group>> used_;  // by the optimizer's id
 };

@@ -110,10 +110,10 @@ class LOUPE_API Inspector {
   /// True once a finding came that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps ends
   /// after its turn by itself.
   bool should_stop() const;
-  /// Writes what the last 64 steps of every stream measured, the findings, the configuration and the learning rates into
-  /// `run.dir`/incident-STEP, as the first error of each rule does by itself, and returns that folder; `loupe replay
-  /// FOLDER` shows it. Empty, after a warning, without a run.dir, beyond the number that `run.incidents` allows, and
-  /// where the folder cannot be written.
+  /// Writes what the last 64 steps of every stream measured, the findings, the configuration and the learning rates
+  /// into `run.dir`/incident-STEP, as the first error of each rule does by itself, and returns that folder; `loupe
+  /// replay FOLDER` shows it. Empty, after a warning, without a run.dir, beyond the number that `run.incidents` allows,
+  /// and where the folder cannot be written.
   std::string dump(const std::string& why);
   /// A line of the trainer's own on the time axis: "switched to the second data set". Any thread.
   void note(const std::string& text);
