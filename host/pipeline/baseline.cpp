@@ -45,9 +45,9 @@ struct Seen {
 
 /// The smallest and largest of n draws leave out more of what is to be expected the fewer they are.
 Baseline::Span widened(const Seen& seen, double series_magnitude) {
-  const double share = 0.25 + 1.5 / static_cast<double>(seen.runs.size());
+  const double share = 0.25 + 2 / static_cast<double>(seen.runs.size());
   const double magnitude = std::max(std::abs(seen.low), std::abs(seen.high));
-  const double margin = share * std::max(seen.high - seen.low, 0.2 * magnitude) + 0.05 * series_magnitude;
+  const double margin = share * std::max(seen.high - seen.low, 0.25 * magnitude) + 0.05 * series_magnitude;
   double low = seen.low - margin;
   // What is positive by nature, such as a norm, can only shrink by factors; at 0 it has collapsed.
   if (seen.low > 0 && low <= 0) {

@@ -206,8 +206,9 @@ bool LensNode::wants_steps() const {
 }
 
 void LensNode::step(const loupe_step& step) {
+  static const std::string where = "an optimizer's step";  // too long for a string that allocates nothing
   const double start = steady_time();
-  guarded_call(State::stepping, "an optimizer's step", [&](const loupe_lens& table, loupe_error* error) {
+  guarded_call(State::stepping, where, [&](const loupe_lens& table, loupe_error* error) {
     return table.step(instance_.self(), &step, &sink_, error);
   });
   guard_.cost().spend(steady_time() - start);

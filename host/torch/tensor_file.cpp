@@ -76,6 +76,7 @@ class Pickle {
   }
   void append(const void* data, std::size_t size) { bytes_.append(static_cast<const char*>(data), size); }
   void pad(std::size_t multiple) { bytes_.resize((bytes_.size() + multiple - 1) / multiple * multiple, '\0'); }
+  std::size_t size() const { return bytes_.size(); }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -139,7 +140,11 @@ std::string python_part(const std::vector<at::Tensor>& tensors, bool as_list) {
     pickle.raw(tensor.numel());
     if (tensor.numel() > 0) pickle.append(const_data(tensor), tensor.nbytes());
   }
-  pickle.pad(64);  // the archive's tensors are aligned to that
+  constexpr std::size_t alignment = 64;  // of the archive's tensors
+  pickle.pad(alignment);
+  // Python looks whether this is a tar, and then, from behind the first block of one, whether it is an archive.
+  constexpr std::size_t tar_block = 512;
+  if (pickle.size() == tar_block) pickle.append(std::string(alignment, '\0').data(), alignment);
   return pickle.take();
 }
 

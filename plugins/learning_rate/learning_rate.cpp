@@ -1,7 +1,6 @@
 #include <loupe/learning_rates.h>
 #include <loupe/plugin.h>
 
-#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -24,23 +23,15 @@ class LearningRate : public Lens {
       : shows_momentum_(options.get<bool>("momentum")), log_scale_(options.get<bool>("log_scale")) {}
 
   void visit(const Module&) override {}
-  /// A model without an optimizer has no rate, and no plot of it.
   void introduce(Report& report) override {
-    if (introduced_) introduce_tags(report);
-  }
-  void step(const loupe_step& step, Report&) override { rates_.step(step); }
-  void report(Report& report) override {
-    if (report.tick().optimizer_count > 0 && !std::exchange(introduced_, true)) introduce_tags(report);
-    rates_.report(report, true, shows_momentum_);
-  }
-
- private:
-  void introduce_tags(Report& report) const {
     LearningRates::introduce_rates(report, log_scale_);
     if (shows_momentum_) LearningRates::introduce_momentum(report);
   }
+  void step(const loupe_step& step, Report&) override { rates_.step(step); }
+  void report(Report& report) override { rates_.report(report, true, shows_momentum_); }
 
-  bool shows_momentum_, log_scale_, introduced_ = false;
+ private:
+  bool shows_momentum_, log_scale_;
   LearningRates rates_;
 };
 
