@@ -10,18 +10,27 @@ namespace loupe {
 namespace {
 
 constexpr uint64_t warm_up = 2;  // steps in which everything is done for the first time
-constexpr std::size_t most_kept = 16, enough_looked = 3, enough_unlooked = 6;
+constexpr std::size_t most_kept = 16, enough_looked = 3, enough_unlooked = 3, enough_to_be_sure = 8;
 constexpr uint64_t fewest = 2, most = 100000;
 constexpr uint64_t pairs_to_settle = 3;
 /// Of the budget: what is left over is for windows that hold one pair more than the mean.
 constexpr double aimed_at = 0.9;
 
+/// The value that such a share of them lies below.
+double quantile(const std::deque<double>& values, double share) {
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(sorted.size()));
+  std::nth_element(sorted.begin(), sorted.begin() + place, sorted.end());
+  return sorted[static_cast<std::size_t>(place)];
+}
 /// One step in which the machine did something else counts for nothing.
 double median(const std::deque<double>& values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return quantile(values, 0.5);
+}
+
+void keep(std::deque<double>& values, double value) {
+  values.push_back(value);
+  if (values.size() > most_kept) values.pop_front();
 }
 
 std::string percent(double share) {
@@ -39,15 +48,20 @@ bool Budget::step(double seconds, bool looked) {
   pair_seconds_ = in_pair_ == 0 ? seconds : pair_seconds_ + seconds;
   if (++in_pair_ < 2) return false;
   in_pair_ = 0;
-  std::deque<double>& kept = looked ? looked_ : unlooked_;
-  kept.push_back(pair_seconds_ / 2);
-  if (kept.size() > most_kept) kept.pop_front();
-  return looked && looked_.size() >= enough_looked && unlooked_.size() >= enough_unlooked && choose();
+  if (!looked) {
+    keep(unlooked_, pair_seconds_ / 2);
+    return false;
+  }
+  if (unlooked_.size() < enough_unlooked) return false;
+  // Beside those just before it: a machine gets slower and faster.
+  step_seconds_ = median(unlooked_);
+  keep(added_, pair_seconds_ / 2 - step_seconds_);
+  return added_.size() >= enough_looked && choose();
 }
 
 bool Budget::choose() {
-  step_seconds_ = median(unlooked_);
-  added_seconds_ = std::max(median(looked_) - step_seconds_, 0.0);
+  // A few measurements err on the safe side.
+  added_seconds_ = std::max(added_.size() < enough_to_be_sure ? quantile(added_, 0.75) : median(added_), 0.0);
   if (++pairs_since_change_ < pairs_to_settle) return false;
   const double wanted = std::ceil(added_seconds_ / (aimed_at * share_ * std::max(step_seconds_, 1e-9)));
   const auto chosen = static_cast<uint64_t>(std::clamp(wanted, static_cast<double>(fewest), static_cast<double>(most)));

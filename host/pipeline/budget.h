@@ -42,7 +42,7 @@ class Budget {
   double pair_seconds_ = 0;
   int in_pair_ = 0;
   bool pair_looked_ = false;
-  std::deque<double> looked_, unlooked_;  // seconds a step, of the last pairs
+  std::deque<double> unlooked_, added_;  // seconds a step, of the last pairs
   double step_seconds_ = 0, added_seconds_ = 0;
 };
 

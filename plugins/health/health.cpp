@@ -278,6 +278,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     model->after_gap = gap;
+    model->had_gaps = model->had_gaps || gap;
     if (!gap) continue;
     for (ParameterState& each : model->parameters) each.cut_off_steps = each.unoptimized_steps = 0;
   }

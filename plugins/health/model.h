@@ -46,6 +46,7 @@ struct Model {
   uint64_t steps = 0;  ///< of its optimizers, that were looked at
   uint64_t steps_in_window = 0;
   bool after_gap = false;  ///< steps went by unseen before the last one
+  bool had_gaps = false;   ///< or before an earlier one
   // Passes since the last step, by their mode.
   uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
   const Layer* dropped_in_eval = nullptr;

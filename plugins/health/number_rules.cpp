@@ -202,7 +202,12 @@ void judge_gradient_jump(const Judge& judge, Model& model) {
     sight.advice =
         "clip the gradients (torch::nn::utils::clip_grad_norm_), lower the learning rate, and look at the "
         "batch of this step";
-    judge.tell(sight);
+    // A step that went by unseen may have been as large: it has to go on growing.
+    if (model.had_gaps) {
+      judge.see(sight);
+    } else {
+      judge.tell(sight);
+    }
   }
   model.largest_gradient = std::max(model.largest_gradient, norm);
   ++model.gradient_steps;

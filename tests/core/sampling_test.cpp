@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/clock.h"
 #include "monitored.h"
 #include "pipeline/budget.h"
 
@@ -125,11 +126,47 @@ TEST(Budget, SaysInWordsWhatItChose) {
             "attach.budget is 1 %");
 }
 
+TEST(Budget, AMachineThatGetsSlowerIsNotTakenForTheCostOfLooking) {
+  Trainer trainer(0.01);
+  double step = 1;
+  for (int i = 0; i < 400; ++i) {
+    trainer.run(1, 0.1 * step, step);
+    step *= 1.002;
+  }
+  EXPECT_NEAR(trainer.budget.added_seconds() / trainer.budget.step_seconds(), 0.1, 0.04);
+  EXPECT_LE(trainer.changes, 2);
+}
+
 /// A step of a trainer, as taps tell it.
 void step(Monitored& it, ModuleNode& layer, float value) {
   if (it.monitor.looks()) Monitored::forward(layer, {value});
   it.monitor.note_step();
   it.monitor.end_step();
+}
+
+class BudgetedSteps : public testing::Test {
+ protected:
+  BudgetedSteps() {
+    now = 1000;
+    set_steady_clock([] { return now; });
+  }
+  ~BudgetedSteps() override { set_steady_clock(nullptr); }
+  static inline double now;
+};
+
+TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
+  Monitored it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  const auto layer = it.add("conv");
+  EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allow (now at one step in 4)");
+  for (int i = 0; i < 300; ++i) {
+    now += it.monitor.looks() ? 1.085 : 1;
+    step(it, *layer, 1);
+  }
+  it.monitor.tick(std::nullopt);
+  const Texts told = it.stage.take_messages();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("Loupe looks at one step in 10 from now on"), std::string::npos) << told[0];
+  EXPECT_EQ(it.stage.take_notes("shown note").size(), 1U);
 }
 
 TEST(SampledSteps, CompareWithinPairsAndNeverAcrossTheStepsBetween) {
