@@ -7,7 +7,8 @@ usage() {
   cat <<'END'
 usage: examples/demo.sh [--build FOLDER] [--jobs N] [--epochs N]
 
-Trains a small network on handwritten digits with configs/digits.yaml; its values land in runs/digits/.
+Trains a small network on handwritten digits with configs/digits.yaml; its values land in runs/digits/. Then the same
+trainer, built without Loupe, is watched by `loupe run`.
   --build FOLDER  where to build (default: build)
   --jobs N        how many compilers at once (default: one a core)
   --epochs N      how often to go through the data (default: 20)
@@ -32,10 +33,13 @@ set_up
 # Whoever tries Loupe must not be stopped by a warning that only their compiler gives, hence -w.
 configure "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-w -DLOUPE_BUILD_TESTS=OFF
 say "building Loupe and the example (some minutes the first time)"
-cmake --build "$build" --parallel "$jobs" --target digits
+cmake --build "$build" --parallel "$jobs" --target digits digits_plain
 
 say "training: $build/bin/digits --config configs/digits.yaml --epochs $epochs"
 "$build/bin/digits" --config configs/digits.yaml --epochs "$epochs"
+
+say "training the same without Loupe in it: $build/bin/loupe run $build/bin/digits_plain 3"
+"$build/bin/loupe" run "$build/bin/digits_plain" 3
 
 cat <<END
 
@@ -44,6 +48,7 @@ Done. Where to look:
   runs/digits/record.jsonl   every value of every epoch, one JSON object a line
   configs/digits.yaml        what was watched: change it, and train again with
                              $build/bin/digits --config configs/digits.yaml
+  loupe-runs/digits_plain/   the same of the trainer that was built without Loupe
   $build/bin/loupe list      the lenses and visualizers that a YAML may name
   examples/digits/main.cpp   the trainer: three lines of it are Loupe's
 END

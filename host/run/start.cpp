@@ -106,17 +106,20 @@ const RunListener run_listener = {
     },
     &finish};
 
-const ProgramHooks hooks = {
-    [](torch::nn::Module& module) { guarded([&](WatchedProgram& program) { program.before_forward(module); }); },
-    [](torch::optim::Optimizer& optimizer) {
-      guarded([&](WatchedProgram& program) { program.before_clearing(optimizer); });
-    },
-    [](torch::optim::Optimizer& optimizer) {
-      guarded([&](WatchedProgram& program) { program.before_step(optimizer); });
-    },
-    [](torch::optim::Optimizer& optimizer) {
-      guarded([&](WatchedProgram& program) { program.after_step(optimizer); });
-    }};
+const ProgramHooks hooks = {[](torch::nn::Module& module) {
+                              const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
+                              if (waiting != nullptr && waiting->waits())
+                                guarded([&](WatchedProgram& program) { program.before_forward(module); });
+                            },
+                            [](torch::optim::Optimizer& optimizer) {
+                              guarded([&](WatchedProgram& program) { program.before_clearing(optimizer); });
+                            },
+                            [](torch::optim::Optimizer& optimizer) {
+                              guarded([&](WatchedProgram& program) { program.before_step(optimizer); });
+                            },
+                            [](torch::optim::Optimizer& optimizer) {
+                              guarded([&](WatchedProgram& program) { program.after_step(optimizer); });
+                            }};
 
 const LossListener loss_listener = {[](const at::Tensor& loss, const void* place) {
                                       guarded([&](WatchedProgram& program) { program.before_backward(loss, place); });
@@ -131,6 +134,12 @@ void begin_anew() {
   if (program == nullptr) return;
   active_attachments.store(0);
   is_inside = false;
+  const char* follow = std::getenv(run_follow_variable);
+  if (follow != nullptr && std::strcmp(follow, "no") == 0) {
+    watched.store(nullptr);
+    program_hooks.store(nullptr);
+    return;
+  }
   watched.store(new (std::nothrow) WatchedProgram(std::unique_ptr<WatchedProgram>(program)));
 }
 

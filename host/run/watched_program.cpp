@@ -32,7 +32,7 @@ Inspector& WatchedProgram::inspector() {
 }
 
 void WatchedProgram::tell(const std::string& guess, const char* option) {
-  log(LOUPE_LOG_INFO, guess + " (else: run_program." + option + ")");
+  log(LOUPE_LOG_INFO, option != nullptr ? guess + " (else: run_program." + option + ")" : guess);
   inspector_->note(guess);
 }
 
@@ -109,7 +109,7 @@ void WatchedProgram::evaluated(const at::Tensor& loss, const void* place) {
   const LossNames::Named named = validation_losses_->of(place);
   if (named.is_new)
     tell("'" + named.name + "' is what a loss function gives in eval mode or without gradients, as a mean of the batch",
-         "epoch");
+         nullptr);
   if (named.is_main) return inspector_->push_loss(loss, /*train=*/false);
   if (!named.name.empty()) ProgramInspector::push(*inspector_, named.name, loss);
 }
@@ -126,7 +126,7 @@ ParameterSet WatchedProgram::without_attached(const ParameterSet& parameters) co
 void WatchedProgram::set_waiting() {
   const bool waits =
       std::any_of(optimizers_.begin(), optimizers_.end(), [](const auto& each) { return each.second.waits; });
-  if (std::exchange(waits_, waits) == waits) return;
+  if (waits_.exchange(waits) == waits) return;
   active_attachments.fetch_add(waits ? 1 : -1);
 }
 
@@ -188,17 +188,17 @@ void WatchedProgram::finish() {
 
 void WatchedProgram::give_up(const std::string& why) {
   log(LOUPE_LOG_ERROR, why + "; the program runs on unwatched");
-  if (waits_) active_attachments.fetch_add(-1);
-  waits_ = false;
+  if (waits_.exchange(false)) active_attachments.fetch_add(-1);
   if (inspector_) inspector_->detach();
   inspector_.reset();
 }
 
 void WatchedProgram::leave_parent() {
-  if (parent_ == nullptr) return;
-  WatchedProgram* parent = parent_.release();  // its lock may be held by a thread that is not here
-  if (parent->mutex_.try_lock()) modules_ = parent->modules_;
-  if (parent->inspector_) ProgramInspector::abandon(std::move(*parent->inspector_));
+  // Their locks may be held by threads that are not here, so none of them is destroyed.
+  for (WatchedProgram* parent = parent_.release(); parent != nullptr; parent = parent->parent_.release()) {
+    if (parent->mutex_.try_lock()) modules_ = parent->modules_;
+    if (parent->inspector_) ProgramInspector::abandon(std::move(*parent->inspector_));
+  }
 }
 
 }  // namespace loupe

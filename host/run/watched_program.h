@@ -1,6 +1,7 @@
 #ifndef LOUPE_RUN_WATCHED_PROGRAM_H
 #define LOUPE_RUN_WATCHED_PROGRAM_H
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,8 @@ class WatchedProgram {
  public:
   explicit WatchedProgram(std::unique_ptr<WatchedProgram> parent = nullptr) : parent_(std::move(parent)) {}
   std::recursive_timed_mutex& mutex() { return mutex_; }
+  /// Whether forwards are of any interest: an optimizer's models are not known yet. Without the mutex.
+  bool waits() const { return waits_.load(std::memory_order_relaxed); }
 
   void module_used(torch::nn::Module& module);
   void mode_set(torch::nn::Module& module, bool trains);
@@ -57,7 +60,8 @@ class WatchedProgram {
   };
 
   Inspector& inspector();
-  /// Says what was guessed, to the user and in the record, and the option of run_program that says otherwise.
+  /// Says what was guessed, to the user and in the record, and the option of run_program that says otherwise,
+  /// where there is one.
   void tell(const std::string& guess, const char* option);
   void know(const torch::optim::Optimizer& optimizer);
   /// Attaches what the optimizers that wait hold; parts of it only where `all_there_is`.
@@ -80,7 +84,7 @@ class WatchedProgram {
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
   std::vector<Attached> attached_;
   std::unordered_map<std::string, int> names_;
-  bool waits_ = false;
+  std::atomic<bool> waits_{false};
 };
 
 }  // namespace loupe

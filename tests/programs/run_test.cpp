@@ -118,6 +118,9 @@ TEST(Run, FollowsAProgramThatIsStartedUnlessToldNotTo) {
   const Both left = run_both(trainers + " starts", "--follow no");
   expect_unchanged(left);
   EXPECT_EQ(runs_of(left), 0) << left.messages;
+  const Both forked = run_both(trainers + " forks", "--follow no");
+  expect_unchanged(forked);
+  EXPECT_EQ(runs_of(forked), 1) << forked.messages;
 }
 
 TEST(Run, PassesArgumentsStandardInputAndExitCode) {
