@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "events.h"
@@ -144,6 +145,28 @@ TEST(Prometheus, CountsWhatWasNotFiniteAlsoWhereItIsNotTaken) {
   EXPECT_EQ(found.at("loupe_value", {{"run", "digits"}, {"tag", "Loss"}, {"layer", "Loss"}, {"line", "mean"}}), "NaN");
   EXPECT_THROW(found.at("loupe_value", {{"run", "digits"}, {"tag", "Norm"}, {"layer", "fc"}, {"line", "mean"}}),
                std::out_of_range);
+}
+
+TEST(Prometheus, TellsEverythingThatTheReadyRulesAndTheDashboardAskFor) {
+  const Folder folder;
+  Driver prometheus(PROMETHEUS_PLUGIN);
+  prometheus.begin(folder.text());
+  prometheus.begin_tick(1);
+  prometheus.value("Loss", "Loss", "mean", NAN);
+  tell(prometheus, a_finding("dead_units", LOUPE_SEVERITY_ERROR), "fc");
+  prometheus.end_tick();
+  prometheus.end();
+  const std::string told = read(folder / "loupe.prom");
+  for (const char* file : {"alerts.yaml", "dashboard.json"}) {
+    const std::string text = read(std::string(READY_RULES "/") + file);
+    const std::regex metric("loupe_[a-z_]+");
+    std::size_t count = 0;
+    for (auto each = std::sregex_iterator(text.begin(), text.end(), metric); each != std::sregex_iterator(); ++each) {
+      EXPECT_NE(told.find("# TYPE " + each->str() + " "), std::string::npos) << each->str() << " of " << file;
+      ++count;
+    }
+    EXPECT_GT(count, 2u);
+  }
 }
 
 TEST(Prometheus, TellsASeriesOnceAsTheFormatDemands) {
