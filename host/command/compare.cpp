@@ -96,7 +96,8 @@ std::vector<std::string> distinct_names(const Names& names, const Names& files) 
 
 CLI::App* Compare::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("compare", "Shows the records of several runs in one report");
-  subcommand->add_option("records", records, "The records, in the order to show them in")->required();
+  subcommand->add_option("records", records, "The records, or folders of runs, in the order to show them in")
+      ->required();
   visualizers.names = {"html"};
   subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable")
       ->allow_extra_args(false);
@@ -107,13 +108,30 @@ CLI::App* Compare::add_to(CLI::App& app) {
   return subcommand;
 }
 
+/// A folder stands for the record in it.
+static Names files_of(Names records) {
+  for (std::string& record : records) {
+    std::error_code none;
+    if (!fs::is_directory(record, none)) continue;
+    const fs::path file = fs::path(record) / "record.jsonl";
+    if (!fs::exists(file, none)) {
+      throw UsageError("the folder '" + record +
+                       "' has no record.jsonl; name the record itself, or have one written by " +
+                       "the visualizer 'record'");
+    }
+    record = file.string();
+  }
+  return records;
+}
+
 void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+  const Names files = files_of(records);
   if (!names.empty()) check_names(names, records.size());
-  const auto chosen = choose_visualizers(visualizers, records, catalogue);
+  const auto chosen = choose_visualizers(visualizers, files, catalogue);
   std::deque<replay::RecordReader> readers;
   Names recorded;
-  for (const std::string& record : records) recorded.push_back(readers.emplace_back(record).run().name);
-  const Names shown = names.empty() ? distinct_names(recorded, records) : names;
+  for (const std::string& record : files) recorded.push_back(readers.emplace_back(record).run().name);
+  const Names shown = names.empty() ? distinct_names(recorded, files) : names;
 
   make_out_folder(visualizers.out);
   replay::Audience audience(chosen);

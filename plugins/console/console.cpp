@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <system_error>
@@ -53,6 +54,7 @@ class Console : public Visualizer {
              "what the small curves show of a resumed run from before, out of what `record` kept",
              {"values", "none"}},
             {"tags", Strings{}, "which tags to show, as patterns such as \"*Norm\"; all of them when empty"},
+            {"every", 1, "a table of the first tick and of each n-th after it; findings come at once", 1, 1e9},
             {"progress", true, "show steps, steps a second and the time left between ticks, on a terminal only"},
             {"color", "auto", "auto: on a terminal, unless NO_COLOR is set", {"auto", "always", "never"}},
             {"to", "stdout", "where to write", {"stdout", "stderr"}}};
@@ -63,11 +65,17 @@ class Console : public Visualizer {
       : layers_(options.get<std::size_t>("layers")),
         history_(options.get<std::size_t>("history")),
         tags_(options.get<Strings>("tags")),
+        every_(options.get<std::size_t>("every")),
         progress_(options.get<bool>("progress")),
         terminal_(options.get<std::string>("to"), options.get<std::string>("color")) {}
 
   void begin(const Run& run) override {
     run_ = harmless(run.name);
+    directory_ = run.directory;
+    const auto name_or = [](const char* name, const char* usual) {
+      return name != nullptr && *name != '\0' ? name : usual;
+    };
+    best_ = {{name_or(run.train_loss, "train_loss"), {}}, {name_or(run.validation_loss, "val_loss"), {}}};
     earlier_.clear();
     tables_.clear();
     findings_.clear();
@@ -107,23 +115,13 @@ class Console : public Visualizer {
   }
   void end_tick() override {
     in_tick_ = false;
+    for (const Table& table : tables_) judge(table);
     if (is_past_) {
       for (const Table& table : tables_) remember(table);
       return;
     }
-    ++ticks_;
-    Layout layout = this->layout();
-    for (Table& table : tables_) {
-      recall(table);
-      layout.names = std::max(layout.names, name_width(table, layout));
-    }
-    std::string text = heading((run_.empty() ? "" : run_ + " · ") + "epoch " + number_text(epoch_) + of_all_, layout);
-    if (const std::string news = findings_.news(epoch_, layout); !news.empty()) text += news + '\n';
-    for (const Table& table : tables_) {
-      text += rendered(table, layout);
-      remember(table);
-    }
-    write(cleared() + text + '\n', "the table of epoch " + number_text(epoch_) + " is lost");
+    shows_tables_ = ticks_++ % every_ == 0;
+    tell_tick();
   }
   void progress(const Progress& progress) override {
     of_all_ = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
@@ -143,15 +141,68 @@ class Console : public Visualizer {
   }
   void end(const Ending& ending) override {
     in_tick_ = false;
+    // The last numbers are those that everybody wants to see.
+    if (!ended_ && ticks_ > 0 && !shows_tables_) {
+      shows_tables_ = true;
+      for (Table& table : tables_) forget_last(table);
+      tell_tick();
+    }
     const std::string summary = std::exchange(ended_, true) ? "" : this->summary(ending);
     write(cleared() + summary, "the summary of the run is lost");
   }
 
  private:
+  void tell_tick() {
+    Layout layout = this->layout();
+    for (Table& table : tables_) recall(table);
+    const std::deque<Table> shown = merged(tables_);
+    for (const Table& table : shown) layout.names = std::max(layout.names, name_width(table, layout));
+    const std::string news = findings_.news(epoch_, layout);
+    std::string text = heading((run_.empty() ? "" : run_ + " · ") + "epoch " + number_text(epoch_) + of_all_, layout);
+    if (!news.empty()) text += news + '\n';
+    for (const Table& table : shown) {
+      if (shows_tables_) text += rendered(table, layout);
+    }
+    for (const Table& table : tables_) remember(table);
+    if (!shows_tables_ && news.empty()) return;
+    write(cleared() + text + (shows_tables_ ? "\n" : ""), "the table of epoch " + number_text(epoch_) + " is lost");
+  }
+
+  /// Where a loss was best so far.
+  void judge(const Table& table) {
+    if (!table.style().big) return;
+    for (const Row& row : table.rows()) {
+      const double value = row.cells[row.main()];
+      for (auto& [loss, best] : best_) {
+        const bool is_loss = row.key == loss;
+        if (is_loss && std::isfinite(value) && (best.name.empty() || value < best.value))
+          best = {row.name, value, epoch_};
+      }
+    }
+  }
+  /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12", and where the files are.
+  std::string results(const Layout& layout) const {
+    std::string text, all;
+    for (const auto& [loss, best] : best_) {
+      if (best.name.empty()) continue;
+      all += (all.empty() ? "best: " : ", ") + best.name + " " + short_number(best.value) + " in epoch " +
+             number_text(best.epoch);
+    }
+    for (const std::string& line : wrapped(all, layout.width)) text += line.empty() ? "" : line + '\n';
+    std::error_code none;
+    if (directory_.empty() || !std::filesystem::is_directory(directory_, none)) return text;
+    for (const std::string& line : wrapped("files: " + harmless(directory_), layout.width)) text += line + '\n';
+    return text;
+  }
+
   Layout layout() const { return {terminal_.width(), layers_, history_, terminal_.has_color(), 0}; }
 
   /// How the run ended, and what is wrong with it.
   std::string summary(const Ending& ending) const {
+    const std::string text = verdict(ending);
+    return ticks_ == 0 ? text : text + results(layout());
+  }
+  std::string verdict(const Ending& ending) const {
     if (ticks_ == 0 && findings_.count() == 0) return "";
     const Layout layout = this->layout();
     std::string text;
@@ -189,6 +240,12 @@ class Console : public Visualizer {
       row.earlier.assign(earlier.begin(), earlier.end());
     }
   }
+  void forget_last(const Table& table) {
+    for (const Row& row : table.rows()) {
+      auto& earlier = earlier_[table.key()][row.key];
+      if (!earlier.empty()) earlier.pop_back();
+    }
+  }
   void remember(const Table& table) {
     for (const Row& row : table.rows()) {
       auto& earlier = earlier_[table.key()][row.key];
@@ -216,11 +273,18 @@ class Console : public Visualizer {
     }
   }
 
+  struct Best {
+    std::string name = {};
+    double value = 0, epoch = 0;
+  };
+
   std::size_t layers_, history_;
   Strings tags_;
+  std::size_t every_;
   bool progress_;
   Terminal terminal_;
-  std::string run_, of_all_;
+  std::string run_, of_all_, directory_;
+  std::vector<std::pair<std::string, Best>> best_;  // of each loss, by its name
   std::map<std::string, Style> styles_;
   double epoch_ = 0;
   std::deque<Table> tables_;
@@ -230,6 +294,7 @@ class Console : public Visualizer {
   double start_time_ = 0;  // of a resumed run: ticks before are of its past
   bool looks_for_findings_ = false;
   bool shows_progress_ = false, in_tick_ = false, is_past_ = false, ended_ = false;
+  bool shows_tables_ = true;  // of the last tick
 };
 
 }  // namespace

@@ -52,10 +52,46 @@ void Table::add(const Range& range) {
   constexpr const char* minus = "-σ";
   const std::size_t prefix = low.aggregation.size() - std::min(low.aggregation.size(), std::string(minus).size());
   if (low.aggregation.substr(prefix) == minus) {
+    // A single value has no spread.
+    if (range.high == range.low) return;
     return set(low.what, low.aggregation.substr(0, prefix) + "σ", range.high / 2 - range.low / 2);
   }
   set(low.what, low.aggregation, range.low);
   set(high.what, high.aggregation, range.high, true);
+}
+
+void Table::join(const Table& single) {
+  const Row& row = single.rows().front();
+  const bool same = row.key == single.key() || row.name == single.title();
+  const std::string name = same ? single.title() : single.title() + ": " + row.name;
+  for (std::size_t column = 0; column < row.cells.size(); ++column) {
+    if (row.known[column]) set(name, single.columns()[column], row.cells[column], single.is_upper_end(column));
+  }
+  rows_.back().earlier = row.earlier;
+}
+
+std::deque<Table> merged(const std::deque<Table>& tables) {
+  const auto joins = [](const Table& table) {
+    const Style& style = table.style();
+    return style.big && !style.probability && !style.relation && !style.bounded && table.rows().size() == 1;
+  };
+  if (std::count_if(tables.begin(), tables.end(), joins) < 2) return tables;
+  std::deque<Table> shown;
+  std::size_t joined = tables.size();
+  for (const Table& table : tables) {
+    if (!joins(table)) {
+      shown.push_back(table);
+      continue;
+    }
+    if (joined == tables.size()) {
+      joined = shown.size();
+      Style style;
+      style.big = true;
+      shown.emplace_back("Whole model", style);
+    }
+    shown[joined].join(table);
+  }
+  return shown;
 }
 
 void Table::set(const std::string& row, const std::string& column, double value, bool upper_end) {

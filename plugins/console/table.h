@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,9 @@ class Table {
   /// Two columns, or one named "σ" with half the width of a band from -σ to +σ.
   void add(const Range& range);
 
+  /// Takes over the one row of a table for the whole model, under that table's name.
+  void join(const Table& single);
+
   /// The tag, as told.
   const std::string& key() const { return key_; }
   /// The same, to show.
@@ -61,6 +65,9 @@ class Table {
   std::vector<Row> rows_;
   std::unordered_map<std::string, std::size_t> row_of_;
 };
+
+/// The same tables, those for the whole model that have one row as rows of one table, in place of the first of them.
+std::deque<Table> merged(const std::deque<Table>& tables);
 
 }  // namespace loupe::console
 

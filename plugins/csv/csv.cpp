@@ -2,6 +2,7 @@
 
 #include <loupe/files/epoch_file.h>
 #include <loupe/plugin.h>
+#include <loupe/selection.h>
 
 #include <string>
 #include <utility>
@@ -16,37 +17,48 @@ namespace {
 class Csv : public Visualizer {
  public:
   static constexpr const char* name = "csv";
-  static constexpr const char* help = "one tidy table: epoch, tag, layer, line, value, low, high; without histograms";
+  static constexpr const char* help =
+      "one tidy table: epoch, tag, layer, line, value, low, high, run, step, time; no histograms";
   static std::vector<const char*> gives() {
-    return {"values.csv: a line a number, with epoch, tag, layer, line, value, low and high",
+    return {"values.csv: a line a number, with epoch, tag, layer, line, value, low, high, run, step and time",
             "values.findings.csv: a line for each finding that is raised, changed or gone; not there without any"};
   }
   static constexpr const char* example = "csv: {path: numbers.csv}";
   static std::vector<Option> options() {
-    return {{"path", "values.csv", "the file; relative to the run's directory"},
-            {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}};
+    return with_selection(
+        {{"path", "values.csv", "the file; relative to the run's directory"},
+         {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}});
   }
 
   Csv(const Options& options, const Host& host)
-      : file_(OutputPath(options), options.get<bool>("sync"), &read_row, host),
+      : selection_(options),
+        file_(OutputPath(options), options.get<bool>("sync"), &read_row, host),
         findings_(OutputPath(options), options.get<std::string>("path"), options.get<bool>("sync"), host) {}
 
   void begin(const Run& run) override {
+    run_ = run.name;
+    selection_.begin();
     findings_.begin(run);
     file_.begin(run);
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
+    moment_ = moment_fields(run_, tick);
+    selection_.begin_tick();
     text_.clear();
     findings_.begin_tick(tick);
   }
-  void value(const Value& value) override { text_ += value_row(epoch_, value); }
-  void range(const Range& range) override { text_ += range_row(epoch_, range); }
+  void value(const Value& value) override {
+    if (selection_.takes(value)) text_ += value_row(epoch_, value, moment_);
+  }
+  void range(const Range& range) override {
+    if (selection_.takes(range)) text_ += range_row(epoch_, range, moment_);
+  }
   void finding(const loupe_finding& finding) override { findings_.finding(finding); }
   void end_tick() override {
     std::string text;
     text.swap(text_);
-    file_.write(epoch_, std::move(text), preamble());
+    if (selection_.is_taken()) file_.write(epoch_, std::move(text), preamble());
     findings_.end_tick();
   }
   void flush() override { findings_.flush(); }
@@ -58,10 +70,11 @@ class Csv : public Visualizer {
  private:
   static Preamble preamble() { return {heading, "", ""}; }
 
+  Selection selection_;
   EpochFile file_;
   FindingsFile findings_;
   double epoch_ = 0;
-  std::string text_;
+  std::string run_, moment_, text_;
 };
 
 }  // namespace

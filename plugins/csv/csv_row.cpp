@@ -42,14 +42,19 @@ std::string beginning(double epoch, const char* tag, const char* layer, const st
 
 }  // namespace
 
-std::string value_row(double epoch, const Value& value) {
-  return beginning(epoch, value.tag, layer_of(value), value.line) + number_text(value.value) + ",,\n";
+std::string moment_fields(const std::string& run, const Tick& tick) {
+  const std::string time = tick.time > 0 ? number_text(tick.time) : "";
+  return ',' + field(run) + ',' + (tick.step > 0 ? std::to_string(tick.step) : "") + ',' + time;
 }
 
-std::string range_row(double epoch, const Range& range) {
+std::string value_row(double epoch, const Value& value, const std::string& moment) {
+  return beginning(epoch, value.tag, layer_of(value), value.line) + number_text(value.value) + ",," + moment + '\n';
+}
+
+std::string range_row(double epoch, const Range& range, const std::string& moment) {
   const std::string line = std::string(range.low_name) + ".." + range.high_name;
   return beginning(epoch, range.tag, layer_of(range), line) + ',' + number_text(range.low) + ',' +
-         number_text(range.high) + '\n';
+         number_text(range.high) + moment + '\n';
 }
 
 std::string finding_row(double epoch, const loupe_finding& finding) {

@@ -1,6 +1,7 @@
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
+#include <loupe/selection.h>
 
 #include <chrono>
 #include <filesystem>
@@ -25,22 +26,24 @@ class Html : public Visualizer {
   }
   static constexpr const char* example = "html: {megabytes: 20}";
   static std::vector<Option> options() {
-    return {{"path", "report.html", "the report's file; relative to the run's directory"},
-            {"past",
-             "all",
-             "what to show of a resumed run from before, out of what `record` kept",
-             {"all", "values", "none"}},
-            {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}};
+    return with_selection(
+        {{"path", "report.html", "the report's file; relative to the run's directory"},
+         {"past",
+          "all",
+          "what to show of a resumed run from before, out of what `record` kept",
+          {"all", "values", "none"}},
+         {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}});
   }
 
   explicit Html(const Options& options)
-      : path_(options), budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
+      : selection_(options), path_(options), budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
   void begin(const Run& run) override {
     // The first run's directory is the report's place; those that come after it are compared in the same file.
     if (file_.empty()) file_ = path_.in(run);
     if (!runs_.empty() && runs_.back().is_empty()) runs_.pop_back();
     runs_.emplace_back(run);
+    selection_.begin();
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
@@ -51,12 +54,19 @@ class Html : public Visualizer {
   void model(const Model& model) override { current().model(model); }
   void tag(const Tag& tag) override { current().tag(tag); }
   void begin_tick(const Tick& tick) override {
+    if (!selection_.begin_tick()) return;
     is_in_tick_ = true;
     current().begin_tick(tick);
   }
-  void value(const Value& value) override { current().value(value); }
-  void range(const Range& range) override { current().range(range); }
-  void histogram(const Histogram& histogram) override { current().histogram(histogram); }
+  void value(const Value& value) override {
+    if (selection_.takes(value)) current().value(value);
+  }
+  void range(const Range& range) override {
+    if (selection_.takes(range)) current().range(range);
+  }
+  void histogram(const Histogram& histogram) override {
+    if (selection_.takes(histogram)) current().histogram(histogram);
+  }
   void finding(const loupe_finding& finding) override {
     current().story().finding(finding);
     const bool is_urgent = finding.severity == LOUPE_SEVERITY_ERROR && finding.state == LOUPE_FINDING_RAISED;
@@ -66,6 +76,7 @@ class Html : public Visualizer {
   void hyperparameter(const Hyperparameter& value) override { current().story().hyperparameter(value); }
 
   void end_tick() override {
+    if (!selection_.is_taken()) return;
     is_in_tick_ = false;
     keep_within_budget();
     if (pace_.is_due(seconds_since_write())) write();
@@ -143,6 +154,7 @@ class Html : public Visualizer {
   static constexpr const char* RETRIED = "the report is kept in memory and written as soon as the file can be";
   static constexpr std::size_t WRITTEN_AT_ONCE = std::size_t{1} << 20;
 
+  Selection selection_;
   OutputPath path_;
   std::size_t budget_;
   std::filesystem::path file_;

@@ -4,9 +4,11 @@
 #include <loupe/files/replacement.h>
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
+#include <loupe/selection.h>
 #include <loupe/words.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -30,14 +32,17 @@ class Prometheus : public Visualizer {
   }
   static constexpr const char* example = "prometheus: {path: digits.prom}";
   static std::vector<Option> options() {
-    return {{"path", "loupe.prom",
-             "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}};
+    return with_selection(
+        {{"path", "loupe.prom",
+          "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}});
   }
 
-  Prometheus(const Options& options, const Host& host) : path_(options), host_(host) {}
+  Prometheus(const Options& options, const Host& host) : selection_(options), path_(options), host_(host) {}
 
   void begin(const Run& run) override {
     run_ = run.name;
+    selection_.begin();
+    non_finite_ = 0;
     file_ = path_.in(run);
     for (Metric* metric : all()) metric->clear();
     findings_.clear();
@@ -51,17 +56,21 @@ class Prometheus : public Visualizer {
     }
   }
   void begin_tick(const Tick& tick) override {
+    in_tick_ = true;
+    if (!selection_.begin_tick()) return;
     for (Metric* metric : {&epoch_, &time_, &steps_, &value_, &low_, &high_}) metric->clear();
     number_ = tick.epoch;
-    in_tick_ = true;
     epoch_.set({{"run", run_}}, tick.epoch);
     time_.set({{"run", run_}}, tick.time);
     steps_.set({{"run", run_}}, static_cast<double>(tick.step));
   }
   void value(const Value& value) override {
+    if (!std::isfinite(value.value)) ++non_finite_;
+    if (!selection_.takes(value)) return;
     value_.set({{"run", run_}, {"tag", value.tag}, {"layer", layer_of(value)}, {"line", value.line}}, value.value);
   }
   void range(const Range& range) override {
+    if (!selection_.takes(range)) return;
     const std::string line = std::string(range.low_name) + ".." + range.high_name;
     low_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.low);
     high_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.high);
@@ -79,16 +88,20 @@ class Prometheus : public Visualizer {
   }
   void end_tick() override {
     in_tick_ = false;
-    show();
+    broken_.set({{"run", run_}}, static_cast<double>(non_finite_));
+    if (selection_.is_taken()) show();
   }
-  void end(const Ending&) override {
+  void end(const Ending& ending) override {
     in_tick_ = false;
     finished_.set({{"run", run_}}, 1);
+    if (ending.time > 0) ended_.set({{"run", run_}}, ending.time);
     if (shown_) show();
   }
 
  private:
-  std::array<Metric*, 8> all() { return {&epoch_, &time_, &steps_, &finished_, &standing_, &value_, &low_, &high_}; }
+  std::array<Metric*, 10> all() {
+    return {&epoch_, &time_, &steps_, &broken_, &finished_, &ended_, &standing_, &value_, &low_, &high_};
+  }
 
   /// Severities that had a finding of the rule before stay, with 0: an alert that is over has to see so.
   void count(const std::string& rule, std::uint32_t severity) {
@@ -114,11 +127,13 @@ class Prometheus : public Visualizer {
     }
   }
 
+  Selection selection_;
   OutputPath path_;
   std::string run_;
   Host host_;
   std::filesystem::path file_;
   double number_ = 0;
+  std::uint64_t non_finite_ = 0;
   bool in_tick_ = false, shown_ = false;
   std::map<std::string, std::map<std::string, std::uint32_t>> findings_;  // by rule and place; 0: gone
   std::map<std::string, std::set<std::uint32_t>> severities_;             // that a rule has had
@@ -126,6 +141,8 @@ class Prometheus : public Visualizer {
   Metric time_{"loupe_last_tick_timestamp_seconds", "When the last tick was, in seconds since 1970."};
   Metric steps_{"loupe_steps_total", "Steps of the run's clock up to the last tick.", "counter"};
   Metric finished_{"loupe_run_finished", "1 once the run has ended, however it did."};
+  Metric broken_{"loupe_nonfinite_total", "How many values that lenses reported were NaN or infinite.", "counter"};
+  Metric ended_{"loupe_run_end_timestamp_seconds", "When the run ended, in seconds since 1970."};
   Metric standing_{"loupe_findings", "How many findings of a rule and severity stand."};
   Metric value_{"loupe_value", "What a lens reported at the last tick."};
   Metric low_{"loupe_range_low", "The lower end of a band that a lens reported at the last tick."};

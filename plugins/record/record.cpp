@@ -2,6 +2,7 @@
 
 #include <loupe/files/epoch_file.h>
 #include <loupe/plugin.h>
+#include <loupe/selection.h>
 
 #include <cmath>
 #include <string>
@@ -22,17 +23,19 @@ class Record : public Visualizer {
   }
   static constexpr const char* example = "record: {sync: true}";
   static std::vector<Option> options() {
-    return {{"path", "record.jsonl", "the file; relative to the run's directory"},
-            {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}};
+    return with_selection(
+        {{"path", "record.jsonl", "the file; relative to the run's directory"},
+         {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}});
   }
 
   Record(const Options& options, const Host& host)
-      : host_(host), file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
+      : selection_(options), host_(host), file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
 
   void begin(const Run& run) override {
     const Run* own = recorded_run();
     run_ = run_line(own != nullptr ? *own : run);
     known_.clear();
+    selection_.begin();
     between_.clear();
     holds_back_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
     in_tick_ = goes_on_ = written_ = false;
@@ -45,20 +48,28 @@ class Record : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     notice_run();
-    tick_line_ = tick_line(tick);
     epoch_ = tick.epoch;
+    if (!selection_.begin_tick()) return;
+    tick_line_ = tick_line(tick);
     in_tick_ = true;
     text_.clear();
   }
-  void value(const Value& value) override { text_ += value_line(epoch_, value); }
-  void range(const Range& range) override { text_ += range_line(epoch_, range); }
-  void histogram(const Histogram& histogram) override { text_ += histogram_line(epoch_, histogram); }
+  void value(const Value& value) override {
+    if (selection_.takes(value)) text_ += value_line(epoch_, value);
+  }
+  void range(const Range& range) override {
+    if (selection_.takes(range)) text_ += range_line(epoch_, range);
+  }
+  void histogram(const Histogram& histogram) override {
+    if (selection_.takes(histogram)) text_ += histogram_line(epoch_, histogram);
+  }
   void finding(const loupe_finding& finding) override {
     const double epoch = in_tick_ || !(finding.last_epoch > 0) ? epoch_ : finding.last_epoch;
     tell(epoch, finding_line(epoch, finding), finding.state == LOUPE_FINDING_RAISED);
   }
   void note(const Note& note) override { tell(note.epoch, note_line(note), true); }
   void end_tick() override {
+    if (!selection_.is_taken()) return;
     in_tick_ = holds_back_ = false;
     std::string text = std::exchange(between_, "") + std::exchange(text_, "") + tick_line_;
     write(epoch_, std::move(text));
@@ -143,6 +154,7 @@ class Record : public Visualizer {
     return {all, all, goes_on_ ? all : news};
   }
 
+  Selection selection_;
   Host host_;
   EpochFile file_;
   std::string run_;

@@ -7,7 +7,7 @@
 
 namespace loupe::tensorboard {
 
-/// A scalar's name: "<tag>/<layer>/<line>".
+/// A scalar's name: "<tag>/<layer>/<line>", or "<tag>/<line>" of a plot for the whole model.
 std::string scalar_name(const std::string& tag, const std::string& layer, const std::string& line);
 
 // Each appends one value to a serialised Summary.

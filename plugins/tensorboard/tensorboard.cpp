@@ -1,6 +1,7 @@
 #include <loupe/files/output_path.h>
 #include <loupe/model_json.h>
 #include <loupe/plugin.h>
+#include <loupe/selection.h>
 
 #include <cmath>
 #include <ctime>
@@ -29,19 +30,25 @@ class TensorBoard : public Visualizer {
   }
   static constexpr const char* example = "tensorboard: {steps_per_epoch: 100}";
   static std::vector<Option> options() {
-    return {{"path", "tensorboard", "the folder of the event files; relative to the run's directory"},
-            {"steps_per_epoch", 1.0, "TensorBoard counts whole steps: a step is the epoch times this, rounded", 1e-6,
-             1e12}};
+    return with_selection({{"path", "tensorboard", "the folder of the event files; relative to the run's directory"},
+                           {"steps_per_epoch", 1.0,
+                            "TensorBoard counts whole steps: a step is the epoch times this, rounded", 1e-6, 1e12},
+                           {"bands", false, "also write the ends of bands, two scalars each"}});
   }
 
   TensorBoard(const Options& options, const Host& host)
-      : path_(options), steps_per_epoch_(options.get<double>("steps_per_epoch")), host_(host) {}
+      : selection_(options),
+        path_(options),
+        bands_(options.get<bool>("bands")),
+        steps_per_epoch_(options.get<double>("steps_per_epoch")),
+        host_(host) {}
 
   void begin(const Run& run) override {
     // A run that is begun again, because its folder could not be written, keeps it.
     if (file_ && !described_) folders_.erase(file_->folder());
     const std::filesystem::path folder = folder_of(run);
     file_ = std::make_unique<EventFile>(folder, host_);
+    selection_.begin();
     charts_ = Charts();
     settings_ = settings_of(run.config);
     config_ = run.config;
@@ -62,21 +69,25 @@ class TensorBoard : public Visualizer {
   void begin_tick(const Tick& tick) override {
     step_ = std::llround(tick.epoch * steps_per_epoch_);
     summary_.clear();
+    if (!selection_.begin_tick()) return;
     if (!described_) file().add_start(step_);
   }
 
   void value(const loupe::Value& value) override {
+    if (!selection_.takes(value)) return;
     charts_.line(value.tag, layer_of(value), value.line);
     add_scalar(summary_, scalar_name(value.tag, layer_of(value), value.line), value.value);
   }
 
   void range(const Range& range) override {
+    if (!bands_ || !selection_.takes(range)) return;
     charts_.band(range.tag, layer_of(range), range.low_name, range.high_name);
     add_scalar(summary_, scalar_name(range.tag, layer_of(range), range.low_name), range.low);
     add_scalar(summary_, scalar_name(range.tag, layer_of(range), range.high_name), range.high);
   }
 
   void histogram(const loupe::Histogram& histogram) override {
+    if (!selection_.takes(histogram)) return;
     add_histogram(summary_, scalar_name(histogram.tag, layer_of(histogram), histogram.line), histogram);
   }
 
@@ -85,6 +96,7 @@ class TensorBoard : public Visualizer {
   void hyperparameter(const Hyperparameter& value) override { settings_[value.name] = setting_of(value); }
 
   void end_tick() override {
+    if (!selection_.is_taken()) return;
     EventFile& file = this->file();
     if (!described_) describe_run();
     described_ = true;
@@ -151,7 +163,9 @@ class TensorBoard : public Visualizer {
 
   static double now() { return static_cast<double>(std::time(nullptr)); }
 
+  Selection selection_;
   OutputPath path_;
+  bool bands_;
   double steps_per_epoch_;
   Host host_;
   std::set<std::filesystem::path> folders_;

@@ -40,7 +40,7 @@ TEST(Replay, IntoACsvGivesEveryNumber) {
   record_run(folder);
   EXPECT_EQ(replay("record.jsonl --visualizer csv --out .", folder).output, "");
   const std::vector<std::string> rows = lines_of(read(folder / "values.csv"));
-  EXPECT_EQ(rows.at(1), "1,Loss,Loss,train_loss mean,0.1,,");
+  EXPECT_EQ(rows.at(1), "1,Loss,Loss,train_loss mean,0.1,,,digits,,1714564860");
   EXPECT_TRUE(contains(read(folder / "values.csv"), "2,Later,conv1,mean,1e-300,,"));
   EXPECT_TRUE(contains(read(folder / "values.csv"), "Infinity"));
 }

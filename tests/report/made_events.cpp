@@ -73,7 +73,7 @@ int main(int argument_count, char** arguments) {
   }
   const std::string folder = arguments[1];
   {
-    Driver board(TENSORBOARD_PLUGIN);
+    Driver board(TENSORBOARD_PLUGIN, {{"bands", true}});
     begin(board, folder + "/whole", "whole", false);
     board.hyperparameter("Adam.weight_decay", 0.1);
     board.hyperparameter("training.optimizer", "Adam");
@@ -83,12 +83,12 @@ int main(int argument_count, char** arguments) {
     board.end();
   }
   {
-    Driver board(TENSORBOARD_PLUGIN, {{"steps_per_epoch", 10.0}});
+    Driver board(TENSORBOARD_PLUGIN, {{"bands", true}, {"steps_per_epoch", 10.0}});
     begin(board, folder + "/resumed", "resumed", false);
     for (int epoch = 0; epoch < 6; ++epoch) tick(board, epoch, 0);
   }
   {
-    Driver board(TENSORBOARD_PLUGIN, {{"steps_per_epoch", 10.0}});
+    Driver board(TENSORBOARD_PLUGIN, {{"bands", true}, {"steps_per_epoch", 10.0}});
     begin(board, folder + "/resumed", "resumed", true);
     for (double epoch = 4; epoch < 8; epoch += 0.5) tick(board, epoch, 100);
     board.end(LOUPE_END_FAILED);

@@ -38,6 +38,17 @@ int main(int argument_count, char** arguments) {
     second.ends = true;
     tell_small_run(html, second);
   });
+  make(folder + "/diverged.html", [](Driver& html) {
+    tell_small_run(html, {"adam", "", 30, 1, 0.012});
+    html.begin(Driver::run_of("", false, "diverged"));
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 30; ++epoch) {
+      html.begin_tick(epoch);
+      html.value("Loss", "Loss", "train_loss mean", 2.0 * (epoch + 1) * (epoch + 1) * (epoch + 1));
+      html.end_tick();
+    }
+    html.end();
+  });
   make(folder + "/hostile.html", [](Driver& html) { tell_hostile_run(html, {"hostile", "", 5}); });
   make(folder + "/no_epoch.html", [](Driver& html) {
     html.begin("");

@@ -421,6 +421,22 @@ class ComparedRuns(Reading):
         self.wait("return document.querySelectorAll(\"[data-tag='Metrics'] .legend .entry\").length === 1")
         self.assertNotIn("adam", self.find("[data-tag='Metrics'] .legend").text)
 
+    def test_tells_how_each_run_ended_and_where_it_was_best(self):
+        table = self.find("#run table").text
+        self.assertRegex(table, r"train_loss[\s\S]*last 0\.\d+[\s\S]*lowest 0\.\d+ in epoch \d+")
+        self.assertRegex(table, r"accuracy[\s\S]*highest 0\.\d+ in epoch \d+")
+        self.assertRegex(self.find("#alert").text, r"(adam|sgd with momentum) ?fc2 since epoch 12")
+
+    def test_cuts_off_a_run_that_would_flatten_the_others(self):
+        self.open("diverged.html")
+        self.wait_for_plots("#model")
+        card = self.find("#model .card[data-tag='Loss']")
+        self.assertIn("diverged reaches", card.text)
+        self.assertIn("is cut off", card.text)
+        labels = [label.text for label in card.find_elements(By.CSS_SELECTOR, ".dygraph-axis-label-y")]
+        self.assertTrue(all(float(label) < 20 for label in labels), labels)
+        self.screenshot("diverged")
+
     def test_tells_of_which_run_a_finding_is(self):
         self.open("compared.html")
         self.wait_for_plots("#model")

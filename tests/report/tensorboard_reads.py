@@ -77,9 +77,9 @@ class WholeRun(unittest.TestCase):
 
     def test_holds_every_scalar(self):
         epochs = range(6)
-        self.assert_points("Loss/Loss/train_loss mean", [(e, 1 / (e + 1)) for e in epochs])
-        self.assert_points("Loss/Loss/train_loss min", [(e, 0.5 / (e + 1)) for e in epochs])
-        self.assert_points("Loss/Loss/train_loss max", [(e, 2 / (e + 1)) for e in epochs])
+        self.assert_points("Loss/train_loss mean", [(e, 1 / (e + 1)) for e in epochs])
+        self.assert_points("Loss/train_loss min", [(e, 0.5 / (e + 1)) for e in epochs])
+        self.assert_points("Loss/train_loss max", [(e, 2 / (e + 1)) for e in epochs])
         self.assert_points(f"Norm/{CONV}/mean", [(e, math.nan if e == 2 else e * e) for e in epochs])
         self.assert_points(f"Norm/{CONV}/min", [(e, -e) for e in epochs])
         self.assert_points("Norm/late/mean", [(e, e) for e in range(3, 6)])
@@ -104,11 +104,11 @@ class WholeRun(unittest.TestCase):
         lines, band = loss.chart
         scalars = set(self.run_.Tags()["scalars"])
         shown = [[tag for tag in scalars if re.search(expression, tag)] for expression in lines.multiline.tag]
-        self.assertEqual(shown, [["Loss/Loss/train_loss mean"], ["Loss/Loss/val_loss mean"]])
+        self.assertEqual(shown, [["Loss/train_loss mean"], ["Loss/val_loss mean"]])
         series = band.margin.series[0]
         self.assertEqual(
             (series.value, series.lower, series.upper),
-            ("Loss/Loss/train_loss mean", "Loss/Loss/train_loss min", "Loss/Loss/train_loss max"),
+            ("Loss/train_loss mean", "Loss/train_loss min", "Loss/train_loss max"),
         )
         self.assertEqual([chart.title for chart in norm.chart], [f"{CONV}: min to max", "late"])
 
@@ -135,7 +135,7 @@ class WholeRun(unittest.TestCase):
         self.assertEqual({info.name: info.type for info in experiment.hparam_infos}["training.nesterov"], 2)
         self.assertEqual(
             [info.name.tag for info in experiment.metric_infos],
-            ["Loss/Loss/train_loss mean", "Loss/Loss/val_loss mean"],
+            ["Loss/train_loss mean", "Loss/val_loss mean"],
         )
         end = hparams_metadata.parse_session_end_info_plugin_data(self.hyperparameter_data("session_end_info"))
         self.assertEqual(end.status, 1)
@@ -174,12 +174,12 @@ class WholeRun(unittest.TestCase):
         content = whole.read_bytes()
         # The last event is the end of the session, the one before the last tick.
         (cut / whole.name).write_bytes(content[:-300])
-        self.assertEqual([step for step, _ in points(read("cut"), "Loss/Loss/train_loss mean")], [0, 1, 2, 3, 4])
+        self.assertEqual([step for step, _ in points(read("cut"), "Loss/train_loss mean")], [0, 1, 2, 3, 4])
 
 
 class ResumedRun(unittest.TestCase):
     def test_lets_no_curves_overlap(self):
-        found = points(read("resumed"), "Loss/Loss/train_loss mean")
+        found = points(read("resumed"), "Loss/train_loss mean")
         self.assertEqual([step for step, _ in found], [0, 10, 20, 30, 40, 45, 50, 55, 60, 65, 70, 75])
         self.assertEqual([value > 100 for _, value in found], [False] * 4 + [True] * 8)
 
@@ -237,8 +237,8 @@ class RunningTensorBoard(unittest.TestCase):
         for run in ("whole", "resumed"):
             self.wait(lambda: "models" in (self.get("text/tags") or {}).get(f"{run}/tensorboard", []))
         runs = self.get("scalars/tags")
-        self.assertIn("Loss/Loss/train_loss mean", runs["whole/tensorboard"])
-        answer = self.get("scalars/scalars?tag=Loss%2FLoss%2Ftrain_loss%20mean&run=resumed/tensorboard")
+        self.assertIn("Loss/train_loss mean", runs["whole/tensorboard"])
+        answer = self.get("scalars/scalars?tag=Loss%2Ftrain_loss%20mean&run=resumed/tensorboard")
         self.assertEqual([step for _, step, _ in answer], [0, 10, 20, 30, 40, 45, 50, 55, 60, 65, 70, 75])
         self.assertIn(f"Weights/{CONV}/weight", self.get("histograms/tags")["whole/tensorboard"])
         self.assertEqual(self.get("custom_scalars/layout")["category"][0]["title"], "Loss")

@@ -46,6 +46,27 @@ TEST(TensorBoard, HasEveryTickInTheFileWhenItIsFlushed) {
   }
 }
 
+TEST(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
+  for (const bool bands : {false, true}) {
+    Folder folder;
+    Driver board(TENSORBOARD_PLUGIN, {{"bands", bands}});
+    board.begin(folder.text());
+    board.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    board.begin_tick(1);
+    board.value("Loss", "Loss", "train_loss mean", 1);
+    board.range("Loss", "Loss", "train_loss min", "train_loss max", 0, 2);
+    board.value("Norm", "fc", "mean", 1);
+    ASSERT_EQ(board.end_tick(), "");
+    ASSERT_EQ(board.end(), "");
+    const std::string text = read(event_files(folder / "tensorboard").at(0));
+    const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
+    EXPECT_TRUE(holds("Loss/train_loss mean"));
+    EXPECT_FALSE(holds("Loss/Loss"));
+    EXPECT_TRUE(holds("Norm/fc/mean"));
+    EXPECT_EQ(holds("train_loss max"), bands);
+  }
+}
+
 TEST(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "logs"}});

@@ -197,5 +197,83 @@ TEST(Console, ShowsChosenTagsOnly) {
   EXPECT_EQ(text.find("Metrics"), std::string::npos);
 }
 
+/// Epochs 1 to `epochs` of a loss that is best in the second.
+void train(Driver& console, int epochs) {
+  console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    console.begin_tick(epoch);
+    console.value("Loss", "Loss", "train_loss mean", epoch == 2 ? 0.25 : epoch);
+    console.value("Loss", "Loss", "val_loss mean", 10.0 - epoch);
+    console.end_tick();
+  }
+}
+
+TEST(Console, EndsWithTheBestEpochOfEachLoss) {
+  const std::string text = printed([](Driver& console) {
+    train(console, 3);
+    console.end();
+  });
+  EXPECT_NE(text.find("\nbest: train_loss 0.2500 in epoch 2, val_loss 7 in epoch 3\n"), std::string::npos) << text;
+  EXPECT_EQ(printed([](Driver& console) { train(console, 3); }).find("best"), std::string::npos);
+}
+
+TEST(Console, EndsWithWhereTheFilesAre) {
+  const Folder folder;
+  const Sink sink;
+  {
+    const Redirected redirected(stdout, sink.writer());
+    Driver console(CONSOLE_PLUGIN);
+    console.begin(folder.text());
+    train(console, 1);
+    console.end();
+  }
+  EXPECT_NE(sink.read().find("files: "), std::string::npos);
+}
+
+TEST(Console, ShowsTheFirstTickEachNthAndTheLast) {
+  const std::string text = printed(
+      [](Driver& console) {
+        train(console, 6);
+        console.end();
+      },
+      {{"every", 4}});
+  for (const char* shown : {"epoch 1 ", "epoch 5 ", "epoch 6 "})
+    EXPECT_NE(text.find(shown), std::string::npos) << shown << text;
+  for (const char* hidden : {"epoch 2 ─", "epoch 3 ", "epoch 4 "})
+    EXPECT_EQ(text.find(hidden), std::string::npos) << hidden << text;
+}
+
+TEST(Console, PutsPlotsOfOneRowIntoOneTable) {
+  const std::string text = printed([](Driver& console) {
+    for (const char* tag : {"Metrics", "Learning Rate", "Gradient Norm"}) console.tag(tag, LOUPE_TAG_NUMERICAL, true);
+    console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    console.begin_tick(1);
+    console.value("Metrics", "Metrics", "accuracy mean", 0.5);
+    console.value("Learning Rate", "Learning Rate", "Adam", 0.01);
+    console.value("Gradient Norm", "Gradient Norm", "mean", 3);
+    console.value("Loss", "Loss", "train_loss mean", 1);
+    console.value("Loss", "Loss", "val_loss mean", 2);
+    console.end_tick();
+  });
+  EXPECT_EQ(row_names(text), (std::vector<std::string>{"Metrics: accuracy", "Learning Rate: Adam",
+                                                       "Gradient Norm: mean", "train_loss", "val_loss"}))
+      << text;
+  EXPECT_EQ(text.find("\nMetrics"), std::string::npos) << text;
+}
+
+TEST(Console, TellsNoSpreadOfASingleValue) {
+  const auto tick = [](double spread) {
+    return [spread](Driver& console) {
+      console.tag("Norm");
+      console.begin_tick(1);
+      console.value("Norm", "fc", "mean", 3);
+      console.range("Norm", "fc", "-σ", "+σ", 3 - spread, 3 + spread);
+      console.end_tick();
+    };
+  };
+  EXPECT_NE(printed(tick(1)).find("σ"), std::string::npos);
+  EXPECT_EQ(printed(tick(0)).find("σ"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace loupe::test

@@ -19,9 +19,10 @@ TEST(Csv, HasARowAValueAndARowABand) {
   csv.histogram("H", "l", "h", {0, 1}, {2});
   EXPECT_EQ(csv.end_tick(), "");
   EXPECT_EQ(lines_of(read(folder / "values.csv")),
-            (std::vector<std::string>{"epoch,tag,layer,line,value,low,high", "1,Loss,Loss,train_loss mean,0.1,,",
-                                      "1,Loss,Loss,train_loss min..train_loss max,,-1e-300,Infinity",
-                                      "1,Loss,Loss,val_loss mean,NaN,,"}));
+            (std::vector<std::string>{"epoch,tag,layer,line,value,low,high,run,step,time",
+                                      "1,Loss,Loss,train_loss mean,0.1,,,digits,,1714564860",
+                                      "1,Loss,Loss,train_loss min..train_loss max,,-1e-300,Infinity,digits,,1714564860",
+                                      "1,Loss,Loss,val_loss mean,NaN,,,digits,,1714564860"}));
 }
 
 TEST(Csv, QuotesNamesThatHoldItsOwnSignsAndKeepsThemUtf8) {
@@ -33,8 +34,8 @@ TEST(Csv, QuotesNamesThatHoldItsOwnSignsAndKeepsThemUtf8) {
   csv.value("T", "bad\xff", "σ", 2);
   csv.end_tick();
   EXPECT_EQ(read(folder / "sub/out.csv"),
-            "epoch,tag,layer,line,value,low,high\n0.5,\"a,b\",\"say "
-            "\"\"x\"\"\",\"two\nlines\",1,,\n0.5,T,bad\xEF\xBF\xBD,σ,2,,\n");
+            "epoch,tag,layer,line,value,low,high,run,step,time\n0.5,\"a,b\",\"say "
+            "\"\"x\"\"\",\"two\nlines\",1,,,digits,,1714564830\n0.5,T,bad\xEF\xBF\xBD,σ,2,,,digits,,1714564830\n");
 }
 
 TEST(Csv, QuotesNamesThatASpreadsheetWouldCompute) {
@@ -47,8 +48,9 @@ TEST(Csv, QuotesNamesThatASpreadsheetWouldCompute) {
   csv.range("T", "l", "-σ", "+σ", -1, 1);
   csv.end_tick();
   EXPECT_EQ(read(folder / "values.csv"),
-            "epoch,tag,layer,line,value,low,high\n1,'=1+1,'+cmd,'@SUM(A1),-2,,\n1,-2,+0.5,1=1,3,,\n"
-            "1,T,l,'-σ..+σ,,-1,1\n");
+            "epoch,tag,layer,line,value,low,high,run,step,time\n1,'=1+1,'+cmd,'@SUM(A1),-2,,,digits,,1714564860\n1,-2,+"
+            "0.5,1=1,3,,,digits,,1714564860\n"
+            "1,T,l,'-σ..+σ,,-1,1,digits,,1714564860\n");
 }
 
 TEST(Csv, StaysInTheFolderThatTheTrainerStartedIn) {
@@ -79,9 +81,11 @@ TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
   csv.begin(folder.text(), true);
   csv.loss_tick(3, 30);
   csv.loss_tick(4, 40);
-  EXPECT_EQ(read(folder / "values.csv"),
-            "epoch,tag,layer,line,value,low,high\n1,T,\"9\n9\",mean,1,,\n2,T,\"9\n9\",mean,2,,\n"
-            "3,Loss,Loss,train_loss mean,30,,\n4,Loss,Loss,train_loss mean,40,,\n");
+  EXPECT_EQ(
+      read(folder / "values.csv"),
+      "epoch,tag,layer,line,value,low,high,run,step,time\n1,T,\"9\n9\",mean,1,,,digits,,1714564860\n2,T,\"9\n9\",mean,"
+      "2,,,digits,,1714564920\n"
+      "3,Loss,Loss,train_loss mean,30,,,digits,,1714564980\n4,Loss,Loss,train_loss mean,40,,,digits,,1714565040\n");
   ASSERT_EQ(csv.messages.size(), 1u);
   EXPECT_NE(csv.messages[0].find("its later epochs and a last line that was cut off"), std::string::npos)
       << csv.messages[0];
@@ -193,6 +197,24 @@ TEST(Csv, WritesNoFindingsBesideWhatIsNoFile) {
   EXPECT_EQ(tell(csv, a_finding("rule")), "");
   EXPECT_EQ(csv.end_tick(), "");
   EXPECT_EQ(csv.messages, std::vector<std::string>{});
+}
+
+TEST(Csv, TakesTheTagsLayersAndTicksThatItIsToldTo) {
+  Folder folder;
+  Driver csv(CSV_PLUGIN, {{"tags", Strings{"*Norm"}}, {"layers", Strings{"fc*"}}, {"every", 2}});
+  csv.set_pace(10, 1);
+  csv.begin(folder.text());
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    csv.begin_tick(epoch);
+    csv.value("Loss", "Loss", "mean", 1);
+    csv.value("Weight Norm", "fc1", "mean", epoch);
+    csv.value("Weight Norm", "conv", "mean", 3);
+    EXPECT_EQ(csv.end_tick(), "");
+  }
+  EXPECT_EQ(lines_of(read(folder / "values.csv")),
+            (std::vector<std::string>{"epoch,tag,layer,line,value,low,high,run,step,time",
+                                      "0,Weight Norm,fc1,mean,0,,,digits,10,1714564800",
+                                      "2,Weight Norm,fc1,mean,2,,,digits,30,1714564920"}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "events.h"
@@ -30,7 +31,8 @@ class Exposition {
       current_ = metric_name(line.substr(7, line.find(' ', 7) - 7));
       if (!known_.insert(current_).second) throw std::runtime_error("helped twice: " + line);
     } else if (line.rfind("# TYPE ", 0) == 0) {
-      const std::string type = current_ == "loupe_steps_total" ? " counter" : " gauge";
+      const std::string type =
+          current_ == "loupe_steps_total" || current_ == "loupe_nonfinite_total" ? " counter" : " gauge";
       if (line != "# TYPE " + current_ + type || !typed_.insert(current_).second) {
         throw std::runtime_error("misplaced: " + line);
       }
@@ -103,7 +105,7 @@ TEST(Prometheus, ShowsTheLastTickOnly) {
   }
   EXPECT_EQ(prometheus.end(), "");
   const Exposition found(read(folder / "a/b/loupe.prom"));
-  EXPECT_EQ(found.size(), 4u + 3u);  // when, how many steps, whether it ended
+  EXPECT_EQ(found.size(), 4u + 4u);  // when, how many steps and broken values, whether it ended
   EXPECT_EQ(found.at("loupe_epoch", {{"run", "digits"}}), "2");
   const Labels labels = {{"run", "digits"}, {"tag", "T"}, {"layer", "conv1"}, {"line", "mean"}};
   EXPECT_EQ(found.at("loupe_value", labels), "0.6666666666666666");
@@ -126,6 +128,45 @@ TEST(Prometheus, EscapesLabelsAndKeepsThemUtf8) {
           "loupe_value",
           {{"run", "C:\\run \"one\"\n"}, {"tag", "σ"}, {"layer", "bad\xEF\xBF\xBD\xEF\xBF\xBD"}, {"line", "a,b}"}}),
       "NaN");
+}
+
+TEST(Prometheus, CountsWhatWasNotFiniteAlsoWhereItIsNotTaken) {
+  const Folder folder;
+  Driver prometheus(PROMETHEUS_PLUGIN, {{"tags", Strings{"Loss"}}});
+  prometheus.begin(folder.text());
+  for (const double epoch : {1.0, 2.0}) {
+    prometheus.begin_tick(epoch);
+    prometheus.value("Loss", "Loss", "mean", NAN);
+    prometheus.value("Norm", "fc", "mean", INFINITY);
+    prometheus.end_tick();
+  }
+  const Exposition found(read(folder / "loupe.prom"));
+  EXPECT_EQ(found.at("loupe_nonfinite_total", {{"run", "digits"}}), "4");
+  EXPECT_EQ(found.at("loupe_value", {{"run", "digits"}, {"tag", "Loss"}, {"layer", "Loss"}, {"line", "mean"}}), "NaN");
+  EXPECT_THROW(found.at("loupe_value", {{"run", "digits"}, {"tag", "Norm"}, {"layer", "fc"}, {"line", "mean"}}),
+               std::out_of_range);
+}
+
+TEST(Prometheus, TellsEverythingThatTheReadyRulesAndTheDashboardAskFor) {
+  const Folder folder;
+  Driver prometheus(PROMETHEUS_PLUGIN);
+  prometheus.begin(folder.text());
+  prometheus.begin_tick(1);
+  prometheus.value("Loss", "Loss", "mean", NAN);
+  tell(prometheus, a_finding("dead_units", LOUPE_SEVERITY_ERROR), "fc");
+  prometheus.end_tick();
+  prometheus.end();
+  const std::string told = read(folder / "loupe.prom");
+  for (const char* file : {"alerts.yaml", "dashboard.json"}) {
+    const std::string text = read(std::string(READY_RULES "/") + file);
+    const std::regex metric("loupe_[a-z_]+");
+    std::size_t count = 0;
+    for (auto each = std::sregex_iterator(text.begin(), text.end(), metric); each != std::sregex_iterator(); ++each) {
+      EXPECT_NE(told.find("# TYPE " + each->str() + " "), std::string::npos) << each->str() << " of " << file;
+      ++count;
+    }
+    EXPECT_GT(count, 2u);
+  }
 }
 
 TEST(Prometheus, TellsASeriesOnceAsTheFormatDemands) {

@@ -293,6 +293,11 @@ class LineChart {
           run: band.run
         });
       }
+    const diverged = divergedRun(this.tag, this.series, epochWindow(), this.logarithmic);
+    if (diverged !== null) {
+      const text = `${diverged.run.label} reaches ${formatNumber(diverged.high, 3)} and is cut off`;
+      entries.push({item: element("span", {class: "entry alarm"}, text), show: () => {}, run: diverged.run});
+    }
     this.entries = entries;
     this.legend.replaceChildren(...entries.map(({item}) => item));
     this.showValues(null);

@@ -140,8 +140,36 @@ function chartRows(lines, logarithmic) {
   return rows;
 }
 
+// A run that reaches so many times as high as all others is cut off, for it would flatten them.
+const DIVERGED = 20;
+
+/** Of several runs in one plot, the one that is cut off, how high it reaches and how high the others do; or null. */
+function divergedRun(tag, {lines}, [first, last], logarithmic) {
+  const shownRuns = [...new Set(lines.map(({run}) => run))];
+  if (logarithmic || tag.type !== NUMERICAL || shownRuns.length < 2) return null;
+  const highs = shownRuns.map((run) => {
+    let high = 0;
+    for (const line of lines) {
+      if (line.run !== run) continue;
+      run.epochs.forEach((epoch, i) => {
+        const value = Math.abs(line.series.values[i]);
+        if (epoch >= first && epoch <= last && Number.isFinite(value)) high = Math.max(high, value);
+      });
+    }
+    return {run, high};
+  });
+  highs.sort((a, b) => b.high - a.high);
+  const [{run, high}, {high: others}] = highs;
+  return others > 0 && high > DIVERGED * others ? {run, high, others} : null;
+}
+
 /** The lowest and highest number on show between two epochs, as far as the tag does not say; null without any. */
 function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
+  const diverged = divergedRun(tag, {lines}, [first, last], logarithmic);
+  if (diverged !== null) {
+    lines = lines.filter(({run}) => run !== diverged.run);
+    bands = bands.filter(({run}) => run !== diverged.run);
+  }
   let low = Infinity, high = -Infinity, lowestLine = Infinity;
   const within = (run, i) => run.epochs[i] >= first && run.epochs[i] <= last;
   const take = (value) => {

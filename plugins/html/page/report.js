@@ -8,16 +8,17 @@ function modelSection() {
       element("div", {class: "grid wide"}, made.map((card) => card.root)));
 }
 
-/** The layers in which a number was NaN or infinite, and since when: [layer, epoch, tag], earliest first. */
+/** The layers in which a number was NaN or infinite, and since when: [layer, epoch, tag, run], earliest first. */
 function brokenLayers() {
   const found = new Map();
-  const add = (layer, epoch, tagName) => {
-    if (!found.has(layer) || found.get(layer)[1] > epoch) found.set(layer, [layer, epoch, tagName]);
+  const add = (run, layer, epoch, tagName) => {
+    const key = `${run.index} ${layer}`;
+    if (!found.has(key) || found.get(key)[1] > epoch) found.set(key, [layer, epoch, tagName, run]);
   };
   for (const run of runs) {
     for (const tag of run.tags) {
       (tag.broken || []).forEach((epoch, i) => {
-        if (epoch !== null) add(tag.layers[i], epoch, tag.name);
+        if (epoch !== null) add(run, tag.layers[i], epoch, tag.name);
       });
       // Averages leave such numbers out, so that lenses count them under a tag of its own.
       if (tag.name !== "Non-Finite Values") continue;
@@ -25,7 +26,7 @@ function brokenLayers() {
         for (const [line, packed] of layer.lines) {
           const series = new Series(packed, run.epochs.length);
           const first = series.values.findIndex((value) => value > 0);
-          if (first >= 0) add(name, run.epochs[first], line);
+          if (first >= 0) add(run, name, run.epochs[first], line);
         }
       }
     }
@@ -36,9 +37,9 @@ function brokenLayers() {
 function alertOf(openLayer) {
   const broken = brokenLayers();
   if (broken.length === 0) return null;
-  const names = broken.map(([layer]) => layer);
-  const shown = broken.slice(0, 6).map(([layer, epoch, tagName]) => {
-    const text = [...breakable(layer), ` since epoch ${formatEpoch(epoch)}`];
+  const names = [...new Set(broken.map(([layer]) => layer))];
+  const shown = broken.slice(0, 6).map(([layer, epoch, tagName, run]) => {
+    const text = [...runLabel({run}), ...breakable(layer), ` since epoch ${formatEpoch(epoch)}`];
     const hasPlots = layerTags.some((tag) => layerNames(tag.name).includes(layer));
     return hasPlots ?
         element("button", {type: "button", title: tagName, onclick: () => openLayer(layer, names)}, text) :
