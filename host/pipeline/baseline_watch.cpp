@@ -1,18 +1,13 @@
 #include "pipeline/baseline_watch.h"
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace loupe {
 namespace {
-
-std::string short_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 std::string name_of(const Baseline::Key& key) {
   const auto& [tag, layer, line] = key;
@@ -75,10 +70,10 @@ Finding BaselineWatch::departed(const Told& told, const Departure& departure, co
   finding.threshold = limit;
   finding.first_epoch = departure.since;
   finding.last_epoch = epoch;
-  finding.message = name_of(told.key) + " is " + short_text(told.value) + ", where good runs are between " +
-                    short_text(span.low) + " and " + short_text(span.high) + " by then: it left that in epoch " +
-                    short_text(departure.since) + ", and is outside by " +
-                    short_text(distance / std::max(span.high - span.low, 1e-300)) + " times its width";
+  finding.message = name_of(told.key) + " is " + rounded_text(told.value) + ", where good runs are between " +
+                    rounded_text(span.low) + " and " + rounded_text(span.high) + " by then: it left that in epoch " +
+                    rounded_text(departure.since) + ", and is outside by " +
+                    rounded_text(distance / std::max(span.high - span.low, 1e-300)) + " times its width";
   if (others > 0) finding.message += "; so are " + std::to_string(others) + " other series";
   finding.advice =
       "look at what was changed in the training or its data since the good runs; if this run is good too, learn the "

@@ -1,8 +1,9 @@
 #include "pipeline/budget.h"
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -34,9 +35,7 @@ void keep(std::deque<double>& values, double value) {
 }
 
 std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g %%", 100 * share);
-  return text;
+  return rounded_text(100 * share, 2) + " %";
 }
 
 }  // namespace

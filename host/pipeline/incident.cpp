@@ -5,8 +5,10 @@
 #include <loupe/words.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -70,6 +72,15 @@ std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
   return lock;
 }
 
+/// The number that is written with the fewest digits, 0.1 rather than 0.10000000149.
+double plain(float value) {
+  std::array<char, 32> text{};
+  const char* end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  double number = value;
+  std::from_chars(text.data(), end, number);
+  return number;
+}
+
 Json line_of(const std::string& stream, const KeptStep& kept) {
   Json line = {{"stream", stream},
                {"step", kept.step},
@@ -90,12 +101,12 @@ Json measured_line(const std::string& stream, const KeptStep& kept) {
   const bool is_finite = kept.nan_count + kept.inf_count == 0;
   if ((kept.measures & LOUPE_MEASURE_SUMS) != 0) {
     // Of one event with NaN or Inf the sums are of the rest, and how many those are is known of a single event alone.
-    if (is_finite && kept.numel > 0) line["mean"] = number(kept.sum / static_cast<double>(kept.numel));
-    line["norm"] = number(std::sqrt(kept.sum_squares));
+    if (is_finite && kept.numel > 0) line["mean"] = number(plain(kept.mean));
+    line["norm"] = number(plain(kept.norm));
   }
   if ((kept.measures & LOUPE_MEASURE_EXTREMES) != 0) {
-    line["min"] = number(kept.minimum);
-    line["max"] = number(kept.maximum);
+    line["min"] = number(plain(kept.minimum));
+    line["max"] = number(plain(kept.maximum));
   }
   if ((kept.measures & LOUPE_MEASURE_ACTIVITY) != 0) {
     line["active"] = kept.active_count;
@@ -103,7 +114,7 @@ Json measured_line(const std::string& stream, const KeptStep& kept) {
     line["dead_units"] = kept.dead_units;
   }
   if ((kept.measures & LOUPE_MEASURE_CHANGE) != 0 && kept.has_change)
-    line["change_norm"] = number(std::sqrt(kept.change_sum_squares));
+    line["change_norm"] = number(plain(kept.change_norm));
   return line;
 }
 
@@ -116,7 +127,7 @@ class Measurements {
   void add_numbers(const std::string& stream, const StepRing& ring) {
     for (std::size_t i = 0; i < ring.count(); ++i) {
       Json line = line_of(stream, ring.at(i));
-      line["value"] = number(ring.at(i).scalar);
+      line["value"] = number(plain(ring.at(i).scalar));
       text += dumped(line);
     }
   }

@@ -1,6 +1,6 @@
 #include "pipeline/lens_cost.h"
 
-#include <cstdio>
+#include <charconv>
 #include <utility>
 
 namespace loupe {
@@ -9,9 +9,8 @@ namespace {
 constexpr double slow_share = 0.1, slow_seconds = 0.05;
 
 std::string with_digits(double number, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, number);
-  return text;
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::fixed, digits).ptr};
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "pipeline/monitor.h"
 
+#include <loupe/number_text.h>
 #include <loupe/options.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -504,9 +504,7 @@ void Monitor::judge_departures() {
 std::string Monitor::sampling_words() const {
   const std::string one_in = "one step in " + std::to_string(sampling_.every());
   if (!budget_) return sampling_.every() > 1 ? ", looks at " + one_in : "";
-  char share[32];
-  std::snprintf(share, sizeof share, "%g", 100 * config_.budget);
-  return std::string(", looks as often as ") + share + " % of the time allow (now at " + one_in + ")";
+  return ", looks as often as " + rounded_text(100 * config_.budget) + " % of the time allow (now at " + one_in + ")";
 }
 
 void Monitor::end_step(bool seen) {

@@ -1,23 +1,31 @@
 #include "pipeline/step_ring.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace loupe {
 namespace {
 
+uint32_t small(int64_t count) {
+  return static_cast<uint32_t>(std::min<int64_t>(count, std::numeric_limits<uint32_t>::max()));
+}
+
 void fill_in(KeptStep& kept, const loupe_measurement& measurement) {
   kept.is_waiting = false;
-  kept.measures = measurement.measures;
+  kept.measures = static_cast<uint8_t>(measurement.measures);
   kept.numel = measurement.numel;
-  kept.nan_count += measurement.nan_count;
-  kept.inf_count += measurement.inf_count;
-  kept.sum = measurement.sum;
-  kept.sum_squares = measurement.sum_squares;
-  kept.minimum = measurement.minimum;
-  kept.maximum = measurement.maximum;
-  kept.active_count = measurement.active_count;
-  kept.unit_count = measurement.unit_count;
-  kept.dead_units = measurement.dead_units;
+  kept.nan_count = small(kept.nan_count + measurement.nan_count);
+  kept.inf_count = small(kept.inf_count + measurement.inf_count);
+  kept.mean = measurement.numel > 0 ? static_cast<float>(measurement.sum / static_cast<double>(measurement.numel)) : 0;
+  kept.norm = static_cast<float>(std::sqrt(measurement.sum_squares));
+  kept.minimum = static_cast<float>(measurement.minimum);
+  kept.maximum = static_cast<float>(measurement.maximum);
+  kept.active_count = small(measurement.active_count);
+  kept.unit_count = small(measurement.unit_count);
+  kept.dead_units = small(measurement.dead_units);
   kept.has_change = measurement.has_change != 0;
-  kept.change_sum_squares = measurement.change_sum_squares;
+  kept.change_norm = static_cast<float>(std::sqrt(measurement.change_sum_squares));
 }
 
 }  // namespace
@@ -26,17 +34,18 @@ KeptStep& StepRing::place_for(const loupe_event& event) {
   // A validation pass comes in the same step as the training before it, and is not to hide it.
   if (taken_ > 0) {
     KeptStep& last = steps_[(taken_ - 1) % size];
-    if (last.step == event.step && last.tap == event.tap && last.index == event.index && last.flags == event.flags) {
-      last.last_number = event.number;
+    const bool same_step = last.step == static_cast<uint32_t>(event.step);
+    if (same_step && last.tap == event.tap && last.index == event.index && last.flags == event.flags) {
+      last.last_number = static_cast<uint32_t>(event.number);
       return last;
     }
   }
   KeptStep& next = steps_[taken_++ % size];
   next = {};
-  next.step = event.step;
-  next.first_number = next.last_number = event.number;
-  next.tap = event.tap;
-  next.index = event.index;
+  next.step = static_cast<uint32_t>(event.step);
+  next.first_number = next.last_number = static_cast<uint32_t>(event.number);
+  next.tap = static_cast<uint8_t>(event.tap);
+  next.index = static_cast<uint8_t>(event.index);
   next.flags = event.flags;
   return next;
 }

@@ -9,20 +9,21 @@
 
 namespace loupe {
 
-/// What one step's events of a stream measured. Of several events in one step the numbers are the last one's, but for
-/// NaN and Inf, which are all of the step's.
+/// What one step's events of a stream measured, in little memory: there are 64 for each stream. Of several events in
+/// one step the numbers are the last one's, but for NaN and Inf, which are all of the step's.
 struct KeptStep {
-  uint64_t step = 0;
-  uint64_t first_number = 0, last_number = 0;  ///< of the stream's events
-  uint32_t tap = 0, index = 0, flags = 0;
-  uint32_t measures = 0;    ///< LOUPE_MEASURE_ bits: which of the numbers are filled
+  int64_t numel = 0;
+  uint32_t step = 0;
+  uint32_t first_number = 0, last_number = 0;  ///< of the stream's events
+  uint32_t flags = 0;
+  uint32_t nan_count = 0, inf_count = 0;
+  uint32_t active_count = 0, unit_count = 0, dead_units = 0;
+  float mean = 0, norm = 0, minimum = 0, maximum = 0, change_norm = 0;
+  float scalar = 0;  ///< of what was pushed
+  uint8_t tap = 0, index = 0;
+  uint8_t measures = 0;     ///< LOUPE_MEASURE_ bits: which of the numbers are filled
   bool is_waiting = false;  ///< a device has not told the numbers yet
   bool has_change = false;
-  int64_t numel = 0, nan_count = 0, inf_count = 0;
-  double sum = 0, sum_squares = 0, minimum = 0, maximum = 0;
-  int64_t active_count = 0, unit_count = 0, dead_units = 0;
-  double change_sum_squares = 0;
-  double scalar = 0;  ///< of what was pushed
 };
 
 /// The last steps of one stream, in memory that is taken once. Calls come one at a time.
@@ -37,7 +38,7 @@ class StepRing {
   /// What the device measured of the event of this number.
   void fill(uint64_t number, const loupe_measurement& measurement);
   /// A number without a tensor behind it.
-  void take(const loupe_event& event, double scalar) { place_for(event).scalar = scalar; }
+  void take(const loupe_event& event, double scalar) { place_for(event).scalar = static_cast<float>(scalar); }
 
   std::size_t count() const { return taken_ < size ? static_cast<std::size_t>(taken_) : size; }
   /// From the oldest, 0, on.

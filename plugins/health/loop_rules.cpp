@@ -1,8 +1,8 @@
 // Rules about the training loop, which need no threshold: what they tell of is so.
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "health/judge.h"
@@ -237,10 +237,7 @@ bool judge_stale(const Judge& judge, const Model& model, const loupe_optimizer& 
 }  // namespace
 
 std::string number(double value) {
-  // Not printf, which follows the trainer's locale.
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 3);
-  return {text.data(), end.ptr};
+  return rounded_text(value);
 }
 
 std::string percent(double share) {

@@ -22,6 +22,12 @@ inline std::string number_text(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
+/// Rounded to so many digits for people to read: "0.0012", "3.4e-05". Not by printf, which follows the locale.
+inline std::string rounded_text(double value, int digits = 3) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
+}
+
 }  // namespace loupe
 
 #endif
