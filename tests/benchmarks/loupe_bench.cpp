@@ -16,8 +16,8 @@ namespace {
 using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
-const std::vector<std::string> all_configs = {"off",  "loss", "activation", "gradient", "difference",
-                                              "four", "all",  "budget",     "inactive", "detached"};
+const std::vector<std::string> all_configs = {"off", "loss",   "activation", "gradient", "difference", "four",
+                                              "all", "budget", "inactive",   "detached", "health",     "four+health"};
 
 constexpr double block_seconds = 0.2;
 
@@ -28,8 +28,10 @@ struct Floor {
 
 std::string yaml_of(const std::string& config, const std::string& parameters) {
   const std::string geometry = ": {parameters: " + parameters + "}\n";
-  const bool four = config == "four" || config == "inactive" || config == "all" || config == "budget";
+  const bool four =
+      config == "four" || config == "inactive" || config == "all" || config == "budget" || config == "four+health";
   std::string lenses;
+  if (config == "health" || config == "four+health") lenses += "  - health\n";
   if (four || config == "loss") lenses += "  - loss_metrics\n";
   if (four || config == "activation") lenses += "  - output_activation\n";
   if (four || config == "gradient") lenses += "  - gradient_geometry" + geometry;
@@ -44,7 +46,7 @@ std::string yaml_of(const std::string& config, const std::string& parameters) {
 
 /// Bytes after the formula 4a + 8P (gradient, and the one before) + 16P (parameter and its last two, one written).
 Floor floor_of(const Subject& subject, const std::string& config) {
-  const bool four = config == "four" || config == "all";
+  const bool four = config == "four" || config == "all" || config == "four+health";
   Floor floor;
   const bool biases = subject.parameters.find("bias") != std::string::npos;
   double parameters = 0;
