@@ -32,7 +32,8 @@ constexpr int exit_unwatched = 2;
 constexpr unsigned long text_size = 1024;
 
 const RunListener* listener = nullptr;
-bool tried = false;  // to watch this process
+const void* host_base = nullptr;  // where the watching library lies
+bool tried = false;               // to watch this process
 bool has_optimizer = false;
 __thread bool starts = false;  // this thread is in the middle of that
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -126,6 +127,8 @@ bool start_from(const char* folder, char* why) {
         reason != nullptr ? reason : "it cannot watch programs");
     return false;
   }
+  Dl_info watcher{};
+  if (dladdr(reinterpret_cast<void*>(start), &watcher) != 0) host_base = watcher.dli_fbase;
   listener = start(why, text_size);
   return listener != nullptr;
 }
@@ -222,7 +225,14 @@ Function real_function(void*& kept, const char* name) {
   return reinterpret_cast<Function>(known);
 }
 
-void used(const void* module) {
+/// What the watching library asks for itself is no use of the program's, and may be asked under locks of its own.
+bool is_own_call(const void* caller) {
+  Dl_info info{};
+  return host_base != nullptr && dladdr(caller, &info) != 0 && info.dli_fbase == host_base;
+}
+
+void used(const void* module, const void* caller) {
+  if (is_own_call(caller)) return;
   const RunListener* told = started();
   if (told != nullptr) told->module_used(module);
 }
@@ -233,8 +243,8 @@ void used(const void* module) {
 #define LOUPE_ADD_GROUP "_ZN5torch5optim9Optimizer15add_param_groupERKNS0_19OptimizerParamGroupE"
 #define LOUPE_TRAIN "_ZN5torch2nn6Module5trainEb"
 
-Lent pass_on(void*& real, const char* name, const void* module, bool recurse) {
-  used(module);
+Lent pass_on(void*& real, const char* name, const void* module, bool recurse, const void* caller) {
+  used(module, caller);
   return real_function<Lent (*)(const void*, bool)>(real, name)(module, recurse);
 }
 
@@ -243,20 +253,20 @@ Lent pass_on(void*& real, const char* name, const void* module, bool recurse) {
 LOUPE_RUN_EXPORT Lent parameters(const void* module, bool recurse) asm(LOUPE_PARAMETERS);
 Lent parameters(const void* module, bool recurse) {
   static void* real = nullptr;
-  return pass_on(real, LOUPE_PARAMETERS, module, recurse);
+  return pass_on(real, LOUPE_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
 LOUPE_RUN_EXPORT Lent named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS);
 Lent named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
-  return pass_on(real, LOUPE_NAMED_PARAMETERS, module, recurse);
+  return pass_on(real, LOUPE_NAMED_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
 /// Of a LibTorch with the strings of before C++11.
 LOUPE_RUN_EXPORT Lent old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
 Lent old_named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
-  return pass_on(real, LOUPE_NAMED_PARAMETERS_OLD, module, recurse);
+  return pass_on(real, LOUPE_NAMED_PARAMETERS_OLD, module, recurse, __builtin_return_address(0));
 }
 
 LOUPE_RUN_EXPORT void train(void* module, bool on) asm(LOUPE_TRAIN);
