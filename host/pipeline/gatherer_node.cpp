@@ -113,6 +113,7 @@ void GathererNode::add(loupe_source& source) {
     number = static_cast<uint32_t>(shared - groups_.begin());
     if (shared == groups_.end()) {
       groups_.emplace_back(source.request, *source.guard);
+      if (module_.keeps_steps()) keep_steps();
     } else {
       shared->measurer.merge(source.request);
       shared->merge(source.request, *source.guard);
@@ -179,10 +180,10 @@ void GathererNode::hand_on(loupe_event& event) {
         const double start = stands_for != 0 ? steady_time() : 0;
         if (on_device) {
           measure_on_device(group, event);
-          group.kept->expect(event);
+          if (group.kept) group.kept->expect(event);
         } else {
           measurement = group.measurer.measure(*event.tensor);
-          group.kept->take(event, measurement);
+          if (group.kept) group.kept->take(event, measurement);
         }
         if (stands_for != 0) measuring = (steady_time() - start) / takers(measured, event.flags);
       }
@@ -271,7 +272,7 @@ void GathererNode::collect_deferred() {
       event.label = has_label_ ? label_.c_str() : nullptr;
       event.measurement = &measurement;
       event.number = number;
-      groups_[i].kept->fill(number, measurement);
+      if (groups_[i].kept) groups_[i].kept->fill(number, measurement);
       for (const Subscriber& subscriber : subscribers_) {
         const bool takes = subscriber.group == i && !subscriber.wants_tensor;
         if (takes && subscriber.takes(flags)) process(subscriber, event);
@@ -287,11 +288,17 @@ std::size_t GathererNode::bytes() const {
   return sum;
 }
 
+void GathererNode::keep_steps() {
+  for (Group& group : groups_) {
+    if (!group.kept) group.kept = std::make_unique<StepRing>();
+  }
+}
+
 void GathererNode::each_kept(const std::function<void(const std::string&, const StepRing&)>& take) const {
   const std::string place = module_.c_module() != nullptr ? module_.description().name + " " : "";
   const std::string stream = place + entry_.component->name + (has_label_ ? " " + label_ : "");
   for (const Group& group : groups_) {
-    if (group.kept->count() > 0) take(stream, *group.kept);
+    if (group.kept && group.kept->count() > 0) take(stream, *group.kept);
   }
 }
 

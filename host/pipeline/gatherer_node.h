@@ -82,6 +82,8 @@ class alignas(64) GathererNode {
   }
   /// Bytes held for measuring.
   std::size_t bytes() const;
+  /// From now on the last steps are kept. Under the module's mutex.
+  void keep_steps();
   /// The last steps of what it measures, each under the stream's name: "conv1 parameter_gradient weight".
   void each_kept(const std::function<void(const std::string& stream, const StepRing& ring)>& take) const;
 
@@ -118,11 +120,11 @@ class alignas(64) GathererNode {
     std::unique_ptr<DeviceMeasurer> device;
     uint32_t tap = 0;  ///< of the last event measured on the device
     loupe_request request;
-    int every;           ///< its first lens looks at every n-th tick
-    bool mixed = false;  ///< not all behind it see the same events
-    bool resting;        ///< no lens behind it looks
-    bool fresh = true;   ///< nothing was measured since it began anew
-    std::unique_ptr<StepRing> kept = std::make_unique<StepRing>();
+    int every;                       ///< its first lens looks at every n-th tick
+    bool mixed = false;              ///< not all behind it see the same events
+    bool resting;                    ///< no lens behind it looks
+    bool fresh = true;               ///< nothing was measured since it began anew
+    std::unique_ptr<StepRing> kept;  ///< where somebody may want the last steps
   };
 
   void subscribe(const loupe_subscription& subscription);

@@ -178,6 +178,11 @@ void ModuleNode::follow_lenses() {
   for (Stream& stream : streams_) stream.follow_lenses();
 }
 
+void ModuleNode::keep_steps() {
+  keeps_steps_ = true;
+  for (GathererNode& gatherer : gatherers_) gatherer.keep_steps();
+}
+
 void ModuleNode::forget_history() {
   const std::lock_guard lock(mutex_);
   for (GathererNode& gatherer : gatherers_) gatherer.forget_history();

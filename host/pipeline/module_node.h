@@ -115,6 +115,9 @@ class ModuleNode {
   void follow_lenses();
   /// Steps went by unseen.
   void forget_history();
+  /// From now on the last steps of every stream are kept. Under the mutex.
+  void keep_steps();
+  bool keeps_steps() const { return keeps_steps_; }
   /// Events that somebody took since the last tick, and that this was it.
   uint64_t unticked();
   void ticked();
@@ -132,7 +135,7 @@ class ModuleNode {
  private:
   alignas(64) std::mutex mutex_;
   bool is_pushes_ = false;
-  bool closed_ = false;
+  bool closed_ = false, keeps_steps_ = false;
   const std::atomic<uint64_t>& step_;
 
   ModuleDescription description_;

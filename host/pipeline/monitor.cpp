@@ -182,6 +182,7 @@ std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
     lenders_.emplace(next_id_, description.lend);
   }
   auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_);
+  if (config_.incidents > 0 && has_own_folder()) node->keep_steps();
   modules_.push_back(node);
   modules_by_id_[node->c_module()->id] = node.get();
   modules_by_name_[node->description().name] = node->c_module();
@@ -434,6 +435,17 @@ void Monitor::note_step(const loupe_optimizer* optimizer, bool counts) {
                                 std::chrono::duration<double>(now - epoch_start_).count(),
                                 step_};
   display_.progress(progress);
+}
+
+void Monitor::set_directory(const std::string& directory) {
+  RunDescription run = display_.run();
+  run.directory = directory;
+  display_.set_run(std::move(run));
+  if (config_.incidents == 0 || !has_own_folder()) return;
+  for (const auto& module : modules_) {
+    const std::lock_guard lock(module->mutex());
+    module->keep_steps();
+  }
 }
 
 bool Monitor::has_own_folder() const {

@@ -103,6 +103,8 @@ class Monitor final : public LensSurroundings {
   /// Writes the last steps of all that is measured into a folder of the run's, and returns it. What hinders that is
   /// told to the user, and the text is empty.
   std::string dump(const std::string& why);
+  /// Where visualizers put their files, in place of the configuration's run.dir.
+  void set_directory(const std::string& directory);
   /// Who writes tensors, for incidents that are to have them.
   void set_save_tensor(SaveTensor save) { save_tensor_ = std::move(save); }
 

@@ -578,10 +578,7 @@ bool Inspector::is_active() const {
 
 void Inspector::set_directory(const std::string& directory) {
   const std::lock_guard lock(impl_->mutex());
-  Display& display = impl_->monitor().display();
-  RunDescription run = display.run();
-  run.directory = directory;
-  display.set_run(std::move(run));
+  impl_->monitor().set_directory(directory);
 }
 void Inspector::set_visualizers(const std::string& yaml) {
   const std::lock_guard lock(impl_->mutex());

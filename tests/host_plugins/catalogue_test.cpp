@@ -32,7 +32,8 @@ TEST(Catalogue, KnowsComponentsByKindNameAndAlias) {
   Catalogue catalogue;
   catalogue.add_path(test_plugin("probe"));
   EXPECT_TRUE(catalogue.problems().empty());
-  EXPECT_EQ(catalogue.names(Kind::gatherer), (Texts{"probe_forward", "probe_gradient", "probe_push"}));
+  EXPECT_EQ(catalogue.names(Kind::gatherer),
+            (Texts{"probe_forward", "probe_gradient", "probe_loss_input", "probe_push"}));
   ASSERT_NE(catalogue.find(Kind::lens, "probe"), nullptr);
   EXPECT_EQ(catalogue.find(Kind::lens, "probe"), catalogue.find(Kind::lens, "probe_lens"));
   EXPECT_EQ(catalogue.find(Kind::gatherer, "probe_lens"), nullptr);
