@@ -213,7 +213,10 @@ void Losses::judge_overfitting(const Judge& judge) {
                                      [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
   const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
   if (since < patience || !(best->mean > 0)) return;
-  const double limit = judge.limits.overfitting_factor * best->mean;
+  // Where a loss has come down from far above, a tenth of what little is left says nothing.
+  constexpr double share_lost = 0.05;
+  const double won = std::max(held_out.front().mean - best->mean, 0.0);
+  const double limit = std::max(judge.limits.overfitting_factor * best->mean, best->mean + share_lost * won);
   const bool stays_above =
       std::all_of(held_out.end() - patience, held_out.end(), [&](const Epoch& each) { return each.mean > limit; });
   const bool still_learns =

@@ -357,6 +357,18 @@ TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {
   EXPECT_EQ(net.found(), Names{"overfitting"});
 }
 
+TEST(Health, TakesAValidationLossThatIsUnsteadyNearItsEndForWhatItIs) {
+  Net net;
+  double train = 1;
+  for (const double held_out : {0.9, 0.3, 0.028, 0.027, 0.031, 0.031, 0.032, 0.031}) {
+    for (int i = 0; i < 4; ++i) net.bench().push_loss(train);
+    train *= 0.6;
+    net.bench().push_loss(held_out, false);
+    net.epoch();
+  }
+  EXPECT_EQ(net.found(), Names());
+}
+
 TEST(Health, LeavesOutRulesThatAreOff) {
   Net net("{off: [vanishing_gradient]}");
   Net::Step step;
