@@ -21,6 +21,10 @@ class Elements {
   bool floating() const { return kind_ != Kind::none && kind_ < Kind::int64; }
   /// Fewer bits than float32 has: updates may be too small to change a parameter.
   bool is_low_precision() const { return kind_ == Kind::float16 || kind_ == Kind::bfloat16; }
+  /// All of them one after another, where they are stored so as float32; else null.
+  const float* floats() const {
+    return kind_ == Kind::float32 && is_contiguous_ ? static_cast<const float*>(tensor_->data) : nullptr;
+  }
   int64_t count() const { return tensor_->numel; }
   int64_t dim() const { return tensor_->dim; }
   int64_t size(int64_t d) const { return tensor_->sizes[d]; }

@@ -107,4 +107,19 @@ TEST(IncidentOfATrainer, IsWrittenWhenTheTrainerAsksForIt) {
   EXPECT_TRUE(trainer.inspector.findings().empty());
 }
 
+TEST(IncidentOfATrainer, HoldsStepsFromWhenTheTrainerNamedAFolderOn) {
+  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  nn::Linear model(6, 3);
+  inspector.attach(*model);
+  model(torch::randn({4, 6}));
+  EXPECT_EQ(inspector.dump("too early"), "") << "it has no folder";
+  inspector.set_directory(fresh_folder());
+  model(torch::randn({4, 6}));
+  const fs::path folder = inspector.dump("now");
+  std::ifstream lines(folder / "measurements.jsonl");
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line)) << folder;
+  EXPECT_EQ(nlohmann::json::parse(line)["events"], 1);
+}
+
 }  // namespace
