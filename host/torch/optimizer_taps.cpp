@@ -146,7 +146,10 @@ void meet(Optimizer& optimizer) {
   const auto attachments = Watched::instance().of(optimizer);
   if (attachments.empty()) return;
   redirect_table(optimizer);
-  for (const auto& attachment : attachments) attachment->meet(optimizer);
+  for (const auto& attachment : attachments) {
+    attachment->notice_unseen_step();  // before the gradients go that tell of it
+    attachment->meet(optimizer);
+  }
 }
 
 template <class Member>
