@@ -181,7 +181,7 @@ configure() {
   local folder=$1
   shift
   # LibTorch's package finds a second one, Caffe2, by itself: the prefix keeps it from taking another LibTorch's.
-  local arguments=(-G Ninja "-DTorch_DIR=$torch_dir" "-DCMAKE_PREFIX_PATH=${torch_dir%/*}" "$@")
+  local arguments=(-G Ninja "-DTorch_DIR=$torch_dir" "-DCMAKE_PREFIX_PATH=${torch_dir%/*}" -DLOUPE_UNITY_BUILD=ON "$@")
   local stamp="${CXX:-} ${CXXFLAGS:-} ${arguments[*]}"
   if [[ -f $folder/build.ninja && $(cat "$folder/configured" 2>/dev/null) == "$stamp" ]]; then return; fi
   say "configuring $folder"

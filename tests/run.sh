@@ -5,10 +5,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize [address|thread]] [--set-up] [--build FOLDER] [--jobs N] [-- CTEST-ARGUMENTS...]
+usage: tests/run.sh [--sanitize [address|thread]] [--libtorch] [--set-up] [--build FOLDER] [--jobs N]
+                    [-- CTEST-ARGUMENTS...]
 
   --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
                   tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
+  --libtorch      only the tests of what includes LibTorch, as for one more LibTorch
   --set-up        install what is missing, and stop there
   --build FOLDER  where to build (default: build-tests, build-sanitize or build-sanitize-thread)
   --jobs N        how many compilers and tests at once (default: one a core)
@@ -33,12 +35,14 @@ build=""
 jobs=$(default_jobs)
 sanitize=OFF
 only_set_up=false
+without_libtorch=ON
 while (($#)); do
   case $1 in
     --sanitize)
       sanitize=address && shift
       case ${1:-} in address | thread) sanitize=$1 && shift ;; esac
       ;;
+    --libtorch) without_libtorch=OFF && shift ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
@@ -56,7 +60,8 @@ fi
 
 set_up
 if $only_set_up; then exit; fi
-configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize"
+configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize" \
+  "-DLOUPE_TESTS_WITHOUT_LIBTORCH=$without_libtorch"
 targets=()
 filter=()
 if [[ $sanitize == thread ]]; then

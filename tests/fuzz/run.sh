@@ -16,11 +16,36 @@ build="build-fuzz"
 configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=OFF -DLOUPE_FUZZ=ON
 say "building the fuzz targets in $build"
 cmake --build "$build" --parallel "$(default_jobs)" --target "${targets[@]/#/fuzz_}"
-for target in "${targets[@]}"; do
+
+# fuzz TARGET: what it prints stays in a file; its end is shown where an input broke something.
+fuzz() {
+  local target=$1 found="$build/found/$1"
   # New inputs go to a folder of their own; those worth keeping are copied to the corpus by hand.
-  mkdir -p "$build/found/$target"
-  say "fuzzing $target for $seconds seconds"
-  UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=10 \
-    -rss_limit_mb=2000 -max_len=8192 -print_final_stats=1 -verbosity=0 -print_funcs=0 -artifact_prefix="$build/found/$target-" \
-    "$build/found/$target" "tests/fuzz/corpus/$target"
+  mkdir -p "$found"
+  if UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=10 \
+    -rss_limit_mb=2000 -max_len=8192 -print_final_stats=1 -verbosity=0 -print_funcs=0 -artifact_prefix="$found-" \
+    "$found" "tests/fuzz/corpus/$target" >"$found.log" 2>&1; then
+    say "$target: $(awk '/number_of_executed_units/ { print $2 }' "$found.log") inputs, none broke anything"
+  else
+    tail -n 100 "$found.log"
+    say "$target: an input broke something; it is kept as $found-*"
+    return 1
+  fi
+}
+
+say "fuzzing ${targets[*]} for $seconds seconds each"
+failed=false
+running=0
+for target in "${targets[@]}"; do
+  if ((running == $(nproc))); then
+    wait -n || failed=true
+    running=$((running - 1))
+  fi
+  fuzz "$target" &
+  running=$((running + 1))
 done
+while ((running > 0)); do
+  wait -n || failed=true
+  running=$((running - 1))
+done
+! $failed

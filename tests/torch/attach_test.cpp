@@ -199,7 +199,7 @@ TEST(Turns, MayTickThemselvesToStopEarly) {
 }
 
 TEST(Turns, ThatBeginLateAskForResume) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "loupe-late";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "loupe-late";
   const auto warnings = [&](const std::string& run, int first) {
     Heard heard;
     auto inspector = loupe::Inspector::from_text("run: {dir: " + folder.string() + run +

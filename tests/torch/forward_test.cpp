@@ -275,9 +275,9 @@ TORCH_MODULE(Gated);
 TEST(ForwardTaps, SeeWhatASequentialRunsThoughItsForwardIsTheProgramsOwn) {
   nn::Sequential model(nn::Linear(1, 1), Scale(), Scale(3.0), Gated());
   auto inspector = probed("gatherers: [forward, output_gradient]");
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   inspector.attach(*model);
-  const std::string summary = testing::internal::GetCapturedStderr();
+  const std::string summary = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(summary.find("4 of 4 modules tapped"), std::string::npos) << summary;
   const auto run = [&] {
     told().clear();
@@ -314,9 +314,9 @@ TEST(ForwardTaps, NameAtAttachWhatTheyCannotReach) {
   };
   const auto model = std::make_shared<Net>();
   auto inspector = probed();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   inspector.attach(*model);
-  const std::string summary = testing::internal::GetCapturedStderr();
+  const std::string summary = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(summary.find("1 of 2 modules tapped"), std::string::npos) << summary;
   EXPECT_NE(summary.find("1 (Scale): its forward is compiled into the program; use loupe::Tapped"), std::string::npos)
       << summary;
@@ -391,10 +391,10 @@ TEST(Faults, OfALensInAHookQuarantineItAndTrainingGoesOn) {
   auto inspector = probed("fail: 'forward|1'");
   inspector.attach(*model);
   told().clear();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   model->forward(torch::ones({2, 3}));
   model->forward(torch::ones({2, 3}));
-  const std::string message = testing::internal::GetCapturedStderr();
+  const std::string message = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(take("forward").size(), 1U);
   for (const char* part : {"'probe'", "probe.so", "'1'", "forward", "told to fail", "quarantined"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace nn = torch::nn;
 
 std::string fresh_folder() {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   const fs::path folder = fs::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / test->name();
   fs::remove_all(folder);
   return folder.string();

@@ -94,9 +94,9 @@ TEST(Libraries, WithoutSymbolsAreSaidToHideWhereAForwardBegins) {
   const auto summary = [](const Library& library) {
     const auto model = library.make();
     auto inspector = probed();
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     inspector.attach(*model);
-    std::string text = testing::internal::GetCapturedStderr();
+    std::string text = ::testing::internal::GetCapturedStderr();
     library.run(*model, torch::randn({5, 3}));
     EXPECT_EQ(fields(take("forward"), 2), all_of_it);
     return text;
@@ -109,11 +109,11 @@ TEST(RefusedRedirections, AreNotCalledTapped) {
   const Library library(LOUPE_MODELS_BOUND_AT_ONCE);
   const auto model = library.make();
   auto inspector = probed();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   refuse_mprotect = true;
   inspector.attach(*model);
   refuse_mprotect = false;
-  const std::string summary = testing::internal::GetCapturedStderr();
+  const std::string summary = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(summary.find("0 of 2 modules tapped"), std::string::npos) << summary;
   EXPECT_NE(summary.find("norm (BatchNorm1d): the system refuses to redirect"), std::string::npos) << summary;
   EXPECT_NE(summary.find("mprotect: Permission denied"), std::string::npos) << summary;

@@ -190,9 +190,9 @@ TEST(Naming, HoldsBackNoMoreThanAFewFunctionsForTheirModel) {
   auto inspector = probed();
   inspector.attach(model);
   told().clear();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   model.forward(torch::randn({2, 3}));
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(forwards().size(), 17U);
   EXPECT_NE(said.find("more than 16 functions are called in a model before its first module"), std::string::npos);
 }
@@ -247,12 +247,12 @@ TEST(UnregisteredModules, WithParametersThatNobodyTrainsAreNamedOnce) {
   torch::optim::SGD optimizer(model.parameters(), 0.1);
   auto inspector = probed();
   inspector.attach(model, optimizer);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (int step = 0; step < 6; ++step) {
     model.forward(torch::randn({2, 3})).sum().backward();
     optimizer.step();
   }
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("a torch::nn::LinearImpl that runs after 'first'"), std::string::npos) << said;
   EXPECT_NE(said.find("register_module"), std::string::npos) << said;
   EXPECT_EQ(said.find("never trained"), said.rfind("never trained")) << said;
@@ -275,13 +275,13 @@ TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
   torch::optim::SGD optimizer(model.parameters(), 1e-3);
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
   inspector.attach(model, optimizer);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (int step = 0; step < 3; ++step) {
     model.forward(torch::randn({2, 3})).mean().backward();
     optimizer.step();
   }
   inspector.tick_epoch();
-  testing::internal::GetCapturedStderr();
+  ::testing::internal::GetCapturedStderr();
   std::set<std::string> layers;
   for (const loupe::Finding& each : inspector.findings()) {
     if (each.rule == "unregistered_module") layers.insert(each.layer);
@@ -303,7 +303,7 @@ TEST(UnregisteredModules, OfOtherModelsAndTrainedOnesAreNotSpokenOf) {
   torch::optim::SGD optimizer(parameters, 0.1);
   auto inspector = probed();
   inspector.attach(model, optimizer);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (int step = 0; step < 6; ++step) {
     torch::Tensor wanted;
     {
@@ -313,5 +313,5 @@ TEST(UnregisteredModules, OfOtherModelsAndTrainedOnesAreNotSpokenOf) {
     (critic(model.forward(torch::randn({2, 3}))) - wanted).square().sum().backward();
     optimizer.step();
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }

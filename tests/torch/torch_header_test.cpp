@@ -20,7 +20,7 @@ std::string refusal(const loupe_tensor* tensor) {
   return "";
 }
 
-class TorchHeader : public testing::Test {
+class TorchHeader : public ::testing::Test {
  protected:
   const at::Tensor tensor_ = torch::randn({2, 3});
   const TorchTensorView view_{tensor_};

@@ -139,7 +139,7 @@ TEST(Training, ShowsTheWeightsOfAnAttentionAndNamesOnceWhatHasNoSecondOutput) {
       "  - {output_norm: {include: [attention]}, as: first}\n"
       "  - output_gradient_geometry: {include: [attention, fc], output: 1}\n");
   inspector.attach(model);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   at::Tensor weights;
   for (int epoch = 0; epoch < 2; ++epoch) {
     const auto x = torch::randn({7, 2, 4});
@@ -155,7 +155,7 @@ TEST(Training, ShowsTheWeightsOfAnAttentionAndNamesOnceWhatHasNoSecondOutput) {
                 2 * l2_norm(weights.detach()), 1e-4);
     EXPECT_FALSE(inspector.value("Output Norm", "fc", "mean"));
   }
-  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string told = ::testing::internal::GetCapturedStderr();
   const std::string once = "there is no output 1 of 'fc', which a lens asks for";
   ASSERT_NE(told.find(once), std::string::npos) << told;
   EXPECT_EQ(told.find(once, told.find(once) + 1), std::string::npos) << told;
@@ -187,7 +187,7 @@ TEST(Training, ShowsNothingOfAModuleInAnEpochThatSkipsItAndGoesOnAfterwards) {
   torch::manual_seed(1);
   Sometimes model;
   torch::optim::SGD optimizer(model->parameters(), 0.1);
-  const auto file = std::filesystem::path(testing::TempDir()) / "loupe-skipped" / "record.jsonl";
+  const auto file = std::filesystem::path(::testing::TempDir()) / "loupe-skipped" / "record.jsonl";
   auto inspector = Inspector::from_text("loupe: 1\nrun: {dir: " + file.parent_path().string() +
                                         "}\nlenses: [{output_norm: {include: [Linear]}}, "
                                         "{gradient_geometry: {compute_correlation: false}}]\n"
@@ -253,7 +253,7 @@ struct Form {
   const char* name;
   std::function<at::Tensor()> make;
 };
-class EveryForm : public testing::TestWithParam<Form> {};
+class EveryForm : public ::testing::TestWithParam<Form> {};
 
 TEST_P(EveryForm, OfATensorIsMeasuredAsLibTorchComputesIt) {
   torch::manual_seed(4);
@@ -282,44 +282,44 @@ at::Tensor half_zero(at::IntArrayRef sizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryForm,
-                         testing::Values(Form{"bfloat16",
-                                              [] {
-                                                return half_zero({7, 33}).to(torch::kBFloat16);
-                                              }},
-                                         Form{"float16",
-                                              [] {
-                                                return half_zero({7, 33}).to(torch::kHalf);
-                                              }},
-                                         Form{"float32",
-                                              [] {
-                                                return half_zero({7, 33});
-                                              }},
-                                         Form{"float64",
-                                              [] {
-                                                return half_zero({7, 33}).to(torch::kDouble);
-                                              }},
-                                         Form{"strided",
-                                              [] {
-                                                return half_zero({33, 14}).t().slice(0, 0, 14, 2);
-                                              }},
-                                         Form{"expanded",
-                                              [] {
-                                                return half_zero({1, 33}).expand({7, 33});
-                                              }},
-                                         Form{"channels_last",
-                                              [] {
-                                                return half_zero({2, 5, 4, 3}).to(at::MemoryFormat::ChannelsLast);
-                                              }},
-                                         Form{"empty",
-                                              [] {
-                                                return torch::ones({0, 4});
-                                              }},
-                                         Form{"zero_dimensional", [] { return torch::tensor(3.0F); }}),
+                         ::testing::Values(Form{"bfloat16",
+                                                [] {
+                                                  return half_zero({7, 33}).to(torch::kBFloat16);
+                                                }},
+                                           Form{"float16",
+                                                [] {
+                                                  return half_zero({7, 33}).to(torch::kHalf);
+                                                }},
+                                           Form{"float32",
+                                                [] {
+                                                  return half_zero({7, 33});
+                                                }},
+                                           Form{"float64",
+                                                [] {
+                                                  return half_zero({7, 33}).to(torch::kDouble);
+                                                }},
+                                           Form{"strided",
+                                                [] {
+                                                  return half_zero({33, 14}).t().slice(0, 0, 14, 2);
+                                                }},
+                                           Form{"expanded",
+                                                [] {
+                                                  return half_zero({1, 33}).expand({7, 33});
+                                                }},
+                                           Form{"channels_last",
+                                                [] {
+                                                  return half_zero({2, 5, 4, 3}).to(at::MemoryFormat::ChannelsLast);
+                                                }},
+                                           Form{"empty",
+                                                [] {
+                                                  return torch::ones({0, 4});
+                                                }},
+                                           Form{"zero_dimensional", [] { return torch::tensor(3.0F); }}),
                          [](const auto& form) { return form.param.name; });
 
 TEST(Training, SwapsVisualizersWhileRunning) {
   auto model = one_linear();
-  const auto folder = std::filesystem::path(testing::TempDir()) / "loupe-swapped";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "loupe-swapped";
   std::filesystem::remove_all(folder);
   auto inspector = Inspector::from_text("loupe: 1\nrun: {dir: " + folder.string() +
                                         "}\nlenses: [parameter_norm]\nvisualizers: [{record: {path: first.jsonl}}]\n");
@@ -341,7 +341,7 @@ TEST(Training, SwapsVisualizersWhileRunning) {
 
 TEST(Training, GoesWhereTheTrainerSays) {
   auto model = one_linear();
-  const auto folder = std::filesystem::path(testing::TempDir()) / "loupe-told";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "loupe-told";
   std::filesystem::remove_all(folder);
   auto inspector =
       Inspector::from_text("loupe: 1\nrun: {dir: /nowhere}\nlenses: [parameter_norm]\nvisualizers: [record]\n");
@@ -434,9 +434,9 @@ TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
       "  - output_norm: {include: [Linear]}\n");
   inspector.expose("0", "mine", []() -> at::Tensor { throw std::runtime_error("boom"); });
   inspector.attach(*model);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_NO_THROW(model->forward(torch::ones({1, 4})));
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("reading 'mine' failed: boom"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("reading 'mine' failed: boom"), std::string::npos);
   inspector.tick_epoch();
   EXPECT_TRUE(inspector.value("Output Norm", "0", "mean"));
 }
@@ -449,10 +449,10 @@ TEST(Training, SaysThatTwoModulesAreShownUnderOneName) {
   for (const char* separator : {"_", "."}) {
     auto inspector =
         Inspector::from_text(std::string("attach: {separator: '") + separator + "'}\nlenses: [parameter_norm]\n");
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     inspector.attach(model);
     const bool told =
-        testing::internal::GetCapturedStderr().find("two modules are shown as 'a_b'") != std::string::npos;
+        ::testing::internal::GetCapturedStderr().find("two modules are shown as 'a_b'") != std::string::npos;
     EXPECT_EQ(told, std::string(separator) == "_");
   }
 }
@@ -482,9 +482,9 @@ TEST(Training, ShowsTheFirstHundredCallsOfAFunctionInALoop) {
   Loop model;
   auto inspector = watching("  - output_norm: {include: [tanh]}\n");
   inspector.attach(model);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   model.forward(torch::ones({1, 4}), 300);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("more than 100 calls of torch::tanh come after '0'"),
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("more than 100 calls of torch::tanh come after '0'"),
             std::string::npos);
   inspector.tick_epoch();
   EXPECT_TRUE(inspector.value("Output Norm", "0:tanh#100", "mean"));
@@ -495,9 +495,9 @@ TEST(Training, SaysNothingOfAHundredCallsOfAFunction) {
   Loop model;
   auto inspector = watching("  - output_norm: {include: [tanh]}\n");
   inspector.attach(model);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   model.forward(torch::ones({1, 4}), 100);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Training, ShowsAParameterAtEachForward) {

@@ -31,13 +31,13 @@ std::string said_at_the_tick(Model& model, Run&& run) {
   auto inspector = probed();
   inspector.attach(model);
   run();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   inspector.tick_epoch();
-  const std::string first = testing::internal::GetCapturedStderr();
+  const std::string first = ::testing::internal::GetCapturedStderr();
   run();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   inspector.tick_epoch();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "said twice";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "said twice";
   return first;
 }
 
@@ -61,9 +61,9 @@ TEST(UnseenModules, WithAForwardOfTheirOwnAreNamedAtTheFirstTick) {
 TEST(UnseenModules, AreCalledPerhapsTappedInTheSummary) {
   nn::Sequential model(nn::Linear(3, 3), NoisyLinear(3, 3));
   auto inspector = probed();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   inspector.attach(*model);
-  const std::string summary = testing::internal::GetCapturedStderr();
+  const std::string summary = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(summary.find("2 of 2 modules tapped (1 perhaps: the first tick tells)"), std::string::npos) << summary;
   EXPECT_NE(inspector.coverage().find("1  NoisyLinear  perhaps tapped"), std::string::npos);
 }

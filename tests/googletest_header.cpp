@@ -1,0 +1,1 @@
+// Precompiles GoogleTest's header, for every test that includes no LibTorch.
