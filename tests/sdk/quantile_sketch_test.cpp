@@ -10,7 +10,7 @@
 namespace loupe {
 namespace {
 
-constexpr double stated_error = 0.01;  // of the rank, as quantile_sketch.h and the README say
+constexpr double stated_error = 0.01;  // of the rank, as quantile_sketch.h and configs/README.md say
 constexpr double shares[] = {0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
 
 /// By how much the rank of what the sketch gives for a share is off, as a share of all; ties count for the best.
