@@ -222,6 +222,7 @@ void Attachment::set_active(bool active) {
 void Attachment::tick() {
   end_pass();
   if (holds_redirections_) Redirections::instance().follow_libraries();
+  newcomers_.tell(points_, names_.root());
   if (!told_of_unseen_) told_of_unseen_ = tell_of_unseen(points_, names_.root());
   find_unseen_step();
   bool replaced = false;

@@ -12,6 +12,7 @@
 #include "torch/coverage.h"
 #include "torch/forward_scope.h"
 #include "torch/layer_names.h"
+#include "torch/newcomers.h"
 #include "torch/optimizer_steps.h"
 #include "torch/tap_point.h"
 
@@ -46,6 +47,8 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// A module with parameters that runs after another and that nobody registered, so that it is never trained: shown to
   /// the lenses, by that flag. Any thread that runs the model.
   void add_unregistered(const torch::nn::Module& module, const std::string& after);
+  /// Whether the model holds the module by now, though it may not have at attach. Any thread that runs the model.
+  bool has_registered(const torch::nn::Module& module) const { return holds_by_now(points_, module); }
 
   /// Whether the optimizer holds any of the model's parameters. Any thread, as the six below.
   bool holds_any(const torch::optim::Optimizer& optimizer) const { return steps_.holds_any(optimizer); }
@@ -97,6 +100,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   std::vector<std::shared_ptr<FunctionPoint>> function_points_;
   std::vector<std::shared_ptr<ModuleNode>> unregistered_;
   OptimizerSteps steps_{points_, names_};
+  Newcomers newcomers_;
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false, awaits_optimizers_ = false;
 };

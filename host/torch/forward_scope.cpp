@@ -222,12 +222,22 @@ bool begins_pass(ThreadState& state, const CallPlace& place, const at::Tensor& i
 void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module, const Attachment* model) {
   const ModuleEntry* entry = state.last != nullptr ? state.last : root_entry(state, model);
   std::string after;
+  bool is_registered = false;
   if (entry != nullptr && !entry->points.empty() && entry->points[0]->node != nullptr) {
     const std::string& name = entry->points[0]->node->description().name;
     after = " after '" + name + "'";
     for (const auto& point : entry->points) {
-      if (const auto attachment = point->attachment.lock()) attachment->add_unregistered(module, name);
+      const auto attachment = point->attachment.lock();
+      if (attachment == nullptr) continue;
+      is_registered = is_registered || attachment->has_registered(module);
+      if (!is_registered) attachment->add_unregistered(module, name);
     }
+  }
+  if (is_registered) {
+    log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
+                               " gets gradients, but no step of the optimizer has changed it: it came into the model "
+                               "after the optimizer was made; make the optimizer anew, or add it by add_param_group");
+    return;
   }
   log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
                              " gets gradients, but no step of the optimizer has changed it: no module has registered "

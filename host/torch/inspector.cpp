@@ -361,10 +361,22 @@ class Inspector::Impl {
   /// The thread that a tick may come on by itself: the one that called last.
   void came() { thread_ = std::this_thread::get_id(); }
   void tick_if_due() {
+    tell_missing_clock();
     if (monitor_.tick_if_due()) apply_activity();
+  }
+  /// Models are all attached by the time that a trainer tells of its losses.
+  void tell_missing_clock() {
+    if (!clock_is_missing_) return;
+    clock_is_missing_ = false;
+    std::vector<std::string> names;
+    for (const auto& each : attachments_) names.push_back(each->name());
+    const std::string& name = monitor_.config().tick.of;
+    log(LOUPE_LOG_WARNING, "run.tick.of names '" + name + "', which no attached model is called" +
+                               suggestion(name, names) + " Until one is, no step counts and nothing ticks by itself.");
   }
   void tick_rest() {
     const std::lock_guard lock(*mutex_);
+    tell_missing_clock();
     monitor_.tick_rest();
     apply_activity();
   }
@@ -376,6 +388,8 @@ class Inspector::Impl {
     });
     if (chosen == attachments_.end() && name.empty()) chosen = attachments_.begin();
     for (auto each = attachments_.begin(); each != attachments_.end(); ++each) (*each)->set_clock(each == chosen);
+    if (chosen != attachments_.end()) clock_was_there_ = true;
+    clock_is_missing_ = !name.empty() && !clock_was_there_ && !attachments_.empty();
   }
 
   struct PendingLoss {
@@ -405,6 +419,8 @@ class Inspector::Impl {
   std::thread::id thread_ = std::this_thread::get_id();
   std::optional<int> turn_;  ///< the epoch of the loop over epochs() that is on
   bool turn_ticked_ = false;
+  bool clock_was_there_ = false;
+  bool clock_is_missing_ = false;  ///< and nobody has been told yet
   std::function<void(const Finding&)> on_finding_;
   bool should_stop_ = false;
   std::exception_ptr to_throw_;  ///< at the next call of the trainer's

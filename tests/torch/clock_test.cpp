@@ -154,6 +154,36 @@ TEST(StepClock, TheFirstAttachedModelsOptimizerCountsUnlessAnotherIsNamed) {
   }
 }
 
+TEST(StepClock, ANamedModelThatIsNotAttachedIsToldOnceWithTheNearest) {
+  Listened listened;
+  Trained first, second;
+  auto inspector = inspector_of("run: {tick: {steps: 1, of: secnd}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*first.model, first.optimizer, "first");
+  inspector.attach(*second.model, second.optimizer, "second");
+  for (int i = 1; i <= 3; ++i) {
+    inspector.push_loss(i, /*train=*/true);
+    second.step();
+  }
+  EXPECT_EQ(inspector.loss(true), std::nullopt);
+  const std::string text = listened.text(), told = "run.tick.of names 'secnd', which no attached model is called";
+  const auto place = text.find(told);
+  ASSERT_NE(place, std::string::npos) << text;
+  EXPECT_NE(text.find("did you mean 'second'?", place), std::string::npos) << text;
+  EXPECT_EQ(text.find(told, place + 1), std::string::npos) << text;
+}
+
+TEST(StepClock, ANamedModelThatIsAttachedLaterButBeforeTheFirstLossIsNoMistake) {
+  Listened listened;
+  Trained first, second;
+  auto inspector = inspector_of("run: {tick: {steps: 1, of: second}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*first.model, first.optimizer, "first");
+  inspector.attach(*second.model, second.optimizer, "second");
+  inspector.push_loss(1.0, /*train=*/true);
+  second.step();
+  EXPECT_EQ(inspector.loss(true), 1.0);
+  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+}
+
 TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesNot) {
   nn::Sequential model(nn::Linear(4, 3), nn::Linear(3, 2));
   torch::optim::SGD head(model[1]->parameters(), 0.1), body(model[0]->parameters(), 0.1);

@@ -12,13 +12,6 @@ using namespace loupe::testing;
 
 namespace {
 
-// A forward that the compiler puts into its caller cannot be told from it; trainers' are called from several places.
-#if defined(__clang__)
-#define NOT_INLINED __attribute__((noinline))
-#else
-#define NOT_INLINED __attribute__((noinline, noclone))
-#endif
-
 struct NetImpl : nn::Module {
   nn::Linear fc1 = register_module("fc1", nn::Linear(3, 3));
   nn::Linear fc2 = register_module("fc2", nn::Linear(3, 3));

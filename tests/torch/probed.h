@@ -9,6 +9,13 @@
 #include <string>
 #include <vector>
 
+// A forward that the compiler puts into its caller cannot be told from it; trainers' are called from several places.
+#if defined(__clang__)
+#define NOT_INLINED __attribute__((noinline))
+#else
+#define NOT_INLINED __attribute__((noinline, noclone))
+#endif
+
 namespace loupe::testing {
 
 using Lines = std::vector<std::string>;

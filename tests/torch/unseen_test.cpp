@@ -110,3 +110,51 @@ TEST(UnseenModules, AreNotSpokenOfInAHealthyModel) {
   EXPECT_EQ(said_at_the_tick(model, [&] { model.run(); }), "");
   EXPECT_EQ(said_at_the_tick(model, [] {}), "") << "no module ran";
 }
+
+namespace {
+
+struct HeadedImpl : nn::Module {
+  nn::Linear body = register_module("body", nn::Linear(3, 3));
+  nn::Linear head = register_module("head", nn::Linear(3, 2));
+  NOT_INLINED torch::Tensor forward(torch::Tensor x) { return head(body(x)); }
+  void put_in_another_head() {
+    head = nn::Linear(3, 2);
+    replace_module("head", head);
+  }
+};
+TORCH_MODULE(Headed);
+
+}  // namespace
+
+TEST(Newcomers, AreNamedOnceAtTheNextTick) {
+  Headed model;
+  auto inspector = probed();
+  inspector.attach(*model);
+  ::testing::internal::CaptureStderr();
+  inspector.tick_epoch();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  model->put_in_another_head();
+  ::testing::internal::CaptureStderr();
+  inspector.tick_epoch();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("nothing looks at them: 'head' (torch::nn::LinearImpl); detach"), std::string::npos) << said;
+  ::testing::internal::CaptureStderr();
+  inspector.tick_epoch();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "said twice";
+}
+
+TEST(Newcomers, ThatNoOptimizerHoldsAreNotCalledUnregistered) {
+  Headed model;
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  auto inspector = probed();
+  inspector.attach(*model, optimizer);
+  model->put_in_another_head();
+  ::testing::internal::CaptureStderr();
+  for (int step = 0; step < 6; ++step) {
+    model->forward(torch::randn({2, 3})).sum().backward();
+    optimizer.step();
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("it came into the model after the optimizer was made"), std::string::npos) << said;
+  EXPECT_EQ(said.find("register_module"), std::string::npos) << said;
+}
