@@ -129,6 +129,11 @@ void Attachment::add_unregistered(const torch::nn::Module& module, const std::st
   unregistered_.push_back(monitor_.add_module(std::move(description)));
 }
 
+bool Attachment::has_registered(const torch::nn::Module& module) const {
+  const std::lock_guard lock(*mutex_);
+  return attached_ && holds_by_now(points_, module);
+}
+
 void Attachment::announce(const torch::nn::Module& model) {
   ModelDescription description{names_.root(), model.name(), 0, {}};
   for (const auto& point : points_) {

@@ -48,7 +48,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// the lenses, by that flag. Any thread that runs the model.
   void add_unregistered(const torch::nn::Module& module, const std::string& after);
   /// Whether the model holds the module by now, though it may not have at attach. Any thread that runs the model.
-  bool has_registered(const torch::nn::Module& module) const { return holds_by_now(points_, module); }
+  bool has_registered(const torch::nn::Module& module) const;
 
   /// Whether the optimizer holds any of the model's parameters. Any thread, as the six below.
   bool holds_any(const torch::optim::Optimizer& optimizer) const { return steps_.holds_any(optimizer); }
