@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> configurations() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(LOUPE_CONFIGS)) {
-    if (entry.is_regular_file()) names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
