@@ -1,5 +1,7 @@
 #include "pipeline/abnormal_end.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -12,8 +14,14 @@
 namespace loupe {
 namespace {
 
+struct Listener {
+  const AbnormalEnd::Tell* tell;
+  pid_t process;  // a forked child has the parent's, and its end is not theirs
+};
+
 std::mutex mutex;
-std::vector<const AbnormalEnd::Tell*> listeners;
+std::vector<Listener> listeners;
+std::atomic<pid_t> last_process{0};  // of the last listener
 std::terminate_handler terminate_before = nullptr;
 struct sigaction signal_before {};
 bool watches_signal = false;
@@ -30,7 +38,9 @@ void tell_all(const std::string& how, const std::string& why) {
   // The thread that holds it may be the one that ends here.
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
-  for (const AbnormalEnd::Tell* tell : listeners) (*tell)(how, why);
+  for (const Listener& each : listeners) {
+    if (each.process == ::getpid()) (*each.tell)(how, why);
+  }
 }
 
 [[noreturn]] void on_terminate() {
@@ -49,11 +59,12 @@ void tell_all(const std::string& how, const std::string& why) {
   std::abort();
 }
 
-// Only what is safe in a signal handler: a lock-free flag, sigaction and raise.
+// Only what is safe in a signal handler: a lock-free flag, getpid, sigaction and raise.
 void on_signal(int number, siginfo_t* info, void* context) {
   static std::atomic<bool> inside{false};
   if (inside.exchange(true)) return;  // by a handler over ours, which ours calls
-  const bool again = signal_waits.exchange(true);
+  // A forked child where nobody listens ends at once, as it would without us.
+  const bool again = last_process.load() != ::getpid() || signal_waits.exchange(true);
   if ((signal_before.sa_flags & SA_SIGINFO) != 0) {
     signal_before.sa_sigaction(number, info, context);
   } else if (signal_before.sa_handler != SIG_DFL) {
@@ -101,12 +112,15 @@ void end_by_signal() {
 AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
   const std::lock_guard lock(mutex);
   if (listeners.empty()) watch();
-  listeners.push_back(&tell_);
+  listeners.push_back({&tell_, ::getpid()});
+  last_process = ::getpid();
 }
 
 AbnormalEnd::~AbnormalEnd() {
   const std::lock_guard lock(mutex);
-  listeners.erase(std::remove(listeners.begin(), listeners.end(), &tell_), listeners.end());
+  listeners.erase(
+      std::remove_if(listeners.begin(), listeners.end(), [&](const Listener& each) { return each.tell == &tell_; }),
+      listeners.end());
   if (!listeners.empty()) return;
   unwatch();
   if (signal_waits.exchange(false)) end_by_signal();

@@ -50,7 +50,7 @@ class UnregisteredModules {
   void forget() { known_ = {}; }
 
  private:
-  static constexpr std::size_t ways = 4;  // places for the addresses that fall together
+  static constexpr std::size_t ways = 8;  // places for the addresses that fall together
   using Set = std::array<UnregisteredModule, ways>;
   std::array<Set, 64> known_;
   std::size_t next_ = 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <loupe/finding.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -268,6 +270,25 @@ TEST(AbnormalEnd, BySigtermIsUpToTheProgramsOwnHandler) {
   ::raise(SIGTERM);
   EXPECT_EQ(signals_seen, 2);
   std::signal(SIGTERM, before);
+}
+
+TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
+  Watched run;
+  run.step();
+  const auto signal_that_ends = [](auto end) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      end();
+      std::_Exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  };
+  EXPECT_EQ(signal_that_ends([] { ::raise(SIGTERM); }), SIGTERM);
+  EXPECT_EQ(signal_that_ends([] { std::terminate(); }), SIGABRT);
+  run.step();
+  EXPECT_EQ(folders_in(run.folder.path("run")), Texts{});
 }
 
 }  // namespace
