@@ -118,9 +118,9 @@ AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
 
 AbnormalEnd::~AbnormalEnd() {
   const std::lock_guard lock(mutex);
-  listeners.erase(
-      std::remove_if(listeners.begin(), listeners.end(), [&](const Listener& each) { return each.tell == &tell_; }),
-      listeners.end());
+  // In a forked child those of the parent may never be destroyed.
+  const auto is_gone = [&](const Listener& each) { return each.tell == &tell_ || each.process != ::getpid(); };
+  listeners.erase(std::remove_if(listeners.begin(), listeners.end(), is_gone), listeners.end());
   if (!listeners.empty()) return;
   unwatch();
   if (signal_waits.exchange(false)) end_by_signal();

@@ -235,8 +235,9 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
   }
   if (is_registered) {
     log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
-                               " gets gradients, but no step of the optimizer has changed it: it came into the model "
-                               "after the optimizer was made; make the optimizer anew, or add it by add_param_group");
+                               " gets gradients, but no step of the optimizer has changed it: the model has registered "
+                               "it, but the optimizer does not hold its parameters, as where a module is put in "
+                               "later; make the optimizer anew, or call its add_param_group");
     return;
   }
   log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +

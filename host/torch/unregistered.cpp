@@ -70,9 +70,9 @@ bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::
 }
 
 UnregisteredModule& UnregisteredModules::find(const torch::nn::Module& module) {
-  // Modules that were made one after another lie at even distances, which the product's upper bits scatter.
+  // Modules that were made one after another lie at even distances, which the product's uppermost bits scatter.
   const std::uint64_t scattered = reinterpret_cast<std::uintptr_t>(&module) * 0x9e3779b97f4a7c15ULL;
-  Set& set = known_[(scattered >> 32) % known_.size()];
+  Set& set = known_[scattered >> (64 - set_bits)];
   auto found = std::find_if(set.begin(), set.end(), [&](const auto& each) { return each.module == &module; });
   if (found != set.end() && found->type == &typeid(module)) return *found;
   if (found == set.end())

@@ -50,9 +50,10 @@ class UnregisteredModules {
   void forget() { known_ = {}; }
 
  private:
+  static constexpr int set_bits = 6;
   static constexpr std::size_t ways = 8;  // places for the addresses that fall together
   using Set = std::array<UnregisteredModule, ways>;
-  std::array<Set, 64> known_;
+  std::array<Set, std::size_t{1} << set_bits> known_;
   std::size_t next_ = 0;
 };
 

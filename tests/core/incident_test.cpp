@@ -18,6 +18,7 @@
 
 #include "folder.h"
 #include "monitored.h"
+#include "pipeline/abnormal_end.h"
 #include "says.h"
 
 namespace loupe {
@@ -287,6 +288,13 @@ TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
   };
   EXPECT_EQ(signal_that_ends([] { ::raise(SIGTERM); }), SIGTERM);
   EXPECT_EQ(signal_that_ends([] { std::terminate(); }), SIGABRT);
+  const auto after_one_of_its_own = [] {
+    {
+      const AbnormalEnd own([](const std::string&, const std::string&) {});
+    }
+    ::raise(SIGTERM);
+  };
+  EXPECT_EQ(signal_that_ends(after_one_of_its_own), SIGTERM);
   run.step();
   EXPECT_FALSE(fs::exists(run.folder.path("run"))) << "an incident was written";
 }

@@ -97,8 +97,8 @@ TEST(Run, SeesEveryThreadTrain) {
 TEST(Run, WatchesForkedChildrenInFoldersOfTheirOwn) {
   const Both both = run_both(trainers + " forks");
   expect_unchanged(both);
-  EXPECT_FALSE(fs::exists(both.folder / "loupe-runs" / "trainers" / "incident-3"))
-      << "a child's end is not the parent's";
+  for (const auto& entry : fs::directory_iterator(both.folder / "loupe-runs" / "trainers"))
+    EXPECT_NE(entry.path().filename().string().rfind("incident", 0), 0u) << "a child's end is not the parent's";
   if (both.alone.output.find("the child failed") != std::string::npos)
     GTEST_SKIP() << "this LibTorch lets no forked child train";
   int children = 0;
