@@ -366,17 +366,20 @@ class Inspector::Impl {
   }
   /// Models are all attached by the time that a trainer tells of its losses.
   void tell_missing_clock() {
-    if (!clock_is_missing_) return;
-    clock_is_missing_ = false;
+    if (!clock_is_missing_ || std::exchange(told_of_clock_, true)) return;
     std::vector<std::string> names;
     for (const auto& each : attachments_) names.push_back(each->name());
     const std::string& name = monitor_.config().tick.of;
-    log(LOUPE_LOG_WARNING, "run.tick.of names '" + name + "', which no attached model is called" +
-                               suggestion(name, names) + " Until one is, no step counts and nothing ticks by itself.");
+    const std::string what = clock_was_there_
+                                 ? "', a model that is detached: from now on no step counts and nothing ticks by "
+                                   "itself; name another one, or call tick_epoch()"
+                                 : "', which no attached model is called" + suggestion(name, names) +
+                                       " Until one is, no step counts and nothing ticks by itself.";
+    log(LOUPE_LOG_WARNING, "run.tick.of names '" + name + what);
   }
   void tick_rest() {
     const std::lock_guard lock(*mutex_);
-    tell_missing_clock();
+    if (!clock_was_there_) tell_missing_clock();  // who detaches all, one after another, loses nothing
     monitor_.tick_rest();
     apply_activity();
   }
@@ -388,8 +391,11 @@ class Inspector::Impl {
     });
     if (chosen == attachments_.end() && name.empty()) chosen = attachments_.begin();
     for (auto each = attachments_.begin(); each != attachments_.end(); ++each) (*each)->set_clock(each == chosen);
-    if (chosen != attachments_.end()) clock_was_there_ = true;
-    clock_is_missing_ = !name.empty() && !clock_was_there_ && !attachments_.empty();
+    if (chosen != attachments_.end()) {
+      clock_was_there_ = true;
+      told_of_clock_ = false;
+    }
+    clock_is_missing_ = chosen == attachments_.end() && !attachments_.empty();
   }
 
   struct PendingLoss {
@@ -420,7 +426,7 @@ class Inspector::Impl {
   std::optional<int> turn_;  ///< the epoch of the loop over epochs() that is on
   bool turn_ticked_ = false;
   bool clock_was_there_ = false;
-  bool clock_is_missing_ = false;  ///< and nobody has been told yet
+  bool clock_is_missing_ = false, told_of_clock_ = false;
   std::function<void(const Finding&)> on_finding_;
   bool should_stop_ = false;
   std::exception_ptr to_throw_;  ///< at the next call of the trainer's

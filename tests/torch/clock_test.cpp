@@ -184,6 +184,43 @@ TEST(StepClock, ANamedModelThatIsAttachedLaterButBeforeTheFirstLossIsNoMistake) 
   EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
 }
 
+TEST(StepClock, ALossAfterTheNamedModelIsDetachedTellsOnceThatNothingTicks) {
+  Listened listened;
+  Trained first, second;
+  auto inspector = inspector_of("run: {tick: {steps: 1, of: second}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*first.model, first.optimizer, "first");
+  inspector.attach(*second.model, second.optimizer, "second");
+  inspector.detach("second");
+  inspector.attach(*second.model, second.optimizer, "second");  // in time
+  inspector.push_loss(1.0, /*train=*/true);
+  second.step();
+  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+  inspector.detach("second");
+  for (int i = 1; i <= 2; ++i) {
+    inspector.push_loss(i, /*train=*/true);
+    first.step();
+  }
+  const std::string text = listened.text(), told = "run.tick.of names 'second', a model that is detached";
+  const auto place = text.find(told);
+  ASSERT_NE(place, std::string::npos) << text;
+  EXPECT_EQ(text.find(told, place + 1), std::string::npos) << text;
+}
+
+TEST(StepClock, ANamedModelThatIsDetachedBeforeTheOthersIsNoMistake) {
+  Listened listened;
+  Trained first, second;
+  {
+    auto inspector = inspector_of("run: {tick: {steps: 1, of: second}}\nlenses: [loss_metrics]\n");
+    inspector.attach(*first.model, first.optimizer, "first");
+    inspector.attach(*second.model, second.optimizer, "second");
+    inspector.push_loss(1.0, /*train=*/true);
+    second.step();
+    inspector.detach("second");
+    inspector.detach("first");
+  }
+  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+}
+
 TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesNot) {
   nn::Sequential model(nn::Linear(4, 3), nn::Linear(3, 2));
   torch::optim::SGD head(model[1]->parameters(), 0.1), body(model[0]->parameters(), 0.1);
