@@ -19,6 +19,7 @@ loupe_request prefilled_request() {
   request.passes = LOUPE_PASS_BOTH;
   request.unit_dimension = 1;
   request.epsilon = 1e-8;
+  request.places = LOUPE_PLACE_BOTH;
   return request;
 }
 

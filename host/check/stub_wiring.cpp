@@ -48,6 +48,7 @@ struct StubWiring {
       made.own_self = watch->own_preprocessor;
       made.request.struct_size = sizeof made.request;
       made.request.passes = LOUPE_PASS_BOTH;
+      made.request.places = LOUPE_PLACE_BOTH;
       const loupe_status status = made.own->request(made.own_self, &made.request, error);
       if (status != LOUPE_OK) return status;
     }

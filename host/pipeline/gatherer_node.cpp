@@ -22,6 +22,11 @@ DeviceMeasurerFactory device_factory() {
   return factory();
 }
 
+uint32_t place_of(const loupe_event& event) {
+  const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
+  return on_device ? LOUPE_PLACE_DEVICE : LOUPE_PLACE_CPU;
+}
+
 }  // namespace
 
 bool GathererNode::Group::sees_the_same(const loupe_request& wanted, const LensGuard& guard) const {
@@ -125,8 +130,9 @@ void GathererNode::add(loupe_source& source) {
   const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
   // What a lens brings of its own, without a series, only looks.
   const bool shows = source.owned.self() != nullptr || source.table->series_count(source.self) > 0;
-  subscribers_.insert(after, Subscriber{&source, source.guard, source.table->process, source.self, number,
-                                        source.request.passes, training, source.request.wants_tensor != 0, shows});
+  subscribers_.insert(
+      after, Subscriber{&source, source.guard, source.table->process, source.self, number, source.request.passes,
+                        source.request.places, training, source.request.wants_tensor != 0, shows});
   awake_ = !source.guard->resting() || (subscribers_.size() > 1 && awake_);
   for (Stream* stream : streams_) stream->follow_lenses();
 }
@@ -140,7 +146,9 @@ void GathererNode::event(loupe_event& event) {
   if (failed_ || !awake_) return;
   const Exclusive::Call call(calls_, "event", instance_.speaker());
   // What a preprocessor allocated first, its series, mostly lies right behind it.
-  for (const Subscriber& subscriber : subscribers_) detail::prefetch(subscriber.self, 512);
+  for (const Subscriber& subscriber : subscribers_) {
+    if ((subscriber.places & place_of(event)) != 0) detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
+  }
   if (hands_on_) {
     hand_on(event);
   } else {
@@ -162,14 +170,15 @@ void GathererNode::emit(const loupe_event& event) {
 }
 
 void GathererNode::hand_on(loupe_event& event) {
-  const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
+  const uint32_t place = place_of(event);
+  const bool on_device = place == LOUPE_PLACE_DEVICE;
   loupe_measurement measurement;
   uint32_t measured = kNoGroup;
   bool taken = false;
   const uint32_t stands_for = timed_.next();
   double measuring = 0;  // each taker's share of it
   for (Subscriber& subscriber : subscribers_) {
-    if (!subscriber.takes(event.flags)) continue;
+    if (!subscriber.takes(event.flags, place)) continue;
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     if (subscriber.group != kNoGroup && event.tensor != nullptr) {
@@ -177,6 +186,7 @@ void GathererNode::hand_on(loupe_event& event) {
         measured = subscriber.group;
         Group& group = groups_[measured];
         group.fresh = false;
+        if (group.kept) group.kept->prefetch();
         const double start = stands_for != 0 ? steady_time() : 0;
         if (on_device) {
           measure_on_device(group, event);
@@ -185,7 +195,7 @@ void GathererNode::hand_on(loupe_event& event) {
           measurement = group.measurer.measure(*event.tensor);
           if (group.kept) group.kept->take(event, measurement);
         }
-        if (stands_for != 0) measuring = (steady_time() - start) / takers(measured, event.flags);
+        if (stands_for != 0) measuring = (steady_time() - start) / takers(measured, event.flags, place);
       }
       event.measurement = on_device ? nullptr : &measurement;
     }
@@ -199,9 +209,9 @@ void GathererNode::hand_on(loupe_event& event) {
   event.measurement = nullptr;
 }
 
-int GathererNode::takers(uint32_t group, uint32_t flags) const {
+int GathererNode::takers(uint32_t group, uint32_t flags, uint32_t place) const {
   return static_cast<int>(std::count_if(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
-    return subscriber.group == group && subscriber.takes(flags);
+    return subscriber.group == group && subscriber.takes(flags, place);
   }));
 }
 
@@ -275,7 +285,7 @@ void GathererNode::collect_deferred() {
       if (groups_[i].kept) groups_[i].kept->fill(number, measurement);
       for (const Subscriber& subscriber : subscribers_) {
         const bool takes = subscriber.group == i && !subscriber.wants_tensor;
-        if (takes && subscriber.takes(flags)) process(subscriber, event);
+        if (takes && subscriber.takes(flags, LOUPE_PLACE_DEVICE)) process(subscriber, event);
       }
     });
     if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));

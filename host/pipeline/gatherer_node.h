@@ -89,6 +89,7 @@ class alignas(64) GathererNode {
 
  private:
   static constexpr uint32_t kNoGroup = UINT32_MAX;
+  static constexpr std::size_t few_subscribers = 4;  ///< so many lie within the node
 
   /// What an event needs to know of a source.
   struct Subscriber {
@@ -98,14 +99,16 @@ class alignas(64) GathererNode {
     void* self;
     uint32_t group;          // kNoGroup: nothing is measured for it
     uint32_t passes;         // LOUPE_PASS_ bits
+    uint32_t places;         // LOUPE_PLACE_ bits
     uint32_t training_flag;  // the LOUPE_EVENT_ by which it tells a training pass
     bool wants_tensor;
     bool shows;  // has numbers to be shown at a tick, which are missed without one
     UsualTime usual = {};
 
-    bool takes(uint32_t flags) const { return !guard->silent() && wants(flags); }
-    bool wants(uint32_t flags) const {
-      return (passes & ((flags & training_flag) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0;
+    bool takes(uint32_t flags, uint32_t place) const { return wants(flags, place) && !guard->silent(); }
+    bool wants(uint32_t flags, uint32_t place) const {
+      return (passes & ((flags & training_flag) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0 &&
+             (places & place) != 0;
     }
   };
 
@@ -133,7 +136,7 @@ class alignas(64) GathererNode {
   void process(const Subscriber& subscriber, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
   /// How many take an event's measurement.
-  int takers(uint32_t group, uint32_t flags) const;
+  int takers(uint32_t group, uint32_t flags, uint32_t place) const;
 
   std::unique_ptr<OptionSet> options_;
   ComponentInstance instance_;
@@ -146,7 +149,7 @@ class alignas(64) GathererNode {
   uint64_t unticked_ = 0;
   std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
   loupe_taps taps_{};
-  boost::container::small_vector<Subscriber, 1> subscribers_;  // those of one group beside each other
+  boost::container::small_vector<Subscriber, few_subscribers> subscribers_;  // those of one group beside each other
   boost::container::small_vector<Group, 1> groups_;
 
   ModuleNode& module_;

@@ -114,7 +114,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
     source.table = watch.own_interface;
     source.self = watch.own_preprocessor;
   }
-  source.request = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+  source.request = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
   detail::ErrorBuffer error;
   error.check(call_component(guard_.speaker(), error.get(),
                              [&] { return source.table->request(source.self, &source.request, error.get()); }));

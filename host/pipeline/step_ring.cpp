@@ -32,21 +32,21 @@ void fill_in(KeptStep& kept, const loupe_measurement& measurement) {
 
 KeptStep& StepRing::place_for(const loupe_event& event) {
   // A validation pass comes in the same step as the training before it, and is not to hide it.
-  if (taken_ > 0) {
+  const Key key{static_cast<uint32_t>(event.step), event.flags, static_cast<uint8_t>(event.tap),
+                static_cast<uint8_t>(event.index)};
+  if (taken_ > 0 && key == last_) {
     KeptStep& last = steps_[(taken_ - 1) % size];
-    const bool same_step = last.step == static_cast<uint32_t>(event.step);
-    if (same_step && last.tap == event.tap && last.index == event.index && last.flags == event.flags) {
-      last.last_number = static_cast<uint32_t>(event.number);
-      return last;
-    }
+    last.last_number = static_cast<uint32_t>(event.number);
+    return last;
   }
+  last_ = key;
   KeptStep& next = steps_[taken_++ % size];
   next = {};
-  next.step = static_cast<uint32_t>(event.step);
+  next.step = key.step;
   next.first_number = next.last_number = static_cast<uint32_t>(event.number);
-  next.tap = static_cast<uint8_t>(event.tap);
-  next.index = static_cast<uint8_t>(event.index);
-  next.flags = event.flags;
+  next.tap = key.tap;
+  next.index = key.index;
+  next.flags = key.flags;
   return next;
 }
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "pipeline/prefetch.h"
+
 namespace loupe {
 
 /// What one step's events of a stream measured, in little memory: there are 64 for each stream. Of several events in
@@ -31,6 +33,8 @@ class StepRing {
  public:
   static constexpr std::size_t size = 64;
 
+  /// Starts fetching what the next event writes to: between two events of a stream the model runs, and has the caches.
+  void prefetch() const { detail::prefetch(&steps_[taken_ % size], sizeof(KeptStep)); }
   /// An event whose numbers are there.
   void take(const loupe_event& event, const loupe_measurement& measurement);
   /// An event that a device measures.
@@ -47,7 +51,17 @@ class StepRing {
  private:
   KeptStep& place_for(const loupe_event& event);
 
+  /// What tells whether an event is of the step before, beside the counter so that it is not looked up far away.
+  struct Key {
+    uint32_t step = 0, flags = 0;
+    uint8_t tap = 0, index = 0;
+    bool operator==(const Key& other) const {
+      return step == other.step && flags == other.flags && tap == other.tap && index == other.index;
+    }
+  };
+
   uint64_t taken_ = 0;
+  Key last_;
   std::array<KeptStep, size> steps_;
 };
 

@@ -60,11 +60,16 @@ class Elements {
   /// Calls with the places of at most `most` elements, spread evenly over the tensor.
   template <class Call>
   void sample(int64_t most, Call&& call) const {
-    const int64_t taken = count() < most ? count() : most;
-    for (int64_t i = 0; i < taken; ++i)
-      call(taken == 1 ? 0
-                      : static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(count() - 1) /
-                                             static_cast<double>(taken - 1)));
+    const int64_t last = count() - 1;
+    if (count() <= most) {
+      for (int64_t place = 0; place <= last; ++place) call(place);
+      return;
+    }
+    const double distance = most > 1 ? static_cast<double>(last) / static_cast<double>(most - 1) : 0;
+    for (int64_t i = 0; i < most; ++i) {
+      const auto place = static_cast<int64_t>(static_cast<double>(i) * distance);
+      call(place < last ? place : last);
+    }
   }
 
  private:

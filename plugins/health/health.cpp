@@ -150,8 +150,9 @@ const Layer& Health::watch_layer(Model& model, const Module& module) {
     layer = &model.layers.emplace_back(module);
     model.modules[module.raw()].layers.push_back(layer);
   }
-  watch(module, {"forward"}, keep<OutputNumbers>(model, *layer));
-  watch(module, {"forward"}, keep<OutputLook>(model, *layer));
+  watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
+  watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
+  if (layer->is_batch_norm) watch(module, {"forward"}, keep<DeviceBatchLook>(model, *layer));
   return *layer;
 }
 
@@ -171,8 +172,9 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->name = parameter.name;
     state->runs = layer;
     watch(module, {"parameter_gradient", parameter.name}, keep<GradientNumbers>(model, *state));
-    watch(module, {"optimizer_step", parameter.name}, keep<StepNumbers>(model, *state));
-    watch(module, {"optimizer_step", parameter.name}, keep<StepLook>(model, *state));
+    watch(module, {"optimizer_step", parameter.name}, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
+    watch(module, {"optimizer_step", parameter.name}, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
+    watch(module, {"optimizer_step", parameter.name}, keep<DeviceStepLook>(model, *state));
   }
 }
 

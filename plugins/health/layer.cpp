@@ -45,6 +45,11 @@ Bounds bounds_of(const std::string& type) {
   return {from_zero ? 0.0 : -1.0, 1.0};
 }
 
-Layer::Layer(const Module& shown) : module(shown.raw()), name(shown.name()), type(shown.type()), role(role_of(shown)) {}
+Layer::Layer(const Module& shown)
+    : module(shown.raw()),
+      name(shown.name()),
+      type(shown.type()),
+      role(role_of(shown)),
+      is_batch_norm(type.compare(0, 9, "BatchNorm") == 0) {}
 
 }  // namespace loupe::health

@@ -2,6 +2,7 @@
 #define LOUPE_PLUGINS_HEALTH_LAYER_H
 
 #include <loupe/event.h>
+#include <loupe/tensor.h>
 
 #include <cmath>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct Layer {
   const loupe_module* module;
   std::string name, type;
   Role role;
+  bool is_batch_norm;
   uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
 
   // Since the last step.
@@ -41,18 +43,25 @@ struct Layer {
   std::vector<uint8_t> alive;  ///< of each unit whether it was ever active
   int64_t alive_units = 0, looks = 0, samples = 0;
   int64_t bounded_seen = 0, bounded_pressed = 0;
-  int64_t constant_looks = 0, varied_looks = 0;
+  int64_t variation_looks = 0, constant_looks = 0, varied_looks = 0;  ///< neither: its input did not vary
 
   // Over the run.
   bool was_judged = false, began_saturated = false;
 
+  /// A batch norm's output in training: over how many values a channel it took its statistics.
+  void take_batch(const TensorView& output) {
+    if (output.dim() < 2) return;
+    const int64_t values = output.size(1) > 0 ? output.numel() / output.size(1) : 0;
+    if (fewest_for_statistics == 0 || values < fewest_for_statistics) fewest_for_statistics = values;
+  }
   void next_step() {
     training = evaluation = 0;
     fewest_for_statistics = 0;
   }
   void next_window() {
     alive.assign(alive.size(), 0);
-    alive_units = looks = samples = bounded_seen = bounded_pressed = constant_looks = varied_looks = 0;
+    alive_units = looks = samples = bounded_seen = bounded_pressed = 0;
+    variation_looks = constant_looks = varied_looks = 0;
   }
 };
 

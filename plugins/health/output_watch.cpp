@@ -20,36 +20,69 @@ uint64_t mixed(uint64_t hash, uint64_t bits) {
 
 }  // namespace
 
-Request OutputLook::request() const {
+Request OutputWatch::request() const {
   Request request;
-  request.wants_tensor = true;
+  request.measures = LOUPE_MEASURE_SUMS;
+  request.wants_tensor = place_ == LOUPE_PLACE_CPU;
+  request.places = place_;
   return request;
 }
 
-void OutputLook::process(const Event& event) {
-  ++events_;
-  if (!event.tensor()) return;
-  if (watched_.trail.wants_inputs_of(layer_.module)) explain(event);
-  const std::lock_guard lock(model_.mutex);
-  if (model_.pass.first == &layer_ && event.training()) look_at_input(event);
-  if (!event.training()) return;
-  const TensorView output = event.tensor();
-  if (layer_.type.compare(0, 9, "BatchNorm") == 0 && output.dim() >= 2) {
-    const int64_t values = output.size(1) > 0 ? output.numel() / output.size(1) : 0;
-    if (layer_.fewest_for_statistics == 0 || values < layer_.fewest_for_statistics)
-      layer_.fewest_for_statistics = values;
+void OutputWatch::process(const Event& event) {
+  {
+    const std::lock_guard lock(model_.mutex);
+    take_numbers(event);
+    if (place_ == LOUPE_PLACE_CPU) look(event);
   }
+  if (place_ == LOUPE_PLACE_CPU && watched_.trail.wants_inputs_of(layer_.module)) explain(event);
+}
+
+void OutputWatch::take_numbers(const Event& event) {
+  const Measurement& measured = event.measurement();
+  Model::Pass& pass = model_.pass;
+  if (place_ == LOUPE_PLACE_CPU) {
+    if (!pass.open || pass.first == &layer_) {
+      model_.end_pass();
+      pass.open = true;
+      pass.first = model_.first_layer = &layer_;
+    }
+    if (layer_.first_run == 0) layer_.first_run = ++model_.runs;
+    ++(event.training() ? layer_.training : layer_.evaluation);
+    (event.training() ? pass.training : pass.evaluation) = true;
+    pass.with_grad = pass.with_grad || event.grad_enabled();
+    if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer_;
+  } else {
+    model_.is_on_device = true;
+  }
+  if (!is_finite(measured) && !watched_.trail.is_taken()) {
+    Origin origin = origin_of(Origin::Place::output, event, measured, watched_);
+    origin.begins_pass = pass.first == &layer_;
+    if (pass.last != nullptr) origin.before = pass.last->name;
+    watched_.trail.note(std::move(origin));
+  }
+  if (place_ == LOUPE_PLACE_CPU) pass.last = &layer_;
+}
+
+void OutputWatch::look(const Event& event) {
+  ++events_;
+  if (!event.training()) return;
+  if (model_.pass.first == &layer_) look_at_input(event);
+  const TensorView output = event.tensor();
+  if (layer_.is_batch_norm) layer_.take_batch(output);
   if (layer_.role == Role::rectifier) look_for_life(output);
   if (model_.steps == 0 && layer_.start_looks == 0 && (layer_.role == Role::linear || layer_.role == Role::convolution))
     look_at_spread(output);
   // The rest changes slowly: some events are enough.
   if (events_ % 4 != 1) return;
   if (layer_.role == Role::bounded) look_for_bounds(output);
-  look_for_variation(event);
+  // A layer that varied once is not constant; what shows neither is looked at more seldom.
+  constexpr int64_t looked_at_first = 4;
+  if (layer_.varied_looks == 0 && (layer_.variation_looks < looked_at_first || events_ % 16 == 1))
+    look_for_variation(event);
 }
 
 /// The first input of the first pass after a step: whether it is the one before, and of what scale it is.
-void OutputLook::look_at_input(const Event& event) {
+void OutputWatch::look_at_input(const Event& event) {
   constexpr int64_t most_hashed = 1024;
   if (event.input_count() == 0) return;
   const Elements input(event.input(0).raw());
@@ -72,9 +105,9 @@ void OutputLook::look_at_input(const Event& event) {
 
 /// Which units were ever active. Only those that were not are looked at, so that it costs little once most were; and
 /// after the first events of a window some are enough.
-void OutputLook::look_for_life(const TensorView& output) {
-  constexpr int64_t looked_at_first = 4;
-  if (layer_.looks >= looked_at_first && events_ % 4 != 1) return;
+void OutputWatch::look_for_life(const TensorView& output) {
+  constexpr int64_t looked_at_first = 4, looked_at_often = 16;
+  if (layer_.looks >= looked_at_first && events_ % (layer_.looks < looked_at_often ? 4 : 16) != 1) return;
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() < 2) return;
   const int64_t dimension = unit_dimension(output.dim());
@@ -89,22 +122,29 @@ void OutputLook::look_for_life(const TensorView& output) {
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
   const int64_t outer = output.numel() / (units * inner);
-  const float* floats = elements.floats();
-  const auto is_active = [&](int64_t place) { return (floats != nullptr ? floats[place] : elements.at(place)) > 0; };
-  for (int64_t unit = 0; unit < units; ++unit) {
-    if (layer_.alive[static_cast<std::size_t>(unit)] != 0) continue;
-    bool is_alive = false;
-    for (int64_t i = 0; i < outer && !is_alive; ++i) {
-      for (int64_t j = 0; j < inner && !is_alive; ++j) is_alive = is_active((i * units + unit) * inner + j);
+  const auto look_with = [&](const auto& at) {
+    const auto is_alive = [&](int64_t unit) {
+      for (int64_t i = 0; i < outer; ++i) {
+        for (int64_t j = 0; j < inner; ++j) {
+          if (at((i * units + unit) * inner + j) > 0) return true;
+        }
+      }
+      return false;
+    };
+    for (int64_t unit = 0; unit < units; ++unit) {
+      uint8_t& alive = layer_.alive[static_cast<std::size_t>(unit)];
+      if (alive != 0 || !is_alive(unit)) continue;
+      alive = 1;
+      ++layer_.alive_units;
     }
-    if (!is_alive) continue;
-    layer_.alive[static_cast<std::size_t>(unit)] = 1;
-    ++layer_.alive_units;
-  }
+  };
+  // Nearly all outputs are such, and a type is not looked up for each element.
+  if (const float* floats = elements.floats()) return look_with([&](int64_t place) { return floats[place]; });
+  look_with([&](int64_t place) { return elements.at(place); });
 }
 
 /// How much each unit varies over the batch, which a bias does not change.
-void OutputLook::look_at_spread(const TensorView& output) {
+void OutputWatch::look_at_spread(const TensorView& output) {
   constexpr int64_t most_units = 64, most_samples = 64;
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() < 2) return;
@@ -129,7 +169,7 @@ void OutputLook::look_at_spread(const TensorView& output) {
   ++layer_.start_looks;
 }
 
-void OutputLook::look_for_bounds(const TensorView& output) {
+void OutputWatch::look_for_bounds(const TensorView& output) {
   constexpr int64_t most = 1024;
   constexpr double near = 0.005;  // of the width between the bounds
   const Elements elements(output.raw());
@@ -144,12 +184,13 @@ void OutputLook::look_for_bounds(const TensorView& output) {
 }
 
 /// Whether the samples of a batch give different outputs, where they went in different.
-void OutputLook::look_for_variation(const Event& event) {
+void OutputWatch::look_for_variation(const Event& event) {
   constexpr int64_t most_rows = 8, most_columns = 64;
   const TensorView output = event.tensor();
   if (event.input_count() == 0 || output.dim() < 2 || output.size(0) < 4) return;
   const Elements out(output.raw()), in(event.input(0).raw());
   if (!out.readable() || !in.readable() || in.dim() < 2 || in.size(0) != out.size(0)) return;
+  ++layer_.variation_looks;
   const auto varies = [&](const Elements& elements) {
     const int64_t rows = elements.size(0), columns = elements.count() / rows;
     for (int64_t c = 0; c < std::min(most_columns, columns); ++c) {
@@ -167,7 +208,7 @@ void OutputLook::look_for_variation(const Event& event) {
 }
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.
-void OutputLook::explain(const Event& event) {
+void OutputWatch::explain(const Event& event) {
   Origin::Inputs inputs;
   for (std::size_t i = 0; i < event.input_count(); ++i) {
     const Elements input(event.input(i).raw());

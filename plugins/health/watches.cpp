@@ -1,6 +1,7 @@
 #include "health/watches.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "health/elements.h"
@@ -9,6 +10,8 @@ namespace loupe::health {
 namespace {
 
 constexpr uint64_t start_steps = 3;  // in which every one is looked at
+
+}  // namespace
 
 bool is_finite(const Measurement& measured) {
   return measured.nan_count == 0 && measured.inf_count == 0;
@@ -27,39 +30,17 @@ Origin origin_of(Origin::Place place, const Event& event, const Measurement& mea
   return origin;
 }
 
-}  // namespace
-
-Request OutputNumbers::request() const {
-  Request request;
-  request.measures = LOUPE_MEASURE_SUMS;
-  return request;
+void DeviceBatchLook::process(const Event& event) {
+  if (!event.tensor() || !event.training()) return;
+  const std::lock_guard lock(model_.mutex);
+  layer_.take_batch(event.tensor());
 }
 
-void OutputNumbers::process(const Event& event) {
-  const Measurement& measured = event.measurement();
-  const std::lock_guard lock(model_.mutex);
-  const bool deferred = (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
-  model_.is_on_device = model_.is_on_device || deferred;
-  Model::Pass& pass = model_.pass;
-  if (!deferred) {
-    if (!pass.open || pass.first == &layer_) {
-      model_.end_pass();
-      pass.open = true;
-      pass.first = model_.first_layer = &layer_;
-    }
-    if (layer_.first_run == 0) layer_.first_run = ++model_.runs;
-    ++(event.training() ? layer_.training : layer_.evaluation);
-    (event.training() ? pass.training : pass.evaluation) = true;
-    pass.with_grad = pass.with_grad || event.grad_enabled();
-    if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer_;
-  }
-  if (!is_finite(measured) && !watched_.trail.is_taken()) {
-    Origin origin = origin_of(Origin::Place::output, event, measured, watched_);
-    origin.begins_pass = pass.first == &layer_;
-    if (pass.last != nullptr) origin.before = pass.last->name;
-    watched_.trail.note(std::move(origin));
-  }
-  if (!deferred) pass.last = &layer_;
+Request DeviceBatchLook::request() const {
+  Request request;
+  request.wants_tensor = true;
+  request.places = LOUPE_PLACE_DEVICE;
+  return request;
 }
 
 Request GradientNumbers::request() const {
@@ -82,44 +63,47 @@ void GradientNumbers::process(const Event& event) {
   watched_.trail.note(std::move(origin));
 }
 
-Request StepNumbers::request() const {
+Request StepWatch::request() const {
   Request request;
   request.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+  request.wants_tensor = place_ == LOUPE_PLACE_CPU;
+  request.places = place_;
   return request;
 }
 
-void StepNumbers::process(const Event& event) {
+void StepWatch::process(const Event& event) {
   const Measurement& measured = event.measurement();
-  const std::lock_guard lock(model_.mutex);
-  model_.end_pass();
-  model_.is_on_device = model_.is_on_device || (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
-  state_.norm = std::sqrt(measured.sum_squares);
-  state_.has_change = measured.has_change != 0;
-  state_.change_norm = state_.has_change ? std::sqrt(measured.change_sum_squares) : 0;
-  state_.is_finite = is_finite(measured);
-  if (state_.is_finite || watched_.trail.is_taken()) return;
-  Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
-  origin.parameter = state_.name;
-  watched_.trail.note(std::move(origin));
-}
-
-Request StepLook::request() const {
-  Request request;
-  request.wants_tensor = true;
-  return request;
-}
-
-void StepLook::process(const Event& event) {
-  if (!event.tensor()) return;
+  bool begins_trail = false;
   {
     const std::lock_guard lock(model_.mutex);
-    state_.stepped = true;
-    state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
-    model_.is_on_device = model_.is_on_device || !event.tensor().is_cpu();
+    model_.end_pass();
+    if (place_ == LOUPE_PLACE_CPU) {
+      state_.stepped = true;
+      state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
+    } else {
+      model_.is_on_device = true;
+    }
+    state_.norm = std::sqrt(measured.sum_squares);
+    state_.has_change = measured.has_change != 0;
+    state_.change_norm = state_.has_change ? std::sqrt(measured.change_sum_squares) : 0;
+    state_.is_finite = is_finite(measured);
+    begins_trail = !state_.is_finite && !watched_.trail.is_taken();
   }
+  if (begins_trail) {
+    Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
+    origin.parameter = state_.name;
+    watched_.trail.note(std::move(origin));
+  }
+  if (place_ == LOUPE_PLACE_CPU) look_at_rounding(event);
+}
+
+/// Which elements of a parameter of 16 bits a step changed.
+void StepWatch::look_at_rounding(const Event& event) {
+  if (event.tensor().raw()->dtype_bits != 16) return;
   const Elements now(event.tensor().raw());
   if (!now.readable() || !now.is_low_precision()) return;
   if (event.step() > watched_.last_step.load(std::memory_order_relaxed)) has_last_ = false;  // steps went by unseen
+  last_.resize(most_looked_at);
   std::array<bool, most_looked_at> moves{};  // a gradient says that it should
   const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
   if (has_last_ && number != 0) {
@@ -144,6 +128,21 @@ void StepLook::process(const Event& event) {
   const std::lock_guard lock(model_.mutex);
   state_.low_precision_seen += seen;
   state_.low_precision_unchanged += unchanged;
+}
+
+Request DeviceStepLook::request() const {
+  Request request;
+  request.wants_tensor = true;
+  request.places = LOUPE_PLACE_DEVICE;
+  return request;
+}
+
+void DeviceStepLook::process(const Event& event) {
+  if (!event.tensor()) return;
+  const std::lock_guard lock(model_.mutex);
+  state_.stepped = true;
+  state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
+  model_.is_on_device = true;
 }
 
 Request LossInputLook::request() const {

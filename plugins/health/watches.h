@@ -4,9 +4,8 @@
 #include <loupe/host.h>
 #include <loupe/preprocessor.h>
 
-#include <array>
 #include <atomic>
-#include <deque>
+#include <vector>
 
 #include "health/model.h"
 #include "health/trail.h"
@@ -21,27 +20,23 @@ struct Watched {
   std::atomic<uint64_t> last_step{0};  ///< of the run's clock, at the end of the last step that was looked at
 };
 
-/// A layer's output in numbers: those that other lenses ask for too, where they are there.
-class OutputNumbers : public Preprocessor {
+bool is_finite(const Measurement& measured);
+/// Of the first NaN or Inf that `event` measured.
+Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched);
+
+/// A layer's output: in numbers that other lenses ask for too, and, where its elements can be read, beside what went
+/// in. What lies on a device comes as numbers, at the tick.
+class OutputWatch : public Preprocessor {
  public:
-  OutputNumbers(Watched& watched, Model& model, Layer& layer) : watched_(watched), model_(model), layer_(layer) {}
+  /// Of the events of one place, LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE.
+  OutputWatch(Watched& watched, Model& model, Layer& layer, uint32_t place)
+      : place_(place), watched_(watched), model_(model), layer_(layer) {}
   Request request() const override;
   void process(const Event& event) override;
 
  private:
-  Watched& watched_;
-  Model& model_;
-  Layer& layer_;
-};
-
-/// The same output beside what went in, for what only the elements show. Comes after OutputNumbers of the same event.
-class OutputLook : public Preprocessor {
- public:
-  OutputLook(Watched& watched, Model& model, Layer& layer) : watched_(watched), model_(model), layer_(layer) {}
-  Request request() const override;
-  void process(const Event& event) override;
-
- private:
+  void take_numbers(const Event& event);
+  void look(const Event& event);
   void look_at_input(const Event& event);
   void look_for_life(const TensorView& output);
   void look_for_bounds(const TensorView& output);
@@ -49,10 +44,23 @@ class OutputLook : public Preprocessor {
   void look_at_spread(const TensorView& output);
   void explain(const Event& event);
 
+  uint32_t place_;
   Watched& watched_;
   Model& model_;
   Layer& layer_;
   uint64_t events_ = 0;
+};
+
+/// How many values a batch norm on a device takes its statistics over: its sizes are known at once.
+class DeviceBatchLook : public Preprocessor {
+ public:
+  DeviceBatchLook(Watched&, Model& model, Layer& layer) : model_(model), layer_(layer) {}
+  Request request() const override;
+  void process(const Event& event) override;
+
+ private:
+  Model& model_;
+  Layer& layer_;
 };
 
 /// A parameter's gradient, after each backward.
@@ -69,34 +77,37 @@ class GradientNumbers : public Preprocessor {
   ParameterState& state_;
 };
 
-/// A parameter after each step of its optimizer.
-class StepNumbers : public Preprocessor {
+/// A parameter after each step of its optimizer. What lies on a device comes as numbers, at the tick.
+class StepWatch : public Preprocessor {
  public:
-  StepNumbers(Watched& watched, Model& model, ParameterState& state)
-      : watched_(watched), model_(model), state_(state) {}
+  /// Of the events of one place, LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE.
+  StepWatch(Watched& watched, Model& model, ParameterState& state, uint32_t place)
+      : place_(place), watched_(watched), model_(model), state_(state) {}
   Request request() const override;
   void process(const Event& event) override;
 
  private:
+  void look_at_rounding(const Event& event);
+
+  static constexpr int64_t most_looked_at = 256;
+  uint32_t place_;
   Watched& watched_;
   Model& model_;
   ParameterState& state_;
+  std::vector<uint64_t> last_;  ///< of a parameter of 16 bits: the bits of some elements after the last step
+  bool has_last_ = false;
 };
 
-/// Which elements of a parameter of 16 bits a step changed.
-class StepLook : public Preprocessor {
+/// That a step was made with a parameter on a device, at once.
+class DeviceStepLook : public Preprocessor {
  public:
-  StepLook(Watched& watched, Model& model, ParameterState& state) : watched_(watched), model_(model), state_(state) {}
+  DeviceStepLook(Watched&, Model& model, ParameterState& state) : model_(model), state_(state) {}
   Request request() const override;
   void process(const Event& event) override;
 
  private:
-  static constexpr int64_t most_looked_at = 256;
-  Watched& watched_;
   Model& model_;
   ParameterState& state_;
-  std::array<uint64_t, most_looked_at> last_{};
-  bool has_last_ = false;
 };
 
 /// What a cross entropy is given.

@@ -173,6 +173,7 @@ AT(loupe_request, pass_by_grad, 12);
 AT(loupe_request, wants_tensor, 16);
 AT(loupe_request, unit_dimension, 20);
 AT(loupe_request, epsilon, 24);
+AT(loupe_request, places, 32);
 
 SIZE(loupe_measurement, 200);
 AT(loupe_measurement, struct_size, 0);

@@ -126,6 +126,30 @@ TEST_F(DeviceTest, WhoWantsTheTensorGetsItAtOnceAndUnmeasured) {
   EXPECT_EQ(it.shown("conv", "tap count"), 1);
 }
 
+TEST_F(DeviceTest, WhoAsksForOnePlaceGetsTheTensorsOfThatPlaceAlone) {
+  Monitored it(
+      "lenses:\n  - {probe: {id: here, places: cpu, tensor: true}, as: here}\n"
+      "  - {probe: {id: there, places: device}, as: there}\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1});
+  EXPECT_EQ(asked.made, 0);
+  forward(*layer, 2);
+  forward(*layer, 3);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum", "Probe (here)"), 1);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe (here)"), 1);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe (there)"), 2);
+}
+
+TEST_F(DeviceTest, NothingIsMeasuredOnADeviceForWhoAsksForTheProcessorsMemory) {
+  Monitored it("lenses: [probe_lens: {places: cpu}]\n");
+  const auto layer = it.add("conv");
+  forward(*layer, 1);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(asked.made, 0);
+  EXPECT_EQ(it.shown("conv", "tap count"), std::nullopt);
+}
+
 TEST_F(DeviceTest, WhatARemovedModuleHadMeasuredStillShows) {
   Monitored it("lenses: [probe_lens]\n");
   const auto layer = it.add("conv");

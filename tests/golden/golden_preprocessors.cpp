@@ -64,7 +64,7 @@ class GoldenCase : public ::testing::Test {
     const auto options = options_of(*entry, golden_.at("options"), inplace_);
     const ComponentInstance instance(*entry->component, options->get(), "the preprocessor under test", nullptr);
     const auto& table = instance.table<loupe_preprocessor>();
-    loupe_request request{sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+    loupe_request request{sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
     ASSERT_EQ(table.request(instance.self(), &request, nullptr), LOUPE_OK);
     measure::Measurer measurer(request);
     uint64_t number = 0;

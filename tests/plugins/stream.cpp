@@ -20,7 +20,7 @@ PreprocessorStream::PreprocessorStream(const std::string& preprocessor, const lo
 
 PreprocessorStream::PreprocessorStream(const loupe_component& component, const ComponentOptions& options)
     : instance_(std::make_unique<Instance>(component, options)) {
-  request_ = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+  request_ = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
   detail::ErrorBuffer error;
   error.check(table().request(instance_->self(), &request_, error.get()));
   measurer_ = std::make_unique<measure::Measurer>(request_);
@@ -39,7 +39,7 @@ bool PreprocessorStream::feed(const Tensor& tensor, uint32_t flags) {
 bool PreprocessorStream::feed(loupe_event event) {
   const uint32_t training = request_.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
   const uint32_t pass = (event.flags & training) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION;
-  if ((request_.passes & pass) == 0) return false;
+  if ((request_.passes & pass) == 0 || (request_.places & LOUPE_PLACE_CPU) == 0) return false;
   loupe_measurement measurement;
   if (request_.measures != 0 && event.tensor != nullptr) {
     measurement = measurer_->measure(*event.tensor);

@@ -20,7 +20,7 @@ constexpr uint32_t everything = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_EXTREMES | LO
                                 LOUPE_MEASURE_CHANGE_PREVIOUS | LOUPE_MEASURE_HISTOGRAM;
 
 loupe_request request_of(uint32_t measures) {
-  return {sizeof(loupe_request), measures, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8};
+  return {sizeof(loupe_request), measures, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
 }
 
 void expect_close(double actual, double expected, const char* what) {

@@ -411,6 +411,9 @@ enum {
 
 enum { LOUPE_PASS_TRAINING = 1, LOUPE_PASS_EVALUATION = 2, LOUPE_PASS_BOTH = 3 };
 
+/* Where a tensor lies: in the processor's memory, or on a device. What comes without a tensor counts as the first. */
+enum { LOUPE_PLACE_CPU = 1, LOUPE_PLACE_DEVICE = 2, LOUPE_PLACE_BOTH = 3 };
+
 /* Filled by a preprocessor once, before the first event. */
 typedef struct loupe_request {
   uint32_t struct_size;
@@ -421,6 +424,8 @@ typedef struct loupe_request {
   int32_t
       unit_dimension; /* ACTIVITY: the dimension that counts units; negative from the end; clamped to what is there */
   double epsilon;     /* ACTIVITY: an element is active if abs(x) > epsilon */
+  uint32_t places;    /* LOUPE_PLACE_: the tensors of which places; events of others cost nothing */
+  uint32_t reserved;
 } loupe_request;
 
 enum { LOUPE_MEASURED_SAMPLE = 1u << 0 /* what compares with earlier events looked at a sample of the elements */ };

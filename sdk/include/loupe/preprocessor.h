@@ -23,6 +23,7 @@ struct Request {
   bool wants_tensor = false;  ///< events come with tensors, at once
   int unit_dimension = 1;
   double epsilon = 1e-8;
+  uint32_t places = LOUPE_PLACE_BOTH;  ///< where tensors lie; a host older than this member sends all
 };
 
 /// Turns the events of one stream into numbers and folds them over an epoch. One instance watches one stream; calls on

@@ -63,6 +63,7 @@ class ProbeNumbers : public Preprocessor {
     return {{"id", "numbers", "its name in the test's notes"},
             {"measures", Strings{"sums"}, "what to ask for", {"sums", "previous", "change", "activity", "none"}},
             {"passes", "both", "which passes", {"both", "training", "evaluation"}},
+            {"places", "both", "tensors of which places", {"both", "cpu", "device"}},
             {"tensor", false, "ask for tensors"}};
   }
   ProbeNumbers(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {
@@ -76,6 +77,8 @@ class ProbeNumbers : public Preprocessor {
     request_.passes = passes == "both"       ? LOUPE_PASS_BOTH
                       : passes == "training" ? LOUPE_PASS_TRAINING
                                              : LOUPE_PASS_EVALUATION;
+    const std::string places = options.get<std::string>("places");
+    request_.places = places == "both" ? LOUPE_PLACE_BOTH : places == "cpu" ? LOUPE_PLACE_CPU : LOUPE_PLACE_DEVICE;
     request_.wants_tensor = options.get<bool>("tensor");
   }
 
@@ -119,6 +122,7 @@ class ProbeLens : public Lens {
             {"kinds", Strings{}, "options of the gatherer"},
             {"measures", Strings{"sums"}, "options of the preprocessor"},
             {"passes", "both", "the same", {"both", "training", "evaluation"}},
+            {"places", "both", "the same", {"both", "cpu", "device"}},
             {"tensor", false, "the same"},
             {"pushes", false, "watch what is pushed too"},
             {"twice", false, "watch every stream twice"},
@@ -138,6 +142,7 @@ class ProbeLens : public Lens {
         preprocessor_options_{{"id", options.get<std::string>("id") + ".numbers"},
                               {"measures", options.get<Strings>("measures")},
                               {"passes", options.get<std::string>("passes")},
+                              {"places", options.get<std::string>("places")},
                               {"tensor", options.get<bool>("tensor")}} {
     options.get<int>("small");
   }

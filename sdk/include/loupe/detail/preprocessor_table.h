@@ -37,6 +37,7 @@ inline const loupe_preprocessor* preprocessor_table() {
           request->wants_tensor = wanted.wants_tensor;
           request->unit_dimension = wanted.unit_dimension;
           request->epsilon = wanted.epsilon;
+          if (LOUPE_REACHES(*request, places)) request->places = wanted.places;
         });
       },
       [](void* self, const loupe_event* event, loupe_error* error) {
