@@ -6,6 +6,8 @@ name=$1
 prefix=$LOUPE_WORK/moved
 folder=$LOUPE_WORK/$name
 package="find_package(loupe REQUIRED PATHS $prefix NO_DEFAULT_PATH"
+# What uses libraries that were built with AddressSanitizer needs it too.
+export CFLAGS=$LOUPE_SANITIZER CXXFLAGS=$LOUPE_SANITIZER
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
@@ -156,7 +158,8 @@ made() {
   "$prefix/bin/loupe" new "$kind" my_own_one $flag
   cd my_own_one
   if grep -rn '@[A-Za-z]*@' .; then fail "a template's word is left"; fi
-  configure "-DCMAKE_PREFIX_PATH=$prefix" "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror" "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror" "$@"
+  configure "-DCMAKE_PREFIX_PATH=$prefix" "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror $CFLAGS" \
+    "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror $CXXFLAGS" "$@"
   build
   ctest --test-dir build --output-on-failure --no-tests=error
   "$prefix/bin/loupe" validate my_own_one.yaml
