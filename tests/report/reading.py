@@ -119,7 +119,7 @@ class Reading(unittest.TestCase):
             selector + " .card",
         )
 
-    def hover_row(self, row, share=0.9):
+    def hover_row(self, row, share=0.8):
         """Points at a row of the heat map; returns the tooltip's lines: layer, epoch, value."""
         canvas = self.find("#heat-map")
         self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)

@@ -42,7 +42,14 @@ class LargeRun(Reading):
         self.assertLessEqual(len(self.all(".graph")), 30)
         self.screenshot("large_top")
 
+    def test_shows_norms_along_the_model_with_a_profile_over_its_depth(self):
+        self.assertIn("500 of 500 layers · as in the model", self.find("#overview .caption").text)
+        self.go_to("#overview")
+        self.screenshot("large_overview")
+
     def test_shows_the_worst_layers_first_and_leads_from_the_heat_map_to_their_plots(self):
+        self.choose("Order", "Worst first")
+        self.assertIn("24 of 500 layers · NaN or ∞ first", self.find("#overview .caption").text)
         self.assertEqual(self.hover_row(0)[0], self.EXPLODING)
         self.assertIn("NaN", self.hover_row(0, 0.99)[2])
         layer, epoch, value = self.hover_row(1)
@@ -63,6 +70,7 @@ class LargeRun(Reading):
         self.wait("return document.getElementById('layer').hidden")
 
     def test_is_read_by_keyboard_alone(self):
+        self.choose("Order", "Worst first")
         heat_map = self.find("#heat-map")
         heat_map.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_LEFT)
         self.assertEqual(self.find("#tooltip strong").text, self.VANISHING)
@@ -119,6 +127,7 @@ class LargeRun(Reading):
             )
         )
         self.assertGreater(first, 50)
+        self.choose("Order", "Worst first")
         self.assertIn("epoch", self.hover_row(0, 0.99)[1])
         last = float(self.find("[aria-label='Last epoch on show']").get_attribute("value"))
         self.assertLess(last, 950)
@@ -283,6 +292,16 @@ class IllRun(Reading):
         over.find_element(By.TAG_NAME, "summary").click()
         self.assertIn("from epoch 0, step 7 to epoch 4, step 247", self.texts("#findings .gone .finding-foot")[0])
         self.screenshot("ill_over")
+
+    def test_marks_the_layers_with_findings_in_the_heat_map(self):
+        key = self.find("#overview .colour-bar").text
+        self.assertIn("error found", key)
+        self.assertIn("warning found", key)
+        self.choose("Order", "Worst first")
+        told = self.hover_row(0)
+        self.assertEqual(told[0], "fc1")
+        self.assertIn("warning: 40 % of the units of fc1", told[3])
+        self.screenshot("ill_overview")
 
     def test_lists_what_happened(self):
         notes = self.texts("#findings .note-item")

@@ -17,6 +17,19 @@ function plottedLayer({layer, parameter}, names) {
   return [layer, `${layer}.${parameter}`].find((name) => name !== null && names.includes(name)) || null;
 }
 
+/** The findings that stand for a layer or one of its parameters, worst first. */
+function standingFindings(run, layerName) {
+  return findings.filter(
+      (finding) =>
+          !finding.gone && finding.run === run && finding.severity >= WARNING && plottedLayer(finding, [layerName]));
+}
+
+/** Of the findings that stand for a layer, and of those that this tag shows; 0 without any. */
+function severitiesOf(run, layerName, tag) {
+  const standing = standingFindings(run, layerName), shown = standing.find((finding) => finding.tag === tag.name);
+  return {severity: standing.length > 0 ? standing[0].severity : 0, shownSeverity: shown ? shown.severity : 0};
+}
+
 /** Where a finding is seen: its plot's tag, and the layer where there is a plot a layer; null where nowhere. */
 function placeOf(finding) {
   const tag = tags.find(({name}) => name === finding.tag);

@@ -40,7 +40,7 @@ class ColourScale {
 }
 
 /** A colour bar with its numbers, and what the other colours of a heat map mean. */
-function colourBar(scale, {broken, missing}) {
+function colourBar(scale, {broken, missing, severities}) {
   const canvas = element("canvas", {width: 256, height: 1, "aria-hidden": "true"});
   const context = canvas.getContext("2d");
   const image = context.createImageData(256, 1);
@@ -57,7 +57,8 @@ function colourBar(scale, {broken, missing}) {
           "div", {class: "ramp"}, canvas,
           element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)))),
       scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
-      broken ? key("broken", "NaN or ∞") : null, missing ? key("missing", "no value") : null);
+      broken ? key("broken", "NaN or ∞") : null, missing ? key("missing", "no value") : null,
+      severities.map((severity) => key(SEVERITIES[severity], `${SEVERITIES[severity]} found`)));
 }
 
 /**

@@ -67,11 +67,14 @@ class LayerGroup {
   ordered() {
     const run = visibleRuns()[0] || runs[0];
     const lines = lineNames(this.tag.name);
-    if (state.order === "model" || lines.length === 0) return this.names;
     const line = tellingLine(lines);
-    const rows = this.names.map(
-        (name) => ({name, series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length)}));
-    return ranked(rows, shownColumns(run.epochs), this.tag, line, state.order).map(({name}) => name);
+    if (lines.length === 0 || orderOf(this.tag, line) === "model") return this.names;
+    const rows = this.names.map((name) => ({
+                                  name,
+                                  series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length),
+                                  ...severitiesOf(run, name, this.tag),
+                                }));
+    return ranked(rows, shownColumns(run.epochs), this.tag, line, orderOf(this.tag, line)).map(({name}) => name);
   }
 
   show(count) {

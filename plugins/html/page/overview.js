@@ -1,12 +1,15 @@
 const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
 
-/** The heat map of layer by epoch for a chosen tag, worst layers first; a click or Enter opens a layer. */
+/**
+ * The heat map of layer by epoch for a chosen tag, and beside it one epoch's values from layer to layer; a click or
+ * Enter opens a layer.
+ */
 class Overview {
   /** @param openLayer called with a layer's name */
   constructor(openLayer) {
     this.openLayer = openLayer;
     this.tag = null;
-    this.rowLimit = "24";
+    this.rowLimit = null;  // null: what suits the order
     this.run = runs[0];
     this.cell = null;
     this.tagButtons = new Map();
@@ -67,13 +70,24 @@ class Overview {
                                   "Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
                                   (index) => this.choose({run: runs[index]})) :
                               null,
-            selector("Order", ORDERS, state.order, (order) => setState("order", {order})),
-            selector("Layers", ROW_CHOICES, this.rowLimit, (rowLimit) => this.choose({rowLimit})),
+            selector("Order", ORDERS, this.order(), (order) => this.reorder(order)),
+            selector("Layers", ROW_CHOICES, this.shownRows(), (rowLimit) => this.choose({rowLimit})),
     ].filter((control) => control !== null));
+  }
+
+  order() { return orderOf(this.tag, this.line); }
+
+  /** The worst are few; a model is seen as a whole. */
+  shownRows() { return this.rowLimit || (this.order() === "model" ? "all" : "24"); }
+
+  reorder(order) {
+    setState("order", {order});
+    this.fillControls();
   }
 
   choose(values) {
     Object.assign(this, values);
+    if ("line" in values) this.fillControls();
     this.refresh();
   }
 
@@ -81,22 +95,30 @@ class Overview {
     this.cell = null;
     const layers = [...this.run.layers(this.tag.name).keys()];
     this.columns = shownColumns(this.run.epochs);
-    const told = layers.map((name) => ({name, series: this.run.line(this.tag.name, name, this.line)}))
+    const told = layers
+                     .map((name) => ({
+                            name,
+                            series: this.run.line(this.tag.name, name, this.line),
+                            ...severitiesOf(this.run, name, this.tag),
+                          }))
                      .filter(({series}) => series !== null);
     this.scale = new ColourScale(this.samples(told), this.tag);
-    const order = ranked(told.filter(({name}) => isFound(name)), this.columns, this.tag, this.line, state.order);
-    this.rows = this.rowLimit === "all" ? order : order.slice(0, Number(this.rowLimit));
-    const which = state.order === "worst" ? worstMeans(this.tag, this.line) :
-                                            ORDERS.find(([order]) => order === state.order)[1].toLowerCase();
+    const order = this.order(), limit = this.shownRows();
+    const sorted = ranked(told.filter(({name}) => isFound(name)), this.columns, this.tag, this.line, order);
+    this.rows = limit === "all" ? sorted : sorted.slice(0, Number(limit));
+    const which = order === "worst" ? worstMeans(this.tag, this.line) :
+                                      ORDERS.find(([each]) => each === order)[1].toLowerCase();
     this.caption.textContent =
         `${this.rows.length} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
     this.canvas.setAttribute(
         "aria-label",
         `Heat map of ${this.tag.name}, ${this.rows.length} layers by ` +
-            `${plural(this.columns.length, "epoch")}. Arrow keys move, Enter opens the layer.`);
+            `${plural(this.columns.length, "epoch")}, ${ORDERS.find(([each]) => each === order)[1].toLowerCase()}. ` +
+            "Arrow keys move, Enter opens the layer.");
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
     const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
-    this.bar.replaceChildren(colourBar(this.scale, {broken, missing}));
+    const severities = [ERROR, WARNING].filter((severity) => this.rows.some((row) => row.severity === severity));
+    this.bar.replaceChildren(colourBar(this.scale, {broken, missing, severities}));
     this.draw();
   }
 
@@ -124,7 +146,9 @@ class Overview {
     const context = sizedContext(this.canvas, width, Math.max(count * rowHeight, 24) + 26);
     const widest = Math.max(40, ...this.rows.map(({name}) => context.measureText(name).width));
     const labels = Math.ceil(Math.min(widest + 14, Math.max(100, width * 0.32)));
-    this.area = {x: labels, y: 2, width: width - labels - 2, height: count * rowHeight};
+    const profile = width < 560 ? 0 : Math.min(140, Math.round(width * 0.14));
+    this.area = {x: labels, y: 2, width: width - labels - profile - 2, height: count * rowHeight};
+    this.profile = {x: width - profile + 10, width: profile - 12};
     if (count === 0) {
       context.fillStyle = themeColour("muted");
       context.fillText("No layer is called so.", 4, 14);
@@ -132,6 +156,8 @@ class Overview {
     }
     this.paint(context);
     this.label(context, labels);
+    this.markFindings(context);
+    if (profile > 0) this.drawProfile(context);
     drawEpochAxis(
         context, {...this.area, y: this.area.y + this.area.height}, this.columns.map((i) => this.run.epochs[i]));
     if (this.cell !== null) this.mark(context);
@@ -170,6 +196,38 @@ class Overview {
     });
   }
 
+  /** A strip beside the layers of which a finding stands, in the colour of the worst. */
+  markFindings(context) {
+    this.rows.forEach(({severity}, row) => {
+      if (severity === 0) return;
+      context.fillStyle = themeColour(SEVERITIES[severity]);
+      context.fillRect(this.area.x - 5, this.area.y + row * this.rowHeight, 4, Math.max(this.rowHeight - 1, 2));
+    });
+  }
+
+  /** The values of the epoch pointed at, else of the last one, as bars on the scale of the colours. */
+  drawProfile(context) {
+    const {x, width} = this.profile, {y, height} = this.area, {scale} = this;
+    const column = this.columns[this.cell ? this.cell.column : this.columns.length - 1];
+    if (column === undefined) return;
+    const zero = scale.diverging ? x + width / 2 : x;
+    context.fillStyle = themeColour("missing");
+    context.fillRect(zero, y, 1, height);
+    this.rows.forEach(({series}, row) => {
+      const value = series.at(column);
+      if (value === null) return;
+      const finite = Number.isFinite(value);
+      const end = finite ? x + scale.place(value) * width : x + width;
+      context.fillStyle = finite ? withAlpha(lineColour(0), 0.75) : themeColour("alarm");
+      const left = Math.min(zero, end);
+      context.fillRect(
+          left, y + row * this.rowHeight, Math.max(Math.abs(end - zero), 1), Math.max(this.rowHeight - 1, 1));
+    });
+    context.fillStyle = themeColour("muted");
+    context.textAlign = "center";
+    context.fillText(`epoch ${formatEpoch(this.run.epochs[column])}`, x + width / 2, y + height + 13);
+  }
+
   /** Two strokes of different lightness, so that the mark is seen on every colour. */
   mark(context) {
     const {x, y, width} = this.area;
@@ -203,9 +261,11 @@ class Overview {
     const {name, series} = this.rows[this.cell.row];
     const column = this.columns[this.cell.column];
     const value = series.at(column);
+    const standing = standingFindings(this.run, name);
     showTooltip(x, y, [
       name, `epoch ${formatEpoch(this.run.epochs[column])}`,
-      `${this.line}: ${value === null ? "no value" : formatNumber(value)}`
+      `${this.line}: ${value === null ? "no value" : formatNumber(value)}`,
+      ...standing.slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`)
     ]);
     announce("cursor", this.run.epochs[column]);
   }

@@ -8,11 +8,21 @@ function tellingLine(names) {
   return names.find((name) => HIGH_IS_BAD.test(name)) || names.find((name) => /\bmean$/.test(name)) || names[0];
 }
 
+/**
+ * The order in which a tag's layers are shown: where neither end of a number is bad by itself, as of a norm, what tells
+ * is how it fades or grows from layer to layer.
+ */
+function orderOf(tag, lineName) {
+  if (state.order !== null) return state.order;
+  return HIGH_IS_BAD.test(`${tag.name} ${lineName}`) || LOW_IS_BAD.test(lineName) ? "worst" : "model";
+}
+
 /** In words, for what "worst" stands with a tag's line. */
 function worstMeans(tag, lineName) {
-  if (HIGH_IS_BAD.test(`${tag.name} ${lineName}`)) return "NaN or ∞ first, then the highest of late";
-  if (LOW_IS_BAD.test(lineName)) return "NaN or ∞ first, then the lowest of late";
-  return "NaN or ∞ first, then furthest from the median layer of late";
+  const first = "NaN or ∞ first, then layers with a finding of this tag, then ";
+  if (HIGH_IS_BAD.test(`${tag.name} ${lineName}`)) return `${first}the highest of late`;
+  if (LOW_IS_BAD.test(lineName)) return `${first}the lowest of late`;
+  return `${first}the furthest from the median layer of late`;
 }
 
 function median(values) {
@@ -23,7 +33,7 @@ function median(values) {
 
 /**
  * Layers in the order asked for.
- * @param rows [{name, series}]  @param columns the epochs on show
+ * @param rows [{name, series, shownSeverity}]  @param columns the epochs on show
  */
 function ranked(rows, columns, tag, lineName, order) {
   if (order === "model") return rows;
@@ -42,9 +52,16 @@ function ranked(rows, columns, tag, lineName, order) {
     score = distanceFromMedian(told.map(({mean}) => mean));
   const rank = new Map(told.map((item) => {
     const own = score(item);
-    return [item, (order === "worst" && item.broken ? 1e300 : 0) + (Number.isNaN(own) ? -1e200 : own)];
+    const urgency = order === "worst" ? (item.broken ? ERROR + 1 : item.row.shownSeverity) : 0;
+    return [item, [urgency, Number.isNaN(own) ? -Infinity : own]];
   }));
-  return told.sort((a, b) => rank.get(b) - rank.get(a)).map(({row}) => row);
+  const compared = (a, b) => (a === b ? 0 : b - a);
+  return told
+      .sort((a, b) => {
+        const [urgency, score] = rank.get(a), [otherUrgency, otherScore] = rank.get(b);
+        return compared(urgency, otherUrgency) || compared(score, otherScore);
+      })
+      .map(({row}) => row);
 }
 
 // Vanishing and exploding are equally far away where magnitudes are compared.

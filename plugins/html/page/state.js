@@ -4,7 +4,7 @@ const state = {
   axis: "epoch",  // what plots go by: "epoch", "step" or "time"
   scale: "tag",   // "tag" as each tag says, "log" or "linear"
   search: "",
-  order: "worst",
+  order: null,    // of layers; null: what suits the tag
   hiddenRuns: new Set(),
   selectedLayer: null,
   tagName: null,  // of the overview
