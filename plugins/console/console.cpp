@@ -41,7 +41,8 @@ bool names_health(const std::string& config) {
 class Console : public Visualizer {
  public:
   static constexpr const char* name = "console";
-  static constexpr const char* help = "what is wrong, a table a tick, the worst layers first, and a line of progress";
+  static constexpr const char* help =
+      "what is wrong, a table a tick, norms along the model and rates worst first, and a line of progress";
   static std::vector<const char*> gives() {
     return {"findings in words and a table for each tick, on the terminal or wherever its output goes"};
   }
@@ -238,6 +239,7 @@ class Console : public Visualizer {
     for (Row& row : table.rows()) {
       const auto& earlier = earlier_[table.key()][row.key];
       row.earlier.assign(earlier.begin(), earlier.end());
+      row.finding = findings_.standing_of(table.key(), row.key);
     }
   }
   void forget_last(const Table& table) {

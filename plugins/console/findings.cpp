@@ -79,10 +79,24 @@ void Findings::take(const loupe_finding& finding) {
   known->stands = !gone;
   known->rule = rule;
   known->place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
+  const char* told_layer = finding.module != nullptr ? finding.module->name : nullptr;
+  if (finding.layer != nullptr) told_layer = finding.layer;
+  known->layer = told_layer != nullptr ? told_layer : "";
+  known->parameter = finding.parameter != nullptr ? finding.parameter : "";
+  known->tag = finding.tag != nullptr ? finding.tag : "";
   known->severity = finding.severity;
   if (!gone) known->message = text_of(finding.message);
   known->advice = text_of(finding.advice);
   known->first_epoch = finding.first_epoch;
+}
+
+std::uint32_t Findings::standing_of(const std::string& tag, const std::string& shown) const {
+  std::uint32_t worst = 0;
+  for (const Known& each : all_) {
+    if (!each.stands || each.layer.empty() || each.tag != tag) continue;
+    if (shown == each.layer || shown == each.layer + "." + each.parameter) worst = std::max(worst, each.severity);
+  }
+  return worst;
 }
 
 std::string Findings::in_full(Known& each, const Layout& layout) {

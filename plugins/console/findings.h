@@ -25,6 +25,8 @@ class Findings {
   std::string urgent(const Layout& layout);
   /// Lines on what stands, the worst first; "" where nothing does.
   std::string standing(double epoch, const Layout& layout) const;
+  /// LOUPE_SEVERITY_ of the worst that stands of what a tag shows of a layer, or of a layer's parameter; 0 without any.
+  std::uint32_t standing_of(const std::string& tag, const std::string& shown) const;
   /// How many were told of the run, those that are gone too.
   std::size_t count() const { return all_.size(); }
 
@@ -32,6 +34,7 @@ class Findings {
   enum class News { none, raised, gone };
   struct Known {
     std::string key, rule, place, message, advice;
+    std::string tag, layer, parameter;  ///< as told
     std::uint32_t severity = 0;
     double first_epoch = 0;
     bool stands = false, shown = false;

@@ -13,17 +13,6 @@ namespace {
 
 constexpr std::size_t gap = 2, indent = 2;
 
-// The rows to show, in their order.
-std::vector<std::size_t> chosen(const Table& table, const Severities& severities, const Layout& layout) {
-  std::vector<std::size_t> order(table.rows().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const bool all = layout.rows == 0 || order.size() <= layout.rows;
-  // The few lines of a plot for the whole model, such as its losses, stay where the eye looks for them.
-  if (!table.style().big || !all) order = severities.worst_first();
-  if (!all) order.resize(layout.rows);
-  return order;
-}
-
 std::size_t wanted_for_names(const Table& table, const std::vector<std::size_t>& rows) {
   std::size_t width = display_width(table.title());
   for (const std::size_t row : rows) width = std::max(width, indent + display_width(table.rows()[row].name));
@@ -126,12 +115,12 @@ std::string heading(const std::string& title, const Layout& layout) {
 }
 
 std::size_t name_width(const Table& table, const Layout& layout) {
-  return wanted_for_names(table, chosen(table, Severities(table), layout));
+  return wanted_for_names(table, Severities(table).shown(layout.rows));
 }
 
 std::string rendered(const Table& table, const Layout& layout) {
   const Severities severities(table);
-  const std::vector<std::size_t> rows = chosen(table, severities, layout);
+  const std::vector<std::size_t> rows = severities.shown(layout.rows);
   const Columns columns(table, rows, layout);
   const std::string gap_text(gap, ' ');
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <string>
 
@@ -13,6 +14,11 @@ Severity graded(double badness, double notable, double alarming) {
   return badness > notable ? Severity::notable : Severity::calm;
 }
 
+Severity severity_of(std::uint32_t finding) {
+  if (finding >= LOUPE_SEVERITY_ERROR) return Severity::alarming;
+  return finding == LOUPE_SEVERITY_WARNING ? Severity::notable : Severity::calm;
+}
+
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
@@ -20,12 +26,6 @@ bool contains(const std::string& text, const char* part) {
 // A band's half width says nothing by itself.
 bool is_spread(const std::string& column) {
   return contains(column, "σ");
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 enum class Meaning { death, activation, other };
@@ -39,39 +39,20 @@ Meaning meaning(const Table& table, const Row& row, std::size_t column) {
 
 }  // namespace
 
-Severities::Severities(const Table& table) : table_(table), medians_(table.columns().size(), NAN) {
-  const Style& style = table.style();
-  if (style.big || style.probability || style.bounded) return;
-  constexpr std::size_t enough = 4;
-  for (std::size_t column = 0; column < medians_.size(); ++column) {
-    std::vector<double> values;
-    bool negative = false;
-    for (const Row& row : table.rows()) {
-      if (column >= row.cells.size() || !row.known[column] || !std::isfinite(row.cells[column])) continue;
-      values.push_back(row.cells[column]);
-      negative = negative || row.cells[column] < 0;
-    }
-    if (values.size() >= enough && !negative && !is_spread(table.columns()[column])) medians_[column] = median(values);
-  }
-}
-
 Severity Severities::of(std::size_t row_index, std::size_t column) const {
   const Row& row = table_.rows()[row_index];
   if (column >= row.cells.size() || !row.known[column]) return Severity::calm;
   const double value = row.cells[column];
   if (!std::isfinite(value)) return Severity::alarming;
   if (is_spread(table_.columns()[column])) return Severity::calm;
+  Severity worst = column == row.main() ? severity_of(row.finding) : Severity::calm;
   switch (meaning(table_, row, column)) {
     case Meaning::death:
-      return graded(value, 0.2, 0.5);
+      return std::max(worst, graded(value, 0.2, 0.5));
     case Meaning::activation:
-      return graded(1 - value, 0.9, 0.98);
+      return std::max(worst, graded(1 - value, 0.9, 0.98));
     case Meaning::other:
       break;
-  }
-  Severity worst = Severity::calm;
-  if (const double middle = medians_[column]; middle > 0) {
-    worst = graded(std::max(value / middle, middle / value), 30, 1000);
   }
   if (column == row.main() && !row.earlier.empty() && row.earlier.back() > 0 && !table_.style().probability) {
     worst = std::max(worst, graded(value / row.earlier.back(), 10, 1000));
@@ -112,6 +93,39 @@ std::vector<std::size_t> Severities::worst_first() const {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return severities[a] != severities[b] ? severities[a] > severities[b] : scores[a] > scores[b];
   });
+  return order;
+}
+
+std::vector<std::size_t> Severities::over_the_model(std::size_t most) const {
+  std::vector<std::size_t> shown, calm;
+  for (const std::size_t row : worst_first()) {
+    if (worst_of(row) == Severity::calm) {
+      calm.push_back(row);
+    } else if (shown.size() < most) {
+      shown.push_back(row);
+    }
+  }
+  std::sort(calm.begin(), calm.end());
+  const std::size_t free = std::min(most - shown.size(), calm.size());
+  for (std::size_t i = 0; i < free; ++i) shown.push_back(calm[free == 1 ? 0 : i * (calm.size() - 1) / (free - 1)]);
+  std::sort(shown.begin(), shown.end());
+  return shown;
+}
+
+std::vector<std::size_t> Severities::shown(std::size_t most) const {
+  const std::size_t count = table_.rows().size();
+  const bool all = most == 0 || count <= most;
+  const Style& style = table_.style();
+  std::vector<std::size_t> order;
+  if (style.probability ? !style.big || !all : style.big && !all) {
+    order = worst_first();
+  } else if (all) {
+    order.resize(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+  } else {
+    order = over_the_model(most);
+  }
+  if (!all) order.resize(most);
   return order;
 }
 

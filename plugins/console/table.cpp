@@ -68,6 +68,7 @@ void Table::join(const Table& single) {
     if (row.known[column]) set(name, single.columns()[column], row.cells[column], single.is_upper_end(column));
   }
   rows_.back().earlier = row.earlier;
+  rows_.back().finding = row.finding;
 }
 
 std::deque<Table> merged(const std::deque<Table>& tables) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -27,6 +28,7 @@ struct Row {
   std::vector<double> cells;    ///< one a column; NaN where `known` says that there is none
   std::vector<bool> known;      ///< which cells were told
   std::vector<double> earlier;  ///< the main cell at earlier ticks, oldest first
+  std::uint32_t finding = 0;    ///< LOUPE_SEVERITY_ of the worst that stands of it, 0 without any
   /// The cell that a row is sorted and drawn by: its first.
   std::size_t main() const;
 };

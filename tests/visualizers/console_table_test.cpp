@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "console_output.h"
+#include "events.h"
 
 namespace loupe::test {
 namespace {
@@ -64,18 +65,48 @@ TEST(Console, PutsTheLeastActiveAndTheMostDeadFirst) {
   EXPECT_EQ(row_names(text), (std::vector<std::string>{"dead", "dying", "silent", "fine", "well"}));
 }
 
-TEST(Console, PutsWhatIsNotFiniteFirstAndThenTheLargest) {
+TEST(Console, ShowsNormsInTheOrderOfTheModel) {
   const std::string text = printed([](Driver& console) {
-    one_tick(console, "T", {{"a", 1}, {"b", -3}, {"c", NAN}, {"d", 2}, {"e", -INFINITY}});
+    one_tick(console, "T", {{"a", 1e-6}, {"b", 3}, {"c", NAN}, {"d", 200}, {"e", 0}});
   });
-  EXPECT_EQ(row_names(text), (std::vector<std::string>{"c", "e", "b", "d", "a"}));
+  EXPECT_EQ(row_names(text), (std::vector<std::string>{"a", "b", "c", "d", "e"}));
 }
 
-TEST(Console, PutsAVanishedLayerBeforeLargeOnes) {
-  const std::string text = printed([](Driver& console) {
-    one_tick(console, "T", {{"a", 1}, {"b", 2}, {"c", 3}, {"gone", 1e-6}, {"zero", 0}});
-  });
-  EXPECT_EQ(row_names(text), (std::vector<std::string>{"gone", "zero", "c", "b", "a"}));
+TEST(Console, DoesNotCallALayerBadForStandingApart) {
+  const auto tick = [](Driver& console) {
+    one_tick(console, "T", {{"a", 1e-9}, {"b", 1e-8}, {"c", 1e-7}, {"d", 1e-6}, {"healthy", 1}});
+  };
+  EXPECT_EQ(printed(tick, {{"color", "always"}}).find("\x1b[31"), std::string::npos);
+}
+
+TEST(Console, ColorsARowByTheFindingThatStandsOfIt) {
+  const auto text = [](const char* tag, const char* layer) {
+    return printed(
+        [&](Driver& console) {
+          console.begin_tick(1);
+          for (const char* each : {"fc1", "fc2"}) console.value("T", each, "mean", 4);
+          Finding finding = a_finding("vanishing_gradient", LOUPE_SEVERITY_ERROR, "its gradient is next to nothing");
+          finding.tag = tag;
+          tell(console, finding, layer);
+          console.end_tick();
+        },
+        {{"color", "always"}});
+  };
+  const std::string red = "\x1b[31;1m        4\x1b[0m";
+  EXPECT_NE(text("T", "fc2").find("fc2  " + red), std::string::npos) << text("T", "fc2");
+  EXPECT_EQ(text("T", "fc2").find("fc1  " + red), std::string::npos);
+  EXPECT_EQ(text("Another", "fc2").find(red), std::string::npos);
+  EXPECT_EQ(text("T", "fc3").find(red), std::string::npos);
+}
+
+TEST(Console, OfTooManyLayersShowsTheBadOnesAndOthersOverTheWholeModel) {
+  const auto tick = [](Driver& console) {
+    std::vector<std::pair<std::string, double>> layers;
+    for (int i = 0; i < 60; ++i) layers.emplace_back("layer" + std::to_string(i), i == 17 ? NAN : 1);
+    one_tick(console, "T", layers);
+  };
+  EXPECT_EQ(row_names(printed(tick, {{"layers", 4}})),
+            (std::vector<std::string>{"layer0", "layer17", "layer30", "layer59", "… and 56 more"}));
 }
 
 TEST(Console, LeavesTheFewLinesOfAPlotForTheWholeModelInTheirOrder) {
@@ -91,7 +122,7 @@ TEST(Console, LeavesTheFewLinesOfAPlotForTheWholeModelInTheirOrder) {
   EXPECT_EQ(row_names(printed(tick, {{"layers", 2}})), (std::vector<std::string>{"b", "c", "… and 1 more"}));
 }
 
-TEST(Console, ShowsTheWorstLayersAndSaysHowManyMoreThereAre) {
+TEST(Console, SaysHowManyMoreLayersThereAre) {
   const auto tick = [](Driver& console) {
     std::vector<std::pair<std::string, double>> layers;
     for (int i = 0; i < 60; ++i) layers.emplace_back("layer" + std::to_string(i), i);
