@@ -29,12 +29,13 @@ Request OutputWatch::request() const {
 }
 
 void OutputWatch::process(const Event& event) {
+  const bool can_look = place_ == LOUPE_PLACE_CPU && event.tensor();
   {
     const std::lock_guard lock(model_.mutex);
     take_numbers(event);
-    if (place_ == LOUPE_PLACE_CPU) look(event);
+    if (can_look) look(event);
   }
-  if (place_ == LOUPE_PLACE_CPU && watched_.trail.wants_inputs_of(layer_.module)) explain(event);
+  if (can_look && watched_.trail.wants_inputs_of(layer_.module)) explain(event);
 }
 
 void OutputWatch::take_numbers(const Event& event) {

@@ -94,7 +94,7 @@ void StepWatch::process(const Event& event) {
     origin.parameter = state_.name;
     watched_.trail.note(std::move(origin));
   }
-  if (place_ == LOUPE_PLACE_CPU) look_at_rounding(event);
+  if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 
 /// Which elements of a parameter of 16 bits a step changed.
