@@ -2,6 +2,7 @@
 
 #include <ATen/Operators.h>
 
+#include <atomic>
 #include <typeindex>
 #include <unordered_map>
 
@@ -22,9 +23,12 @@ struct ForwardTap;
 // the result is returned through memory.
 template <class Class, class Result, class... Arguments, Result (Class::*Forward)(Arguments...)>
 struct ForwardTap<Forward> {
-  static inline Result (*real)(Class*, Arguments...) = nullptr;
+  using Function = Result (*)(Class*, Arguments...);
+  // Written before the first redirection, by whichever thread attaches first, and read by those that run models.
+  static inline std::atomic<Function> real_function{nullptr};
 
   static Result tap(Class* self, Arguments... arguments) {
+    const Function real = real_function.load(std::memory_order_acquire);
     if (active_attachments.load(std::memory_order_relaxed) == 0)
       return real(self, std::forward<Arguments>(arguments)...);
     ForwardScope scope(self, LOUPE_CALL_SITE);
@@ -69,7 +73,9 @@ class ForwardTable {
   void add(bool opaque) {
     using Tap = ForwardTap<Forward>;
     void* address = Tap::address();
-    std::memcpy(&Tap::real, &address, sizeof address);
+    typename Tap::Function function = nullptr;
+    std::memcpy(&function, &address, sizeof address);
+    Tap::real_function.store(function, std::memory_order_release);
     const std::string symbol = symbol_of(address);
     Redirections::instance().declare(symbol, reinterpret_cast<void*>(&Tap::tap), true);
     known_.emplace(std::type_index(typeid(Type)), KnownForward{symbol, opaque});
