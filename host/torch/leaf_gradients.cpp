@@ -1,6 +1,7 @@
 #include "torch/leaf_gradients.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <iterator>
 
@@ -16,7 +17,7 @@ using torch::autograd::AccumulateGrad;
 using torch::autograd::variable_list;
 
 using Apply = variable_list (*)(AccumulateGrad*, variable_list&&);
-Apply real_apply = nullptr;
+std::atomic<Apply> real_apply{nullptr};
 
 /// The node's mutex is protected; a derived class may name it.
 struct Access : AccumulateGrad {
@@ -39,7 +40,9 @@ LeafGradients& LeafGradients::instance() {
 void LeafGradients::redirect() {
   static void** const entry = [] {
     void** found = entry_of_apply();
-    std::memcpy(&real_apply, found, sizeof real_apply);
+    Apply apply = nullptr;
+    std::memcpy(&apply, found, sizeof apply);
+    real_apply.store(apply, std::memory_order_release);
     return found;
   }();
   Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&LeafGradients::tap));
@@ -109,7 +112,7 @@ bool LeafGradients::of(const at::Tensor& leaf, Watches& found) const {
 variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients) {
   Watches watches;
   if (active_attachments.load(std::memory_order_relaxed) == 0 || !instance().of(self->variable, watches))
-    return real_apply(self, std::move(gradients));
+    return real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
   for (const Watch& each : watches) {
     if (each.part == Part::one_pass && !gradients.empty()) dispatch_tensor(each.stream, gradients[0], each.flags);
   }
@@ -124,7 +127,7 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
     const std::lock_guard lock(Access::mutex_of(*self));
     each_kept(&KeptGradient::before_sum);
   }
-  variable_list result = real_apply(self, std::move(gradients));
+  variable_list result = real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
   // Meanwhile no other thread may add to the sum, or replace it.
   const std::lock_guard lock(Access::mutex_of(*self));
   each_kept(&KeptGradient::after_sum);
