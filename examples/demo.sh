@@ -49,6 +49,8 @@ Done. Where to look:
   configs/digits.yaml        what was watched: change it, and train again with
                              $build/bin/digits --config configs/digits.yaml
   loupe-runs/digits_plain/   the same of the trainer that was built without Loupe
+  $build/bin/loupe view runs loupe-runs
+                             serves all of these to your browser, and follows those that still train
   $build/bin/loupe list      the lenses and visualizers that a YAML may name
   examples/digits/main.cpp   the trainer: three lines of it are Loupe's
 END

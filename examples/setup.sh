@@ -19,6 +19,7 @@ nlohmann-json3-dev      writes records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
 libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
+libcpp-httplib-dev      cpp-httplib: the small web server of `loupe view`
 libjs-dygraphs          draws the charts of the HTML report
 libprotozero-dev        writes TensorBoard's event files
 libgtest-dev            GoogleTest runs the tests

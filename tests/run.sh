@@ -5,12 +5,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize [address|thread]] [--libtorch] [--set-up] [--build FOLDER] [--jobs N]
+usage: tests/run.sh [--sanitize [address|thread]] [--libtorch] [--together] [--set-up] [--build FOLDER] [--jobs N]
                     [-- CTEST-ARGUMENTS...]
 
   --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
                   tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
   --libtorch      only the tests of what includes LibTorch, as for one more LibTorch
+  --together      many of those in one process, which is faster; each is then no test of its own to ctest
   --set-up        install what is missing, and stop there
   --build FOLDER  where to build (default: build-tests, build-sanitize or build-sanitize-thread)
   --jobs N        how many compilers and tests at once (default: one a core)
@@ -36,6 +37,7 @@ jobs=$(default_jobs)
 sanitize=OFF
 only_set_up=false
 without_libtorch=ON
+together=OFF
 while (($#)); do
   case $1 in
     --sanitize)
@@ -43,6 +45,7 @@ while (($#)); do
       case ${1:-} in address | thread) sanitize=$1 && shift ;; esac
       ;;
     --libtorch) without_libtorch=OFF && shift ;;
+    --together) together=ON && shift ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
@@ -61,7 +64,7 @@ fi
 set_up
 if $only_set_up; then exit; fi
 configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize" \
-  "-DLOUPE_TESTS_WITHOUT_LIBTORCH=$without_libtorch"
+  "-DLOUPE_TESTS_WITHOUT_LIBTORCH=$without_libtorch" "-DLOUPE_TESTS_TOGETHER=$together"
 targets=()
 filter=()
 if [[ $sanitize == thread ]]; then
@@ -71,7 +74,7 @@ fi
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
 cmake --build "$build" --parallel "$jobs" "${targets[@]}"
 
-# Tests run side by side, so each computes on one core.
+# Tests run side by side, so each computes on one core; one more than there are cores, as the browser keeps some waiting.
 export OMP_NUM_THREADS=1
 # Every call over the boundary is held to its contract.
 export LOUPE_CHECK=strict
@@ -80,4 +83,4 @@ case $sanitize in
   thread) export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$root/tests/threads/libtorch.supp" ;;
 esac
 say "running the tests"
-ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error "${filter[@]}" "$@"
+ctest --test-dir "$build" --parallel "$((jobs + 1))" --output-on-failure --no-tests=error "${filter[@]}" "$@"

@@ -1,10 +1,16 @@
 #include "command/compare.h"
 
+#include <loupe/error.h>
+#include <loupe/options.h>
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
-#include <deque>
+#include <chrono>
 #include <filesystem>
 #include <ostream>
+#include <system_error>
 
+#include "command/follow.h"
 #include "command/usage_error.h"
 #include "replay/player.h"
 
@@ -49,6 +55,15 @@ std::vector<fs::path> telling_paths(const Names& files) {
   }
   return paths;
 }
+
+/// A file that is not to stay.
+struct OwnFile {
+  fs::path path;
+  ~OwnFile() {
+    std::error_code none;
+    fs::remove(path, none);
+  }
+};
 
 std::string folder_name(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');
@@ -104,6 +119,9 @@ CLI::App* Compare::add_to(CLI::App& app) {
   subcommand->add_option("--names", names, "The runs' names, with commas between; else as their records say")
       ->delimiter(',')
       ->allow_extra_args(false);
+  subcommand->add_option("--baseline", baseline, "The name of the run that the report compares the others with");
+  subcommand->add_flag("--follow", follow,
+                       "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
   visualizers.add_to(*subcommand);
   return subcommand;
 }
@@ -124,28 +142,97 @@ static Names files_of(Names records) {
   return records;
 }
 
-void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
-  const Names files = files_of(records);
-  if (!names.empty()) check_names(names, records.size());
-  const auto chosen = choose_visualizers(visualizers, files, catalogue);
-  std::deque<replay::RecordReader> readers;
-  Names recorded;
-  for (const std::string& record : files) recorded.push_back(readers.emplace_back(record).run().name);
-  const Names shown = names.empty() ? distinct_names(recorded, files) : names;
+/// As --option takes it, whatever the text holds.
+static std::string option_text(const std::string& name, const std::string& value) {
+  YAML::Emitter quoted;
+  quoted << YAML::DoubleQuoted << value;
+  return name + "=" + quoted.c_str();
+}
 
-  make_out_folder(visualizers.out);
+static bool takes_baseline(const ComponentConfig& visualizer) {
+  const OptionTable table = visualizer.entry.options();
+  return std::any_of(table.begin(), table.end(),
+                     [](const loupe_option* each) { return each->name == std::string("baseline"); });
+}
+
+static void check_baseline(const std::string& baseline, const std::vector<ComponentConfig>& chosen,
+                           const Names& shown) {
+  if (std::none_of(chosen.begin(), chosen.end(), takes_baseline)) {
+    throw UsageError("--baseline is for a visualizer that shows differences to it; name one: --visualizer html");
+  }
+  if (std::find(shown.begin(), shown.end(), baseline) != shown.end()) return;
+  std::string all;
+  for (const std::string& name : shown) all += (all.empty() ? "'" : ", '") + name + "'";
+  throw UsageError("--baseline names no run '" + baseline + "'; the runs are " + all);
+}
+
+Compare::Told Compare::play(const std::vector<ComponentConfig>& chosen, Readers& readers, const Names& shown) const {
   replay::Audience audience(chosen);
-  std::string counts;
-  bool any_findings = false;
+  Told told;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     const fs::path folder = i == 0 ? fs::path(visualizers.out) : fs::path(visualizers.out) / folder_name(shown[i]);
     replay::Player player(readers[i], audience);
     const std::string left_out = player.play(shown[i], folder.string());
-    if (!left_out.empty()) errors << "loupe: warning: " << left_out << "\n";
-    any_findings = any_findings || !player.findings().empty();
-    counts += shown[i] + ": " + player.findings().counts() + "\n";
+    if (!left_out.empty()) told.left_out += "loupe: warning: " + left_out + "\n";
+    told.any_findings = told.any_findings || !player.findings().empty();
+    told.all_ended = told.all_ended && player.has_ended();
+    told.counts += shown[i] + ": " + player.findings().counts() + "\n";
   }
-  if (any_findings) out << counts;
+  return told;
+}
+
+Compare::Told Compare::play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments,
+                                        const ComponentConfig& html, const Names& files, const Names& shown) const {
+  if (arguments.names != Names{"html"}) {
+    throw UsageError("--follow writes the same files again and again, which suits a report alone; leave out " +
+                     std::string("--follow, or every --visualizer but html"));
+  }
+  const fs::path report = fs::path(visualizers.out) / Options(html.options->get()).get<std::string>("path");
+  // A report is written after each of its runs; its reader is to see all of them or what there was before.
+  const fs::path unfinished = report.parent_path() / ("." + report.filename().string() + ".unfinished");
+  VisualizerArguments own = arguments;
+  own.options.push_back(option_text("html.path", fs::absolute(unfinished).string()));
+  const auto chosen = choose_visualizers(own, files, catalogue);
+
+  const OwnFile removed{unfinished};
+  const Interruption interruption;
+  GrowingFiles records(files);
+  for (;;) {
+    const auto begun = std::chrono::steady_clock::now();
+    records.look();
+    Readers readers(files.begin(), files.end());
+    Told told = play(chosen, readers, shown);
+    std::error_code error;
+    fs::rename(unfinished, report, error);
+    if (error) {
+      throw Error("cannot write the report '" + report.string() + "': " + error.message() +
+                  "; choose another folder with --out");
+    }
+    // A long record takes long to play; most of the time is the trainers'.
+    if (told.all_ended || !records.wait(interruption, 4 * (std::chrono::steady_clock::now() - begun))) return told;
+  }
+}
+
+void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+  const Names files = files_of(records);
+  if (!names.empty()) check_names(names, records.size());
+  auto chosen = choose_visualizers(visualizers, files, catalogue);
+  Readers readers;
+  Names recorded;
+  for (const std::string& record : files) recorded.push_back(readers.emplace_back(record).run().name);
+  const Names shown = names.empty() ? distinct_names(recorded, files) : names;
+  VisualizerArguments arguments = visualizers;
+  if (!baseline.empty()) {
+    check_baseline(baseline, chosen, shown);
+    arguments.options.push_back(option_text("baseline", baseline));
+    chosen = choose_visualizers(arguments, files, catalogue);
+  }
+
+  make_out_folder(visualizers.out);
+  const Told told =
+      follow ? play_until_ended(catalogue, arguments, chosen.front(), files, shown) : play(chosen, readers, shown);
+  errors << told.left_out;
+  if (told.any_findings) out << told.counts;
 }
 
 }  // namespace loupe

@@ -3,7 +3,6 @@
 #include <loupe/number_text.h>
 #include <loupe/words.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "command/printable_line.h"
 #include "command/recorded_rules.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
@@ -108,13 +108,6 @@ std::string ending_of(const Diagnosis& diagnosis) {
   return how + after + (ending.message.empty() ? "" : ": " + ending.message);
 }
 
-/// Text of a record on a terminal: without what would steer it.
-std::string harmless(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
-  return text;
-}
-
 std::string span(const RecordLine& finding) {
   const std::string first = number_text(finding.first_epoch), last = number_text(finding.last_epoch);
   const std::string epochs = first == last ? "epoch " + first : "epochs " + first + " to " + last;
@@ -137,7 +130,8 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
 }
 
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
-  out << harmless(diagnosis.run.name) << " (" << diagnosis.record << "): " << harmless(ending_of(diagnosis)) << "\n";
+  out << printable_line(diagnosis.run.name) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
+      << "\n";
   if (diagnosis.findings.empty()) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.run.format >= first_format_with_findings;
@@ -146,9 +140,9 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
   for (const FindingHistory::Entry* each : diagnosis.findings.worst_first()) {
     const std::string place = each->place();
     out << "  " << word_of(severity_words, each->last.severity) << (each->gone ? ", gone" : "") << ": "
-        << harmless((place.empty() ? "" : place + ": ") + each->last.message) << " (" << harmless(each->last.rule)
-        << ", " << span(each->last) << ")\n";
-    if (!each->last.advice.empty()) out << "    advice: " << harmless(each->last.advice) << "\n";
+        << printable_line((place.empty() ? "" : place + ": ") + each->last.message) << " ("
+        << printable_line(each->last.rule) << ", " << span(each->last) << ")\n";
+    if (!each->last.advice.empty()) out << "    advice: " << printable_line(each->last.advice) << "\n";
   }
   tell_judged(diagnosis, out);
 }

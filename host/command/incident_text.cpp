@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "command/printable_line.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
@@ -24,23 +25,16 @@ constexpr std::size_t shown_steps = 8;
   throw ConfigError(file.string() + ": error: " + what + "; give a folder incident-STEP as a run wrote it");
 }
 
-/// Text of a file on a terminal: without what would steer it.
-std::string harmless(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
-  return text;
-}
-
 std::string text_of(const Json& json, const char* key) {
   const auto found = json.find(key);
-  return found == json.end() || !found->is_string() ? "" : harmless(found->get<std::string>());
+  return found == json.end() || !found->is_string() ? "" : printable_line(found->get<std::string>());
 }
 
 /// A number, or the name of one that JSON has no digits for; empty where there is none.
 std::string number_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return "";
-  if (found->is_string()) return harmless(found->get<std::string>());
+  if (found->is_string()) return printable_line(found->get<std::string>());
   if (found->is_number_integer()) return std::to_string(found->get<int64_t>());
   if (!found->is_number()) return "?";
   std::ostringstream text;
@@ -132,12 +126,12 @@ std::vector<std::string> columns_of(const std::vector<const Json*>& lines) {
 void tell_stream(const std::string& name, const std::vector<const Json*>& lines, std::ostream& out) {
   const std::size_t first = lines.size() - std::min(lines.size(), shown_steps);
   const std::vector<const Json*> shown(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end());
-  out << "\n" << harmless(name);
+  out << "\n" << printable_line(name);
   if (first > 0) out << ", the last " << shown.size() << " of " << lines.size();
   out << "\n ";
   const std::vector<std::string> columns = columns_of(shown);
   constexpr int width = 12;
-  for (const std::string& column : columns) out << std::setw(width) << harmless(column);
+  for (const std::string& column : columns) out << std::setw(width) << printable_line(column);
   out << "\n";
   for (const Json* line : shown) {
     out << " ";

@@ -14,6 +14,7 @@
 #include "command/replay.h"
 #include "command/run.h"
 #include "command/usage_error.h"
+#include "command/view.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"
@@ -88,6 +89,9 @@ int main(int argc, char** argv) {
   loupe::Compare compare;
   auto* comparing = compare.add_to(app);
   comparing->add_option("--plugins", paths, "Further folders or files to search first");
+  loupe::View view;
+  auto* viewing = view.add_to(app);
+  viewing->add_option("--plugins", paths, "Further folders or files to search first");
   loupe::Run run;
   auto* running = run.add_to(app);
   loupe::Diagnose diagnose;
@@ -128,6 +132,10 @@ int main(int argc, char** argv) {
     }
     if (comparing->parsed()) {
       compare.run(catalogue, std::cout, std::cerr);
+      return 0;
+    }
+    if (viewing->parsed()) {
+      view.run(catalogue, std::cout, std::cerr);
       return 0;
     }
     return loupe::describe_component(catalogue, name, std::cout, std::cerr) ? 0 : exit_invalid;

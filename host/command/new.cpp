@@ -22,7 +22,7 @@ using Words = std::map<std::string, std::string>;
 struct KindWords {
   std::string interface_name, about, help, options;
 };
-const std::map<std::string, KindWords> kinds = {
+const std::map<std::string, KindWords> words_of_kinds = {
     {"lens",
      {"LOUPE_LENS_ID", "A lens: how large each layer's outputs are.", "how large each layer's outputs are",
       "{scale: 2}"}},
@@ -86,8 +86,8 @@ CLI::App* New::add_to(CLI::App& app) {
 }
 
 void New::run(std::ostream& out) const {
-  const auto kind = kinds.find(kind_);
-  if (kind == kinds.end()) {
+  const auto kind = words_of_kinds.find(kind_);
+  if (kind == words_of_kinds.end()) {
     throw UsageError("there is no kind '" + kind_ +
                      "' of component; make a lens, preprocessor, gatherer or visualizer");
   }

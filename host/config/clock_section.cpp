@@ -19,10 +19,6 @@ bool read(const std::string& text, uint64_t& number) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
-std::string shown(const YAML::Node& node) {
-  return node.IsScalar() ? "'" + node.Scalar() + "'" : "a list or map";
-}
-
 std::string text_of(double number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};

@@ -56,6 +56,16 @@ void check_loss_names(const OptionSet& set, const YAML::Node& written, Diagnosti
   diagnostics.error(written, "train_loss and val_loss must be two names, or their values could not be told apart");
 }
 
+void check_history(const OptionSet& set, const YAML::Node& written, Diagnostics& diagnostics) {
+  if (!diagnostics.empty()) return;
+  constexpr int64_t fewest = 4096;
+  const auto elements = Options(set.get()).get<int64_t>("history");
+  if (elements == 0 || elements >= fewest) return;
+  diagnostics.error(value_of(written, "history"), "attach.history is 0, for all elements, or at least " +
+                                                      std::to_string(fewest) +
+                                                      ": what is estimated from fewer says too little");
+}
+
 /// Whether a launcher of several processes (torchrun, MPI, Slurm) says that this is another one than `rank`.
 bool is_other_rank(int rank) {
   for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -115,6 +125,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
       OptionSet::from_yaml(sections[2].second, value_of(map, "on_finding"), "on_finding", diagnostics);
   read_run_program(value_of(map, "run_program"), diagnostics);
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
+  check_history(*attach_set, value_of(map, "attach"), diagnostics);
   read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
   config.visualizers =
@@ -135,6 +146,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.separator = attach.get<std::string>("separator");
   config.active = attach.get<int>("active");
   config.every = attach.get<int>("every");
+  if (const auto history = attach.get<int64_t>("history"); history > 0) config.history = history;
   config.redirect = attach.get<std::string>("taps") == "auto";
   config.summary = attach.get<bool>("summary");
   config.list_modules = attach.get<bool>("list_modules");

@@ -1,6 +1,7 @@
 #ifndef LOUPE_CONFIG_CONFIG_H
 #define LOUPE_CONFIG_CONFIG_H
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,11 +37,12 @@ struct Config {
   int depth = -1;
   std::string separator = ".";
   int active = 1;
-  int every = 1;              ///< look at one step in so many
-  double budget = 0;          ///< the share of the time that looking may take; 0: any
-  bool redirect = true;       ///< taps: auto; false for `explicit`
-  bool summary = true;        ///< a line at attach on what is tapped
-  bool list_modules = false;  ///< one line a module at attach
+  int every = 1;                                          ///< look at one step in so many
+  int64_t history = std::numeric_limits<int64_t>::max();  ///< elements a tensor, compared with earlier events
+  double budget = 0;                                      ///< the share of the time that looking may take; 0: any
+  bool redirect = true;                                   ///< taps: auto; false for `explicit`
+  bool summary = true;                                    ///< a line at attach on what is tapped
+  bool list_modules = false;                              ///< one line a module at attach
   std::string train_loss, validation_loss;
   bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
   bool stop_on_error = false;

@@ -25,4 +25,9 @@ YAML::Node value_of(const YAML::Node& map, const char* key) {
   return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Null);
 }
 
+std::string shown(const YAML::Node& node) {
+  if (node.IsScalar()) return "'" + node.Scalar() + "'";
+  return node.IsSequence() ? "a list" : node.IsMap() ? "a map" : "nothing";
+}
+
 }  // namespace loupe

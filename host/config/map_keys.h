@@ -17,6 +17,9 @@ void check_keys(const YAML::Node& map, const std::vector<std::string>& known, co
 /// What the key has. yaml-cpp's word for one that is not there throws at most questions; this one is null.
 YAML::Node value_of(const YAML::Node& map, const char* key);
 
+/// What stands there, to name it in a sentence.
+std::string shown(const YAML::Node& node);
+
 }  // namespace loupe
 
 #endif

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "config/map_keys.h"
 #include "config/suggestion.h"
 #include "plugins/any_size.h"
 
@@ -36,11 +37,6 @@ std::string number_text(double number) {
   if (std::isinf(number)) return number < 0 ? "-.inf" : ".inf";
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
-std::string shown(const YAML::Node& node) {
-  if (node.IsScalar()) return "'" + node.Scalar() + "'";
-  return node.IsSequence() ? "a list" : node.IsMap() ? "a map" : "nothing";
 }
 
 /// As YAML writes numbers, whatever the locale's decimal point is.

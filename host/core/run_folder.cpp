@@ -16,8 +16,6 @@
 namespace loupe {
 namespace {
 
-constexpr const char* lock_name = ".loupe.lock";
-
 /// Who holds a lock, as it wrote there.
 std::string holder_of(int descriptor) {
   char text[32] = "";
@@ -47,7 +45,7 @@ RunFolder::~RunFolder() {
 
 void RunFolder::release() {
   if (descriptor_ < 0) return;
-  ::unlink((folder_ / lock_name).c_str());
+  ::unlink((folder_ / run_lock_name).c_str());
   ::close(std::exchange(descriptor_, -1));
   if (made_) ::rmdir(folder_.c_str());  // of a run that wrote nothing
 }
@@ -56,7 +54,7 @@ void RunFolder::release() {
 bool RunFolder::lock(const std::filesystem::path& folder) {
   std::error_code error;
   made_ = std::filesystem::create_directories(folder, error);
-  const std::filesystem::path file = folder / lock_name;
+  const std::filesystem::path file = folder / run_lock_name;
   for (;;) {
     const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     // Where no file can be made, those who want to write there tell why; where files cannot be locked, none is.
@@ -116,7 +114,7 @@ bool RunFolder::keep_older(const std::vector<std::string>& paths) {
     const auto folder = path.parent_path();
     std::error_code error;
     for (int number = 1; kept_in.count(folder) == 0 && !error; ++number) {
-      const auto next = folder / ("older-" + std::to_string(number));
+      const auto next = folder / (older_folder_prefix + std::to_string(number));
       if (::mkdir(next.c_str(), 0777) == 0) {
         kept_in[folder] = next;
       } else if (errno != EEXIST) {

@@ -8,6 +8,11 @@
 
 namespace loupe {
 
+/// Stands in a run's folder while the run goes on, locked and with the number of its process.
+inline constexpr const char* run_lock_name = ".loupe.lock";
+/// What folders of kept files begin with; a number follows.
+inline constexpr const char* older_folder_prefix = "older-";
+
 /// The folder of one run's files: no other run writes there at the same time, and what an earlier one left is kept.
 /// Trainer's thread.
 class RunFolder {

@@ -31,17 +31,19 @@ std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes) {
 
 }  // namespace
 
-void History::prepare(const loupe_tensor& tensor, bool dense, int depth) {
+void History::prepare(const loupe_tensor& tensor, bool dense, int depth, int64_t kept) {
   const Dtype dtype = dtype_of(tensor);
   const size_t element = computes_in_double(dtype) ? sizeof(double) : sizeof(float);
-  const size_t bytes = static_cast<size_t>(tensor.numel) * element;
+  const size_t bytes = static_cast<size_t>(kept) * element;
   const bool row_major = !dense || is_row_major(tensor);
-  if (dtype != dtype_ || tensor.numel != numel_) forget();
+  const bool same = same_order(tensor, row_major);
+  if (dtype != dtype_ || tensor.numel != numel_ || kept != kept_ || (!same && kept != tensor.numel)) forget();
   dtype_ = dtype;
   numel_ = tensor.numel;
+  kept_ = kept;
   depth_ = depth;
   try {
-    if (!same_order(tensor, row_major)) follow_order(tensor, row_major);
+    if (!same) follow_order(tensor, row_major);
     slots_[next_slot()].reserve(bytes);
   } catch (...) {
     forget();

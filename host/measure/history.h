@@ -18,9 +18,10 @@ class History {
  public:
   /// Gets ready for `tensor`, which is about to be compared and then kept, with its elements in memory order (`dense`)
   /// or row-major order. Values that it cannot be compared with (another dtype or number of elements) are forgotten;
-  /// values kept in another order are put into this one. `depth` is how many old values to keep, 1 or 2; it never
-  /// shrinks. Throws std::bad_alloc, with the history forgotten.
-  void prepare(const loupe_tensor& tensor, bool dense, int depth);
+  /// values kept in another order are put into this one, and a sample of them, whose places lie elsewhere in another
+  /// order, is forgotten. `depth` is how many old values to keep, 1 or 2; it never shrinks. `kept` is how many elements
+  /// are kept of each value: all, or fewer. Throws std::bad_alloc, with the history forgotten.
+  void prepare(const loupe_tensor& tensor, bool dense, int depth, int64_t kept);
 
   /// How many old values can be compared with: 0, 1 or 2.
   int held() const { return held_; }
@@ -59,6 +60,7 @@ class History {
   int depth_ = 1;
   Dtype dtype_ = {};
   int64_t numel_ = 0;
+  int64_t kept_ = 0;
   // The order of the elements. Row-major needs no sizes: it is the same whatever the shape.
   bool row_major_ = true;
   std::vector<int64_t> sizes_;

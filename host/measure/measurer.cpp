@@ -66,7 +66,7 @@ Partial scan_all(const Plan<T>& plan, int64_t chunks, Partial* partials) {
 
 }  // namespace
 
-Measurer::Measurer(const loupe_request& request) {
+Measurer::Measurer(const loupe_request& request, int64_t history) : most_kept_(history) {
   merge(request);
 }
 
@@ -109,9 +109,16 @@ bool Measurer::dense_enough(const loupe_tensor& tensor) const {
 }
 
 template <typename T>
-void Measurer::prime_as(const loupe_tensor& tensor, bool dense) {
-  ElementReader<T> reader(tensor, dense, 0);
+void Measurer::prime_as(const loupe_tensor& tensor, bool dense, const Sample& sample) {
   T* to = history_.to_write<T>();
+  if (!sample.is_whole()) {
+    for (int64_t run = 0; run < sample.runs(); ++run) {
+      ElementReader<T> reader(tensor, dense, sample.place(run));
+      std::copy_n(reader.next(Sample::kRun), Sample::kRun, to + run * Sample::kRun);
+    }
+    return;
+  }
+  ElementReader<T> reader(tensor, dense, 0);
   for (int64_t at = 0; at < tensor.numel; at += kBlock<T>) {
     const int64_t n = std::min(kBlock<T>, tensor.numel - at);
     std::copy_n(reader.next(n), n, to + at);
@@ -122,11 +129,12 @@ void Measurer::prime(const loupe_tensor& tensor) {
   forget_history();
   if (!wants(kComparing) || !measurable(tensor)) return;
   const bool dense = dense_enough(tensor);
-  history_.prepare(tensor, dense, depth());
+  const Sample sample(tensor.numel, most_kept_);
+  history_.prepare(tensor, dense, depth(), sample.size());
   if (computes_in_double(dtype_of(tensor))) {
-    prime_as<double>(tensor, dense);
+    prime_as<double>(tensor, dense, sample);
   } else {
-    prime_as<float>(tensor, dense);
+    prime_as<float>(tensor, dense, sample);
   }
   history_.commit();
 }
@@ -141,17 +149,30 @@ loupe_measurement Measurer::measure(const loupe_tensor& tensor) {
   }
   measurement.measures = measures_;
   const bool dense = dense_enough(tensor);
-  if (wants(kComparing)) history_.prepare(tensor, dense, depth());
+  const Sample sample(tensor.numel, wants(kComparing) ? most_kept_ : kWholeHistory);
+  if (wants(kComparing)) history_.prepare(tensor, dense, depth(), sample.size());
   if (computes_in_double(dtype_of(tensor))) {
-    measure_as<double>(tensor, dense, measurement);
+    measure_as<double>(tensor, dense, sample, measurement);
   } else {
-    measure_as<float>(tensor, dense, measurement);
+    measure_as<float>(tensor, dense, sample, measurement);
   }
   return measurement;
 }
 
+/// The sample's sums, as those of the whole would be. The correlation is the sample's own, with the norms as they are.
+void Measurer::estimate(const Sums& sampled, const Sample& sample, loupe_measurement& m) {
+  const double squares = sampled.squares * last_sampled_squares_;
+  const double correlation = squares > 0 ? sampled.dot / std::sqrt(squares) : 0;
+  const double scale = static_cast<double>(m.numel) / static_cast<double>(sample.size());
+  if (m.has_previous != 0) m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares_);
+  m.change_sum_squares = sampled.change_squares * scale;
+  m.dot_change = sampled.dot_change * scale;
+  if (m.compared > 0) m.flags |= LOUPE_MEASURED_SAMPLE;
+  last_sampled_squares_ = sampled.squares;
+}
+
 template <typename T>
-void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurement& m) {
+void Measurer::measure_as(const loupe_tensor& tensor, bool dense, const Sample& sample, loupe_measurement& m) {
   const int64_t chunks = std::max<int64_t>(1, (tensor.numel + kChunk - 1) / kChunk);
   Plan<T> plan = {tensor};
   plan.dense = dense;
@@ -177,8 +198,9 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurem
   if (plan.terms != kOwnTerms) plan.last = history_.last<T>();
   if (has_change_before) plan.older = history_.older<T>();
   if (wants(kComparing)) plan.keep = history_.to_write<T>();
-  plan.careful = (has_previous && too_small<T>(last_sum_squares_, tensor.numel)) ||
-                 (has_change_before && too_small<T>(last_change_sum_squares_, tensor.numel));
+  if (!sample.is_whole()) plan.sample = &sample;
+  plan.careful = sample.is_whole() && ((has_previous && too_small<T>(last_sum_squares_, tensor.numel)) ||
+                                       (has_change_before && too_small<T>(last_change_sum_squares_, tensor.numel)));
 
   const Partial all = scan_all(plan, chunks, partials_.as<Partial>());
 
@@ -215,7 +237,8 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, loupe_measurem
   m.change_sum_squares = all.sums.change_squares;
   m.dot_change = all.sums.dot_change;
   m.previous_change_sum_squares = has_change_before ? last_change_sum_squares_ : 0;
-  m.compared = has_previous || has_change ? tensor.numel : 0;
+  m.compared = has_previous || has_change ? sample.size() : 0;
+  if (!sample.is_whole()) estimate(all.sampled, sample, m);
   if (wants(kComparing)) history_.commit();
   last_is_event_ = true;
   last_sum_squares_ = m.sum_squares;

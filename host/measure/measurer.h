@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "loupe/abi.h"
 #include "measure/buffer.h"
 #include "measure/history.h"
+#include "measure/kernels.h"
+#include "measure/sample.h"
 
 namespace loupe::measure {
 
@@ -24,8 +27,10 @@ using ParallelFor = void (*)(int64_t begin, int64_t end, int64_t grain, Parallel
 class Measurer {
  public:
   static constexpr int64_t kMaxDimensions = 64;
+  static constexpr int64_t kWholeHistory = std::numeric_limits<int64_t>::max();
 
-  explicit Measurer(const loupe_request& request);
+  /// @param history  of a tensor with more elements than this, a sample of so many is compared with earlier events
+  explicit Measurer(const loupe_request& request, int64_t history = kWholeHistory);
 
   /// Whether `request` can be served by the same pass: units are counted along the same dimension and with the same
   /// epsilon, where both count them.
@@ -38,8 +43,11 @@ class Measurer {
   /// but, having no event before it, no previous. Throws std::bad_alloc, as measure does.
   void prime(const loupe_tensor& tensor);
 
-  /// Measures an event. What the result points at is valid until the next call. Allocates only where the tensor is
-  /// larger than all before it, or lies in memory in another dimension order than the last one.
+  /// Measures an event. Of a tensor above `history` elements, what compares it with earlier ones (dot_previous,
+  /// change_sum_squares, dot_change) is estimated from a sample and flagged; norms of changes are then off by about
+  /// 0.5 sqrt((k - 1) / n) of themselves, of n elements and their kurtosis k (3: normal), correlations by (1 - r^2) /
+  /// sqrt(n). What the result points at is valid until the next call. Allocates only where the tensor is larger than
+  /// all before it, or lies in memory in another dimension order than the last one.
   loupe_measurement measure(const loupe_tensor& tensor);
 
   /// The next event is compared with nothing.
@@ -53,9 +61,10 @@ class Measurer {
 
  private:
   template <typename T>
-  void measure_as(const loupe_tensor& tensor, bool dense, loupe_measurement& m);
+  void measure_as(const loupe_tensor& tensor, bool dense, const Sample& sample, loupe_measurement& m);
   template <typename T>
-  void prime_as(const loupe_tensor& tensor, bool dense);
+  void prime_as(const loupe_tensor& tensor, bool dense, const Sample& sample);
+  void estimate(const Sums& sampled, const Sample& sample, loupe_measurement& m);
   bool dense_enough(const loupe_tensor& tensor) const;
   bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
   int depth() const;
@@ -64,8 +73,10 @@ class Measurer {
   int32_t unit_dimension_ = 0;
   double epsilon_ = 0;
 
+  int64_t most_kept_ = kWholeHistory;
   bool last_is_event_ = false;  // and not a primed value
   double last_sum_squares_ = 0;
+  double last_sampled_squares_ = 0;
   double last_change_sum_squares_ = 0;
   History history_;
 

@@ -24,10 +24,28 @@ void add_range(Partial& to, const Range<T>& range) {
   to.maximum = std::max<double>(to.maximum, range.maximum);
 }
 
+/// Compares those runs of the sample that lie within the `n` elements from `at` on, which are `x`, and keeps them.
+template <typename T>
+Sums compare_runs(const Plan<T>& plan, const T* x, int64_t at, int64_t n, int64_t& run) {
+  constexpr int64_t kRun = Sample::kRun;
+  Sums sums;
+  for (; run < plan.sample->runs(); ++run) {
+    const int64_t place = plan.sample->place(run);
+    if (place >= at + n) break;
+    const T* now = x + (place - at);
+    const T* last = plan.last != nullptr ? plan.last + run * kRun : nullptr;
+    const T* older = plan.older != nullptr ? plan.older + run * kRun : nullptr;
+    add_sums(sums, sum_carefully(plan.terms, now, last, older, kRun).sums);
+    std::memcpy(plan.keep + run * kRun, now, kRun * sizeof(T));
+  }
+  return sums;
+}
+
 }  // namespace
 
 void Partial::append(const Partial& next) {
   add_sums(sums, next.sums);
+  add_sums(sampled, next.sampled);
   nan_count += next.nan_count;
   inf_count += next.inf_count;
   minimum = std::min(minimum, next.minimum);
@@ -54,20 +72,25 @@ Partial scan_chunk(const Plan<T>& plan, int64_t chunk) {
   uint64_t* slots = bins_wanted ? plan.slots + chunk * kHistogramSlots : nullptr;
   if (bins_wanted) std::fill(slots, slots + kHistogramSlots, uint64_t{0});
 
+  static_assert(kBlock<T> % Sample::kRun == 0 && kChunk % Sample::kRun == 0, "a run must lie within a block");
+  const unsigned terms = plan.sample != nullptr ? unsigned{kOwnTerms} : plan.terms;
+  int64_t run = plan.sample != nullptr ? plan.sample->first_run_from(begin) : 0;
+
   // Memory is read once for each block, by whoever comes first; the others find it in the cache.
   for (int64_t at = begin; at < end; at += kBlock<T>) {
     const int64_t n = std::min(kBlock<T>, end - at);
     const T* x = reader.next(n);
-    const T* last = plan.last != nullptr ? plan.last + at : nullptr;
-    const T* older = plan.older != nullptr ? plan.older + at : nullptr;
+    const bool compares = plan.sample == nullptr;
+    const T* last = compares && plan.last != nullptr ? plan.last + at : nullptr;
+    const T* older = compares && plan.older != nullptr ? plan.older + at : nullptr;
     Sums sums;
     bool careful = plan.careful;
     if (!careful) {
-      sums = kernels<T>().sum_block(plan.terms, x, last, older, n);
-      careful = !trustworthy(sums, plan.terms, squares_wanted, x, last, n);
+      sums = kernels<T>().sum_block(terms, x, last, older, n);
+      careful = !trustworthy(sums, terms, squares_wanted, x, last, n);
     }
     if (careful) {
-      const CarefulSums<T> result = sum_carefully(plan.terms, x, last, older, n);
+      const CarefulSums<T> result = sum_carefully(terms, x, last, older, n);
       sums = result.sums;
       partial.nan_count += result.nan_count;
       partial.inf_count += result.inf_count;
@@ -79,7 +102,11 @@ Partial scan_chunk(const Plan<T>& plan, int64_t chunk) {
     if (activity_wanted) units.add(x, n);
     if (samples_wanted) partial.samples.add(x, n, sums, careful);
     if (bins_wanted) count_magnitudes(x, n, slots);
-    if (plan.keep != nullptr) std::memcpy(plan.keep + at, x, static_cast<size_t>(n) * sizeof(T));
+    if (!compares) {
+      add_sums(partial.sampled, compare_runs(plan, x, at, n, run));
+    } else if (plan.keep != nullptr) {
+      std::memcpy(plan.keep + at, x, static_cast<size_t>(n) * sizeof(T));
+    }
   }
   partial.active = units.active();
   return partial;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "loupe/abi.h"
+#include "measure/sample.h"
 #include "measure/samples.h"
 #include "measure/units.h"
 
@@ -24,7 +25,8 @@ struct Plan {
   bool careful = false;  // do not even try the kernels' sums
   const T* last = nullptr;
   const T* older = nullptr;
-  T* keep = nullptr;  // where the elements are written to; may be `last` or `older`; null for nowhere
+  T* keep = nullptr;               // where the elements are written to; may be `last` or `older`; null for nowhere
+  const Sample* sample = nullptr;  // which elements last, older and keep have; null for all
   UnitGrid units = {};
   T epsilon = 0;
   T* flags = nullptr;  // units.flag_count for each chunk
@@ -34,7 +36,8 @@ struct Plan {
 
 /// What came out of a chunk, or of several.
 struct Partial {
-  Sums sums;
+  Sums sums;     // of a plan with a sample: of all elements what needs no other, and nothing else
+  Sums sampled;  // of a sample's elements
   int64_t nan_count = 0;
   int64_t inf_count = 0;
   double minimum = std::numeric_limits<double>::infinity();

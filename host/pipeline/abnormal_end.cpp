@@ -19,7 +19,7 @@ struct Listener {
   pid_t process;  // a forked child has the parent's, and its end is not theirs
 };
 
-std::mutex mutex;
+std::mutex listeners_mutex;
 std::vector<Listener> listeners;
 std::atomic<pid_t> last_process{0};  // of the last listener
 std::terminate_handler terminate_before = nullptr;
@@ -36,7 +36,7 @@ bool is_ignored(const struct sigaction& action) {
 
 void tell_all(const std::string& how, const std::string& why) {
   // The thread that holds it may be the one that ends here.
-  const std::unique_lock lock(mutex, std::try_to_lock);
+  const std::unique_lock lock(listeners_mutex, std::try_to_lock);
   if (!lock) return;
   for (const Listener& each : listeners) {
     if (each.process == ::getpid()) (*each.tell)(how, why);
@@ -110,14 +110,14 @@ void end_by_signal() {
 }  // namespace
 
 AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(listeners_mutex);
   if (listeners.empty()) watch();
   listeners.push_back({&tell_, ::getpid()});
   last_process = ::getpid();
 }
 
 AbnormalEnd::~AbnormalEnd() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(listeners_mutex);
   // In a forked child those of the parent may never be destroyed.
   const auto is_gone = [&](const Listener& each) { return each.tell == &tell_ || each.process != ::getpid(); };
   listeners.erase(std::remove_if(listeners.begin(), listeners.end(), is_gone), listeners.end());

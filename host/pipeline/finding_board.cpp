@@ -1,6 +1,7 @@
 #include "pipeline/finding_board.h"
 
 #include <loupe/error.h>
+#include <loupe/text_of.h>
 
 #include <algorithm>
 
@@ -8,10 +9,6 @@
 
 namespace loupe {
 namespace {
-
-std::string text_of(const char* text) {
-  return text != nullptr ? text : "";
-}
 
 void check(const loupe_finding& finding) {
   if (text_of(finding.rule).empty()) throw Error("a finding names no rule", LOUPE_INVALID);

@@ -117,7 +117,7 @@ void GathererNode::add(loupe_source& source) {
                                      [&](const Group& group) { return group.accepts(source.request, *source.guard); });
     number = static_cast<uint32_t>(shared - groups_.begin());
     if (shared == groups_.end()) {
-      groups_.emplace_back(source.request, *source.guard);
+      groups_.emplace_back(source.request, module_.history(), *source.guard);
       if (module_.keeps_steps()) keep_steps();
     } else {
       shared->measurer.merge(source.request);
@@ -128,11 +128,13 @@ void GathererNode::add(loupe_source& source) {
       std::upper_bound(subscribers_.begin(), subscribers_.end(), number,
                        [](uint32_t group, const Subscriber& subscriber) { return group < subscriber.group; });
   const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  constexpr uint32_t both = LOUPE_PLACE_BOTH;
+  const uint32_t places = source.request.places != 0 ? source.request.places : both;
   // What a lens brings of its own, without a series, only looks.
   const bool shows = source.owned.self() != nullptr || source.table->series_count(source.self) > 0;
   subscribers_.insert(
       after, Subscriber{&source, source.guard, source.table->process, source.self, number, source.request.passes,
-                        source.request.places, training, source.request.wants_tensor != 0, shows});
+                        places, training, source.request.wants_tensor != 0, shows});
   awake_ = !source.guard->resting() || (subscribers_.size() > 1 && awake_);
   for (Stream* stream : streams_) stream->follow_lenses();
 }
@@ -146,8 +148,9 @@ void GathererNode::event(loupe_event& event) {
   if (failed_ || !awake_) return;
   const Exclusive::Call call(calls_, "event", instance_.speaker());
   // What a preprocessor allocated first, its series, mostly lies right behind it.
+  const uint32_t place = place_of(event);
   for (const Subscriber& subscriber : subscribers_) {
-    if ((subscriber.places & place_of(event)) != 0) detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
+    if ((subscriber.places & place) != 0) detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
   }
   if (hands_on_) {
     hand_on(event);

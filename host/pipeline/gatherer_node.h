@@ -113,8 +113,8 @@ class alignas(64) GathererNode {
   };
 
   struct Group {
-    Group(const loupe_request& wanted, const LensGuard& guard)
-        : measurer(wanted), request(wanted), every(guard.every()), resting(guard.resting()) {}
+    Group(const loupe_request& wanted, int64_t history, const LensGuard& guard)
+        : measurer(wanted, history), request(wanted), every(guard.every()), resting(guard.resting()) {}
     bool accepts(const loupe_request& wanted, const LensGuard& guard) const;
     void merge(const loupe_request& wanted, const LensGuard& guard);  // into the request
     void begin_anew();

@@ -1,5 +1,6 @@
 #include "pipeline/incident.h"
 
+#include <loupe/error.h>
 #include <loupe/number_text.h>
 #include <loupe/utc_text.h>
 #include <loupe/words.h>
@@ -264,10 +265,7 @@ class Blamed {
   const ModuleDescription* blamed_ = nullptr;
 };
 
-}  // namespace
-
-std::string write_incident(const Incident& incident) {
-  const fs::path folder = make_folder(incident.run.directory, incident.step);
+void fill(const fs::path& folder, const Incident& incident) {
   const Blamed is_blamed(incident);
   Measurements measurements;
   for (const auto& [label, ring] : incident.box.pushes()) measurements.add_numbers(label, ring);
@@ -300,6 +298,17 @@ std::string write_incident(const Incident& incident) {
                 {"tensors", tensors.take()},
                 {"streams_left_out", measurements.left_out}};
   write_file(folder / "about.json", dumped(about, 2));
+}
+
+}  // namespace
+
+std::string write_incident(const Incident& incident) {
+  const fs::path folder = make_folder(incident.run.directory, incident.step);
+  try {
+    fill(folder, incident);
+  } catch (const std::exception& e) {
+    throw Error("'" + folder.string() + "' is left incomplete: " + e.what());
+  }
   return folder.string();
 }
 

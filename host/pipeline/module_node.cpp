@@ -93,8 +93,8 @@ void Stream::prime(const loupe_tensor& tensor) {
   for (GathererNode* gatherer : gatherers_) gatherer->prime(tensor);
 }
 
-ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step)
-    : step_(step), description_(std::move(description)) {
+ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step, int64_t history)
+    : step_(step), history_(history), description_(std::move(description)) {
   for (std::string* text :
        {&description_.name, &description_.path, &description_.model, &description_.type, &description_.full_type})
     make_utf8(*text);

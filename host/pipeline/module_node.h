@@ -7,6 +7,7 @@
 #include <boost/container/small_vector.hpp>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -88,11 +89,14 @@ class Stream {
 class ModuleNode {
  public:
   /// @param step  the run's clock, which outlives the module
-  ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step);
+  /// @param history  of a tensor with more elements, a sample of so many is compared with earlier events
+  ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step,
+             int64_t history = std::numeric_limits<int64_t>::max());
   ModuleNode(const ModuleNode&) = delete;
   ModuleNode& operator=(const ModuleNode&) = delete;
 
   const ModuleDescription& description() const { return description_; }
+  int64_t history() const { return history_; }
   const loupe_module* c_module() const { return is_pushes_ ? nullptr : &c_module_; }
   std::string shown_name() const { return is_pushes_ ? "the pushed values" : "'" + description_.name + "'"; }
   void stand_for_pushes() { is_pushes_ = true; }
@@ -137,6 +141,7 @@ class ModuleNode {
   bool is_pushes_ = false;
   bool closed_ = false, keeps_steps_ = false;
   const std::atomic<uint64_t>& step_;
+  const int64_t history_;
 
   ModuleDescription description_;
   std::vector<loupe_parameter> c_parameters_;

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
+#include "pipeline/estimates.h"
 
 namespace loupe {
 
@@ -181,7 +182,7 @@ std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
     const std::lock_guard lock(lenders_mutex_);
     lenders_.emplace(next_id_, description.lend);
   }
-  auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_);
+  auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_, config_.history);
   if (config_.incidents > 0 && has_own_folder()) node->keep_steps();
   modules_.push_back(node);
   modules_by_id_[node->c_module()->id] = node.get();
@@ -230,6 +231,8 @@ void Monitor::announce(const ModelDescription& model) {
   const std::string type = utf8(model.type);
   display_.model(
       {sizeof(loupe_model), 0, name.c_str(), type.c_str(), model.parameter_elements, modules.data(), modules.size()});
+  // What is estimated is no measured value, and the record and the report must say so.
+  if (const std::string words = estimate_words(model.modules); !words.empty()) note(LOUPE_NOTE_COST, words);
 }
 
 void Monitor::introduce() {

@@ -63,6 +63,7 @@ const std::array<FieldRule, static_cast<std::size_t>(Field::unknown)> rules = {{
     {"timestamp", &R::timestamp},
     {"elapsed", &R::elapsed},
     {"incomplete", &R::incomplete},
+    {"events", &R::events},
 }};
 
 }  // namespace

@@ -59,6 +59,7 @@ enum class Field : std::size_t {
   timestamp,
   elapsed,
   incomplete,
+  events,
   unknown
 };
 constexpr std::size_t word_count = static_cast<std::size_t>(Field::epoch);

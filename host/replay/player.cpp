@@ -108,7 +108,7 @@ void Player::take(const RecordLine& line) {
   if (line.kind == Kind::tick) return end_epoch(line);
   if (tags_.count(line.tag) == 0) record_.fail("the tag '" + line.tag + "' is used before the line that tells of it");
 
-  Told told{line.kind, kept(line.tag), kept(line.layer), "", "", line.value, 0, 0, 0, nullptr};
+  Told told{line.kind, kept(line.tag), kept(line.layer), "", "", line.value, 0, line.events, 0, 0, nullptr};
   if (line.kind == Kind::range) {
     told.line = kept(line.low_name);
     told.high_name = kept(line.high_name);
@@ -134,22 +134,25 @@ void Player::take_model() {
   } catch (const Error& e) {
     record_.fail(e.what());
   }
-  // A record says of a module how many elements its parameters have together.
   std::deque<loupe_parameter> parameters;
-  std::deque<const loupe_parameter*> parameter_pointers;
+  std::deque<std::vector<const loupe_parameter*>> parameter_pointers;
   std::deque<loupe_module> modules;
   std::vector<const loupe_module*> pointers;
   for (const RecordedModel::Module& each : recorded.modules) {
-    parameters.push_back({sizeof(loupe_parameter), 0, "", 1, each.parameters, &each.parameters});
-    parameter_pointers.push_back(&parameters.back());
+    std::vector<const loupe_parameter*>& own = parameter_pointers.emplace_back();
+    for (const RecordedModel::Parameter& parameter : each.parameters) {
+      const auto dimensions = static_cast<int64_t>(parameter.sizes.size());
+      parameters.push_back({sizeof(loupe_parameter), 0, "", dimensions, parameter.elements, parameter.sizes.data()});
+      own.push_back(&parameters.back());
+    }
     loupe_module module{};
     module.struct_size = sizeof module;
     module.flags = each.leaf ? LOUPE_MODULE_LEAF : 0;
     module.name = module.path = each.name.c_str();
     module.model = "";
     module.type = module.full_type = each.type.c_str();
-    module.parameters = &parameter_pointers.back();
-    module.parameter_count = each.parameters > 0 ? 1 : 0;
+    module.parameters = own.data();
+    module.parameter_count = own.size();
     modules.push_back(module);
     pointers.push_back(&modules.back());
   }
@@ -255,17 +258,18 @@ void Player::show(const Told& told) {
   const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
   switch (told.kind) {
     case RecordLine::Kind::range:
-      return audience_.tell(&loupe_visualizer::range, loupe_range{sizeof(loupe_range), 0, told.tag, layer, told.line,
-                                                                  told.high_name, told.low, told.high, nullptr, 0});
+      return audience_.tell(&loupe_visualizer::range,
+                            loupe_range{sizeof(loupe_range), 0, told.tag, layer, told.line, told.high_name, told.low,
+                                        told.high, nullptr, told.events});
     case RecordLine::Kind::histogram: {
       const double* edges = numbers_.data() + told.first_number;
       return audience_.tell(&loupe_visualizer::histogram,
                             loupe_histogram{sizeof(loupe_histogram), 0, told.tag, layer, told.line, edges,
-                                            edges + told.bin_count + 1, told.bin_count, nullptr, 0});
+                                            edges + told.bin_count + 1, told.bin_count, nullptr, told.events});
     }
     default:
-      return audience_.tell(&loupe_visualizer::value,
-                            loupe_value{sizeof(loupe_value), 0, told.tag, layer, told.line, told.low, nullptr, 0});
+      return audience_.tell(&loupe_visualizer::value, loupe_value{sizeof(loupe_value), 0, told.tag, layer, told.line,
+                                                                  told.low, nullptr, told.events});
   }
 }
 

@@ -31,6 +31,8 @@ class Player {
   void play_past(double before, bool with_events);
   /// Those of the record; known once it was played.
   const FindingHistory& findings() const { return findings_; }
+  /// Whether the record tells how the run ended; known once it was played.
+  bool has_ended() const { return ending_.has_value(); }
 
  private:
   /// A value, range, histogram, finding or note that waits for the end of its epoch.
@@ -38,6 +40,7 @@ class Player {
     RecordLine::Kind kind;
     const char *tag, *layer, *line, *high_name;
     double low, high;
+    std::uint64_t events;
     std::size_t first_number, bin_count;  // of a histogram, in numbers_
     std::shared_ptr<RecordLine> event;    // a finding or note: all of it
   };

@@ -59,6 +59,7 @@ void reset(RecordLine& line) {
   line.first_epoch = line.last_epoch = line.timestamp = line.elapsed = 0;
   line.first_step = line.last_step = line.step = 0;
   line.count = 1;
+  line.events = 0;
   line.reason = LOUPE_TICK_EPOCH;
   line.how = 0;
   line.incomplete = false;

@@ -16,6 +16,7 @@ struct RecordLine {
   std::string low_name, high_name;  // range
   double epoch = 0;                 // value, range, histogram, finding, note, tick, end
   double value = 0, low = 0, high = 0;
+  std::uint64_t events = 0;           // value, range, histogram: on how many it stands; 0 where nobody said
   std::vector<double> edges, counts;  // histogram: edges ascend, and are one more than the counts
   std::uint32_t tag_type = 0;         // tag: LOUPE_TAG_NUMERICAL, …
   bool log_y = false, big = false, annotate = false;
@@ -64,9 +65,13 @@ struct RecordedSetting {
 
 /// A model as the record tells of it.
 struct RecordedModel {
+  struct Parameter {
+    std::vector<int64_t> sizes;
+    int64_t elements = 0;
+  };
   struct Module {
     std::string name, type;
-    int64_t parameters = 0;
+    std::vector<Parameter> parameters;  ///< one of all elements, in records that tell no shapes
     bool leaf = false;
   };
   std::string name, type;

@@ -3,10 +3,15 @@
 #include <loupe/abi.h>
 #include <loupe/error.h>
 
+#include <yaml-cpp/exceptions.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "config/suggestion.h"
+#include "config/yaml_bounds.h"
+#include "loupe/config_error.h"
 #include "replay/line_filler.h"
 #include "replay/record_line.h"
 
@@ -28,6 +33,51 @@ nlohmann::json parse_small(std::string_view text) {
               " line is not of the type that a record gives it; was the file changed by hand?");
 }
 
+/// Visualizers read the configuration as YAML, and of a record that anybody wrote it may have no end: a comment then
+/// stands in its place.
+std::string within_bounds(std::string config) {
+  Diagnostics diagnostics("config");
+  try {
+    check_yaml_bounds(config, diagnostics);
+  } catch (const ConfigError& e) {
+    return std::string("# left out of the record, as Loupe itself would refuse it: ") + e.what();
+  } catch (const YAML::Exception&) {
+    // No YAML does no harm.
+  }
+  return config;
+}
+
+/// How many elements a tensor of these sizes has; nothing where no tensor has them.
+std::optional<int64_t> elements_of(const std::vector<int64_t>& sizes) {
+  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) return std::nullopt;
+  if (std::count(sizes.begin(), sizes.end(), 0) > 0) return 0;
+  int64_t product = 1;
+  for (const int64_t size : sizes) {
+    if (__builtin_mul_overflow(product, size, &product)) return std::nullopt;
+  }
+  return product;
+}
+
+/// Throws Error where the shapes do not add up to the elements that the module has.
+std::vector<RecordedModel::Parameter> parameters_in(const nlohmann::json& module) {
+  const auto elements = module.value("parameters", int64_t{0});
+  const auto shapes = module.value("shapes", std::vector<std::vector<int64_t>>());
+  if (shapes.empty() && elements > 0) return {{{elements}, elements}};
+  std::vector<RecordedModel::Parameter> parameters;
+  int64_t sum = 0;
+  bool fits = true;
+  for (const auto& sizes : shapes) {
+    const auto count = elements_of(sizes);
+    fits = fits && count.has_value() && !__builtin_add_overflow(sum, *count, &sum);
+    parameters.push_back({sizes, count.value_or(0)});
+  }
+  if (!fits || (!shapes.empty() && sum != elements)) {
+    throw Error("the shapes of the module '" + module.value("name", "") + "' do not make up its " +
+                std::to_string(elements) + " elements; was the file changed by hand?");
+  }
+  return parameters;
+}
+
 }  // namespace
 
 RecordedModel parse_model_line(std::string_view text) try {
@@ -37,8 +87,8 @@ RecordedModel parse_model_line(std::string_view text) try {
   model.type = json.value("type", "");
   model.parameters = json.value("parameters", int64_t{0});
   for (const auto& each : json.value("modules", nlohmann::json::array())) {
-    model.modules.push_back({each.value("name", ""), each.value("type", ""), each.value("parameters", int64_t{0}),
-                             each.value("leaf", false)});
+    model.modules.push_back(
+        {each.value("name", ""), each.value("type", ""), parameters_in(each), each.value("leaf", false)});
   }
   return model;
 } catch (const nlohmann::json::exception&) {
@@ -90,7 +140,7 @@ RecordedRun parse_run_line(std::string_view text) try {
   RecordedRun run;
   run.format = format;
   run.name = json.value("name", "");
-  run.config = json.value("config", "");
+  run.config = within_bounds(json.value("config", ""));
   run.started = json.value("started", "");
   run.loupe_version = json.value("loupe_version", "");
   run.libtorch_version = json.value("libtorch_version", "");

@@ -1,22 +1,21 @@
 #include "testing/shown.h"
 
+#include <loupe/text_of.h>
+
 namespace loupe::testing {
 namespace {
 
-std::string text(const char* given) {
-  return given != nullptr ? given : "";
-}
-
 template <class Told>
 Shown::Place place(const Told& told, const char* line) {
-  return {text(told.tag), text(told.layer), text(line)};
+  return {text_of(told.tag), text_of(told.layer), text_of(line)};
 }
 
 }  // namespace
 
 void Keeper::tag(const loupe_tag& tag) {
-  shown_.tags[tag.id] = {tag.id,           title_of(tag), text(tag.unit), text(tag.description), text(tag.healthy),
-                         text(tag.advice), tag.type,      tag.log_y != 0, tag.big != 0};
+  shown_.tags[tag.id] = {
+      tag.id,   title_of(tag),  text_of(tag.unit), text_of(tag.description), text_of(tag.healthy), text_of(tag.advice),
+      tag.type, tag.log_y != 0, tag.big != 0};
 }
 
 void Keeper::begin_tick(const loupe_tick&) {
@@ -39,9 +38,10 @@ void Keeper::histogram(const loupe_histogram& histogram) {
 }
 
 void Keeper::finding(const loupe_finding& finding) {
-  shown_.findings.push_back({text(finding.rule), text(finding.message), text(finding.layer), text(finding.parameter),
-                             text(finding.advice), text(finding.tag), text(finding.source), finding.severity,
-                             finding.state, finding.value, finding.threshold});
+  shown_.findings.push_back({text_of(finding.rule), text_of(finding.message), text_of(finding.layer),
+                             text_of(finding.parameter), text_of(finding.advice), text_of(finding.tag),
+                             text_of(finding.source), finding.severity, finding.state, finding.value,
+                             finding.threshold});
 }
 
 }  // namespace loupe::testing

@@ -1,6 +1,7 @@
 #include "torch/optimizer_taps.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -112,18 +113,21 @@ void redirect_table(Optimizer& optimizer) {
 /// A direct call of a LibTorch optimizer's step, which the compiler makes where it knows the type.
 template <class Type, class Options>
 struct DirectStep {
-  static inline at::Tensor (*real)(Type*, Closure) = nullptr;
+  using OwnStep = at::Tensor (*)(Type*, Closure);
+  static inline std::atomic<OwnStep> real_step{nullptr};
   static inline void **entry = nullptr, **table = nullptr;
 
   static at::Tensor tap(Type* self, Closure closure) {
-    return around_step(self, [&] { return real(self, std::move(closure)); });
+    return around_step(self, [&] { return real_step.load(std::memory_order_acquire)(self, std::move(closure)); });
   }
   static void declare(const Options& options) {
     // The optimizer's table holds the address; a virtual member's pointer does not.
     Type optimizer(std::vector<at::Tensor>{at::zeros({1})}, options);
     entry = entry_of_step(optimizer);
     table = *reinterpret_cast<void***>(&optimizer);
+    OwnStep real = nullptr;
     std::memcpy(&real, entry, sizeof real);
+    real_step.store(real, std::memory_order_release);
     Redirections::instance().declare(symbol_of(*entry), reinterpret_cast<void*>(&tap), false);
   }
 };

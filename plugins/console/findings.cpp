@@ -1,5 +1,6 @@
 #include "console/findings.h"
 
+#include <loupe/text_of.h>
 #include <loupe/words.h>
 
 #include <algorithm>
@@ -13,13 +14,8 @@ namespace {
 constexpr std::size_t first_column = 9;  // as wide as "warning" and a gap
 constexpr std::size_t most_still = 5;
 
-std::string text_of(const char* text) {
-  return text != nullptr ? harmless(text) : "";
-}
-
-std::string layer_of(const loupe_finding& finding) {
-  const char* named = finding.module != nullptr ? finding.module->name : nullptr;
-  return text_of(finding.layer != nullptr ? finding.layer : named);
+std::string shown(const char* text) {
+  return harmless(text_of(text));
 }
 
 /// A word in the first column, and text beside it, wrapped.
@@ -63,7 +59,7 @@ auto worst_first(All& all) {
 }  // namespace
 
 void Findings::take(const loupe_finding& finding) {
-  const std::string rule = text_of(finding.rule), layer = layer_of(finding), parameter = text_of(finding.parameter);
+  const std::string rule = shown(finding.rule), layer = shown(layer_of(finding)), parameter = shown(finding.parameter);
   const std::string key = rule + '\n' + layer + '\n' + parameter;
   auto known = std::find_if(all_.begin(), all_.end(), [&](const Known& each) { return each.key == key; });
   const bool gone = finding.state == LOUPE_FINDING_GONE;
@@ -79,14 +75,12 @@ void Findings::take(const loupe_finding& finding) {
   known->stands = !gone;
   known->rule = rule;
   known->place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
-  const char* told_layer = finding.module != nullptr ? finding.module->name : nullptr;
-  if (finding.layer != nullptr) told_layer = finding.layer;
-  known->layer = told_layer != nullptr ? told_layer : "";
-  known->parameter = finding.parameter != nullptr ? finding.parameter : "";
-  known->tag = finding.tag != nullptr ? finding.tag : "";
+  known->layer = text_of(layer_of(finding));
+  known->parameter = text_of(finding.parameter);
+  known->tag = text_of(finding.tag);
   known->severity = finding.severity;
-  if (!gone) known->message = text_of(finding.message);
-  known->advice = text_of(finding.advice);
+  if (!gone) known->message = shown(finding.message);
+  known->advice = shown(finding.advice);
   known->first_epoch = finding.first_epoch;
 }
 

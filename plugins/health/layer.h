@@ -81,10 +81,12 @@ struct ParameterState {
   bool stepped = false, not_cleared = false, is_finite = true;
   double change_norm = 0, norm = 0;
   bool has_change = false;
+  bool is_sampled = false;  ///< the change is estimated from some of the elements
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {
     constexpr double nearly_all = 0.95, rounding = 1e-6;
-    return has_change && change_norm > nearly_all * norm && std::abs(norm - change_norm) > rounding * norm;
+    return has_change && !is_sampled && change_norm > nearly_all * norm &&
+           std::abs(norm - change_norm) > rounding * norm;
   }
   /// Of the elements with a gradient, in a type of 16 bits: how many were looked at, and how many did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;

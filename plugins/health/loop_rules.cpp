@@ -56,7 +56,8 @@ void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optim
   double gradient = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped || (has_weights && !each.is_matrix())) continue;
-    if (!each.has_change) return;
+    // Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
+    if (!each.has_change || (each.is_sampled && each.change_norm == 0)) return;
     changed += each.change_norm != 0 ? 1 : 0;
     if (each.gradients == 0 || !(each.gradient_norm > 0)) continue;
     ++with_gradient;

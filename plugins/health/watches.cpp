@@ -73,7 +73,6 @@ Request StepWatch::request() const {
 
 void StepWatch::process(const Event& event) {
   const Measurement& measured = event.measurement();
-  bool begins_trail = false;
   {
     const std::lock_guard lock(model_.mutex);
     model_.end_pass();
@@ -85,14 +84,14 @@ void StepWatch::process(const Event& event) {
     }
     state_.norm = std::sqrt(measured.sum_squares);
     state_.has_change = measured.has_change != 0;
+    state_.is_sampled = (measured.flags & LOUPE_MEASURED_SAMPLE) != 0;
     state_.change_norm = state_.has_change ? std::sqrt(measured.change_sum_squares) : 0;
     state_.is_finite = is_finite(measured);
-    begins_trail = !state_.is_finite && !watched_.trail.is_taken();
-  }
-  if (begins_trail) {
-    Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
-    origin.parameter = state_.name;
-    watched_.trail.note(std::move(origin));
+    if (!state_.is_finite && !watched_.trail.is_taken()) {
+      Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
+      origin.parameter = state_.name;
+      watched_.trail.note(std::move(origin));
+    }
   }
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }

@@ -35,7 +35,7 @@ void HistogramHistory::put(double epoch, const Histogram& histogram) {
   const double* last = end;
   while (last != first && !is_counted(last[-1])) --last;
 
-  Column column{epoch, edges_index(histogram), static_cast<std::size_t>(first - histogram.counts), ""};
+  Column column{epoch, edges_index(histogram), static_cast<std::size_t>(first - histogram.counts), "", total};
   for (const double* count = first; count != last; ++count) {
     column.levels += base64_digit(is_counted(*count) ? level_of(*count / total) : 0);
   }
@@ -82,7 +82,7 @@ std::string HistogramHistory::json() const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
     text += (i == 0 ? "[" : ",[") + json_number(column.epoch) + ',' + std::to_string(column.edges) + ',' +
-            std::to_string(column.first_bin) + ",\"" + column.levels + "\"]";
+            std::to_string(column.first_bin) + ",\"" + column.levels + "\"," + json_number(column.total) + ']';
   }
   return text + "]}";
 }

@@ -21,8 +21,8 @@ class HistogramHistory {
   /// Forgets the histograms at `epoch` and later.
   void forget_from(double epoch);
   std::size_t bytes() const { return bytes_; }
-  /// {"line", "edges": [[...]], "columns": [[epoch, index into edges, first bin, "levels"]]}; level 0 ("A") is empty,
-  /// 1 to 63 are shares of 1e-6 to 1. An infinite edge is null.
+  /// {"line", "edges": [[...]], "columns": [[epoch, index into edges, first bin, "levels", elements]]}; level 0 ("A")
+  /// is empty, 1 to 63 are shares of 1e-6 to 1. An infinite edge is null.
   std::string json() const;
 
  private:
@@ -30,6 +30,7 @@ class HistogramHistory {
     double epoch;
     std::size_t edges, first_bin;
     std::string levels;
+    double total;
   };
 
   std::size_t edges_index(const Histogram& histogram);

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "html/json_text.h"
 #include "html/pace.h"
 #include "html/page.h"
 #include "html/run_history.h"
@@ -32,11 +33,15 @@ class Html : public Visualizer {
           "all",
           "what to show of a resumed run from before, out of what `record` kept",
           {"all", "values", "none"}},
+         {"baseline", "", "of several runs, the name of the one that the others are compared with"},
          {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}});
   }
 
   explicit Html(const Options& options)
-      : selection_(options), path_(options), budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
+      : selection_(options),
+        path_(options),
+        baseline_(options.get<std::string>("baseline")),
+        budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
   void begin(const Run& run) override {
     // The first run's directory is the report's place; those that come after it are compared in the same file.
@@ -145,6 +150,9 @@ class Html : public Visualizer {
       buffer.clear();
     };
     write(PAGE_BEFORE_DATA);
+    if (!baseline_.empty()) {
+      write("<script type=\"application/json\" id=\"report\">{\"baseline\":" + json_text(baseline_) + "}</script>\n");
+    }
     for (const RunHistory& run : runs_) run.write(index++, write);
     write(PAGE_AFTER_DATA);
     file.write(buffer);
@@ -156,6 +164,7 @@ class Html : public Visualizer {
 
   Selection selection_;
   OutputPath path_;
+  std::string baseline_;
   std::size_t budget_;
   std::filesystem::path file_;
   std::list<RunHistory> runs_;

@@ -1,10 +1,13 @@
 #include "html/run_history.h"
 
+#include "html/config_settings.h"
 #include "html/json_text.h"
 #include "html/packing.h"
 
 #include <loupe/model_json.h>
+#include <loupe/text_of.h>
 #include <loupe/utc_text.h>
+#include <loupe/utf8.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +25,11 @@ auto& found_or_added(Items& items, Is&& is, typename Items::value_type&& fresh) 
   return items.back();
 }
 
-std::string text_of(const char* text) {
-  return text != nullptr ? text : "";
+/// [[name, value]]
+std::string json_settings(const std::string& config) {
+  std::string all;
+  for (const auto& [name, value] : settings_of(config)) all += (all.empty() ? "" : ",") + json_texts({name, value});
+  return "[" + all + "]";
 }
 
 }  // namespace
@@ -32,6 +38,7 @@ RunHistory::RunHistory(const Run& run)
     : name_(text_of(run.name)),
       directory_(text_of(run.directory)),
       config_(text_of(run.config)),
+      settings_(json_settings(config_)),
       loupe_version_(text_of(run.loupe_version)),
       libtorch_version_(text_of(run.libtorch_version)),
       started_(text_of(run.started)),
@@ -39,7 +46,7 @@ RunHistory::RunHistory(const Run& run)
       resumed_((run.flags & LOUPE_RUN_RESUMED) != 0) {}
 
 void RunHistory::model(const Model& model) {
-  models_.push_back(model_json(model));
+  models_.push_back(valid_utf8(model_json(model)));
 }
 
 void RunHistory::tag(const Tag& tag) {
@@ -143,7 +150,7 @@ void RunHistory::keep(std::size_t columns) {
 }
 
 std::size_t RunHistory::bytes() const {
-  std::size_t sum = config_.size() + story_.bytes();
+  std::size_t sum = config_.size() + settings_.size() + story_.bytes();
   for (const std::string& model : models_) sum += model.size();
   for (const TagHistory& tag : tags_) {
     for (const Layer& layer : tag.layers) {
@@ -200,7 +207,7 @@ void RunHistory::write(std::size_t index, const Write& write) const {
   const auto open = [&](const std::string& name) { write("<script type=\"application/json\" id=\"" + name + "\">"); };
   open(id);
   write("{\"name\":" + json_text(name_) + ",\"directory\":" + json_text(directory_) +
-        ",\"config\":" + json_text(config_) + ",\"loupe\":" + json_text(loupe_version_) +
+        ",\"config\":" + json_text(config_) + ",\"settings\":" + settings_ + ",\"loupe\":" + json_text(loupe_version_) +
         ",\"libtorch\":" + json_text(libtorch_version_) + ",\"started\":" + json_text(started_) +
         ",\"begun\":" + json_text(begun_) + ",\"lastTick\":" + json_text(last_tick_) +
         ",\"resumed\":" + (resumed_ ? "true" : "false") + ",\"ended\":" + (story_.has_ended() ? "true" : "false") +

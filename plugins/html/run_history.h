@@ -79,7 +79,8 @@ class RunHistory {
   static std::string describe(const TagHistory& tag);
   static void write_layer(const Layer& layer, const Write& write);
 
-  std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
+  std::string name_, directory_, config_, settings_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
+  // settings_ is JSON
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;
   bool resumed_;

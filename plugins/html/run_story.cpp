@@ -3,6 +3,7 @@
 #include "html/json_text.h"
 
 #include <loupe/number_text.h>
+#include <loupe/text_of.h>
 #include <loupe/utc_text.h>
 
 #include <algorithm>
@@ -12,10 +13,6 @@ namespace loupe::html {
 namespace {
 
 constexpr std::size_t MOST_NOTES = 1000;
-
-std::string text_of(const char* text) {
-  return text != nullptr ? text : "";
-}
 
 std::string member(const char* name, const std::string& json) {
   return std::string(",\"") + name + "\":" + json;
@@ -55,9 +52,7 @@ void RunStory::put(Keyed& list, std::string key, std::string json) {
 }
 
 void RunStory::finding(const loupe_finding& finding) {
-  const char* layer = finding.layer != nullptr    ? finding.layer
-                      : finding.module != nullptr ? finding.module->name
-                                                  : nullptr;
+  const char* layer = layer_of(finding);
   put(findings_, text_of(finding.rule) + '\n' + text_of(layer) + '\n' + text_of(finding.parameter),
       "{\"rule\":" + json_text(text_of(finding.rule)) + text_member("layer", layer) +
           text_member("parameter", finding.parameter) + member("severity", std::to_string(finding.severity)) +

@@ -5,6 +5,7 @@
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
 #include <loupe/selection.h>
+#include <loupe/text_of.h>
 #include <loupe/words.h>
 
 #include <array>
@@ -76,11 +77,8 @@ class Prometheus : public Visualizer {
     high_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.high);
   }
   void finding(const loupe_finding& finding) override {
-    const auto text = [](const char* given) { return std::string(given != nullptr ? given : ""); };
-    const char* named = finding.module != nullptr ? finding.module->name : nullptr;
     const std::string rule = finding.rule;
-    std::uint32_t& severity =
-        findings_[rule][text(finding.layer != nullptr ? finding.layer : named) + '\n' + text(finding.parameter)];
+    std::uint32_t& severity = findings_[rule][text_of(layer_of(finding)) + '\n' + text_of(finding.parameter)];
     severity = finding.state == LOUPE_FINDING_GONE ? 0 : finding.severity;
     count(rule, finding.severity);
     // What needs a person's eye does not wait for the next tick.

@@ -26,6 +26,8 @@ class JsonLine {
   JsonLine& numbers(const char* key, const double* values, std::size_t count);
   JsonLine& texts(const char* key, const char* const* values, std::size_t count);
   JsonLine& whole(const char* key, std::uint64_t value) { return raw(key, std::to_string(value)); }
+  /// Left out where it is 0, for nobody counted.
+  JsonLine& count(const char* key, std::uint64_t value) { return value > 0 ? whole(key, value) : *this; }
   JsonLine& integer(const char* key, std::int64_t value) { return raw(key, std::to_string(value)); }
   JsonLine& flag(const char* key, bool value) { return raw(key, value ? "true" : "false"); }
   JsonLine& nothing(const char* key) { return raw(key, "null"); }

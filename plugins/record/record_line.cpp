@@ -99,6 +99,7 @@ std::string value_line(double epoch, const Value& value) {
       .text("layer", layer_of(value))
       .text("line", value.line)
       .number("value", value.value)
+      .count("events", value.events)
       .done();
 }
 
@@ -111,6 +112,7 @@ std::string range_line(double epoch, const Range& range) {
       .text("high_name", range.high_name)
       .number("low", range.low)
       .number("high", range.high)
+      .count("events", range.events)
       .done();
 }
 
@@ -122,6 +124,7 @@ std::string histogram_line(double epoch, const Histogram& histogram) {
       .text("line", histogram.line)
       .numbers("edges", histogram.edges, histogram.bin_count + 1)
       .numbers("counts", histogram.counts, histogram.bin_count)
+      .count("events", histogram.events)
       .done();
 }
 
@@ -147,13 +150,12 @@ std::string hyperparameter_line(const Hyperparameter& told) {
 }
 
 std::string finding_line(double epoch, const loupe_finding& finding) {
-  const char* named = finding.module != nullptr ? finding.module->name : nullptr;
   return JsonLine("finding")
       .epoch(epoch)
       .text("severity", word_of(severity_words, finding.severity))
       .text("state", word_of(finding_state_words, finding.state))
       .text("rule", finding.rule)
-      .optional_text("layer", finding.layer != nullptr ? finding.layer : named)
+      .optional_text("layer", layer_of(finding))
       .optional_text("parameter", finding.parameter)
       .text("message", finding.message)
       .optional_text("advice", finding.advice)

@@ -1,6 +1,7 @@
 #include "tensorboard/story.h"
 
 #include <loupe/number_text.h>
+#include <loupe/text_of.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +15,7 @@ constexpr std::size_t MOST_NOTES = 200;
 /// Words as they are: nothing of them is read as Markdown or HTML, and they stay one paragraph.
 std::string escaped(const char* text) {
   std::string result;
-  for (const char c : std::string(text != nullptr ? text : "")) {
+  for (const char c : text_of(text)) {
     if (c == '<') {
       result += "&lt;";
     } else if (c == '&') {
@@ -60,11 +61,9 @@ std::string line_of(const loupe_finding& finding, const char* layer) {
 }  // namespace
 
 void Story::finding(const loupe_finding& finding) {
-  const char* layer = finding.layer != nullptr    ? finding.layer
-                      : finding.module != nullptr ? finding.module->name
-                                                  : nullptr;
+  const char* layer = layer_of(finding);
   std::string key = finding.rule;
-  for (const char* part : {layer, finding.parameter}) key += '\n' + std::string(part != nullptr ? part : "");
+  for (const char* part : {layer, finding.parameter}) key += '\n' + text_of(part);
   Found found{key, line_of(finding, layer), finding.severity, finding.state == LOUPE_FINDING_GONE};
   const auto known =
       std::find_if(findings_.begin(), findings_.end(), [&](const Found& each) { return each.key == key; });

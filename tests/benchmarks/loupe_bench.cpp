@@ -16,8 +16,9 @@ namespace {
 using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
-const std::vector<std::string> all_configs = {"off", "loss",   "activation", "gradient", "difference", "four",
-                                              "all", "budget", "inactive",   "detached", "health",     "four+health"};
+const std::vector<std::string> all_configs = {"off",      "loss",   "activation", "gradient", "difference",
+                                              "four",     "all",    "budget",     "history",  "inactive",
+                                              "detached", "health", "four+health"};
 
 constexpr double block_seconds = 0.2;
 
@@ -28,8 +29,8 @@ struct Floor {
 
 std::string yaml_of(const std::string& config, const std::string& parameters) {
   const std::string geometry = ": {parameters: " + parameters + "}\n";
-  const bool four =
-      config == "four" || config == "inactive" || config == "all" || config == "budget" || config == "four+health";
+  const bool four = config == "four" || config == "inactive" || config == "all" || config == "budget" ||
+                    config == "history" || config == "four+health";
   std::string lenses;
   if (config == "health" || config == "four+health") lenses += "  - health\n";
   if (four || config == "loss") lenses += "  - loss_metrics\n";
@@ -40,7 +41,9 @@ std::string yaml_of(const std::string& config, const std::string& parameters) {
     lenses += "  - output_norm\n  - output_gradient_geometry\n  - parameter_gradient_activation" + geometry +
               "  - parameter_norm" + geometry;
   }
-  const std::string attach = config == "budget" ? "attach: {budget: 1%}\n" : "";
+  const std::string attach = config == "budget"    ? "attach: {budget: 1%}\n"
+                             : config == "history" ? "attach: {history: 65536}\n"
+                                                   : "";
   return attach + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "examples/process.h"
 #include "recorded_run.h"
 
@@ -92,6 +95,80 @@ TEST(Compare, LosesNoRunInAVisualizerOfOneRun) {
   EXPECT_NE(read(folder / "out/s_gd/record.jsonl").find("\"s/gd\""), std::string::npos);
   EXPECT_FALSE(fs::is_empty(folder / "out/tensorboard"));
   EXPECT_FALSE(fs::is_empty(folder / "out/s_gd/tensorboard"));
+}
+
+TEST(Compare, NamesTheRunThatTheOthersAreComparedWith) {
+  const fs::path folder = fresh_folder();
+  record_run(folder / "a", {"adam"});
+  record_run(folder / "b", {"sgd: \"0.1\""});
+  EXPECT_EQ(compare("a b --out out --baseline adam", folder).output, "");
+  EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"adam"})"), std::string::npos);
+  EXPECT_EQ(compare("a b --out out --baseline 'sgd: \"0.1\"'", folder).output, "");
+  EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"sgd: \"0.1\""})"), std::string::npos);
+  EXPECT_EQ(compare("a b --out out --names before,after --baseline after", folder).output, "");
+  EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"after"})"), std::string::npos);
+  const Finished unknown = compare("a b --out none --baseline adm", folder);
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.output, "loupe: error: --baseline names no run 'adm'; the runs are 'adam', 'sgd: \"0.1\"'\n");
+  EXPECT_FALSE(fs::exists(folder / "none"));
+  const Finished unheard = compare("a b --out none --baseline adam --visualizer record", folder);
+  EXPECT_EQ(unheard.exit_code, 2);
+  EXPECT_NE(unheard.output.find("--baseline is for a visualizer that shows differences"), std::string::npos);
+}
+
+/// A shell's words that compare `runs` in the background, as $pid, and go on when there is a report in `out`.
+std::string following(const std::string& runs, const std::string& out) {
+  return std::string(LOUPE_COMMAND) + " compare " + runs + " --follow --out " + out +
+         " & pid=$!; for i in $(seq 600); " + "do [ -e " + out + "/report.html ] && break; sleep 0.05; done; ";
+}
+
+TEST(Compare, FollowsItsRunsUntilTheyHaveEnded) {
+  const fs::path folder = fresh_folder();
+  record_run(folder / "a", {"adam"});
+  const std::string whole = read(record_run(folder / "whole", {"sgd"}));
+  // The second run is in the midst of its third epoch, and goes on once there is a report.
+  const std::size_t cut = whole.rfind("\n", whole.rfind("\"kind\":\"tick\"")) - 20;
+  fs::create_directory(folder / "b");
+  std::ofstream(folder / "b/record.jsonl") << whole.substr(0, cut);
+  std::ofstream(folder / "rest") << whole.substr(cut);
+  const std::string command =
+      following("a b", "out") + "cp out/report.html early.html; " + "cat rest >> b/record.jsonl; wait $pid; exit $?";
+  const Finished finished = run("sh -c '" + command + "'", folder);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(runs_in(folder / "early.html"), (std::vector<std::string>{"adam", "sgd"}));
+  const auto last_run = [&](const char* report) {
+    const std::string page = read(folder / report);
+    return page.substr(page.find("id=\"run-1\""));
+  };
+  EXPECT_NE(last_run("early.html").find("\"epochs\":[1.0,2.0]"), std::string::npos);
+  EXPECT_NE(last_run("early.html").find("\"ended\":false"), std::string::npos);
+  EXPECT_NE(last_run("out/report.html").find("\"epochs\":[1.0,2.0,3.0]"), std::string::npos);
+  EXPECT_NE(last_run("out/report.html").find("\"ended\":true"), std::string::npos);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "out"), fs::directory_iterator()), 1);
+}
+
+TEST(Compare, FollowsUntilItIsInterrupted) {
+  const fs::path folder = fresh_folder();
+  RunToRecord killed{"sgd"};
+  killed.end = 0;
+  record_run(folder / "a", killed);
+  for (const std::string signal : {"INT", "TERM"}) {
+    const std::string out = "out" + signal;
+    const std::string command = following("a a", out) + "kill -" + signal + " $pid; wait $pid; exit $?";
+    const Finished finished = run("sh -c '" + command + "'", folder);
+    EXPECT_EQ(finished.exit_code, 0) << signal;
+    EXPECT_EQ(finished.output, "");
+    EXPECT_EQ(runs_in(folder / out / "report.html").size(), 2u);
+  }
+}
+
+TEST(Compare, FollowsInAReportAlone) {
+  const fs::path folder = fresh_folder();
+  record_run(folder / "a");
+  const Finished finished = compare("a --visualizer record --out out --follow", folder);
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_NE(finished.output.find("--follow writes the same files again and again"), std::string::npos);
 }
 
 TEST(Compare, SaysHowManyFindingsEachRunHad) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "visualizers/events.h"
+#include "visualizers/made_model.h"
 
 namespace loupe::test {
 
@@ -38,7 +39,10 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   record.begin(folder, run.resumed, run.name);
   record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true);
   record.tag("Rates \"q\" \u00dc\n", LOUPE_TAG_PROBABILITY);
-  record.model("net", 10, "Net", 3);
+  record.model(
+      MadeModel("net", "Net",
+                {{"", "Net", {}, false}, {"fc", "Linear", {{2, 4}, {2}}}, {"scale", "Scale", {{}}}, {"relu", "ReLU"}})
+          .told());
   tell_setting(record, "optimizer.lr", 0.1);
   loupe_tag share{};
   share.struct_size = sizeof share;
@@ -61,7 +65,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
     warning.threshold = 0.1 + 0.2;
     warning.advice = "lower the learning rate";
     if (!run.healthy && epoch == 1) tell(record, warning, "conv1");
-    record.value("Loss", "Loss", "train_loss mean", run.offset + 0.1 / epoch);
+    record.value("Loss", "Loss", "train_loss mean", run.offset + 0.1 / epoch, 96);
     record.range("Loss", "Loss", "train_loss min", "train_loss max", -0.0, epoch == 2 ? INFINITY : 2.5);
     record.value("Rates \"q\" \u00dc\n", "conv1", "activation_rate", epoch == 2 ? NAN : 1.0 / 3);
     record.value("Share", "Share", "conv1", -INFINITY);

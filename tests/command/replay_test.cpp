@@ -24,6 +24,11 @@ std::string line(const std::string& value) {
   return R"({"kind":"value","epoch":4,"tag":"Loss","layer":"Loss","line":"mean","value":)" + value + "}\n";
 }
 
+std::string model(const std::string& elements, const std::string& shapes) {
+  return R"({"kind":"model","name":"net","type":"Net","parameters":)" + elements +
+         R"(,"modules":[{"name":"fc","type":"Linear","parameters":)" + elements + R"(,"shapes":)" + shapes + "}]}\n";
+}
+
 TEST(Replay, IntoARecordGivesTheSameLines) {
   const fs::path folder = fresh_folder();
   const std::string record = record_run(folder);
@@ -33,6 +38,35 @@ TEST(Replay, IntoARecordGivesTheSameLines) {
   // run, model, setting, tags, values, ticks, end
   EXPECT_EQ(lines_of(read(record)).size(), 1 + 1 + 1 + 4 + 3 * 6 + 2 + 1u);
   EXPECT_EQ(read(folder / "again/record.jsonl"), read(record));
+  EXPECT_TRUE(contains(read(record), R"("line":"train_loss mean","value":0.1,"events":96})")) << read(record);
+}
+
+TEST(Replay, TakesAModelWithoutShapesForOneTensorAModule) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder), whole = read(record);
+  const std::string shapes = ",\"shapes\":[[2,4],[2]]";
+  ASSERT_TRUE(contains(whole, shapes)) << whole;
+  std::string without = whole;
+  write(record, without.erase(without.find(shapes), shapes.size()));
+  EXPECT_EQ(replay("record.jsonl --visualizer record --out again", folder).output, "");
+  EXPECT_TRUE(contains(read(folder / "again/record.jsonl"), R"("parameters":10,"shapes":[[10]])"));
+}
+
+TEST(Replay, LeavesOutAConfigurationThatHasNoEnd) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder), whole = read(record);
+  std::string aliases = "a0: &a0 [x]\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    aliases += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before + "]\n";
+  }
+  for (const std::string& endless : {aliases, std::string(", a")}) {
+    auto run = nlohmann::json::parse(lines_of(whole).front());
+    run["config"] = endless;
+    write(record, run.dump() + whole.substr(whole.find('\n')));
+    EXPECT_EQ(replay("record.jsonl --visualizer html --visualizer tensorboard --out .", folder).output, "");
+    EXPECT_TRUE(contains(read(folder / "report.html"), "# left out of the record, as Loupe itself would refuse it: "));
+  }
 }
 
 TEST(Replay, IntoACsvGivesEveryNumber) {
@@ -151,6 +185,11 @@ TEST(Replay, NamesTheLineThatIsWrong) {
       {R"({"kind":"run","format":1,"name":"x","resumed":false})"
        "\n",
        "another run begins here"},
+      {model("6", "[[2,4]]"), "the shapes of the module 'fc' do not make up its 6 elements"},
+      {model("0", "[[4611686018427387904,4]]"), "do not make up its 0 elements"},
+      {model("2", "[[-1,-2]]"), "do not make up its 2 elements"},
+      {model("2", "[[9223372036854775807],[9223372036854775807],[4]]"), "do not make up its 2 elements"},
+      {model("2", "[2]"), "a value of this model line is not of the type"},
   };
   const fs::path folder = fresh_folder();
   const std::string record = record_run(folder), whole = read(record);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "config/config.h"
 #include "faults.h"
 
@@ -52,6 +54,18 @@ TEST(AttachBudget, IsAShareInPercent) {
     EXPECT_SAYS(faults_of(std::string("attach: {budget: ") + wrong + "}\n"),
                 "attach.budget is a share of the time such as 1%");
   }
+}
+
+TEST(AttachHistory, IsOfAllElementsOrOfEnoughOfThem) {
+  constexpr int64_t all = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(config_of("{}").history, all);
+  EXPECT_EQ(config_of("attach: {history: 0}").history, all);
+  EXPECT_EQ(config_of("attach: {history: 65536}").history, 65536);
+  EXPECT_EQ(faults_of("attach: {history: 64}\n"),
+            "a.yaml:1:19: error: attach.history is 0, for all elements, or at least 4096: what is estimated from fewer "
+            "says too little");
+  EXPECT_SAYS(faults_of("attach: {history: -1}\n"), "attach.history must be between 0 and");
+  EXPECT_SAYS(faults_of("attach: {history: all}\n"), "attach.history");
 }
 
 TEST(AttachEvery, IsAWholeNumberFromOneOn) {

@@ -7,23 +7,23 @@
 namespace loupe {
 namespace {
 
-std::string shown(const YAML::Node& node) {
+std::string flat(const YAML::Node& node) {
   if (node.IsScalar()) return node.Scalar();
   std::string text;
   for (const auto& each : node) {
     text += text.empty() ? "" : ", ";
-    text += node.IsMap() ? each.first.Scalar() + ": " + shown(each.second) : shown(each);
+    text += node.IsMap() ? each.first.Scalar() + ": " + flat(each.second) : flat(each);
   }
   return node.IsMap() ? "{" + text + "}" : "[" + text + "]";
 }
 
 /// The text, read and written again in one line; what is wrong with it where something is.
-std::string read(const std::string& text) {
+std::string read_and_shown(const std::string& text) {
   Diagnostics diagnostics("a.yaml");
   try {
     const YAML::Node root = read_yaml(text, diagnostics);
     diagnostics.throw_if_any();
-    return shown(root);
+    return flat(root);
   } catch (const ConfigError& e) {
     return e.what();
   }
@@ -38,28 +38,29 @@ TEST(YamlText, ATabThatIndentsIsNamedAsATab) {
 }
 
 TEST(YamlText, OtherTabsAreNoFault) {
-  EXPECT_EQ(read("a:\tb\n"), "{a: b}");
-  EXPECT_EQ(read("a: [b,\n\tc]\n"), "{a: [b, c]}");
-  EXPECT_SAYS(read("a: [b,\n\nc: d\n"), "this is no YAML: ");
+  EXPECT_EQ(read_and_shown("a:\tb\n"), "{a: b}");
+  EXPECT_EQ(read_and_shown("a: [b,\n\tc]\n"), "{a: [b, c]}");
+  EXPECT_SAYS(read_and_shown("a: [b,\n\nc: d\n"), "this is no YAML: ");
 }
 
 TEST(MergeKeys, BringWhatTheMapDoesNotSayItself) {
-  EXPECT_EQ(read("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, z: 4}\n"), "{a: {x: 1, y: 2}, b: {y: 3, z: 4, x: 1}}");
-  EXPECT_EQ(read("{<<: {x: 1}, y: 2}"), "{y: 2, x: 1}");
+  EXPECT_EQ(read_and_shown("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, z: 4}\n"),
+            "{a: {x: 1, y: 2}, b: {y: 3, z: 4, x: 1}}");
+  EXPECT_EQ(read_and_shown("{<<: {x: 1}, y: 2}"), "{y: 2, x: 1}");
 }
 
 TEST(MergeKeys, OfAListTheFirstWins) {
-  EXPECT_EQ(read("{<<: [{x: 1}, {x: 2, y: 3}]}"), "{x: 1, y: 3}");
+  EXPECT_EQ(read_and_shown("{<<: [{x: 1}, {x: 2, y: 3}]}"), "{x: 1, y: 3}");
 }
 
 TEST(MergeKeys, GoThroughOthers) {
-  EXPECT_EQ(read("{a: {<<: {x: 1, <<: {w: 0}}, y: 2}}"), "{a: {y: 2, x: 1, w: 0}}");
+  EXPECT_EQ(read_and_shown("{a: {<<: {x: 1, <<: {w: 0}}, y: 2}}"), "{a: {y: 2, x: 1, w: 0}}");
 }
 
 TEST(MergeKeys, TakeMapsOnly) {
   const std::string expected = "error: the merge key '<<' must be given a map, or a list of maps, mostly as *name";
-  EXPECT_EQ(read("{<<: 3}"), "a.yaml:1:6: " + expected);
-  EXPECT_SAYS(read("{<<: [{x: 1}, y]}"), expected);
+  EXPECT_EQ(read_and_shown("{<<: 3}"), "a.yaml:1:6: " + expected);
+  EXPECT_SAYS(read_and_shown("{<<: [{x: 1}, y]}"), expected);
 }
 
 TEST(MergeKeys, ShareOptionsBetweenLensesAndKeepTheirPlaces) {

@@ -141,6 +141,15 @@ TEST_F(DeviceTest, WhoAsksForOnePlaceGetsTheTensorsOfThatPlaceAlone) {
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (there)"), 2);
 }
 
+TEST_F(DeviceTest, WhoNamesNoPlaceGetsTheTensorsOfBoth) {
+  Monitored it("lenses: [probe_lens: {places: unsaid}]\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1});
+  forward(*layer, 2);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("conv", "sum count"), 2);
+}
+
 TEST_F(DeviceTest, NothingIsMeasuredOnADeviceForWhoAsksForTheProcessorsMemory) {
   Monitored it("lenses: [probe_lens: {places: cpu}]\n");
   const auto layer = it.add("conv");

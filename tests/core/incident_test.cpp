@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <loupe/finding.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +172,27 @@ TEST(Incident, ThatCannotBeWrittenIsToldAndTrainingGoesOn) {
   ASSERT_FALSE(messages.empty());
   EXPECT_BEGINS(messages.back(), "an incident cannot be written into run.dir: ");
   it.monitor.note_step();
+}
+
+TEST(Incident, OnAFullDiskIsToldToBeIncompleteAndTrainingGoesOn) {
+  Watched run;
+  for (int i = 0; i < 10; ++i) run.step();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit tight{100, before.rlim_max};
+  // What exceeds the limit would kill the process besides.
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  EXPECT_EQ(run.it.monitor.dump("look"), "");
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  const std::string told = only(run.it.stage.take_messages());
+  EXPECT_BEGINS(told, "an incident cannot be written into run.dir: '" + run.path("incident-10").string() +
+                          "' is left incomplete: ");
+  EXPECT_SAYS(told, "File too large");
+  EXPECT_SAYS(told, "measurements.jsonl");
+  run.step();
+  EXPECT_EQ(run.it.monitor.dump("look again"), run.path("incident-11").string());
 }
 
 TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {

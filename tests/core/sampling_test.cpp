@@ -169,6 +169,50 @@ TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 1U);
 }
 
+TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
+  Monitored it("attach: {history: 4096}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  ModelDescription model{"net", "Net", 0, {}};
+  for (int i = 0; i < 7; ++i) {
+    ModuleDescription description;
+    description.name = description.path = "fc" + std::to_string(i);
+    description.parameters = {{"weight", 0, {100, 50}, 5000}, {"bias", 0, {100}, 100}};
+    description.parameters.push_back({"running_mean", LOUPE_PARAMETER_BUFFER, {9999}, 9999});
+    model.modules.push_back(it.monitor.add_module(std::move(description)));
+  }
+  it.monitor.announce(model);
+  it.monitor.tick(std::nullopt);
+  const Texts notes = it.stage.take_notes("shown text of a note");
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("estimated from at most 4096 elements of each of 7 of 14 parameters: fc0.weight, fc1.weight, "
+                          "fc2.weight, fc3.weight, fc4.weight and 2 more; all else is exact"),
+            std::string::npos)
+      << notes[0];
+}
+
+TEST(History, OfSmallParametersIsWholeAndNotSpokenOf) {
+  Monitored it("attach: {history: 4096}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  it.monitor.announce({"net", "Net", 6, {it.add("fc")}});
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("shown note").size(), 0U);
+}
+
+TEST(History, IsAsLongAsTheConfigurationSays) {
+  for (const bool is_short : {false, true}) {
+    Monitored it(std::string("attach: {history: ") + (is_short ? "4096" : "0") +
+                 "}\nlenses: [probe_lens: {measures: [sums, change]}]\n");
+    const auto layer = it.add("conv");
+    std::vector<float> values(40000, 1);
+    Monitored::forward(*layer, values);
+    std::fill(values.begin(), values.begin() + 8, 3.0F);  // a change that only one run of a sample can have seen
+    std::fill(values.end() - 20000, values.end(), 2.0F);
+    Monitored::forward(*layer, values);
+    it.monitor.tick(std::nullopt);
+    const double change = it.shown("conv", "change").value();
+    EXPECT_NEAR(change, 20032, 1000);
+    EXPECT_EQ(change == 20032, !is_short);
+  }
+}
+
 TEST(SampledSteps, CompareWithinPairsAndNeverAcrossTheStepsBetween) {
   Monitored it("attach: {every: 3}\nlenses: [probe_lens: {measures: [sums, previous]}]\n");
   const auto layer = it.add("conv");

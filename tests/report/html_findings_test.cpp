@@ -136,6 +136,54 @@ TEST(HtmlReport, HoldsWhatTheRunWasSetTo) {
     ["augmentations", "flip, crop"]])"));
 }
 
+nlohmann::json settings_of(const std::string& config) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(Driver::run_of(folder.text(), false, "run", config.c_str()));
+  html.stored_loss_tick(1, 1);
+  return HtmlPage(folder / "report.html").run(0).at("settings");
+}
+
+TEST(HtmlReport, HoldsTheSettingsOfTheConfigurationByName) {
+  EXPECT_EQ(settings_of("loupe: 1\nrun: {name: a, dir: b, tick: {steps: 500}}\n"
+                        "lenses:\n  - health\n  - gradient_geometry: {range: [std, min-max], line: mean}\n"
+                        "  - loss_metrics:\nvisualizers: [html, {csv: {every: 2}}]\n"),
+            nlohmann::json::parse(R"([
+    ["lenses.gradient_geometry.line", "mean"], ["lenses.gradient_geometry.range", "std, min-max"],
+    ["lenses.health", "yes"], ["lenses.loss_metrics", "yes"], ["run.tick.steps", "500"],
+    ["visualizers.csv.every", "2"], ["visualizers.html", "yes"]])"));
+}
+
+TEST(HtmlReport, HoldsNoSettingsOfAConfigurationThatIsNoYamlMap) {
+  for (const char* config : {"", "{a: [", "- a\n- b\n", "text", "\xff\xfe"}) {
+    EXPECT_EQ(settings_of(config), nlohmann::json::array()) << config;
+  }
+}
+
+TEST(HtmlReport, EndsWithAConfigurationOfEndlessAliases) {
+  std::string config = "a0: &a0 {x: 1, y: 2}\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1), own = "a" + std::to_string(i);
+    config += own + ": &" + own + " {p: " + before + ", q: " + before + "}\n";
+  }
+  EXPECT_LE(settings_of(config).size(), 2000U);
+}
+
+TEST(HtmlReport, NamesTheBaselineThatItWasToldAndNoneOtherwise) {
+  Folder folder;
+  {
+    Driver html(HTML_PLUGIN, {{"baseline", "</script>"}});
+    html.begin(folder.text());
+    html.stored_loss_tick(1, 1);
+  }
+  EXPECT_NE(HtmlPage(folder / "report.html").text().find(R"(id="report">{"baseline":"\u003c/script>"}</script>)"),
+            std::string::npos);
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  html.stored_loss_tick(1, 1);
+  EXPECT_EQ(HtmlPage(folder / "report.html").text().find("id=\"report\""), std::string::npos);
+}
+
 TEST(HtmlReport, SaysHowTheRunEnded) {
   Folder folder;
   Driver html(HTML_PLUGIN);

@@ -239,7 +239,7 @@ TEST(HtmlReport, KeepsHistogramsAsSharesOfTheWhole) {
   EXPECT_EQ(histogram.at("line"), "weight");
   EXPECT_EQ(histogram.at("edges"), nlohmann::json::parse("[[null, -1.0, 0.0, 1.0, null]]"));
   // From the second bin on: the smallest share, none, the whole.
-  EXPECT_EQ(histogram.at("columns"), nlohmann::json::parse(R"([[3.0, 0, 1, "BA/"]])"));
+  EXPECT_EQ(histogram.at("columns"), nlohmann::json::parse(R"([[3.0, 0, 1, "BA/", 1000000.0]])"));
 }
 
 TEST(HtmlReport, SpreadsHistogramsOfALongRunEvenly) {

@@ -1,7 +1,12 @@
 // made_reports FOLDER: the reports that report_browser.py opens.
 #include "report/made_runs.h"
+#include "visualizers/made_model.h"
 
+#include <cmath>
 #include <cstdio>
+#include <ctime>
+#include <string>
+#include <utility>
 
 using loupe::test::Driver;
 using loupe::test::MadeRun;
@@ -38,6 +43,21 @@ int main(int argument_count, char** arguments) {
     second.ends = true;
     tell_small_run(html, second);
   });
+  {
+    Driver html(HTML_PLUGIN, {{"path", folder + "/baseline.html"}, {"baseline", "second"}});
+    for (const auto& [name, rate] : {std::pair{"first", 0.2}, {"second", 0.1}, {"third", 0.4}}) {
+      html.begin(Driver::run_of("", false, name));
+      html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+      html.hyperparameter("learning_rate", rate);
+      html.hyperparameter("batch_size", 64.0);
+      for (int epoch = 0; epoch < 10; ++epoch) {
+        html.begin_tick(epoch);
+        html.value("Loss", "Loss", "train_loss mean", rate * 10 / (1 + epoch));
+        html.end_tick();
+      }
+      html.end();
+    }
+  }
   make(folder + "/diverged.html", [](Driver& html) {
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
     html.begin(Driver::run_of("", false, "diverged"));
@@ -45,6 +65,64 @@ int main(int argument_count, char** arguments) {
     for (int epoch = 0; epoch < 30; ++epoch) {
       html.begin_tick(epoch);
       html.value("Loss", "Loss", "train_loss mean", 2.0 * (epoch + 1) * (epoch + 1) * (epoch + 1));
+      html.end_tick();
+    }
+    html.end();
+  });
+  make(folder + "/level.html", [](Driver& html) {
+    html.set_pace(50000, 90);
+    html.begin(Driver::run_of("", false, "level"));
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 30; ++epoch) {
+      html.begin_tick(1000000 + epoch);
+      html.value("Loss", "Loss", "train_loss mean", epoch % 2 == 0 ? 1234.5 : 1234.75);
+      html.end_tick();
+    }
+    html.end();
+  });
+  make(folder + "/gaps.html", [](Driver& html) {
+    html.begin(Driver::run_of("", false, "gaps"));
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 20; ++epoch) {
+      html.begin_tick(epoch);
+      const bool is_told = epoch < 10 || epoch > 12;
+      if (is_told) html.value("Loss", "Loss", "train_loss mean", epoch == 5 ? NAN : 1 + (epoch > 5) + (epoch > 9));
+      if (epoch % 3 == 0) html.value("Loss", "Loss", "val_loss mean", epoch == 0 ? 1 : 2);
+      html.end_tick();
+    }
+    html.end();
+  });
+  make(folder + "/formula.html", [](Driver& html) {
+    html.begin(Driver::run_of("", false, "formula"));
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      html.begin_tick(epoch);
+      for (const char* name : {"=HYPERLINK(\"http://a\",\"b\")", "+1", "@sum", "-2", "a, \"b\""})
+        html.value("Loss", "Loss", name, epoch);
+      html.end_tick();
+    }
+    html.end();
+  });
+  make(folder + "/functions.html", [](Driver& html) {
+    html.begin("");
+    html.model(loupe::test::MadeModel(
+                   "net", "Net",
+                   {{"net", "Net", {}, false}, {"fc1", "Linear", {{8, 4}, {8}}}, {"fc2", "Linear", {{2, 8}, {2}}}})
+                   .told());
+    html.tag("Output Activations", LOUPE_TAG_PROBABILITY);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      html.begin_tick(epoch);
+      for (const char* layer : {"fc1", "fc1:relu", "fc2"}) html.value("Output Activations", layer, "death_rate", 0.5);
+      for (const auto& [layer, severity] :
+           {std::pair{"fc1:relu", LOUPE_SEVERITY_WARNING}, std::pair{"fc2:softmax", LOUPE_SEVERITY_INFO}}) {
+        loupe_finding finding{};
+        finding.struct_size = sizeof finding;
+        finding.rule = "dead_units";
+        finding.layer = layer;
+        finding.severity = severity;
+        finding.message = "half of its units are silent";
+        html.finding(finding);
+      }
       html.end_tick();
     }
     html.end();
@@ -59,6 +137,37 @@ int main(int argument_count, char** arguments) {
     MadeRun running{"running", "", 12};
     running.ends = false;
     tell_small_run(html, running);
+  });
+  make(folder + "/following.html", [](Driver& html) {
+    MadeRun running{"running", "", 12};
+    running.ends = false;
+    tell_small_run(html, running);
+    html.flush();
+    tell_small_run(html, {"ended", "", 20});
+  });
+  make(folder + "/live.html", [](Driver& html) {
+    html.set_start(static_cast<double>(std::time(nullptr)) - 12 * 60);
+    MadeRun live{"live", "", 12};
+    live.ends = false;
+    tell_small_run(html, live);
+  });
+  // Of five, the third was resumed, the fourth was killed, and the fifth diverged.
+  make(folder + "/five.html", [](Driver& html) {
+    for (const unsigned i : {1U, 2U, 3U, 4U}) {
+      MadeRun run{"run " + std::to_string(i), "", i == 4 ? 9 : 20, i, 0.004 * i};
+      run.resumed = i == 3;
+      run.ends = i != 4;
+      run.breaks = false;
+      tell_small_run(html, run);
+    }
+    html.begin(Driver::run_of("", false, "run 5"));
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 20; ++epoch) {
+      html.begin_tick(epoch);
+      html.value("Loss", "Loss", "train_loss mean", epoch < 15 ? 3.0 * (epoch + 1) * (epoch + 1) : NAN);
+      html.end_tick();
+    }
+    html.end(LOUPE_END_FAILED, "The loss is NaN.", 900);
   });
   make(folder + "/ill.html", [](Driver& html) {
     tell_small_run(html, loupe::test::ill_run());

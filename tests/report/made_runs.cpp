@@ -1,5 +1,7 @@
 #include "report/made_runs.h"
 
+#include "visualizers/made_model.h"
+
 #include <cmath>
 #include <functional>
 #include <random>
@@ -34,16 +36,10 @@ class Noise {
   std::mt19937 engine_;
 };
 
-struct MadeModel {
-  const char *name, *type;
-  int64_t parameters;
-  std::size_t modules;
-};
-
 void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
   visualizer.begin(
       Driver::run_of(made.directory, made.resumed, made.name, made.config.empty() ? CONFIG : made.config.c_str()));
-  visualizer.model(model.name, model.parameters, model.type, model.modules);
+  visualizer.model(model.told());
 }
 
 struct Style {
@@ -66,6 +62,7 @@ void tag(Driver& visualizer, const char* name, const Style& style) {
   tag.description = what.c_str();
   tag.healthy = "Level, and of the same order in all layers.";
   tag.advice = "Where it jumps, lower the learning rate.";
+  if (what.find("What Loss ") == 0) tag.unit = "nats";
   visualizer.tag(tag);
 }
 
@@ -116,7 +113,18 @@ void tell_losses(Driver& visualizer, double progress, Noise& noise, double rate)
 
 void tell_small_run(Driver& visualizer, const MadeRun& run) {
   const std::vector<std::string> layers = {"conv1", "conv2", "fc1", "fc2", "head"};
-  begin(visualizer, run, {"net", "DigitsNet", 1199882, 9});
+  begin(visualizer, run,
+        {"net",
+         "DigitsNet",
+         {{"net", "DigitsNet", {}, false},
+          {"conv1", "Conv2d", {{32, 1, 3, 3}, {32}}},
+          {"conv2", "Conv2d", {{64, 32, 3, 3}, {64}}},
+          {"relu", "ReLU"},
+          {"pool", "MaxPool2d"},
+          {"dropout", "Dropout"},
+          {"fc1", "Linear", {{128, 9216}, {128}}},
+          {"fc2", "Linear", {{10, 128}}},
+          {"head", "Scale", {{10}}}}});
   introduce_small(visualizer);
   Noise noise(run.seed);
   for (int i = 0; i < run.epochs; ++i) {
@@ -157,14 +165,23 @@ void tell_small_run(Driver& visualizer, const MadeRun& run) {
 
 void tell_large_run(Driver& visualizer, const MadeRun& run) {
   std::vector<std::string> layers;
+  std::vector<MadeModule> modules = {{"resnet500", "ResNet", {}, false}};
   for (int stage = 1; stage <= 5; ++stage) {
+    const std::string outer = "stage" + std::to_string(stage);
+    modules.push_back({outer, "Sequential", {}, false});
     for (int block = 0; block < 25; ++block) {
+      const std::string inner = outer + ".block" + std::to_string(block);
+      modules.push_back({inner, "BasicBlock", {}, false});
       for (const char* part : {"conv1", "conv2", "norm1", "norm2"}) {
-        layers.push_back("stage" + std::to_string(stage) + ".block" + std::to_string(block) + "." + part);
+        layers.push_back(inner + "." + part);
+        const bool is_norm = part[0] == 'n';
+        modules.push_back({layers.back(), is_norm ? "BatchNorm2d" : "Conv2d",
+                           is_norm ? std::vector<std::vector<int64_t>>{{160}, {160}}
+                                   : std::vector<std::vector<int64_t>>{{160, 160, 3, 3}}});
       }
     }
   }
-  begin(visualizer, run, {"resnet500", "ResNet", 128934312, 761});
+  begin(visualizer, run, {"resnet500", "ResNet", modules});
   introduce_small(visualizer);
   tag(visualizer, "Weight Update Norm", {LOUPE_TAG_NUMERICAL, true});
   tag(visualizer, "Output Norm", {});
@@ -197,7 +214,10 @@ void tell_hostile_run(Driver& visualizer, const MadeRun& run) {
   const std::string script = "<script>alert(1)</script>", comment = "</script><!-- <b onmouseover=alert(2)>";
   MadeRun hostile = run;
   hostile.name = script + "&amp;\"'";
-  begin(visualizer, hostile, {"</script><script>alert(3)</script>", "<img src=x onerror=alert(4)>", 1, 1});
+  begin(visualizer, hostile,
+        {"</script><script>alert(3)</script>",
+         "<img src=x onerror=alert(4)>",
+         {{script, "<img src=x onerror=alert(5)>", {{1, 1}}}, {comment, "\xff\xfe", {{2, 1}}}}});
   const std::string tag_name = "Norm <i>of</i> " + comment;
   tag(visualizer, tag_name.c_str(), {});
   tag(visualizer, script.c_str(), {LOUPE_TAG_NUMERICAL, false, true});

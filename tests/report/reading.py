@@ -1,5 +1,7 @@
 """A report in headless Chromium, as a test reads it."""
 
+import csv
+import io
 import os
 import shutil
 import sys
@@ -15,6 +17,7 @@ try:
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
 except ImportError:
     # Debian's python3-selenium belongs to Debian's Python, which need not be the first in PATH.
     if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON) and os.path.exists(DEBIAN_PYTHON):
@@ -61,7 +64,8 @@ class Reading(unittest.TestCase):
     def open(self, report):
         # From another page, because a mere change of what follows "#" loads nothing.
         self.driver.get("about:blank")
-        self.driver.get((self.folder / report).as_uri())
+        file, mark, view = report.partition("#")
+        self.driver.get((self.folder / file).as_uri() + mark + view)
         self.wait("return document.documentElement.dataset.ready === 'true'")
 
     def tearDown(self):
@@ -133,6 +137,9 @@ class Reading(unittest.TestCase):
             "return !tip.hidden && [...tip.children].map((line) => line.textContent)"
         )
 
+    def texts(self, selector):
+        return [each.text for each in self.all(selector) if each.text]
+
     def choose(self, label, text):
         """Chooses an option of the drop-down list called `label`."""
         self.script(
@@ -146,6 +153,27 @@ class Reading(unittest.TestCase):
             label,
             text,
         )
+
+    def saved(self, card, item):
+        """What the entry `item` of a card's menu saves, as (name, bytes)."""
+        folder = self.folder / "saved"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        card.find_element(By.CSS_SELECTOR, "button.take").click()
+        next(each for each in self.all(".card-menu button") if each.text == item).click()
+        for _ in range(600):
+            files = [file for file in folder.iterdir() if not file.name.endswith(".crdownload") and file.stat().st_size]
+            if files:
+                self.find(".card-menu button").send_keys(Keys.ESCAPE)
+                return files[0].name, files[0].read_bytes()
+            time.sleep(0.1)
+        return self.fail(f"nothing was saved by: {item}")
+
+    def saved_table(self, card):
+        """The rows of the CSV that a card saves."""
+        _, content = self.saved(card, "Save the numbers as CSV")
+        return list(csv.reader(io.StringIO(content.decode(), newline="")))
 
     def assert_nothing_sticks_out(self):
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)

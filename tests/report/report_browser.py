@@ -7,6 +7,7 @@ usage: report_browser.py MADE_REPORTS FOLDER
 
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import unittest
@@ -25,6 +26,7 @@ class LargeRun(Reading):
     """500 layers and 1,000 epochs."""
 
     EXPLODING, VANISHING = "stage2.block11.conv1", "stage4.block7.conv2"
+    KIND = "Conv2d 160 × 160 × 3 × 3"
 
     def setUp(self):
         super().setUp()
@@ -46,20 +48,46 @@ class LargeRun(Reading):
         self.assertIn("500 of 500 layers · as in the model", self.find("#overview .caption").text)
         self.go_to("#overview")
         self.screenshot("large_overview")
+        # The norms fade over the depth: so many of a row's last pixels are a bar's.
+        first, last = self.script(
+            """
+            const map = document.getElementById("heat-map");
+            const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+            [copy.canvas.width, copy.canvas.height] = [map.width, map.height];
+            copy.drawImage(map, 0, 0);
+            const left = Math.round(map.width * 0.9);
+            const painted = (row) => {
+              const {data} = copy.getImageData(left, 2 + row * 2, map.width - left, 1);
+              return data.filter((byte, i) => i % 4 === 3 && byte > 150).length;
+            };
+            const mean = (from) => [...Array(50).keys()].reduce((sum, i) => sum + painted(from + i), 0) / 50;
+            return [mean(0), mean(440)];
+            """
+        )
+        self.assertGreater(first, 40)
+        self.assertLess(last, first / 2)
+
+    def test_leaves_the_focus_where_an_order_was_chosen(self):
+        self.script("document.querySelectorAll('#overview select')[0].focus()")
+        self.choose("Order", "Worst first")
+        self.assertEqual(self.find("#overview .controls select").get_attribute("value"), "worst")
+        self.assertTrue(
+            self.script("return document.activeElement === document.querySelectorAll('#overview select')[0]")
+        )
 
     def test_shows_the_worst_layers_first_and_leads_from_the_heat_map_to_their_plots(self):
         self.choose("Order", "Worst first")
         self.assertIn("24 of 500 layers · NaN or ∞ first", self.find("#overview .caption").text)
-        self.assertEqual(self.hover_row(0)[0], self.EXPLODING)
+        self.assertEqual(self.hover_row(0)[0], f"{self.EXPLODING} · {self.KIND}")
         self.assertIn("NaN", self.hover_row(0, 0.99)[2])
         layer, epoch, value = self.hover_row(1)
-        self.assertEqual(layer, self.VANISHING)
+        self.assertEqual(layer, f"{self.VANISHING} · {self.KIND}")
         self.assertRegex(epoch, r"^epoch 8\d\d$")
         self.assertRegex(value, r"^mean: \d")
         self.screenshot("large_heat_map")
         ActionChains(self.driver).click().perform()
         self.wait("return !document.getElementById('layer').hidden")
-        self.assertEqual(self.find("#layer-title").text, self.VANISHING)
+        self.assertEqual(self.find("#layer-title").text, self.VANISHING + " " + self.KIND)
         self.assertEqual(
             [card.get_attribute("data-tag") for card in self.all("#layer .card")],
             ["Weight Gradient Norm", "Weight Gradient Correlation", "Weight Update Norm", "Output Norm"],
@@ -73,11 +101,11 @@ class LargeRun(Reading):
         self.choose("Order", "Worst first")
         heat_map = self.find("#heat-map")
         heat_map.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_LEFT)
-        self.assertEqual(self.find("#tooltip strong").text, self.VANISHING)
+        self.assertEqual(self.find("#tooltip strong").text, f"{self.VANISHING} · {self.KIND}")
         self.assertIn("epoch 998", self.find("#tooltip").text)
         heat_map.send_keys(Keys.ENTER)
         self.wait("return document.activeElement.id === 'layer-title'")
-        self.assertEqual(self.find("#layer-title").text, self.VANISHING)
+        self.assertEqual(self.find("#layer-title").text, self.VANISHING + " " + self.KIND)
         self.wait_for_plots("#layer")
         card = self.find("#layer .card")
         card.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
@@ -97,7 +125,7 @@ class LargeRun(Reading):
             [card.get_attribute("data-layer") for card in self.all("#layers .group[open] .card")], [self.VANISHING]
         )
         self.find("#layers button.card-title").click()
-        self.assertEqual(self.find("#layer-title").text, self.VANISHING)
+        self.assertEqual(self.find("#layer-title").text, self.VANISHING + " " + self.KIND)
         self.find("#search").send_keys(" no such layer")
         self.wait("return document.querySelector('#overview .caption').textContent.startsWith('0 of 500 layers')")
 
@@ -131,6 +159,8 @@ class LargeRun(Reading):
         self.assertIn("epoch", self.hover_row(0, 0.99)[1])
         last = float(self.find("[aria-label='Last epoch on show']").get_attribute("value"))
         self.assertLess(last, 950)
+        self.go_to("#model")
+        self.wait_for_plots("#model")
         labels = self.script(
             "return [...document.querySelectorAll(\"[data-tag='Metrics'] .dygraph-axis-label-x\")]"
             ".map((label) => Number(label.textContent)).filter((epoch) => epoch > 0)"
@@ -164,10 +194,62 @@ class SmallRun(Reading):
             self.screenshot("small_" + tag.lower().replace(" ", "_"))
         self.assert_nothing_sticks_out()
 
+    def test_shows_a_histogram_as_bars_of_one_epoch_and_on_a_linear_scale(self):
+        group = ".group[data-tag='Weight Histogram']"
+        self.script("document.querySelector(arguments[0]).open = true", group)
+        self.go_to(group)
+        self.wait_for_plots(group)
+        card = self.find(group + " .card")
+        canvas = card.find_element(By.CSS_SELECTOR, "canvas")
+        self.assertEqual(canvas.get_attribute("aria-label"), "Histogram of weight over epochs")
+        self.choose("Epoch", "29")
+        label = canvas.get_attribute("aria-label")
+        self.assertRegex(label, r"in epoch 29; the fullest bin, .* to .*, holds about [\d,]+ of 99,996 elements")
+        self.assertIn("height: elements", card.text)
+        ActionChains(self.driver).move_to_element(canvas).perform()
+        told = self.wait("const tip = document.getElementById('tooltip'); return !tip.hidden && tip.innerText")
+        self.assertIn("epoch 29", told)
+        self.screenshot("histogram_bars")
+        # The choice outlasts a change of the scale, for which all plots are drawn anew.
+        self.choose("Scale", "linear")
+        self.go_to(group)
+        self.wait_for_plots(group)
+        self.assertIn("height: share of elements per 1", self.find(group + " .card").text)
+        # Of a normal distribution of deviation 0.15 the bins before and behind the mean are the fullest.
+        card = self.find(group + " .card")
+        canvas = card.find_element(By.CSS_SELECTOR, "canvas")
+        ActionChains(self.driver).move_to_element_with_offset(canvas, canvas.rect["width"] * 0.3, 0).perform()
+        self.screenshot("histogram_linear_bars")
+        self.choose("Epoch", "all")
+        self.assertEqual(canvas.get_attribute("aria-label"), "Histogram of weight over epochs")
+        self.assert_nothing_sticks_out()
+        self.screenshot("histogram_linear")
+
+    def test_tells_what_the_heat_map_shows_to_those_who_do_not_see_it(self):
+        self.script(
+            "[...document.querySelectorAll('#overview .chip')].find((chip) => "
+            "chip.textContent === 'Weight Gradient Norm').click()"
+        )
+        table = "return [...document.querySelectorAll('#overview .visually-hidden tr')].map((row) => "
+        table += "[...row.children].map((cell) => cell.textContent))"
+        head, *rows = self.script(table)
+        self.assertEqual(head, ["Layer", "First", "Last", "Worst (furthest from 0)", "Finding"])
+        self.assertEqual([row[0] for row in rows], ["conv1", "conv2", "fc1", "fc2", "head"])
+        self.assertRegex(rows[0][1], r"^[\d.]+ in epoch 0$")
+        self.assertRegex(rows[0][2], r"in epoch 29$")
+        self.assertEqual(rows[3][3], "NaN in epoch 12")
+        # Only the rows and epochs on show.
+        self.find("#search").send_keys("conv")
+        field = self.find("[aria-label='First epoch on show']")
+        field.clear()
+        field.send_keys("20", Keys.ENTER)
+        self.wait("return document.querySelectorAll('#overview .visually-hidden tbody tr').length === 2")
+        self.assertRegex(self.script(table)[1][1], r"in epoch 20$")
+
     def test_names_what_was_not_finite(self):
         self.assertIn("fc2 since epoch 12", self.find("#alert").text)
         self.find("#alert button").click()
-        self.assertEqual(self.find("#layer-title").text, "fc2")
+        self.assertEqual(self.find("#layer-title").text, "fc2 Linear 128 → 10")
         self.wait_for_plots("#layer")
         self.screenshot("small_layer")
 
@@ -225,6 +307,103 @@ class SmallRun(Reading):
         self.assertTrue(any(label.endswith("min") for label in labels()), labels())
         self.assertNotIn("10 min", labels())
 
+    def test_names_its_axes_and_never_labels_two_ticks_alike(self):
+        self.wait_for_plots("#model")
+        titles = "return [...document.querySelectorAll(arguments[0])].map((title) => title.textContent)"
+        self.assertEqual(self.script(titles, "#model [data-tag='Loss'] .dygraph-xlabel"), ["epoch"])
+        self.assertEqual(self.script(titles, "#model [data-tag='Loss'] .dygraph-ylabel"), ["nats"])
+        self.assertEqual(self.script(titles, "#model [data-tag='Metrics'] .dygraph-ylabel"), ["Metrics"])
+        self.choose("By", "time")
+        self.wait_for_plots("#model")
+        self.assertEqual(self.script(titles, "#model [data-tag='Loss'] .dygraph-xlabel"), ["time"])
+        self.open("level.html")
+        self.wait_for_plots("#model")
+        for scale in ("linear", "logarithmic"):
+            self.choose("Scale", scale)
+            self.wait_for_plots("#model")
+            for axis in "xy":
+                labels = self.script(titles, f"#model .dygraph-axis-label-{axis}")
+                self.assertGreater(len(labels), 1)
+                self.assertEqual(len(set(labels)), len(labels), labels)
+        self.choose("By", "step")
+        self.wait_for_plots("#model")
+        labels = self.script(titles, "#model .dygraph-axis-label-x")
+        self.assertEqual(len(set(labels)), len(labels), labels)
+        self.assert_nothing_sticks_out()
+        self.screenshot("level")
+
+    def test_smooths_curves_and_says_so(self):
+        self.wait_for_plots("#model")
+        legend = "#model [data-tag='Loss'] .legend"
+        measured = self.find(legend + " b").text
+        self.assertNotIn("smoothed", self.find(legend).text)
+        self.choose("Smoothing", "medium (0.9)")
+        self.wait_for_plots("#model")
+        self.assertIn("smoothed (exponential, 0.9)", self.find(legend).text)
+        self.assertEqual(self.find(legend + " b").text, measured)
+        self.assertNotIn("smoothed", self.find("#model [data-tag='Weight Norm Comparison'] .legend").text)
+        self.screenshot("small_smoothed")
+        header, *rows = self.saved_table(self.find("#model [data-tag='Metrics']"))
+        self.assertEqual(header, ["epoch", "accuracy mean", "accuracy mean smoothed 0.9"])
+        average = 0
+        for i, (_, value, shown) in enumerate(rows):
+            average = 0.9 * average + 0.1 * float(value)
+            # The report holds numbers of five digits.
+            self.assertAlmostEqual(float(shown), average / (1 - 0.9 ** (i + 1)), delta=2e-4)
+
+    def test_smooths_over_neither_nan_nor_gaps(self):
+        self.open("gaps.html")
+        self.wait_for_plots("#model")
+        self.choose("Smoothing", "strong (0.97)")
+        self.wait_for_plots("#model")
+        header, *rows = self.saved_table(self.find("#model [data-tag='Loss']"))
+        shown = {int(row[0]): row[header.index("train_loss mean smoothed 0.97")] for row in rows}
+        self.assertEqual(shown[5], "NaN")
+        self.assertEqual([shown[epoch] for epoch in (4, 6, 9)], ["1", "2", "2"], "the average begins anew after NaN")
+        self.assertEqual([shown[epoch] for epoch in (10, 11, 12, 13)], ["", "", "", "3"], "and after a gap")
+        # A line of each third epoch has no gaps.
+        seldom = [row[header.index("val_loss mean smoothed 0.97")] for row in rows if row[0] in ("0", "3", "6")]
+        self.assertEqual(seldom[0], "1")
+        self.assertAlmostEqual(float(seldom[1]), (0.97 * 1 + 2) / 1.97, places=3)
+        self.screenshot("gaps")
+
+    def test_saves_a_plot_as_a_picture(self):
+        self.wait_for_plots("#model")
+        name, picture = self.saved(self.find("#model [data-tag='Loss']"), "Save as PNG")
+        self.assertEqual(name, "digits_Loss.png")
+        self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", picture[16:24])
+        card = self.find("#model [data-tag='Loss']").size
+        self.assertAlmostEqual(width, 2 * card["width"], delta=2)
+        self.assertAlmostEqual(height, 2 * card["height"], delta=2)
+        (self.folder / "saved_loss.png").write_bytes(picture)
+
+    def test_saves_the_numbers_on_show(self):
+        self.wait_for_plots("#model")
+        self.choose("By", "step")
+        field = self.find("[aria-label='First epoch on show']")
+        field.clear()
+        field.send_keys("20", Keys.ENTER)
+        self.wait_for_plots("#model")
+        header, *rows = self.saved_table(self.find("#model [data-tag='Loss']"))
+        self.assertEqual(header[:3], ["step", "train_loss mean", "val_loss mean"])
+        self.assertEqual(sorted(header[3:]), ["train_loss +σ", "train_loss -σ", "train_loss max", "train_loss min"])
+        self.assertEqual([row[0] for row in rows], [str(50 * (epoch + 1)) for epoch in range(20, 30)])
+        self.assertAlmostEqual(float(rows[-1][1]), float(self.find("#model [data-tag='Loss'] .legend b").text), places=4)
+        self.find("#layers .section-head button").click()
+        self.go_to(".group[data-tag='Weight Histogram']")
+        self.wait_for_plots(".group[data-tag='Weight Histogram']")
+        header, *rows = self.saved_table(self.find(".group[data-tag='Weight Histogram'] .card"))
+        self.assertEqual(header, ["run", "histogram", "epoch", "from", "to", "share", "about elements"])
+        self.assertAlmostEqual(sum(float(row[5]) for row in rows if row[2] == "29"), 1, delta=0.05)
+        # What the clipboard takes is up to the browser; the menu says which.
+        self.go_to("#model")
+        self.wait_for_plots("#model")
+        self.find("#model [data-tag='Loss'] button.take").click()
+        self.find(".card-menu .menu-item:last-of-type").click()
+        self.wait("return document.querySelector('.card-menu [role=status]').textContent !== ''")
+        self.screenshot("small_menu")
+
     def test_switches_scales(self):
         labels = "document.querySelectorAll(\"[data-tag='Loss'] .dygraph-axis-label-y\")"
         axis = f"return [...{labels}].map((label) => label.textContent)"
@@ -263,6 +442,116 @@ class SmallRun(Reading):
         self.assertEqual(self.script(ground), light)
 
 
+class Address(Reading):
+    """The view in the address."""
+
+    def view(self):
+        """What the page shows, as its controls say."""
+        return self.script(
+            """
+            const field = (label) => [...document.querySelectorAll("label.field")].find(
+                (each) => each.querySelector("span").textContent === label);
+            const chosen = (label) => field(label) && field(label).querySelector("select").selectedOptions[0].text;
+            return {
+              tag: document.querySelector("#overview .chip[aria-pressed=true]").textContent,
+              ...Object.fromEntries(
+                  ["Value", "Run", "Order", "Layers", "By", "Scale", "Smoothing"].map((name) => [name, chosen(name)])),
+              search: document.getElementById("search").value,
+              epochs: [...document.querySelectorAll("input[type=number]")].map((input) => input.value),
+              runs: [...document.querySelectorAll(".tools .chip")].map((chip) => chip.ariaPressed),
+              layer: document.getElementById("layer").hidden ? null : document.getElementById("layer-title").firstChild.data,
+              caption: document.querySelector("#overview .caption").textContent,
+            };"""
+        )
+
+    def address(self):
+        return self.script("return location.hash")
+
+    def test_holds_the_whole_view(self):
+        self.open("compared.html")
+        plain = self.view()
+        self.assertEqual(self.address(), "")
+        self.script(
+            "[...document.querySelectorAll('#overview .chip')].find((chip) => "
+            "chip.textContent === 'Weight Gradient Norm').click()"
+        )
+        self.script("document.querySelectorAll('#overview .chip')[0].click()")
+        for label, text in (
+            ("Value", "activation_rate"),
+            ("Run", "sgd with momentum"),
+            ("Order", "Lowest first"),
+            ("Layers", "10"),
+            ("By", "step"),
+            ("Scale", "linear"),
+            ("Smoothing", "light (0.6)"),
+        ):
+            self.choose(label, text)
+        field = self.find("[aria-label='First epoch on show']")
+        field.clear()
+        field.send_keys("5", Keys.ENTER)
+        self.all(".tools .chip")[0].click()
+        self.find("#search").send_keys("fc")
+        self.wait("return location.hash.includes('search=fc')")
+        self.script("document.querySelector('#layers button.card-title').click()")
+        shown, address = self.view(), self.address()
+        self.assertEqual(shown["layer"], "fc2")
+        self.assertEqual(shown["runs"], ["false", "true"])
+        self.open("compared.html" + address)
+        self.assertEqual(self.view(), shown)
+        self.assertEqual(self.address(), address)
+        self.wait_for_plots("#layer")
+        self.screenshot("address")
+        # Without anything in the address, as it was at first.
+        self.script("location.hash = ''")
+        self.wait("return document.getElementById('layer').hidden")
+        self.assertEqual(self.view(), plain)
+
+    def test_goes_back_and_forward(self):
+        self.open("small.html")
+        self.choose("Scale", "logarithmic")
+        self.choose("Smoothing", "medium (0.9)")
+        self.script("document.querySelector('#layers button.card-title').click()")
+        self.assertEqual(self.address(), "#layer=fc1&scale=log&smoothing=0.9")
+        self.driver.back()
+        self.wait("return document.getElementById('layer').hidden")
+        self.assertEqual(self.view()["Smoothing"], "medium (0.9)")
+        self.driver.back()
+        self.wait("return location.hash === '#scale=log'")
+        self.wait_for_plots("#model")
+        self.assertNotIn("smoothed", self.find("#model .legend").text)
+        self.assertEqual(self.view()["Scale"], "logarithmic")
+        self.driver.forward()
+        self.driver.forward()
+        self.wait("return !document.getElementById('layer').hidden")
+        self.assertEqual(self.view()["Smoothing"], "medium (0.9)")
+        self.find("#layer .buttons button:last-child").click()
+        self.assertEqual(self.address(), "#scale=log&smoothing=0.9")
+        # A section is a place on the page and no other view.
+        self.find("#sections a:last-child").click()
+        self.assertEqual(self.address(), "#scale=log&smoothing=0.9")
+        self.assertEqual(self.script("return document.activeElement.id"), "run")
+
+    def test_names_a_layer_and_a_plot_as_it_always_did(self):
+        self.open("small.html#layer=fc2&plot=Weight%20Gradient%20Norm")
+        self.assertEqual(self.find("#layer-title").text, "fc2 Linear 128 → 10")
+        self.assertEqual(self.script("return document.activeElement.dataset.tag"), "Weight Gradient Norm")
+
+    def test_takes_no_harm_from_an_address_that_makes_no_sense(self):
+        self.open("compared.html")
+        plain = self.view()
+        for address in (
+            "layer=no.such&plot=%E2%8&tag=<b>&line=x&run=nobody&rows=7&order=up&by=moon&scale=2&smoothing=9",
+            "epochs=a~b&epochs=~&hide=nobody&search=&unknown=1&__proto__=1&constructor=2&&=&layer",
+            "epochs=9~3",
+            "epochs=1e999~NaN",
+            "model",
+        ):
+            with self.subTest(address):
+                self.open("compared.html#" + address)
+                self.assertEqual(self.view(), plain)
+                self.wait_for_plots("#model")
+
+
 class IllRun(Reading):
     """The small net, in which a lens found something."""
 
@@ -271,9 +560,6 @@ class IllRun(Reading):
     def setUp(self):
         super().setUp()
         self.open("ill.html")
-
-    def texts(self, selector):
-        return [each.text for each in self.all(selector) if each.text]
 
     def test_tells_what_is_wrong_first_of_all(self):
         self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "findings")
@@ -299,7 +585,7 @@ class IllRun(Reading):
         self.assertIn("warning found", key)
         self.choose("Order", "Worst first")
         told = self.hover_row(0)
-        self.assertEqual(told[0], "fc1")
+        self.assertEqual(told[0], "fc1 · Linear 9216 → 128")
         self.assertIn("warning: 40 % of the units of fc1", told[3])
         self.screenshot("ill_overview")
 
@@ -313,7 +599,7 @@ class IllRun(Reading):
     def test_leads_from_a_finding_to_the_plots_that_show_it(self):
         self.find("#findings .error button").click()
         self.wait("return document.activeElement.dataset.tag === 'Weight Gradient Norm'")
-        self.assertEqual(self.find("#layer-title").text, "fc2")
+        self.assertEqual(self.find("#layer-title").text, "fc2 Linear 128 → 10")
         self.assertTrue(
             self.script("const box = document.activeElement.getBoundingClientRect(); return box.top >= 0 && box.top < 300")
         )
@@ -441,10 +727,95 @@ class ComparedRuns(Reading):
         self.assertNotIn("adam", self.find("[data-tag='Metrics'] .legend").text)
 
     def test_tells_how_each_run_ended_and_where_it_was_best(self):
+        self.open("compared.html")
         table = self.find("#run table").text
         self.assertRegex(table, r"train_loss[\s\S]*last 0\.\d+[\s\S]*lowest 0\.\d+ in epoch \d+")
         self.assertRegex(table, r"accuracy[\s\S]*highest 0\.\d+ in epoch \d+")
         self.assertRegex(self.find("#alert").text, r"(adam|sgd with momentum) ?fc2 since epoch 12")
+
+    def rows(self):
+        """The table of runs, by the rows' names."""
+        rows = self.script(
+            "return [...document.querySelectorAll('#run .run-table tr')].map("
+            "(row) => [...row.children].map((cell) => cell.innerText))"
+        )
+        return {name: cells for name, *cells in rows}
+
+    def test_tells_in_which_settings_the_runs_differ(self):
+        self.open("compared.html")
+        rows = self.rows()
+        self.assertEqual(rows["learning_rate"], ["–", "0.01"])
+        self.assertEqual(rows["lenses.health"], ["–", "yes"])
+        self.assertEqual(rows["lenses.gradient_geometry.range"], ["std, min-max", "–"])
+        self.assertNotIn("lenses.loss_metrics.metrics", rows)
+        self.assertNotIn("run.name", rows)
+        self.open("baseline.html")
+        rows = self.rows()
+        self.assertEqual(rows["learning_rate"], ["0.2", "0.1", "0.4"])
+        self.assertNotIn("batch_size", rows)
+
+    def test_tells_differences_to_a_baseline(self):
+        self.open("compared.html")
+        self.assertNotIn("(", self.rows()["train_loss"][0])
+        self.assertFalse(self.find("#differences").is_displayed())
+        self.open("baseline.html")
+        rows = self.rows()
+        self.assertEqual(rows["Name"], ["first", "second\nbaseline", "third"])
+        self.assertEqual(
+            rows["train_loss"],
+            [
+                "last 0.2 +0.1 (+100 %)\nlowest 0.2 in epoch 9 +0.1 (+100 %)",
+                "last 0.1\nlowest 0.1 in epoch 9",
+                "last 0.4 +0.3 (+300 %)\nlowest 0.4 in epoch 9 +0.3 (+300 %)",
+            ],
+        )
+        self.go_to("#run")
+        self.screenshot("baseline_table")
+        self.choose("Baseline", "third")
+        self.assertIn("last 0.1 −0.3 (−75 %)", self.rows()["train_loss"][1])
+        self.assertEqual(self.script("return location.hash"), "#baseline=third")
+        self.choose("Baseline", "none")
+        self.assertNotIn("(", self.rows()["train_loss"][0])
+        self.open("baseline.html#baseline=")
+        self.assertNotIn("(", self.rows()["train_loss"][0])
+        self.assertEqual(self.rows()["Name"], ["first", "second", "third"])
+
+    def test_draws_curves_as_differences_to_a_baseline(self):
+        self.open("baseline.html")
+        self.wait_for_plots("#model")
+        self.find("#differences").click()
+        self.wait_for_plots("#model")
+        card = self.find("#model .card")
+        self.assertIn("difference to second, without bands", card.text)
+        header, *rows = self.saved_table(card)
+        self.assertEqual(header[1:], [f"{name}: train_loss mean minus second" for name in ("first", "second", "third")])
+        self.assertEqual(rows[9][0], "9")
+        for value, difference in zip(rows[9][1:], (0.1, 0, 0.3)):
+            self.assertAlmostEqual(float(value), difference, places=4)
+        self.assertEqual(card.find_element(By.CSS_SELECTOR, ".dygraph-ylabel").text, "Δ Loss")
+        self.screenshot("baseline_differences")
+        address = self.script("return location.hash")
+        self.open("baseline.html" + address)
+        self.wait_for_plots("#model")
+        self.assertIn("difference to second", self.find("#model .card").text)
+        # A scale of logarithms has no place for what is below zero, and a share no limits of its own.
+        self.open("compared.html#baseline=adam&curves=differences&scale=log")
+        self.wait_for_plots("#model")
+        labels = [label.text for label in self.all("#model [data-tag='Loss'] .dygraph-axis-label-y")]
+        self.assertIn("0", labels)
+        self.screenshot("compared_differences")
+
+    def test_saves_the_numbers_of_the_runs_on_show(self):
+        self.open("compared.html")
+        self.wait_for_plots("#model")
+        header, *rows = self.saved_table(self.find("#model [data-tag='Metrics']"))
+        self.assertEqual(header, ["epoch", "adam: accuracy mean", "sgd with momentum: accuracy mean"])
+        self.assertEqual([bool(value) for value in rows[-1]], [True, False, True])
+        self.assertEqual(len(rows), 40)
+        self.all(".tools .chip")[0].click()
+        self.wait_for_plots("#model")
+        header = self.saved_table(self.find("#model [data-tag='Metrics']"))[0]
+        self.assertEqual(header, ["epoch", "sgd with momentum: accuracy mean"])
 
     def test_cuts_off_a_run_that_would_flatten_the_others(self):
         self.open("diverged.html")
@@ -484,6 +855,112 @@ class HostileRun(Reading):
         self.assertEqual(made, 0)
         self.screenshot("hostile")
 
+    def test_saves_no_formula(self):
+        self.open("formula.html")
+        self.wait_for_plots("#model")
+        _, content = self.saved(self.find("#model .card"), "Save the numbers as CSV")
+        self.assertEqual(
+            content.decode().splitlines()[0],
+            '''epoch,"'=HYPERLINK(""http://a"",""b"")",'+1,'@sum,'-2,"a, ""b"""''',
+        )
+
+
+class PictureOfTheLayers(Reading):
+    def layers(self, level):
+        return [each.get_attribute("data-layer") for each in self.all(f"#picture .layer[data-health='{level}']")]
+
+    def test_shows_each_layer_with_its_type_in_the_colour_of_its_health(self):
+        self.open("ill.html")
+        self.assertEqual(
+            self.texts("#picture .layer"),
+            [
+                "conv1\nConv2d\n32 × 1 × 3 × 3",
+                "conv2\nConv2d\n64 × 32 × 3 × 3",
+                "relu\nReLU",
+                "pool\nMaxPool2d",
+                "dropout\nDropout",
+                "fc1\nLinear\n9216 → 128",
+                "fc2\nLinear\n128 → 10",
+                "head\nScale",
+            ],
+        )
+        self.assertEqual((self.layers("error"), self.layers("warning")), (["fc2"], ["fc1"]))
+        self.assertEqual(len(self.layers("calm")), 6)
+        self.assertIn("8 layers · 1 with an error, 1 with a warning · click", self.find("#picture").text)
+        self.assertIn("40 % of the units of fc1", self.find("#picture [data-health='warning']").get_attribute("aria-label"))
+        self.assertIn("Picture", self.texts("#sections a"))
+        self.go_to("#picture")
+        self.screenshot("ill_picture")
+
+    def test_leads_to_the_plots_of_a_layer_that_has_some(self):
+        self.open("ill.html")
+        self.find("#picture [data-layer='relu']").click()
+        self.assertTrue(self.find("#layer").get_property("hidden"))
+        self.find("#picture [data-layer='fc1']").click()
+        self.wait("return document.activeElement.id === 'layer-title'")
+        self.assertEqual(self.find("#layer-title").text, "fc1 Linear 9216 → 128")
+        self.assertEqual(self.find("#picture [aria-current]").get_attribute("data-layer"), "fc1")
+
+    def test_is_passed_by_one_tab_and_read_by_the_arrow_keys(self):
+        self.open("ill.html")
+        focused = "return document.activeElement.dataset.layer"
+        self.assertEqual(len(self.all("#picture .layer[tabindex='0']")), 1)
+        self.script("document.querySelector('#picture .layer').focus()")
+        ActionChains(self.driver).send_keys(Keys.ARROW_RIGHT, Keys.ARROW_DOWN).perform()
+        self.assertEqual(self.script(focused), "relu")
+        ActionChains(self.driver).send_keys(Keys.END).perform()
+        self.assertEqual(self.script(focused), "head")
+        ActionChains(self.driver).send_keys(Keys.ARROW_RIGHT, Keys.HOME, Keys.ENTER).perform()
+        self.wait("return document.activeElement.id === 'layer-title'")
+        self.assertEqual(len(self.all("#picture .layer[tabindex='0']")), 1)
+
+    def test_shows_functions_behind_the_module_that_they_follow(self):
+        self.open("functions.html")
+        self.assertEqual(
+            [each.get_attribute("data-layer") for each in self.all("#picture .layer")],
+            ["fc1", "fc1:relu", "fc2", "fc2:softmax"],
+        )
+        self.assertEqual((self.layers("error"), self.layers("warning")), ([], ["fc1:relu"]))
+        self.find("#picture [data-layer='fc1:relu']").click()
+        self.wait("return document.activeElement.id === 'layer-title'")
+        self.screenshot("functions_picture")
+
+    def test_does_not_call_healthy_what_nothing_has_judged(self):
+        self.open("small.html")
+        self.assertEqual(self.layers("calm"), [])
+        self.assertEqual(self.layers("error"), ["fc2"])  # its gradient was NaN
+        self.open("healthy.html")
+        self.assertEqual(len(self.layers("calm")), 8)
+        self.assertIn("8 layers · none with an error or a warning · click", self.find("#picture").text)
+
+    def test_shows_hundreds_of_layers_as_squares(self):
+        self.open("large.html")
+        self.assertEqual(len(self.all("#picture .layer")), 500)
+        self.assertEqual(self.texts("#picture .layer-group-name"), [f"stage{i}" for i in range(1, 6)])
+        self.assertLess(self.find("#picture").rect["height"], 600)
+        self.find("#search").send_keys("stage4")
+        self.wait("return document.querySelectorAll('#picture .layer.dimmed').length === 400")
+        self.go_to("#picture")
+        self.screenshot("large_picture")
+
+    def test_has_one_for_each_run_on_show(self):
+        self.open("compared.html")
+        self.assertEqual(self.texts("#picture h3"), ["adam", "sgd with momentum"])
+        chip = next(each for each in self.all("[aria-label='Runs'] .chip") if each.text == "adam")
+        chip.click()
+        self.assertEqual([each for each in self.texts("#picture h3") if each], ["sgd with momentum"])
+
+
+class NarrowPicture(Reading):
+    width, height, dark = 400, 800, True
+
+    def test_fits_a_narrow_dark_window(self):
+        for report in ("ill.html", "large.html"):
+            self.open(report)
+            self.go_to("#picture")
+            self.assert_nothing_sticks_out()
+            self.screenshot("narrow_picture_" + report.replace(".html", ""))
+
 
 class RunningRun(Reading):
     def test_loads_again_by_itself_and_stays_where_the_reader_was(self):
@@ -502,6 +979,53 @@ class RunningRun(Reading):
         self.assertAlmostEqual(self.script("return scrollY"), 600, delta=150)
         self.open("small.html")
         self.assertEqual(self.all("#reload"), [])
+
+    def test_loads_again_without_being_asked_while_its_run_is_alive(self):
+        self.open("live.html")
+        self.script("window.old = true")
+        self.assertTrue(self.find("#reload").is_selected())
+        self.wait("return !window.old && document.documentElement.dataset.ready")
+        self.assertTrue(self.find("#reload").is_selected())
+        # One that stopped long ago without an end may be loaded again, but only if its reader asks.
+        self.open("running.html")
+        self.assertFalse(self.find("#reload").is_selected())
+
+    def test_loads_again_while_any_of_its_runs_goes_on(self):
+        self.open("following.html#hide=ended&smoothing=0.9")
+        self.script("window.old = true; document.getElementById('reload').click()")
+        self.wait("return !window.old && document.documentElement.dataset.ready")
+        self.assertTrue(self.find("#reload").is_selected())
+        self.assertEqual([chip.get_attribute("aria-pressed") for chip in self.all(".tools .chip")], ["true", "false"])
+        self.wait_for_plots("#model")
+        self.assertIn("smoothed", self.find("#model .legend").text)
+        self.open("compared.html")
+        self.assertEqual(self.all("#reload"), [])
+
+
+class FiveRuns(Reading):
+    def test_are_told_apart_though_one_was_resumed_one_killed_and_one_diverged(self):
+        self.open("five.html")
+        self.wait_for_plots("#model")
+        self.screenshot("five")
+        names = [f"run {i}" for i in range(1, 6)]
+        self.assertEqual(self.texts("#run thead th")[1:], names)
+        state = next(row for row in self.all("#run tbody tr") if row.text.startswith("State"))
+        cells = [cell.text for cell in state.find_elements(By.TAG_NAME, "td")]
+        self.assertEqual(cells[:2], ["completed", "completed"])
+        self.assertEqual(cells[2], "completed; resumed")
+        self.assertEqual(cells[3], "running, or stopped without a word")
+        self.assertEqual(cells[4], "failed at step 900\nThe loss is NaN.")
+        loss = next(row for row in self.all("#run tbody tr") if row.text.startswith("train_loss"))
+        self.assertIn("NaN or ∞ from epoch 15", loss.find_elements(By.TAG_NAME, "td")[4].text)
+        self.assertIn("run 5", self.find("#alert").text)
+        self.assertEqual(self.find("#model .card").get_attribute("data-tag"), "Loss")
+        # The one that diverged is cut off where the others can still be read.
+        top = self.script(
+            "return Math.max(...[...document.querySelectorAll(\"#model [data-tag='Loss'] .dygraph-axis-label-y\")]"
+            ".map((label) => Number(label.textContent)).filter(Number.isFinite))"
+        )
+        self.assertLess(top, 20)
+        self.assert_nothing_sticks_out()
 
 
 class EmptyRun(Reading):

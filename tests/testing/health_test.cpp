@@ -485,4 +485,69 @@ TEST(Health, GoesOnAfterALayerIsForgotten) {
   EXPECT_FALSE(net.bench().is_quarantined("health"));
 }
 
+/// A model of an embedding of which each step changes one row.
+class Embedding {
+ public:
+  explicit Embedding(const std::string& attach)
+      : bench_("attach: " + attach + "\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS}) {
+    bench_.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+    table_ = bench_.module("table", "Embedding", {{"weight", {rows, columns}}});
+    bench_.optimizer("SGD", 0.1);
+    set(0);
+  }
+  void step(int number) {
+    bench_.gradient(table_, "weight", tensor(with_row(number, 1), {rows, columns}));
+    set(number + 1);
+    bench_.step();
+  }
+  std::vector<std::string> found() const {
+    std::vector<std::string> found;
+    for (const lt::Finding& each : bench_.findings()) found.push_back(each.rule);
+    return found;
+  }
+
+ private:
+  static constexpr int64_t rows = 3000, columns = 16;
+
+  static Values with_row(int row, double value) {
+    Values values(static_cast<std::size_t>(rows * columns));
+    std::fill_n(values.begin() + row * columns, columns, value);
+    return values;
+  }
+  void set(int trained) {
+    Values values = noises(rows * columns, 3);
+    std::fill_n(values.begin(), trained * columns, 0.25);
+    bench_.set(table_, "weight", tensor(values, {rows, columns}));
+  }
+
+  Bench bench_;
+  lt::Module table_;
+};
+
+TEST(EstimatedHealth, DoesNotSayThatAStepChangedNothingWhereTheSampleDidNotChange) {
+  for (const char* attach : {"{}", "{history: 4096}"}) {
+    Embedding net(attach);
+    for (int i = 0; i < 8; ++i) net.step(i);
+    EXPECT_EQ(net.found(), Names()) << attach;
+  }
+}
+
+TEST(EstimatedHealth, IsSilentWhileALargeLayerThatBeganAtZeroTrains) {
+  Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+  bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+  constexpr int64_t side = 200;
+  const lt::Module layer = bench.module("fc", "Linear", {{"weight", {side, side}}});
+  bench.optimizer("SGD", 0.1);
+  Values weight(side * side);
+  bench.set(layer, "weight", tensor(weight, {side, side}));
+  for (int step = 0; step < 12; ++step) {
+    const Values gradient = noises(side * side, step + 50, 0.01);
+    bench.gradient(layer, "weight", tensor(gradient, {side, side}));
+    for (std::size_t i = 0; i < weight.size(); ++i) weight[i] -= 0.1 * gradient[i];
+    bench.set(layer, "weight", tensor(weight, {side, side}));
+    bench.step();
+  }
+  EXPECT_TRUE(bench.findings().empty()) << bench.findings().at(0).message;
+}
+
 }  // namespace

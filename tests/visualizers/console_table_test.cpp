@@ -76,7 +76,9 @@ TEST(Console, DoesNotCallALayerBadForStandingApart) {
   const auto tick = [](Driver& console) {
     one_tick(console, "T", {{"a", 1e-9}, {"b", 1e-8}, {"c", 1e-7}, {"d", 1e-6}, {"healthy", 1}});
   };
-  EXPECT_EQ(printed(tick, {{"color", "always"}}).find("\x1b[31"), std::string::npos);
+  const std::string text = printed(tick, {{"color", "always"}});
+  EXPECT_EQ(text.find("\x1b[31"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\x1b[33"), std::string::npos) << text;
 }
 
 TEST(Console, ColorsARowByTheFindingThatStandsOfIt) {

@@ -117,6 +117,8 @@ class Driver {
     steps_ = steps;
     seconds_ = seconds;
   }
+  /// Of epoch 0; in 2024 unless told otherwise.
+  void set_start(double unix_seconds) { start_ = unix_seconds; }
   std::string begin_tick(double epoch) {
     loupe_tick tick{};
     tick.struct_size = sizeof tick;
@@ -125,12 +127,13 @@ class Driver {
     tick.number = ticks_++;
     tick.step = steps_ * (ticks_ - paced_from_);
     tick.elapsed = seconds_ * static_cast<double>(ticks_ - paced_from_);
-    tick.time = 1714564800.0 + 60 * epoch;
+    tick.time = start_ + 60 * epoch;
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
-  std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number) {
+  std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
+                    std::uint64_t events = 0) {
     const loupe_value value{sizeof(loupe_value), 0,      tag.c_str(), layer_or_null(tag, layer),
-                            line.c_str(),        number, nullptr,     0};
+                            line.c_str(),        number, nullptr,     events};
     return call([&](loupe_error* error) { return table_->value(self_, &value, error); });
   }
   std::string range(const std::string& tag, const std::string& layer, const std::string& low_name,
@@ -272,6 +275,7 @@ class Driver {
   loupe_host host_;
   const loupe_component* component_ = nullptr;
   uint64_t ticks_ = 0, paced_from_ = 0, steps_ = 0;
+  double start_ = 1714564800.0;
   double seconds_ = 0;
   const loupe_visualizer* table_ = nullptr;
   void* self_ = nullptr;

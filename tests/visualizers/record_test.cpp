@@ -61,6 +61,19 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(found[6]["time"].get<std::string>().size(), std::string("2024-05-01T12:00:00Z").size());
 }
 
+TEST(Record, TellsOnHowManyEventsAValueStandsWhereALensSays) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text());
+  record.begin_tick(1);
+  record.value("Loss", "Loss", "train_loss mean", 1.25, 96);
+  record.value("Loss", "Loss", "train_loss max", 2);
+  record.end_tick();
+  const auto found = records(folder / "record.jsonl");
+  EXPECT_EQ(found[1]["events"], 96);
+  EXPECT_FALSE(found[2].contains("events"));
+}
+
 TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);

@@ -105,6 +105,7 @@ function momentInWords(run, epoch) {
 /** The choice of an axis; null where nothing but epochs was told. */
 function axisSelector() {
   if (knownAxes.length < 2) return null;
-  return selector(
-      "By", knownAxes.map((name) => [name, AXES[name].label]), state.axis, (axis) => setState("axis", {axis}));
+  return boundSelector(
+      "By", knownAxes.map((name) => [name, AXES[name].label]), "axis", () => state.axis,
+      (axis) => setState("axis", {axis}));
 }

@@ -33,7 +33,7 @@ class Card {
           onkeydown: (event) => this.moveCursor(event),
           onblur: () => announce("cursor", null),
         },
-        element("h3", {}, heading, helpButton(tag)), this.body);
+        element("h3", {}, heading, helpButton(tag), menuButton(this)), this.body);
     this.root.card = this;
     cards.add(this);
     this.slots();
@@ -114,6 +114,6 @@ function goToCard(root) {
   root.addEventListener("blur", () => root.classList.remove("sought"), {once: true});
 }
 
-for (const change of ["scale", "axis", "runs", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
+for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
 
 addEventListener("beforeprint", () => cards.forEach((card) => card.mount()));

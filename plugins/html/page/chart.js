@@ -10,23 +10,6 @@ const CHART_INTERACTION = {
 };
 for (const gesture of ["touchstart", "touchmove", "touchend"]) delete CHART_INTERACTION[gesture];
 
-/** Ticks at powers of ten, with 2 and 5 between them where few powers are on show; [{v, label}] as dygraphs wants. */
-function logarithmicTicks(low, high, pixels) {
-  const decades = Math.log10(high / low);
-  const room = Math.max(2, pixels / 26);
-  const factors = decades * 3 <= room ? [1, 2, 5] : decades * 2 <= room ? [1, 3] : [1];
-  const every = Math.max(1, Math.ceil(decades / room));
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
-    if (power % every !== 0) continue;
-    for (const factor of factors) {
-      const v = Number(`${factor}e${power}`);
-      if (v >= low && v <= high) ticks.push({v, label: formatNumber(v, 3)});
-    }
-  }
-  return ticks.length > 1 ? ticks : Dygraph.numericTicks(low, high, pixels, () => null).filter(({v}) => v > 0);
-}
-
 /**
  * A plot of one tag and layer: lines with bands, or stacked areas, and a legend that shows the values at the cursor.
  */
@@ -37,7 +20,7 @@ class LineChart {
     this.series = chartSeries(tag, layerName, shownRuns);
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
-    this.logarithmic = isLogarithmic(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
+    this.logarithmic = isLogarithmic(tag) && !showsDifferences(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
     this.labelled = labelled && tag.annotate && !this.stacked && this.series.lines.length > 1;
     if (this.series.lines.length === 0) {
       legend.replaceChildren(element("span", {class: "muted"}, "No values yet"));
@@ -69,6 +52,7 @@ class LineChart {
     const {lines} = this.series;
     this.rows = chartRows(lines, this.logarithmic);
     const whole = this.rows.every(([place]) => Number.isInteger(place));
+    const thick = this.stacked || (this.rows.length > this.plot.clientWidth && state.smoothing === 0) ? 1 : 1.7;
     const box = element("div", {class: "graph"});
     this.plot.replaceChildren(box);
     this.graph = new Dygraph(box, this.rows, {
@@ -76,7 +60,7 @@ class LineChart {
       colors: lines.map((line) => line.colour),
       series: Object.fromEntries(lines.map((line, i) => [String(i), {strokePattern: line.dash}])),
       // Where epochs are closer than pixels, thick lines would bury their bands.
-      strokeWidth: this.stacked || this.rows.length > this.plot.clientWidth ? 1 : 1.7,
+      strokeWidth: thick,
       fillGraph: this.stacked,
       stackedGraph: this.stacked,
       fillAlpha: 0.55,
@@ -92,18 +76,22 @@ class LineChart {
       axisLabelFontSize: 11,
       rightGap: this.labelled ? this.labelWidth() + 14 : 10,
       xRangePad: 0,
+      xlabel: AXES[state.axis].label,
+      ylabel: asHtml(valueTitle(this.tag)),
+      xLabelHeight: 14,
+      yLabelWidth: 15,
       axes: {
         x: {
           drawGrid: false,
           pixelsPerLabel: state.axis === "epoch" ? 46 : 70,
           axisLabelFormatter: (place) => formatPlace(place, whole),
-          ...(state.axis === "time" ? {ticker: timeTicks} : {}),
+          ...(state.axis === "time"     ? {ticker: timeTicks} :
+                  state.axis === "step" ? {ticker: stepTicks} :
+                                          {}),
         },
         y: {
-          axisLabelWidth: 46,
-          pixelsPerLabel: 28,
-          axisLabelFormatter: (value) => formatNumber(value, 3),
-          ...(this.logarithmic ? {ticker: logarithmicTicks} : {}),
+          axisLabelWidth: this.labelRoom(),
+          ticker: (low, high, pixels) => valueTicks(low, high, pixels, this.logarithmic),
         },
       },
       ...this.limits(),
@@ -146,8 +134,11 @@ class LineChart {
     return {dateWindow: this.dateWindow(), valueRange: limits || [0, 1]};
   }
 
+  /** The width of the numbers beside the plot. */
+  labelRoom() { return valueTicksWidth(this.limits().valueRange, this.plot.clientHeight - 40, this.logarithmic); }
+
   rezoom() {
-    this.graph.updateOptions(this.limits());
+    this.graph.updateOptions({...this.limits(), axes: {y: {axisLabelWidth: this.labelRoom()}}});
     this.place();
   }
 
@@ -183,7 +174,32 @@ class LineChart {
       }
       fill();
     }
+    if (state.smoothing > 0 && !this.stacked) this.drawMeasured(context, graph);
     this.markBroken(context, area, graph);
+  }
+
+  /** Behind smoothed lines, faintly, the values as they are. */
+  drawMeasured(context, graph) {
+    context.lineWidth = 1;
+    for (const {run, series, colour} of this.series.lines) {
+      context.strokeStyle = withAlpha(colour, 0.35);
+      context.beginPath();
+      let isBroken = true;
+      for (let i = 0; i < run.epochs.length; ++i) {
+        if (series.isMissing(i)) continue;
+        const value = series.values[i];
+        const isDrawn = Number.isFinite(value) && !(this.logarithmic && value <= 0);
+        if (isDrawn) {
+          const x = graph.toDomXCoord(placesOf(run)[i]), y = graph.toDomYCoord(value);
+          if (isBroken)
+            context.moveTo(x, y);
+          else
+            context.lineTo(x, y);
+        }
+        isBroken = !isDrawn;
+      }
+      context.stroke();
+    }
   }
 
   /** A stroke at the foot of the plot wherever a line was NaN or infinite. */
@@ -227,9 +243,9 @@ class LineChart {
                        .map((line) => {
                          let end = -1;
                          placesOf(line.run).forEach((place, i) => {
-                           if (place >= first && place <= last && Number.isFinite(line.series.values[i])) end = i;
+                           if (place >= first && place <= last && Number.isFinite(line.drawn.values[i])) end = i;
                          });
-                         return {line, y: end < 0 ? null : this.graph.toDomYCoord(line.series.values[end])};
+                         return {line, y: end < 0 ? null : this.graph.toDomYCoord(line.drawn.values[end])};
                        })
                        .filter(({y}) => y !== null)
                        .sort((a, b) => a.y - b.y);
@@ -255,65 +271,9 @@ class LineChart {
   }
 
   fillLegend() {
-    const swatch = (kind, style) => element("i", {class: `swatch ${kind}`, style, "aria-hidden": "true"});
-    const entry = (mark, label) => {
-      const value = element("b", {});
-      return [element("span", {class: "entry"}, mark, element("span", {}, label), value), value];
-    };
-    const shade = (band) => withAlpha(band.colour, Math.min(1, band.alpha * 2.4));
-    const entries = [];
-    if (this.stacked && runs.length > 1) {
-      const run = this.series.lines[0].run;
-      entries.push({item: element("strong", {}, run.label), show: () => {}, run});
-    }
-    for (const line of this.series.lines) {
-      const kind = this.stacked ? "area" : line.dash ? "dashed" : "line";
-      const [item, value] = entry(swatch(kind, `color:${line.colour}`), line.label);
-      entries.push({
-        item,
-        show: (row) => {
-          const number = row < 0 ? line.series.last() : line.series.at(row);
-          value.textContent = formatNumber(number);
-          value.classList.toggle("alarm", number !== null && !Number.isFinite(number));
-        },
-        run: line.run
-      });
-    }
-    if (runs.length > 1)
-      entries.push(...this.bandKinds(swatch));
-    else
-      for (const band of this.series.bands) {
-        const [item, value] = entry(swatch("area", `color:${shade(band)}`), band.label);
-        entries.push({
-          item,
-          show: (row) => {
-            const [low, high] = row < 0 ? [band.low.last(), band.high.last()] : [band.low.at(row), band.high.at(row)];
-            value.textContent = `${formatNumber(low, 3)} … ${formatNumber(high, 3)}`;
-          },
-          run: band.run
-        });
-      }
-    const diverged = divergedRun(this.tag, this.series, epochWindow(), this.logarithmic);
-    if (diverged !== null) {
-      const text = `${diverged.run.label} reaches ${formatNumber(diverged.high, 3)} and is cut off`;
-      entries.push({item: element("span", {class: "entry alarm"}, text), show: () => {}, run: diverged.run});
-    }
-    this.entries = entries;
-    this.legend.replaceChildren(...entries.map(({item}) => item));
+    this.entries = legendEntries(this);
+    this.legend.replaceChildren(...this.entries.map(({item}) => item));
     this.showValues(null);
-  }
-
-  /** With several runs, what the shades stand for, once each. */
-  bandKinds(swatch) {
-    const kinds = new Map(this.series.bands.map((band) => [band.name, band]));
-    return [...kinds].map(
-        ([name, {alpha, run}]) => ({
-          item: element(
-              "span", {class: "entry"},
-              swatch("area", `color:${withAlpha(themeColour("muted"), Math.min(1, alpha * 2.4))}`), name),
-          show: () => {},
-          run,
-        }));
   }
 
   showValues(epoch) {

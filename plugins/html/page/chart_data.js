@@ -38,6 +38,9 @@ function chartSeries(tag, layerName, shownRuns) {
     const told = tag.type === RELATION ?
         fewParts(layer.lines, length) :
         layer.lines.map(([name, packed]) => ({name, series: new Series(packed, length)}));
+    if (showsDifferences(tag))
+      for (const line of told)
+        line.series = differenceSeries(run, line.series, baselineRun().line(tag.name, layerName, line.name));
     const bySubject = new Set(told.map(({name}) => subjectOf(name))).size > 1 || layer.bands.length > 0;
     for (const {name, series} of told) {
       const subject = indexIn(subjects, subjectOf(name));
@@ -46,6 +49,7 @@ function chartSeries(tag, layerName, shownRuns) {
       lines.push({
         run,
         series,
+        drawn: drawnSeries(tag, series),
         name,
         label: labelOf(run, name),
         colour: lineColour(
@@ -59,12 +63,14 @@ function chartSeries(tag, layerName, shownRuns) {
              DASHES.length],
       });
     }
-    for (const [lowName, highName, low, high] of layer.bands) {
+    for (const [lowName, highName, low, high] of showsDifferences(tag) ? [] : layer.bands) {
       const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
       const name = bandName(lowName, highName);
       bands.push({
         run,
         name,
+        lowName,
+        highName,
         label: name,
         low: new Series(low, length),
         high: new Series(high, length),
@@ -129,12 +135,12 @@ function chartRows(lines, logarithmic) {
   const places = [...new Set(shownRuns.flatMap((run) => placesOf(run)))].sort((a, b) => a - b);
   const rows = places.map((place) => [place, ...lines.map(() => null)]);
   const rowOf = new Map(places.map((place, row) => [place, row]));
-  lines.forEach(({run, series}, column) => {
+  lines.forEach(({run, drawn: series}, column) => {
     placesOf(run).forEach((place, i) => {
       const value = series.at(i);
       if (value === null) return;
-      const drawn = Number.isFinite(value) && !(logarithmic && value <= 0);
-      rows[rowOf.get(place)][column + 1] = drawn ? value : NaN;
+      const isDrawn = Number.isFinite(value) && !(logarithmic && value <= 0);
+      rows[rowOf.get(place)][column + 1] = isDrawn ? value : NaN;
     });
   });
   return rows;
@@ -203,7 +209,8 @@ function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
     }
   }
   if (!(high >= low)) return null;
-  if (tag.type === PROBABILITY) return [-0.02, 1.02];
+  const isDifference = showsDifferences(tag);
+  if (tag.type === PROBABILITY && !isDifference) return [-0.02, 1.02];
   if (logarithmic) {
     // A band that nearly reaches zero would squeeze the lines into the top of the plot.
     const bottom = Math.max(low, lowestLine / 1000);
@@ -211,8 +218,8 @@ function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
     return [bottom / room, high * room];
   }
   const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-  const given = (limit, own) => (limit === null ? own : limit);
-  const margin = tag.low !== null && tag.high !== null ? (tag.high - tag.low) * 0.02 : 0;
+  const given = (limit, own) => (limit === null || isDifference ? own : limit);
+  const margin = !isDifference && tag.low !== null && tag.high !== null ? (tag.high - tag.low) * 0.02 : 0;
   const bottom = tag.type === RELATION ? 0 : low >= 0 && low < room ? 0 : low - room;
   return [given(tag.low, bottom) - margin, given(tag.high, high + room) + margin];
 }

@@ -71,6 +71,9 @@ class Run {
   }
 }
 
+// What was asked for when the report was made.
+const reportSettings = embedded("report") || {};
+
 const runs = [];
 for (let told; (told = embedded(`run-${runs.length}`)) !== null;) runs.push(new Run(runs.length, told));
 for (const run of runs) {
@@ -87,12 +90,17 @@ function layerNames(tagName) { return [...new Set(toldOf(tagName).flatMap((tag) 
 /** The lines of a tag in any run; none where it holds histograms only. */
 function lineNames(tagName) { return [...new Set(toldOf(tagName).flatMap((tag) => tag.lines))]; }
 
-/** Every tag of any run that has something to show, in the order in which they were told. */
-const tags =
-    [...new Map(runs.flatMap((run) => run.tags).reverse().map((tag) => [tag.name, tag])).values()].reverse().filter(
-        (tag) => layerNames(tag.name).length > 0);
+/** Every tag of any run that has something to show, in the order in which they were first told. */
+const tags = [
+  ...runs.flatMap((run) => run.tags)
+      .reduce((known, tag) => (known.has(tag.name) ? known : known.set(tag.name, tag)), new Map())
+      .values()
+].filter((tag) => layerNames(tag.name).length > 0);
 const bigTags = tags.filter((tag) => tag.big);
 const layerTags = tags.filter((tag) => !tag.big);
+
+/** Tags with a number a layer, as a heat map shows them. */
+function mappedTags() { return layerTags.filter((tag) => lineNames(tag.name).length > 0); }
 
 /** Every epoch of the given runs, ascending. */
 function unitedEpochs(shownRuns) {

@@ -16,38 +16,28 @@ class Detail {
                 step("↓", "Layer below in the overview", 1),
                 element("button", {type: "button", onclick: () => this.close()}, "Close"))),
         this.grid);
-    addEventListener("hashchange", () => this.follow());
+    on("layer", () => this.follow());
   }
 
   /** @param order names of the layers on show, to step through  @param tagName of the plot to begin at */
   open(name, order, tagName = null) {
     this.order = order;
-    const plot = tagName === null ? "" : `&plot=${encodeURIComponent(tagName)}`;
-    const hash = `#layer=${encodeURIComponent(name)}${plot}`;
-    if (location.hash === hash)
-      this.follow();
-    else
-      location.hash = hash;
+    setState("layer", {selectedLayer: name, plotName: tagName});
   }
 
-  /** Shows what the address names, so that a layer can be linked to and the browser's "back" works. */
+  /** Shows the layer that is chosen, by the reader or by an address. */
   follow() {
-    const match = /^#layer=([^&]+)(?:&plot=(.+))?$/.exec(location.hash);
-    let name = null, tagName = null;
-    try {
-      name = match && decodeURIComponent(match[1]);
-      tagName = match && match[2] ? decodeURIComponent(match[2]) : null;
-    } catch {
-      // An address that was cut off names no layer.
-    }
+    const {selectedLayer: name, plotName: tagName} = state;
     const shown = name === null ? [] : layerTags.filter((tag) => layerNames(tag.name).includes(name));
     this.cards.forEach((card) => card.remove());
     this.root.hidden = shown.length === 0;
-    state.selectedLayer = shown.length === 0 ? null : name;
+    if (shown.length === 0) Object.assign(state, {selectedLayer: null, plotName: null});
     this.cards = shown.map((tag) => new Card(tag, name, tag.name, {size: "medium"}));
     announce("selected");
     if (shown.length === 0) return;
-    this.title.replaceChildren(...breakable(name));
+    const kinds = [...new Set(visibleRuns().map((run) => kindOf(run, name)).filter(Boolean))];
+    const kind = kinds.length > 0 ? [" ", element("span", {class: "muted kind"}, kinds.join(" / "))] : [];
+    this.title.replaceChildren(...breakable(name), ...kind);
     this.grid.replaceChildren(...this.cards.map((card) => card.root));
     const card = this.cards.find(({tag}) => tag.name === tagName);
     if (card) return goToCard(card.root);
@@ -62,8 +52,5 @@ class Detail {
     this.open(next, this.order);
   }
 
-  close() {
-    history.pushState(null, "", location.pathname + location.search);
-    this.follow();
-  }
+  close() { setState("layer", {selectedLayer: null, plotName: null}); }
 }

@@ -68,13 +68,14 @@ class LayerGroup {
     const run = visibleRuns()[0] || runs[0];
     const lines = lineNames(this.tag.name);
     const line = tellingLine(lines);
-    if (lines.length === 0 || orderOf(this.tag, line) === "model") return this.names;
+    const order = orderOf(this.tag, line);
+    if (lines.length === 0 || order === "model") return this.names;
     const rows = this.names.map((name) => ({
                                   name,
                                   series: run.line(this.tag.name, name, line) || new Series("", run.epochs.length),
                                   ...severitiesOf(run, name, this.tag),
                                 }));
-    return ranked(rows, shownColumns(run.epochs), this.tag, line, orderOf(this.tag, line)).map(({name}) => name);
+    return ranked(rows, shownColumns(run.epochs), this.tag, line, order).map(({name}) => name);
   }
 
   show(count) {

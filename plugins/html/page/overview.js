@@ -9,8 +9,8 @@ class Overview {
   constructor(openLayer) {
     this.openLayer = openLayer;
     this.tag = null;
-    this.rowLimit = null;  // null: what suits the order
-    this.run = runs[0];
+    this.rowLimit = state.heatRows;
+    this.run = runs[state.heatRun];
     this.cell = null;
     this.tagButtons = new Map();
     this.controls = element("div", {class: "controls"});
@@ -28,7 +28,8 @@ class Overview {
       onkeydown: (event) => this.key(event),
       onblur: () => this.leave(),
     });
-    this.box = element("div", {class: "heat-box"}, this.canvas);
+    this.table = element("div", {class: "visually-hidden"});
+    this.box = element("div", {class: "heat-box"}, this.canvas, this.table);
     const buttons = element(
         "div", {class: "chips", role: "group", "aria-label": "Tag"}, this.tags().map((tag) => this.tagButton(tag)));
     this.root = element(
@@ -36,13 +37,15 @@ class Overview {
         element("h2", {id: "overview-title"}, "Overview", this.explained),
         element("div", {class: "panel"}, buttons, this.controls, this.caption, this.box, this.bar));
     if (this.tags().length === 0) return;
-    this.chooseTag(this.tags().find(({name}) => name === state.tagName) || this.tags()[0]);
+    this.follow();
+    on("overview", () => this.follow());
     new ResizeObserver(() => this.draw()).observe(this.box);
     for (const change of ["zoom", "scale", "search", "order", "theme"]) on(change, () => this.refresh());
+    on("order", () => this.fillControls());
   }
 
   /** Tags with numbers: histograms have a map of their own. */
-  tags() { return layerTags.filter((tag) => lineNames(tag.name).length > 0); }
+  tags() { return mappedTags(); }
 
   tagButton(tag) {
     const button = element("button", {type: "button", class: "chip", onclick: () => this.chooseTag(tag)}, tag.name);
@@ -50,29 +53,37 @@ class Overview {
     return button;
   }
 
-  chooseTag(tag) {
-    this.tag = tag;
-    state.tagName = tag.name;
+  chooseTag(tag) { setState("overview", {tagName: tag.name, lineName: null}); }
+
+  /** Shows what the state says, as the reader or an address chose it. */
+  follow() {
+    const tag = this.tag = this.tags().find(({name}) => name === state.tagName) || this.tags()[0];
+    const lines = lineNames(tag.name);
+    this.line = lines.includes(state.lineName) ? state.lineName : tellingLine(lines);
+    this.run = runs[state.heatRun];
+    this.rowLimit = state.heatRows;
+    Object.assign(state, {tagName: tag.name, lineName: this.line});
     for (const [other, button] of this.tagButtons) button.setAttribute("aria-pressed", String(other === tag));
-    this.line = tellingLine(lineNames(tag.name));
     this.fillControls();
     this.refresh();
   }
 
   fillControls() {
     const names = lineNames(this.tag.name);
+    const focused = [...this.controls.querySelectorAll("select")].indexOf(document.activeElement);
     this.explained.replaceChildren(...[helpButton(this.tag)].filter(Boolean));
     this.controls.replaceChildren(
         ...[names.length > 1 ?
-                selector("Value", names.map((name) => [name, name]), this.line, (line) => this.choose({line})) :
+                selector("Value", names.map((name) => [name, name]), this.line, (lineName) => this.choose({lineName})) :
                 null,
             runs.length > 1 ? selector(
                                   "Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
-                                  (index) => this.choose({run: runs[index]})) :
+                                  (index) => this.choose({heatRun: Number(index)})) :
                               null,
             selector("Order", ORDERS, this.order(), (order) => this.reorder(order)),
-            selector("Layers", ROW_CHOICES, this.shownRows(), (rowLimit) => this.choose({rowLimit})),
+            selector("Layers", ROW_CHOICES, this.shownRows(), (heatRows) => this.choose({heatRows})),
     ].filter((control) => control !== null));
+    if (focused >= 0) this.controls.querySelectorAll("select")[focused].focus();
   }
 
   order() { return orderOf(this.tag, this.line); }
@@ -80,16 +91,9 @@ class Overview {
   /** The worst are few; a model is seen as a whole. */
   shownRows() { return this.rowLimit || (this.order() === "model" ? "all" : "24"); }
 
-  reorder(order) {
-    setState("order", {order});
-    this.fillControls();
-  }
+  reorder(order) { setState("order", {order}); }
 
-  choose(values) {
-    Object.assign(this, values);
-    if ("line" in values) this.fillControls();
-    this.refresh();
-  }
+  choose(values) { setState("overview", values); }
 
   refresh() {
     this.cell = null;
@@ -98,6 +102,7 @@ class Overview {
     const told = layers
                      .map((name) => ({
                             name,
+                            kind: kindOf(this.run, name),
                             series: this.run.line(this.tag.name, name, this.line),
                             ...severitiesOf(this.run, name, this.tag),
                           }))
@@ -105,19 +110,20 @@ class Overview {
     this.scale = new ColourScale(this.samples(told), this.tag);
     const order = this.order(), limit = this.shownRows();
     const sorted = ranked(told.filter(({name}) => isFound(name)), this.columns, this.tag, this.line, order);
+    this.labelWidths = null;
     this.rows = limit === "all" ? sorted : sorted.slice(0, Number(limit));
-    const which = order === "worst" ? worstMeans(this.tag, this.line) :
-                                      ORDERS.find(([each]) => each === order)[1].toLowerCase();
+    const called = ORDERS.find(([each]) => each === order)[1].toLowerCase();
+    const which = order === "worst" ? worstMeans(this.tag, this.line) : called;
     this.caption.textContent =
         `${this.rows.length} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
     this.canvas.setAttribute(
         "aria-label",
         `Heat map of ${this.tag.name}, ${this.rows.length} layers by ` +
-            `${plural(this.columns.length, "epoch")}, ${ORDERS.find(([each]) => each === order)[1].toLowerCase()}. ` +
-            "Arrow keys move, Enter opens the layer.");
+            `${plural(this.columns.length, "epoch")}, ${called}. Arrow keys move, Enter opens the layer.`);
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
     const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
     const severities = [ERROR, WARNING].filter((severity) => this.rows.some((row) => row.severity === severity));
+    this.table.replaceChildren(heatTable(this));
     this.bar.replaceChildren(colourBar(this.scale, {broken, missing, severities}));
     this.draw();
   }
@@ -144,8 +150,10 @@ class Overview {
     const rowHeight = this.rowHeight =
         Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
     const context = sizedContext(this.canvas, width, Math.max(count * rowHeight, 24) + 26);
-    const widest = Math.max(40, ...this.rows.map(({name}) => context.measureText(name).width));
-    const labels = Math.ceil(Math.min(widest + 14, Math.max(100, width * 0.32)));
+    const {names, kinds} = this.labelWidths = this.labelWidths || this.measuredLabels(context);
+    // A name that is cut off says less than a type beside it tells.
+    this.kinds = names + kinds <= width * 0.36 ? Math.ceil(kinds) : 0;
+    const labels = Math.ceil(Math.min(names, Math.max(100, width * 0.32))) + this.kinds;
     const profile = width < 560 ? 0 : Math.min(140, Math.round(width * 0.14));
     this.area = {x: labels, y: 2, width: width - labels - profile - 2, height: count * rowHeight};
     this.profile = {x: width - profile + 10, width: profile - 12};
@@ -161,6 +169,15 @@ class Overview {
     drawEpochAxis(
         context, {...this.area, y: this.area.y + this.area.height}, this.columns.map((i) => this.run.epochs[i]));
     if (this.cell !== null) this.mark(context);
+  }
+
+  /** Measured once for the rows on show, as pointing at them draws them again and again. */
+  measuredLabels(context) {
+    const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+    return {
+      names: Math.max(40, widest(this.rows.map(({name}) => name))) + 14,
+      kinds: widest(this.rows.map(({kind}) => kind)) + 12
+    };
   }
 
   paint(context) {
@@ -187,12 +204,14 @@ class Overview {
   label(context, width) {
     context.textAlign = "right";
     const every = Math.ceil(12 / this.rowHeight);
-    this.rows.forEach(({name}, row) => {
+    this.rows.forEach(({name, kind}, row) => {
       if (row % every !== 0) return;
+      const middle = this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight;
       context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
-      context.fillText(
-          fitText(context, name, width - 10), width - 7,
-          this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight);
+      context.fillText(fitText(context, name, width - this.kinds - 10), width - this.kinds - 7, middle);
+      if (this.kinds === 0) return;
+      context.fillStyle = themeColour("muted");
+      context.fillText(kind, width - 7, middle);
     });
   }
 
@@ -258,12 +277,12 @@ class Overview {
   }
 
   tell(x, y) {
-    const {name, series} = this.rows[this.cell.row];
+    const {name, kind, series} = this.rows[this.cell.row];
     const column = this.columns[this.cell.column];
     const value = series.at(column);
     const standing = standingFindings(this.run, name);
     showTooltip(x, y, [
-      name, `epoch ${formatEpoch(this.run.epochs[column])}`,
+      kind === "" ? name : `${name} · ${kind}`, `epoch ${formatEpoch(this.run.epochs[column])}`,
       `${this.line}: ${value === null ? "no value" : formatNumber(value)}`,
       ...standing.slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`)
     ]);

@@ -34,8 +34,7 @@ function brokenLayers() {
   return [...found.values()].sort((a, b) => a[1] - b[1]);
 }
 
-function alertOf(openLayer) {
-  const broken = brokenLayers();
+function alertOf(broken, openLayer) {
   if (broken.length === 0) return null;
   const names = [...new Set(broken.map(([layer]) => layer))];
   const shown = broken.slice(0, 6).map(([layer, epoch, tagName, run]) => {
@@ -59,6 +58,17 @@ function openPlace({tag, layer}, detail, layers) {
   layers.open(tag.name);
 }
 
+/** Goes to a section, and leaves what the address says of the view. */
+function sectionLink(section, name) {
+  section.tabIndex = -1;
+  const go = (event) => {
+    event.preventDefault();
+    section.scrollIntoView({block: "start"});
+    section.focus({preventScroll: true});
+  };
+  return element("a", {href: `#${section.id}`, onclick: go}, name);
+}
+
 function build() {
   const main = document.getElementById("main");
   const names = runs.map((run) => run.label).join(" · ");
@@ -67,6 +77,8 @@ function build() {
     document.getElementById("title").textContent = names;
   }
   const theme = themeButton();
+  Object.assign(state, startingView);
+  readView();
   if (!runs.some((run) => run.epochs.length > 0)) {
     document.getElementById("tools").append(...[reloadSwitch(), theme].filter(Boolean));
     const early = findingsSection(() => {});
@@ -75,15 +87,18 @@ function build() {
     if (runs.length > 0) main.append(runTable());
     return;
   }
-  const scale = selector(
-      "Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], state.scale,
-      (chosen) => setState("scale", {scale: chosen}));
   document.getElementById("tools").append(
-      ...[searchField(), epochFields(), axisSelector(), scale, runChips(), reloadSwitch(), theme].filter(Boolean));
+      ...[searchField(), epochFields(), axisSelector(), scaleSelector(), smoothingSelector(), runChips(),
+          baselineSelector(), reloadSwitch(), theme]
+          .filter(Boolean));
 
   const detail = new Detail();
   const openLayer = (name, order) => detail.open(name, order);
-  const sections = [[null, null], [null, alertOf(openLayer)], ["Model", modelSection()]];
+  const broken = brokenLayers();
+  // One picture is small enough to come first; those of several runs would hide what is compared.
+  const atAGlance = [["Picture", pictureSection(broken, openLayer)], ["Model", modelSection()]];
+  if (runs.length > 1) atAGlance.reverse();
+  const sections = [[null, null], [null, alertOf(broken, openLayer)], ...atAGlance];
   const overview = new Overview(openLayer);
   if (overview.tags().length > 0) sections.push(["Overview", overview.root]);
   sections.push([null, detail.root]);
@@ -96,12 +111,13 @@ function build() {
   for (const [name, section] of sections) {
     if (section === null) continue;
     main.append(section);
-    if (name !== null) links.push(element("a", {href: `#${section.id}`}, name));
+    if (name !== null) links.push(sectionLink(section, name));
   }
   document.getElementById("sections").append(...links);
   if (overview.tag !== null) on("selected", () => overview.draw());
   detail.follow();
   goOnReading();
+  linkViewAndAddress();
 }
 
 build();

@@ -57,61 +57,8 @@ function settingsList(settings) {
       settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
 }
 
-/** The last, lowest and highest number of a line, each with its epoch; null where there is none. */
-function extremesOf(run, tagName, layerName, lineName) {
-  const series = run.line(tagName, layerName, lineName);
-  let last = null, lowest = null, highest = null, broken = null;
-  run.epochs.forEach((epoch, i) => {
-    const value = series === null ? null : series.at(i);
-    if (value === null) return;
-    if (!Number.isFinite(value)) {
-      broken = broken === null ? epoch : broken;
-      return;
-    }
-    last = [value, epoch];
-    if (lowest === null || value < lowest[0]) lowest = last;
-    if (highest === null || value > highest[0]) highest = last;
-  });
-  return last === null && broken === null ? null : {last, lowest, highest, broken};
-}
-
-/** Losses and metrics as they ended and were at their best: a loss where it is lowest, a metric at both ends. */
-function resultRows() {
-  const shown = bigTags.filter(({name}) => /^(Loss|Metrics)/.test(name));
-  const said = ([value, epoch]) => `${formatNumber(value)} in epoch ${formatEpoch(epoch)}`;
-  return shown.flatMap(
-      (tag) => layerNames(tag.name).flatMap(
-          (layer) => lineNames(tag.name).map(
-              (line) =>
-                  [line.replace(/ mean$/, ""),
-                   (run) => {
-                     const found = extremesOf(run, tag.name, layer, line);
-                     if (found === null) return "–";
-                     const words = [];
-                     if (found.last !== null) {
-                       words.push(element("div", {}, "last ", element("b", {}, formatNumber(found.last[0]))));
-                       words.push(element("div", {class: "muted"}, `lowest ${said(found.lowest)}`));
-                       if (tag.name === "Metrics")
-                         words.push(element("div", {class: "muted"}, `highest ${said(found.highest)}`));
-                     }
-                     if (found.broken !== null)
-                       words.push(element("div", {class: "alarm"}, `NaN or ∞ from epoch ${formatEpoch(found.broken)}`));
-                     return words;
-                   },
-  ])));
-}
-
-/** Of several runs, the settings in which they are not all alike, first of all. */
-function differingSettings() {
-  if (runs.length < 2) return [];
-  const names = [...new Set(runs.flatMap((run) => run.hyperparameters.map(([name]) => name)))];
-  const of = (run, name) => (run.hyperparameters.find(([own]) => own === name) || [name, "–"])[1];
-  return names.filter((name) => new Set(runs.map((run) => of(run, name))).size > 1)
-      .map((name) => [name, (run) => element("b", {}, of(run, name))]);
-}
-
 /** A table of the runs, a column each. */
-function runTable() {
+function newRunTable() {
   const models = (run) => (Array.isArray(run.models) ? run.models : run.models ? [run.models] : []);
   const rows = [
     ["Model", (run) => (models(run).length > 0 ? models(run).map(modelSummary) : "–")],
@@ -135,6 +82,7 @@ function runTable() {
     ["LibTorch", (run) => run.libtorch || "–"],
     ["Config", (run) => (run.config ? folded("Show", run.config) : "–")],
   ];
+  const name = (run) => (run === baselineRun() ? [run.label, element("div", {class: "muted"}, "baseline")] : run.label);
   return element(
       "section", {id: "run", "aria-labelledby": "run-title"},
       element("h2", {id: "run-title"}, runs.length > 1 ? "Runs" : "Run"),
@@ -146,11 +94,18 @@ function runTable() {
                   "thead", {},
                   element(
                       "tr", {}, element("th", {scope: "col"}, "Name"),
-                      runs.map((run) => element("th", {scope: "col"}, run.label)))),
+                      runs.map((run) => element("th", {scope: "col"}, name(run))))),
               element(
                   "tbody", {},
                   rows.map(
                       ([name, cell]) => element(
                           "tr", {}, element("th", {scope: "row"}, name),
                           runs.map((run) => element("td", {}, cell(run)))))))));
+}
+
+/** The section of the runs; its numbers follow the choice of a baseline. */
+function runTable() {
+  const section = newRunTable();
+  on("baseline", () => section.querySelector("table").replaceWith(newRunTable().querySelector("table")));
+  return section;
 }

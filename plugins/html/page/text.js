@@ -50,7 +50,7 @@ function formatNumber(value, digits = 4) {
   if (magnitude === 0) return "0";
   let text;
   if (magnitude >= 1e5 || magnitude < 1e-3) {
-    const [mantissa, exponent] = value.toExponential(Math.min(digits, 3) - 1).split("e");
+    const [mantissa, exponent] = value.toExponential((digits > 4 ? digits : Math.min(digits, 3)) - 1).split("e");
     const power = [...String(Number(exponent))].map((c) => SUPERSCRIPTS[c]).join("");
     const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
     text = short === "1" ? `10${power}` : short === "-1" ? `-10${power}` : `${short}·10${power}`;

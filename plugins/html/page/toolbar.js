@@ -1,3 +1,18 @@
+/** A drop-down list that follows `change`, by which others may choose for it. @param chosen what is chosen now */
+function boundSelector(label, choices, change, chosen, onChange) {
+  const field = selector(label, choices, chosen(), onChange);
+  on(change, () => {
+    field.querySelector("select").value = chosen();
+  });
+  return field;
+}
+
+function scaleSelector() {
+  return boundSelector(
+      "Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], "scale", () => state.scale,
+      (scale) => setState("scale", {scale}));
+}
+
 /** Light or dark: as the system says until the reader chooses; the choice is remembered where the browser allows it. */
 function themeButton() {
   const key = "loupe-theme";
@@ -44,6 +59,9 @@ function searchField() {
       waiting = setTimeout(() => setState("search", {search: input.value.trim()}), 120);
     }
   });
+  on("search", () => {
+    if (input.value.trim() !== state.search) input.value = state.search;
+  });
   return input;
 }
 
@@ -59,8 +77,8 @@ function epochFields() {
       element("button", {type: "button", id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
   const show = () => {
     const [first, last] = epochWindow();
-    from.value = Number(first.toPrecision(6));
-    to.value = Number(last.toPrecision(6));
+    from.value = Number(first.toPrecision(10));
+    to.value = Number(last.toPrecision(10));
     whole.disabled = state.zoom === null;
   };
   on("zoom", show);
@@ -75,11 +93,10 @@ function runChips() {
         "button", {
           type: "button",
           class: "chip",
-          "aria-pressed": "true",
+          "aria-pressed": String(!state.hiddenRuns.has(run.index)),
           onclick: () => {
             const hidden = new Set(state.hiddenRuns);
             if (!hidden.delete(run.index)) hidden.add(run.index);
-            chip.setAttribute("aria-pressed", String(!hidden.has(run.index)));
             setState("runs", {hiddenRuns: hidden});
           }
         },
@@ -90,6 +107,9 @@ function runChips() {
     chip.querySelector(".swatch").style.color = lineColour(run.index);
   });
   on("theme", colour);
+  on("runs", () => chips.forEach(([run, chip]) => {
+    chip.setAttribute("aria-pressed", String(!state.hiddenRuns.has(run.index)));
+  }));
   colour();
   return element("div", {class: "chips", role: "group", "aria-label": "Runs"}, chips.map(([, chip]) => chip));
 }

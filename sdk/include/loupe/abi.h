@@ -424,7 +424,7 @@ typedef struct loupe_request {
   int32_t
       unit_dimension; /* ACTIVITY: the dimension that counts units; negative from the end; clamped to what is there */
   double epsilon;     /* ACTIVITY: an element is active if abs(x) > epsilon */
-  uint32_t places;    /* LOUPE_PLACE_: the tensors of which places; events of others cost nothing */
+  uint32_t places;    /* LOUPE_PLACE_: the tensors of which places, 0 for both; events of others cost nothing */
   uint32_t reserved;
 } loupe_request;
 

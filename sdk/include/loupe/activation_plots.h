@@ -45,10 +45,8 @@ class ActivationPlots {
 
   void write(Report& report, const std::string& tag, const Layers& layers) {
     for (const Layer& layer : layers) {
-      const auto activation = layer.source.get("activation", activation_);
-      const auto death = layer.source.get("death", death_);
-      if (activation) report.value(tag, layer.name, "activation_rate", *activation);
-      if (death) report.value(tag, layer.name, "death_rate", *death);
+      const auto activation = write_rate(report, tag, layer, "activation", activation_);
+      const auto death = write_rate(report, tag, layer, "death", death_);
       if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);
       if (death) worst_death_ = std::fmax(worst_death_, *death);
       non_finite_.write(report, tag, layer.name, layer.source, "activation");
@@ -66,6 +64,13 @@ class ActivationPlots {
   }
 
  private:
+  static std::optional<double> write_rate(Report& report, const std::string& tag, const Layer& layer,
+                                          const std::string& series, uint32_t aggregation) {
+    const auto found = layer.source.index_of(series);
+    const auto rate = found ? layer.source.get(*found, aggregation) : std::nullopt;
+    if (rate) report.value(tag, layer.name, series + "_rate", *rate, layer.source.count(*found));
+    return rate;
+  }
   static Explanation worst_explained() {
     return {"The lowest activation_rate and the highest death_rate of all layers, each a share from 0 to 1.",
             "A worst death rate below 0.1, and both lines level.",

@@ -2,6 +2,7 @@
 #define LOUPE_FINDING_H
 
 #include <loupe/abi.h>
+#include <loupe/text_of.h>
 
 #include <cmath>
 #include <string>
@@ -28,16 +29,15 @@ struct Finding {
 
   /// What the host tells; the module is left out, which may be detached before this is read.
   static Finding from(const loupe_finding& told) {
-    const auto text = [](const char* each) { return std::string(each != nullptr ? each : ""); };
     Finding finding;
-    finding.rule = text(told.rule);
+    finding.rule = text_of(told.rule);
     finding.severity = told.severity;
-    finding.message = text(told.message);
-    finding.advice = text(told.advice);
-    finding.parameter = text(told.parameter);
-    finding.tag = text(told.tag);
-    finding.layer = text(told.layer);
-    finding.source = text(told.source);
+    finding.message = text_of(told.message);
+    finding.advice = text_of(told.advice);
+    finding.parameter = text_of(told.parameter);
+    finding.tag = text_of(told.tag);
+    finding.layer = text_of(told.layer);
+    finding.source = text_of(told.source);
     finding.value = told.value;
     finding.threshold = told.threshold;
     finding.state = told.state;

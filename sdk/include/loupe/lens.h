@@ -44,6 +44,13 @@ class Source {
     error.check(status);
     return value;
   }
+  /// How many values of this epoch its numbers are made of, for Report::value; 0 where the preprocessor does not count.
+  uint64_t count(std::size_t series) const {
+    double count = 0;
+    const loupe_status status =
+        wiring_->aggregate(wiring_->context, source_, series, LOUPE_COUNT, &count, detail::ErrorBuffer().get());
+    return status == LOUPE_OK && count > 0 ? static_cast<uint64_t>(count) : 0;
+  }
   /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error
   /// where they are only folded.
   std::vector<double> values(std::string_view series) const {

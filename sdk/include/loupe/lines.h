@@ -64,10 +64,12 @@ class Lines {
   /// The same of a series by its place.
   void write(Report& report, const std::string& tag, const std::string& layer, const Source& source, std::size_t series,
              const std::string& prefix) const {
+    const uint64_t events = source.count(series);
     for (const Line& line : lines_) {
-      if (const auto value = source.get(series, line.aggregation)) report.value(tag, layer, prefix + line.name, *value);
+      const auto value = source.get(series, line.aggregation);
+      if (value) report.value(tag, layer, prefix + line.name, *value, events);
     }
-    for (const std::string& band : bands_) write_band(report, tag, layer, source, series, prefix, band);
+    for (const std::string& band : bands_) write_band(report, tag, layer, source, series, prefix, band, events);
   }
 
  private:
@@ -77,20 +79,22 @@ class Lines {
   };
 
   static void write_band(Report& report, const std::string& tag, const std::string& layer, const Source& source,
-                         std::size_t series, const std::string& prefix, const std::string& band) {
+                         std::size_t series, const std::string& prefix, const std::string& band, uint64_t events) {
     if (band == "std") {
       const auto mean = source.get(series, LOUPE_MEAN);
       const auto deviation = source.get(series, LOUPE_STD);
       if (mean && deviation) {
-        report.range(tag, layer, prefix + "-σ", prefix + "+σ", *mean - *deviation, *mean + *deviation);
+        report.range(tag, layer, prefix + "-σ", prefix + "+σ", *mean - *deviation, *mean + *deviation, events);
       }
       return;
     }
     const bool quartiles = band == "Q1-Q3";
     const auto low = source.get(series, quartiles ? LOUPE_Q1 : LOUPE_MIN);
     const auto high = source.get(series, quartiles ? LOUPE_Q3 : LOUPE_MAX);
-    if (low && high)
-      report.range(tag, layer, prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"), *low, *high);
+    if (low && high) {
+      report.range(tag, layer, prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"), *low, *high,
+                   events);
+    }
   }
 
   std::vector<Line> lines_;

@@ -53,6 +53,11 @@ template <class Shown>
 const char* layer_of(const Shown& shown) {
   return shown.layer != nullptr ? shown.layer : shown.tag;
 }
+/// The layer that a finding is about; null where it is about none.
+inline const char* layer_of(const loupe_finding& finding) {
+  const char* module = finding.module != nullptr ? finding.module->name : nullptr;
+  return finding.layer != nullptr ? finding.layer : module;
+}
 /// What to call a tag to people.
 inline const char* title_of(const Tag& tag) {
   return tag.title != nullptr && *tag.title != '\0' ? tag.title : tag.id;

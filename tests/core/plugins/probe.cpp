@@ -63,7 +63,7 @@ class ProbeNumbers : public Preprocessor {
     return {{"id", "numbers", "its name in the test's notes"},
             {"measures", Strings{"sums"}, "what to ask for", {"sums", "previous", "change", "activity", "none"}},
             {"passes", "both", "which passes", {"both", "training", "evaluation"}},
-            {"places", "both", "tensors of which places", {"both", "cpu", "device"}},
+            {"places", "both", "tensors of which places", {"both", "cpu", "device", "unsaid"}},
             {"tensor", false, "ask for tensors"}};
   }
   ProbeNumbers(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {
@@ -78,7 +78,9 @@ class ProbeNumbers : public Preprocessor {
                       : passes == "training" ? LOUPE_PASS_TRAINING
                                              : LOUPE_PASS_EVALUATION;
     const std::string places = options.get<std::string>("places");
-    request_.places = places == "both" ? LOUPE_PLACE_BOTH : places == "cpu" ? LOUPE_PLACE_CPU : LOUPE_PLACE_DEVICE;
+    const std::map<std::string, uint32_t> named = {
+        {"both", LOUPE_PLACE_BOTH}, {"cpu", LOUPE_PLACE_CPU}, {"device", LOUPE_PLACE_DEVICE}, {"unsaid", 0}};
+    request_.places = named.at(places);
     request_.wants_tensor = options.get<bool>("tensor");
   }
 
@@ -122,7 +124,7 @@ class ProbeLens : public Lens {
             {"kinds", Strings{}, "options of the gatherer"},
             {"measures", Strings{"sums"}, "options of the preprocessor"},
             {"passes", "both", "the same", {"both", "training", "evaluation"}},
-            {"places", "both", "the same", {"both", "cpu", "device"}},
+            {"places", "both", "the same", {"both", "cpu", "device", "unsaid"}},
             {"tensor", false, "the same"},
             {"pushes", false, "watch what is pushed too"},
             {"twice", false, "watch every stream twice"},

@@ -36,7 +36,10 @@ class ProbeVisualizer : public Visualizer {
   void finding(const loupe_finding& finding) override {
     actor_.act(std::string("finding ") + finding.rule + " by " + finding.source);
   }
-  void note(const Note&) override { actor_.act("note"); }
+  void note(const Note& note) override {
+    actor_.note(std::string("text of a note: ") + note.text);
+    actor_.act("note");
+  }
   void end_tick() override { actor_.act("end_tick"); }
   void progress(const Progress& progress) override { actor_.act("progress " + std::to_string(progress.steps)); }
   void flush() override {

@@ -1,0 +1,122 @@
+#include "command/view.h"
+
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+#include <thread>
+
+#include "command/compare.h"
+#include "command/usage_error.h"
+#include "view/server.h"
+
+namespace loupe {
+namespace {
+
+/// While it lives, what ends a process waits to be taken, in every thread that begins meanwhile too.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~EndSignals() { give_back(); }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+
+  void wait() const {
+    int signal = 0;
+    while (sigwait(&signals_, &signal) != 0) {
+    }
+  }
+  /// A second one is not to wait for what the first one ends.
+  void give_back() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t signals_, before_;
+};
+
+/// A thread that looks at the list once a second, at once where there is more to read.
+class Looking {
+ public:
+  explicit Looking(view::RunList& list) : thread_([this, &list] { look(list); }) {}
+  ~Looking() {
+    is_over_ = true;
+    thread_.join();
+  }
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+
+ private:
+  void look(view::RunList& list) {
+    constexpr int parts_of_a_second = 10;
+    while (!is_over_) {
+      if (list.look()) continue;
+      for (int part = 0; part < parts_of_a_second && !is_over_; ++part) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1000 / parts_of_a_second));
+      }
+    }
+  }
+
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
+};
+
+void check_folder(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return;
+  const bool is_there = std::filesystem::exists(folder, error);
+  throw UsageError("'" + folder + "' " + (is_there ? "is no folder" : "does not exist") +
+                   "; name a folder with runs in it, such as runs");
+}
+
+}  // namespace
+
+CLI::App* View::add_to(CLI::App& app) {
+  CLI::App* subcommand = app.add_subcommand(
+      "view", "Serves a page of the runs under some folders to a browser: their state, reports and comparisons, live");
+  subcommand->add_option("folders", folders, "Folders with runs in them, however deep")->required();
+  subcommand
+      ->add_option("--port", port,
+                   "The port; " + std::to_string(view::usual_port) +
+                       " or the next that is free unless given, 0 for any free one")
+      ->check(CLI::Range(0, 65535));
+  subcommand->add_option(
+      "--address", address,
+      "The address to listen on; 127.0.0.1 unless given, which only this machine reaches. On another "
+      "one a page needs the token in the address that is printed");
+  return subcommand;
+}
+
+void View::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+  for (const std::string& folder : folders) check_folder(folder);
+  EndSignals signals;
+  view::RunList list(folders);
+  view::ReportStore reports([&catalogue](const std::vector<std::string>& records, const std::string& folder) {
+    Compare compare;
+    compare.records = records;
+    compare.visualizers.names = {"html"};
+    compare.visualizers.out = folder;
+    std::ostringstream counts, left_out;  // for a terminal; the page has the findings
+    compare.run(catalogue, counts, left_out);
+  });
+  view::serve(list, reports, {address, port}, [&](const view::Served& served) {
+    if (!port && served.port != view::usual_port) {
+      errors << "loupe: port " << view::usual_port << " is taken; port " << served.port << " is used instead\n";
+    }
+    if (served.wants_token) {
+      errors << "loupe: warning: whoever has this address with its token sees these runs, and what is sent is not "
+                "encrypted; do so only in a network that you trust\n";
+    }
+    const Looking looking(list);
+    out << served.url << "\nCtrl-C ends it.\n" << std::flush;
+    signals.wait();
+    signals.give_back();
+  });
+}
+
+}  // namespace loupe

@@ -1,0 +1,14 @@
+#ifndef LOUPE_VIEW_PAGE_H
+#define LOUPE_VIEW_PAGE_H
+
+#include <map>
+#include <string>
+
+namespace loupe::view {
+
+/// The files of host/view/page by their names, put into the program when it is built.
+const std::map<std::string, std::string>& page_files();
+
+}  // namespace loupe::view
+
+#endif

@@ -1,0 +1,132 @@
+#include "view/run_summary.h"
+
+#include <loupe/error.h>
+#include <loupe/files/descriptor.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace loupe::view {
+namespace {
+
+using replay::RecordLine;
+
+// A record's line is far shorter, and what is no record may have no line end at all.
+constexpr std::size_t longest_line = std::size_t{64} << 20;
+constexpr std::size_t read_at_once = std::size_t{1} << 20;
+
+std::size_t read_at(int descriptor, char* into, std::size_t size, std::uint64_t offset) {
+  for (;;) {
+    const ssize_t count = ::pread(descriptor, into, size, static_cast<off_t>(offset));
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) throw last_error();
+  }
+}
+
+}  // namespace
+
+bool RunSummary::read_on(std::size_t most) {
+  if (!behind_ && FileStamp::of(record_) == stamp_) return false;
+  damage_.clear();
+  behind_ = false;
+  try {
+    const Descriptor file(record_, O_RDONLY | O_NOFOLLOW);
+    const struct stat status = file.status();
+    if (!S_ISREG(status.st_mode)) throw Error("the record is no file any more");
+    const FileStamp now = FileStamp::of(status);
+    const bool same_file = now.inode == stamp_.inode && now.device == stamp_.device && now.size >= read_;
+    if (!same_file || !still_has_last_line(file.get())) begin_anew();
+    stamp_ = now;
+    read(file.get(), most);
+  } catch (const std::system_error& e) {
+    stamp_ = FileStamp::of(record_);
+    damage_ = "the record cannot be read: " + e.code().message();
+  } catch (const std::exception& e) {
+    damage_ = e.what();
+  }
+  return true;
+}
+
+void RunSummary::begin_anew() {
+  *this = RunSummary(std::move(record_));
+}
+
+bool RunSummary::still_has_last_line(int descriptor) {
+  std::string there(last_line_.size(), '\0');
+  const std::uint64_t begin = read_ - last_line_.size();
+  return read_at(descriptor, there.data(), there.size(), begin) == there.size() && there == last_line_;
+}
+
+void RunSummary::read(int descriptor, std::size_t most) {
+  std::string text;
+  std::size_t searched = 0, taken = 0;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + read_at_once);
+    text.resize(before + read_at(descriptor, text.data() + before, read_at_once, read_ + before));
+    const bool at_end = text.size() == before;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find('\n', searched)) != std::string::npos; searched = begin) {
+      const std::string_view line(text.data() + begin, end - begin);
+      take(line);
+      begin = end + 1;
+      read_ += line.size() + 1;
+      last_line_.assign(line).push_back('\n');
+    }
+    taken += begin;
+    text.erase(0, begin);
+    searched = text.size();
+    // What has no line end yet is still being written.
+    if (at_end) {
+      if (lines_ == 0) throw Error(text.empty() ? "the record is empty" : "the record's first line is not whole yet");
+      return;
+    }
+    if (text.size() > longest_line) {
+      throw Error("line " + std::to_string(lines_ + 1) + ": this line is longer than a record's can be");
+    }
+    if (taken >= most) {
+      behind_ = true;
+      return;
+    }
+  }
+}
+
+void RunSummary::take(std::string_view text) try {
+  using Kind = RecordLine::Kind;
+  replay::parse_record_line(text, line_);
+  if (lines_ == 0 && line_.kind != Kind::run) throw Error("a record begins with a line of the kind 'run'");
+  if (line_.kind == Kind::run) {
+    replay::RecordedRun run = replay::parse_run_line(text);
+    if (lines_ > 0 && !run.resumed) throw Error("another run begins here; give each run's record a file of its own");
+    if (lines_ > 0) findings_.go_on();
+    run_ = std::move(run);
+  }
+  ++lines_;
+  ending_.reset();
+  if (line_.kind == Kind::value) take_loss();
+  if (line_.kind == Kind::finding) findings_.take(line_);
+  if (line_.kind == Kind::end) ending_ = line_;
+  if (line_.kind == Kind::tick) {
+    if (tick_) longest_pause_ = std::max(longest_pause_, line_.elapsed - tick_->elapsed);
+    tick_ = line_;
+  }
+} catch (const Error& e) {
+  throw Error("line " + std::to_string(lines_ + 1) + ": " + e.what());
+}
+
+/// What the lens loss_metrics tells of an epoch's loss as one number.
+void RunSummary::take_loss() {
+  if (line_.tag != "Loss" && line_.tag != "Loss & Metrics") return;
+  constexpr std::string_view mean = " mean";
+  const std::string& told = line_.line;
+  if (told.size() <= mean.size() || told.compare(told.size() - mean.size(), mean.size(), mean) != 0) return;
+  const std::string name = told.substr(0, told.size() - mean.size());
+  const auto known = std::find_if(losses_.begin(), losses_.end(), [&](const Loss& each) { return each.name == name; });
+  if (known != losses_.end()) {
+    known->value = line_.value;
+  } else {
+    losses_.push_back({name, line_.value});
+  }
+}
+
+}  // namespace loupe::view

@@ -1,0 +1,72 @@
+#ifndef LOUPE_VIEW_RUN_SUMMARY_H
+#define LOUPE_VIEW_RUN_SUMMARY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file_stamp.h"
+#include "replay/finding_history.h"
+#include "replay/record_line.h"
+
+namespace loupe::view {
+
+/// What a list says of a run, read from its record and read on as that grows. One thread.
+class RunSummary {
+ public:
+  struct Loss {
+    std::string name;
+    double value;
+  };
+
+  explicit RunSummary(std::filesystem::path record) : record_(std::move(record)) {}
+
+  /// Reads what came since the last call, about `most` bytes of it, and everything anew where the record is another
+  /// one. Returns whether it has changed. What is wrong with the record is in damage().
+  bool read_on(std::size_t most);
+  /// There is more in the record than was read so far.
+  bool is_behind() const { return behind_; }
+  /// What is wrong with the record, in one sentence; empty where nothing is. What stood before it is told all the same.
+  const std::string& damage() const { return damage_; }
+
+  const replay::RecordedRun& run() const { return run_; }
+  /// The last tick, where there was one.
+  const std::optional<replay::RecordLine>& tick() const { return tick_; }
+  /// Of a run that has ended: how.
+  const std::optional<replay::RecordLine>& ending() const { return ending_; }
+  const std::vector<Loss>& losses() const { return losses_; }
+  const replay::FindingHistory& findings() const { return findings_; }
+  /// The longest time from one tick to the next, in seconds.
+  double longest_pause() const { return longest_pause_; }
+  const FileStamp& stamp() const { return stamp_; }
+
+ private:
+  void begin_anew();
+  bool still_has_last_line(int descriptor);
+  void read(int descriptor, std::size_t most);
+  void take(std::string_view text);
+  void take_loss();
+
+  std::filesystem::path record_;
+  FileStamp stamp_;
+  std::uint64_t read_ = 0;  // bytes, all of whole lines
+  std::size_t lines_ = 0;
+  std::string last_line_;  // by which a record that was rewritten is told from one that grew
+  bool behind_ = false;
+  std::string damage_;
+  replay::RecordLine line_;
+
+  replay::RecordedRun run_;
+  std::optional<replay::RecordLine> tick_, ending_;
+  std::vector<Loss> losses_;
+  replay::FindingHistory findings_;
+  double longest_pause_ = 0;
+};
+
+}  // namespace loupe::view
+
+#endif

@@ -1,0 +1,90 @@
+#include "view/runs_folder.h"
+
+#include <deque>
+#include <set>
+#include <system_error>
+
+namespace loupe::view {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Waiting {
+  FoundRun place;
+  int depth = 0;
+};
+
+/// Goes through folders level by level, so that a limit cuts off what lies deepest.
+class Search {
+ public:
+  explicit Search(const SearchLimits& limits) : limits_(limits) {}
+
+  void add(const std::string& folder) {
+    std::error_code error;
+    const fs::path whole = fs::canonical(folder, error);
+    if (!error) waiting_.push_back({{whole, fs::path(folder).lexically_normal().string()}, 0});
+  }
+
+  FoundRuns run() {
+    while (!waiting_.empty()) {
+      if (seen_.size() >= limits_.folders) {
+        cut("only the first " + std::to_string(limits_.folders) + " folders were looked into");
+        break;
+      }
+      const Waiting next = waiting_.front();
+      waiting_.pop_front();
+      if (!seen_.insert(next.place.folder).second) continue;
+      if (is_own_file(next.place.record())) {
+        if (found_.runs.size() >= limits_.runs) {
+          cut("only the first " + std::to_string(limits_.runs) + " runs are listed");
+          break;
+        }
+        found_.runs.push_back(next.place);
+      }
+      look_into(next);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void look_into(const Waiting& parent) {
+    std::error_code error;
+    fs::directory_iterator each(parent.place.folder, error);
+    std::set<std::string> names;  // in an order that does not change from one search to the next
+    for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+      std::error_code unknown;
+      if (each->symlink_status(unknown).type() == fs::file_type::directory) {
+        names.insert(each->path().filename().string());
+      }
+    }
+    if (!names.empty() && parent.depth >= limits_.depth) {
+      return cut("folders more than " + std::to_string(limits_.depth) + " deep were not looked into");
+    }
+    for (const std::string& name : names) {
+      waiting_.push_back(
+          {{parent.place.folder / name, (fs::path(parent.place.shown) / name).string()}, parent.depth + 1});
+    }
+  }
+
+  void cut(const std::string& what) { found_.left_out = what + "; name folders nearer to the runs to see the others"; }
+
+  SearchLimits limits_;
+  std::deque<Waiting> waiting_;
+  std::set<fs::path> seen_;
+  FoundRuns found_;
+};
+
+}  // namespace
+
+bool is_own_file(const fs::path& file) {
+  std::error_code error;
+  return fs::symlink_status(file, error).type() == fs::file_type::regular;
+}
+
+FoundRuns find_runs(const std::vector<std::string>& folders, const SearchLimits& limits) {
+  Search search(limits);
+  for (const std::string& folder : folders) search.add(folder);
+  return search.run();
+}
+
+}  // namespace loupe::view

@@ -1,0 +1,34 @@
+#ifndef LOUPE_VIEW_SERVER_H
+#define LOUPE_VIEW_SERVER_H
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "view/report_store.h"
+#include "view/run_list.h"
+
+namespace loupe::view {
+
+struct Listening {
+  std::string address = "127.0.0.1";
+  std::optional<int> port;  ///< 0: any free one; none: the usual one, or the next that is free
+};
+
+struct Served {
+  std::string url;  ///< with the token, where one is wanted
+  int port = 0;
+  bool wants_token = false;
+};
+
+constexpr int usual_port = 7175;
+
+/// Serves the list, the reports and comparisons, read only, until `until` returns, which is called once the server
+/// answers. Requests are answered on threads of their own. Throws Error where it cannot listen, and where this Loupe
+/// was built without a web server.
+void serve(RunList& list, ReportStore& reports, const Listening& listening,
+           const std::function<void(const Served&)>& until);
+
+}  // namespace loupe::view
+
+#endif

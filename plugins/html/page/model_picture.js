@@ -1,0 +1,168 @@
+// More layers than this are shown as small squares without words.
+const LAYERS_WITH_NAMES = 64;
+
+/**
+ * What is known of a layer's health: {level, words}; "unknown" where nothing looked for findings.
+ * @param since the epoch from which on a number of it was not finite, if any
+ */
+function healthOf(run, name, since) {
+  const standing = standingFindings(run, name);
+  const words = standing.map((finding) => `${severityName(finding)}: ${finding.message}`);
+  if (since !== undefined) words.push(`NaN or ∞ since epoch ${formatEpoch(since)}`);
+  if (since !== undefined || (standing.length > 0 && standing[0].severity === ERROR)) return {level: "error", words};
+  if (standing.length > 0) return {level: "warning", words};
+  const looked = run.findings.length > 0 || TELLS_FINDINGS.test(run.config);
+  return looked ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
+}
+
+/** The layers of a run that have plots of their own. */
+function plottedLayers(run) { return new Set(run.tags.filter(({big}) => !big).flatMap(({layers}) => layers)); }
+
+/**
+ * The modules of a run, and behind each the functions that ran after it, as "fc1:relu", of which something was told.
+ */
+function modulesAndFunctions(run) {
+  const told = new Set([...plottedLayers(run), ...run.findings.map(({layer}) => layer)]);
+  const functions = new Map();
+  for (const name of told) {
+    const colon = name === null ? -1 : name.lastIndexOf(":");
+    const module = colon < 0 ? null : name.slice(0, colon);
+    if (colon < 0 || modulesOf(run).has(name)) continue;
+    functions.set(module, [...(functions.get(module) || []), {name, type: "function", leaf: true, parameters: 0}]);
+  }
+  return [...modulesOf(run).values()].flatMap((module) => [module, ...(functions.get(module.name) || [])]);
+}
+
+/** What the layers of a model are called without the containers around them, and what those are called. */
+function partsOf(name) {
+  const dot = name.lastIndexOf(".");
+  return dot < 0 ? ["", name] : [name.slice(0, dot), name.slice(dot + 1)];
+}
+
+/**
+ * A run's layers in the model's order, in the colours of their health; each leads to its plots. The arrow keys move
+ * from one to the next, so that the Tab key passes them all at once.
+ */
+class ModelPicture {
+  constructor(run, broken, openLayer) {
+    Object.assign(this, {run, openLayer});
+    const since = new Map(broken.filter(([, , , of]) => of === run).map(([layer, epoch]) => [layer, epoch]));
+    const plotted = plottedLayers(run);
+    const judged = (module) => healthOf(run, module.name, since.get(module.name));
+    // Of containers only those are layers that hold something of their own, or of which something is wrong.
+    this.layers =
+        modulesAndFunctions(run)
+            .map((module) => ({...module, health: judged(module), hasPlots: plotted.has(module.name)}))
+            .filter(
+                ({leaf, parameters, health}) => leaf || parameters > 0 || ["error", "warning"].includes(health.level));
+    this.isSmall = this.layers.length > LAYERS_WITH_NAMES;
+    this.buttons = this.layers.map((layer, i) => this.button(layer, i));
+    this.root = element(
+        "div", {class: `picture${this.isSmall ? " small" : ""}`, onkeydown: (event) => this.key(event)},
+        runs.length > 1 ? element("h3", {}, run.label) : null, element("p", {class: "muted"}, this.summary()),
+        element(
+            "div", {class: "groups", role: "group", "aria-label": "Layers in the order of the model"}, this.groups()));
+    this.makeReachable(0);
+    for (const change of ["search", "selected"]) on(change, () => this.mark());
+    this.mark();
+  }
+
+  button({name, type, health, hasPlots}, i) {
+    const kind = kindOf(this.run, name);
+    const told = [name, kind, ...health.words, hasPlots ? null : "no plots of this layer"].filter(Boolean);
+    const words = this.isSmall ? [] : [
+      element("span", {class: "layer-name"}, breakable(partsOf(name)[1] || name)),
+      element("span", {class: "layer-type"}, type),
+      element("span", {class: "layer-shape"}, shapeOf(this.layers[i]) || " "),
+    ];
+    return element(
+        "button", {
+          type: "button",
+          class: "layer",
+          "data-health": health.level,
+          tabindex: "-1",
+          title: told.join("\n"),
+          "aria-label": told.join(", "),
+          "aria-disabled": hasPlots ? null : "true",
+          "data-layer": name,
+          onclick: () => this.open(i),
+          onfocus: () => this.makeReachable(i),
+        },
+        ...words);
+  }
+
+  /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
+  groups() {
+    const made = [];
+    this.layers.forEach(({name}, i) => {
+      const inside = this.isSmall ? partsOf(name)[0].split(".")[0] : partsOf(name)[0];
+      if (made.length === 0 || made[made.length - 1].inside !== inside) made.push({inside, buttons: []});
+      made[made.length - 1].buttons.push(this.buttons[i]);
+    });
+    return made.map(
+        ({inside, buttons}) => element(
+            "div", {class: `layer-group${inside === "" ? "" : " framed"}`},
+            inside === "" ? null : element("span", {class: "layer-group-name"}, breakable(inside)),
+            element("div", {class: "layer-row"}, buttons)));
+  }
+
+  summary() {
+    const count = (level) => this.layers.filter(({health}) => health.level === level).length;
+    const told = [["error", "with an error"], ["warning", "with a warning"]]
+                     .map(([level, words]) => [count(level), words])
+                     .filter(([number]) => number > 0)
+                     .map(([number, words]) => `${number.toLocaleString("en")} ${words}`);
+    if (count("calm") > 0 && told.length === 0) told.push("none with an error or a warning");
+    const judged = told.length > 0 ? told.join(", ") : "not judged: the lens `health` tells what is wrong";
+    return `${plural(this.layers.length, "layer")} · ${judged} · click one for its plots`;
+  }
+
+  open(i) {
+    if (this.layers[i].hasPlots)
+      this.openLayer(this.layers[i].name, this.layers.filter(({hasPlots}) => hasPlots).map(({name}) => name));
+  }
+
+  makeReachable(i) {
+    this.buttons.forEach((button, at) => button.setAttribute("tabindex", at === i ? "0" : "-1"));
+    this.at = i;
+  }
+
+  mark() {
+    this.buttons.forEach((button, i) => {
+      const {name} = this.layers[i];
+      button.classList.toggle("dimmed", !isFound(name));
+      if (name === state.selectedLayer)
+        button.setAttribute("aria-current", "true");
+      else
+        button.removeAttribute("aria-current");
+    });
+  }
+
+  key(event) {
+    const last = this.buttons.length - 1;
+    const moves = {
+      ArrowLeft: this.at - 1,
+      ArrowUp: this.at - 1,
+      ArrowRight: this.at + 1,
+      ArrowDown: this.at + 1,
+      Home: 0,
+      End: last
+    };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    this.buttons[Math.min(last, Math.max(0, moves[event.key]))].focus();
+  }
+}
+
+/** null where no run told of more than one layer. */
+function pictureSection(broken, openLayer) {
+  const pictures = runs.map((run) => new ModelPicture(run, broken, openLayer)).filter(({layers}) => layers.length > 1);
+  if (pictures.length === 0) return null;
+  const show = () => pictures.forEach(({root, run}) => root.hidden = state.hiddenRuns.has(run.index));
+  on("runs", show);
+  show();
+  return element(
+      "section", {id: "picture", "aria-labelledby": "picture-title"},
+      element("h2", {id: "picture-title"}, "The layers in order"),
+      element("div", {class: "panel"}, pictures.map(({root}) => root)));
+}

@@ -1,0 +1,142 @@
+// The list of runs that the page shows, and how it follows the folders.
+
+#include "view/run_list.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "examples/process.h"
+#include "made_records.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// Looks until nothing is left to read, and gives what the page would get.
+Json looked(view::RunList& list) {
+  while (list.look()) {
+  }
+  return Json::parse(list.told()->json);
+}
+std::vector<std::string> names(const Json& told) {
+  std::vector<std::string> names;
+  for (const Json& run : told.at("runs")) names.push_back(run.at("name"));
+  return names;
+}
+using Names = std::vector<std::string>;
+
+TEST(RunList, ShowsTheNewestRunFirstWithEverythingThatThePageNeeds) {
+  const fs::path root = fresh_folder();
+  put(root / "a/record.jsonl", two_epochs("older", 1000) + end_line("completed"));
+  put(root / "b/record.jsonl", two_epochs("newer", 2000) + finding_line("warning", "raised", "dead_units", "half") +
+                                   finding_line("error", "raised", "nan_loss", "it is NaN") +
+                                   finding_line("error", "gone", "nan_loss", "") + end_line("failed", "why"));
+  view::RunList list({root.string()});
+  const Json told = looked(list);
+  EXPECT_EQ(names(told), (Names{"newer", "older"}));
+  const Json& run = told.at("runs")[0];
+  EXPECT_EQ(run.at("state"), "failed");
+  EXPECT_EQ(run.at("why"), "why");
+  EXPECT_EQ(run.at("epoch"), 2);
+  EXPECT_EQ(run.at("step"), 20);
+  EXPECT_EQ(run.at("time"), 2002);
+  EXPECT_EQ(run.at("folder"), (root / "b").string());
+  EXPECT_EQ(run.at("losses"), Json::parse(R"([{"name": "train_loss", "value": 0.25}])"));
+  EXPECT_EQ(run.at("findings"), Json::parse(R"({"counts": {"error": 0, "warning": 1, "info": 0, "gone": 1},
+                            "worst": {"severity": "warning", "gone": false, "text": "conv1: half"}})"));
+  EXPECT_EQ(told.at("runs")[1].at("findings").at("worst"), nullptr);
+}
+
+TEST(RunList, ListsADamagedRecordWithWhatIsWrong) {
+  const fs::path root = fresh_folder();
+  put(root / "bad/record.jsonl", "no record at all\n");
+  put(root / "good/record.jsonl", two_epochs("good"));
+  view::RunList list({root.string()});
+  const Json told = looked(list);
+  ASSERT_EQ(told.at("runs").size(), 2u);
+  for (const Json& run : told.at("runs")) {
+    if (run.at("name") == "good") continue;
+    EXPECT_EQ(run.at("name"), "bad");
+    EXPECT_EQ(run.at("state"), "damaged");
+    EXPECT_EQ(run.at("damage").get<std::string>().substr(0, 7), "line 1:");
+  }
+}
+
+TEST(RunList, KeepsNamesThatAreNoTextOrMarkupAsTheyAre) {
+  const fs::path root = fresh_folder();
+  put(root / "a/record.jsonl", two_epochs("<img src=x onerror=alert(1)>"));
+  put(root / "bytes-\xff/record.jsonl", "");
+  view::RunList list({root.string()});
+  const Json told = looked(list);
+  ASSERT_EQ(told.at("runs").size(), 2u);
+  EXPECT_TRUE(names(told) == (Names{"bytes-\xef\xbf\xbd", "<img src=x onerror=alert(1)>"}) ||
+              names(told) == (Names{"<img src=x onerror=alert(1)>", "bytes-\xef\xbf\xbd"}));
+}
+
+TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
+  const fs::path root = fresh_folder();
+  const fs::path record = put(root / "a/record.jsonl", two_epochs("a") + end_line("completed"));
+  put(root / "b/record.jsonl", two_epochs("b") + end_line("completed"));
+  view::RunList list({root.string()});
+  const Json before = looked(list);
+  EXPECT_EQ(looked(list), before);
+  append(record, run_line("a", 1000, true) + epoch_of(3, "0.125"));
+  const Json after = looked(list);
+  EXPECT_GT(after.at("version"), before.at("version"));
+  const auto version = [](const Json& told, const std::string& name) {
+    for (const Json& run : told.at("runs")) {
+      if (run.at("name") == name) return run.at("version").get<int>();
+    }
+    return -1;
+  };
+  EXPECT_GT(version(after, "a"), version(before, "a"));
+  EXPECT_EQ(version(after, "b"), version(before, "b"));
+  // A report that is written anew is news too, for those who read it.
+  put(root / "b/report.html", "<p>");
+  EXPECT_GT(version(looked(list), "b"), version(after, "b"));
+}
+
+TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
+  const fs::path root = fresh_folder();
+  view::RunList list({root.string()});
+  EXPECT_EQ(names(looked(list)), Names{});
+  EXPECT_EQ(list.told()->version, 1u);
+  put(root / "a/record.jsonl", two_epochs("a"));
+  // A search does not follow right upon another.
+  const auto until = [&](const Names& wanted) {
+    for (int tries = 0; tries < 600 && names(looked(list)) != wanted; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return names(Json::parse(list.told()->json));
+  };
+  EXPECT_EQ(until({"a"}), (Names{"a"}));
+  const unsigned number = list.told()->runs.begin()->first;
+  fs::rename(root / "a", root / "b");
+  const auto moved = [&] { return list.told()->runs.begin()->second.place.folder.filename() == "b"; };
+  for (int tries = 0; tries < 600 && !moved(); ++tries) {
+    looked(list);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(moved());
+  EXPECT_GT(list.told()->runs.begin()->first, number) << "a number must not come to mean another run";
+}
+
+TEST(RunList, WakesThoseWhoWaitForNewsAndAtItsClose) {
+  const fs::path root = fresh_folder();
+  put(root / "a/record.jsonl", two_epochs("a"));
+  view::RunList list({root.string()});
+  std::thread looking([&] { list.look(); });
+  EXPECT_GE(list.wait(0, std::chrono::minutes(5))->version, 1u);
+  looking.join();
+  std::thread closing([&] { list.close(); });
+  const std::uint64_t last = list.told()->version;
+  EXPECT_EQ(list.wait(last, std::chrono::minutes(5))->version, last);
+  closing.join();
+}
+
+}  // namespace
+}  // namespace loupe::test

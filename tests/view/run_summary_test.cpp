@@ -1,0 +1,153 @@
+// What `loupe view` says of a run, read from its record as that grows.
+
+#include "view/run_summary.h"
+
+#include <gtest/gtest.h>
+#include <loupe/abi.h>
+
+#include <cmath>
+
+#include "examples/process.h"
+#include "made_records.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t everything = std::size_t{1} << 30;
+
+TEST(RunSummary, TellsNameLastTickLossesAndFindings) {
+  const fs::path file =
+      put(fresh_folder() / "record.jsonl",
+          two_epochs("digits", 1234) + finding_line("warning", "raised", "dead_units", "half") +
+              finding_line("error", "raised", "nan_loss", "NaN") + loss_line(3, "val_loss mean", "\"NaN\"") +
+              loss_line(3, "val_loss median", "7") + tick_line(3) + end_line("failed", "out of memory"));
+  view::RunSummary run(file);
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.damage(), "");
+  EXPECT_FALSE(run.is_behind());
+  EXPECT_EQ(run.run().name, "digits");
+  EXPECT_EQ(run.run().start_time, 1234);
+  ASSERT_TRUE(run.tick());
+  EXPECT_EQ(run.tick()->epoch, 3);
+  EXPECT_EQ(run.tick()->step, 30u);
+  EXPECT_EQ(run.tick()->timestamp, 2003);
+  ASSERT_EQ(run.losses().size(), 2u);
+  EXPECT_EQ(run.losses()[0].name, "train_loss");
+  EXPECT_EQ(run.losses()[0].value, 0.25);
+  EXPECT_EQ(run.losses()[1].name, "val_loss");
+  EXPECT_TRUE(std::isnan(run.losses()[1].value));
+  EXPECT_EQ(run.findings().counts(), "1 error, 1 warning");
+  ASSERT_TRUE(run.ending());
+  EXPECT_EQ(run.ending()->how, uint32_t{LOUPE_END_FAILED});
+  EXPECT_EQ(run.ending()->message, "out of memory");
+}
+
+TEST(RunSummary, ReadsOnWhereTheRecordGrewAndNotBefore) {
+  const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits"));
+  view::RunSummary run(file);
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_FALSE(run.read_on(everything));
+  // A line that is being written waits for its end.
+  const std::string epoch = epoch_of(3, "0.125");
+  append(file, epoch.substr(0, 40));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.tick()->epoch, 2);
+  EXPECT_EQ(run.damage(), "");
+  append(file, epoch.substr(40));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.tick()->epoch, 3);
+  EXPECT_EQ(run.losses()[0].value, 0.125);
+}
+
+TEST(RunSummary, ReadsALongRecordInParts) {
+  std::string text = run_line("digits") + loss_tag;
+  for (int epoch = 1; epoch <= 30000; ++epoch) text += epoch_of(epoch, "0.5");
+  const fs::path file = put(fresh_folder() / "record.jsonl", text);
+  view::RunSummary run(file);
+  EXPECT_TRUE(run.read_on(1));
+  EXPECT_TRUE(run.is_behind());
+  const double first = run.tick()->epoch;
+  EXPECT_LT(first, 30000);
+  int parts = 1;
+  for (; run.is_behind() && parts < 100; ++parts) EXPECT_TRUE(run.read_on(1));
+  EXPECT_GT(parts, 2);
+  EXPECT_EQ(run.tick()->epoch, 30000);
+  EXPECT_EQ(run.damage(), "");
+}
+
+TEST(RunSummary, BeginsAnewWhereTheRecordIsAnotherOne) {
+  const fs::path folder = fresh_folder();
+  const fs::path file =
+      put(folder / "record.jsonl", two_epochs("old") + finding_line("error", "raised", "nan_loss", "NaN"));
+  view::RunSummary run(file);
+  run.read_on(everything);
+  // Put in its place, as a resumed run does.
+  put(folder / "other", two_epochs("new") + epoch_of(3, "1") + epoch_of(4, "1") + epoch_of(5, "1"));
+  fs::rename(folder / "other", file);
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.run().name, "new");
+  EXPECT_EQ(run.tick()->epoch, 5);
+  EXPECT_TRUE(run.findings().empty());
+  // Written over in place: cut short, or grown beyond what was read.
+  put(file, two_epochs("third"));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.run().name, "third");
+  put(file, two_epochs("a fourth one with a long name") + epoch_of(3, "1") + epoch_of(4, "1"));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.run().name, "a fourth one with a long name");
+  EXPECT_EQ(run.tick()->epoch, 4);
+}
+
+TEST(RunSummary, OfARunThatGoesOnLetsItsEndAndFindingsGo) {
+  const fs::path file = put(fresh_folder() / "record.jsonl",
+                            two_epochs("digits") + finding_line("error", "raised", "nan_loss", "NaN") +
+                                end_line("interrupted") + run_line("digits", 5000, true) + epoch_of(3, "0.1"));
+  view::RunSummary run(file);
+  run.read_on(everything);
+  EXPECT_EQ(run.damage(), "");
+  EXPECT_FALSE(run.ending());
+  EXPECT_EQ(run.findings().counts(), "1 error (1 gone)");
+  EXPECT_EQ(run.run().start_time, 5000);
+}
+
+TEST(RunSummary, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
+  const fs::path folder = fresh_folder();
+  const auto damage_of = [&](const std::string& text) {
+    view::RunSummary run(put(folder / "record.jsonl", text));
+    run.read_on(everything);
+    return run.damage();
+  };
+  EXPECT_EQ(damage_of(""), "the record is empty");
+  EXPECT_EQ(damage_of("{\"kind\":\"run\""), "the record's first line is not whole yet");
+  EXPECT_EQ(damage_of(tick_line(1)), "line 1: a record begins with a line of the kind 'run'");
+  EXPECT_EQ(damage_of("{\"kind\":\"run\",\"format\":99}\n").substr(0, 40), "line 1: this record is of format 99, and");
+  EXPECT_EQ(damage_of(run_line("a") + run_line("b")),
+            "line 2: another run begins here; give each run's record a file of its own");
+  EXPECT_EQ(damage_of(run_line("a") + std::string(100, '[') + "\n").substr(0, 8), "line 2: ");
+
+  view::RunSummary run(put(folder / "record.jsonl", two_epochs("digits") + "garbage\n"));
+  run.read_on(everything);
+  EXPECT_EQ(run.damage().substr(0, 22), "line 7: this line is n");
+  EXPECT_EQ(run.run().name, "digits");
+  EXPECT_EQ(run.tick()->epoch, 2);
+  append(folder / "record.jsonl", epoch_of(3, "1"));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.damage().substr(0, 7), "line 7:");
+}
+
+TEST(RunSummary, SaysThatARecordCannotBeReadWhereItIsGoneOrALink) {
+  const fs::path folder = fresh_folder();
+  const fs::path file = put(folder / "record.jsonl", two_epochs("digits"));
+  view::RunSummary run(file);
+  run.read_on(everything);
+  fs::rename(file, folder / "elsewhere");
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.damage(), "the record cannot be read: No such file or directory");
+  fs::create_symlink(folder / "elsewhere", file);
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.damage().substr(0, 26), "the record cannot be read:");
+}
+
+}  // namespace
+}  // namespace loupe::test

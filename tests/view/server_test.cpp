@@ -1,0 +1,298 @@
+// `loupe view` as a browser, and what is no friendly browser, meets it.
+
+#include <gtest/gtest.h>
+#include <httplib.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "command/recorded_run.h"
+#include "examples/process.h"
+#include "made_records.h"
+#include "running_view.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class Server : public testing::Test {
+ protected:
+  const fs::path root_ = fresh_folder();
+  const fs::path runs_ = root_ / "runs", temporary_ = root_ / "temporary";
+
+  void SetUp() override { fs::create_directories(runs_); }
+
+  RunningView start(const std::vector<std::string>& more = {"--port", "0"}) {
+    std::vector<std::string> arguments = {runs_.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunningView(arguments, temporary_);
+  }
+  /// The list once every record is read.
+  static Json list(httplib::Client& client) {
+    for (int tries = 0; tries < 600; ++tries) {
+      const auto answer = client.Get("/runs.json");
+      if (!answer || answer->status != 200) break;
+      const Json told = Json::parse(answer->body);
+      bool is_read = told.at("version") > 0;
+      for (const Json& run : told.at("runs")) is_read = is_read && run.at("state") != "reading";
+      if (is_read) return told;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ADD_FAILURE() << "there is no list";
+    return {};
+  }
+  static std::string number_of(const Json& told, const std::string& name) {
+    for (const Json& run : told.at("runs")) {
+      if (run.at("name") == name) return std::to_string(run.at("id").get<int>());
+    }
+    ADD_FAILURE() << "there is no " << name << " in " << told;
+    return "";
+  }
+  bool left_something() const { return !fs::is_empty(temporary_); }
+};
+
+/// Everything under a folder: names, sizes and times.
+std::string state_of(const fs::path& folder) {
+  std::string all;
+  for (const auto& each : fs::recursive_directory_iterator(folder)) {
+    struct stat status {};
+    ::lstat(each.path().c_str(), &status);
+    all += each.path().string() + ' ' + std::to_string(status.st_size) + ' ' + std::to_string(status.st_mtim.tv_sec) +
+           '.' + std::to_string(status.st_mtim.tv_nsec) + '\n';
+  }
+  return all;
+}
+
+TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
+  record_run(runs_ / "a", {"adam"});
+  record_run(runs_ / "b", {"sgd", 1, 5, false, 1});
+  put(runs_ / "b/report.html", "<title>its own</title>");
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const Json told = list(client);
+  const std::string adam = number_of(told, "adam"), sgd = number_of(told, "sgd");
+
+  const auto made = client.Get("/report?runs=" + adam);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->status, 200);
+  EXPECT_NE(made->body.find("\"name\":\"adam\""), std::string::npos);
+  const auto own = client.Get("/report?runs=" + sgd);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->body, "<title>its own</title>");
+  put(runs_ / "b/report.html", "");
+  const auto empty = client.Get("/report?runs=" + sgd);
+  ASSERT_TRUE(empty) << "a report that is being written";
+  EXPECT_EQ(empty->body, "");
+  put(runs_ / "b/report.html", "<title>its own</title>");
+  // What lies in a folder may be anybody's, and must not act as a page of this server.
+  EXPECT_NE(own->get_header_value("Content-Security-Policy").find("sandbox allow-scripts"), std::string::npos);
+  EXPECT_EQ(made->get_header_value("Content-Security-Policy").find("sandbox"), std::string::npos);
+  const std::string before = state_of(runs_);
+  const auto both = client.Get("/report?runs=" + sgd + "," + adam);
+  EXPECT_TRUE(client.Get("/report?runs=" + adam));
+  ASSERT_TRUE(both);
+  EXPECT_LT(both->body.find("\"name\":\"sgd\""), both->body.find("\"name\":\"adam\""));
+
+  EXPECT_EQ(view.end(SIGTERM), 0);
+  EXPECT_EQ(state_of(runs_), before);
+  EXPECT_FALSE(left_something());
+}
+
+TEST_F(Server, SaysWhyRunsCannotBeShown) {
+  for (int i = 0; i < 22; ++i) put(runs_ / std::to_string(i) / "record.jsonl", two_epochs("run " + std::to_string(i)));
+  put(runs_ / "bad/record.jsonl", run_line("bad") + "garbage\n");
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const Json told = list(client);
+  const auto answer = [&](const std::string& runs) {
+    const auto given = client.Get("/report?runs=" + runs);
+    return given ? std::to_string(given->status) + " " + given->body : "none";
+  };
+  EXPECT_EQ(answer(""), "400 no run is chosen; tick at least one in the list\n");
+  std::string all;
+  for (int i = 0; i < 22; ++i) all += (i > 0 ? "," : "") + number_of(told, "run " + std::to_string(i));
+  EXPECT_EQ(answer(all), "400 22 runs are too many for one report; tick at most 20\n");
+  EXPECT_EQ(answer("99999"), "404 this run is not in the list; go back to the list\n");
+  for (const char* wrong : {"x", "1;2", "../a", "-1", "99999999999999999999", "1,,2", "%2e%2e%2f"}) {
+    EXPECT_EQ(answer(wrong).substr(0, 4), "400 ") << wrong;
+  }
+  const std::string damaged = answer(number_of(told, "bad"));
+  EXPECT_EQ(damaged.substr(0, 4), "500 ");
+  EXPECT_NE(damaged.find("record.jsonl:2: error: this line is no JSON"), std::string::npos) << damaged;
+  EXPECT_EQ(list(client).at("runs").size(), 23u);
+}
+
+TEST_F(Server, GivesNothingButItsOwnPages) {
+  put(runs_ / "a/record.jsonl", two_epochs("a"));
+  put(runs_ / "a/secret.txt", "secret");
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  for (const char* path : {"/a/record.jsonl", "/a/secret.txt", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
+                           "/report/../a/secret.txt", "//etc/passwd", "/pageXcss", "/list.html"}) {
+    const auto answer = client.Get(path);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->status, 404) << path;
+  }
+  for (const char* path : {"/", "/open", "/base.css", "/page.css", "/text.js", "/common.js", "/list.js", "/open.js",
+                           "/runs.json", "/nothing"}) {
+    const auto answer = client.Get(path);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->get_header_value("X-Content-Type-Options"), "nosniff") << path;
+    EXPECT_EQ(answer->get_header_value("Cache-Control"), "no-store") << path;
+    EXPECT_EQ(answer->get_header_value("Content-Security-Policy").substr(0, 18), "default-src 'none'") << path;
+    const auto head = client.Head(path);
+    ASSERT_TRUE(head) << path;
+    EXPECT_EQ(head->status, answer->status) << path;
+    EXPECT_EQ(head->body, "") << path;
+  }
+}
+
+TEST_F(Server, RefusesEveryMethodThatCouldChangeSomething) {
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const auto check = [](const httplib::Result& answer) {
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 405);
+    EXPECT_EQ(answer->get_header_value("Allow"), "GET, HEAD");
+  };
+  check(client.Post("/runs.json"));
+  check(client.Put("/"));
+  check(client.Delete("/"));
+  check(client.Patch("/"));
+  check(client.Options("/"));
+  EXPECT_TRUE(client.Get("/"));
+}
+
+TEST_F(Server, AnswersUnderItsOwnNameAlone) {
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const auto status = [&](const std::string& host) {
+    const auto answer = client.Get("/runs.json", httplib::Headers{{"Host", host}});
+    return answer ? answer->status : 0;
+  };
+  const std::string port = ':' + std::to_string(view.port());
+  for (const char* own : {"127.0.0.1", "localhost", "[::1]"}) EXPECT_EQ(status(own + port), 200) << own;
+  for (const std::string& other : {"evil.example" + port, std::string("evil.example"), std::string("127.0.0.1:1")}) {
+    EXPECT_EQ(status(other), 403) << other;
+  }
+}
+
+TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
+  auto view = start({"--port", "0", "--address", "0.0.0.0"});
+  EXPECT_NE(view.text().find("whoever has this address with its token sees these runs"), std::string::npos);
+  const std::string key = "?token=", url = view.url();
+  ASSERT_NE(url.find(key), std::string::npos) << url;
+  const std::string token = url.substr(url.find(key) + key.size());
+  httplib::Client client("127.0.0.1", view.port());
+  for (const char* path : {"/", "/runs.json", "/events", "/report?runs=1", "/page.css", "/?token=", "/?token=0"}) {
+    const auto refused = client.Get(path);
+    ASSERT_TRUE(refused) << path;
+    EXPECT_EQ(refused->status, 401) << path;
+    EXPECT_FALSE(refused->has_header("Set-Cookie")) << path;
+  }
+  const auto page = client.Get("/?token=" + token);
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->status, 200);
+  const std::string cookie = page->get_header_value("Set-Cookie");
+  EXPECT_NE(cookie.find("HttpOnly; SameSite=Strict"), std::string::npos) << cookie;
+  const auto kept = client.Get("/runs.json", httplib::Headers{{"Cookie", cookie.substr(0, cookie.find(';'))}});
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->status, 200);
+}
+
+TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
+  const fs::path record = put(runs_ / "a/record.jsonl", two_epochs("digits"));
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  client.set_read_timeout(60);
+  const std::string number = number_of(list(client), "digits");
+  const auto first = client.Get("/report?runs=" + number);
+  ASSERT_TRUE(first);
+  const auto last_version = list(client).at("version").get<int>();
+  bool appended = false;
+  std::string events;
+  // Read until it tells of a version after the one that was current when the record grew.
+  httplib::Client follower("127.0.0.1", view.port());
+  follower.set_read_timeout(60);
+  follower.Get("/events", [&](const char* data, std::size_t size) {
+    events.append(data, size);
+    if (!appended) append(record, epoch_of(3, "0.125"));
+    appended = true;
+    const std::size_t last = events.rfind("data: ");
+    return last == std::string::npos || std::atoi(events.c_str() + last + 6) <= last_version;
+  });
+  EXPECT_EQ(events.substr(0, 18), "event: runs\ndata: ");
+  EXPECT_EQ(list(client).at("runs")[0].at("epoch"), 3);
+  const auto second = client.Get("/report?runs=" + number);
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->body, first->body);
+}
+
+TEST_F(Server, ListsARunThatBeginsLater) {
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  EXPECT_EQ(list(client).at("runs").size(), 0u);
+  put(runs_ / "later/record.jsonl", two_epochs("later"));
+  for (int tries = 0; tries < 600 && list(client).at("runs").empty(); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(list(client).at("runs")[0].at("name"), "later");
+}
+
+TEST_F(Server, EndsAtCtrlCThoughPagesFollowIt) {
+  put(runs_ / "a/record.jsonl", two_epochs("a"));
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const std::string number = number_of(list(client), "a");
+  EXPECT_TRUE(client.Get("/report?runs=" + number));
+  EXPECT_TRUE(left_something());
+  std::atomic<bool> follows{false};
+  std::thread follower([&] {
+    httplib::Client events("127.0.0.1", view.port());
+    events.set_read_timeout(60);
+    events.Get("/events", [&](const char*, std::size_t) { return follows = true; });
+  });
+  while (!follows) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(view.end(SIGINT), 0);
+  follower.join();
+  EXPECT_FALSE(left_something());
+}
+
+TEST_F(Server, TakesTheNextPortWhereTheUsualOneIsBusyAndSaysSo) {
+  auto first = start({});
+  auto second = start({});
+  ASSERT_NE(first.port(), 0) << first.text();
+  EXPECT_GT(second.port(), first.port());
+  EXPECT_NE(second.text().find("is taken; port " + std::to_string(second.port()) + " is used instead"),
+            std::string::npos)
+      << second.text();
+  // One that was asked for is not exchanged for another.
+  auto third = start({"--port", std::to_string(first.port())});
+  EXPECT_EQ(third.end(0), 1);
+  EXPECT_EQ(third.text(), "loupe: error: cannot listen on 127.0.0.1, port " + std::to_string(first.port()) +
+                              "; choose another port with --port, or an address of this machine with --address\n");
+}
+
+TEST_F(Server, RefusesAFolderThatIsNotThere) {
+  const fs::path file = put(root_ / "file", "");
+  RunningView missing({(root_ / "none").string()}, temporary_);
+  EXPECT_EQ(missing.end(0), 2);
+  EXPECT_EQ(missing.text(), "loupe: error: '" + (root_ / "none").string() +
+                                "' does not exist; name a folder with runs in it, such as runs\n");
+  RunningView no_folder({file.string()}, temporary_);
+  EXPECT_EQ(no_folder.end(0), 2);
+  EXPECT_NE(no_folder.text().find("is no folder"), std::string::npos);
+  EXPECT_FALSE(left_something());
+}
+
+TEST_F(Server, RefusesAnAddressThatIsNotThisMachines) {
+  auto view = start({"--address", "192.0.2.1"});
+  EXPECT_EQ(view.end(0), 1);
+  EXPECT_EQ(view.text().substr(0, 40), "loupe: error: cannot listen on 192.0.2.1");
+}
+
+}  // namespace
+}  // namespace loupe::test
