@@ -23,6 +23,7 @@
 #include "torch/program_hooks.h"
 #include "torch/redirections.h"
 #include "torch/registry.h"
+#include "torch/script_taps.h"
 
 namespace loupe {
 namespace {
@@ -111,6 +112,11 @@ const ProgramHooks hooks = {[](torch::nn::Module& module) {
                               if (waiting != nullptr && waiting->waits())
                                 guarded([&](WatchedProgram& program) { program.before_forward(module); });
                             },
+                            [](const torch::jit::Module& script) {
+                              const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
+                              if (waiting != nullptr && waiting->waits())
+                                guarded([&](WatchedProgram& program) { program.before_script(script); });
+                            },
                             [](torch::optim::Optimizer& optimizer) {
                               guarded([&](WatchedProgram& program) { program.before_clearing(optimizer); });
                             },
@@ -171,6 +177,7 @@ const RunListener* begin(char* why, std::size_t size) {
   await_optimizers();
   watched.store(new WatchedProgram());
   program_hooks.store(&hooks, std::memory_order_release);
+  new ScriptListening();  // for as long as the process lives
   pthread_atfork(nullptr, nullptr, &begin_anew);
   return &run_listener;
 }

@@ -63,6 +63,12 @@ void WatchedProgram::before_forward(torch::nn::Module& module) {
   settle(false);
 }
 
+/// Its mirror goes on to before_forward, as any module that runs.
+void WatchedProgram::before_script(const torch::jit::Module& script) {
+  std::erase_if(scripts_, [](const auto& each) { return !each->script_lives(); });
+  if (waits_) scripts_.push_back(ScriptModel::of(script));
+}
+
 /// What an optimizer holds at the moment, whatever was known of it.
 void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   std::size_t size = 0;

@@ -16,6 +16,7 @@
 #include "run/epoch_clock.h"
 #include "run/loss_names.h"
 #include "run/model_search.h"
+#include "torch/script_model.h"
 
 namespace loupe {
 
@@ -32,6 +33,7 @@ class WatchedProgram {
   void mode_set(torch::nn::Module& module, bool trains);
   void group_added(const torch::optim::Optimizer* optimizer, const torch::optim::OptimizerParamGroup& group);
   void before_forward(torch::nn::Module& module);
+  void before_script(const torch::jit::Module& script);
   void before_clearing(const torch::optim::Optimizer& optimizer);
   void before_step(const torch::optim::Optimizer& optimizer);
   void after_step(const torch::optim::Optimizer& optimizer);
@@ -81,6 +83,7 @@ class WatchedProgram {
   std::optional<LossNames> losses_, validation_losses_;
   CallOrigins origins_;
   ModelSearch modules_;
+  std::vector<std::shared_ptr<ScriptModel>> scripts_;  // those seen at work, while their scripts live
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
   std::vector<Attached> attached_;
   std::unordered_map<std::string, int> names_;

@@ -1,5 +1,7 @@
 #include "torch/attachment.h"
 
+#include <algorithm>
+
 #include "core/log.h"
 #include "torch/gradient_taps.h"
 #include "torch/leaf_gradients.h"
@@ -14,6 +16,18 @@
 #include "torch/unseen.h"
 
 namespace loupe {
+
+namespace {
+
+/// Of what TorchScript computes: inside of a graph that it differentiates as a whole, results have none of their own.
+void leave_out_gradients(TapPoint& point) {
+  point.output_gradient = point.input_gradient = nullptr;
+  point.further.erase(std::remove_if(point.further.begin(), point.further.end(),
+                                     [](const Stream* stream) { return stream->tap() != LOUPE_TAP_FORWARD; }),
+                      point.further.end());
+}
+
+}  // namespace
 
 Attachment::Attachment(Monitor& monitor, std::shared_ptr<std::recursive_mutex> mutex, std::string name)
     : monitor_(monitor), mutex_(std::move(mutex)), names_{std::move(name), "", monitor.config().separator} {}
@@ -33,6 +47,12 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   counts_always_ = monitor_.counts_every_step();
   if (counts_always_) counting_attachments.fetch_add(1);
   names_.root_type = short_type(model.name());
+  if (redirect) script_listening_.emplace();
+  is_script_ = dynamic_cast<ScriptModel*>(&model) != nullptr;
+  if (is_script_) {
+    script_ = std::static_pointer_cast<ScriptModel>(model.shared_from_this());
+    prepare_script(script_);
+  }
 
   std::vector<bool> opaque;
   const std::vector<FoundModule> modules = walk_model(model, monitor_.config().depth);
@@ -55,6 +75,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     point->redirects = redirect;
     point->opaque = reach.opaque;
     point->perhaps = reach.perhaps;
+    if (is_script_) leave_out_gradients(*point);
     points_.push_back(point);
     opaque.push_back(reach.opaque);
     coverage_.add(names_.of(found.path), type, reach, !found.is_leaf);
@@ -74,6 +95,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
 void Attachment::find_code(torch::nn::Module& model) {
   points_[0]->is_root = true;
   points_[0]->only_functions = coverage_.tapped() == 0;
+  if (is_script_) return;
   if (holds_redirections_) points_[0]->code = find_model_code(model);
   const bool has_own_forward = model.name().compare(0, 11, "torch::nn::") != 0 && coverage_.tapped() < points_.size();
   finds_code_ = !holds_redirections_ || !has_own_forward || !points_[0]->code.empty();
@@ -226,6 +248,7 @@ void Attachment::set_active(bool active) {
 
 void Attachment::tick() {
   end_pass();
+  if (script_ != nullptr && !script_->script_lives()) script_ = nullptr;
   if (holds_redirections_) Redirections::instance().follow_libraries();
   newcomers_.tell(points_, names_.root());
   if (!told_of_unseen_) told_of_unseen_ = tell_of_unseen(points_, names_.root());
@@ -290,6 +313,8 @@ void Attachment::detach() {
     monitor_.remove_module(point->node);
   });
   LeafGradients::instance().forget_all(active_.get());
+  script_listening_.reset();
+  script_ = nullptr;
   if (holds_redirections_) Redirections::instance().release();
 }
 
@@ -297,6 +322,8 @@ std::string Attachment::summary() const {
   std::string text = "attached '" + names_.root() + "': " + coverage_.counts();
   if (!steps_.any() && !awaits_optimizers_) text += ", no optimizer";
   text += monitor_.sampling_words();
+  if (is_script_)
+    text += "; of TorchScript, where gradients are seen of parameters, not of outputs, and inputs of leaves alone";
   if (!finds_code_)
     text +=
         "; the program's symbols are stripped, so that functions before the first module are not seen and a trainer's "

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "torch/layer_names.h"
 #include "torch/newcomers.h"
 #include "torch/optimizer_steps.h"
+#include "torch/script_taps.h"
 #include "torch/tap_point.h"
 
 namespace loupe {
@@ -103,6 +105,9 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   Newcomers newcomers_;
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false, awaits_optimizers_ = false;
+  std::optional<ScriptListening> script_listening_;
+  std::shared_ptr<ScriptModel> script_;  // where the model is one, until its script dies
+  bool is_script_ = false;
 };
 
 }  // namespace loupe

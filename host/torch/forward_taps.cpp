@@ -12,6 +12,7 @@
 #include "torch/module_types.h"
 #include "torch/norm_taps.h"
 #include "torch/redirections.h"
+#include "torch/script_model.h"
 
 namespace loupe {
 namespace {
@@ -110,6 +111,13 @@ void declare_forward_taps() {
 }
 
 Reach reach_of(const torch::nn::Module& module, bool redirect) {
+  if (const auto* script = dynamic_cast<const ScriptLayer*>(&module)) {
+    if (redirect) return script->reach;
+    Reach reach = script->reach;
+    reach.tapped = false;
+    reach.reason = "taps: explicit is set, and what TorchScript computes can only be listened to; use taps: auto";
+    return reach;
+  }
   Reach reach;
   reach.container = !module.children().empty();
   if (dynamic_cast<const detail::TappedMark*>(&module) != nullptr) {

@@ -211,6 +211,20 @@ const FunctionKind* kind_of_module(const std::string& short_type) {
   return found != kinds.end() ? found->second : nullptr;
 }
 
+const FunctionKind* kind_of_operator(const std::string& name) {
+  static const std::unordered_map<std::string, const FunctionKind*> kinds = [] {
+    std::unordered_map<std::string, const FunctionKind*> map;
+#define LOUPE_ONE(KIND, OPERATOR) map.emplace(at::_ops::OPERATOR::name, &KIND);
+    LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_ONE)
+    LOUPE_FUNCTIONS(LOUPE_ONE)
+#undef LOUPE_ONE
+    map.erase("aten::max");  // by its name also the maximum of all elements
+    return map;
+  }();
+  const auto found = kinds.find(name);
+  return found != kinds.end() ? found->second : nullptr;
+}
+
 void declare_function_taps() {
 #define LOUPE_EVERYWHERE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(true);
 #define LOUPE_OUTSIDE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(false);

@@ -20,6 +20,7 @@
 #include "torch/program_inspector.h"
 #include "torch/redirections.h"
 #include "torch/retained_tensor.h"
+#include "torch/script_model.h"
 #include "torch/services.h"
 #include "torch/tensor_file.h"
 #include "torch/thread_pool.h"
@@ -476,6 +477,19 @@ void Inspector::attach(torch::nn::Module& model,
   std::vector<torch::optim::Optimizer*> all;
   for (torch::optim::Optimizer& each : optimizers) all.push_back(&each);
   impl_->attach(model, all, name, false);
+}
+void Inspector::attach(const torch::jit::Module& model, const std::string& name) {
+  impl_->attach(*ScriptModel::of(model), {}, name, false);
+}
+void Inspector::attach(const torch::jit::Module& model, torch::optim::Optimizer& optimizer, const std::string& name) {
+  impl_->attach(*ScriptModel::of(model), {&optimizer}, name, false);
+}
+void Inspector::attach(const torch::jit::Module& model,
+                       const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
+                       const std::string& name) {
+  std::vector<torch::optim::Optimizer*> all;
+  for (torch::optim::Optimizer& each : optimizers) all.push_back(&each);
+  impl_->attach(*ScriptModel::of(model), all, name, false);
 }
 void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
   impl_->attach_optimizer(optimizer);

@@ -6,6 +6,9 @@
 namespace torch::nn {
 class Module;
 }
+namespace torch::jit {
+struct Module;
+}
 namespace torch::optim {
 class Optimizer;
 }
@@ -16,6 +19,7 @@ namespace loupe {
 /// program's threads; none of them throws, and what they attach is seen by the call at hand.
 struct ProgramHooks {
   void (*before_forward)(torch::nn::Module& module);  ///< one that no other tapped forward surrounds
+  void (*before_script)(const torch::jit::Module& script);  ///< one of which no ScriptModel was made
   void (*before_clearing)(torch::optim::Optimizer& optimizer);
   void (*before_step)(torch::optim::Optimizer& optimizer);
   void (*after_step)(torch::optim::Optimizer& optimizer);

@@ -70,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{"groups", {"Linear", "Linear#2"}}, Shape{"plain_class", {"Linear", "Linear#2"}},
                     Shape{"any_module", {"Net.first", "Net.second"}},
                     Shape{"on_the_stack", {"Net.first", "Net.second", "Net#2.first", "Net#2.second"}},
-                    Shape{"lbfgs", {"Net.first", "Net.second"}}, Shape{"forks", {"Net.first", "Net.second"}}),
+                    Shape{"lbfgs", {"Net.first", "Net.second"}}, Shape{"forks", {"Net.first", "Net.second"}},
+                    Shape{"script", {"ScriptNet.first", "ScriptNet.second"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
@@ -78,6 +79,15 @@ TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
   auto& losses = recorded.values["Loss"]["Loss"];
   EXPECT_EQ(losses["train_loss mean"].size(), 3u);
   EXPECT_EQ(losses["val_loss mean"].size(), 3u);
+}
+
+TEST(Run, ShowsWhatTheModulesAndFunctionsOfAScriptGive) {
+  const Both both = run_both(trainers + " script");
+  EXPECT_NE(both.messages.find("watching 'ScriptNet'"), std::string::npos) << both.messages;
+  Recorded recorded = both.recorded();
+  EXPECT_EQ(recorded.layers("Output Activations"),
+            Names({"ScriptNet.first", "ScriptNet.first:relu", "ScriptNet.second"}))
+      << both.messages;
 }
 
 TEST(Run, NamesTheLossesOfAStepByTheirOrder) {

@@ -1,6 +1,7 @@
 // Trainers of many shapes that know nothing of Loupe. Each prints a sum over its weights at the end, to the last bit.
 
 #include <sys/wait.h>
+#include <torch/script.h>
 #include <torch/torch.h>
 #include <unistd.h>
 
@@ -192,6 +193,33 @@ void on_the_stack() {
   }
 }
 
+/// As one would come from a file.
+void script() {
+  const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  const auto linear = [&](int64_t inputs, int64_t outputs) {
+    torch::jit::Module made(c10::QualifiedName("__torch__.torch.nn.modules.linear.Linear"), unit, true);
+    made.register_parameter("weight", (torch::randn({outputs, inputs}) * 0.3).set_requires_grad(true), false);
+    made.register_parameter("bias", torch::zeros({outputs}).set_requires_grad(true), false);
+    made.define("def forward(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
+    return made;
+  };
+  torch::jit::Module model(c10::QualifiedName("__torch__.models.ScriptNet"), unit, true);
+  model.register_attribute("training", c10::BoolType::get(), true);
+  model.register_module("first", linear(4, 8));
+  model.register_module("second", linear(8, 2));
+  model.define("def forward(self, x):\n  return self.second.forward(torch.relu(self.first.forward(x)))\n");
+  Tensors parameters;
+  for (const Tensor& each : model.parameters()) parameters.push_back(each);
+  torch::optim::SGD optimizer(parameters, 0.1);
+  for (int i = 0; i < 20; ++i) {
+    optimizer.zero_grad();
+    const Tensor x = torch::randn({8, 4});
+    torch::mse_loss(model.forward({x}).toTensor(), x.narrow(1, 0, 2)).backward();
+    optimizer.step();
+  }
+  print_sum(parameters);
+}
+
 void lbfgs() {
   Net net;
   torch::optim::LBFGS optimizer(net->parameters(), torch::optim::LBFGSOptions(0.1).max_iter(4));
@@ -278,6 +306,7 @@ int main(int count, char** arguments) {
   if (shape == "on_the_stack") on_the_stack();
   if (shape == "lbfgs") lbfgs();
   if (shape == "forks") forks();
+  if (shape == "script") script();
   if (shape == "threads") threads();
   if (shape == "untrained") untrained();
   if (shape == "starts") starts(arguments[0]);

@@ -17,6 +17,9 @@
 namespace at {
 class Tensor;
 }
+namespace torch::jit {
+struct Module;
+}
 namespace torch::nn {
 class Module;
 }
@@ -57,6 +60,13 @@ class LOUPE_API Inspector {
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
   /// The same for several optimizers of one model: `attach(*model, {encoder_optimizer, decoder_optimizer})`.
   void attach(torch::nn::Module& model, const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
+              const std::string& name = "");
+  /// The same for a TorchScript module, as torch::jit::load gives it: parameters, their gradients and updates, and the
+  /// results of its modules and functions under their names; gradients of results are not seen.
+  void attach(const torch::jit::Module& model, const std::string& name = "");
+  void attach(const torch::jit::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
+  void attach(const torch::jit::Module& model,
+              const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
               const std::string& name = "");
   /// One more optimizer, for whichever attached models it holds parameters of. One that is made half way in the place
   /// of another needs no call: it is known by its parameters. A warning at the first tick names the parameters that
