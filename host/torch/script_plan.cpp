@@ -35,6 +35,12 @@ std::string usual_name(std::string name) {
   return other != others.end() ? other->second : name;
 }
 
+/// Overloads are called forward__0 and so on, and what torch.jit.trace made of a second call forward1.
+bool is_forward(const std::string& method) {
+  if (method.compare(0, 7, "forward") != 0) return false;
+  return method.find_first_not_of("_0123456789", 7) == std::string::npos;
+}
+
 bool is_tensor(const Value* value) {
   return value->type()->kind() == c10::TypeKind::TensorType;
 }
@@ -156,6 +162,13 @@ void ScriptWalk::find_returned(const Value* value, Call& call) {
     if (!node->inputs().empty()) find_returned(node->input(0), call);
   } else if (kind == c10::prim::TupleUnpack) {
     if (value->offset() == 0) find_returned(node->input(0), call);
+  } else if (kind == c10::prim::TupleIndex) {
+    const auto index = torch::jit::toIValue(node->input(1));
+    const Node* tuple = node->input(0)->node();
+    if (!index.has_value() || !index->isInt() || tuple->kind() != c10::prim::TupleConstruct) return;
+    const auto count = static_cast<int64_t>(tuple->inputs().size());
+    const int64_t place = index->toInt() < 0 ? index->toInt() + count : index->toInt();
+    if (place >= 0 && place < count) find_returned(tuple->input(static_cast<std::size_t>(place)), call);
   } else if (value->offset() == 0) {
     call.returned.insert(node);
   }
@@ -196,6 +209,11 @@ void ScriptWalk::walk_attribute(const Node& node, Call& call) const {
   if (!slot.has_value()) return;
   const c10::IValue& value = holder->second->getSlot(*slot);
   if (value.isObject()) call.modules[node.output()] = value.toObject();
+  // An LSTM keeps its parameters in a list, too.
+  if (value.isTensorList() && !value.toTensorVector().empty()) {
+    const ScriptLayer* holds = elements_.owner_of(value.toTensorVector()[0]);
+    if (holds != nullptr) call.owners[node.output()] = holds;
+  }
   if (!value.isTensor()) return;
   if (elements_.is_count(value.toTensor())) call.counts.insert(node.output());
   const ScriptLayer* owner = elements_.owner_of(value.toTensor());
@@ -208,8 +226,7 @@ void ScriptWalk::walk_method(const Node& node, Call& call) {
   const std::string& name = node.s(c10::attr::name);
   Call next;
   ScriptLayer* layer = model_.layer_of(self->second.get());
-  // Overloads are called forward__0 and so on.
-  if (layer != nullptr && (name == "forward" || name.compare(0, 9, "forward__") == 0)) next.results.push_back(layer);
+  if (layer != nullptr && is_forward(name)) next.results.push_back(layer);
   next.inside = layer;
   walk_call(graph_function(self->second->type()->findMethod(name)), node, 0, call, std::move(next));
 }
