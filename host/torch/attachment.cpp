@@ -197,6 +197,7 @@ void Attachment::after_step(torch::optim::Optimizer& optimizer) {
   loupe::note_step();
   const std::lock_guard lock(*mutex_);
   if (!attached_) return;
+  if (script_ != nullptr) script_->throw_kept();
   const bool active = is_active();
   if (active) {
     steps_.after(optimizer);
@@ -248,6 +249,7 @@ void Attachment::set_active(bool active) {
 
 void Attachment::tick() {
   end_pass();
+  if (script_ != nullptr) script_->throw_kept();
   if (script_ != nullptr && !script_->script_lives()) script_ = nullptr;
   if (holds_redirections_) Redirections::instance().follow_libraries();
   newcomers_.tell(points_, names_.root());

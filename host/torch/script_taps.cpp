@@ -124,6 +124,19 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
   if (run.name->is_clamp) run.activates = arguments.size() > 1 && is_zero(arguments[1]);
 }
 
+/// LibTorch writes a page on what a callback throws, and goes on.
+template <class Call>
+void guarded(Run& state, Call&& call) {
+  const std::shared_ptr<ScriptModel> model = state.model;
+  try {
+    call();
+  } catch (const std::exception& e) {
+    const std::shared_ptr<ScriptModel> whose = model != nullptr ? model : state.model;
+    if (whose != nullptr) return whose->keep(std::current_exception());
+    log(LOUPE_LOG_ERROR, std::string("a TorchScript module is not seen: ") + e.what());
+  }
+}
+
 std::unique_ptr<at::ObserverContext> operator_starts(const at::RecordFunction& function) {
   Run& state = run();
   if (state.model == nullptr || state.depth++ > 0) return nullptr;
@@ -131,7 +144,7 @@ std::unique_ptr<at::ObserverContext> operator_starts(const at::RecordFunction& f
   state.input.reset();
   state.flags = 0;
   state.activates = true;
-  look_at_arguments(state, function.inputs());
+  guarded(state, [&] { look_at_arguments(state, function.inputs()); });
   return nullptr;
 }
 
@@ -163,7 +176,7 @@ void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
   const std::size_t count = std::min(function.num_outputs(), outputs.size());
   if (count == 0) return;
   const c10::IValue& first = outputs[outputs.size() - count];
-  if (first.isTensor() && first.toTensor().defined()) tell_result(state, first.toTensor());
+  if (first.isTensor() && first.toTensor().defined()) guarded(state, [&] { tell_result(state, first.toTensor()); });
   state.input.reset();
 }
 
@@ -223,7 +236,7 @@ void finish(Run& state) {
   state.handle = at::INVALID_CALLBACK_HANDLE;
   if (state.scope.has_value() && state.root_result.defined()) {
     const TensorList outputs = {&state.root_result};
-    state.scope->leave_tensors(outputs);
+    guarded(state, [&] { state.scope->leave_tensors(outputs); });
   }
   state.scope.reset();
   state.root_result.reset();
@@ -235,7 +248,7 @@ void finish(Run& state) {
 std::unique_ptr<at::ObserverContext> script_starts(const at::RecordFunction& function) {
   Run& state = run();
   ++state.scripts;
-  if (state.model == nullptr) begin(state, function);
+  if (state.model == nullptr) guarded(state, [&] { begin(state, function); });
   return nullptr;
 }
 
