@@ -16,9 +16,16 @@ ScriptModels& script_models() {
   return *models;
 }
 
-/// "torch::nn::LinearImpl" for LibTorch's own; "model::Net" for a class of the user's, without what the compiler put
-/// in to tell apart classes of one name.
-std::string type_name(const torch::jit::Module& script) {
+const void* elements_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.has_storage()) return nullptr;
+  return tensor.storage().unsafeGetStorageImpl();
+}
+
+constexpr std::size_t no_slot = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+std::string script_type(const torch::jit::Module& script) {
   std::string name = script.type()->name()->qualifiedName();
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= name.size();) {
@@ -34,17 +41,8 @@ std::string type_name(const torch::jit::Module& script) {
   return type;
 }
 
-const void* elements_of(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.has_storage()) return nullptr;
-  return tensor.storage().unsafeGetStorageImpl();
-}
-
-constexpr std::size_t no_slot = static_cast<std::size_t>(-1);
-
-}  // namespace
-
 ScriptLayer::ScriptLayer(const torch::jit::Module& script)
-    : Module(type_name(script)),
+    : Module(script_type(script)),
       script_(script._ivalue()),
       training_slot_(no_slot),
       is_opaque_(name().compare(0, 11, "torch::nn::") == 0) {

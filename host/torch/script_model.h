@@ -16,6 +16,10 @@
 
 namespace loupe {
 
+/// "torch::nn::LinearImpl" for LibTorch's own; "models::Net" for a class of the user's, without what the compiler put
+/// in to tell apart classes of one name.
+std::string script_type(const torch::jit::Module& script);
+
 /// One module of a TorchScript model as a module of LibTorch's: the same parameters and buffers under the same names,
 /// so that it is watched as any other. It has no forward; the interpreter's operators tell when the script's ran.
 class ScriptLayer : public torch::nn::Module {

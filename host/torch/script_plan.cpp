@@ -14,7 +14,7 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr std::size_t most_trails = 8;
+constexpr std::size_t most_trails = 128;  // LibTorch's attention alone may be run through in dozens of ways
 
 /// One name for an operator and for what the interpreter's optimizer puts in its place.
 std::string usual_name(std::string name) {
@@ -43,6 +43,13 @@ bool is_forward(const std::string& method) {
 
 bool is_tensor(const Value* value) {
   return value->type()->kind() == c10::TypeKind::TensorType;
+}
+
+bool is_inside(const Node& node, const Block& block) {
+  const Block* around = node.owningBlock();
+  while (around != nullptr && around != &block)
+    around = around->owningNode() != nullptr ? around->owningNode()->owningBlock() : nullptr;
+  return around != nullptr;
 }
 
 const torch::jit::GraphFunction* graph_function(torch::jit::Function* function) {
@@ -85,8 +92,9 @@ class ScriptWalk {
     std::unordered_map<const Value*, torch::jit::ObjectPtr> modules;
     std::unordered_map<const Value*, const ScriptLayer*> owners;  // of parameters and buffers
     std::unordered_set<const Value*> counts;                      // of batches, as a batch norm keeps
-    std::unordered_set<const Node*> returned;                     // nodes that give what the function returns
+    std::unordered_map<const Node*, bool> returned;               // that give what it returns; unless it goes on there
     std::vector<ScriptLayer*> results;                            // whose result it is
+    bool may_go_on = false;                                       // what it returns may be computed on
     ScriptLayer* inside = nullptr;
   };
 
@@ -97,7 +105,7 @@ class ScriptWalk {
   void walk_call(const torch::jit::GraphFunction* function, const Node& node, std::size_t first, Call& from, Call next);
   void walk_operator(const Node& node, Call& call);
   void walk_branches(const Node& node, Call& call);
-  static void find_returned(const Value* value, Call& call);
+  static void find_returned(const Value* value, Call& call, bool may_go_on);
 
   ScriptPlan& plan_;
   const ScriptModel& model_;
@@ -145,32 +153,40 @@ void ScriptWalk::walk_graph(const Graph& graph, Call& call) {
   constexpr int deepest = 64;
   if (depth_ >= deepest) return;
   ++depth_;
-  if (!call.results.empty() && !graph.outputs().empty()) find_returned(graph.outputs()[0], call);
+  if (!call.results.empty() && !graph.outputs().empty()) find_returned(graph.outputs()[0], call, call.may_go_on);
   walk_block(*graph.block(), call);
   --depth_;
 }
 
 /// What gives the first tensor of a value.
-void ScriptWalk::find_returned(const Value* value, Call& call) {
+void ScriptWalk::find_returned(const Value* value, Call& call, bool may_go_on) {
   const Node* node = value->node();
   const auto kind = node->kind();
   if (kind == c10::prim::If) {
+    std::vector<const Value*> inside, all;
     for (const Block* block : node->blocks()) {
-      if (value->offset() < block->outputs().size()) find_returned(block->outputs()[value->offset()], call);
+      if (value->offset() >= block->outputs().size()) continue;
+      all.push_back(block->outputs()[value->offset()]);
+      if (is_inside(*all.back()->node(), *block)) inside.push_back(all.back());
+    }
+    for (const Value* each : all) {
+      // What was there before and is passed through on one way may be computed on the other.
+      const bool is_passed = std::find(inside.begin(), inside.end(), each) == inside.end();
+      find_returned(each, call, may_go_on || (is_passed && !inside.empty()));
     }
   } else if (kind == c10::prim::TupleConstruct || kind == c10::prim::unchecked_cast) {
-    if (!node->inputs().empty()) find_returned(node->input(0), call);
+    if (!node->inputs().empty()) find_returned(node->input(0), call, may_go_on);
   } else if (kind == c10::prim::TupleUnpack) {
-    if (value->offset() == 0) find_returned(node->input(0), call);
+    if (value->offset() == 0) find_returned(node->input(0), call, may_go_on);
   } else if (kind == c10::prim::TupleIndex) {
     const auto index = torch::jit::toIValue(node->input(1));
     const Node* tuple = node->input(0)->node();
     if (!index.has_value() || !index->isInt() || tuple->kind() != c10::prim::TupleConstruct) return;
     const auto count = static_cast<int64_t>(tuple->inputs().size());
     const int64_t place = index->toInt() < 0 ? index->toInt() + count : index->toInt();
-    if (place >= 0 && place < count) find_returned(tuple->input(static_cast<std::size_t>(place)), call);
+    if (place >= 0 && place < count) find_returned(tuple->input(static_cast<std::size_t>(place)), call, may_go_on);
   } else if (value->offset() == 0) {
-    call.returned.insert(node);
+    call.returned.emplace(node, may_go_on);
   }
 }
 
@@ -235,8 +251,11 @@ void ScriptWalk::walk_call(const torch::jit::GraphFunction* function, const Node
                            Call next) {
   if (function == nullptr) return;
   if (next.inside == nullptr) next.inside = from.inside;
-  if (from.returned.count(&node) != 0)
+  const auto returned = from.returned.find(&node);
+  if (returned != from.returned.end()) {
     next.results.insert(next.results.end(), from.results.begin(), from.results.end());
+    next.may_go_on = returned->second;
+  }
   const std::shared_ptr<Graph> graph = function->graph();
   for (std::size_t i = first; i < node.inputs().size() && i - first < graph->inputs().size(); ++i) {
     const Value* given = node.input(i);
@@ -287,14 +306,21 @@ void ScriptWalk::walk_operator(const Node& node, Call& call) {
   if (node.outputs().empty() || !is_tensor(node.outputs()[0])) return;
   if (!node.inputs().empty() && call.counts.count(node.inputs()[0]) != 0) return;
   ScriptPlan::Result result;
-  if (call.returned.count(&node) != 0) result.layers = call.results;
+  const auto returned = call.returned.find(&node);
+  if (returned != call.returned.end()) {
+    result.layers = call.results;
+    result.may_go_on = returned->second;
+  }
   result.is_hidden = call.inside->is_opaque();
   const int number = plan_.names_.at(usual_name(name));
   for (ScriptTrail& trail : trails_) {
     const auto [place, is_new] = plan_.results_.try_emplace(trail.next(owner, number), result);
     if (is_new || place->second.is_unclear) continue;
-    if (place->second.layers == result.layers && place->second.is_hidden == result.is_hidden) continue;
-    place->second = {{}, place->second.is_hidden && result.is_hidden, true};
+    if (place->second.layers == result.layers && place->second.is_hidden == result.is_hidden) {
+      place->second.may_go_on = place->second.may_go_on || result.may_go_on;
+      continue;
+    }
+    place->second = {{}, false, place->second.is_hidden && result.is_hidden, true};
   }
 }
 

@@ -42,6 +42,7 @@ class ScriptPlan {
  public:
   struct Result {
     std::vector<ScriptLayer*> layers;  // whose result it is, the innermost first
+    bool may_go_on = false;            // unless the next operator computes that result on
     bool is_hidden = false;            // it runs inside one of LibTorch's own modules
     bool is_unclear = false;           // two operators look alike here
   };

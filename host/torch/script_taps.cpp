@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/log.h"
 #include "torch/forward_scope.h"
@@ -60,6 +61,9 @@ struct Run {
   ScriptLayer* root = nullptr;
   std::optional<ForwardScope> scope;  // the root's
   at::Tensor root_result;
+  // A result that the next operator may compute on; and what it was computed from.
+  const ScriptPlan::Result* waiting = nullptr;
+  at::Tensor waiting_result, waiting_input;
   ScriptTrail trail;
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
   const ScriptPlan* names_of = nullptr;
@@ -137,6 +141,41 @@ void guarded(Run& state, Call&& call) {
   }
 }
 
+void tell_layers(Run& state, const ScriptPlan::Result& known, const at::Tensor& input, const at::Tensor& result) {
+  for (std::size_t i = 0; i < known.layers.size(); ++i) {
+    ScriptLayer* layer = known.layers[i];
+    if (layer == state.root) {
+      state.root_result = result;
+      continue;
+    }
+    ForwardScope scope(layer);
+    TensorList inputs, outputs = {&result};
+    if (i == 0 && input.defined()) inputs.push_back(&input);
+    scope.enter_tensors(inputs);
+    scope.leave_tensors(outputs);
+  }
+}
+
+void end_waiting(Run& state, bool tells) {
+  const ScriptPlan::Result* waiting = std::exchange(state.waiting, nullptr);
+  if (waiting != nullptr && tells) tell_layers(state, *waiting, state.waiting_input, state.waiting_result);
+  state.waiting_result.reset();
+  state.waiting_input.reset();
+}
+
+const ScriptPlan::Result* known_result(const Run& state) {
+  return state.name->number >= 0 ? state.plan->find(state.place) : nullptr;
+}
+
+/// Before the operator changes anything.
+void settle_waiting(Run& state) {
+  if (state.waiting == nullptr) return;
+  const ScriptPlan::Result* next = known_result(state);
+  const bool goes_on =
+      next != nullptr && !next->layers.empty() && next->layers.front() == state.waiting->layers.front();
+  end_waiting(state, !goes_on);
+}
+
 std::unique_ptr<at::ObserverContext> operator_starts(const at::RecordFunction& function) {
   Run& state = run();
   if (state.model == nullptr || state.depth++ > 0) return nullptr;
@@ -144,28 +183,23 @@ std::unique_ptr<at::ObserverContext> operator_starts(const at::RecordFunction& f
   state.input.reset();
   state.flags = 0;
   state.activates = true;
-  guarded(state, [&] { look_at_arguments(state, function.inputs()); });
+  guarded(state, [&] {
+    look_at_arguments(state, function.inputs());
+    settle_waiting(state);
+  });
   return nullptr;
 }
 
 void tell_result(Run& state, const at::Tensor& result) {
-  const ScriptPlan::Result* known = state.name->number >= 0 ? state.plan->find(state.place) : nullptr;
+  const ScriptPlan::Result* known = known_result(state);
   const bool hidden = known != nullptr && known->is_hidden;
   if (state.name->kind != nullptr && !hidden && state.activates)
     function_called(*state.name->kind, state.input, result, {}, state.flags);
-  if (known == nullptr) return;
-  for (std::size_t i = 0; i < known->layers.size(); ++i) {
-    ScriptLayer* layer = known->layers[i];
-    if (layer == state.root) {
-      state.root_result = result;
-      continue;
-    }
-    ForwardScope scope(layer);
-    TensorList inputs, outputs = {&result};
-    if (i == 0 && state.input.defined()) inputs.push_back(&state.input);
-    scope.enter_tensors(inputs);
-    scope.leave_tensors(outputs);
-  }
+  if (known == nullptr || known->layers.empty()) return;
+  if (!known->may_go_on) return tell_layers(state, *known, state.input, result);
+  state.waiting = known;
+  state.waiting_result = result;
+  state.waiting_input = state.input;
 }
 
 void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
@@ -181,12 +215,12 @@ void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
 }
 
 /// A script that runs inside of an attached model and is none itself.
-void tell_of_unattached(const c10::ivalue::Object& script) {
+void tell_of_unattached(const torch::jit::Module& script) {
   const ThreadState& state = thread_state();
   if (state.depth == 0) return;
   static std::mutex mutex;
   static std::unordered_set<std::string> told;
-  const std::string type = script.type()->name()->qualifiedName();
+  const std::string type = short_type(script_type(script));
   const std::lock_guard lock(mutex);
   if (!told.insert(type).second) return;
   log(LOUPE_LOG_WARNING, "the TorchScript module '" + type +
@@ -207,7 +241,7 @@ void begin(Run& state, const at::RecordFunction& function) {
     model = ScriptModel::find(object.get(), layer);
   }
   if (active_attachments.load(std::memory_order_relaxed) == 0) return;
-  if (model == nullptr) return tell_of_unattached(*object);
+  if (model == nullptr) return tell_of_unattached(torch::jit::Module(object));
   state.plan = plan_of(model, *layer, function.name());
   state.elements = model->follow_script();
   state.root = layer;
@@ -234,6 +268,7 @@ void begin(Run& state, const at::RecordFunction& function) {
 void finish(Run& state) {
   if (state.handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(state.handle);
   state.handle = at::INVALID_CALLBACK_HANDLE;
+  guarded(state, [&] { end_waiting(state, true); });
   if (state.scope.has_value() && state.root_result.defined()) {
     const TensorList outputs = {&state.root_result};
     guarded(state, [&] { state.scope->leave_tensors(outputs); });

@@ -251,6 +251,35 @@ TEST(ScriptTaps, SurviveAnExceptionAndRunOnSeveralThreads) {
   EXPECT_TRUE(inspector.value("Output Activations", "net.block.bn1:relu", "activation_rate").has_value());
 }
 
+TEST(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
+  ScriptMaker make;
+  torch::jit::Module turned = make.module("Turned");
+  turned.register_parameter("weight", ScriptMaker::parameter({3, 4}), false);
+  turned.define(
+      "def forward(self, x, turns: bool):\n"
+      "  y = torch.matmul(x, self.weight)\n"
+      "  if turns:\n"
+      "    y = torch.transpose(y, 0, 1)\n"
+      "  return (y, x)\n");
+  torch::jit::Module net = make.module("Net");
+  net.register_module("turned", turned);
+  net.define(
+      "def forward(self, x, turns: bool):\n"
+      "  y, z = self.turned.forward(x, turns)\n"
+      "  return torch.mul(y, 2.0)\n");
+  auto inspector = probed();
+  inspector.attach(net);
+  for (int i = 0; i < 4; ++i) {
+    for (const bool turns : {true, false}) {
+      told().clear();
+      net.forward({torch::ones({2, 3}), turns});
+      const Lines seen = take("forward");
+      ASSERT_EQ(forwards(seen), (Lines{"forward|turned", "forward|Net"})) << i << turns;
+      EXPECT_NE(seen[0].find(turns ? "|4x2|" : "|2x4|"), std::string::npos) << seen[0];
+    }
+  }
+}
+
 TEST(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
   Trained trained;
   auto inspector = probed("fail: 'forward|fc'", "on_error: stop\n");
