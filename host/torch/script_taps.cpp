@@ -223,9 +223,11 @@ void tell_of_unattached(const torch::jit::Module& script) {
   const std::string type = short_type(script_type(script));
   const std::lock_guard lock(mutex);
   if (!told.insert(type).second) return;
+  const bool is_found_by_itself = program_hooks.load(std::memory_order_acquire) != nullptr;
   log(LOUPE_LOG_WARNING, "the TorchScript module '" + type +
-                             "' runs inside of an attached model and is not attached itself: nothing of it is seen; "
-                             "call inspector.attach(script, optimizer, \"name\") for it too");
+                             "' runs inside of an attached model and is not attached itself: nothing of it is seen; " +
+                             (is_found_by_itself ? "only scripts are whose parameters an optimizer holds"
+                                                 : "call inspector.attach(script, optimizer, \"name\") for it too"));
 }
 
 void begin(Run& state, const at::RecordFunction& function) {
