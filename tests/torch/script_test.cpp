@@ -280,6 +280,27 @@ TEST(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
   }
 }
 
+TEST(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
+  ScriptMaker make;
+  torch::jit::Module block = make.module("Block");
+  block.register_module("conv", make.convolution(2, 2, 3));
+  block.register_module("short", make.convolution(2, 2, 1));
+  block.define("def forward(self, x):\n  return torch.add(self.conv.forward(x), self.short.forward(x))\n");
+  torch::jit::Module net = make.module("Net");
+  net.register_module("block", block);
+  net.register_module("norm", make.batch_norm(2));
+  net.define("def forward(self, x):\n  return self.norm.forward(self.block.forward(x))\n");
+  auto inspector = probed();
+  inspector.attach(net);
+  for (int i = 0; i < 5; ++i) {
+    told().clear();
+    net.forward({torch::ones({3, 2, 5, 5})});
+    const Lines seen = take("forward|block|");
+    ASSERT_EQ(seen.size(), 1U) << i;
+    EXPECT_NE(seen[0].find("|3x2x5x5|"), std::string::npos) << seen[0];
+  }
+}
+
 TEST(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
   Trained trained;
   auto inspector = probed("fail: 'forward|fc'", "on_error: stop\n");
