@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "measure/careful.h"
 #include "measure/dtype.h"
@@ -71,16 +72,25 @@ Measurer::Measurer(const loupe_request& request, int64_t history) : most_kept_(h
 }
 
 bool Measurer::accepts(const loupe_request& request) const {
-  if ((measures_ & request.measures & LOUPE_MEASURE_ACTIVITY) == 0) return true;
+  if ((asked_ & request.measures & LOUPE_MEASURE_ACTIVITY) == 0) return true;
   return request.unit_dimension == unit_dimension_ && request.epsilon == epsilon_;
 }
 
 void Measurer::merge(const loupe_request& request) {
-  if (!wants(LOUPE_MEASURE_ACTIVITY)) {
+  if ((asked_ & LOUPE_MEASURE_ACTIVITY) == 0) {
     unit_dimension_ = request.unit_dimension;
     epsilon_ = request.epsilon;
   }
-  measures_ |= with_implied(request.measures);
+  asked_ |= with_implied(request.measures);
+  restrict_to(measures_ | request.measures);
+}
+
+bool Measurer::restrict_to(uint32_t measures) {
+  constexpr uint32_t comparing = kComparing | LOUPE_MEASURE_CHANGE_PREVIOUS;
+  const uint32_t before = std::exchange(measures_, asked_ & with_implied(measures));
+  const bool compares_more = (measures_ & ~before & comparing) != 0;
+  if (compares_more) forget_history();
+  return compares_more;
 }
 
 void Measurer::forget_history() {

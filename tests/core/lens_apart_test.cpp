@@ -1,0 +1,348 @@
+// A lens that takes most of what looking costs is set apart, and looks less often than the others. No clock runs here.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/clock.h"
+#include "monitored.h"
+#include "pipeline/budget.h"
+#include "pipeline/sampling.h"
+
+namespace loupe {
+namespace {
+
+using Looked = Budget::Looked;
+
+TEST(Sampling, TheLensSetApartLooksAtOnePairOfSoManyOfThoseThatAreLookedAt) {
+  Sampling sampling(2);
+  const auto looks = [&](int steps) {
+    std::string text;
+    for (int i = 0; i < steps; ++i) {
+      text += sampling.looking_apart() ? '#' : sampling.looking() ? '+' : '.';
+      sampling.step_over();
+    }
+    return text;
+  };
+  EXPECT_EQ(looks(5), "##..#");
+  sampling.set_apart(3);
+  EXPECT_EQ(looks(20), "#..++..++..##..++..+") << "from the next pair on";
+  sampling.set_apart(0);
+  EXPECT_EQ(looks(9), "+..++..++");
+  sampling.look_fully(3);
+  EXPECT_EQ(looks(7), ".###..+") << "of what is wrong it sees all";
+  sampling.set_apart(1);
+  EXPECT_EQ(looks(6), "+..##.");
+}
+
+/// A trainer whose steps take a second, and `rest` more where lenses look at them, and `own` more where one of them
+/// does too.
+struct Trainer {
+  explicit Trainer(double share)
+      : budget(share, [this] {
+          ++asked;
+          return charges;
+        }) {}
+  /// Returns the share of the time that looking took.
+  double run(int steps) {
+    double looked_for = 0;
+    for (int i = 0; i < steps; ++i) {
+      const bool all = sampling.looking_apart();
+      const double more = (sampling.looking() ? rest : 0) + (all ? own : 0);
+      looked_for += more;
+      looked += sampling.looking() ? 1 : 0;
+      looked_by_all += all ? 1 : 0;
+      changes += budget.step(1 + more, !sampling.looking() ? Looked::no
+                                       : all               ? Looked::all
+                                                           : Looked::without_one)
+                     ? 1
+                     : 0;
+      sampling.set_every(budget.every());
+      sampling.set_apart(budget.multiple());
+      sampling.step_over();
+    }
+    return looked_for / steps;
+  }
+  double own = 0.48, rest = 0.02;
+  std::vector<Budget::Charge> charges = {{"other", 0.02}, {"slow", 0.5}};
+  int asked = 0;
+  Budget budget;
+  Sampling sampling{4};
+  int changes = 0, looked = 0, looked_by_all = 0;
+};
+
+TEST(LensApart, LooksLessOftenThanTheOthersAndTheShareIsHeld) {
+  Trainer trainer(0.01);
+  trainer.run(60);
+  EXPECT_EQ(trainer.budget.apart(), 1U);
+  EXPECT_EQ(trainer.budget.every(), 5U) << "all together could look at one step in 56";
+  EXPECT_EQ(trainer.budget.multiple(), 20U);
+  EXPECT_LE(trainer.run(20000), 0.01);
+  EXPECT_EQ(trainer.changes, 1) << "told once";
+  EXPECT_EQ(trainer.budget.words(),
+            "looks at one step in 5, with the lens 'slow' at one in 100, from now on: to look at one adds 2 % to its "
+            "time, and 50 % with that lens, so that it takes 0.88 % of all; attach.budget is 1 %");
+}
+
+TEST(LensApart, TakesNoMoreThanAllElseTogetherAndLooksNoLessThanHalfAsOftenAsItWould) {
+  for (const double rest : {0.004, 0.01, 0.05, 0.2}) {
+    for (const double times : {2.5, 4.0, 30.0}) {
+      Trainer trainer(0.01);
+      trainer.rest = rest;
+      trainer.own = times * rest;
+      trainer.run(20000);
+      if (!trainer.budget.apart()) continue;  // where all may look at every second step
+      const Budget& budget = trainer.budget;
+      const double together = (1 + times) * rest / 0.009;
+      const auto every = static_cast<double>(budget.every());
+      EXPECT_LE(times / static_cast<double>(budget.multiple()), 0.009 * every / rest - 1 + 1e-9);
+      EXPECT_LE(every, std::max(2.0, std::ceil(0.75 * together))) << rest << " " << times;
+      EXPECT_LE(every * static_cast<double>(budget.multiple()), 2 * together + every) << rest << " " << times;
+    }
+  }
+}
+
+TEST(LensApart, ThereIsNoneWhereItIsChargedWithWhatOthersNeedAsWell) {
+  Trainer trainer(0.01);
+  trainer.own = 0.01;
+  trainer.rest = 0.15;
+  trainer.run(100);
+  EXPECT_FALSE(trainer.budget.apart());
+  EXPECT_EQ(trainer.changes, 1);
+  EXPECT_EQ(trainer.budget.every(), 18U);
+  EXPECT_EQ(trainer.looked - trainer.looked_by_all, 6) << "three pairs without it showed that";
+  trainer.run(36 * 200);
+  EXPECT_EQ(trainer.looked - trainer.looked_by_all, 6) << "which is not tried again while nothing changes";
+  EXPECT_EQ(trainer.changes, 1);
+  trainer.rest = 0.3;
+  trainer.run(36 * 200);
+  EXPECT_EQ(trainer.looked - trainer.looked_by_all, 12);
+}
+
+TEST(LensApart, ThereIsNoneWhereNobodyElseWouldLookMoreOften) {
+  Trainer trainer(0.01);
+  trainer.charges = {{"other", 0}, {"slow", 0.5}};
+  trainer.run(1000);
+  EXPECT_EQ(trainer.looked, trainer.looked_by_all);
+  Trainer cheap(0.5);
+  cheap.run(1000);
+  EXPECT_EQ(cheap.budget.every(), 2U);
+  EXPECT_EQ(cheap.looked, cheap.looked_by_all) << "all may look at every second step";
+  EXPECT_EQ(cheap.asked, 0);
+}
+
+TEST(LensApart, ThereIsNoneWhereTwoTakeAlike) {
+  Trainer trainer(0.01);
+  trainer.rest = 0.3;
+  trainer.own = 0.25;
+  trainer.charges = {{"slow", 0.24}, {"slow too", 0.25}};
+  trainer.run(2000);
+  EXPECT_FALSE(trainer.budget.apart());
+  EXPECT_EQ(trainer.budget.every(), 62U);
+}
+
+TEST(LensApart, IsTheNextOneWhereWhoIsChargedWithMostSavesNothing) {
+  double shared = 0.3;
+  Trainer trainer(0.01);
+  trainer.charges = {{"other", 0.1}, {"charged", 0.16}, {"slow", 0.15}};
+  trainer.rest = 0.02;
+  trainer.own = 0;
+  int step = 0;
+  for (; step < 2000 && trainer.budget.apart() != 2U; ++step) {
+    const bool without_slow = trainer.budget.apart() == 2U;
+    trainer.rest = 0.02 + (without_slow ? 0 : shared);
+    trainer.run(1);
+  }
+  ASSERT_LT(step, 2000);
+  trainer.rest = 0.02;
+  trainer.own = shared;
+  trainer.run(1000);
+  EXPECT_EQ(trainer.budget.apart(), 2U);
+  EXPECT_EQ(trainer.budget.every(), 5U);
+}
+
+TEST(LensApart, JoinsTheOthersAgainWhereItIsQuick) {
+  Trainer trainer(0.01);
+  trainer.run(2000);
+  EXPECT_EQ(trainer.budget.apart(), 1U);
+  trainer.rest = 0.1;
+  trainer.own = 0.02;
+  trainer.run(20000);
+  EXPECT_FALSE(trainer.budget.apart());
+  EXPECT_EQ(trainer.budget.every(), 14U);
+  EXPECT_EQ(trainer.budget.words(),
+            "looks at one step in 14 from now on: to look at one adds 12 % to its time, so that it takes 0.86 % of "
+            "all; attach.budget is 1 %");
+}
+
+TEST(LensApart, LooksStillLessOftenWhereItGetsSlower) {
+  Trainer trainer(0.01);
+  trainer.run(2000);
+  trainer.own = 2;
+  trainer.run(20000);
+  EXPECT_EQ(trainer.budget.every(), 5U);
+  EXPECT_GE(trainer.budget.multiple(), 72U);
+  EXPECT_LE(trainer.run(20000), 0.01);
+}
+
+TEST(LensApart, BecomesSoAlsoWhereItIsSlowFromSomeStepOn) {
+  Trainer trainer(0.01);
+  trainer.own = 0.02;
+  trainer.charges[1].seconds = 0.02;
+  trainer.run(5000);
+  EXPECT_EQ(trainer.budget.frequency(), "one step in 5");
+  trainer.own = 0.5;
+  trainer.charges[1].seconds = 0.5;
+  trainer.run(30000);
+  EXPECT_EQ(trainer.budget.apart(), 1U);
+  EXPECT_EQ(trainer.budget.every(), 5U);
+}
+
+TEST(LensApart, ThatIsGoneLeavesTheBudgetToTheOthers) {
+  Trainer trainer(0.01);
+  trainer.rest = 0.04;
+  trainer.run(200);
+  EXPECT_EQ(trainer.budget.every(), 9U);
+  trainer.budget.lose_apart();
+  trainer.own = 0;
+  trainer.run(500);
+  EXPECT_EQ(trainer.budget.every(), 5U);
+  EXPECT_EQ(trainer.changes, 2);
+}
+
+/// A trainer whose lens 'slow' takes half of a second of each step of a second, and 'other' next to nothing.
+class LensApartOfARun : public testing::Test {
+ protected:
+  LensApartOfARun() {
+    now = 1000;
+    set_steady_clock([] { return now; });
+  }
+  ~LensApartOfARun() override { set_steady_clock(nullptr); }
+
+  static std::string yaml(const std::string& slow = "", const std::string& attach = "") {
+    return "attach: {budget: 1%" + attach + "}\nlenses:\n  - {probe: {id: slow, pushes: true" + slow +
+           "}, as: slow}\n  - {probe: {id: other, pushes: true}, as: other}\nvisualizers: [probe_visualizer]\n";
+  }
+  static void begin(Monitored& it) {
+    it.stage.listen([](const std::string& note) {
+      if (note.compare(0, 20, "slow.numbers process") == 0) now += 0.5;
+      if (note.compare(0, 21, "other.numbers process") == 0) now += 0.02;
+    });
+  }
+  static void step(Monitored& it, ModuleNode& layer, float value) {
+    now += 1;
+    if (it.monitor.looks()) Monitored::forward(layer, {value});
+    it.monitor.note_step();
+    it.monitor.end_step();
+  }
+  static void steps(Monitored& it, ModuleNode& layer, int count) {
+    for (int i = 0; i < count; ++i) step(it, layer, 1);
+  }
+
+  static inline double now;
+};
+
+TEST_F(LensApartOfARun, IsToldOnceByNameAndShownWithWhatItSaw) {
+  Monitored it(yaml());
+  const auto layer = it.add("conv");
+  begin(it);
+  steps(it, *layer, 200);
+  it.monitor.tick(std::nullopt);
+  const Texts told = it.stage.take_messages();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_SAYS(told[0], "Loupe looks at one step in 5, with the lens 'slow' at one in 100, from now on");
+  EXPECT_EQ(it.monitor.sampling_words(),
+            ", looks as often as 1 % of the time allow (now at one step in 5, with the lens 'slow' at one in 100)");
+  const Texts notes = it.stage.take_notes("shown text of a note");
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_SAYS(notes[0], "with the lens 'slow' at one in 100");
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    steps(it, *layer, 1000);
+    it.monitor.tick(std::nullopt);
+    EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 200);
+    EXPECT_EQ(it.shown("conv", "sum count", "Probe (slow)"), 10);
+  }
+  EXPECT_TRUE(it.stage.take_messages().empty());
+}
+
+TEST_F(LensApartOfARun, GetsAllThatIsPushedAndComparesWithinPairsAlone) {
+  Monitored it(yaml(", measures: [previous]"));
+  const auto layer = it.add("conv");
+  begin(it);
+  for (int i = 1; i <= 202; ++i) {
+    it.monitor.push("x", i, 0);
+    step(it, *layer, static_cast<float>(i));
+  }
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("pushes", "x count", "Probe (slow)"), 202);
+  EXPECT_EQ(it.shown("pushes", "x count", "Probe (other)"), 202);
+  const auto last = it.shown("conv", "sum", "Probe (slow)");
+  EXPECT_LT(it.shown("conv", "sum count", "Probe (slow)"), it.shown("conv", "sum count", "Probe (other)"));
+  EXPECT_EQ(it.shown("conv", "dot_previous", "Probe (slow)"), *last * (*last - 1));
+}
+
+TEST_F(LensApartOfARun, IsNotMeasuredForWhereItDoesNotLook) {
+  Monitored it(yaml(", measures: [previous]"));
+  const auto layer = it.add("conv");
+  begin(it);
+  steps(it, *layer, 1000);
+  it.monitor.tick(std::nullopt);
+  // What the other one sees of the measurement that they share.
+  EXPECT_EQ(it.shown("conv", "dot_previous count", "Probe (other)"),
+            it.shown("conv", "dot_previous count", "Probe (slow)"));
+  EXPECT_LT(it.shown("conv", "dot_previous count", "Probe (other)").value(), 30);
+  EXPECT_GT(it.shown("conv", "sum count", "Probe (other)").value(), 180);
+}
+
+TEST_F(LensApartOfARun, LeavesAStreamAsleepThatNobodyElseLooksAt) {
+  Monitored it(yaml(", gatherer: probe_gradient, label: weight"));
+  const auto layer = it.add("conv");
+  begin(it);
+  Stream* gradients = layer->stream(LOUPE_TAP_PARAMETER_GRADIENT, "weight");
+  ASSERT_NE(gradients, nullptr);
+  const FloatTensor gradient({1, 2, 3, 4, 5, 6});
+  int awake = 0, looked = 0;
+  for (int i = 0; i < 1200; ++i) {
+    if (it.monitor.looks()) gradients->dispatch(gradient.get(), training_pass);
+    if (i >= 200) awake += it.monitor.looks() && gradients->awake() ? 1 : 0;
+    if (i >= 200) looked += it.monitor.looks() ? 1 : 0;
+    step(it, *layer, 1);
+  }
+  EXPECT_EQ(looked, 200);
+  EXPECT_EQ(awake, 10);
+}
+
+TEST_F(LensApartOfARun, LooksAtAllAfterALossThatIsNotFinite) {
+  Monitored it(yaml());
+  const auto layer = it.add("conv");
+  begin(it);
+  steps(it, *layer, 200);
+  it.monitor.push("loss", NAN, LOUPE_EVENT_LOSS | training_pass);
+  step(it, *layer, 1);
+  it.stage.take_notes();
+  steps(it, *layer, 20);
+  EXPECT_EQ(it.stage.take_notes("slow.numbers process").size(), 20U);
+  steps(it, *layer, 200);
+  EXPECT_LT(it.stage.take_notes("slow.numbers process").size(), 10U);
+}
+
+TEST_F(LensApartOfARun, ThatIsQuarantinedLeavesTheBudgetToTheOthers) {
+  Monitored it(yaml());
+  const auto layer = it.add("conv");
+  begin(it);
+  steps(it, *layer, 200);
+  it.stage.take_messages();
+  it.stage.fail("slow.numbers process*");
+  it.stage.listen([](const std::string& note) {
+    if (note.compare(0, 21, "other.numbers process") == 0) now += 0.02;
+  });
+  steps(it, *layer, 1000);
+  const Texts told = it.stage.take_messages();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_SAYS(told[0], "is quarantined");
+  EXPECT_SAYS(told[1], "Loupe looks at one step in 3 from now on");
+}
+
+}  // namespace
+}  // namespace loupe
