@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "measure/careful.h"
 #include "measure/dtype.h"
@@ -86,11 +85,11 @@ void Measurer::merge(const loupe_request& request) {
 }
 
 bool Measurer::restrict_to(uint32_t measures) {
-  constexpr uint32_t comparing = kComparing | LOUPE_MEASURE_CHANGE_PREVIOUS;
-  const uint32_t before = std::exchange(measures_, asked_ & with_implied(measures));
-  const bool compares_more = (measures_ & ~before & comparing) != 0;
-  if (compares_more) forget_history();
-  return compares_more;
+  const bool compared = wants(kComparing);
+  measures_ = asked_ & with_implied(measures);
+  const bool begins = wants(kComparing) && !compared;
+  if (begins) forget_history();
+  return begins;
 }
 
 void Measurer::forget_history() {

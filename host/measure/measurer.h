@@ -39,8 +39,8 @@ class Measurer {
   /// Measures what `request` wants too, which `accepts` must have agreed to.
   void merge(const loupe_request& request);
 
-  /// Of all that was merged, measures only `measures` from now on. Returns whether more is compared than before: then
-  /// the history is forgotten.
+  /// Of all that was merged, measures only `measures` from now on. Returns whether that begins to compare events: those
+  /// before were not kept, and the history is forgotten.
   bool restrict_to(uint32_t measures);
 
   /// Takes `tensor` as the last value without measuring it, and forgets the values before: the next event has a change

@@ -279,8 +279,8 @@ void GathererNode::follow_lenses() {
     }
     if (group.resting) continue;
     // What only those want that do not look is not measured.
-    const bool compares_more = group.measurer.restrict_to(measures);
-    if (was_resting || compares_more) group.begin_anew();
+    const bool begins_to_compare = group.measurer.restrict_to(measures);
+    if (was_resting || begins_to_compare) group.begin_anew();
   }
 }
 
