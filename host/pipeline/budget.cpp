@@ -13,14 +13,18 @@ constexpr uint64_t warm_up = 2;  // steps in which everything is done for the fi
 constexpr std::size_t most_kept = 16, enough_looked = 3, enough_unlooked = 3, enough_to_be_sure = 8;
 constexpr uint64_t most = 100000;
 constexpr uint64_t pairs_to_settle = 3;
+/// Where one lens is set apart, the others look often at what takes little: more is looked at, for it is told less from
+/// what else the machine does.
+constexpr std::size_t most_kept_of_rest = 64;
+constexpr uint64_t pairs_to_settle_apart = 16;
 /// Of the budget: what is left over is for windows that hold one pair more than the mean.
 constexpr double aimed_at = 0.9;
 /// A lens is tried that is charged with such a share of what lenses take. What others need as well is charged to them
 /// in equal parts, so that it may save more than that.
 constexpr double suspect_share = 1.0 / 3;
-/// One that saved too little is tried again after so many pairs, where looking takes so many times more or less by
-/// then.
-constexpr uint64_t pairs_between_trials = 64;
+/// One that saved too little is tried again after so many pairs where looking takes so many times more or less by then,
+/// and else after twice as many as the time before.
+constexpr uint64_t pairs_between_trials = 16;
 constexpr double another_cost = 1.5;
 /// It is set apart where it takes so many times what all else takes, and until it takes no more than that.
 constexpr double set_apart_above = 2, joins_below = 1;
@@ -42,9 +46,9 @@ double estimate(const std::deque<double>& values) {
   return std::max(values.size() < enough_to_be_sure ? quantile(values, 0.75) : median(values), 0.0);
 }
 
-void keep(std::deque<double>& values, double value) {
+void keep(std::deque<double>& values, double value, std::size_t most = most_kept) {
   values.push_back(value);
-  if (values.size() > most_kept) values.pop_front();
+  if (values.size() > most) values.pop_front();
 }
 
 uint64_t one_in(double wanted, uint64_t fewest) {
@@ -77,7 +81,9 @@ bool Budget::step(double seconds, Looked looked) {
   if (unlooked_.size() < enough_unlooked) return false;
   // Beside those just before it: a machine gets slower and faster.
   step_seconds_ = median(unlooked_);
-  keep(looked == Looked::all ? added_ : rest_, pair_seconds_ / 2 - step_seconds_);
+  const double added = pair_seconds_ / 2 - step_seconds_;
+  if (looked == Looked::all) keep(added_, added);
+  if (looked == Looked::without_one) keep(rest_, added, most_kept_of_rest);
   return added_.size() >= enough_looked && choose();
 }
 
@@ -86,11 +92,11 @@ bool Budget::choose() {
   rest_seconds_ = estimate(rest_);
   ++pairs_since_trial_;
   ++pairs_since_change_;
+  if (suspect_ && !is_tried_out()) return false;
+  if (!suspect_ && !choice_.apart && try_another()) return false;
+  if (pairs_since_change_ < (choice_.apart ? pairs_to_settle_apart : pairs_to_settle)) return false;
   const bool was_tried = suspect_.has_value();
-  if (was_tried && rest_.size() < enough_looked) return false;
-  if (!was_tried && !choice_.apart && try_another()) return false;
-  if (pairs_since_change_ < pairs_to_settle) return false;
-  const Choice chosen = wanted();
+  const Choice chosen = wanted(apart_wanted());
   suspect_.reset();
   if (!chosen.apart && (was_tried || choice_.apart)) forget_rest();
   if (chosen == choice_ || keeps_to(chosen)) return false;
@@ -99,12 +105,30 @@ bool Budget::choose() {
   return true;
 }
 
+double Budget::own_share() const {
+  const double own = median(added_) - median(rest_);
+  return own > 0 ? own / std::max(median(rest_), 1e-9) : 0;
+}
+
+/// Where it is not clear at once, more is looked at: a busy machine makes steps longer that have nothing to do with it.
+bool Budget::is_tried_out() const {
+  if (rest_.size() < enough_looked) return false;
+  const double share = own_share();
+  return share > set_apart_above || share < joins_below || rest_.size() >= enough_to_be_sure;
+}
+
+std::optional<std::size_t> Budget::apart_wanted() const {
+  const std::optional<std::size_t> apart = this->apart();
+  const bool is_worth_it = apart && own_share() > (suspect_ ? set_apart_above : joins_below);
+  return is_worth_it ? apart : std::nullopt;
+}
+
 /// Sees what looking takes without the lens that is charged with most. Returns whether there is one to be tried.
 bool Budget::try_another() {
   if (!charges_ || wanted_every(added_seconds_) <= fewest_) return false;
   const bool costs_the_same =
       added_seconds_ < another_cost * tried_at_seconds_ && tried_at_seconds_ < another_cost * added_seconds_;
-  if (pairs_since_trial_ >= pairs_between_trials && !costs_the_same) tried_.clear();
+  if (pairs_since_trial_ >= (costs_the_same ? pairs_to_wait_ : pairs_between_trials)) tried_.clear();
   const std::vector<Charge> charges = charges_();
   double sum = 0;
   std::size_t charged = 0;
@@ -124,6 +148,7 @@ bool Budget::try_another() {
   suspect_ = static_cast<std::size_t>(most_charged - charges.data());
   lens_ = most_charged->lens;
   tried_.push_back(*suspect_);
+  pairs_to_wait_ = costs_the_same ? 2 * pairs_to_wait_ : pairs_between_trials;
   tried_at_seconds_ = added_seconds_;
   pairs_since_trial_ = 0;
   rest_.clear();
@@ -154,11 +179,9 @@ uint64_t Budget::wanted_every(double seconds) const {
 }
 
 /// The lens that is set apart takes what the others leave of the budget, which is at least half.
-Budget::Choice Budget::wanted() const {
-  const std::optional<std::size_t> apart = this->apart();
-  const double own = added_seconds_ - rest_seconds_;
-  const double enough = (suspect_ ? set_apart_above : joins_below) * rest_seconds_;
-  if (apart && own > enough) {
+Budget::Choice Budget::wanted(std::optional<std::size_t> apart) const {
+  if (apart) {
+    const double own = std::max(added_seconds_ - rest_seconds_, 0.0);
     const uint64_t every = wanted_every(2 * rest_seconds_);
     const double left = allowed() * static_cast<double>(every) - rest_seconds_;
     const uint64_t multiple = left > 0 ? one_in(own / left, 1) : most;
@@ -170,8 +193,9 @@ Budget::Choice Budget::wanted() const {
 /// Small differences are the machine's; looking less often than needed does less harm than more often.
 bool Budget::keeps_to(const Choice& wanted) const {
   const double used = used_share() / (aimed_at * share_);
-  return wanted.apart == choice_.apart && used <= 1.1 && used >= 0.6 && wanted.multiple <= 2 * choice_.multiple &&
-         2 * wanted.multiple >= choice_.multiple;
+  if (wanted.apart != choice_.apart || used > 1.1 || used < (choice_.apart ? 0.5 : 0.6)) return false;
+  // The same time spent, and what was the lens's is now the others', or the other way round.
+  return wanted.multiple <= 4 * choice_.multiple && 4 * wanted.multiple >= choice_.multiple;
 }
 
 double Budget::used_share() const {

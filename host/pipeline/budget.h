@@ -74,7 +74,12 @@ class Budget {
   /// Seconds of each step that looking may take.
   double allowed() const;
   uint64_t wanted_every(double seconds) const;
-  Choice wanted() const;
+  /// What the lens that is set apart, or tried, takes of its own for each second that all else takes.
+  double own_share() const;
+  bool is_tried_out() const;
+  /// The lens that is worth setting apart, or still is.
+  std::optional<std::size_t> apart_wanted() const;
+  Choice wanted(std::optional<std::size_t> apart) const;
   bool keeps_to(const Choice& wanted) const;
 
   double share_;
@@ -86,6 +91,7 @@ class Budget {
   std::vector<std::size_t> tried_;      // lately, and not set apart
   uint64_t pairs_since_trial_ = 0;
   double tried_at_seconds_ = 0;  // that looking added
+  uint64_t pairs_to_wait_ = 0;
   uint64_t steps_ = 0, pairs_since_change_ = 0;
   // Steps count by pairs of adjacent ones: a loop that does more at every second step is no different when it is looked
   // at.
