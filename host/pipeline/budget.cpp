@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t warm_up = 2;  // steps in which everything is done for the first time
 constexpr std::size_t most_kept = 16, enough_looked = 3, enough_unlooked = 3, enough_to_be_sure = 8;
+constexpr std::size_t enough_tried = 5;
 constexpr uint64_t most = 100000;
 constexpr uint64_t pairs_to_settle = 3;
 /// Where one lens is set apart, the others look often at what takes little: more is looked at, for it is told less from
@@ -89,12 +90,14 @@ bool Budget::step(double seconds, Looked looked) {
 
 bool Budget::choose() {
   added_seconds_ = estimate(added_);
-  rest_seconds_ = estimate(rest_);
+  // Not on the safe side: too long a rest would keep the others from looking, and all together is what it is.
+  rest_seconds_ = rest_.empty() ? 0 : std::max(median(rest_), 0.0);
   ++pairs_since_trial_;
   ++pairs_since_change_;
   if (suspect_ && !is_tried_out()) return false;
   if (!suspect_ && !choice_.apart && try_another()) return false;
-  if (pairs_since_change_ < (choice_.apart ? pairs_to_settle_apart : pairs_to_settle)) return false;
+  const bool is_sure = choice_.apart && rest_.size() >= enough_to_be_sure;
+  if (pairs_since_change_ < (is_sure ? pairs_to_settle_apart : pairs_to_settle)) return false;
   const bool was_tried = suspect_.has_value();
   const Choice chosen = wanted(apart_wanted());
   suspect_.reset();
@@ -112,7 +115,7 @@ double Budget::own_share() const {
 
 /// Where it is not clear at once, more is looked at: a busy machine makes steps longer that have nothing to do with it.
 bool Budget::is_tried_out() const {
-  if (rest_.size() < enough_looked) return false;
+  if (rest_.size() < enough_tried) return false;
   const double share = own_share();
   return share > set_apart_above || share < joins_below || rest_.size() >= enough_to_be_sure;
 }
