@@ -71,16 +71,25 @@ Measurer::Measurer(const loupe_request& request, int64_t history) : most_kept_(h
 }
 
 bool Measurer::accepts(const loupe_request& request) const {
-  if ((measures_ & request.measures & LOUPE_MEASURE_ACTIVITY) == 0) return true;
+  if ((asked_ & request.measures & LOUPE_MEASURE_ACTIVITY) == 0) return true;
   return request.unit_dimension == unit_dimension_ && request.epsilon == epsilon_;
 }
 
 void Measurer::merge(const loupe_request& request) {
-  if (!wants(LOUPE_MEASURE_ACTIVITY)) {
+  if ((asked_ & LOUPE_MEASURE_ACTIVITY) == 0) {
     unit_dimension_ = request.unit_dimension;
     epsilon_ = request.epsilon;
   }
-  measures_ |= with_implied(request.measures);
+  asked_ |= with_implied(request.measures);
+  restrict_to(measures_ | request.measures);
+}
+
+bool Measurer::restrict_to(uint32_t measures) {
+  const bool compared = wants(kComparing);
+  measures_ = asked_ & with_implied(measures);
+  const bool begins = wants(kComparing) && !compared;
+  if (begins) forget_history();
+  return begins;
 }
 
 void Measurer::forget_history() {

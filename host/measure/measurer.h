@@ -39,6 +39,10 @@ class Measurer {
   /// Measures what `request` wants too, which `accepts` must have agreed to.
   void merge(const loupe_request& request);
 
+  /// Of all that was merged, measures only `measures` from now on. Returns whether that begins to compare events: those
+  /// before were not kept, and the history is forgotten.
+  bool restrict_to(uint32_t measures);
+
   /// Takes `tensor` as the last value without measuring it, and forgets the values before: the next event has a change
   /// but, having no event before it, no previous. Throws std::bad_alloc, as measure does.
   void prime(const loupe_tensor& tensor);
@@ -69,7 +73,8 @@ class Measurer {
   bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
   int depth() const;
 
-  uint32_t measures_ = 0;
+  uint32_t asked_ = 0;     // by all that was merged
+  uint32_t measures_ = 0;  // those of them that are measured now
   int32_t unit_dimension_ = 0;
   double epsilon_ = 0;
 

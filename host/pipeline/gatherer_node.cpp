@@ -22,6 +22,9 @@ DeviceMeasurerFactory device_factory() {
   return factory();
 }
 
+/// Beside an event's own flags, of what a device has measured: some lens skipped it.
+constexpr uint32_t kSkippedBySome = 1U << 31;
+
 uint32_t place_of(const loupe_event& event) {
   const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
   return on_device ? LOUPE_PLACE_DEVICE : LOUPE_PLACE_CPU;
@@ -42,7 +45,6 @@ bool GathererNode::Group::accepts(const loupe_request& wanted, const LensGuard& 
 
 void GathererNode::Group::merge(const loupe_request& wanted, const LensGuard& guard) {
   mixed = mixed || !sees_the_same(wanted, guard);
-  resting = resting && guard.resting();
   if ((request.measures & LOUPE_MEASURE_ACTIVITY) == 0) {
     request.unit_dimension = wanted.unit_dimension;
     request.epsilon = wanted.epsilon;
@@ -103,6 +105,7 @@ void GathererNode::subscribe(const loupe_subscription& subscription) {
   if (!opening_) throw Error("a gatherer subscribes while it is opened, and at no other time", LOUPE_INVALID);
   const char* label = subscription.label != nullptr ? subscription.label : "";
   Stream& stream = module_.stream_to_subscribe(subscription.tap, label, subscription.index);
+  of_steps_ = of_steps_ && subscription.tap != LOUPE_TAP_PUSH && subscription.tap != LOUPE_TAP_TICK;
   stream.add(*this);
   streams_.push_back(&stream);
 }
@@ -135,7 +138,7 @@ void GathererNode::add(loupe_source& source) {
   subscribers_.insert(
       after, Subscriber{&source, source.guard, source.table->process, source.self, number, source.request.passes,
                         places, training, source.request.wants_tensor != 0, shows});
-  awake_ = !source.guard->resting() || (subscribers_.size() > 1 && awake_);
+  follow_lenses();
   for (Stream* stream : streams_) stream->follow_lenses();
 }
 
@@ -181,7 +184,7 @@ void GathererNode::hand_on(loupe_event& event) {
   const uint32_t stands_for = timed_.next();
   double measuring = 0;  // each taker's share of it
   for (Subscriber& subscriber : subscribers_) {
-    if (!subscriber.takes(event.flags, place)) continue;
+    if (!subscriber.takes(event.flags, place, of_steps_)) continue;
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     if (subscriber.group != kNoGroup && event.tensor != nullptr) {
@@ -207,14 +210,14 @@ void GathererNode::hand_on(loupe_event& event) {
     if (!comes_later) process(subscriber, event);
     if (stands_for == 0) continue;
     const double seconds = steady_time() - start + (subscriber.group == measured ? measuring : 0);
-    subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for));
+    subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for), of_steps_);
   }
   event.measurement = nullptr;
 }
 
 int GathererNode::takers(uint32_t group, uint32_t flags, uint32_t place) const {
   return static_cast<int>(std::count_if(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
-    return subscriber.group == group && subscriber.takes(flags, place);
+    return subscriber.group == group && subscriber.takes(flags, place, of_steps_);
   }));
 }
 
@@ -239,12 +242,14 @@ void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
     group.device = make(group.request);
   }
   group.tap = event.tap;
-  group.device->measure(*event.tensor, event.flags, event.number);
+  const uint32_t flags = group.is_skipped ? event.flags | kSkippedBySome : event.flags;
+  group.device->measure(*event.tensor, flags, event.number);
 }
 
 void GathererNode::prime(const loupe_tensor& tensor) {
   for (Group& group : groups_) {
-    if (!group.fresh || (group.request.measures & (LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) == 0)
+    if (!group.fresh || group.resting ||
+        (group.request.measures & (LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) == 0)
       continue;
     if (tensor.device_type == LOUPE_DEVICE_CPU) {
       group.measurer.prime(tensor);
@@ -257,15 +262,25 @@ void GathererNode::prime(const loupe_tensor& tensor) {
 
 void GathererNode::follow_lenses() {
   awake_ = subscribers_.empty();
-  for (const Subscriber& subscriber : subscribers_) awake_ = awake_ || !subscriber.guard->resting();
+  for (const Subscriber& subscriber : subscribers_) awake_ = awake_ || looks(*subscriber.guard);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
-    const bool was_resting = group.resting;
-    group.resting = std::all_of(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
-      return subscriber.group != i || subscriber.guard->resting();
-    });
-    if (!was_resting || group.resting) continue;
-    group.begin_anew();
+    const bool was_resting = std::exchange(group.resting, true);
+    group.is_skipped = false;
+    uint32_t measures = 0;
+    for (const Subscriber& subscriber : subscribers_) {
+      if (subscriber.group != i) continue;
+      if (looks(*subscriber.guard)) {
+        group.resting = false;
+        measures |= subscriber.source->request.measures;
+      } else if (!subscriber.guard->resting()) {
+        group.is_skipped = true;
+      }
+    }
+    if (group.resting) continue;
+    // What only those want that do not look is not measured.
+    const bool begins_to_compare = group.measurer.restrict_to(measures);
+    if (was_resting || begins_to_compare) group.begin_anew();
   }
 }
 
@@ -277,6 +292,8 @@ void GathererNode::collect_deferred() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (!groups_[i].device) continue;
     groups_[i].device->collect([&](const loupe_measurement& measurement, uint32_t flags, uint64_t number) {
+      const bool skipped_by_some = (flags & kSkippedBySome) != 0;
+      flags &= ~kSkippedBySome;
       loupe_event event{};
       event.struct_size = sizeof event;
       event.tap = groups_[i].tap;
@@ -287,8 +304,10 @@ void GathererNode::collect_deferred() {
       event.number = number;
       if (groups_[i].kept) groups_[i].kept->fill(number, measurement);
       for (const Subscriber& subscriber : subscribers_) {
-        const bool takes = subscriber.group == i && !subscriber.wants_tensor;
-        if (takes && subscriber.takes(flags, LOUPE_PLACE_DEVICE)) process(subscriber, event);
+        const bool takes =
+            subscriber.group == i && !subscriber.wants_tensor && !(skipped_by_some && subscriber.guard->has_skipped());
+        // Whether a lens skips the step that is on says nothing of those that were measured.
+        if (takes && subscriber.takes(flags, LOUPE_PLACE_DEVICE, /*of_a_step=*/false)) process(subscriber, event);
       }
     });
     if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));

@@ -64,7 +64,7 @@ class alignas(64) GathererNode {
   void event(loupe_event& event);
   /// Gives the value that changes are counted from to what begins anew, and to nothing that is on its way.
   void prime(const loupe_tensor& tensor);
-  /// Lenses behind it came to rest, or look again: what looks again begins anew.
+  /// Lenses behind it came to rest or skip steps, or look again: what looks again begins anew.
   void follow_lenses();
   /// Steps went by unseen: what compares begins anew.
   void forget_history();
@@ -105,7 +105,9 @@ class alignas(64) GathererNode {
     bool shows;  // has numbers to be shown at a tick, which are missed without one
     UsualTime usual = {};
 
-    bool takes(uint32_t flags, uint32_t place) const { return wants(flags, place) && !guard->silent(); }
+    bool takes(uint32_t flags, uint32_t place, bool of_a_step) const {
+      return wants(flags, place) && !guard->silent(of_a_step);
+    }
     bool wants(uint32_t flags, uint32_t place) const {
       return (passes & ((flags & training_flag) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION)) != 0 &&
              (places & place) != 0;
@@ -114,7 +116,7 @@ class alignas(64) GathererNode {
 
   struct Group {
     Group(const loupe_request& wanted, int64_t history, const LensGuard& guard)
-        : measurer(wanted, history), request(wanted), every(guard.every()), resting(guard.resting()) {}
+        : measurer(wanted, history), request(wanted), every(guard.every()) {}
     bool accepts(const loupe_request& wanted, const LensGuard& guard) const;
     void merge(const loupe_request& wanted, const LensGuard& guard);  // into the request
     void begin_anew();
@@ -125,7 +127,8 @@ class alignas(64) GathererNode {
     loupe_request request;
     int every;                       ///< its first lens looks at every n-th tick
     bool mixed = false;              ///< not all behind it see the same events
-    bool resting;                    ///< no lens behind it looks
+    bool resting = true;             ///< no lens behind it looks
+    bool is_skipped = false;         ///< by one behind it, in the step that is on
     bool fresh = true;               ///< nothing was measured since it began anew
     std::unique_ptr<StepRing> kept;  ///< where somebody may want the last steps
   };
@@ -135,6 +138,8 @@ class alignas(64) GathererNode {
   void hand_on(loupe_event& event);
   void process(const Subscriber& subscriber, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
+  /// Whether it looks at the step that is on.
+  bool looks(const LensGuard& guard) const { return !guard.resting() && !(of_steps_ && guard.skipping()); }
   /// How many take an event's measurement.
   int takers(uint32_t group, uint32_t flags, uint32_t place) const;
 
@@ -144,6 +149,7 @@ class alignas(64) GathererNode {
   bool failed_ = false;
   bool awake_ = true;
   bool hands_on_ = false;  ///< the gatherer has no say in its events
+  bool of_steps_ = true;   ///< nothing is pushed to it, and no tick told
   bool opening_ = false, in_event_ = false;
   TimedEvents timed_;
   uint64_t unticked_ = 0;

@@ -41,17 +41,27 @@ class UsualTime {
   double usual_ = 0;
 };
 
-/// What a lens has cost since the last tick. Spending is for any thread, the rest for the one that ticks.
+/// What a lens has cost. Spending is for any thread, the rest for the one that ticks.
 class LensCost {
  public:
-  void spend(double seconds) { nanoseconds_.fetch_add(static_cast<int64_t>(seconds * 1e9), std::memory_order_relaxed); }
+  /// @param in_a_step  it would not have, had the step not been looked at
+  void spend(double seconds, bool in_a_step) {
+    const auto nanoseconds = static_cast<int64_t>(seconds * 1e9);
+    nanoseconds_.fetch_add(nanoseconds, std::memory_order_relaxed);
+    if (in_a_step) in_steps_.fetch_add(nanoseconds, std::memory_order_relaxed);
+  }
+  /// What it took of the steps that were looked at; what was before the last tick counts half, and so on.
+  double seconds_in_steps() const { return static_cast<double>(in_steps_.load(std::memory_order_relaxed)) * 1e-9; }
+  /// At the end of each tick.
+  void fade() { in_steps_.fetch_sub(in_steps_.load(std::memory_order_relaxed) / 2, std::memory_order_relaxed); }
   /// At the end of each tick that the lens reported at: what to tell the user, once, of a lens that is slow. It has to
   /// be so at two reports in a row, since a single one may have been interrupted.
   /// @param wall  seconds since the last tick
   std::optional<std::string> judge(const std::string& lens, double wall);
 
  private:
-  std::atomic<int64_t> nanoseconds_{0};
+  std::atomic<int64_t> nanoseconds_{0};  // since the last tick
+  std::atomic<int64_t> in_steps_{0};
   bool was_slow_ = false, told_ = false;
 };
 

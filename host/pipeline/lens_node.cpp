@@ -182,7 +182,7 @@ void LensNode::report(const loupe_tick& tick, Display& display) {
     }
   }
   // Visualizers are told meanwhile, and answer for themselves.
-  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
+  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before), /*in_a_step=*/false);
 }
 
 void LensNode::reset(loupe_source& source) {
@@ -197,6 +197,7 @@ void LensNode::reset(loupe_source& source) {
 }
 
 void LensNode::judge_cost(double wall) {
+  guard_.cost().fade();
   if (guard_.resting()) return;
   if (const auto told = guard_.cost().judge(guard_.lens(), wall)) log(LOUPE_LOG_WARNING, *told);
 }
@@ -211,7 +212,7 @@ void LensNode::step(const loupe_step& step) {
   guarded_call(State::stepping, where, [&](const loupe_lens& table, loupe_error* error) {
     return table.step(instance_.self(), &step, &sink_, error);
   });
-  guard_.cost().spend(steady_time() - start);
+  guard_.cost().spend(steady_time() - start, /*in_a_step=*/true);
 }
 
 std::optional<double> LensNode::query(const std::string& key) {

@@ -38,8 +38,17 @@ class LensNode {
   bool quarantined() const { return guard_.quarantined(); }
   /// Whether the coming epoch is one of those that it looks at. Returns whether that is new. Its sources follow when
   /// their modules are told to.
-  bool look_at(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
+  bool look_at(bool active, int64_t tick) {
+    guard_.begin_epoch();
+    return guard_.rest(!active || tick % guard_.every() != 0);
+  }
   bool looks() const { return !guard_.resting(); }
+  /// Whether it looks at none of the events of the step that is on, while others do. Returns whether that is new. Its
+  /// sources follow as above.
+  bool skip(bool skips) { return guard_.skip(skips); }
+  bool skips() const { return guard_.skipping(); }
+  /// What it lately took of the steps that were looked at.
+  double seconds_in_steps() const { return looks() && !quarantined() ? guard_.cost().seconds_in_steps() : 0; }
   /// At the end of a tick, which comes `wall` seconds after the one before: tells the user of a lens that is slow.
   void judge_cost(double wall);
   void attach();

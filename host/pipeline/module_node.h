@@ -115,7 +115,7 @@ class ModuleNode {
   std::mutex& mutex() { return mutex_; }
   /// Delivers what devices have measured since the last tick.
   void collect_deferred();
-  /// Lenses came to rest, or look again.
+  /// Lenses came to rest or skip steps, or look again.
   void follow_lenses();
   /// Steps went by unseen.
   void forget_history();

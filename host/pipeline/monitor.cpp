@@ -64,8 +64,9 @@ Monitor::Monitor(Config config)
   pushes_->stand_for_pushes();
   last_tick_ = step_start_ = ticked_time_ = steady_time();
   if (config_.budget > 0) {
-    budget_.emplace(config_.budget);
-    sampling_.set_every(std::max(sampling_.every(), budget_->every()));
+    budget_.emplace(
+        config_.budget, [this] { return lens_charges(); }, sampling_.every());
+    sampling_.set_every(budget_->every());
   }
   name_components_in_crashes();
   tell_problems();
@@ -399,10 +400,13 @@ void Monitor::look_or_not() {
     begins = begins || lens->looks();
   }
   if (!changed) return;
+  if (active_ && !was_active) sampling_.restart();
+  if (active_ != was_active && budget_) {
+    budget_->interrupt();
+    if (active_) skip_apart();
+  }
   pushes_->follow_lenses();
   for (const auto& module : modules_) module->follow_lenses();
-  if (active_ && !was_active) sampling_.restart();
-  if (active_ != was_active && budget_) budget_->interrupt();
   if (begins && on_resume_) on_resume_();
 }
 
@@ -517,9 +521,9 @@ void Monitor::judge_departures() {
 }
 
 std::string Monitor::sampling_words() const {
-  const std::string one_in = "one step in " + std::to_string(sampling_.every());
-  if (!budget_) return sampling_.every() > 1 ? ", looks at " + one_in : "";
-  return ", looks as often as " + rounded_text(100 * config_.budget) + " % of the time allow (now at " + one_in + ")";
+  if (!budget_) return sampling_.every() > 1 ? ", looks at one step in " + std::to_string(sampling_.every()) : "";
+  return ", looks as often as " + rounded_text(100 * config_.budget) + " % of the time allow (now at " +
+         budget_->frequency() + ")";
 }
 
 void Monitor::end_step(bool seen) {
@@ -533,6 +537,7 @@ void Monitor::end_step(bool seen) {
     } else {
       sampling_.restart();  // steps that nobody sees cannot be counted while nobody looks
     }
+    if (budget_ && active_) skip_apart();
     if (active_ && sampling_.looking() != looked) {
       if (!looked) {
         for (const auto& module : modules_) module->forget_history();
@@ -546,10 +551,34 @@ void Monitor::end_step(bool seen) {
 }
 
 void Monitor::keep_to_budget(double now) {
-  if (!budget_->step(now - step_start_, sampling_.looking())) return;
-  sampling_.set_every(std::max(budget_->every(), static_cast<uint64_t>(config_.every)));
+  using Looked = Budget::Looked;
+  if (apart_ != nullptr && apart_->quarantined()) budget_->lose_apart();
+  const bool all_look = apart_ == nullptr || (apart_->looks() && !apart_->skips());
+  const Looked looked = !sampling_.looking() ? Looked::no : all_look ? Looked::all : Looked::without_one;
+  const bool is_new = budget_->step(now - step_start_, looked);
+  sampling_.set_every(budget_->every());
+  sampling_.set_apart(budget_->multiple());
+  if (!is_new) return;
   log(LOUPE_LOG_INFO, "Loupe " + budget_->words());
   note(LOUPE_NOTE_COST, "Loupe " + budget_->words());
+}
+
+std::vector<Budget::Charge> Monitor::lens_charges() const {
+  std::vector<Budget::Charge> charges;
+  for (const auto& lens : lenses_) charges.push_back({lens->name(), lens->seconds_in_steps()});
+  return charges;
+}
+
+/// The lens that the budget sets apart looks at the step that begins, or does not.
+void Monitor::skip_apart() {
+  LensNode* const apart = budget_->apart() ? lenses_[*budget_->apart()].get() : nullptr;
+  bool changed = false;
+  if (apart_ != nullptr && apart_ != apart) changed = apart_->skip(false);
+  apart_ = apart;
+  // While nobody looks at steps, it is as it was.
+  if (apart_ != nullptr && sampling_.looking()) changed = apart_->skip(!sampling_.looking_apart()) || changed;
+  if (!changed) return;
+  for (const auto& module : modules_) module->follow_lenses();
 }
 
 void Monitor::look_at_clock() {

@@ -131,6 +131,8 @@ class Monitor final : public LensSurroundings {
   uint64_t unticked() const;
   void tell_of_unticked() const;
   void keep_to_budget(double now);
+  void skip_apart();
+  std::vector<Budget::Charge> lens_charges() const;
   void look_at_clock();
   void tell_of_lacking();
   void judge_costs();
@@ -173,6 +175,7 @@ class Monitor final : public LensSurroundings {
   std::function<std::vector<const loupe_optimizer*>()> optimizers_;
   Sampling sampling_;
   std::optional<Budget> budget_;
+  LensNode* apart_ = nullptr;  // the lens that looks at fewer steps than the others
   bool step_counted_ = false;  // since the last end_step
   double step_start_ = 0;      // as steady_time tells it, as ticked_time_
   uint64_t ticked_step_ = 0;   // at the last tick

@@ -54,7 +54,7 @@ struct Trainer {
     for (int i = 0; i < steps; ++i) {
       const double more = sampling.looking() ? added : 0;
       looked += more;
-      if (budget.step(step + more, sampling.looking())) {
+      if (budget.step(step + more, sampling.looking() ? Budget::Looked::all : Budget::Looked::no)) {
         sampling.set_every(budget.every());
         ++changes;
       }

@@ -46,6 +46,27 @@ TEST(Measurer, HasNothingToCompareTheFirstEventWith) {
   EXPECT_EQ(m.previous_change_sum_squares, 5);
 }
 
+TEST(Measurer, MeasuresAPartOfWhatItMayAndComparesAcrossNoGap) {
+  Measurer measurer(request(kAllHistory | LOUPE_MEASURE_SUMS | LOUPE_MEASURE_EXTREMES));
+  TestTensor tensor(Dtype::kFloat32, {2});
+  measurer.measure(tensor.fill({1, 1}));
+  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_SUMS));
+  loupe_measurement m = measurer.measure(tensor.fill({2, 2}));
+  EXPECT_EQ(m.measures, uint32_t{LOUPE_MEASURE_SUMS});
+  EXPECT_EQ(m.sum, 4);
+  EXPECT_EQ(m.has_previous, 0);
+  EXPECT_EQ(m.has_change, 0);
+  EXPECT_TRUE(measurer.restrict_to(LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE));
+  EXPECT_EQ(measurer.measure(tensor.fill({5, 5})).has_change, 0) << "neither with what it kept before";
+  EXPECT_EQ(measurer.measure(tensor.fill({7, 7})).change_sum_squares, 8);
+  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_CHANGE)) << "what is compared goes on";
+  EXPECT_EQ(measurer.measure(tensor.fill({8, 8})).change_sum_squares, 2);
+  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_HISTOGRAM)) << "which nobody asked for";
+  m = measurer.measure(tensor.fill({8, 9}));
+  EXPECT_EQ(m.measures, uint32_t{LOUPE_MEASURE_CHANGE});
+  EXPECT_EQ(m.change_sum_squares, 1);
+}
+
 TEST(Measurer, TakesAPrimedValueAsABaselineOnly) {
   Measurer measurer(request(kAllHistory));
   TestTensor tensor(Dtype::kFloat32, {2});
