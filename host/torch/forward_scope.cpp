@@ -26,10 +26,15 @@ uint32_t event_flags(bool training) {
 /// Views of a few tensors with the array of pointers that an event carries.
 class ViewList {
  public:
-  /// @param of  "the inputs" or "the outputs"
-  ViewList(const TensorList& tensors, const char* of, const ModuleNode& module) {
+  /// @param of  "the inputs" or "the outputs"  @param known  a view of `shown` that is there already
+  ViewList(const TensorList& tensors, const char* of, const ModuleNode& module, const at::Tensor& shown,
+           const TorchTensorView& known) {
     std::size_t count = 0;
     for (const at::Tensor* tensor : tensors) {
+      if (tensor == &shown) {
+        pointers_.push_back(known.get());
+        continue;
+      }
       const TorchTensorView& view = count < few_.size() ? few_[count].emplace(*tensor) : more_.emplace_back(*tensor);
       ++count;
       if (view.readable()) {
@@ -58,8 +63,8 @@ void dispatch(Stream& stream, const TensorList& main, uint32_t flags, bool wants
   const TorchTensorView view(*main[index]);
   if (!view.readable()) return tell_unreadable(*main[index], stream);
   if (!wants_tensors) return stream.dispatch(view.get(), flags);
-  const ViewList input_views(inputs, "the inputs", stream.module());
-  const ViewList output_views(outputs, "the outputs", stream.module());
+  const ViewList input_views(inputs, "the inputs", stream.module(), *main[index], view);
+  const ViewList output_views(outputs, "the outputs", stream.module(), *main[index], view);
   stream.dispatch(view.get(), flags, input_views.data(), input_views.size(), output_views.data(), output_views.size());
 }
 

@@ -21,10 +21,6 @@ class Elements {
   bool floating() const { return kind_ != Kind::none && kind_ < Kind::int64; }
   /// Fewer bits than float32 has: updates may be too small to change a parameter.
   bool is_low_precision() const { return kind_ == Kind::float16 || kind_ == Kind::bfloat16; }
-  /// All of them one after another, where they are stored so as float32; else null.
-  const float* floats() const {
-    return kind_ == Kind::float32 && is_contiguous_ ? static_cast<const float*>(tensor_->data) : nullptr;
-  }
   int64_t count() const { return tensor_->numel; }
   int64_t dim() const { return tensor_->dim; }
   int64_t size(int64_t d) const { return tensor_->sizes[d]; }
@@ -50,12 +46,26 @@ class Elements {
         return read<uint8_t>(element);
     }
   }
+  /// Calls with what reads an element by its place. Nearly all tensors are contiguous floats, for which no type is
+  /// looked up for each element.
+  template <class Call>
+  auto read_by(Call&& call) const {
+    if (const float* values = floats()) return call([values](int64_t place) { return double{values[place]}; });
+    return call([this](int64_t place) { return at(place); });
+  }
   /// The bits of an element, to tell whether it is the same.
   uint64_t bits(int64_t place) const {
-    const auto size = static_cast<std::size_t>(tensor_->dtype_bits / 8);
-    uint64_t bits = 0;
-    std::memcpy(&bits, static_cast<const char*>(tensor_->data) + offset_of(place) * static_cast<int64_t>(size), size);
-    return bits;
+    const char* element = static_cast<const char*>(tensor_->data) + offset_of(place) * (tensor_->dtype_bits / 8);
+    switch (tensor_->dtype_bits) {
+      case 64:
+        return read<uint64_t>(element);
+      case 32:
+        return read<uint32_t>(element);
+      case 16:
+        return read<uint16_t>(element);
+      default:
+        return read<uint8_t>(element);
+    }
   }
   /// Calls with the places of at most `most` elements, spread evenly over the tensor.
   template <class Call>
@@ -87,6 +97,10 @@ class Elements {
     if (view.is_of(LOUPE_DTYPE_INT, 32)) return Kind::int32;
     if (view.is_of(LOUPE_DTYPE_UINT, 8)) return Kind::uint8;
     return Kind::none;
+  }
+  /// All elements one after another, where they are stored so as float32; else null.
+  const float* floats() const {
+    return kind_ == Kind::float32 && is_contiguous_ ? static_cast<const float*>(tensor_->data) : nullptr;
   }
   template <class T>
   static T read(const char* bytes) {

@@ -95,12 +95,14 @@ void OutputWatch::look_at_input(const Event& event) {
     model_.has_input_hash = true;
   }
   if (!input.floating() || events_ % 4 != 1) return;
-  input.sample(most_hashed, [&](int64_t place) {
-    const double value = input.at(place);
-    if (!std::isfinite(value)) return;
-    model_.input_sum += value;
-    model_.input_sum_squares += value * value;
-    ++model_.input_count;
+  input.read_by([&](const auto& at) {
+    input.sample(most_hashed, [&](int64_t place) {
+      const double value = at(place);
+      if (!std::isfinite(value)) return;
+      model_.input_sum += value;
+      model_.input_sum_squares += value * value;
+      ++model_.input_count;
+    });
   });
 }
 
@@ -123,8 +125,14 @@ void OutputWatch::look_for_life(const TensorView& output) {
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
   const int64_t outer = output.numel() / (units * inner);
-  const auto look_with = [&](const auto& at) {
+  elements.read_by([&](const auto& at) {
     const auto is_alive = [&](int64_t unit) {
+      if (inner == 1) {
+        for (int64_t place = unit; place < output.numel(); place += units) {
+          if (at(place) > 0) return true;
+        }
+        return false;
+      }
       for (int64_t i = 0; i < outer; ++i) {
         for (int64_t j = 0; j < inner; ++j) {
           if (at((i * units + unit) * inner + j) > 0) return true;
@@ -138,10 +146,7 @@ void OutputWatch::look_for_life(const TensorView& output) {
       alive = 1;
       ++layer_.alive_units;
     }
-  };
-  // Nearly all outputs are such, and a type is not looked up for each element.
-  if (const float* floats = elements.floats()) return look_with([&](int64_t place) { return floats[place]; });
-  look_with([&](int64_t place) { return elements.at(place); });
+  });
 }
 
 /// How much each unit varies over the batch, which a bias does not change.
@@ -194,15 +199,17 @@ void OutputWatch::look_for_variation(const Event& event) {
   ++layer_.variation_looks;
   const auto varies = [&](const Elements& elements) {
     const int64_t rows = elements.size(0), columns = elements.count() / rows;
-    for (int64_t c = 0; c < std::min(most_columns, columns); ++c) {
-      const int64_t column = columns <= most_columns ? c : c * (columns - 1) / (most_columns - 1);
-      const double first = elements.at(column);
-      for (int64_t row = 1; row < std::min(most_rows, rows); ++row) {
-        const double value = elements.at(row * columns + column);
-        if (std::abs(value - first) > 1e-4 * std::max(std::abs(first), std::abs(value))) return true;
+    return elements.read_by([&](const auto& at) {
+      for (int64_t c = 0; c < std::min(most_columns, columns); ++c) {
+        const int64_t column = columns <= most_columns ? c : c * (columns - 1) / (most_columns - 1);
+        const double first = at(column);
+        for (int64_t row = 1; row < std::min(most_rows, rows); ++row) {
+          const double value = at(row * columns + column);
+          if (std::abs(value - first) > 1e-4 * std::max(std::abs(first), std::abs(value))) return true;
+        }
       }
-    }
-    return false;
+      return false;
+    });
   };
   if (!varies(in)) return;
   ++(varies(out) ? layer_.varied_looks : layer_.constant_looks);
