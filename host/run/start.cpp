@@ -23,7 +23,6 @@
 #include "torch/program_hooks.h"
 #include "torch/redirections.h"
 #include "torch/registry.h"
-#include "torch/script_taps.h"
 
 namespace loupe {
 namespace {
@@ -177,7 +176,6 @@ const RunListener* begin(char* why, std::size_t size) {
   await_optimizers();
   watched.store(new WatchedProgram());
   program_hooks.store(&hooks, std::memory_order_release);
-  new ScriptListening();  // for as long as the process lives
   pthread_atfork(nullptr, nullptr, &begin_anew);
   return &run_listener;
 }

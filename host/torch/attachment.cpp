@@ -47,7 +47,6 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   counts_always_ = monitor_.counts_every_step();
   if (counts_always_) counting_attachments.fetch_add(1);
   names_.root_type = short_type(model.name());
-  if (redirect) script_listening_.emplace();
   is_script_ = dynamic_cast<ScriptModel*>(&model) != nullptr;
   if (is_script_) {
     script_ = std::static_pointer_cast<ScriptModel>(model.shared_from_this());
@@ -75,7 +74,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     point->redirects = redirect;
     point->opaque = reach.opaque;
     point->perhaps = reach.perhaps;
-    if (is_script_) leave_out_gradients(*point);
+    if (is_script_ && !found.path.empty()) leave_out_gradients(*point);
     points_.push_back(point);
     opaque.push_back(reach.opaque);
     coverage_.add(names_.of(found.path), type, reach, !found.is_leaf);
@@ -197,7 +196,6 @@ void Attachment::after_step(torch::optim::Optimizer& optimizer) {
   loupe::note_step();
   const std::lock_guard lock(*mutex_);
   if (!attached_) return;
-  if (script_ != nullptr) script_->throw_kept();
   const bool active = is_active();
   if (active) {
     steps_.after(optimizer);
@@ -249,7 +247,6 @@ void Attachment::set_active(bool active) {
 
 void Attachment::tick() {
   end_pass();
-  if (script_ != nullptr) script_->throw_kept();
   if (script_ != nullptr && !script_->script_lives()) script_ = nullptr;
   if (holds_redirections_) Redirections::instance().follow_libraries();
   newcomers_.tell(points_, names_.root());
@@ -315,7 +312,6 @@ void Attachment::detach() {
     monitor_.remove_module(point->node);
   });
   LeafGradients::instance().forget_all(active_.get());
-  script_listening_.reset();
   script_ = nullptr;
   if (holds_redirections_) Redirections::instance().release();
 }
@@ -325,7 +321,9 @@ std::string Attachment::summary() const {
   if (!steps_.any() && !awaits_optimizers_) text += ", no optimizer";
   text += monitor_.sampling_words();
   if (is_script_)
-    text += "; of TorchScript, where gradients are seen of parameters, not of outputs, and inputs of leaves alone";
+    text +=
+        "; of TorchScript, where gradients are seen of parameters, not of what its modules give, and inputs of leaves "
+        "alone";
   if (!finds_code_)
     text +=
         "; the program's symbols are stripped, so that functions before the first module are not seen and a trainer's "

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,7 +104,6 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   Newcomers newcomers_;
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false, awaits_optimizers_ = false;
-  std::optional<ScriptListening> script_listening_;
   std::shared_ptr<ScriptModel> script_;  // where the model is one, until its script dies
   bool is_script_ = false;
 };

@@ -8,6 +8,7 @@
 #include "torch/optimizer_taps.h"
 #include "torch/redirections.h"
 #include "torch/registry.h"
+#include "torch/script_taps.h"
 
 namespace loupe {
 
@@ -16,6 +17,7 @@ void declare_all_taps() {
     declare_forward_taps();
     declare_function_taps();
     declare_optimizer_taps();
+    declare_script_taps();
     return true;
   }();
   static_cast<void>(once);

@@ -18,7 +18,7 @@ namespace loupe {
 /// What `loupe run` hears of a program that attached nothing itself, before the taps look for attachments. On the
 /// program's threads; none of them throws, and what they attach is seen by the call at hand.
 struct ProgramHooks {
-  void (*before_forward)(torch::nn::Module& module);  ///< one that no other tapped forward surrounds
+  void (*before_forward)(torch::nn::Module& module);        ///< one that no other tapped forward surrounds
   void (*before_script)(const torch::jit::Module& script);  ///< one of which no ScriptModel was made
   void (*before_clearing)(torch::optim::Optimizer& optimizer);
   void (*before_step)(torch::optim::Optimizer& optimizer);

@@ -172,20 +172,6 @@ std::shared_ptr<const ScriptElements> ScriptModel::follow_script() {
   return elements;
 }
 
-void ScriptModel::keep(std::exception_ptr thrown) {
-  const std::lock_guard lock(mutex_);
-  if (thrown_ == nullptr) thrown_ = std::move(thrown);
-}
-
-void ScriptModel::throw_kept() {
-  std::exception_ptr thrown;
-  {
-    const std::lock_guard lock(mutex_);
-    thrown = std::exchange(thrown_, nullptr);
-  }
-  if (thrown != nullptr) std::rethrow_exception(thrown);
-}
-
 ScriptLayer* ScriptModel::layer_of(const c10::ivalue::Object* script) const {
   const auto found = by_script_.find(script);
   return found != by_script_.end() ? found->second : nullptr;

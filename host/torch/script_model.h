@@ -3,7 +3,6 @@
 
 #include <torch/script.h>
 
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -78,9 +77,6 @@ class ScriptModel : public ScriptLayer {
   ~ScriptModel() override;
 
   bool script_lives() const { return !script_.expired(); }
-  /// The interpreter would swallow what a lens throws while a script runs: kept for the next step or tick.
-  void keep(std::exception_ptr thrown);
-  void throw_kept();
   /// Before a forward: modes, replaced parameters, and where the elements lie.
   std::shared_ptr<const ScriptElements> follow_script();
   ScriptLayer* layer_of(const c10::ivalue::Object* script) const;
@@ -88,8 +84,7 @@ class ScriptModel : public ScriptLayer {
  private:
   void add_children(ScriptLayer& layer, const torch::jit::Module& script);
 
-  std::mutex mutex_;  // of what a forward follows, and of what was thrown
-  std::exception_ptr thrown_;
+  std::mutex mutex_;                                  // of what a forward follows
   std::vector<std::shared_ptr<ScriptLayer>> layers_;  // below the root
   std::unordered_map<const c10::ivalue::Object*, ScriptLayer*> by_script_;
   std::shared_ptr<const ScriptElements> elements_;

@@ -2,6 +2,7 @@
 
 #include <ATen/record_function.h>
 
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,9 +15,27 @@
 #include "torch/forward_scope.h"
 #include "torch/function_taps.h"
 #include "torch/program_hooks.h"
+#include "torch/redirections.h"
+#include "torch/registry.h"
 #include "torch/script_plan.h"
 
 namespace loupe {
+
+using Kwargs = std::unordered_map<std::string, c10::IValue>;
+using torch::jit::Method;
+
+#define LOUPE_METHOD_CALL                                                                                      \
+  "_ZNK5torch3jit6MethodclESt6vectorIN3c106IValueESaIS4_EERKSt13unordered_mapINSt7__cxx1112basic_stringIcSt11" \
+  "char_traitsIcESaIcEEES4_St4hashISD_ESt8equal_toISD_ESaISt4pairIKSD_S4_EEE"
+#define LOUPE_METHOD_RUN "_ZN5torch3jit6Method3runERSt6vectorIN3c106IValueESaIS4_EE"
+
+// A member function is called like a free one whose first parameter is the object (Itanium C++ ABI); the first of these
+// is virtual, so that no pointer to it tells where it lies.
+__attribute__((visibility("default"))) c10::IValue real_call(const Method* method, std::vector<c10::IValue> stack,
+                                                             const Kwargs& more) asm(LOUPE_METHOD_CALL);
+__attribute__((visibility("default"))) void real_run(Method* method,
+                                                     std::vector<c10::IValue>& stack) asm(LOUPE_METHOD_RUN);
+
 namespace {
 
 /// What is known of an operator by its name.
@@ -60,7 +79,6 @@ struct Run {
   std::shared_ptr<const ScriptElements> elements;
   ScriptLayer* root = nullptr;
   std::optional<ForwardScope> scope;  // the root's
-  at::Tensor root_result;
   // A result that the next operator may compute on; and what it was computed from.
   const ScriptPlan::Result* waiting = nullptr;
   at::Tensor waiting_result, waiting_input;
@@ -68,7 +86,7 @@ struct Run {
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
   const ScriptPlan* names_of = nullptr;
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
-  int scripts = 0, begun_at = 0;
+  std::exception_ptr thrown;  // by a lens, where that is to stop the trainer
   // The operator that is on, and those that it calls.
   int depth = 0;
   const OperatorName* name = nullptr;
@@ -131,23 +149,18 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
 /// LibTorch writes a page on what a callback throws, and goes on.
 template <class Call>
 void guarded(Run& state, Call&& call) {
-  const std::shared_ptr<ScriptModel> model = state.model;
+  if (state.thrown != nullptr) return;
   try {
     call();
-  } catch (const std::exception& e) {
-    const std::shared_ptr<ScriptModel> whose = model != nullptr ? model : state.model;
-    if (whose != nullptr) return whose->keep(std::current_exception());
-    log(LOUPE_LOG_ERROR, std::string("a TorchScript module is not seen: ") + e.what());
+  } catch (...) {
+    state.thrown = std::current_exception();
   }
 }
 
 void tell_layers(Run& state, const ScriptPlan::Result& known, const at::Tensor& input, const at::Tensor& result) {
   for (std::size_t i = 0; i < known.layers.size(); ++i) {
     ScriptLayer* layer = known.layers[i];
-    if (layer == state.root) {
-      state.root_result = result;
-      continue;
-    }
+    if (layer == state.root) continue;  // it gives what the call does
     ForwardScope scope(layer);
     TensorList inputs, outputs = {&result};
     if (i == 0 && input.defined()) inputs.push_back(&input);
@@ -230,101 +243,123 @@ void tell_of_unattached(const torch::jit::Module& script) {
                                                  : "call inspector.attach(script, optimizer, \"name\") for it too"));
 }
 
-void begin(Run& state, const at::RecordFunction& function) {
-  const auto inputs = function.inputs();
-  if (inputs.empty() || !inputs[0].isObject()) return;
-  const auto object = inputs[0].toObject();
-  if (!object->type()->is_module()) return;
+/// @param inputs  without the module itself
+void begin(Run& state, const torch::jit::Module& script, const std::string& method, const TensorList& inputs) {
   ScriptLayer* layer = nullptr;
-  std::shared_ptr<ScriptModel> model = ScriptModel::find(object.get(), layer);
+  std::shared_ptr<ScriptModel> model = ScriptModel::find(script._ivalue().get(), layer);
   const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire);
   if (model == nullptr && hooks != nullptr) {
-    hooks->before_script(torch::jit::Module(object));
-    model = ScriptModel::find(object.get(), layer);
+    hooks->before_script(script);
+    model = ScriptModel::find(script._ivalue().get(), layer);
   }
-  if (active_attachments.load(std::memory_order_relaxed) == 0) return;
-  if (model == nullptr) return tell_of_unattached(torch::jit::Module(object));
-  state.plan = plan_of(model, *layer, function.name());
+  if (model == nullptr) return tell_of_unattached(script);
+  state.plan = plan_of(model, *layer, method);
   state.elements = model->follow_script();
   state.root = layer;
   state.trail = ScriptTrail(state.plan->name_count());
-  state.begun_at = state.scripts;
   state.depth = 0;
   state.name = nullptr;
+  state.thrown = nullptr;
   state.model = std::move(model);
   state.scope.emplace(layer);
-  if (state.scope->watched()) {
-    TensorList tensors;
-    for (std::size_t i = 1; i < inputs.size(); ++i) {
-      if (inputs[i].isTensor() && inputs[i].toTensor().defined()) tensors.push_back(&inputs[i].toTensor());
-    }
-    state.scope->enter_tensors(tensors);
-  }
-  // On this thread alone, and only while the script runs.
+  state.scope->enter_tensors(inputs);
   state.handle = at::addThreadLocalCallback(at::RecordFunctionCallback(&operator_starts, &operator_ends)
                                                 .needsInputs(true)
                                                 .needsOutputs(true)
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
-void finish(Run& state) {
-  if (state.handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(state.handle);
-  state.handle = at::INVALID_CALLBACK_HANDLE;
-  guarded(state, [&] { end_waiting(state, true); });
-  if (state.scope.has_value() && state.root_result.defined()) {
-    const TensorList outputs = {&state.root_result};
-    guarded(state, [&] { state.scope->leave_tensors(outputs); });
+void collect_from(TensorList& list, const c10::IValue& value) {
+  if (value.isTensor()) return collect(list, value.toTensor());
+  if (!value.isTuple()) return;
+  for (const c10::IValue& each : value.toTupleRef().elements()) collect_from(list, each);
+}
+
+/// However it ends.
+class Ending {
+ public:
+  explicit Ending(Run& state) : state_(state) {}
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  ~Ending() {
+    stop_listening();
+    state_.scope.reset();
+    state_.waiting = nullptr;
+    state_.waiting_result.reset();
+    state_.waiting_input.reset();
+    state_.input.reset();
+    state_.thrown = nullptr;
+    state_.elements = nullptr;
+    state_.model = nullptr;
   }
-  state.scope.reset();
-  state.root_result.reset();
-  state.input.reset();
-  state.model = nullptr;
-  state.elements = nullptr;
-}
+  void with(const c10::IValue& result) {
+    stop_listening();
+    guarded(state_, [&] { end_waiting(state_, true); });
+    if (state_.thrown != nullptr) std::rethrow_exception(std::exchange(state_.thrown, nullptr));
+    TensorList outputs;
+    collect_from(outputs, result);
+    state_.scope->leave_tensors(outputs);
+  }
 
-std::unique_ptr<at::ObserverContext> script_starts(const at::RecordFunction& function) {
-  Run& state = run();
-  ++state.scripts;
-  if (state.model == nullptr) guarded(state, [&] { begin(state, function); });
-  return nullptr;
-}
-
-void script_ends(const at::RecordFunction&, at::ObserverContext*) {
-  Run& state = run();
-  if (state.model != nullptr && state.scripts == state.begun_at) finish(state);
-  --state.scripts;
-}
-
-struct Listeners {
-  std::mutex mutex;
-  int count = 0;
-  at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
+ private:
+  void stop_listening() {
+    if (state_.handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(state_.handle);
+    state_.handle = at::INVALID_CALLBACK_HANDLE;
+  }
+  Run& state_;
 };
-Listeners& listeners() {
-  static auto* all = new Listeners();
-  return *all;
+
+bool is_of_interest(const Run& state) {
+  return active_attachments.load(std::memory_order_relaxed) != 0 && state.model == nullptr;
+}
+
+c10::IValue call_tap(const Method* method, std::vector<c10::IValue> stack, const Kwargs& more) {
+  Run& state = run();
+  if (!is_of_interest(state)) return real_call(method, std::move(stack), more);
+  Ending ending(state);
+  {
+    TensorList inputs;
+    for (const c10::IValue& each : stack) collect_from(inputs, each);
+    for (const auto& each : more) collect_from(inputs, each.second);
+    begin(state, method->owner(), method->name(), inputs);
+  }
+  c10::IValue result = real_call(method, std::move(stack), more);
+  if (state.model != nullptr) ending.with(result);
+  return result;
+}
+
+void run_tap(Method* method, std::vector<c10::IValue>& stack) {
+  Run& state = run();
+  if (!is_of_interest(state)) return real_run(method, stack);
+  Ending ending(state);
+  {
+    TensorList inputs;
+    for (const c10::IValue& each : stack) collect_from(inputs, each);
+    begin(state, method->owner(), method->name(), inputs);
+  }
+  real_run(method, stack);
+  if (state.model != nullptr && !stack.empty()) ending.with(stack.back());
 }
 
 }  // namespace
 
 void prepare_script(const std::shared_ptr<ScriptModel>& model) {
   judge_reach(*model, *plan_of(model, *model, "forward"));
+  model->reach.tapped = true;
+  if (Redirections::instance().reaches(LOUPE_METHOD_CALL)) return;
+  for (const auto& module : model->modules()) {
+    auto& layer = dynamic_cast<ScriptLayer&>(*module);
+    layer.reach.tapped = layer.reach.container = false;
+    layer.reach.reason =
+        "no call of a TorchScript method can be redirected here (is LibTorch linked statically, or the method called "
+        "in "
+        "a library that is loaded later?); its parameters, gradients and updates are seen";
+  }
 }
 
-ScriptListening::ScriptListening() {
-  Listeners& all = listeners();
-  const std::lock_guard lock(all.mutex);
-  if (all.count++ > 0) return;
-  all.handle = at::addGlobalCallback(at::RecordFunctionCallback(&script_starts, &script_ends)
-                                         .needsInputs(true)
-                                         .scopes({at::RecordScope::TORCHSCRIPT_FUNCTION}));
-}
-
-ScriptListening::~ScriptListening() {
-  Listeners& all = listeners();
-  const std::lock_guard lock(all.mutex);
-  if (--all.count > 0) return;
-  at::removeCallback(all.handle);
+void declare_script_taps() {
+  Redirections::instance().declare(LOUPE_METHOD_CALL, reinterpret_cast<void*>(&call_tap), false);
+  Redirections::instance().declare(LOUPE_METHOD_RUN, reinterpret_cast<void*>(&run_tap), false);
 }
 
 }  // namespace loupe

@@ -7,17 +7,12 @@
 
 namespace loupe {
 
-/// Listens to the interpreter of TorchScript while this lives: a script of an attached model tells its forwards as
-/// other modules do. One that nobody attached costs a look at it a forward; operators outside of scripts cost nothing.
-class ScriptListening {
- public:
-  ScriptListening();
-  ~ScriptListening();
-  ScriptListening(const ScriptListening&) = delete;
-  ScriptListening& operator=(const ScriptListening&) = delete;
-};
+/// Declares the calls of TorchScript's methods to the redirections; once. A script of an attached model tells its
+/// forwards as other modules do: while it runs, on that thread alone, its operators are listened to.
+void declare_script_taps();
 
 /// Reads the forward of a model that is about to be attached, and writes into each layer's `reach` what will be seen.
+/// Under a hold of the redirections, if they are used.
 void prepare_script(const std::shared_ptr<ScriptModel>& model);
 
 }  // namespace loupe
