@@ -312,7 +312,8 @@ void ScriptWalk::walk_operator(const Node& node, Call& call) {
     result.may_go_on = returned->second;
   }
   result.is_hidden = call.inside->is_opaque();
-  const int number = plan_.names_.at(usual_name(name));
+  const int number = plan_.name_of(name.c_str());
+  if (number < 0) return;  // in a method that only the object at hand has
   for (ScriptTrail& trail : trails_) {
     const auto [place, is_new] = plan_.results_.try_emplace(trail.next(owner, number), result);
     if (is_new || place->second.is_unclear) continue;

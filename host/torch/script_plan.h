@@ -46,6 +46,8 @@ class ScriptPlan {
     bool is_hidden = false;            // it runs inside one of LibTorch's own modules
     bool is_unclear = false;           // two operators look alike here
   };
+  /// Of nothing.
+  ScriptPlan() = default;
   /// @param self  a module of the model  @param method  as "forward"; nothing is planned where there is none
   ScriptPlan(ScriptModel& model, ScriptLayer& self, const std::string& method);
 

@@ -68,7 +68,14 @@ std::shared_ptr<const ScriptPlan> plan_of(const std::shared_ptr<ScriptModel>& mo
   Plans& plans = all.by_model[model.get()];
   plans.model = model;
   auto& plan = plans.methods[&layer][method];
-  if (plan == nullptr) plan = std::make_shared<ScriptPlan>(*model, layer, method);
+  if (plan != nullptr) return plan;
+  try {
+    plan = std::make_shared<ScriptPlan>(*model, layer, method);
+  } catch (const std::exception& e) {
+    plan = std::make_shared<ScriptPlan>();
+    log(LOUPE_LOG_WARNING, "the TorchScript of '" + method + "' of a " + short_type(layer.name()) +
+                               " cannot be read, so that nothing that it computes is seen: " + e.what());
+  }
   return plan;
 }
 
@@ -84,7 +91,6 @@ struct Run {
   at::Tensor waiting_result, waiting_input;
   ScriptTrail trail;
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
-  const ScriptPlan* names_of = nullptr;
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
   std::exception_ptr thrown;  // by a lens, where that is to stop the trainer
   // The operator that is on, and those that it calls.
@@ -101,10 +107,6 @@ Run& run() {
 }
 
 const OperatorName& name_of(Run& run, const char* text) {
-  if (run.names_of != run.plan.get()) {
-    run.names.clear();
-    run.names_of = run.plan.get();
-  }
   const auto known = run.names.find(std::string_view(text));
   if (known != run.names.end()) return known->second;
   const std::string name = text;
@@ -217,7 +219,13 @@ void tell_result(Run& state, const at::Tensor& result) {
 
 void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
   Run& state = run();
-  if (state.model == nullptr || state.depth == 0 || --state.depth > 0 || state.name == nullptr) return;
+  if (state.model == nullptr || state.depth == 0) return;
+  // What Loupe itself calls in here is no operator of the script's.
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  } leave{state.depth};
+  if (state.depth > 1 || state.name == nullptr) return;
   // Some versions of LibTorch show all that lies on the interpreter's stack, the operator's own results last.
   const auto outputs = function.outputs();
   const std::size_t count = std::min(function.num_outputs(), outputs.size());
@@ -253,7 +261,9 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
     model = ScriptModel::find(script._ivalue().get(), layer);
   }
   if (model == nullptr) return tell_of_unattached(script);
-  state.plan = plan_of(model, *layer, method);
+  const auto plan = plan_of(model, *layer, method);
+  if (plan != state.plan) state.names.clear();
+  state.plan = plan;
   state.elements = model->follow_script();
   state.root = layer;
   state.trail = ScriptTrail(state.plan->name_count());
@@ -351,9 +361,8 @@ void prepare_script(const std::shared_ptr<ScriptModel>& model) {
     auto& layer = dynamic_cast<ScriptLayer&>(*module);
     layer.reach.tapped = layer.reach.container = false;
     layer.reach.reason =
-        "no call of a TorchScript method can be redirected here (is LibTorch linked statically, or the method called "
-        "in "
-        "a library that is loaded later?); its parameters, gradients and updates are seen";
+        "no call of a TorchScript method can be redirected here (is LibTorch linked statically?); its parameters, "
+        "gradients and updates are seen";
   }
 }
 
