@@ -2,6 +2,7 @@
 
 #include <ATen/record_function.h>
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "torch/program_hooks.h"
 #include "torch/redirections.h"
 #include "torch/registry.h"
+#include "torch/script_fusion.h"
 #include "torch/script_plan.h"
 
 namespace loupe {
@@ -45,10 +47,16 @@ struct OperatorName {
   const FunctionKind* kind;
 };
 
+/// A plan, and how often to look yet whether the interpreter runs it otherwise: it decides in the first few forwards.
+struct Planned : ScriptPlan {
+  using ScriptPlan::ScriptPlan;
+  std::atomic<int> looks_left{8};
+};
+
 /// The plans of one model, by the module and method that a trainer called.
 struct Plans {
   std::weak_ptr<ScriptModel> model;
-  std::unordered_map<const ScriptLayer*, std::unordered_map<std::string, std::shared_ptr<const ScriptPlan>>> methods;
+  std::unordered_map<const ScriptLayer*, std::unordered_map<std::string, std::shared_ptr<Planned>>> methods;
 };
 struct AllPlans {
   std::mutex mutex;
@@ -59,8 +67,8 @@ AllPlans& all_plans() {
   return *plans;
 }
 
-std::shared_ptr<const ScriptPlan> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
-                                          const std::string& method) {
+std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
+                                 const std::string& method) {
   AllPlans& all = all_plans();
   const std::lock_guard lock(all.mutex);
   for (auto it = all.by_model.begin(); it != all.by_model.end();)
@@ -70,9 +78,9 @@ std::shared_ptr<const ScriptPlan> plan_of(const std::shared_ptr<ScriptModel>& mo
   auto& plan = plans.methods[&layer][method];
   if (plan != nullptr) return plan;
   try {
-    plan = std::make_shared<ScriptPlan>(*model, layer, method);
+    plan = std::make_shared<Planned>(*model, layer, method);
   } catch (const std::exception& e) {
-    plan = std::make_shared<ScriptPlan>();
+    plan = std::make_shared<Planned>();
     log(LOUPE_LOG_WARNING, "the TorchScript of '" + method + "' of a " + short_type(layer.name()) +
                                " cannot be read, so that nothing that it computes is seen: " + e.what());
   }
@@ -82,7 +90,7 @@ std::shared_ptr<const ScriptPlan> plan_of(const std::shared_ptr<ScriptModel>& mo
 /// One forward of a script on this thread.
 struct Run {
   std::shared_ptr<ScriptModel> model;  // null while no attached model's script runs
-  std::shared_ptr<const ScriptPlan> plan;
+  std::shared_ptr<Planned> plan;
   std::shared_ptr<const ScriptElements> elements;
   ScriptLayer* root = nullptr;
   std::optional<ForwardScope> scope;  // the root's
@@ -279,6 +287,20 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
+void tell_of_fusion(const Run& state) {
+  if (state.plan->looks_left.load(std::memory_order_relaxed) <= 0 || !state.scope->watched()) return;
+  state.plan->looks_left.fetch_sub(1);
+  const std::vector<std::string> fused = fused_operators();
+  if (fused.empty() || state.plan->looks_left.exchange(0) < 0) return;
+  std::string names;
+  for (const std::string& each : fused) names += (names.empty() ? "" : ", ") + each;
+  log(LOUPE_LOG_WARNING,
+      "LibTorch computes parts of the TorchScript '" + short_type(state.root->name()) + "' in one piece by now (" +
+          names +
+          "), so that results of modules and functions inside of them are seen no more; "
+          "torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps them apart");
+}
+
 void collect_from(TensorList& list, const c10::IValue& value) {
   if (value.isTensor()) return collect(list, value.toTensor());
   if (!value.isTuple()) return;
@@ -304,7 +326,10 @@ class Ending {
   }
   void with(const c10::IValue& result) {
     stop_listening();
-    guarded(state_, [&] { end_waiting(state_, true); });
+    guarded(state_, [&] {
+      end_waiting(state_, true);
+      tell_of_fusion(state_);
+    });
     if (state_.thrown != nullptr) std::rethrow_exception(std::exchange(state_.thrown, nullptr));
     TensorList outputs;
     collect_from(outputs, result);

@@ -100,7 +100,10 @@ class Description : public testing::Test {
     }
   }
 
-  const std::filesystem::path folder_ = std::filesystem::path(LOUPE_TEST_FOLDER) / "Description";
+  /// Each test's own: they run side by side.
+  const std::filesystem::path folder_ =
+      std::filesystem::path(LOUPE_TEST_FOLDER) /
+      (std::string("Description.") + testing::UnitTest::GetInstance()->current_test_info()->name());
   std::vector<std::string> messages_;
 };
 

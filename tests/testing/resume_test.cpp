@@ -41,7 +41,9 @@ class Resume : public testing::Test {
   }
   bool reports(const std::string& part) const { return report().find(part) != std::string::npos; }
 
-  const fs::path folder_ = fs::path(LOUPE_TEST_FOLDER) / "Resume";
+  /// Each test's own: they run side by side.
+  const fs::path folder_ = fs::path(LOUPE_TEST_FOLDER) /
+                           (std::string("Resume.") + testing::UnitTest::GetInstance()->current_test_info()->name());
   std::vector<std::string> log_;
 };
 

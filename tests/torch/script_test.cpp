@@ -2,6 +2,7 @@
 
 #include <loupe/log.h>
 #include <loupe/tapped.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 
 #include <algorithm>
 #include <map>
@@ -19,6 +20,24 @@ namespace {
 Lines forwards(const Lines& lines) {
   return fields(lines, 2);
 }
+
+/// Fused operators have no results of their own, and which LibTorch fuses on a CPU is its builder's choice.
+class Fusion {
+ public:
+  explicit Fusion(bool on) : before_(torch::jit::tensorExprFuserEnabled()) {
+    torch::jit::setTensorExprFuserEnabled(on);
+  }
+  ~Fusion() { torch::jit::setTensorExprFuserEnabled(before_); }
+  Fusion(const Fusion&) = delete;
+  Fusion& operator=(const Fusion&) = delete;
+
+ private:
+  bool before_;
+};
+
+class ScriptTaps : public testing::Test {
+  Fusion fusion_{false};
+};
 
 struct Trained {
   ScriptMaker make;
@@ -54,7 +73,7 @@ const Lines in_order = {"forward|stem.0",
 
 }  // namespace
 
-TEST(ScriptTaps, SeeEveryModuleAndFunctionHoweverTheInterpreterOptimizes) {
+TEST_F(ScriptTaps, SeeEveryModuleAndFunctionHoweverTheInterpreterOptimizes) {
   Trained trained;
   auto inspector = probed();
   inspector.attach(trained.net, trained.optimizer);
@@ -88,7 +107,7 @@ TEST(ScriptTaps, SeeEveryModuleAndFunctionHoweverTheInterpreterOptimizes) {
   }
 }
 
-TEST(ScriptTaps, ShowWhatEachModuleGave) {
+TEST_F(ScriptTaps, ShowWhatEachModuleGave) {
   ScriptMaker make;
   torch::jit::Module net = residual_script(make);
   net.eval();
@@ -128,7 +147,7 @@ TEST(ScriptTaps, ShowWhatEachModuleGave) {
   }
 }
 
-TEST(ScriptTaps, SeeParameterGradientsAndSteps) {
+TEST_F(ScriptTaps, SeeParameterGradientsAndSteps) {
   Trained trained;
   auto inspector = probed("gatherers: [parameter_gradient, optimizer_step]");
   inspector.attach(trained.net, trained.optimizer);
@@ -145,7 +164,7 @@ TEST(ScriptTaps, SeeParameterGradientsAndSteps) {
   }
 }
 
-TEST(ScriptTaps, LeaveTheTrainingBitIdentical) {
+TEST_F(ScriptTaps, LeaveTheTrainingBitIdentical) {
   const auto train = [](bool watched) {
     torch::manual_seed(7);
     Trained trained;
@@ -164,7 +183,7 @@ TEST(ScriptTaps, LeaveTheTrainingBitIdentical) {
   for (std::size_t i = 0; i < with.size(); ++i) EXPECT_TRUE(torch::equal(with[i], without[i])) << i;
 }
 
-TEST(ScriptTaps, MeasureValuesOfALens) {
+TEST_F(ScriptTaps, MeasureValuesOfALens) {
   Trained trained;
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [output_activation, health]\n");
   inspector.attach(trained.net, trained.optimizer, "net");
@@ -174,7 +193,7 @@ TEST(ScriptTaps, MeasureValuesOfALens) {
   EXPECT_EQ(inspector.findings().size(), 0U);
 }
 
-TEST(ScriptTaps, AreGoneAfterDetachAndLetTheScriptDie) {
+TEST_F(ScriptTaps, AreGoneAfterDetachAndLetTheScriptDie) {
   Trained trained;
   auto inspector = probed();
   inspector.attach(trained.net, trained.optimizer);
@@ -194,7 +213,7 @@ TEST(ScriptTaps, AreGoneAfterDetachAndLetTheScriptDie) {
   EXPECT_TRUE(weight.expired());
 }
 
-TEST(ScriptTaps, FollowAParameterThatIsReplacedAndMovedElements) {
+TEST_F(ScriptTaps, FollowAParameterThatIsReplacedAndMovedElements) {
   ScriptMaker make;
   torch::jit::Module net = make.module("Net");
   net.register_module("a", make.linear(3, 3));
@@ -209,7 +228,7 @@ TEST(ScriptTaps, FollowAParameterThatIsReplacedAndMovedElements) {
   EXPECT_EQ(forwards(take("forward")), (Lines{"forward|a", "forward|Net"}));
 }
 
-TEST(ScriptTaps, SeeALayerInALoopAndWeightsThatTwoShare) {
+TEST_F(ScriptTaps, SeeALayerInALoopAndWeightsThatTwoShare) {
   ScriptMaker make;
   torch::jit::Module net = make.module("Net");
   net.register_module("cell", make.linear(3, 3));
@@ -232,7 +251,7 @@ TEST(ScriptTaps, SeeALayerInALoopAndWeightsThatTwoShare) {
   }
 }
 
-TEST(ScriptTaps, SurviveAnExceptionAndRunOnSeveralThreads) {
+TEST_F(ScriptTaps, SurviveAnExceptionAndRunOnSeveralThreads) {
   Trained trained;
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [output_activation]\n");
   inspector.attach(trained.net, trained.optimizer, "net");
@@ -251,7 +270,7 @@ TEST(ScriptTaps, SurviveAnExceptionAndRunOnSeveralThreads) {
   EXPECT_TRUE(inspector.value("Output Activations", "net.block.bn1:relu", "activation_rate").has_value());
 }
 
-TEST(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
+TEST_F(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
   ScriptMaker make;
   torch::jit::Module turned = make.module("Turned");
   turned.register_parameter("weight", ScriptMaker::parameter({3, 4}), false);
@@ -280,7 +299,28 @@ TEST(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
   }
 }
 
-TEST(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
+TEST_F(ScriptTaps, SayWhereLibTorchFusesOperators) {
+  const Fusion on(true);
+  std::vector<std::string> said;
+  loupe::set_log([&](loupe::LogLevel, const std::string& message) { said.push_back(message); });
+  Trained trained;
+  {
+    auto inspector = probed();
+    inspector.attach(trained.net, trained.optimizer);
+    std::size_t last = 0;
+    for (int i = 0; i < 6; ++i) {
+      told().clear();
+      trained.step();
+      last = take("forward").size();
+    }
+    const auto count = std::count_if(said.begin(), said.end(),
+                                     [](const auto& each) { return each.find("in one piece") != std::string::npos; });
+    EXPECT_EQ(count, last == in_order.size() ? 0 : 1) << last;
+  }
+  loupe::set_log({});
+}
+
+TEST_F(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
   ScriptMaker make;
   torch::jit::Module block = make.module("Block");
   block.register_module("conv", make.convolution(2, 2, 3));
@@ -301,7 +341,7 @@ TEST(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
   }
 }
 
-TEST(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
+TEST_F(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
   Trained trained;
   auto inspector = probed("fail: 'forward|fc'", "on_error: stop\n");
   inspector.attach(trained.net, trained.optimizer);
@@ -310,7 +350,7 @@ TEST(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
   EXPECT_NO_THROW(trained.step());
 }
 
-TEST(ScriptTaps, NameAScriptInsideOfAnAttachedModelThatIsNotAttached) {
+TEST_F(ScriptTaps, NameAScriptInsideOfAnAttachedModelThatIsNotAttached) {
   struct Holder : nn::Module {
     torch::jit::Module script;
     nn::Linear head = register_module("head", nn::Linear(3, 2));
