@@ -143,6 +143,7 @@ void ScriptModel::add_children(ScriptLayer& layer, const torch::jit::Module& scr
     const auto made = std::make_shared<ScriptLayer>(child.value);
     by_script_[child.value._ivalue().get()] = made.get();
     layers_.push_back(made);
+    made->path = layer.path.empty() ? child.name : layer.path + "." + child.name;
     layer.register_module(child.name, made);
     add_children(*made, child.value);
   }

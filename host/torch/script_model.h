@@ -28,6 +28,7 @@ class ScriptLayer : public torch::nn::Module {
   torch::jit::ObjectPtr script() const { return script_.lock(); }
   /// Of LibTorch's own modules: functions called inside it are its business.
   bool is_opaque() const { return is_opaque_; }
+  std::string path;  ///< dotted, below the model
   /// How far its results can be told; written before it is attached.
   Reach reach;
 

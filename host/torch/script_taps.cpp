@@ -2,8 +2,10 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "core/log.h"
 #include "torch/forward_scope.h"
@@ -18,7 +21,6 @@
 #include "torch/program_hooks.h"
 #include "torch/redirections.h"
 #include "torch/registry.h"
-#include "torch/script_fusion.h"
 #include "torch/script_plan.h"
 
 namespace loupe {
@@ -47,10 +49,14 @@ struct OperatorName {
   const FunctionKind* kind;
 };
 
-/// A plan, and how often to look yet whether the interpreter runs it otherwise: it decides in the first few forwards.
+/// A plan, and what its first forward showed, by whether the model trained: in one of the next few the interpreter may
+/// begin to compute some of it in one piece.
 struct Planned : ScriptPlan {
   using ScriptPlan::ScriptPlan;
-  std::atomic<int> looks_left{8};
+  std::atomic<int> looks_left{24};
+  std::mutex mutex;
+  std::vector<const Result*> at_first[2];
+  int lacking[2] = {0, 0};  // forwards in a row
 };
 
 /// The plans of one model, by the module and method that a trainer called.
@@ -97,6 +103,7 @@ struct Run {
   // A result that the next operator may compute on; and what it was computed from.
   const ScriptPlan::Result* waiting = nullptr;
   at::Tensor waiting_result, waiting_input;
+  std::vector<const ScriptPlan::Result*> shown;  // so far, while that is still compared
   ScriptTrail trail;
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
@@ -218,7 +225,10 @@ void tell_result(Run& state, const at::Tensor& result) {
   const bool hidden = known != nullptr && known->is_hidden;
   if (state.name->kind != nullptr && !hidden && state.activates)
     function_called(*state.name->kind, state.input, result, {}, state.flags);
-  if (known == nullptr || known->layers.empty()) return;
+  if (known == nullptr) return;
+  const bool is_shown = !known->layers.empty() || (state.name->kind != nullptr && !hidden && state.activates);
+  if (is_shown && state.plan->looks_left.load(std::memory_order_relaxed) > 0) state.shown.push_back(known);
+  if (known->layers.empty()) return;
   if (!known->may_go_on) return tell_layers(state, *known, state.input, result);
   state.waiting = known;
   state.waiting_result = result;
@@ -278,6 +288,7 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
   state.depth = 0;
   state.name = nullptr;
   state.thrown = nullptr;
+  state.shown.clear();
   state.model = std::move(model);
   state.scope.emplace(layer);
   state.scope->enter_tensors(inputs);
@@ -287,18 +298,41 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
-void tell_of_fusion(const Run& state) {
-  if (state.plan->looks_left.load(std::memory_order_relaxed) <= 0 || !state.scope->watched()) return;
-  state.plan->looks_left.fetch_sub(1);
-  const std::vector<std::string> fused = fused_operators();
-  if (fused.empty() || state.plan->looks_left.exchange(0) < 0) return;
+std::string place_name(const ScriptPlan::Result& result, const ScriptLayer& root) {
+  if (result.layers.empty()) return "a function";
+  const ScriptLayer& layer = *result.layers.front();
+  return layer.path.empty() ? short_type(root.name()) : layer.path;
+}
+
+/// What is computed in one piece has no results of its own, so that they are missed.
+void tell_of_fusion(Run& state) {
+  Planned& plan = *state.plan;
+  if (plan.looks_left.load(std::memory_order_relaxed) <= 0 || !state.scope->watched()) return;
+  constexpr int enough = 3;
+  const std::lock_guard lock(plan.mutex);
+  plan.looks_left.fetch_sub(1);
+  const std::size_t mode = state.root->is_training() ? 1 : 0;
+  std::sort(state.shown.begin(), state.shown.end());
+  auto& first = plan.at_first[mode];
+  if (first.empty()) {
+    first = state.shown;
+    return;
+  }
+  std::vector<const ScriptPlan::Result*> lacking;
+  std::set_difference(first.begin(), first.end(), state.shown.begin(), state.shown.end(), std::back_inserter(lacking));
+  plan.lacking[mode] = lacking.empty() ? 0 : plan.lacking[mode] + 1;
+  if (plan.lacking[mode] < enough) return;
+  plan.looks_left.store(0);
   std::string names;
-  for (const std::string& each : fused) names += (names.empty() ? "" : ", ") + each;
+  for (const ScriptPlan::Result* each : lacking) names += (names.empty() ? "" : ", ") + place_name(*each, *state.root);
   log(LOUPE_LOG_WARNING,
-      "LibTorch computes parts of the TorchScript '" + short_type(state.root->name()) + "' in one piece by now (" +
+      "of the TorchScript '" + short_type(state.root->name()) +
+          "', results that were seen in the first "
+          "forward are not any more (" +
           names +
-          "), so that results of modules and functions inside of them are seen no more; "
-          "torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps them apart");
+          "): LibTorch computes them in one piece with others by now, unless the script takes "
+          "another way; torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps "
+          "them apart");
 }
 
 void collect_from(TensorList& list, const c10::IValue& value) {
