@@ -312,7 +312,9 @@ void tell_of_fusion(Run& state) {
   const std::lock_guard lock(plan.mutex);
   plan.looks_left.fetch_sub(1);
   const std::size_t mode = state.root->is_training() ? 1 : 0;
+  // How often each was is the script's business: a loop may run fewer times.
   std::sort(state.shown.begin(), state.shown.end());
+  state.shown.erase(std::unique(state.shown.begin(), state.shown.end()), state.shown.end());
   auto& first = plan.at_first[mode];
   if (first.empty()) {
     first = state.shown;

@@ -321,6 +321,28 @@ TEST_F(ScriptTaps, SayWhereLibTorchFusesOperators) {
   loupe::set_log({});
 }
 
+TEST_F(ScriptTaps, SayNothingOfALoopThatRunsFewerTimes) {
+  std::vector<std::string> said;
+  loupe::set_log([&](loupe::LogLevel, const std::string& message) { said.push_back(message); });
+  ScriptMaker make;
+  torch::jit::Module net = make.module("Net");
+  net.register_module("cell", make.linear(3, 3));
+  net.define(
+      "def forward(self, x, n: int):\n"
+      "  for i in range(n):\n"
+      "    x = torch.tanh(self.cell.forward(x))\n"
+      "  return x\n");
+  {
+    auto inspector = probed();
+    inspector.attach(net);
+    for (const int64_t turns : {9, 2, 3, 2, 4, 2}) net.forward({torch::ones({2, 3}), turns});
+  }
+  loupe::set_log({});
+  EXPECT_EQ(std::count_if(said.begin(), said.end(),
+                          [](const auto& each) { return each.find("in one piece") != std::string::npos; }),
+            0);
+}
+
 TEST_F(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
   ScriptMaker make;
   torch::jit::Module block = make.module("Block");
