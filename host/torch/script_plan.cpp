@@ -346,6 +346,19 @@ const ScriptPlan::Result* ScriptPlan::find(const ScriptPlace& place) const {
   return found != results_.end() ? &found->second : nullptr;
 }
 
+std::string ScriptPlan::words(const Result& result) const {
+  if (!result.layers.empty() && !result.layers.front()->path.empty()) return result.layers.front()->path;
+  std::string text;
+  for (const auto& [place, each] : results_) {
+    if (&each != &result) continue;
+    if (place.after != nullptr) text = place.after->path;
+    for (const auto& [name, number] : names_) {
+      if (number == place.name) text += ":" + name.substr(name.rfind(':') + 1);
+    }
+  }
+  return text;
+}
+
 bool ScriptPlan::shows(const ScriptLayer& layer) const {
   return std::any_of(results_.begin(), results_.end(), [&](const auto& each) {
     const auto& layers = each.second.layers;

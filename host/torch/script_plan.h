@@ -56,6 +56,8 @@ class ScriptPlan {
   std::size_t name_count() const { return name_count_; }
   /// Null where the script has no such operator.
   const Result* find(const ScriptPlace& place) const;
+  /// What to call one of them: the layer whose it is, or the function after the layer before it, as "block.conv:relu".
+  std::string words(const Result& result) const;
   /// Whether some operator's result is the layer's.
   bool shows(const ScriptLayer& layer) const;
 

@@ -298,12 +298,6 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
-std::string place_name(const ScriptPlan::Result& result, const ScriptLayer& root) {
-  if (result.layers.empty()) return "a function";
-  const ScriptLayer& layer = *result.layers.front();
-  return layer.path.empty() ? short_type(root.name()) : layer.path;
-}
-
 /// What is computed in one piece has no results of its own, so that they are missed.
 void tell_of_fusion(Run& state) {
   Planned& plan = *state.plan;
@@ -326,15 +320,12 @@ void tell_of_fusion(Run& state) {
   if (plan.lacking[mode] < enough) return;
   plan.looks_left.store(0);
   std::string names;
-  for (const ScriptPlan::Result* each : lacking) names += (names.empty() ? "" : ", ") + place_name(*each, *state.root);
+  for (const ScriptPlan::Result* each : lacking) names += (names.empty() ? "" : ", ") + plan.words(*each);
   log(LOUPE_LOG_WARNING,
       "of the TorchScript '" + short_type(state.root->name()) +
-          "', results that were seen in the first "
-          "forward are not any more (" +
-          names +
-          "): LibTorch computes them in one piece with others by now, unless the script takes "
-          "another way; torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps "
-          "them apart");
+          "', results that were seen in the first forward are not any more (" + names +
+          "): LibTorch computes them in one piece with others by now, unless the script takes another way; "
+          "torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps them apart");
 }
 
 void collect_from(TensorList& list, const c10::IValue& value) {
