@@ -179,16 +179,17 @@ nlohmann::json read_rows(const std::string& path) {
   return rows;
 }
 
-/// How attaching and a tick grow with the model: its layers, and the ticks before.
-nlohmann::json measure_growth(int layers, const std::string& visualizer) {
+/// How attaching and a tick grow with the model's layers and with the ticks before.
+nlohmann::json measure_growth(int layers, const std::string& visualizers, int tick_count) {
+  constexpr int middle_of = 10;  // ticks, at each of the places that are told
   torch::manual_seed(1);
   nn::Sequential model = small_layers(layers);
   torch::optim::SGD optimizer(model->parameters(), 1e-4);
-  const std::string shown = visualizer == "none" ? "[]" : "[" + visualizer + "]";
   const auto folder = std::filesystem::temp_directory_path() / "loupe_bench";
   std::filesystem::remove_all(folder);
-  auto inspector = loupe::Inspector::from_text("run: {dir: " + folder.string() + "}\nattach: {summary: false}\n" +
-                                               yaml_of("all", "[weight, bias]") + "visualizers: " + shown + "\n");
+  auto inspector =
+      loupe::Inspector::from_text("run: {dir: " + folder.string() + "}\nattach: {summary: false}\n" +
+                                  yaml_of("all", "[weight, bias]") + "visualizers: [" + visualizers + "]\n");
   const auto milliseconds = [](auto&& call) {
     const auto start = Clock::now();
     call();
@@ -197,34 +198,34 @@ nlohmann::json measure_growth(int layers, const std::string& visualizer) {
   const torch::Tensor input = torch::randn({8, 64});
   const double attach = milliseconds([&] { inspector.attach(*model, optimizer); });
   std::vector<double> ticks;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < tick_count + middle_of; ++i) {
     optimizer.zero_grad();
     model->forward(input).sum().backward();
     optimizer.step();
     ticks.push_back(milliseconds([&] { inspector.tick_epoch(); }));
   }
-  const auto middle_of = [&](std::size_t begin, std::size_t end) {
-    std::vector<double> some(ticks.begin() + static_cast<std::ptrdiff_t>(begin),
-                             ticks.begin() + static_cast<std::ptrdiff_t>(end));
+  nlohmann::json after = nlohmann::json::object();
+  for (int before = 10; before <= tick_count; before *= 10) {
+    std::vector<double> some(ticks.begin() + before, ticks.begin() + before + middle_of);
     std::sort(some.begin(), some.end());
-    return some[some.size() / 2];
-  };
-  return {{"layers", layers},
-          {"visualizer", visualizer},
-          {"attach_ms", attach},
-          {"tick_ms_after_10", middle_of(10, 20)},
-          {"tick_ms_after_90", middle_of(90, 100)}};
+    after[std::to_string(before)] = some[middle_of / 2];
+  }
+  return {{"layers", layers}, {"visualizers", visualizers}, {"attach_ms", attach}, {"tick_ms_after", after}};
 }
 
-nlohmann::json measure_all_growth(const std::vector<int>& layers, bool prints) {
+nlohmann::json measure_all_growth(const std::vector<int>& layers, const std::vector<std::string>& visualizers,
+                                  int tick_count, bool prints) {
   nlohmann::json rows = nlohmann::json::array();
-  if (prints) std::printf("layers  visualizer   attach ms   tick ms after 10   after 90\n");
+  if (prints) std::printf("layers  visualizers               attach ms   tick ms\n");
   for (const int count : layers) {
-    for (const char* visualizer : {"none", "record", "csv", "html", "tensorboard"}) {
-      nlohmann::json row = measure_growth(count, visualizer);
-      if (prints)
-        std::printf("%6d  %-11s %10.1f %18.2f %10.2f\n", count, visualizer, row["attach_ms"].get<double>(),
-                    row["tick_ms_after_10"].get<double>(), row["tick_ms_after_90"].get<double>());
+    for (const std::string& each : visualizers) {
+      nlohmann::json row = measure_growth(count, each, tick_count);
+      if (prints) {
+        std::printf("%6d  %-24s %10.1f  ", count, each.empty() ? "none" : each.c_str(), row["attach_ms"].get<double>());
+        for (const auto& [before, time] : row["tick_ms_after"].items())
+          std::printf(" %.2f after %s ticks", time.get<double>(), before.c_str());
+        std::printf("\n");
+      }
       std::fflush(stdout);
       rows.push_back(std::move(row));
     }
@@ -243,6 +244,8 @@ int main(int argc, char** argv) {
   bool as_json = false;
   std::string compared;
   std::vector<int> layers;
+  std::vector<std::string> visualizers = {"", "record", "csv", "html", "tensorboard", "record, html, tensorboard"};
+  int tick_count = 100;
   app.add_option("--model", models, "A to G");
   app.add_option("--config", configs, "what is attached")->check(CLI::IsMember(all_configs));
   app.add_option("--threads", threads, "LibTorch's threads");
@@ -251,10 +254,13 @@ int main(int argc, char** argv) {
   app.add_option("--compare", compared, "what an earlier run printed with --json: also the ratio to it")
       ->check(CLI::ExistingFile);
   app.add_option("--growth", layers, "instead: the time of attaching and of a tick of models of so many layers");
+  app.add_option("--visualizers", visualizers, "for --growth: each as YAML lists them, such as 'record, html'");
+  app.add_option("--ticks", tick_count, "for --growth: how many ticks before the last that is timed")
+      ->check(CLI::Range(10, 100000));
   CLI11_PARSE(app, argc, argv);
 
   if (!layers.empty()) {
-    const nlohmann::json grown = measure_all_growth(layers, !as_json);
+    const nlohmann::json grown = measure_all_growth(layers, visualizers, tick_count, !as_json);
     if (as_json) std::cout << grown.dump(1) << "\n";
     return 0;
   }
