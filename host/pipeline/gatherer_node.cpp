@@ -64,7 +64,7 @@ void set_device_measurer_factory(DeviceMeasurerFactory made) {
 }
 
 GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
-                           std::unique_ptr<OptionSet> options, const char* label)
+                           std::shared_ptr<const OptionSet> options, const char* label)
     : options_(std::move(options)),
       instance_(*entry.component, options_->get(),
                 std::string("the gatherer '") + entry.component->name + "' on " + module.shown_name(), nullptr),

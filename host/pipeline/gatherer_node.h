@@ -45,8 +45,8 @@ void set_device_measurer_factory(DeviceMeasurerFactory factory);
 /// together, at the beginning, and is fetched at once.
 class alignas(64) GathererNode {
  public:
-  GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry, std::unique_ptr<OptionSet> options,
-               const char* label);
+  GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
+               std::shared_ptr<const OptionSet> options, const char* label);
   GathererNode(const GathererNode&) = delete;
   GathererNode& operator=(const GathererNode&) = delete;
 
@@ -143,7 +143,7 @@ class alignas(64) GathererNode {
   /// How many take an event's measurement.
   int takers(uint32_t group, uint32_t flags, uint32_t place) const;
 
-  std::unique_ptr<OptionSet> options_;
+  std::shared_ptr<const OptionSet> options_;
   ComponentInstance instance_;
   bool wants_tensors_ = false;
   bool failed_ = false;

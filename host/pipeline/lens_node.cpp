@@ -90,7 +90,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   const CatalogueEntry& gatherer = require(catalogue_, Kind::gatherer, watch.gatherer);
   const std::string owner = "the gatherer '" + std::string(watch.gatherer) + "'";
   GathererNode& node =
-      module.gatherer(gatherer, OptionSet::from_values(gatherer.options(), watch.gatherer_options, owner), watch.label);
+      module.gatherer(gatherer, known_options_.of(gatherer, watch.gatherer_options, owner), watch.label);
 
   loupe_source source;
   source.guard = &guard_;
@@ -98,7 +98,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   if (watch.preprocessor != nullptr) {
     const CatalogueEntry& entry = require(catalogue_, Kind::preprocessor, watch.preprocessor);
     const std::string speaker = "the preprocessor '" + std::string(watch.preprocessor) + "'";
-    const auto options = OptionSet::from_values(entry.options(), watch.preprocessor_options, speaker);
+    const auto options = known_options_.of(entry, watch.preprocessor_options, speaker);
     source.owned =
         ComponentInstance(*entry.component, options->get(), speaker + " of " + guard_.speaker(), &surroundings_);
     source.preprocessor = watch.preprocessor;
@@ -171,6 +171,8 @@ void LensNode::report(const loupe_tick& tick, Display& display) {
   if (guard_.resting()) return;
   const double start = steady_time(), shown_before = display.seconds();
   display_ = &display;
+  told_layer_.clear();
+  told_module_ = nullptr;
   guarded_call(State::reporting, "the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
     return table.report(instance_.self(), &tick, &sink_, error);
   });

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "config/config.h"
+#include "pipeline/known_options.h"
 #include "pipeline/module_node.h"
 #include "show/display.h"
 
@@ -73,6 +74,7 @@ class LensNode {
   void make_sink();
   void take_tag(const loupe_tag& tag);
   void take_finding(const loupe_finding& finding);
+  const loupe_module* module_called(const char* layer);
   template <class Told>
   void take(const Told& told, void (Display::*show)(const Told&));
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
@@ -84,6 +86,9 @@ class LensNode {
   LensSurroundings& surroundings_;
   State state_ = State::idle;
   Display* display_ = nullptr;  // while it introduces or reports
+  std::string told_layer_;      // the last layer of which a value was told in this report
+  const loupe_module* told_module_ = nullptr;
+  KnownOptions known_options_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules

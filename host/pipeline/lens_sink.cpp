@@ -95,11 +95,21 @@ void LensNode::take(const Told& told, void (Display::*show)(const Told&)) {
   if (is_big(copy.layer, copy.tag)) {
     copy.layer = nullptr;
   } else if (copy.module == nullptr) {
-    copy.module = surroundings_.module_called(copy.layer);
+    copy.module = module_called(copy.layer);
   }
+  if (suffix_.empty()) return (display_->*show)(copy);
   const std::string id = tag_id(copy.tag);
   copy.tag = id.c_str();
   (display_->*show)(copy);
+}
+
+const loupe_module* LensNode::module_called(const char* layer) {
+  // Mostly several lines of a layer follow each other.
+  if (told_layer_ != layer) {
+    told_layer_ = layer;
+    told_module_ = surroundings_.module_called(layer);
+  }
+  return told_module_;
 }
 
 void LensNode::take_finding(const loupe_finding& finding) {

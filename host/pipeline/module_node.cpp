@@ -150,7 +150,8 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
   return streams_.emplace_back(*this, tap, label, index);
 }
 
-GathererNode& ModuleNode::gatherer(const CatalogueEntry& entry, std::unique_ptr<OptionSet> options, const char* label) {
+GathererNode& ModuleNode::gatherer(const CatalogueEntry& entry, std::shared_ptr<const OptionSet> options,
+                                   const char* label) {
   const std::string key =
       std::string(entry.component->name) + '\n' + (label != nullptr ? label : "") + '\n' + options->key();
   const std::lock_guard lock(mutex_);

@@ -108,7 +108,7 @@ class ModuleNode {
   Stream& stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index);
 
   /// The gatherer of that component, options and label: shared by all lenses that ask for the same.
-  GathererNode& gatherer(const CatalogueEntry& entry, std::unique_ptr<OptionSet> options, const char* label);
+  GathererNode& gatherer(const CatalogueEntry& entry, std::shared_ptr<const OptionSet> options, const char* label);
   const std::deque<GathererNode>& gatherers() const { return gatherers_; }
 
   /// Held while an event passes, and while its numbers are read.

@@ -170,8 +170,8 @@ const RunListener* begin(char* why, std::size_t size) {
                   TORCH_VERSION);
     return nullptr;
   }
-  declare_all_taps();
   declare_loss_taps(loss_listener);
+  declare_all_taps();
   Redirections::instance().hold();
   await_optimizers();
   watched.store(new WatchedProgram());

@@ -13,6 +13,7 @@
 #include "torch/norm_taps.h"
 #include "torch/redirections.h"
 #include "torch/script_model.h"
+#include "torch/symbol_names.h"
 
 namespace loupe {
 namespace {

@@ -8,6 +8,7 @@
 #include "torch/forward_scope.h"
 #include "torch/function_list.h"
 #include "torch/redirections.h"
+#include "torch/symbol_names.h"
 
 namespace loupe {
 namespace {

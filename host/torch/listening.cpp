@@ -9,6 +9,7 @@
 #include "torch/redirections.h"
 #include "torch/registry.h"
 #include "torch/script_taps.h"
+#include "torch/symbol_names.h"
 
 namespace loupe {
 
@@ -18,6 +19,7 @@ void declare_all_taps() {
     declare_function_taps();
     declare_optimizer_taps();
     declare_script_taps();
+    forget_symbol_names();
     return true;
   }();
   static_cast<void>(once);

@@ -6,6 +6,7 @@
 
 #include "torch/forward_scope.h"
 #include "torch/redirections.h"
+#include "torch/symbol_names.h"
 
 namespace loupe {
 namespace {
@@ -79,17 +80,22 @@ struct OperatorTap<Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
 };
 
 template <class Operator>
+const std::string& operator_symbol() {
+  static const std::string symbol = symbol_of(reinterpret_cast<const void*>(&Operator::call));
+  return symbol;
+}
+
+template <class Operator>
 void declare_operator() {
-  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
-                                   reinterpret_cast<void*>(&OperatorTap<Operator>::tap), false);
+  Redirections::instance().declare(operator_symbol<Operator>(), reinterpret_cast<void*>(&OperatorTap<Operator>::tap),
+                                   false);
 }
 
 template <class Norm, class Operator>
 bool redirect_if(const torch::nn::Module& module) {
   const auto* norm = dynamic_cast<const Norm*>(&module);
   if (norm == nullptr) return false;
-  const std::string symbol = symbol_of(reinterpret_cast<const void*>(&Operator::call));
-  return Redirections::instance().reaches(symbol) && CheckTap<Norm>::redirect(*norm);
+  return Redirections::instance().reaches(operator_symbol<Operator>()) && CheckTap<Norm>::redirect(*norm);
 }
 
 template <class... Norms>

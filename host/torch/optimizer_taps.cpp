@@ -10,6 +10,7 @@
 #include "torch/compat.h"
 #include "torch/program_hooks.h"
 #include "torch/redirections.h"
+#include "torch/symbol_names.h"
 #include "torch/virtual_entry.h"
 
 namespace loupe {

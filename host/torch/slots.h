@@ -24,9 +24,6 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
 /// How often libraries were loaded and unloaded so far: when it changes, slots have to be looked for again.
 unsigned long long library_changes();
 
-/// The name under which a function is exported; empty when its object does not export it.
-std::string symbol_of(const void* function);
-
 /// Writes pointers into memory that may be read-only, and gives the pages back the protection they had. Collect the
 /// writes of one occasion: each takes system calls.
 class PointerWriter {

@@ -1,0 +1,28 @@
+#ifndef LOUPE_PIPELINE_KNOWN_OPTIONS_H
+#define LOUPE_PIPELINE_KNOWN_OPTIONS_H
+
+#include <loupe/abi.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "config/option_set.h"
+#include "plugins/catalogue.h"
+
+namespace loupe {
+
+/// Options that a lens gave a component, checked once: most lenses give the same to every module. One thread.
+class KnownOptions {
+ public:
+  /// `owner` names the component in errors. Throws Error as OptionSet::from_values.
+  std::shared_ptr<const OptionSet> of(const CatalogueEntry& entry, const loupe_options* values,
+                                      const std::string& owner);
+
+ private:
+  std::map<std::string, std::shared_ptr<const OptionSet>> sets_;  // by component and values
+};
+
+}  // namespace loupe
+
+#endif

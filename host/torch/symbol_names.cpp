@@ -1,0 +1,121 @@
+#include "torch/symbol_names.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace loupe {
+namespace {
+
+// dladdr would read all of an object's symbols for each function: 0.2 ms of LibTorch's, a hundred times over.
+
+struct Name {
+  ElfW(Addr) address;
+  const char* text;
+};
+/// What one object exports, by address.
+using Names = std::vector<Name>;
+
+struct Tables {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* strings = nullptr;
+  const std::uint32_t* hashes = nullptr;  // of DT_GNU_HASH
+};
+
+Tables tables_of(const dl_phdr_info& object) {
+  Tables tables;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      // glibc relocates these addresses in place; other loaders leave them relative.
+      const ElfW(Addr) given = entry->d_un.d_ptr;
+      const ElfW(Addr) address = given < object.dlpi_addr ? given + object.dlpi_addr : given;
+      if (entry->d_tag == DT_SYMTAB) tables.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+      if (entry->d_tag == DT_STRTAB) tables.strings = reinterpret_cast<const char*>(address);
+      if (entry->d_tag == DT_GNU_HASH) tables.hashes = reinterpret_cast<const std::uint32_t*>(address);
+    }
+  }
+  return tables;
+}
+
+/// Nothing of an object without the GNU hash table, which every linker of today writes.
+Names names_of(const dl_phdr_info& object) {
+  Names names;
+  const Tables tables = tables_of(object);
+  if (tables.symbols == nullptr || tables.strings == nullptr || tables.hashes == nullptr) return names;
+  // The table: how many buckets, the first symbol in it, how many words of filter; the filter, the buckets, the chains.
+  const std::uint32_t bucket_count = tables.hashes[0], first = tables.hashes[1], filter_words = tables.hashes[2];
+  const std::uint32_t* const buckets = tables.hashes + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  const std::uint32_t* const chains = buckets + bucket_count;
+  for (std::uint32_t bucket = 0; bucket < bucket_count; ++bucket) {
+    std::uint32_t i = buckets[bucket];
+    if (i < first) continue;
+    do {
+      const ElfW(Sym)& symbol = tables.symbols[i];
+      const bool is_code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC || ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
+      if (is_code && symbol.st_value != 0)
+        names.push_back({object.dlpi_addr + symbol.st_value, tables.strings + symbol.st_name});
+    } while ((chains[i++ - first] & 1) == 0);
+  }
+  // Of several names of a function the first counts, as it does for dladdr.
+  std::stable_sort(names.begin(), names.end(), [](const Name& a, const Name& b) { return a.address < b.address; });
+  return names;
+}
+
+bool holds(const dl_phdr_info& object, ElfW(Addr) address) {
+  return std::any_of(object.dlpi_phdr, object.dlpi_phdr + object.dlpi_phnum, [&](const ElfW(Phdr) & part) {
+    return part.p_type == PT_LOAD && address - object.dlpi_addr - part.p_vaddr < part.p_memsz;
+  });
+}
+
+std::mutex& mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// By where their objects were loaded.
+std::unordered_map<ElfW(Addr), Names>& known_names() {
+  static std::unordered_map<ElfW(Addr), Names> names;
+  return names;
+}
+
+struct NameSearch {
+  ElfW(Addr) address;
+  const char* found;
+};
+
+int search_names(dl_phdr_info* object, std::size_t, void* data) {
+  auto& search = *static_cast<NameSearch*>(data);
+  if (!holds(*object, search.address)) return 0;
+  const auto known = known_names().find(object->dlpi_addr);
+  const Names& names = known != known_names().end()
+                           ? known->second
+                           : known_names().emplace(object->dlpi_addr, names_of(*object)).first->second;
+  const auto found = std::lower_bound(names.begin(), names.end(), search.address,
+                                      [](const Name& name, ElfW(Addr) address) { return name.address < address; });
+  if (found != names.end() && found->address == search.address) search.found = found->text;
+  return 1;
+}
+
+}  // namespace
+
+std::string symbol_of(const void* function) {
+  const std::lock_guard lock(mutex());
+  NameSearch search{reinterpret_cast<ElfW(Addr)>(function), ""};
+  dl_iterate_phdr(&search_names, &search);
+  return search.found;
+}
+
+void forget_symbol_names() {
+  const std::lock_guard lock(mutex());
+  known_names().clear();
+}
+
+}  // namespace loupe
