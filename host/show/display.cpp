@@ -52,16 +52,17 @@ void Display::set_run(RunDescription run) {
 }
 
 template <class Call>
-void Display::guarded_call(Shown& shown, Call&& call) {
+double Display::guarded_call(Shown& shown, Call&& call, double start) {
   detail::ErrorBuffer error;
-  const double start = steady_time();
   const loupe_status status = call(shown.node, error.get());
-  note_time(shown, steady_time() - start);
-  if (status == LOUPE_OK) return;
+  const double end = steady_time();
+  note_time(shown, end - start);
+  if (status == LOUPE_OK) return end;
   shown.skip = true;
-  if (std::exchange(shown.failing, true)) return;
+  if (std::exchange(shown.failing, true)) return end;
   log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() + "' failed: " + error.text() +
                            "; training goes on, and it is tried again at the next tick");
+  return steady_time();
 }
 
 void Display::note_time(Shown& shown, double seconds) {
@@ -77,9 +78,12 @@ void Display::note_time(Shown& shown, double seconds) {
 
 template <class... Arguments>
 void Display::each(Arguments&&... arguments) {
+  if (shown_.empty()) return;
+  double time = steady_time();
   for (Shown& shown : shown_) {
     if (shown.skip) continue;
-    guarded_call(shown, [&](VisualizerNode& node, loupe_error* error) { return node.tell(arguments..., error); });
+    time = guarded_call(
+        shown, [&](VisualizerNode& node, loupe_error* error) { return node.tell(arguments..., error); }, time);
   }
 }
 
@@ -172,7 +176,7 @@ void Display::begin_tick(const loupe_tick& tick) {
 
 void Display::value(const loupe_value& value) {
   if (on_value_) on_value_(value);
-  last_[{value.tag, value.layer != nullptr ? value.layer : value.tag, value.line}] = value.value;
+  last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value);
   each(&loupe_visualizer::value, value);
 }
 
@@ -237,8 +241,7 @@ void Display::end(const loupe_ending& ending) {
 }
 
 std::optional<double> Display::last(const std::string& tag, const std::string& layer, const std::string& line) const {
-  const auto found = last_.find({tag, layer.empty() ? tag : layer, line});
-  return found == last_.end() ? std::nullopt : std::optional<double>(found->second);
+  return last_.find(tag, layer.empty() ? tag : layer, line);
 }
 
 }  // namespace loupe

@@ -8,10 +8,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "core/clock.h"
+#include "show/last_values.h"
 #include "show/past.h"
 #include "show/visualizer_node.h"
 
@@ -89,8 +90,9 @@ class Display {
   /// @param before the epoch with which a resumed run goes on, where it is known
   void begin(Shown& shown, double before = std::numeric_limits<double>::infinity());
   void tell_standing(Shown& shown);
+  /// Returns when it ended, so that a row of calls reads the clock once each.
   template <class Call>
-  void guarded_call(Shown& shown, Call&& call);
+  double guarded_call(Shown& shown, Call&& call, double start = steady_time());
   void note_time(Shown& shown, double seconds);
   template <class... Arguments>
   void each(Arguments&&... arguments);
@@ -107,7 +109,7 @@ class Display {
   std::size_t replaced_ = 0;                     // of what stands
   std::map<std::string, std::size_t> place_of_;  // of a key among what stands
   std::map<std::string, std::string> tags_;      // what was last said of each
-  std::map<std::tuple<std::string, std::string, std::string>, double> last_;
+  LastValues last_;
 };
 
 }  // namespace loupe

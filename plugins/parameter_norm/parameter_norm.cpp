@@ -60,9 +60,10 @@ class ParameterNorm : public Lens {
   void report(Report& report) override {
     parameters_.warn(host_, name);
     for (const auto& role : parameters_) {
+      const std::string tag = norm_tag(role);
       for (const Layer& layer : role.layers) {
-        lines_.write(report, norm_tag(role), layer.name, layer.source, "norm");
-        non_finite_.write(report, norm_tag(role), layer.name, layer.source, "norm");
+        lines_.write(report, tag, layer.name, layer.source, "norm");
+        non_finite_.write(report, tag, layer.name, layer.source, "norm");
       }
       if (comparison_plot_) {
         Comparison::write(report, comparison_tag(role), role.layers, "norm", aggregation_);

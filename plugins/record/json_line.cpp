@@ -9,12 +9,29 @@
 namespace loupe::record {
 
 JsonLine& JsonLine::epoch(double epoch) {
-  const char* name = non_finite_name(epoch);
-  return raw("epoch", name != nullptr ? quoted(name) : number_text(epoch));
+  add_key("epoch");
+  if (const char* name = non_finite_name(epoch)) {
+    add_quoted(name);
+  } else {
+    append_number(text_, epoch);
+  }
+  return *this;
+}
+
+JsonLine& JsonLine::text(const char* key, std::string_view value) {
+  add_key(key);
+  add_quoted(value);
+  return *this;
 }
 
 JsonLine& JsonLine::optional_text(const char* key, const char* value) {
   return value == nullptr || *value == '\0' ? nothing(key) : text(key, value);
+}
+
+JsonLine& JsonLine::number(const char* key, double value) {
+  add_key(key);
+  add_number(value);
+  return *this;
 }
 
 JsonLine& JsonLine::optional_number(const char* key, double value) {
@@ -22,39 +39,49 @@ JsonLine& JsonLine::optional_number(const char* key, double value) {
 }
 
 JsonLine& JsonLine::numbers(const char* key, const double* values, std::size_t count) {
-  std::string list;
-  for (std::size_t i = 0; i < count; ++i) list += (i > 0 ? "," : "") + number_of(values[i]);
-  return raw(key, '[' + list + ']');
-}
-
-JsonLine& JsonLine::texts(const char* key, const char* const* values, std::size_t count) {
-  std::string list;
-  for (std::size_t i = 0; i < count; ++i) list += (i > 0 ? "," : "") + quoted(values[i]);
-  return raw(key, '[' + list + ']');
-}
-
-JsonLine& JsonLine::raw(const char* key, const std::string& value) {
-  ((((text_ += ",\"") += key) += "\":") += value);
+  add_key(key);
+  text_ += '[';
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) text_ += ',';
+    add_number(values[i]);
+  }
+  text_ += ']';
   return *this;
 }
 
-std::string JsonLine::quoted(std::string_view value) {
-  const auto plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
-  if (!std::all_of(value.begin(), value.end(), plain)) {
-    // Names from a model may hold anything; a byte that is no UTF-8 becomes U+FFFD.
-    return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+JsonLine& JsonLine::texts(const char* key, const char* const* values, std::size_t count) {
+  add_key(key);
+  text_ += '[';
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) text_ += ',';
+    add_quoted(values[i]);
   }
-  std::string text;
-  text.reserve(value.size() + 2);
-  return ((text += '"') += value) += '"';
+  text_ += ']';
+  return *this;
 }
 
-std::string JsonLine::number_of(double value) {
-  if (const char* name = non_finite_name(value)) return quoted(name);
-  std::string text = number_text(value);
+JsonLine& JsonLine::raw(const char* key, std::string_view value) {
+  add_key(key);
+  text_ += value;
+  return *this;
+}
+
+void JsonLine::add_quoted(std::string_view value) {
+  const auto plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (std::all_of(value.begin(), value.end(), plain)) {
+    ((text_ += '"') += value) += '"';
+  } else {
+    // Names from a model may hold anything; a byte that is no UTF-8 becomes U+FFFD.
+    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+}
+
+void JsonLine::add_number(double value) {
+  if (const char* name = non_finite_name(value)) return add_quoted(name);
+  const std::size_t begin = text_.size();
+  append_number(text_, value);
   // Otherwise some readers take it for an integer, and lose the sign of -0.
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
+  if (text_.find_first_of(".e", begin) == std::string::npos) text_ += ".0";
 }
 
 }  // namespace loupe::record

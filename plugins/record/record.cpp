@@ -53,15 +53,16 @@ class Record : public Visualizer {
     tick_line_ = tick_line(tick);
     in_tick_ = true;
     text_.clear();
+    text_.reserve(last_size_);
   }
   void value(const Value& value) override {
-    if (selection_.takes(value)) text_ += value_line(epoch_, value);
+    if (selection_.takes(value)) add_value_line(text_, epoch_, value);
   }
   void range(const Range& range) override {
-    if (selection_.takes(range)) text_ += range_line(epoch_, range);
+    if (selection_.takes(range)) add_range_line(text_, epoch_, range);
   }
   void histogram(const Histogram& histogram) override {
-    if (selection_.takes(histogram)) text_ += histogram_line(epoch_, histogram);
+    if (selection_.takes(histogram)) add_histogram_line(text_, epoch_, histogram);
   }
   void finding(const loupe_finding& finding) override {
     const double epoch = in_tick_ || !(finding.last_epoch > 0) ? epoch_ : finding.last_epoch;
@@ -71,8 +72,10 @@ class Record : public Visualizer {
   void end_tick() override {
     if (!selection_.is_taken()) return;
     in_tick_ = holds_back_ = false;
-    std::string text = std::exchange(between_, "") + std::exchange(text_, "") + tick_line_;
-    write(epoch_, std::move(text));
+    if (!between_.empty()) text_.insert(0, std::exchange(between_, ""));
+    text_ += tick_line_;
+    last_size_ = text_.size();
+    write(epoch_, std::exchange(text_, ""));
   }
   void flush() override {
     if (!between_.empty() && !in_tick_ && !holds_back_) write(between_epoch_, std::exchange(between_, ""));
@@ -161,6 +164,7 @@ class Record : public Visualizer {
   std::vector<Known> known_;
   double epoch_ = 0, between_epoch_ = 0;
   std::string tick_line_, text_;  // of the tick being told
+  std::size_t last_size_ = 0;     // of the tick before, as ticks are much alike
   std::string between_;           // told outside of a tick, and not written yet
   bool in_tick_ = false, holds_back_ = false, written_ = false;
   bool goes_on_ = false;  // the run's line has to be written anew

@@ -92,8 +92,8 @@ std::string tag_line(const Tag& tag) {
   return text_of(line) + '\n';
 }
 
-std::string value_line(double epoch, const Value& value) {
-  return JsonLine("value")
+void add_value_line(std::string& text, double epoch, const Value& value) {
+  JsonLine(text, "value")
       .epoch(epoch)
       .text("tag", value.tag)
       .text("layer", layer_of(value))
@@ -103,8 +103,8 @@ std::string value_line(double epoch, const Value& value) {
       .done();
 }
 
-std::string range_line(double epoch, const Range& range) {
-  return JsonLine("range")
+void add_range_line(std::string& text, double epoch, const Range& range) {
+  JsonLine(text, "range")
       .epoch(epoch)
       .text("tag", range.tag)
       .text("layer", layer_of(range))
@@ -116,8 +116,8 @@ std::string range_line(double epoch, const Range& range) {
       .done();
 }
 
-std::string histogram_line(double epoch, const Histogram& histogram) {
-  return JsonLine("histogram")
+void add_histogram_line(std::string& text, double epoch, const Histogram& histogram) {
+  JsonLine(text, "histogram")
       .epoch(epoch)
       .text("tag", histogram.tag)
       .text("layer", layer_of(histogram))
@@ -129,28 +129,37 @@ std::string histogram_line(double epoch, const Histogram& histogram) {
 }
 
 std::string hyperparameter_line(const Hyperparameter& told) {
-  JsonLine line("hyperparameter");
+  std::string text;
+  JsonLine line(text, "hyperparameter");
   line.text("name", told.name);
   // Not "value": a column that holds numbers alone stays one.
   constexpr const char* key = "setting";
   switch (told.type) {
     case LOUPE_OPTION_BOOLEAN:
-      return line.text("type", "boolean").flag(key, told.integer != 0).done();
+      line.text("type", "boolean").flag(key, told.integer != 0);
+      break;
     case LOUPE_OPTION_INTEGER:
-      return line.text("type", "integer").integer(key, told.integer).done();
+      line.text("type", "integer").integer(key, told.integer);
+      break;
     case LOUPE_OPTION_NUMBER:
-      return line.text("type", "number").number(key, told.number).done();
+      line.text("type", "number").number(key, told.number);
+      break;
     case LOUPE_OPTION_STRING:
-      return line.text("type", "string").text(key, told.string).done();
+      line.text("type", "string").text(key, told.string);
+      break;
     case LOUPE_OPTION_STRINGS:
-      return line.text("type", "strings").texts(key, told.strings, told.string_count).done();
+      line.text("type", "strings").texts(key, told.strings, told.string_count);
+      break;
     default:
-      return line.text("type", "map").nothing(key).done();
+      line.text("type", "map").nothing(key);
   }
+  line.done();
+  return text;
 }
 
 std::string finding_line(double epoch, const loupe_finding& finding) {
-  return JsonLine("finding")
+  std::string text;
+  JsonLine(text, "finding")
       .epoch(epoch)
       .text("severity", word_of(severity_words, finding.severity))
       .text("state", word_of(finding_state_words, finding.state))
@@ -169,33 +178,40 @@ std::string finding_line(double epoch, const loupe_finding& finding) {
       .number("last_epoch", finding.last_epoch)
       .whole("count", finding.count)
       .done();
+  return text;
 }
 
 std::string note_line(const Note& note) {
-  JsonLine line("note");
+  std::string text;
+  JsonLine line(text, "note");
   line.epoch(note.epoch).text("about", word_of(note_words, note.kind)).text("text", note.text).whole("step", note.step);
-  return add_time(line, note.time).done();
+  add_time(line, note.time).done();
+  return text;
 }
 
 std::string tick_line(const Tick& tick) {
-  JsonLine line("tick");
-  add_time(line.epoch(tick.epoch), tick.time);
-  return line.number("elapsed", tick.elapsed)
+  std::string text;
+  JsonLine line(text, "tick");
+  add_time(line.epoch(tick.epoch), tick.time)
+      .number("elapsed", tick.elapsed)
       .whole("step", tick.step)
       .text("reason", word_of(tick_words, tick.reason))
       .flag("incomplete", (tick.flags & LOUPE_TICK_INCOMPLETE) != 0)
       .done();
+  return text;
 }
 
 std::string end_line(const Ending& ending) {
-  JsonLine line("end");
+  std::string text;
+  JsonLine line(text, "end");
   line.epoch(ending.epoch);
   line.optional_text("how", ending.how != 0 ? word_of(ending_words, ending.how).c_str() : nullptr);
-  add_time(line, ending.time);
-  return line.number("elapsed", ending.elapsed)
+  add_time(line, ending.time)
+      .number("elapsed", ending.elapsed)
       .whole("step", ending.step)
       .optional_text("message", ending.message)
       .done();
+  return text;
 }
 
 }  // namespace loupe::record

@@ -110,6 +110,26 @@ TEST_F(ThreadedVisualizerTest, TellsTheSameInTheSameOrderOnAThreadOfItsOwn) {
   EXPECT_NE(told.thread, std::this_thread::get_id());
 }
 
+TEST_F(ThreadedVisualizerTest, TellsTicksOfAnySizeAfterOneAnother) {
+  visualizer_.begin(run());
+  Texts expected{"begin r"};
+  // Long names after short ones and many after few, so that memory which is used again is too small or too large.
+  for (const std::size_t size : {10, 200000, 30, 70000, 5, 300000}) {
+    visualizer_.begin_tick(tick(1));
+    expected.push_back("begin_tick 1");
+    for (std::size_t i = 0; i < 200; ++i) {
+      const std::string layer(i % 50 == 0 ? size : 40, static_cast<char>('a' + i % 26));
+      visualizer_.value({sizeof(loupe_value), 0, "T", layer.c_str(), "mean", 1, nullptr, 0});
+      expected.push_back("value " + layer + "/mean");
+    }
+    visualizer_.end_tick();
+    expected.push_back("end_tick");
+    visualizer_.flush();
+    expected.push_back("flush");
+  }
+  EXPECT_EQ(told.lines, expected);
+}
+
 TEST_F(ThreadedVisualizerTest, IsDescribedAsWhatWorksOnTheThread) {
   EXPECT_STREQ(ThreadedVisualizer<Noting>::name, "noting");
   EXPECT_STREQ(ThreadedVisualizer<Noting>::help, "notes what it is told");

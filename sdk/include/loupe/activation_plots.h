@@ -44,9 +44,10 @@ class ActivationPlots {
   }
 
   void write(Report& report, const std::string& tag, const Layers& layers) {
+    const std::string activation_line = "activation_rate", death_line = "death_rate";
     for (const Layer& layer : layers) {
-      const auto activation = write_rate(report, tag, layer, "activation", activation_);
-      const auto death = write_rate(report, tag, layer, "death", death_);
+      const auto activation = write_rate(report, tag, layer, "activation", activation_line, activation_);
+      const auto death = write_rate(report, tag, layer, "death", death_line, death_);
       if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);
       if (death) worst_death_ = std::fmax(worst_death_, *death);
       non_finite_.write(report, tag, layer.name, layer.source, "activation");
@@ -65,10 +66,10 @@ class ActivationPlots {
 
  private:
   static std::optional<double> write_rate(Report& report, const std::string& tag, const Layer& layer,
-                                          const std::string& series, uint32_t aggregation) {
+                                          const char* series, const std::string& line, uint32_t aggregation) {
     const auto found = layer.source.index_of(series);
     const auto rate = found ? layer.source.get(*found, aggregation) : std::nullopt;
-    if (rate) report.value(tag, layer.name, series + "_rate", *rate, layer.source.count(*found));
+    if (rate) report.value(tag, layer.name, line, *rate, layer.source.count(*found));
     return rate;
   }
   static Explanation worst_explained() {

@@ -24,8 +24,8 @@ class NonFinite {
   /// The same of a series by its place.
   void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
              std::size_t series) {
-    write(report, layer, what + " NaN", source.get(series, LOUPE_NAN_COUNT).value_or(0));
-    write(report, layer, what + " Inf", source.get(series, LOUPE_INF_COUNT).value_or(0));
+    write(report, layer, what, " NaN", source.get(series, LOUPE_NAN_COUNT).value_or(0));
+    write(report, layer, what, " Inf", source.get(series, LOUPE_INF_COUNT).value_or(0));
   }
 
  private:
@@ -41,11 +41,11 @@ class NonFinite {
                      "input."});
   }
 
-  void write(Report& report, const std::string& layer, const std::string& line, double count) {
+  void write(Report& report, const std::string& layer, const std::string& what, const char* kind, double count) {
     if (count == 0) return;
     if (!seen_) report.tag(tag, style());
     seen_ = true;
-    report.value(tag, layer, line, count);
+    report.value(tag, layer, what + kind, count);
   }
 
   bool seen_ = false;

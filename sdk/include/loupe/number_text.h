@@ -15,11 +15,21 @@ inline const char* non_finite_name(double value) {
   return nullptr;
 }
 
-/// The shortest text that reads back as the same number, whatever the locale.
-inline std::string number_text(double value) {
-  if (const char* name = non_finite_name(value)) return name;
+/// Adds the shortest text that reads back as the same number, whatever the locale.
+inline void append_number(std::string& to, double value) {
+  if (const char* name = non_finite_name(value)) {
+    to += name;
+    return;
+  }
   char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  to.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+/// The same as a text of its own.
+inline std::string number_text(double value) {
+  std::string text;
+  append_number(text, value);
+  return text;
 }
 
 /// Rounded to so many digits for people to read: "0.0012", "3.4e-05". Not by printf, which follows the locale.

@@ -51,7 +51,7 @@ inline const loupe_preprocessor* preprocessor_table() {
         return i < as<Preprocessor>(self).series_count() ? as<Preprocessor>(self).series_name(i).c_str() : "";
       },
       [](void* self, std::size_t i, uint32_t aggregation, double* value, loupe_error* error) {
-        return guarded(error, [&] {
+        return guarded(error, [&]() -> loupe_status {
           need_series(self, i);
           const Series& series = as<Preprocessor>(self).series(i);
           const std::optional<double> number = series.aggregate(aggregation);
@@ -60,8 +60,12 @@ inline const loupe_preprocessor* preprocessor_table() {
                             "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false'",
                         LOUPE_UNSUPPORTED);
           }
-          if (series.empty()) throw Error("no values", LOUPE_NOT_FOUND);
+          if (series.empty()) {
+            write_error(error, "no values");
+            return LOUPE_NOT_FOUND;
+          }
           *value = *number;
+          return LOUPE_OK;
         });
       },
       [](void* self, std::size_t i, const double** values, std::size_t* count, loupe_error* error) {

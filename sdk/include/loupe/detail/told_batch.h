@@ -19,19 +19,21 @@
 namespace loupe {
 namespace detail {
 
-/// Memory that is given back as a whole.
+/// Memory that is given back as a whole, or used again as a whole.
 class Blocks {
  public:
   void* take(std::size_t size, std::size_t alignment) {
     std::size_t at = (used_ + alignment - 1) / alignment * alignment;
-    if (at + size > capacity_) {
-      capacity_ = size > block_size ? size : block_size;
-      blocks_.push_back(std::make_unique<std::byte[]>(capacity_));
+    while (place_ == blocks_.size() || at + size > blocks_[place_].size) {
       at = 0;
+      if (place_ < blocks_.size()) ++place_;
+      if (place_ == blocks_.size()) add(size > block_size ? size : block_size);
     }
     used_ = at + size;
-    return blocks_.back().get() + at;
+    return blocks_[place_].bytes.get() + at;
   }
+  /// All that was taken ends.
+  void clear() { place_ = used_ = 0; }
   /// A copy of a text; null of null.
   const char* keep(const char* text) {
     if (text == nullptr) return nullptr;
@@ -40,9 +42,17 @@ class Blocks {
   }
 
  private:
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t size;
+  };
   static constexpr std::size_t block_size = std::size_t{1} << 16;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  std::size_t used_ = 0, capacity_ = 0;
+
+  /// Not by make_unique, which writes zeros.
+  void add(std::size_t size) { blocks_.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size}); }
+
+  std::vector<Block> blocks_;
+  std::size_t place_ = 0, used_ = 0;  // the block that is filled, and how far
 };
 
 /// What becomes of a message when the tick has failed already.
@@ -68,6 +78,13 @@ class Batch {
 
   std::vector<Message> messages;
   bool ends_tick = false;
+
+  /// Keeps its memory for the next messages.
+  void clear() {
+    messages.clear();
+    blocks_.clear();
+    ends_tick = false;
+  }
 
   void add(MessageKind kind, Call call) {
     const auto kept = std::make_shared<const Call>(std::move(call));

@@ -106,6 +106,7 @@ class VisualizerThread : public ThreadsAtExit::Thread {
     std::mutex mutex;
     std::condition_variable wake, idle;  // there is something to do; something is done
     std::deque<Batch> queue;
+    Batch spare;            // of a tick that was told, for its memory
     std::size_t ticks = 0;  // of which are not told yet
     bool is_busy = false, is_ending = false;
     std::exception_ptr failure, last_failure;  // one to tell; that of the last message
@@ -113,7 +114,7 @@ class VisualizerThread : public ThreadsAtExit::Thread {
     std::thread thread;
     // The thread's own.
     std::deque<Message> again;
-    bool skip = false;
+    bool skip = false, has_failed = false;  // the last message did
   };
 
   bool is_forked() const { return state_->thread.joinable() && process_ != ::getpid(); }
@@ -127,9 +128,9 @@ class VisualizerThread : public ThreadsAtExit::Thread {
   void send() {
     Batch batch = std::exchange(gathered_, Batch());
     if (is_forked()) return;
-    if (batch.ends_tick) gathered_.messages.reserve(batch.messages.size());
     {
       const std::lock_guard lock(state_->mutex);
+      if (batch.ends_tick) std::swap(gathered_, state_->spare);
       state_->ticks += batch.ends_tick;
       state_->queue.push_back(std::move(batch));
     }
@@ -178,8 +179,9 @@ class VisualizerThread : public ThreadsAtExit::Thread {
       lock.unlock();
       for (Message& message : batch.messages) tell(state, message);
       const bool ends_tick = batch.ends_tick;
-      batch = Batch();
+      batch.clear();
       lock.lock();
+      if (ends_tick) state.spare = std::move(batch);
       state.is_busy = false;
       state.ticks -= ends_tick;
       state.idle.notify_all();
@@ -213,6 +215,9 @@ class VisualizerThread : public ThreadsAtExit::Thread {
     } catch (...) {
       failure = std::current_exception();
     }
+    // A tick has many thousands of messages: no lock for those that bring no news.
+    if (failure == nullptr && !state.has_failed) return true;
+    state.has_failed = failure != nullptr;
     const std::lock_guard lock(state.mutex);
     state.last_failure = failure;
     if (failure == nullptr) return true;

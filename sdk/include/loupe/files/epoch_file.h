@@ -117,7 +117,8 @@ class EpochFile {
   void replace(const std::string& head, const OlderEpochs* older) {
     Replacement replacement(file_);
     if (older != nullptr) older->copy([&](const std::string& text) { replacement.write(text); });
-    replacement.write(joined(head));
+    replacement.write(head);
+    for (const Epoch& epoch : waiting_) replacement.write(epoch.text);
     replacement.commit(sync_);
   }
 
@@ -127,19 +128,14 @@ class EpochFile {
     const struct stat before = output.status();
     const bool regular = S_ISREG(before.st_mode);
     try {
-      write_all(output.get(), joined(regular && before.st_size == 0 ? fresh : head));
+      write_all(output.get(), regular && before.st_size == 0 ? fresh : head);
+      for (const Epoch& epoch : waiting_) write_all(output.get(), epoch.text);
       if (sync_) output.sync();
     } catch (const std::system_error&) {
       // Half an epoch would stand in the way of those that follow.
       if (regular && ::ftruncate(output.get(), before.st_size) != 0) throw last_error();
       throw;
     }
-  }
-
-  std::string joined(const std::string& head) const {
-    std::string text = head;
-    for (const Epoch& epoch : waiting_) text += epoch.text;
-    return text;
   }
 
   OutputPath path_;

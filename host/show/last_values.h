@@ -1,0 +1,34 @@
+#ifndef LOUPE_LAST_VALUES_H
+#define LOUPE_LAST_VALUES_H
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace loupe {
+
+/// The last value of each line of each layer of each tag.
+class LastValues {
+ public:
+  /// Quick where values come in the order in which they came before, as those of ticks do.
+  void put(std::string_view tag, std::string_view layer, std::string_view line, double value);
+  std::optional<double> find(std::string_view tag, std::string_view layer, std::string_view line) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    double value;
+  };
+
+  std::vector<Entry> entries_;
+  std::size_t expected_ = 0;  // the one behind the last that was put
+  std::unordered_map<std::string, std::size_t> place_of_;
+  std::string name_;  // kept for its memory
+};
+
+}  // namespace loupe
+
+#endif
