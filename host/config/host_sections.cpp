@@ -29,7 +29,9 @@ const detail::OptionStorage& attach_options() {
       {"active", 1, "look at every n-th epoch only", 1, 1e6},
       {"every", 1, "look at one step in so many: of each 2n steps at the first two, so that each has a neighbour", 1,
        1e6},
-      {"budget", "", "how much of the time looking may take, such as 1%: chooses every by itself; empty: any"},
+      {"budget", "",
+       "how much of the time looking may take, such as 1%: chooses every by itself, and a larger one for a lens that "
+       "takes most of it; empty: any"},
       {"history", 0,
        "compare with earlier steps only so many elements, in fixed random places, of each tensor that has more; 0: "
        "all. What compares is then estimated: of normally distributed numbers and 65536 elements, norms of updates to "
