@@ -11,6 +11,7 @@
 #include "torch/program_hooks.h"
 #include "torch/redirections.h"
 #include "torch/symbol_names.h"
+#include "torch/unregistered.h"
 #include "torch/virtual_entry.h"
 
 namespace loupe {
@@ -58,7 +59,10 @@ at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
   if (!anybody_counts() || steps_running > 0) return call();
   const auto attachments = Watched::instance().of(*optimizer);
-  if (attachments.empty()) return call();
+  if (attachments.empty()) {
+    note_other_optimizer(*optimizer);
+    return call();
+  }
   for (const auto& attachment : attachments) attachment->before_step(*optimizer);
   ++steps_running;
   at::Tensor result;
@@ -149,7 +153,7 @@ void redirect_tables() {
 void meet(Optimizer& optimizer) {
   if (!anybody_counts()) return;
   const auto attachments = Watched::instance().of(optimizer);
-  if (attachments.empty()) return;
+  if (attachments.empty()) return note_other_optimizer(optimizer);
   redirect_table(optimizer);
   for (const auto& attachment : attachments) {
     attachment->notice_unseen_step();  // before the gradients go that tell of it

@@ -3,9 +3,11 @@
 #include <loupe/abi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "torch/compat.h"
 #include "torch/function_taps.h"
@@ -24,18 +26,44 @@ std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorIm
   return *trained;  // taps may outlive static destruction
 }
 
+/// Whether a module was met of which nobody knows who trains it.
+std::atomic<bool> any_in_doubt{false};
+
+/// What optimizers of no attached model hold.
+struct TrainedByOthers {
+  struct Optimizer {
+    const void* address;
+    std::size_t count;
+    const c10::TensorImpl* last;
+  };
+  std::vector<Optimizer> known;
+  std::unordered_set<const c10::TensorImpl*> parameters;
+
+  static TrainedByOthers& instance() {
+    static auto* others = new TrainedByOthers();  // taps may outlive static destruction
+    return *others;
+  }
+};
+
 bool is_trained(const at::Tensor& parameter) {
   const std::lock_guard lock(trained_mutex);
-  return std::any_of(trained().begin(), trained().end(),
-                     [&](const auto& each) { return each.second.count(parameter.unsafeGetTensorImpl()) != 0; });
+  const c10::TensorImpl* const itself = parameter.unsafeGetTensorImpl();
+  return TrainedByOthers::instance().parameters.count(itself) != 0 ||
+         std::any_of(trained().begin(), trained().end(),
+                     [&](const auto& each) { return each.second.count(itself) != 0; });
 }
 
-/// Of the first few values, where they can be read without waiting for a device.
+/// Of some values, spread over all of them, where they can be read without waiting for a device.
 std::uint64_t mixed_values(const at::Tensor& parameter) {
   if (!parameter.device().is_cpu() || !parameter.is_contiguous() || !parameter.has_storage()) return 0;
-  const auto* bytes = static_cast<const unsigned char*>(const_data(parameter));
-  const std::size_t count = std::min<std::size_t>(parameter.nbytes(), 256);
-  return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), count});
+  constexpr std::size_t most = 64;
+  const auto* bytes = static_cast<const char*>(const_data(parameter));
+  const std::size_t size = parameter.element_size(), count = parameter.nbytes() / size;
+  const std::size_t distance = std::max<std::size_t>(count / most, 1);
+  std::uint64_t mixed = 0;
+  for (std::size_t i = 0; i < count; i += distance)
+    mixed = mixed * 31 + std::hash<std::string_view>()({bytes + i * size, size});
+  return mixed;
 }
 
 }  // namespace
@@ -49,8 +77,30 @@ void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set
   }
 }
 
+void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
+  if (!any_in_doubt.load(std::memory_order_relaxed)) return;
+  TrainedByOthers::Optimizer now{&optimizer, 0, nullptr};
+  for (const auto& group : optimizer.param_groups()) {
+    now.count += group.params().size();
+    if (!group.params().empty()) now.last = group.params().back().unsafeGetTensorImpl();
+  }
+  const std::lock_guard lock(trained_mutex);
+  TrainedByOthers& others = TrainedByOthers::instance();
+  for (const TrainedByOthers::Optimizer& each : others.known) {
+    if (each.address == now.address && each.count == now.count && each.last == now.last) return;
+  }
+  // Programs that make an optimizer for each batch would fill the memory; what is forgotten is noted again.
+  constexpr std::size_t most = 1024;
+  if (others.known.size() == most) others = {};
+  others.known.push_back(now);
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) others.parameters.insert(parameter.unsafeGetTensorImpl());
+  }
+}
+
 bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::uint32_t steps) {
   const bool first = looks_ == 0;
+  if (first) any_in_doubt.store(true, std::memory_order_relaxed);
   if (looks_ >= most_looks || (!first && steps < since_step_ + steps_enough)) return false;
   ++looks_;
   std::uint64_t now = 0;

@@ -14,6 +14,9 @@ struct TensorImpl;
 namespace torch::nn {
 class Module;
 }
+namespace torch::optim {
+class Optimizer;
+}
 
 namespace loupe {
 
@@ -28,7 +31,7 @@ struct UnregisteredModule {
   bool is_loss = false;
   const FunctionKind* kind = nullptr;  ///< the function that it does the same as, if that is shown
 
-  /// Whether its parameters get gradients and are as they were a step ago, and no attached optimizer holds them.
+  /// Whether its parameters get gradients and are as they were a step ago, and no optimizer that was seen holds them.
   /// Says so once at most.
   /// @param steps  of attached optimizers on this thread so far
   bool is_never_trained(const torch::nn::Module& module, std::uint32_t steps);
@@ -41,6 +44,10 @@ struct UnregisteredModule {
 
 /// The parameters that an attached model's optimizers hold, until they are set anew; none at detach. Any thread.
 void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters);
+
+/// An optimizer of no attached model clears gradients or steps: what it holds is trained. Quick where no module is in
+/// doubt. Any thread.
+void note_other_optimizer(const torch::optim::Optimizer& optimizer);
 
 /// Those of one thread: each is looked at once. The latest that were found are known.
 class UnregisteredModules {

@@ -285,6 +285,40 @@ TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
   EXPECT_EQ(layers.count("Forgetful:Linear#39"), 1U) << *layers.begin() << " to " << *layers.rbegin();
 }
 
+/// Two models of one class, so that their layers run in the same code; only one is attached.
+struct Twin : nn::Module {
+  nn::Embedding words = register_module("words", nn::Embedding(2000, 8));
+  nn::Linear last = register_module("last", nn::Linear(8, 3));
+  NOT_INLINED torch::Tensor forward(torch::Tensor x) { return last(words(x)); }
+};
+
+/// What is said while both are trained.
+template <class Optimizer>
+std::string said_of_twins(double rate) {
+  Twin model, other;
+  torch::optim::SGD optimizer(model.parameters(), 0.1);
+  Optimizer others(other.parameters(), rate);
+  auto inspector = probed();
+  inspector.attach(model, optimizer);
+  ::testing::internal::CaptureStderr();
+  const auto words = torch::tensor({1, 1, 5});  // most rows get no gradient
+  for (int step = 0; step < 6; ++step) {
+    optimizer.zero_grad();
+    model.forward(words).sum().backward();
+    optimizer.step();
+    others.zero_grad();
+    other.forward(words).sum().backward();
+    others.step();
+  }
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(UnregisteredModules, OfAModelThatIsNotAttachedAreNotSpokenOfThoughTheirValuesStay) {
+  EXPECT_EQ(said_of_twins<torch::optim::SGD>(0.1), "");
+  EXPECT_EQ(said_of_twins<torch::optim::SGD>(1e-30), "") << "so small a rate changes nothing";
+  EXPECT_EQ(said_of_twins<torch::optim::Adam>(1e-30), "");
+}
+
 TEST(UnregisteredModules, OfOtherModelsAndTrainedOnesAreNotSpokenOf) {
   struct Free : nn::Module {
     nn::Linear first = register_module("first", nn::Linear(3, 3));
