@@ -1,5 +1,6 @@
 #include "torch/symbol_names.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
@@ -45,7 +46,7 @@ Tables tables_of(const dl_phdr_info& object) {
   return tables;
 }
 
-/// Nothing of an object without the GNU hash table, which every linker of today writes.
+/// Empty for an object without the GNU hash table, which nearly every linker writes.
 Names names_of(const dl_phdr_info& object) {
   Names names;
   const Tables tables = tables_of(object);
@@ -88,7 +89,7 @@ std::unordered_map<ElfW(Addr), Names>& known_names() {
 
 struct NameSearch {
   ElfW(Addr) address;
-  const char* found;
+  const char* found;  // null where its object has no table to look in
 };
 
 int search_names(dl_phdr_info* object, std::size_t, void* data) {
@@ -100,7 +101,7 @@ int search_names(dl_phdr_info* object, std::size_t, void* data) {
                            : known_names().emplace(object->dlpi_addr, names_of(*object)).first->second;
   const auto found = std::lower_bound(names.begin(), names.end(), search.address,
                                       [](const Name& name, ElfW(Addr) address) { return name.address < address; });
-  if (found != names.end() && found->address == search.address) search.found = found->text;
+  if (!names.empty()) search.found = found != names.end() && found->address == search.address ? found->text : "";
   return 1;
 }
 
@@ -108,9 +109,12 @@ int search_names(dl_phdr_info* object, std::size_t, void* data) {
 
 std::string symbol_of(const void* function) {
   const std::lock_guard lock(mutex());
-  NameSearch search{reinterpret_cast<ElfW(Addr)>(function), ""};
+  NameSearch search{reinterpret_cast<ElfW(Addr)>(function), nullptr};
   dl_iterate_phdr(&search_names, &search);
-  return search.found;
+  if (search.found != nullptr) return search.found;
+  Dl_info info{};
+  if (dladdr(function, &info) == 0 || info.dli_sname == nullptr || info.dli_saddr != function) return "";
+  return info.dli_sname;
 }
 
 void forget_symbol_names() {

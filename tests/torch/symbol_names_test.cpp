@@ -43,6 +43,13 @@ TEST(SymbolNames, AreThoseThatDladdrGives) {
   EXPECT_EQ(symbol_of(functions.front()), name_by_dladdr(functions.front())) << "after they were forgotten";
 }
 
+TEST(SymbolNames, OfAnObjectWithoutTheGnuHashTableAreTheSame) {
+  void* const library = dlopen(LOUPE_MODELS_WITHOUT_GNU_HASH, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  EXPECT_EQ(symbol_of(dlsym(library, "make_model")), "make_model");
+  EXPECT_EQ(symbol_of(dlsym(library, "run_model")), "run_model");
+}
+
 TEST(SymbolNames, AreEmptyForWhatIsNoExportedFunction) {
   const auto* inside = reinterpret_cast<const char*>(&at::_ops::relu::call) + 1;
   EXPECT_EQ(symbol_of(inside), "");
