@@ -87,7 +87,10 @@ namespace {
 namespace nn = torch::nn;
 
 struct Training {
-  nn::Sequential model{nn::Conv2d(1, 4, 3), nn::BatchNorm2d(4), nn::ReLU(), nn::Flatten(), nn::Linear(4 * 6 * 6, 10)};
+  // Without a bias before the batch norm: its gradient is what rounding leaves, so that an update of it, and with it a
+  // correlation, may come at any time.
+  nn::Sequential model{nn::Conv2d(nn::Conv2dOptions(1, 4, 3).bias(false)), nn::BatchNorm2d(4), nn::ReLU(),
+                       nn::Flatten(), nn::Linear(4 * 6 * 6, 10)};
   torch::optim::SGD optimizer{model->parameters(), torch::optim::SGDOptions(0.01)};
   torch::Tensor input = torch::randn({8, 1, 8, 8});
   torch::Tensor target = torch::randint(0, 10, {8});
@@ -131,15 +134,15 @@ TEST(Allocations, AreNotMadeInHooksAfterTheFirstEpoch) {
   EXPECT_EQ(extra_allocations("[output_norm: {range: [std, min-max]}]"), 0);
   EXPECT_EQ(extra_allocations("[parameter_difference]"), 0);
   // What parameters' gradients cost LibTorch itself, as below, and nothing else.
-  EXPECT_LE(extra_allocations("[health]"), 5 * 6 * 2);
+  EXPECT_LE(extra_allocations("[health]"), 5 * 5 * 2);
   EXPECT_EQ(extra_allocations("[loss_metrics, output_activation, output_norm, parameter_difference, parameter_norm]"),
             0);
 }
 
 TEST(Allocations, ForParameterGradientsAreLibTorchsOwn) {
-  // LibTorch copies a short list for each accumulator that has a hook, however little the hook does; six parameters
+  // LibTorch copies a short list for each accumulator that has a hook, however little the hook does; five parameters
   // are hooked.
-  EXPECT_LE(extra_allocations("[parameter_gradient_geometry]"), 5 * 6 * 2);
+  EXPECT_LE(extra_allocations("[parameter_gradient_geometry]"), 5 * 5 * 2);
   EXPECT_EQ(extra_allocations("[parameter_gradient_geometry, parameter_gradient_activation]"),
             extra_allocations("[parameter_gradient_geometry]"));
 }
