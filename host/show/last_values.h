@@ -18,15 +18,16 @@ class LastValues {
   std::optional<double> find(std::string_view tag, std::string_view layer, std::string_view line) const;
 
  private:
-  struct Entry {
-    std::string name;
+  struct Last {
     double value;
+    std::size_t place;  // in order_
   };
+  using Values = std::unordered_map<std::string, Last>;
 
-  std::vector<Entry> entries_;
-  std::size_t expected_ = 0;  // the one behind the last that was put
-  std::unordered_map<std::string, std::size_t> place_of_;
-  std::string name_;  // kept for its memory
+  Values values_;
+  std::vector<Values::value_type*> order_;  // in which they first came; the map leaves them where they are
+  std::size_t expected_ = 0;                // the one behind the last that was put
+  std::string name_;                        // kept for its memory
 };
 
 }  // namespace loupe

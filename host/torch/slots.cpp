@@ -14,6 +14,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "torch/dynamic_section.h"
+
 namespace loupe {
 namespace {
 
@@ -38,54 +40,6 @@ struct Search {
   std::unordered_set<const void*> libtorch_bases;
 };
 
-/// The parts of an object's dynamic section that lead to its relocations.
-struct Dynamic {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* strings = nullptr;
-  const ElfW(Rela) * tables[2] = {nullptr, nullptr};
-  std::size_t counts[2] = {0, 0};
-  std::size_t own_name = 0;  // where in the strings the library says its name (DT_SONAME); 0 for none
-
-  explicit Dynamic(const dl_phdr_info& info) {
-    for (int i = 0; i < info.dlpi_phnum; ++i) {
-      if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-      const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-      for (; entry->d_tag != DT_NULL; ++entry) read(*entry, info.dlpi_addr);
-    }
-  }
-
- private:
-  void read(const ElfW(Dyn) & entry, ElfW(Addr) base) {
-    // glibc relocates these addresses in place; other loaders (and the vdso) leave them relative.
-    const ElfW(Addr) address = entry.d_un.d_ptr < base ? entry.d_un.d_ptr + base : entry.d_un.d_ptr;
-    switch (entry.d_tag) {
-      case DT_SYMTAB:
-        symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-        break;
-      case DT_STRTAB:
-        strings = reinterpret_cast<const char*>(address);
-        break;
-      case DT_JMPREL:
-        tables[0] = reinterpret_cast<const ElfW(Rela)*>(address);
-        break;
-      case DT_PLTRELSZ:
-        counts[0] = entry.d_un.d_val / sizeof(ElfW(Rela));
-        break;
-      case DT_RELA:
-        tables[1] = reinterpret_cast<const ElfW(Rela)*>(address);
-        break;
-      case DT_RELASZ:
-        counts[1] = entry.d_un.d_val / sizeof(ElfW(Rela));
-        break;
-      case DT_SONAME:
-        own_name = entry.d_un.d_val;
-        break;
-      default:
-        break;
-    }
-  }
-};
-
 /// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
 /// tells them, with a version behind it or not.
 bool is_name_of_libtorch(std::string_view name) {
@@ -102,7 +56,7 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
   if (reinterpret_cast<const void*>(info->dlpi_addr) == search.own_base) return 0;
   const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
   if (name.find("linux-vdso") != std::string_view::npos) return 0;
-  const Dynamic dynamic(*info);
+  const DynamicSection dynamic(*info);
   if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return 0;
   const bool in_libtorch = search.libtorch_bases.count(reinterpret_cast<const void*>(info->dlpi_addr)) != 0 ||
                            (dynamic.own_name != 0 && is_name_of_libtorch(dynamic.strings + dynamic.own_name));
@@ -157,7 +111,7 @@ unsigned long long library_changes() {
 PointerWriter::PointerWriter() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    // Such as "7f00-7f10 r-xp …"; not by sscanf, which takes ten times as long for the thousand lines of a program.
+    // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.
     Mapping mapping{};
     const char* const last = line.data() + line.size();
     const auto begin = std::from_chars(line.data(), last, mapping.begin, 16);

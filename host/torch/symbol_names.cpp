@@ -11,10 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "torch/dynamic_section.h"
+
 namespace loupe {
 namespace {
 
-// dladdr would read all of an object's symbols for each function: 0.2 ms of LibTorch's, a hundred times over.
+// dladdr would read all of LibTorch's symbols for each function: 60 ms in all.
 
 struct Name {
   ElfW(Addr) address;
@@ -23,46 +25,24 @@ struct Name {
 /// What one object exports, by address.
 using Names = std::vector<Name>;
 
-struct Tables {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* strings = nullptr;
-  const std::uint32_t* hashes = nullptr;  // of DT_GNU_HASH
-};
-
-Tables tables_of(const dl_phdr_info& object) {
-  Tables tables;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-    for (; entry->d_tag != DT_NULL; ++entry) {
-      // glibc relocates these addresses in place; other loaders leave them relative.
-      const ElfW(Addr) given = entry->d_un.d_ptr;
-      const ElfW(Addr) address = given < object.dlpi_addr ? given + object.dlpi_addr : given;
-      if (entry->d_tag == DT_SYMTAB) tables.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-      if (entry->d_tag == DT_STRTAB) tables.strings = reinterpret_cast<const char*>(address);
-      if (entry->d_tag == DT_GNU_HASH) tables.hashes = reinterpret_cast<const std::uint32_t*>(address);
-    }
-  }
-  return tables;
-}
-
 /// Empty for an object without the GNU hash table, which nearly every linker writes.
 Names names_of(const dl_phdr_info& object) {
   Names names;
-  const Tables tables = tables_of(object);
-  if (tables.symbols == nullptr || tables.strings == nullptr || tables.hashes == nullptr) return names;
+  const DynamicSection section(object);
+  if (section.symbols == nullptr || section.strings == nullptr || section.gnu_hash == nullptr) return names;
   // The table: how many buckets, the first symbol in it, how many words of filter; the filter, the buckets, the chains.
-  const std::uint32_t bucket_count = tables.hashes[0], first = tables.hashes[1], filter_words = tables.hashes[2];
-  const std::uint32_t* const buckets = tables.hashes + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  const std::uint32_t* const table = section.gnu_hash;
+  const std::uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
+  const std::uint32_t* const buckets = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
   const std::uint32_t* const chains = buckets + bucket_count;
   for (std::uint32_t bucket = 0; bucket < bucket_count; ++bucket) {
     std::uint32_t i = buckets[bucket];
     if (i < first) continue;
     do {
-      const ElfW(Sym)& symbol = tables.symbols[i];
+      const ElfW(Sym)& symbol = section.symbols[i];
       const bool is_code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC || ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
       if (is_code && symbol.st_value != 0)
-        names.push_back({object.dlpi_addr + symbol.st_value, tables.strings + symbol.st_name});
+        names.push_back({object.dlpi_addr + symbol.st_value, section.strings + symbol.st_name});
     } while ((chains[i++ - first] & 1) == 0);
   }
   // Of several names of a function the first counts, as it does for dladdr.
@@ -95,10 +75,9 @@ struct NameSearch {
 int search_names(dl_phdr_info* object, std::size_t, void* data) {
   auto& search = *static_cast<NameSearch*>(data);
   if (!holds(*object, search.address)) return 0;
-  const auto known = known_names().find(object->dlpi_addr);
-  const Names& names = known != known_names().end()
-                           ? known->second
-                           : known_names().emplace(object->dlpi_addr, names_of(*object)).first->second;
+  const auto [known, is_new] = known_names().try_emplace(object->dlpi_addr);
+  if (is_new) known->second = names_of(*object);
+  const Names& names = known->second;
   const auto found = std::lower_bound(names.begin(), names.end(), search.address,
                                       [](const Name& name, ElfW(Addr) address) { return name.address < address; });
   if (!names.empty()) search.found = found != names.end() && found->address == search.address ? found->text : "";

@@ -38,26 +38,24 @@ JsonLine& JsonLine::optional_number(const char* key, double value) {
   return std::isnan(value) ? nothing(key) : number(key, value);
 }
 
-JsonLine& JsonLine::numbers(const char* key, const double* values, std::size_t count) {
+template <class Add>
+JsonLine& JsonLine::list(const char* key, std::size_t count, Add&& add) {
   add_key(key);
   text_ += '[';
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) text_ += ',';
-    add_number(values[i]);
+    add(i);
   }
   text_ += ']';
   return *this;
 }
 
+JsonLine& JsonLine::numbers(const char* key, const double* values, std::size_t count) {
+  return list(key, count, [&](std::size_t i) { add_number(values[i]); });
+}
+
 JsonLine& JsonLine::texts(const char* key, const char* const* values, std::size_t count) {
-  add_key(key);
-  text_ += '[';
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) text_ += ',';
-    add_quoted(values[i]);
-  }
-  text_ += ']';
-  return *this;
+  return list(key, count, [&](std::size_t i) { add_quoted(values[i]); });
 }
 
 JsonLine& JsonLine::raw(const char* key, std::string_view value) {

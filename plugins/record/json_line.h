@@ -39,6 +39,8 @@ class JsonLine {
   void add_quoted(std::string_view value);
   void add_number(double value);
   JsonLine& raw(const char* key, std::string_view value);
+  template <class Add>
+  JsonLine& list(const char* key, std::size_t count, Add&& add);
 
   std::string& text_;
 };

@@ -183,7 +183,7 @@ nlohmann::json read_rows(const std::string& path) {
 
 /// How attaching and a tick grow with the model's layers and with the ticks before.
 nlohmann::json measure_growth(int layers, const std::string& visualizers, int tick_count) {
-  constexpr int middle_of = 10;  // ticks, at each of the places that are told
+  constexpr int timed_ticks = 10;  // of which the middle one is told
   torch::manual_seed(1);
   nn::Sequential model = small_layers(layers);
   torch::optim::SGD optimizer(model->parameters(), 1e-4);
@@ -200,7 +200,7 @@ nlohmann::json measure_growth(int layers, const std::string& visualizers, int ti
   const torch::Tensor input = torch::randn({8, 64});
   const double attach = milliseconds([&] { inspector.attach(*model, optimizer); });
   std::vector<double> ticks;
-  for (int i = 0; i < tick_count + middle_of; ++i) {
+  for (int i = 0; i < tick_count + timed_ticks; ++i) {
     optimizer.zero_grad();
     model->forward(input).sum().backward();
     optimizer.step();
@@ -208,9 +208,9 @@ nlohmann::json measure_growth(int layers, const std::string& visualizers, int ti
   }
   nlohmann::json after = nlohmann::json::object();
   for (int before = 10; before <= tick_count; before *= 10) {
-    std::vector<double> some(ticks.begin() + before, ticks.begin() + before + middle_of);
+    std::vector<double> some(ticks.begin() + before, ticks.begin() + before + timed_ticks);
     std::sort(some.begin(), some.end());
-    after[std::to_string(before)] = some[middle_of / 2];
+    after[std::to_string(before)] = some[timed_ticks / 2];
   }
   return {{"layers", layers}, {"visualizers", visualizers}, {"attach_ms", attach}, {"tick_ms_after", after}};
 }

@@ -49,6 +49,8 @@ TEST_F(KnownOptionsTest, AreOthersForOtherValues) {
                                             {{"text", "a"}},
                                             {{"list", Strings{"a", "b"}}},
                                             {{"list", Strings{"ab"}}},
+                                            {{"list", Strings{"a", "bc"}}},
+                                            {{"list", Strings{"ab", "c"}}},
                                             {{"list", Strings{"a"}}, {"text", "b"}}};
   std::vector<std::shared_ptr<const OptionSet>> sets;
   for (const OptionValues& each : others) {

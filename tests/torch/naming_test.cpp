@@ -319,6 +319,23 @@ TEST(UnregisteredModules, OfAModelThatIsNotAttachedAreNotSpokenOfThoughTheirValu
   EXPECT_EQ(said_of_twins<torch::optim::Adam>(1e-30), "");
 }
 
+TEST(UnregisteredModules, OfAModelThatIsTrainedByHandAreNotSpokenOfThoughTheirFirstValuesStay) {
+  Twin model, other;
+  torch::optim::SGD optimizer(model.parameters(), 0.1);
+  auto inspector = probed();
+  inspector.attach(model, optimizer);
+  ::testing::internal::CaptureStderr();
+  const auto words = torch::arange(100, 2000);
+  for (int step = 0; step < 6; ++step) {
+    model.forward(words).sum().backward();
+    optimizer.step();
+    other.forward(words).sum().backward();
+    torch::NoGradGuard no_grad;
+    for (const auto& parameter : other.parameters()) parameter.sub_(0.1 * parameter.grad());
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(UnregisteredModules, OfOtherModelsAndTrainedOnesAreNotSpokenOf) {
   struct Free : nn::Module {
     nn::Linear first = register_module("first", nn::Linear(3, 3));

@@ -67,7 +67,7 @@ class Lines {
     const uint64_t events = source.count(series);
     for (const Line& line : lines_) {
       const auto value = source.get(series, line.aggregation);
-      if (value) report.value(tag, layer, prefix.empty() ? line.name : prefix + line.name, *value, events);
+      if (value) report.value(tag, layer, prefix + line.name, *value, events);
     }
     for (const std::string& band : bands_) write_band(report, tag, layer, source, series, prefix, band, events);
   }
