@@ -87,6 +87,16 @@ struct StubWiring {
     return LOUPE_OK;
   }
 
+  static loupe_status rest(void* self, loupe_source* source, uint32_t what, loupe_error* error) {
+    if (!of(self).host().expect("rest", {Turn::attaching, Turn::visiting, Turn::stepping, Turn::reporting}))
+      return refuse(error, "rest comes out of turn");
+    if (source == nullptr || watched(source).forgotten)
+      of(self).host().complain("lets a source rest that is null, or whose module is forgotten");
+    constexpr uint32_t known = LOUPE_REST_MEASURES | LOUPE_REST_EVENTS;
+    if ((what & ~known) != 0) of(self).host().complain("lets a source rest from what LOUPE_REST_ does not name");
+    return LOUPE_OK;
+  }
+
   template <class Told>
   static loupe_status told(void* self, const Told* what, const char* function, bool right,
                            std::initializer_list<Turn> turns, loupe_error* error) {
@@ -127,7 +137,8 @@ loupe_wiring stub_wiring(void* session) {
           &StubWiring::series_count,
           &StubWiring::series_name,
           &StubWiring::aggregate,
-          &StubWiring::all_values};
+          &StubWiring::all_values,
+          &StubWiring::rest};
 }
 
 loupe_sink stub_sink(void* session) {

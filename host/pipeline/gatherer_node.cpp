@@ -111,6 +111,7 @@ void GathererNode::subscribe(const loupe_subscription& subscription) {
 }
 
 void GathererNode::add(loupe_source& source) {
+  source.module = &module_;
   source.mutex = &module_.mutex();
   source.calls = &calls_;
   wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
@@ -184,10 +185,11 @@ void GathererNode::hand_on(loupe_event& event) {
   const uint32_t stands_for = timed_.next();
   double measuring = 0;  // each taker's share of it
   for (Subscriber& subscriber : subscribers_) {
-    if (!subscriber.takes(event.flags, place, of_steps_)) continue;
+    if (!subscriber.takes_now(event.flags, place, of_steps_)) continue;
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
-    if (subscriber.group != kNoGroup && event.tensor != nullptr) {
+    const bool is_measured = subscriber.is_measured();
+    if (is_measured && event.tensor != nullptr) {
       if (subscriber.group != measured) {
         measured = subscriber.group;
         Group& group = groups_[measured];
@@ -206,10 +208,10 @@ void GathererNode::hand_on(loupe_event& event) {
       event.measurement = on_device ? nullptr : &measurement;
     }
     const double start = stands_for != 0 ? steady_time() : 0;
-    const bool comes_later = on_device && subscriber.group != kNoGroup && !subscriber.wants_tensor;  // at the tick
+    const bool comes_later = on_device && is_measured && !subscriber.wants_tensor;  // at the tick
     if (!comes_later) process(subscriber, event);
     if (stands_for == 0) continue;
-    const double seconds = steady_time() - start + (subscriber.group == measured ? measuring : 0);
+    const double seconds = steady_time() - start + (is_measured ? measuring : 0);
     subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for), of_steps_);
   }
   event.measurement = nullptr;
@@ -217,7 +219,7 @@ void GathererNode::hand_on(loupe_event& event) {
 
 int GathererNode::takers(uint32_t group, uint32_t flags, uint32_t place) const {
   return static_cast<int>(std::count_if(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
-    return subscriber.group == group && subscriber.takes(flags, place, of_steps_);
+    return subscriber.group == group && subscriber.is_measured() && subscriber.takes_now(flags, place, of_steps_);
   }));
 }
 
@@ -262,7 +264,10 @@ void GathererNode::prime(const loupe_tensor& tensor) {
 
 void GathererNode::follow_lenses() {
   awake_ = subscribers_.empty();
-  for (const Subscriber& subscriber : subscribers_) awake_ = awake_ || looks(*subscriber.guard);
+  for (Subscriber& subscriber : subscribers_) {
+    subscriber.rests = subscriber.source->rests;
+    awake_ = awake_ || looks(subscriber);
+  }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     const bool was_resting = std::exchange(group.resting, true);
@@ -270,7 +275,7 @@ void GathererNode::follow_lenses() {
     uint32_t measures = 0;
     for (const Subscriber& subscriber : subscribers_) {
       if (subscriber.group != i) continue;
-      if (looks(*subscriber.guard)) {
+      if (looks(subscriber) && subscriber.is_measured()) {
         group.resting = false;
         measures |= subscriber.source->request.measures;
       } else if (!subscriber.guard->resting()) {
@@ -282,6 +287,12 @@ void GathererNode::follow_lenses() {
     const bool begins_to_compare = group.measurer.restrict_to(measures);
     if (was_resting || begins_to_compare) group.begin_anew();
   }
+}
+
+void GathererNode::ticked() {
+  unticked_ = 0;
+  timed_.begin_epoch();
+  for (const Subscriber& subscriber : subscribers_) subscriber.source->has_rested = subscriber.rests != 0;
 }
 
 void GathererNode::forget_history() {
@@ -304,8 +315,8 @@ void GathererNode::collect_deferred() {
       event.number = number;
       if (groups_[i].kept) groups_[i].kept->fill(number, measurement);
       for (const Subscriber& subscriber : subscribers_) {
-        const bool takes =
-            subscriber.group == i && !subscriber.wants_tensor && !(skipped_by_some && subscriber.guard->has_skipped());
+        const bool missed = skipped_by_some && (subscriber.guard->has_skipped() || subscriber.source->has_rested);
+        const bool takes = subscriber.group == i && !subscriber.wants_tensor && !missed;
         // Whether a lens skips the step that is on says nothing of those that were measured.
         if (takes && subscriber.takes(flags, LOUPE_PLACE_DEVICE, /*of_a_step=*/false)) process(subscriber, event);
       }

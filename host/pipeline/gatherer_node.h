@@ -64,7 +64,7 @@ class alignas(64) GathererNode {
   void event(loupe_event& event);
   /// Gives the value that changes are counted from to what begins anew, and to nothing that is on its way.
   void prime(const loupe_tensor& tensor);
-  /// Lenses behind it came to rest or skip steps, or look again: what looks again begins anew.
+  /// Lenses or sources behind it came to rest or skip steps, or look again: what looks again begins anew.
   void follow_lenses();
   /// Steps went by unseen: what compares begins anew.
   void forget_history();
@@ -76,10 +76,7 @@ class alignas(64) GathererNode {
   void collect_deferred();
   /// How many events somebody took since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
-  void ticked() {
-    unticked_ = 0;
-    timed_.begin_epoch();
-  }
+  void ticked();
   /// Bytes held for measuring.
   std::size_t bytes() const;
   /// From now on the last steps are kept. Under the module's mutex.
@@ -102,8 +99,14 @@ class alignas(64) GathererNode {
     uint32_t places;         // LOUPE_PLACE_ bits
     uint32_t training_flag;  // the LOUPE_EVENT_ by which it tells a training pass
     bool wants_tensor;
-    bool shows;  // has numbers to be shown at a tick, which are missed without one
+    bool shows;          // has numbers to be shown at a tick, which are missed without one
+    uint32_t rests = 0;  // LOUPE_REST_ bits
     UsualTime usual = {};
+
+    bool takes_now(uint32_t flags, uint32_t place, bool of_a_step) const {
+      return (rests & LOUPE_REST_EVENTS) == 0 && takes(flags, place, of_a_step);
+    }
+    bool is_measured() const { return group != kNoGroup && (rests & LOUPE_REST_MEASURES) == 0; }
 
     bool takes(uint32_t flags, uint32_t place, bool of_a_step) const {
       return wants(flags, place) && !guard->silent(of_a_step);
@@ -128,7 +131,7 @@ class alignas(64) GathererNode {
     int every;                       ///< its first lens looks at every n-th tick
     bool mixed = false;              ///< not all behind it see the same events
     bool resting = true;             ///< no lens behind it looks
-    bool is_skipped = false;         ///< by one behind it, in the step that is on
+    bool is_skipped = false;         ///< by one behind it, which rests or skips the step that is on
     bool fresh = true;               ///< nothing was measured since it began anew
     std::unique_ptr<StepRing> kept;  ///< where somebody may want the last steps
   };
@@ -139,7 +142,10 @@ class alignas(64) GathererNode {
   void process(const Subscriber& subscriber, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
   /// Whether it looks at the step that is on.
-  bool looks(const LensGuard& guard) const { return !guard.resting() && !(of_steps_ && guard.skipping()); }
+  bool looks(const Subscriber& subscriber) const {
+    const LensGuard& guard = *subscriber.guard;
+    return !guard.resting() && !(of_steps_ && guard.skipping()) && (subscriber.rests & LOUPE_REST_EVENTS) == 0;
+  }
   /// How many take an event's measurement.
   int takers(uint32_t group, uint32_t flags, uint32_t place) const;
 

@@ -74,6 +74,12 @@ void LensNode::make_wiring() {
           return static_cast<loupe_status>(LOUPE_UNSUPPORTED);
         }
         return source->table->values(source->self, series, values, count, error);
+      },
+      [](void* self, loupe_source* source, uint32_t what, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
+          static_cast<LensNode*>(self)->rest(*source, what);
+        });
       }};
 }
 
@@ -123,6 +129,15 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   const std::lock_guard lock(module.mutex());
   node.add(kept);
   return kept;
+}
+
+void LensNode::rest(loupe_source& source, uint32_t what) {
+  if (state_ == State::idle || state_ == State::introducing) {
+    throw Error("'rest' is called where the contract does not allow it; see its @state in loupe/abi.h", LOUPE_INVALID);
+  }
+  if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS}) != 0)
+    throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/abi.h", LOUPE_INVALID);
+  source.module->rest(source, what);
 }
 
 template <class Call>

@@ -69,6 +69,7 @@ class LensNode {
   template <class Call>
   void guarded_call(State state, const std::string& where, Call&& call);
   loupe_source& watch(const loupe_watch& watch);
+  void rest(loupe_source& source, uint32_t what);
   void reset(loupe_source& source);
   void make_wiring();
   void make_sink();

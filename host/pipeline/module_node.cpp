@@ -179,6 +179,15 @@ void ModuleNode::follow_lenses() {
   for (Stream& stream : streams_) stream.follow_lenses();
 }
 
+void ModuleNode::rest(loupe_source& source, uint32_t what) {
+  const std::lock_guard lock(mutex_);
+  if (source.rests == what) return;
+  source.rests = what;
+  source.has_rested = true;
+  for (GathererNode& gatherer : gatherers_) gatherer.follow_lenses();
+  for (Stream& stream : streams_) stream.follow_lenses();
+}
+
 void ModuleNode::keep_steps() {
   keeps_steps_ = true;
   for (GathererNode& gatherer : gatherers_) gatherer.keep_steps();

@@ -117,6 +117,8 @@ class ModuleNode {
   void collect_deferred();
   /// Lenses came to rest or skip steps, or look again.
   void follow_lenses();
+  /// One of its sources does without `what` from now on, LOUPE_REST_ bits.
+  void rest(loupe_source& source, uint32_t what);
   /// Steps went by unseen.
   void forget_history();
   /// From now on the last steps of every stream are kept. Under the mutex.

@@ -15,6 +15,8 @@
 
 namespace loupe {
 
+class ModuleNode;
+
 /// Whether a lens may still be called, and what happens when it fails. One a lens, shared with its streams.
 class LensGuard {
  public:
@@ -88,6 +90,9 @@ struct loupe_source {
   void* self = nullptr;
   loupe_request request{};
   uint64_t module_id = 0;
+  loupe::ModuleNode* module = nullptr;
+  uint32_t rests = 0;                 // LOUPE_REST_ bits; under the module's mutex, with the next
+  bool has_rested = false;            // since the last tick
   loupe::Exclusive* calls = nullptr;  // of the gatherer's node, which outlives the source
 };
 

@@ -1,5 +1,7 @@
 #include "health/blame.h"
 
+#include <cmath>
+
 #include "health/judge.h"
 
 namespace loupe::health {
@@ -10,6 +12,11 @@ std::string what(const Origin& origin) {
   if (origin.nan_count > 0) text = std::to_string(origin.nan_count) + " NaN";
   if (origin.inf_count > 0) text += (text.empty() ? "" : " and ") + std::to_string(origin.inf_count) + " Inf";
   return text + " of " + std::to_string(origin.numel) + " elements";
+}
+
+std::string magnitude(const Origin::Inputs& inputs) {
+  if (std::isnan(inputs.largest)) return "its L2 norm is " + number(inputs.norm);
+  return "its largest magnitude is " + number(inputs.largest);
 }
 
 /// It was there when the host began to look again.
@@ -43,8 +50,9 @@ void blame_output(const Origin& origin, Sight& sight) {
         "look at the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large "
         "number";
   } else {
-    sight.message += layer + " made it: what goes in is finite (its largest magnitude is " +
-                     number(origin.inputs->largest) + "), and its output has " + what(origin);
+    sight.message += layer + " made it: what goes in is finite (" + magnitude(*origin.inputs) + "), and " +
+                     (origin.shown_by.empty() ? "its output" : "what '" + origin.shown_by + "' gets from it") +
+                     " has " + what(origin);
     sight.advice =
         role_of(Module(origin.module)) == Role::softmax
             ? "a softmax over values that are all -Inf, as where everything is masked, is NaN"

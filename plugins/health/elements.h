@@ -3,11 +3,19 @@
 
 #include <loupe/tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 namespace loupe::health {
+
+/// What all elements of a tensor hold.
+struct Extent {
+  int64_t nan_count = 0, inf_count = 0;
+  double largest = 0;  ///< magnitude, of those that are finite
+  bool is_finite() const { return nan_count == 0 && inf_count == 0; }
+};
 
 /// Reads single elements of a tensor in the processor's memory, by their place in row-major order. For what is looked
 /// at now and then; what every event needs the host measures.
@@ -53,7 +61,15 @@ class Elements {
     if (const float* values = floats()) return call([values](int64_t place) { return double{values[place]}; });
     return call([this](int64_t place) { return at(place); });
   }
-  /// The bits of an element, to tell whether it is the same.
+  /// Calls with what reads an element's bits by its place, to tell whether it is the same.
+  template <class Call>
+  auto read_bits_by(Call&& call) const {
+    if (const float* values = floats()) {
+      return call(
+          [values](int64_t place) { return uint64_t{read<uint32_t>(reinterpret_cast<const char*>(values + place))}; });
+    }
+    return call([this](int64_t place) { return bits(place); });
+  }
   uint64_t bits(int64_t place) const {
     const char* element = static_cast<const char*>(tensor_->data) + offset_of(place) * (tensor_->dtype_bits / 8);
     switch (tensor_->dtype_bits) {
@@ -67,6 +83,32 @@ class Elements {
         return read<uint8_t>(element);
     }
   }
+  /// Of all elements; nothing where they cannot be read.
+  Extent extent() const {
+    Extent extent;
+    if (!readable()) return extent;
+    if (const float* values = floats()) {
+      // Magnitudes are in the order of their bits, and NaN and Inf above all of them.
+      constexpr int32_t infinity = 0x7f800000;
+      int32_t largest = 0;
+      for (int64_t i = 0; i < count(); ++i) {
+        int32_t magnitude = 0;
+        std::memcpy(&magnitude, values + i, sizeof magnitude);
+        largest = std::max(largest, magnitude & 0x7fffffff);
+      }
+      if (largest < infinity) {
+        extent.largest = read<float>(reinterpret_cast<const char*>(&largest));
+        return extent;
+      }
+    }
+    for (int64_t place = 0; place < count(); ++place) {
+      const double value = at(place);
+      if (std::isnan(value)) ++extent.nan_count;
+      if (std::isinf(value)) ++extent.inf_count;
+      if (std::isfinite(value)) extent.largest = std::max(extent.largest, std::abs(value));
+    }
+    return extent;
+  }
   /// Calls with the places of at most `most` elements, spread evenly over the tensor.
   template <class Call>
   void sample(int64_t most, Call&& call) const {
@@ -75,11 +117,9 @@ class Elements {
       for (int64_t place = 0; place <= last; ++place) call(place);
       return;
     }
-    const double distance = most > 1 ? static_cast<double>(last) / static_cast<double>(most - 1) : 0;
-    for (int64_t i = 0; i < most; ++i) {
-      const auto place = static_cast<int64_t>(static_cast<double>(i) * distance);
-      call(place < last ? place : last);
-    }
+    constexpr int bits_below = 20;
+    const int64_t distance = most > 1 ? (last << bits_below) / (most - 1) : 0;
+    for (int64_t i = 0; i < most; ++i) call(i * distance >> bits_below);
   }
 
  private:

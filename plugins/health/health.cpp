@@ -97,6 +97,7 @@ class Health : public Lens {
   Losses losses_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
+  std::vector<Rest> rests_;  ///< that a step asks for
   RateHistory rates_;
   bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
   uint64_t steps_since_tick_ = 0;
@@ -150,9 +151,12 @@ const Layer& Health::watch_layer(Model& model, const Module& module) {
     layer = &model.layers.emplace_back(module);
     model.modules[module.raw()].layers.push_back(layer);
   }
-  watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
-  watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
+  const Source outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
+  const Source device_outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
   if (layer->is_batch_norm) watch(module, {"forward"}, keep<DeviceBatchLook>(model, *layer));
+  const std::lock_guard lock(model.mutex);
+  layer->outputs = outputs;
+  layer->device_outputs = device_outputs;
   return *layer;
 }
 
@@ -192,11 +196,15 @@ void Health::forget(const Module& module) {
     if (parts == model->modules.end()) continue;
     if (model->root == module.raw()) model->root = nullptr;
     model->pass = {};
+    model->flow.begin_anew();
     model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
     // What watches them refers to them until this call has ended.
     for (Layer* layer : parts->second.layers) {
       layer->module = nullptr;
       layer->first_run = 0;
+      layer->rests = 0;
+      layer->flow = {};
+      for (Layer& other : model->layers) other.forget(*layer);
       layer->next_window();
     }
     for (ParameterState* each : parts->second.parameters) *each = {};
@@ -331,8 +339,12 @@ void Health::step(const loupe_step& step, Report& report) {
       close_window(judge, *model);
       window_ended = true;
     }
+    model->flow.end_step(*model, rests_);
     model->next_step();
   }
+  // Not under a model's mutex: an event holds its module's when it takes that one.
+  for (const auto& [source, what] : rests_) source.rest(what);
+  rests_.clear();
   tell_unseen_loss(judge);
   losses_.judge_spikes(judge);
   tell_unregistered(judge);

@@ -2,6 +2,7 @@
 #define LOUPE_PLUGINS_HEALTH_LAYER_H
 
 #include <loupe/event.h>
+#include <loupe/lens.h>
 #include <loupe/tensor.h>
 
 #include <cmath>
@@ -29,6 +30,8 @@ struct Layer {
   std::string name, type;
   Role role;
   bool is_batch_norm;
+  bool shows_non_finite;   ///< where a NaN goes in, or an Inf that does harm, its output is not finite
+  bool only_selects;       ///< its output holds nothing but elements of its input
   uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
 
   // Since the last step.
@@ -47,6 +50,45 @@ struct Layer {
 
   // Over the run.
   bool was_judged = false, began_saturated = false;
+
+  /// Between whom it stands, in the training passes of a step that was looked at whole.
+  struct Flow {
+    Layer* from = nullptr;         ///< whose output went in as it was, each time
+    Layer* to = nullptr;           ///< into which its output went so
+    uint32_t runs = 0, taken = 0;  ///< how often it ran, and how often that layer took its output
+    bool steady = true;            ///< always the same
+    bool has_one_input = true;
+    bool has_varied = false;    ///< its output, with its input
+    bool was_constant = false;  ///< its output, although its input varied
+    bool is_widened = false;    ///< its output is much larger than its input
+  } flow;
+  Source outputs, device_outputs;  ///< the streams of its output
+  uint32_t rests = 0;              ///< what they do without: LOUPE_REST_ bits
+
+  /// Its neighbour is gone.
+  void forget(const Layer& other) {
+    if (flow.from == &other) flow.from = nullptr;
+    if (flow.to == &other) flow.to = nullptr;
+    if (flow.to == nullptr) flow.taken = 0;
+  }
+  /// Where it rests: the layer that is looked at and whose output, or a choice of it, goes in; itself where its own
+  /// input is looked at.
+  const Layer* last_seen_before() const {
+    const Layer* layer = this;
+    while (layer != nullptr && (layer->rests & LOUPE_REST_EVENTS) != 0) layer = layer->flow.from;
+    return layer;
+  }
+  /// Whether it computes what may overflow.
+  bool is_maker() const { return role == Role::linear || role == Role::convolution; }
+  /// Whether its output is the same whatever goes in, and was so often enough.
+  bool is_constant() const {
+    constexpr int64_t enough = 2;
+    return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && flow.was_constant));
+  }
+  /// Whether it ran in training since the last step, as far as that is seen.
+  bool has_trained() const {
+    return training > 0 || ((rests & LOUPE_REST_EVENTS) != 0 && flow.to != nullptr && flow.to->training > 0);
+  }
 
   /// A batch norm's output in training: over how many values a channel it took its statistics.
   void take_batch(const TensorView& output) {

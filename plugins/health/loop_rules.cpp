@@ -130,7 +130,7 @@ void judge_unchanged(const Judge& judge, Model& model) {
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
     const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT);
-    const bool ran = each.runs != nullptr && each.runs->training > 0;
+    const bool ran = each.runs != nullptr && each.runs->has_trained();
     const bool cut_off = trains && each.stepped && !has_gradient && ran && any_gradient;
     each.cut_off_steps = cut_off ? each.cut_off_steps + 1 : 0;
     // A gradient that was nothing but zeros from the first step on.

@@ -5,6 +5,7 @@
 namespace loupe::health {
 
 void Model::end_pass() {
+  flow.end_pass();
   if (!pass.open) return;
   ++passes;
   training_passes += pass.training && !pass.evaluation ? 1 : 0;

@@ -10,6 +10,7 @@
 
 #include <loupe/preprocessor.h>
 
+#include "health/flow.h"
 #include "health/layer.h"
 
 namespace loupe::health {
@@ -39,7 +40,10 @@ struct Model {
     const Layer* last = nullptr;
     bool training = false, evaluation = false, with_grad = false;  ///< any layer of it
     const Layer* dropout = nullptr;                                ///< a function that drops, whatever its model's mode
+    double last_norm = NAN;                                        ///< of the last output that was measured
+    double largest_input = NAN;                                    ///< magnitude, where the input was read whole
   } pass;
+  Flow flow;
   /// Ends the pass that is on, if there is one.
   void end_pass();
   uint64_t runs = 0;   ///< layers that have run, to number them

@@ -329,8 +329,7 @@ void judge_saturated(const Judge& judge, const Model& model, Layer& layer, bool 
 void judge_constant(const Judge& judge, const Model& model) {
   const Layer* first = nullptr;
   for (const Layer& layer : model.layers) {
-    const bool silent = layer.role == Role::rectifier;  // dead_units tells of those
-    if (silent || layer.constant_looks < 2 || layer.varied_looks > 0) continue;
+    if (!layer.is_constant()) continue;
     if (first == nullptr || layer.first_run < first->first_run) first = &layer;
   }
   if (first == nullptr) return;

@@ -35,11 +35,10 @@ void OutputWatch::process(const Event& event) {
     take_numbers(event);
     if (can_look) look(event);
   }
-  if (can_look && watched_.trail.wants_inputs_of(layer_.module)) explain(event);
+  if (can_look && watched_.trail.is_taken()) explain(event);
 }
 
 void OutputWatch::take_numbers(const Event& event) {
-  const Measurement& measured = event.measurement();
   Model::Pass& pass = model_.pass;
   if (place_ == LOUPE_PLACE_CPU) {
     if (!pass.open || pass.first == &layer_) {
@@ -55,31 +54,73 @@ void OutputWatch::take_numbers(const Event& event) {
   } else {
     model_.is_on_device = true;
   }
-  if (!is_finite(measured) && !watched_.trail.is_taken()) {
-    Origin origin = origin_of(Origin::Place::output, event, measured, watched_);
-    origin.begins_pass = pass.first == &layer_;
-    if (pass.last != nullptr) origin.before = pass.last->name;
-    watched_.trail.note(std::move(origin));
+  if (event.has_measurement()) {
+    const Measurement& measured = event.measurement();
+    if (!is_finite(measured) && !watched_.trail.is_taken())
+      note_non_finite(event, origin_of(Origin::Place::output, event, measured, watched_));
+    pass.last_norm = std::sqrt(measured.sum_squares);
+  } else if ((layer_.rests & LOUPE_REST_MEASURES) != 0) {
+    read_input(event);
   }
   if (place_ == LOUPE_PLACE_CPU) pass.last = &layer_;
+}
+
+/// Where what goes in came, as it is, from a layer that rests, that one made it: what it was given was finite.
+void OutputWatch::note_non_finite(const Event& event, Origin origin) {
+  const Model::Pass& pass = model_.pass;
+  origin.begins_pass = pass.first == &layer_;
+  if (pass.last != nullptr) origin.before = pass.last->name;
+  const Layer* from = layer_.flow.from;
+  const bool is_behind_a_rest = from != nullptr && from->rests != 0 && from->is_maker() && event.input_count() > 0;
+  if (is_behind_a_rest && from->last_seen_before() == pass.last) {
+    const Extent input = Elements(event.input(0).raw()).extent();
+    if (!input.is_finite()) {
+      origin.module = from->module;
+      origin.shown_by = layer_.name;
+      origin.nan_count = input.nan_count;
+      origin.inf_count = input.inf_count;
+      origin.numel = event.input(0).numel();
+      const double largest = from == pass.first ? pass.largest_input : NAN;
+      at_rest_.module = from->module;
+      at_rest_.inputs = {true, largest, pass.last_norm, ""};
+    }
+  }
+  watched_.trail.note(std::move(origin));
+}
+
+/// Of a first layer whose output is seen by the one behind it: the batch itself.
+void OutputWatch::read_input(const Event& event) {
+  if (event.input_count() == 0) return;
+  const Extent input = Elements(event.input(0).raw()).extent();
+  model_.pass.largest_input = input.largest;
+  if (input.is_finite() || watched_.trail.is_taken()) return;
+  Measurement counts{};
+  counts.nan_count = input.nan_count;
+  counts.inf_count = input.inf_count;
+  counts.numel = event.input(0).numel();
+  note_non_finite(event, origin_of(Origin::Place::output, event, counts, watched_));
 }
 
 void OutputWatch::look(const Event& event) {
   ++events_;
   if (!event.training()) return;
   if (model_.pass.first == &layer_) look_at_input(event);
+  if (model_.flow.is_looking()) model_.flow.take(layer_, event);
   const TensorView output = event.tensor();
   if (layer_.is_batch_norm) layer_.take_batch(output);
   if (layer_.role == Role::rectifier) look_for_life(output);
   if (model_.steps == 0 && layer_.start_looks == 0 && (layer_.role == Role::linear || layer_.role == Role::convolution))
     look_at_spread(output);
+  const bool may_rest = model_.flow.is_looking() && (layer_.is_maker() || layer_.only_selects);
   // The rest changes slowly: some events are enough.
-  if (events_ % 4 != 1) return;
-  if (layer_.role == Role::bounded) look_for_bounds(output);
+  const bool is_time = events_ % 4 == 1;
+  if (is_time && layer_.role == Role::bounded) look_for_bounds(output);
+  if (layer_.role == Role::rectifier) return;  // dead_units tells of those that are constant
   // A layer that varied once is not constant; what shows neither is looked at more seldom.
   constexpr int64_t looked_at_first = 4;
-  if (layer_.varied_looks == 0 && (layer_.variation_looks < looked_at_first || events_ % 16 == 1))
-    look_for_variation(event);
+  const bool is_open =
+      is_time && layer_.varied_looks == 0 && (layer_.variation_looks < looked_at_first || events_ % 16 == 1);
+  if (is_open || (may_rest && !layer_.flow.has_varied)) look_for_variation(event);
 }
 
 /// The first input of the first pass after a step: whether it is the one before, and of what scale it is.
@@ -90,7 +131,8 @@ void OutputWatch::look_at_input(const Event& event) {
   if (!input.readable()) return;
   if (!model_.has_input_hash) {
     uint64_t hash = static_cast<uint64_t>(input.count());
-    input.sample(most_hashed, [&](int64_t place) { hash = mixed(hash, input.bits(place)); });
+    input.read_bits_by(
+        [&](const auto& bits) { input.sample(most_hashed, [&](int64_t place) { hash = mixed(hash, bits(place)); }); });
     model_.input_hash = hash;
     model_.has_input_hash = true;
   }
@@ -212,34 +254,41 @@ void OutputWatch::look_for_variation(const Event& event) {
     });
   };
   if (!varies(in)) return;
-  ++(varies(out) ? layer_.varied_looks : layer_.constant_looks);
+  const bool has_varied = varies(out);
+  ++(has_varied ? layer_.varied_looks : layer_.constant_looks);
+  layer_.flow.has_varied = layer_.flow.has_varied || has_varied;
+  layer_.flow.was_constant = !has_varied;
 }
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.
 void OutputWatch::explain(const Event& event) {
   Origin::Inputs inputs;
-  for (std::size_t i = 0; i < event.input_count(); ++i) {
-    const Elements input(event.input(i).raw());
-    if (!input.readable()) continue;
-    for (int64_t place = 0; place < input.count(); ++place) {
-      const double value = input.at(place);
-      if (!std::isfinite(value)) inputs.finite = false;
-      if (std::isfinite(value)) inputs.largest = std::max(inputs.largest, std::abs(value));
+  if (watched_.trail.wants_inputs_of(layer_.module)) {
+    for (std::size_t i = 0; i < event.input_count(); ++i) {
+      const Extent input = Elements(event.input(i).raw()).extent();
+      inputs.finite = inputs.finite && input.is_finite();
+      inputs.largest = std::max(inputs.largest, input.largest);
     }
+    inputs.bad_parameter = bad_parameter(layer_.module);
+    watched_.trail.explain(layer_.module, std::move(inputs));
+    return;
   }
-  for (std::size_t i = 0; i < layer_.module->parameter_count; ++i) {
-    const char* name = layer_.module->parameters[i]->name;
-    watched_.host.lend_parameter(layer_.module, name, false, [&](const loupe_tensor& tensor) {
-      const Elements elements(&tensor);
-      if (!elements.readable() || !inputs.bad_parameter.empty()) return;
-      for (int64_t place = 0; place < elements.count(); ++place) {
-        if (std::isfinite(elements.at(place))) continue;
-        inputs.bad_parameter = name;
-        return;
-      }
-    });
+  if (at_rest_.module == nullptr || !watched_.trail.wants_inputs_of(at_rest_.module)) return;
+  inputs = at_rest_.inputs;
+  inputs.bad_parameter = bad_parameter(at_rest_.module);
+  watched_.trail.explain(at_rest_.module, std::move(inputs));
+}
+
+/// The first parameter of a module that holds NaN or Inf; "" where there is none.
+std::string OutputWatch::bad_parameter(const loupe_module* module) const {
+  for (std::size_t i = 0; i < module->parameter_count; ++i) {
+    const char* name = module->parameters[i]->name;
+    bool is_bad = false;
+    watched_.host.lend_parameter(module, name, false,
+                                 [&](const loupe_tensor& tensor) { is_bad = !Elements(&tensor).extent().is_finite(); });
+    if (is_bad) return name;
   }
-  watched_.trail.explain(layer_.module, std::move(inputs));
+  return "";
 }
 
 }  // namespace loupe::health

@@ -23,12 +23,14 @@ struct Origin {
   /// Of an output: what went in.
   struct Inputs {
     bool finite = true;
-    double largest = 0;
+    double largest = 0;  ///< magnitude; NaN where `norm` is known instead
+    double norm = NAN;
     std::string bad_parameter;  ///< of the module's own
   };
   std::optional<Inputs> inputs;
   bool begins_pass = false;  ///< the first layer of its forward
   std::string before;        ///< the layer that ran before it, else ""
+  std::string shown_by;      ///< the layer behind it that was given the output, where that was not looked at itself
 };
 
 /// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.

@@ -36,6 +36,8 @@ class OutputWatch : public Preprocessor {
 
  private:
   void take_numbers(const Event& event);
+  void note_non_finite(const Event& event, Origin origin);
+  void read_input(const Event& event);
   void look(const Event& event);
   void look_at_input(const Event& event);
   void look_for_life(const TensorView& output);
@@ -43,12 +45,17 @@ class OutputWatch : public Preprocessor {
   void look_for_variation(const Event& event);
   void look_at_spread(const TensorView& output);
   void explain(const Event& event);
+  std::string bad_parameter(const loupe_module* module) const;
 
   uint32_t place_;
   Watched& watched_;
   Model& model_;
   Layer& layer_;
   uint64_t events_ = 0;
+  struct {
+    const loupe_module* module = nullptr;
+    Origin::Inputs inputs;
+  } at_rest_;  ///< the maker of what this layer was given, and what that one was given, while it was not looked at
 };
 
 /// How many values a batch norm on a device takes its statistics over: its sizes are known at once.

@@ -276,7 +276,7 @@ AT(loupe_watch, preprocessor_options, 48);
 AT(loupe_watch, own_interface, 56);
 AT(loupe_watch, own_preprocessor, 64);
 
-SIZE(loupe_wiring, 56);
+SIZE(loupe_wiring, 64);
 AT(loupe_wiring, struct_size, 0);
 AT(loupe_wiring, reserved, 4);
 AT(loupe_wiring, context, 8);
@@ -285,6 +285,7 @@ AT(loupe_wiring, series_count, 24);
 AT(loupe_wiring, series_name, 32);
 AT(loupe_wiring, aggregate, 40);
 AT(loupe_wiring, values, 48);
+AT(loupe_wiring, rest, 56);
 
 SIZE(loupe_tag, 88);
 AT(loupe_tag, struct_size, 0);

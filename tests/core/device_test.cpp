@@ -114,6 +114,25 @@ TEST_F(DeviceTest, ALensThatSkipsStepsIsGivenThoseItLookedAtThoughTheTickComesWh
   EXPECT_EQ(it.shown("conv", "deferred", "Probe (other)"), 1);
 }
 
+TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
+  for (const std::string what : {"events", "measures"}) {
+    Monitored it("lenses:\n  - probe_lens: {rests: [" + what + ", nothing]}\n  - {probe: {id: other}, as: other}\n");
+    const auto layer = it.add("conv");
+    forward(*layer, 1);
+    it.monitor.tick(std::nullopt);
+    EXPECT_EQ(it.shown("conv", "sum count"), 1) << what;
+    forward(*layer, 2);
+    forward(*layer, 3);
+    it.monitor.tick(std::nullopt);
+    EXPECT_EQ(it.shown("conv", "sum", "Probe"), 1) << what << ": the last that it was given";
+    EXPECT_EQ(it.shown("conv", "sum", "Probe (other)"), 3) << what;
+    forward(*layer, 4);
+    it.monitor.tick(std::nullopt);
+    EXPECT_EQ(it.shown("conv", "sum", "Probe"), 4) << what;
+    EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1) << what;
+  }
+}
+
 TEST_F(DeviceTest, UnitsAreCountedAsTheLensThatCountsThemAsksWhicheverComesFirst) {
   for (const char* lenses :
        {"[gradient_geometry, parameter_gradient_activation]", "[parameter_gradient_activation, gradient_geometry]"}) {

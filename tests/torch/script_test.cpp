@@ -17,7 +17,7 @@ using namespace loupe::testing;
 
 namespace {
 
-Lines forwards(const Lines& lines) {
+Lines forwards_of(const Lines& lines) {
   return fields(lines, 2);
 }
 
@@ -90,7 +90,7 @@ TEST_F(ScriptTaps, SeeEveryModuleAndFunctionHoweverTheInterpreterOptimizes) {
     EXPECT_EQ(fields(*root, 6), "forward|Net||T|G|6x3");
     const double wanted_sum = output.square().sum().item<double>();
     EXPECT_NEAR(number(*root, 6), wanted_sum, 1e-4 * wanted_sum);
-    Lines names = forwards(seen);
+    Lines names = forwards_of(seen);
     std::sort(names.begin(), names.end());
     EXPECT_EQ(names, wanted) << "step " << i;
   }
@@ -100,7 +100,7 @@ TEST_F(ScriptTaps, SeeEveryModuleAndFunctionHoweverTheInterpreterOptimizes) {
     torch::NoGradGuard guard;
     trained.forward();
     const Lines seen = take("forward");
-    Lines names = forwards(seen);
+    Lines names = forwards_of(seen);
     std::sort(names.begin(), names.end());
     EXPECT_EQ(names, wanted) << "evaluation " << i;
     for (const std::string& line : seen) EXPECT_NE(line.find("|E|-|"), std::string::npos) << line;
@@ -222,10 +222,10 @@ TEST_F(ScriptTaps, FollowAParameterThatIsReplacedAndMovedElements) {
   inspector.attach(net);
   net.to(torch::kDouble);
   net.forward({torch::ones({2, 3}, torch::kDouble)});
-  EXPECT_EQ(forwards(take("forward")), (Lines{"forward|a", "forward|Net"}));
+  EXPECT_EQ(forwards_of(take("forward")), (Lines{"forward|a", "forward|Net"}));
   net.attr("a").toModule().setattr("weight", torch::ones({3, 3}, torch::kDouble));
   net.forward({torch::ones({2, 3}, torch::kDouble)});
-  EXPECT_EQ(forwards(take("forward")), (Lines{"forward|a", "forward|Net"}));
+  EXPECT_EQ(forwards_of(take("forward")), (Lines{"forward|a", "forward|Net"}));
 }
 
 TEST_F(ScriptTaps, SeeALayerInALoopAndWeightsThatTwoShare) {
@@ -243,7 +243,7 @@ TEST_F(ScriptTaps, SeeALayerInALoopAndWeightsThatTwoShare) {
   for (int i = 0; i < 4; ++i) {
     told().clear();
     net.forward({torch::ones({2, 3}), 3});
-    Lines names = forwards(take("forward"));
+    Lines names = forwards_of(take("forward"));
     EXPECT_EQ(std::count(names.begin(), names.end(), "forward|cell"), 3) << i;
     EXPECT_EQ(std::count(names.begin(), names.end(), "forward|cell:tanh"), 3) << i;
     EXPECT_EQ(std::count(names.begin(), names.end(), "forward|out"), 1) << i;
@@ -293,7 +293,7 @@ TEST_F(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
       told().clear();
       net.forward({torch::ones({2, 3}), turns});
       const Lines seen = take("forward");
-      ASSERT_EQ(forwards(seen), (Lines{"forward|turned", "forward|Net"})) << i << turns;
+      ASSERT_EQ(forwards_of(seen), (Lines{"forward|turned", "forward|Net"})) << i << turns;
       EXPECT_NE(seen[0].find(turns ? "|4x2|" : "|2x4|"), std::string::npos) << seen[0];
     }
   }

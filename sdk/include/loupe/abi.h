@@ -601,6 +601,12 @@ typedef struct loupe_watch {
   void* own_preprocessor; /* the lens's; outlives the source */
 } loupe_watch;
 
+/* What a source does without for a while. */
+enum {
+  LOUPE_REST_MEASURES = 1u << 0, /* its events come without a measurement */
+  LOUPE_REST_EVENTS = 1u << 1    /* no events come; one that nobody else takes costs a branch */
+};
+
 /* What a lens may do while it is attached. */
 typedef struct loupe_wiring {
   uint32_t struct_size;
@@ -619,6 +625,11 @@ typedef struct loupe_wiring {
   /* @thread serial @state always @owns source's array, until the tick ends @since 1.0 */
   loupe_status (*values)(void* wiring, loupe_source* source, size_t series, const double** values, size_t* count,
                          loupe_error* error);
+  /* From the next event on the source does without `what`, LOUPE_REST_ bits; 0: it has all again, and what nobody
+   * measured meanwhile is compared anew. For a lens that need not see every event of a stream. A host older than this
+   * member has none. */
+  /* @thread serial @state attaching, visiting, stepping or reporting @owns nothing @since 1.0 */
+  loupe_status (*rest)(void* wiring, loupe_source* source, uint32_t what, loupe_error* error);
 } loupe_wiring;
 
 /* ---- What is shown ---- */

@@ -51,6 +51,13 @@ class Source {
         wiring_->aggregate(wiring_->context, source_, series, LOUPE_COUNT, &count, detail::ErrorBuffer().get());
     return status == LOUPE_OK && count > 0 ? static_cast<uint64_t>(count) : 0;
   }
+  /// From the next event on it does without `what`, LOUPE_REST_ bits; 0: it has all again, and what nobody measured
+  /// meanwhile is compared anew. Not from forget() or introduce(). A host that cannot do it goes on as before.
+  void rest(uint32_t what) const {
+    if (!LOUPE_OFFERS(*wiring_, rest)) return;
+    detail::ErrorBuffer error;
+    error.check(wiring_->rest(wiring_->context, source_, what, error.get()));
+  }
   /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error
   /// where they are only folded.
   std::vector<double> values(std::string_view series) const {

@@ -131,6 +131,11 @@ class ProbeLens : public Lens {
             {"ratio", 0.5, "nothing but a bounded number", 0.0, 1.0},
             {"small", 1, "nothing but a whole number"},
             {"tables", Strings{}, "how to look", {"wide", "narrow"}},
+            {"rests",
+             Strings{},
+             "from what its sources rest after each of its reports",
+             {"nothing", "measures", "events", "more"}},
+            {"too_early", false, "let them rest there, which is not allowed"},
             Option::map("extra", "whatever it is")};
   }
   ProbeLens(const Options& options, const Host& host)
@@ -140,6 +145,8 @@ class ProbeLens : public Lens {
         label_(options.get<std::string>("label")),
         pushes_(options.get<bool>("pushes")),
         twice_(options.get<bool>("twice")),
+        rests_(options.get<Strings>("rests")),
+        too_early_(options.get<bool>("too_early")),
         gatherer_options_{{"kinds", options.get<Strings>("kinds")}},
         preprocessor_options_{{"id", options.get<std::string>("id") + ".numbers"},
                               {"measures", options.get<Strings>("measures")},
@@ -168,9 +175,11 @@ class ProbeLens : public Lens {
   void introduce(Report& report) override {
     actor_.act("introduce");
     report.tag("Probe", TagStyle());
+    if (too_early_) rest(LOUPE_REST_EVENTS);
   }
   void report(Report& report) override {
     actor_.act("report " + text_of(report.epoch()));
+    if (reports_ < static_cast<int>(rests_.size())) rest(named_rest(rests_[static_cast<std::size_t>(reports_)]));
     ++reports_;
     for (const auto& [layer, source] : sources_) write(report, layer, source);
     if (pushed_) write(report, "pushes", *pushed_);
@@ -180,6 +189,14 @@ class ProbeLens : public Lens {
   }
 
  private:
+  static uint32_t named_rest(const std::string& name) {
+    const std::map<std::string, uint32_t> named = {
+        {"nothing", 0}, {"measures", LOUPE_REST_MEASURES}, {"events", LOUPE_REST_EVENTS}, {"more", 1U << 7}};
+    return named.at(name);
+  }
+  void rest(uint32_t what) {
+    for (const auto& [layer, source] : sources_) source.rest(what);
+  }
   static void write(Report& report, const std::string& layer, const Source& source) {
     for (std::size_t i = 0; i < source.series_count(); ++i) {
       const std::string series = source.series_name(i);
@@ -191,6 +208,8 @@ class ProbeLens : public Lens {
   Actor actor_;
   std::string gatherer_, preprocessor_, label_;
   bool pushes_, twice_;
+  Strings rests_;
+  bool too_early_;
   OptionValues gatherer_options_, preprocessor_options_;
   std::map<std::string, Source> sources_;
   std::optional<Source> pushed_;

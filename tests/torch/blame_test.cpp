@@ -1,0 +1,279 @@
+// Who made the first NaN, also where the layer that made it is not looked at in every step.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace {
+
+namespace nn = torch::nn;
+
+/// Trains a model on batches of its own until something is wrong, or all steps are done.
+struct Spoiled {
+  explicit Spoiled(nn::Sequential model_, std::vector<int64_t> sizes_ = {16, 6})
+      : model(std::move(model_)), sizes(std::move(sizes_)) {
+    inspector.attach(*model, optimizer);
+  }
+  void step(const std::function<void(torch::Tensor& batch)>& spoil = {}) {
+    torch::Tensor batch = torch::randn(sizes);
+    if (spoil) spoil(batch);
+    optimizer.zero_grad();
+    const auto loss = nn::functional::cross_entropy(model->forward(batch), torch::randint(3, {sizes[0]}));
+    loss.backward();
+    optimizer.step();
+    inspector.push_loss(loss, true);
+  }
+  /// After so many steps the layers rest whose output shows elsewhere.
+  void settle() {
+    for (int i = 0; i < 6; ++i) step();
+    EXPECT_TRUE(inspector.findings().empty());
+  }
+  loupe::Finding only_finding() {
+    const auto found = inspector.findings();
+    EXPECT_EQ(found.size(), 1U);
+    return found.empty() ? loupe::Finding() : found[0];
+  }
+
+  loupe::Inspector inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  nn::Sequential model;
+  std::vector<int64_t> sizes;
+  torch::optim::SGD optimizer{model->parameters(), 0.01};
+};
+
+class BlameOfTheFirstNaN : public testing::Test {
+ protected:
+  BlameOfTheFirstNaN() { torch::manual_seed(3); }
+  static nn::Sequential perceptron(bool inplace = false) {
+    const auto relu = [&] { return nn::ReLU(nn::ReLUOptions().inplace(inplace)); };
+    return nn::Sequential(nn::Linear(6, 8), relu(), nn::Linear(8, 16), relu(), nn::Linear(16, 3));
+  }
+  /// Its convolutions rest: the first, as the batch is smaller than what it makes of it, and what only selects.
+  static nn::Sequential convolutions() {
+    return nn::Sequential(nn::Conv2d(1, 16, 3), nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d(16, 8, 3), nn::BatchNorm2d(8),
+                          nn::ReLU(), nn::Flatten(), nn::Linear(8 * 4 * 4, 3));
+  }
+  static void overflow(nn::Sequential& model, std::size_t layer) {
+    const torch::NoGradGuard guard;
+    model[layer]->named_parameters()["weight"].fill_(3e38f);
+  }
+};
+
+bool says(const loupe::Finding& finding, const std::string& text) {
+  return finding.message.find(text) != std::string::npos;
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnALayerThatRestsWhereItMadeIt) {
+  for (const bool inplace : {false, true}) {
+    Spoiled trainer(perceptron(inplace));
+    trainer.settle();
+    overflow(trainer.model, 2);
+    trainer.step();
+    const loupe::Finding found = trainer.only_finding();
+    EXPECT_EQ(found.rule, "non_finite");
+    EXPECT_EQ(found.layer, "2");
+    EXPECT_TRUE(says(found, "'2' made it: what goes in is finite (its L2 norm is ")) << found.message;
+    EXPECT_TRUE(says(found, "and what '3' gets from it has ")) << found.message;
+    EXPECT_EQ(found.first_step, 7U);
+  }
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnALayerThatIsLookedAtAsItDidBefore) {
+  Spoiled trainer(perceptron());
+  trainer.settle();
+  overflow(trainer.model, 0);
+  trainer.step();
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "0");
+  EXPECT_TRUE(says(found, "(its largest magnitude is ")) << found.message;
+  EXPECT_TRUE(says(found, "and its output has ")) << found.message;
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnTheParameterOfALayerThatRests) {
+  Spoiled trainer(perceptron());
+  trainer.settle();
+  {
+    const torch::NoGradGuard guard;
+    trainer.model[2]->named_parameters()["bias"][1] = NAN;
+  }
+  trainer.step();
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "2");
+  EXPECT_EQ(found.parameter, "bias");
+  EXPECT_TRUE(says(found, "the parameter 'bias' of '2' holds it already")) << found.message;
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnTheActivationWhereWhatItWasGivenIsFinite) {
+  nn::Softplus activation;
+  Spoiled trainer(nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 16), activation, nn::Linear(16, 3)));
+  trainer.settle();
+  activation->options.beta(0);
+  trainer.step();
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "3");
+  EXPECT_TRUE(says(found, "'3' made it")) << found.message;
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnTheBatchThoughTheFirstLayersOutputIsNotLookedAt) {
+  Spoiled trainer(convolutions(), {16, 1, 14, 14});
+  trainer.settle();
+  trainer.step([](torch::Tensor& batch) { batch[3][0][5][5] = INFINITY; });
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "0");
+  EXPECT_TRUE(says(found, "the batch itself holds it")) << found.message;
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnAFirstLayerThatIsNotMeasuredWithTheMagnitudeOfItsBatch) {
+  Spoiled trainer(convolutions(), {16, 1, 14, 14});
+  trainer.settle();
+  overflow(trainer.model, 0);
+  trainer.step([](torch::Tensor& batch) { batch[3][0][5][5] = -12.5; });
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "0");
+  EXPECT_TRUE(says(found, "(its largest magnitude is 12.5), and what '1' gets from it has ")) << found.message;
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnAConvolutionBetweenAPoolAndABatchNorm) {
+  Spoiled trainer(convolutions(), {16, 1, 14, 14});
+  trainer.settle();
+  overflow(trainer.model, 3);
+  trainer.step();
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "3");
+  EXPECT_TRUE(says(found, "what '4' gets from it has ")) << found.message;
+}
+
+/// Does something to what one layer hands on to the next.
+struct BetweenImpl : nn::Module {
+  BetweenImpl() {
+    first = register_module("first", nn::Linear(6, 8));
+    relu = register_module("relu", nn::ReLU());
+    second = register_module("second", nn::Linear(8, 16));
+    tanh = register_module("tanh", nn::Tanh());
+    last = register_module("last", nn::Linear(16, 3));
+  }
+  torch::Tensor forward(const torch::Tensor& batch) {
+    torch::Tensor x = cached.defined() ? cached : relu(first(batch));
+    if (alternates && ++runs % 2 == 0) x = x * before;
+    x = second(x);
+    if (direct) return last(tanh(x));
+    x = inplace ? x.mul_(scale) : x * scale;
+    return last(tanh(x));
+  }
+  nn::Linear first{nullptr}, second{nullptr}, last{nullptr};
+  nn::ReLU relu{nullptr};
+  nn::Tanh tanh{nullptr};
+  double scale = 0.5, before = 0.5;
+  bool inplace = false, direct = false, alternates = false;
+  int runs = 0;
+  torch::Tensor cached;  ///< instead of what its first layers make
+};
+TORCH_MODULE(Between);
+
+TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationBetweenTwoLayersAndNotOnTheOneBeforeIt) {
+  for (const bool inplace : {false, true}) {
+    Between between;
+    between->inplace = inplace;
+    Spoiled trainer{nn::Sequential(between)};
+    trainer.settle();
+    between->scale = NAN;
+    trainer.step();
+    const loupe::Finding found = trainer.only_finding();
+    EXPECT_EQ(found.layer, "0.tanh") << inplace;
+    EXPECT_TRUE(says(found, "made between '0.second', whose output is finite, and '0.tanh'")) << found.message;
+  }
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationThatIsNotThereInEachStep) {
+  Between between;
+  between->direct = between->alternates = true;
+  Spoiled trainer{nn::Sequential(between)};
+  trainer.settle();
+  between->before = NAN;
+  for (int i = 0; i < 2; ++i) trainer.step();
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "0.second");
+  EXPECT_TRUE(says(found, "made between '0.relu', whose output is finite, and '0.second'")) << found.message;
+}
+
+TEST_F(BlameOfTheFirstNaN, IsNotThatOfALayerThatRestsWhereAnotherWayLedToIt) {
+  Between between;
+  between->direct = true;
+  Spoiled trainer{nn::Sequential(between)};
+  trainer.settle();
+  between->cached = torch::full({16, 8}, NAN);
+  trainer.step();
+  const loupe::Finding found = trainer.only_finding();
+  EXPECT_EQ(found.layer, "0.tanh");
+  EXPECT_FALSE(says(found, "made it")) << found.message;
+}
+
+/// One activation behind several layers.
+struct SharedActivationImpl : nn::Module {
+  SharedActivationImpl() {
+    for (int64_t i = 0; i < 3; ++i) layers.push_back(register_module("fc" + std::to_string(i), nn::Linear(6, 6)));
+    tanh = register_module("tanh", nn::Tanh());
+    last = register_module("last", nn::Linear(6, 3));
+  }
+  torch::Tensor forward(torch::Tensor x) {
+    for (auto& layer : layers) x = tanh(layer(x));
+    return last(x);
+  }
+  std::vector<nn::Linear> layers;
+  nn::Tanh tanh{nullptr};
+  nn::Linear last{nullptr};
+};
+TORCH_MODULE(SharedActivation);
+
+TEST_F(BlameOfTheFirstNaN, FallsOnTheRightOneOfSeveralLayersBeforeOneActivation) {
+  SharedActivation shared;
+  Spoiled trainer{nn::Sequential(shared)};
+  trainer.settle();
+  {
+    const torch::NoGradGuard guard;
+    shared->layers[1]->weight.select(0, 2).fill_(3e38f);
+    shared->layers[1]->weight[2][3] = -3e38f;
+    shared->layers[1]->bias[2] = NAN;
+  }
+  trainer.step();
+  EXPECT_EQ(trainer.only_finding().layer, "0.fc1");
+}
+
+TEST_F(BlameOfTheFirstNaN, FollowsAModelThatComesToDoOtherwise) {
+  Between between;
+  between->direct = true;
+  Spoiled trainer{nn::Sequential(between)};
+  trainer.settle();
+  between->direct = false;
+  for (int i = 0; i < 16; ++i) trainer.step();
+  between->scale = NAN;
+  trainer.step();
+  EXPECT_EQ(trainer.only_finding().layer, "0.tanh");
+}
+
+TEST_F(BlameOfTheFirstNaN, IsTheSameWhileTheStepsGoByInWhichAllAreLookedAt) {
+  for (const int steps : {17, 18, 19, 20, 33, 34, 35, 36}) {
+    Spoiled trainer(perceptron());
+    for (int i = 0; i < steps; ++i) trainer.step();
+    overflow(trainer.model, 2);
+    trainer.step();
+    EXPECT_EQ(trainer.only_finding().layer, "2") << steps;
+  }
+}
+
+TEST_F(BlameOfTheFirstNaN, IsRightForAModelThatIsAttachedAgain) {
+  nn::Sequential model = perceptron();
+  Spoiled trainer(model);
+  trainer.settle();
+  trainer.inspector.detach();
+  trainer.inspector.attach(*model, trainer.optimizer);
+  trainer.settle();
+  overflow(model, 2);
+  trainer.step();
+  EXPECT_EQ(trainer.only_finding().layer, "2");
+}
+
+}  // namespace
