@@ -20,6 +20,9 @@ constexpr std::size_t most_kept_of_rest = 64;
 constexpr uint64_t pairs_to_settle_apart = 16;
 /// Of the budget: what is left over is for windows that hold one pair more than the mean.
 constexpr double aimed_at = 0.9;
+/// In any window of so many steps looking takes no more than so many times the share, where that is possible.
+constexpr uint64_t window_steps = 200;
+constexpr double tolerated = 1.2;
 /// A lens is tried that is charged with such a share of what lenses take. What others need as well is charged to them
 /// in equal parts, so that it may save more than that.
 constexpr double suspect_share = 1.0 / 3;
@@ -190,13 +193,25 @@ Budget::Choice Budget::wanted(std::optional<std::size_t> apart) const {
     const uint64_t multiple = left > 0 ? one_in(own / left, 1) : most;
     if (multiple > 1) return {every, std::min(multiple, std::max<uint64_t>(most / every, 2)), apart};
   }
-  return {wanted_every(added_seconds_)};
+  return {held_over_windows(wanted_every(added_seconds_))};
+}
+
+/// Of the pairs of steps that are looked at, a window holds one more or less: a little longer may be much better.
+uint64_t Budget::held_over_windows(uint64_t every) const {
+  for (uint64_t longer = every; longer <= window_steps / 2; ++longer) {
+    const uint64_t period = 2 * longer;
+    const uint64_t looked = 2 * (window_steps / period) + std::min<uint64_t>(window_steps % period, 2);
+    const double taken = static_cast<double>(looked) * added_seconds_;
+    if (taken <= tolerated * share_ * static_cast<double>(window_steps) * step_seconds_) return longer;
+  }
+  return every;
 }
 
 /// Small differences are the machine's; looking less often than needed does less harm than more often.
 bool Budget::keeps_to(const Choice& wanted) const {
   const double used = used_share() / (aimed_at * share_);
   if (wanted.apart != choice_.apart || used > 1.1 || used < (choice_.apart ? 0.5 : 0.6)) return false;
+  if (!choice_.apart && held_over_windows(choice_.every) != choice_.every) return false;
   // The same time spent, and what was the lens's is now the others', or the other way round.
   return wanted.multiple <= 4 * choice_.multiple && 4 * wanted.multiple >= choice_.multiple;
 }

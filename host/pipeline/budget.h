@@ -74,6 +74,7 @@ class Budget {
   /// Seconds of each step that looking may take.
   double allowed() const;
   uint64_t wanted_every(double seconds) const;
+  uint64_t held_over_windows(uint64_t every) const;
   /// What the lens that is set apart, or tried, takes of its own for each second that all else takes.
   double own_share() const;
   bool is_tried_out() const;
