@@ -20,7 +20,8 @@ constexpr std::size_t most_kept_of_rest = 64;
 constexpr uint64_t pairs_to_settle_apart = 16;
 /// Of the budget: what is left over is for windows that hold one pair more than the mean.
 constexpr double aimed_at = 0.9;
-/// In any window of so many steps looking takes no more than so many times the share, where that is possible.
+/// In any window of so many steps looking takes no more than so many times the share, where that is possible, each pair
+/// takes as long as most do, and no lens is set apart.
 constexpr uint64_t window_steps = 200;
 constexpr double tolerated = 1.2;
 /// A lens is tried that is charged with such a share of what lenses take. What others need as well is charged to them
@@ -210,7 +211,7 @@ uint64_t Budget::held_over_windows(uint64_t every) const {
 /// Small differences are the machine's; looking less often than needed does less harm than more often.
 bool Budget::keeps_to(const Choice& wanted) const {
   const double used = used_share() / (aimed_at * share_);
-  if (wanted.apart != choice_.apart || used > 1.1 || used < (choice_.apart ? 0.5 : 0.6)) return false;
+  if (wanted.apart != choice_.apart || used > 1.1 || used < 0.5) return false;
   if (!choice_.apart && held_over_windows(choice_.every) != choice_.every) return false;
   // The same time spent, and what was the lens's is now the others', or the other way round.
   return wanted.multiple <= 4 * choice_.multiple && 4 * wanted.multiple >= choice_.multiple;

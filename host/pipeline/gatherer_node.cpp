@@ -22,8 +22,8 @@ DeviceMeasurerFactory device_factory() {
   return factory();
 }
 
-/// Beside an event's own flags, of what a device has measured: some lens skipped it.
-constexpr uint32_t kSkippedBySome = 1U << 31;
+/// Beside an event's own flags, of what a device has measured: some lens skipped it, or some source rested.
+constexpr uint32_t kSkippedBySome = 1U << 31, kRestedBySome = 1U << 30;
 
 uint32_t place_of(const loupe_event& event) {
   const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
@@ -244,8 +244,8 @@ void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
     group.device = make(group.request);
   }
   group.tap = event.tap;
-  const uint32_t flags = group.is_skipped ? event.flags | kSkippedBySome : event.flags;
-  group.device->measure(*event.tensor, flags, event.number);
+  const uint32_t missed = (group.is_skipped ? kSkippedBySome : 0) | (group.is_rested ? kRestedBySome : 0);
+  group.device->measure(*event.tensor, event.flags | missed, event.number);
 }
 
 void GathererNode::prime(const loupe_tensor& tensor) {
@@ -271,14 +271,17 @@ void GathererNode::follow_lenses() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     const bool was_resting = std::exchange(group.resting, true);
-    group.is_skipped = false;
+    group.is_skipped = group.is_rested = false;
     uint32_t measures = 0;
     for (const Subscriber& subscriber : subscribers_) {
       if (subscriber.group != i) continue;
+      if (subscriber.guard->resting()) continue;
       if (looks(subscriber) && subscriber.is_measured()) {
         group.resting = false;
         measures |= subscriber.source->request.measures;
-      } else if (!subscriber.guard->resting()) {
+      } else if (subscriber.rests != 0) {
+        group.is_rested = true;
+      } else {
         group.is_skipped = true;
       }
     }
@@ -303,8 +306,8 @@ void GathererNode::collect_deferred() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (!groups_[i].device) continue;
     groups_[i].device->collect([&](const loupe_measurement& measurement, uint32_t flags, uint64_t number) {
-      const bool skipped_by_some = (flags & kSkippedBySome) != 0;
-      flags &= ~kSkippedBySome;
+      const bool skipped_by_some = (flags & kSkippedBySome) != 0, rested_by_some = (flags & kRestedBySome) != 0;
+      flags &= ~(kSkippedBySome | kRestedBySome);
       loupe_event event{};
       event.struct_size = sizeof event;
       event.tap = groups_[i].tap;
@@ -315,7 +318,8 @@ void GathererNode::collect_deferred() {
       event.number = number;
       if (groups_[i].kept) groups_[i].kept->fill(number, measurement);
       for (const Subscriber& subscriber : subscribers_) {
-        const bool missed = skipped_by_some && (subscriber.guard->has_skipped() || subscriber.source->has_rested);
+        const bool missed =
+            (skipped_by_some && subscriber.guard->has_skipped()) || (rested_by_some && subscriber.source->has_rested);
         const bool takes = subscriber.group == i && !subscriber.wants_tensor && !missed;
         // Whether a lens skips the step that is on says nothing of those that were measured.
         if (takes && subscriber.takes(flags, LOUPE_PLACE_DEVICE, /*of_a_step=*/false)) process(subscriber, event);

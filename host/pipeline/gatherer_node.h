@@ -131,7 +131,8 @@ class alignas(64) GathererNode {
     int every;                       ///< its first lens looks at every n-th tick
     bool mixed = false;              ///< not all behind it see the same events
     bool resting = true;             ///< no lens behind it looks
-    bool is_skipped = false;         ///< by one behind it, which rests or skips the step that is on
+    bool is_skipped = false;         ///< by one behind it, in the step that is on
+    bool is_rested = false;          ///< one behind it rests
     bool fresh = true;               ///< nothing was measured since it began anew
     std::unique_ptr<StepRing> kept;  ///< where somebody may want the last steps
   };

@@ -14,9 +14,11 @@ std::string what(const Origin& origin) {
   return text + " of " + std::to_string(origin.numel) + " elements";
 }
 
-std::string magnitude(const Origin::Inputs& inputs) {
-  if (std::isnan(inputs.largest)) return "its L2 norm is " + number(inputs.norm);
-  return "its largest magnitude is " + number(inputs.largest);
+/// What went into the layer that made it. Where that layer was not looked at, its input was the output before it.
+std::string what_went_in(const Origin& origin) {
+  if (std::isnan(origin.inputs->largest))
+    return "the output of '" + origin.before + "' is finite (its L2 norm is " + number(origin.inputs->norm) + ")";
+  return "what goes in is finite (its largest magnitude is " + number(origin.inputs->largest) + ")";
 }
 
 /// It was there when the host began to look again.
@@ -50,7 +52,7 @@ void blame_output(const Origin& origin, Sight& sight) {
         "look at the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large "
         "number";
   } else {
-    sight.message += layer + " made it: what goes in is finite (" + magnitude(*origin.inputs) + "), and " +
+    sight.message += layer + " made it: " + what_went_in(origin) + ", and " +
                      (origin.shown_by.empty() ? "its output" : "what '" + origin.shown_by + "' gets from it") +
                      " has " + what(origin);
     sight.advice =

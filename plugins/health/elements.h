@@ -83,6 +83,8 @@ class Elements {
         return read<uint8_t>(element);
     }
   }
+  /// Whether all of them are read quickly.
+  bool is_quick() const { return floats() != nullptr; }
   /// Of all elements; nothing where they cannot be read.
   Extent extent() const {
     Extent extent;

@@ -1,6 +1,6 @@
 #include "health/flow.h"
 
-#include <algorithm>
+#include <cmath>
 
 #include "health/elements.h"
 #include "health/model.h"
@@ -8,8 +8,8 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t first_steps = 3;     // which rules about the start look at
-constexpr uint32_t steps_of_rest = 15;  // of 16
+constexpr uint64_t first_steps = 3;  // which rules about the start look at
+constexpr uint32_t shortest_rest = 8, longest_rest = 22;
 
 bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
@@ -35,61 +35,83 @@ void Flow::take(Layer& layer, const Event& event) {
       if (unchanged) from = last_;
     }
   }
-  Layer::Flow& flow = layer.flow;
-  flow.steady = flow.steady && (flow.runs == 0 || flow.from == from);
-  flow.has_one_input = flow.has_one_input && event.input_count() == 1;
-  flow.from = from;
-  ++flow.runs;
+  Layer::Neighbours& now = layer.neighbours;
+  now.steady = now.steady && (now.runs == 0 || now.from == from);
+  now.has_one_input = now.has_one_input && event.input_count() == 1;
+  now.from = from;
+  ++now.runs;
   if (from != nullptr) {
-    from->flow.steady = from->flow.steady && (from->flow.taken == 0 || from->flow.to == &layer);
-    from->flow.to = &layer;
-    ++from->flow.taken;
+    Layer::Neighbours& before = from->neighbours;
+    before.steady = before.steady && (before.taken == 0 || before.to == &layer);
+    before.to = &layer;
+    ++before.taken;
   }
   last_ = nullptr;
   if (!out.readable()) return;
   last_ = &layer;
   data_ = event.tensor().raw()->data;
   count_ = out.count();
-  // Reading an input that is larger than its output costs more than measuring the output.
+  // Where it is so, and can be read quickly, reading the input costs less than measuring the output.
   constexpr int64_t much = 4;
-  flow.is_widened = event.input_count() > 0 && event.input(0).numel() * much <= count_;
+  now.has_small_input =
+      event.input_count() > 0 && event.input(0).numel() * much <= count_ && Elements(event.input(0).raw()).is_quick();
   std::size_t i = 0;
   out.sample(most_compared, [&](int64_t place) { some_[i++] = out.at(place); });
 }
 
-/// What rests is a layer between two that are looked at: what goes in was seen to be finite, and what comes out is seen
-/// behind it. So at most one that could make a NaN lies between them, and its name is known when one is there.
-void Flow::choose(const Model& model, Layer& layer) const {
-  const Layer::Flow& flow = layer.flow;
-  if (flow.runs == 0 || !flow.steady || !flow.has_one_input || &layer == model.last_layer) return;
-  if (flow.was_constant && !layer.is_constant()) return;  // constant_output has not made up its mind
-  const bool is_first = &layer == model.first_layer;
-  // One activation may stand behind several layers: whose NaN it shows is then not known.
-  const bool is_seen = flow.taken == flow.runs && flow.to->flow.steady && flow.to->shows_non_finite;
-  if (layer.is_maker() && is_seen) {
-    if (!is_first && flow.from != nullptr) layer.rests = LOUPE_REST_EVENTS;
-    if (is_first && flow.is_widened) layer.rests = LOUPE_REST_MEASURES;
-  }
-  if (layer.only_selects && !is_first && flow.from != nullptr) layer.rests = LOUPE_REST_EVENTS;
+/// What does not always stand between the same two never rests: a step that is not looked at may be the other kind.
+void Flow::settle(Layer& layer) {
+  const Layer::Neighbours& now = layer.neighbours;
+  if (now.runs == 0) return;
+  const bool has_changed = layer.usual_runs > 0 && (now.from != layer.usual_from || now.to != layer.usual_to);
+  layer.wavers = layer.wavers || !now.steady || has_changed;
+  layer.usual_from = now.from;
+  layer.usual_to = now.to;
+  layer.usual_runs = now.runs;
 }
 
-void Flow::end_step(Model& model, std::vector<Rest>& changes) {
-  if (model.steps < first_steps) return;
-  if (!looking_ && steps_left_ > 0 && --steps_left_ > 0) return;
+/// What rests is a layer between two that are looked at: what goes in was seen to be finite, and what comes out is seen
+/// behind it. So at most one that could make a NaN lies between them, and its name is known when one is there.
+void Flow::choose(const Model& model, Layer& layer) {
+  const Layer::Neighbours& now = layer.neighbours;
+  if (now.runs == 0 || layer.wavers || !now.has_one_input || &layer == model.last_layer) return;
+  if (now.was_constant && !layer.is_constant()) return;  // constant_output has not made up its mind
+  const bool is_first = &layer == model.first_layer;
+  // One activation may stand behind several layers: whose NaN it shows is then not known.
+  const bool is_seen = now.taken == now.runs && !now.to->wavers && now.to->shows_non_finite;
+  if (layer.is_maker() && is_seen) {
+    if (!is_first && now.from != nullptr) layer.rests = LOUPE_REST_EVENTS;
+    if (is_first && now.has_small_input) layer.rests = LOUPE_REST_MEASURES;
+  }
+  if (layer.only_selects && !is_first && now.from != nullptr) layer.rests = LOUPE_REST_EVENTS;
+}
+
+/// Not always after as many steps: what a loop does at every fourth step is to be met too.
+uint32_t Flow::next_rest() {
+  random_ = random_ * 1664525 + 1013904223;
+  return shortest_rest + (random_ >> 16) % (longest_rest - shortest_rest + 1);
+}
+
+void Flow::end_step(Model& model, bool all, std::vector<Rest>& changes) {
+  if (model.steps < first_steps || (all && looking_)) return;
+  if (!all && !looking_ && steps_left_ > 0 && --steps_left_ > 0) return;
   looking_ = !looking_;
-  steps_left_ = steps_of_rest;
+  steps_left_ = next_rest();
   end_pass();
+  if (!looking_) {
+    for (Layer& layer : model.layers) settle(layer);
+  }
   for (Layer& layer : model.layers) {
     const uint32_t before = layer.rests;
     layer.rests = 0;
     if (looking_) {
-      layer.flow = {};
+      layer.neighbours = {};
     } else {
       choose(model, layer);
     }
     if (layer.module == nullptr || layer.rests == before) continue;
     changes.emplace_back(layer.outputs, layer.rests);
-    // The rest of a first layer is none on a device: its input is not read there.
+    // Of a first layer the events on a device do not rest: its input is not read there.
     if (((layer.rests | before) & LOUPE_REST_EVENTS) != 0) changes.emplace_back(layer.device_outputs, layer.rests);
   }
 }

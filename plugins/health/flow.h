@@ -19,8 +19,8 @@ struct Model;
 using Rest = std::pair<Source, uint32_t>;
 
 /// Learns which layer's output goes as it is into the next, and lets the first of such a pair rest: a NaN or Inf of a
-/// convolution shows in the ReLU behind it, so that one look is enough for both. In one step of some all are looked at,
-/// and what was learned is learned anew. Under its model's mutex.
+/// convolution shows in the ReLU behind it, so that one look is enough for both. One step in about 16 is looked at
+/// whole, and what was learned is learned anew. Under its model's mutex.
 class Flow {
  public:
   /// Whether this is a step in which nothing rests.
@@ -29,18 +29,25 @@ class Flow {
   void take(Layer& layer, const Event& event);
   void end_pass() { last_ = nullptr; }
   /// A layer is gone: what rested because of it looks again, from the end of this step on.
-  void begin_anew() { steps_left_ = 0; }
+  void begin_anew() {
+    steps_left_ = 0;
+    end_pass();
+  }
   /// At the end of a step: adds to `changes` what is to rest from now on, and what is not to any more.
-  void end_step(Model& model, std::vector<Rest>& changes);
+  /// @param all  nothing is to rest
+  void end_step(Model& model, bool all, std::vector<Rest>& changes);
 
  private:
   static constexpr int64_t most_compared = 16;
   using Some = std::array<double, most_compared>;  ///< elements of a tensor
 
-  void choose(const Model& model, Layer& layer) const;
+  static void settle(Layer& layer);
+  static void choose(const Model& model, Layer& layer);
+  uint32_t next_rest();
 
   bool looking_ = true;
   uint32_t steps_left_ = 0;  ///< until all are looked at again
+  uint32_t random_ = 1;
   // The last layer that ran, and what it gave.
   Layer* last_ = nullptr;
   const void* data_ = nullptr;

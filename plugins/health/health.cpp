@@ -203,7 +203,7 @@ void Health::forget(const Module& module) {
       layer->module = nullptr;
       layer->first_run = 0;
       layer->rests = 0;
-      layer->flow = {};
+      layer->neighbours = {};
       for (Layer& other : model->layers) other.forget(*layer);
       layer->next_window();
     }
@@ -330,21 +330,24 @@ void Health::step(const loupe_step& step, Report& report) {
   }
   bool window_ended = false;
   for (const auto& model : models_) {
-    const std::lock_guard lock(model->mutex);
-    const bool stepped = std::any_of(model->parameters.begin(), model->parameters.end(),
-                                     [](const ParameterState& each) { return each.stepped; });
-    if (!stepped) continue;
-    close_step(judge, *model, step.optimizer);
-    if (model->steps_in_window >= window_) {
-      close_window(judge, *model);
-      window_ended = true;
+    {
+      const std::lock_guard lock(model->mutex);
+      const bool stepped = std::any_of(model->parameters.begin(), model->parameters.end(),
+                                       [](const ParameterState& each) { return each.stepped; });
+      if (!stepped) continue;
+      close_step(judge, *model, step.optimizer);
+      if (model->steps_in_window >= window_) {
+        close_window(judge, *model);
+        window_ended = true;
+      }
+      const bool looks_at_all = watched_.trail.is_taken() || model->is_on_device;
+      model->flow.end_step(*model, looks_at_all, rests_);
+      model->next_step();
     }
-    model->flow.end_step(*model, rests_);
-    model->next_step();
+    // Not under a model's mutex: an event holds its module's when it takes that one.
+    for (const auto& [source, what] : rests_) source.rest(what);
+    rests_.clear();
   }
-  // Not under a model's mutex: an event holds its module's when it takes that one.
-  for (const auto& [source, what] : rests_) source.rest(what);
-  rests_.clear();
   tell_unseen_loss(judge);
   losses_.judge_spikes(judge);
   tell_unregistered(judge);

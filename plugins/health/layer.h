@@ -52,44 +52,43 @@ struct Layer {
   bool was_judged = false, began_saturated = false;
 
   /// Between whom it stands, in the training passes of a step that was looked at whole.
-  struct Flow {
+  struct Neighbours {
     Layer* from = nullptr;         ///< whose output went in as it was, each time
     Layer* to = nullptr;           ///< into which its output went so
     uint32_t runs = 0, taken = 0;  ///< how often it ran, and how often that layer took its output
     bool steady = true;            ///< always the same
     bool has_one_input = true;
-    bool has_varied = false;    ///< its output, with its input
-    bool was_constant = false;  ///< its output, although its input varied
-    bool is_widened = false;    ///< its output is much larger than its input
-  } flow;
+    bool has_varied = false;       ///< its output, with its input
+    bool was_constant = false;     ///< its output, although its input varied
+    bool has_small_input = false;  ///< beside its output
+  } neighbours;
+  bool wavers = false;  ///< these were not always the same
+  const Layer *usual_from = nullptr, *usual_to = nullptr;
+  uint32_t usual_runs = 0;
   Source outputs, device_outputs;  ///< the streams of its output
   uint32_t rests = 0;              ///< what they do without: LOUPE_REST_ bits
 
   /// Its neighbour is gone.
   void forget(const Layer& other) {
-    if (flow.from == &other) flow.from = nullptr;
-    if (flow.to == &other) flow.to = nullptr;
-    if (flow.to == nullptr) flow.taken = 0;
+    if (neighbours.from == &other) neighbours.from = nullptr;
+    if (neighbours.to == &other) neighbours.to = nullptr;
+    if (neighbours.to == nullptr) neighbours.taken = 0;
+    if (usual_from == &other || usual_to == &other) usual_runs = 0;
   }
   /// Where it rests: the layer that is looked at and whose output, or a choice of it, goes in; itself where its own
   /// input is looked at.
   const Layer* last_seen_before() const {
     const Layer* layer = this;
-    while (layer != nullptr && (layer->rests & LOUPE_REST_EVENTS) != 0) layer = layer->flow.from;
+    while (layer != nullptr && (layer->rests & LOUPE_REST_EVENTS) != 0) layer = layer->neighbours.from;
     return layer;
   }
   /// Whether it computes what may overflow.
-  bool is_maker() const { return role == Role::linear || role == Role::convolution; }
+  bool is_maker() const { return (role == Role::linear || role == Role::convolution) && !only_selects; }
   /// Whether its output is the same whatever goes in, and was so often enough.
   bool is_constant() const {
     constexpr int64_t enough = 2;
-    return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && flow.was_constant));
+    return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && neighbours.was_constant));
   }
-  /// Whether it ran in training since the last step, as far as that is seen.
-  bool has_trained() const {
-    return training > 0 || ((rests & LOUPE_REST_EVENTS) != 0 && flow.to != nullptr && flow.to->training > 0);
-  }
-
   /// A batch norm's output in training: over how many values a channel it took its statistics.
   void take_batch(const TensorView& output) {
     if (output.dim() < 2) return;

@@ -130,9 +130,11 @@ void judge_unchanged(const Judge& judge, Model& model) {
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
     const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT);
-    const bool ran = each.runs != nullptr && each.runs->has_trained();
-    const bool cut_off = trains && each.stepped && !has_gradient && ran && any_gradient;
-    each.cut_off_steps = cut_off ? each.cut_off_steps + 1 : 0;
+    const bool ran = each.runs != nullptr && each.runs->training > 0;
+    const bool rests = each.runs != nullptr && (each.runs->rests & LOUPE_REST_EVENTS) != 0;
+    const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
+    if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
+    if (rests && lacks) model.flow.begin_anew();  // whether its module runs is to be seen
     // A gradient that was nothing but zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;

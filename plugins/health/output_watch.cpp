@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "health/elements.h"
 #include "health/watches.h"
@@ -70,7 +71,7 @@ void OutputWatch::note_non_finite(const Event& event, Origin origin) {
   const Model::Pass& pass = model_.pass;
   origin.begins_pass = pass.first == &layer_;
   if (pass.last != nullptr) origin.before = pass.last->name;
-  const Layer* from = layer_.flow.from;
+  const Layer* from = layer_.neighbours.from;
   const bool is_behind_a_rest = from != nullptr && from->rests != 0 && from->is_maker() && event.input_count() > 0;
   if (is_behind_a_rest && from->last_seen_before() == pass.last) {
     const Extent input = Elements(event.input(0).raw()).extent();
@@ -120,7 +121,7 @@ void OutputWatch::look(const Event& event) {
   constexpr int64_t looked_at_first = 4;
   const bool is_open =
       is_time && layer_.varied_looks == 0 && (layer_.variation_looks < looked_at_first || events_ % 16 == 1);
-  if (is_open || (may_rest && !layer_.flow.has_varied)) look_for_variation(event);
+  if (is_open || (may_rest && !layer_.neighbours.has_varied)) look_for_variation(event);
 }
 
 /// The first input of the first pass after a step: whether it is the one before, and of what scale it is.
@@ -256,8 +257,8 @@ void OutputWatch::look_for_variation(const Event& event) {
   if (!varies(in)) return;
   const bool has_varied = varies(out);
   ++(has_varied ? layer_.varied_looks : layer_.constant_looks);
-  layer_.flow.has_varied = layer_.flow.has_varied || has_varied;
-  layer_.flow.was_constant = !has_varied;
+  layer_.neighbours.has_varied = layer_.neighbours.has_varied || has_varied;
+  layer_.neighbours.was_constant = !has_varied;
 }
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.
@@ -276,7 +277,7 @@ void OutputWatch::explain(const Event& event) {
   if (at_rest_.module == nullptr || !watched_.trail.wants_inputs_of(at_rest_.module)) return;
   inputs = at_rest_.inputs;
   inputs.bad_parameter = bad_parameter(at_rest_.module);
-  watched_.trail.explain(at_rest_.module, std::move(inputs));
+  watched_.trail.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
 }
 
 /// The first parameter of a module that holds NaN or Inf; "" where there is none.
