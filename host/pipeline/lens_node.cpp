@@ -2,6 +2,7 @@
 
 #include <loupe/error.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -83,15 +84,15 @@ void LensNode::make_wiring() {
       }};
 }
 
-void LensNode::expect(State one, State other, const char* function) const {
-  if (state_ == one || state_ == other) return;
+void LensNode::expect(std::initializer_list<State> states, const char* function) const {
+  if (std::find(states.begin(), states.end(), state_) != states.end()) return;
   throw Error(std::string("'") + function + "' is called where the contract does not allow it; see its @state in " +
                   "loupe/abi.h",
               LOUPE_INVALID);
 }
 
 loupe_source& LensNode::watch(const loupe_watch& watch) {
-  expect(State::attaching, State::visiting, "watch");
+  expect({State::attaching, State::visiting}, "watch");
   ModuleNode& module = surroundings_.node_of(watch.module);
   const CatalogueEntry& gatherer = require(catalogue_, Kind::gatherer, watch.gatherer);
   const std::string owner = "the gatherer '" + std::string(watch.gatherer) + "'";
@@ -132,9 +133,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
 }
 
 void LensNode::rest(loupe_source& source, uint32_t what) {
-  if (state_ == State::idle || state_ == State::introducing) {
-    throw Error("'rest' is called where the contract does not allow it; see its @state in loupe/abi.h", LOUPE_INVALID);
-  }
+  expect({State::attaching, State::visiting, State::stepping, State::reporting}, "rest");
   if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS}) != 0)
     throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/abi.h", LOUPE_INVALID);
   source.module->rest(source, what);

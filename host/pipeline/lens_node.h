@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 
+#include <initializer_list>
 #include <list>
 #include <optional>
 #include <string>
@@ -79,7 +80,7 @@ class LensNode {
   template <class Told>
   void take(const Told& told, void (Display::*show)(const Told&));
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
-  void expect(State one, State other, const char* function) const;
+  void expect(std::initializer_list<State> states, const char* function) const;
 
   LensGuard guard_;
   std::string suffix_;  // of its tags, when it has a name of its own

@@ -76,7 +76,7 @@ void LensNode::make_sink() {
 }
 
 void LensNode::take_tag(const loupe_tag& tag) {
-  expect(State::introducing, State::reporting, "tag");
+  expect({State::introducing, State::reporting}, "tag");
   loupe_tag copy = copy_known(tag);
   need(copy.id, "the id of a tag");
   const std::string id = tag_id(copy.id);
@@ -88,7 +88,7 @@ void LensNode::take_tag(const loupe_tag& tag) {
 
 template <class Told>
 void LensNode::take(const Told& told, void (Display::*show)(const Told&)) {
-  expect(State::reporting, State::reporting, "a value, range or histogram");
+  expect({State::reporting}, "a value, range or histogram");
   Told copy = copy_known(told);
   need(copy.tag, "the tag of what is told");
   check(copy);
@@ -113,7 +113,7 @@ const loupe_module* LensNode::module_called(const char* layer) {
 }
 
 void LensNode::take_finding(const loupe_finding& finding) {
-  expect(State::reporting, State::stepping, "finding");
+  expect({State::reporting, State::stepping}, "finding");
   loupe_finding copy = copy_known(finding);
   copy.source = guard_.speaker();
   const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";

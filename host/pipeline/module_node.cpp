@@ -175,6 +175,10 @@ void ModuleNode::collect_deferred() {
 
 void ModuleNode::follow_lenses() {
   const std::lock_guard lock(mutex_);
+  follow_lenses_locked();
+}
+
+void ModuleNode::follow_lenses_locked() {
   for (GathererNode& gatherer : gatherers_) gatherer.follow_lenses();
   for (Stream& stream : streams_) stream.follow_lenses();
 }
@@ -184,8 +188,7 @@ void ModuleNode::rest(loupe_source& source, uint32_t what) {
   if (source.rests == what) return;
   source.rests = what;
   source.has_rested = true;
-  for (GathererNode& gatherer : gatherers_) gatherer.follow_lenses();
-  for (Stream& stream : streams_) stream.follow_lenses();
+  follow_lenses_locked();
 }
 
 void ModuleNode::keep_steps() {

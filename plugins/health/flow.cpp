@@ -63,11 +63,11 @@ void Flow::take(Layer& layer, const Event& event) {
 void Flow::settle(Layer& layer) {
   const Layer::Neighbours& now = layer.neighbours;
   if (now.runs == 0) return;
-  const bool has_changed = layer.usual_runs > 0 && (now.from != layer.usual_from || now.to != layer.usual_to);
+  const bool has_changed = layer.has_usual && (now.from != layer.usual_from || now.to != layer.usual_to);
   layer.wavers = layer.wavers || !now.steady || has_changed;
   layer.usual_from = now.from;
   layer.usual_to = now.to;
-  layer.usual_runs = now.runs;
+  layer.has_usual = true;
 }
 
 /// What rests is a layer between two that are looked at: what goes in was seen to be finite, and what comes out is seen

@@ -64,7 +64,7 @@ struct Layer {
   } neighbours;
   bool wavers = false;  ///< these were not always the same
   const Layer *usual_from = nullptr, *usual_to = nullptr;
-  uint32_t usual_runs = 0;
+  bool has_usual = false;
   Source outputs, device_outputs;  ///< the streams of its output
   uint32_t rests = 0;              ///< what they do without: LOUPE_REST_ bits
 
@@ -73,7 +73,7 @@ struct Layer {
     if (neighbours.from == &other) neighbours.from = nullptr;
     if (neighbours.to == &other) neighbours.to = nullptr;
     if (neighbours.to == nullptr) neighbours.taken = 0;
-    if (usual_from == &other || usual_to == &other) usual_runs = 0;
+    if (usual_from == &other || usual_to == &other) has_usual = false;
   }
   /// Where it rests: the layer that is looked at and whose output, or a choice of it, goes in; itself where its own
   /// input is looked at.

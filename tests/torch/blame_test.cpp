@@ -299,7 +299,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnTheRightOneOfSeveralLayersBeforeOneActivation)
   EXPECT_EQ(trainer.only_finding().layer, "0.fc1");
 }
 
-TEST_F(BlameOfTheFirstNaN, FollowsAModelThatComesToDoOtherwise) {
+TEST_F(BlameOfTheFirstNaN, FollowsAModelThatTakesAnotherWay) {
   Between between;
   between->direct = true;
   Spoiled trainer{nn::Sequential(between)};
