@@ -174,7 +174,7 @@ const loupe_tick* lend_tick(LentMemory& memory, uint64_t number) {
 
 const loupe_step* lend_step(LentMemory& memory, uint64_t number) {
   const auto seconds = static_cast<double>(number);
-  return memory.lend(loupe_step{0, 0, number, 0, start_time + seconds, seconds, lend_optimizer(memory)});
+  return memory.lend(loupe_step{0, 0, number, 0, start_time + seconds, seconds, lend_optimizer(memory), 10});
 }
 
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {

@@ -222,7 +222,8 @@ class RecordedRules::Impl {
       judged_.insert("loss_spike");
       losses_.judge_spikes(judge);
     }
-    losses_.judge_epoch(judge, models_.size() <= 1 && !broken_);
+    // A record has an epoch's mean, where swings are seen from one loss to the next: as if the rates made them.
+    losses_.judge_epoch(judge, models_.size() <= 1 && !broken_, /*rates_return=*/true);
   }
   void push(const std::optional<double>& loss, uint32_t flags) {
     if (!loss) return;
@@ -272,7 +273,7 @@ class RecordedRules::Impl {
     }
     if (gradients_.size() >= 3) {
       judged_.insert({"vanishing_gradient", "exploding_gradient"});
-      judge_gradients(judge, model);
+      judge_gradients(judge, model, models_.size() <= 1 && !losses_.has_come_down());
     }
     if (!ratios_.empty()) {
       judged_.insert("update_ratio");

@@ -421,8 +421,8 @@ void Monitor::note_step(const loupe_optimizer* optimizer, bool counts) {
   const auto now = std::chrono::steady_clock::now();
   if (looks()) {
     const double since_start = std::chrono::duration<double>(now - start_).count();
-    const loupe_step step{sizeof(loupe_step), 0,        step_, epoch_ + 1, display_.run().start_time + since_start,
-                          since_start,        optimizer};
+    const loupe_step step{sizeof(loupe_step), 0,         step_,  epoch_ + 1, display_.run().start_time + since_start,
+                          since_start,        optimizer, epochs_};
     for (const auto& lens : lenses_) {
       if (lens->wants_steps()) lens->step(step);
     }

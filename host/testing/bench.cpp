@@ -66,6 +66,9 @@ void Bench::push_metric(const std::string& name, double value, bool keep) {
 void Bench::step() {
   impl_->step();
 }
+void Bench::epochs(double count) {
+  impl_->monitor().set_epochs(count);
+}
 void Bench::tick() {
   impl_->monitor().tick(std::nullopt);
 }

@@ -273,7 +273,7 @@ void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer*
 
 void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
-    judge_gradients(judge, model);
+    judge_gradients(judge, model, models_.size() == 1 && !losses_.has_come_down());
     judge_updates(judge, model, annealed_);
     judge_outputs(judge, model, losses_.has_halved());
   }
@@ -321,10 +321,13 @@ void Health::step(const loupe_step& step, Report& report) {
   take_loss();
   notice_gap(step.number, std::exchange(loss_turned_bad_, false));
   if (step.optimizer != nullptr) {
+    const double epochs = LOUPE_REACHES(step, epochs) ? step.epochs : 0;
+    const double after_this = epochs - step.epoch;
+    const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // the last tenth may rest at a rate of 0
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
-      judge_optimizer(judge, *model, *step.optimizer, rates_);
+      judge_optimizer(judge, *model, *step.optimizer, rates_, to_come);
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }
@@ -385,7 +388,7 @@ void Health::report(Report& report) {
   }
   const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   losses_.judge_spikes(judge);
-  losses_.judge_epoch(judge, trained == 1 && !broken);
+  losses_.judge_epoch(judge, trained == 1 && !broken, rates_.any_returned());
   tell_unregistered(judge);
   ledger_.end_window(report);
   steps_since_tick_ = 0;

@@ -29,17 +29,23 @@ struct RateHistory {
   struct Group {
     double largest = 0, last_nonzero = 0;
     uint32_t zeros = 0;  ///< steps in a row
+    double last = 0;
+    bool falls = false, returned = false;  ///< the last change was down; it went up after having come down
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;
   /// Steps went by unseen: single zeros before and after them are not in a row.
   void forget_streaks();
   /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.
   bool is_annealed(const loupe_optimizer* optimizer) const;
+  /// Whether any rate went up again after having come down, as in cycles and warm restarts.
+  bool any_returned() const;
 };
 
 // The loop: sure, after each step of one of the model's optimizers. `optimizer` may be null.
 void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
-void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history);
+/// @param epochs_to_come  that the trainer's loop has after this one; 0 where that is not known, and near its end
+void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history,
+                     double epochs_to_come);
 void judge_modes(const Judge& judge, Model& model);
 void judge_input(const Judge& judge, Model& model);
 /// A validation loss was pushed.
@@ -49,7 +55,8 @@ void judge_untouched(const Judge& judge, Model& model);
 
 // The numbers: over a window.
 void judge_start(const Judge& judge, Model& model);
-void judge_gradients(const Judge& judge, Model& model);
+/// @param stuck  the loss has not come down
+void judge_gradients(const Judge& judge, Model& model, bool stuck);
 void judge_gradient_jump(const Judge& judge, Model& model);
 /// Whether the first step changed the weights, or put others in their place.
 void judge_first_step(const Judge& judge, const Model& model);

@@ -183,7 +183,7 @@ void judge_unheld(const Judge& judge, Model& model) {
   }
 }
 
-/// An optimizer that holds none of the model's parameters: copies of them, or another model's.
+/// An optimizer that was attached for the model, and holds none of its parameters: copies of them, or another model's.
 bool judge_copies(const Judge& judge, const Model& model, const loupe_optimizer& optimizer) {
   uint64_t tensors = 0, unknown = 0;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
@@ -194,15 +194,20 @@ bool judge_copies(const Judge& judge, const Model& model, const loupe_optimizer&
   const bool any_held = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
     return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
   });
-  if (tensors == 0 || unknown < tensors || any_held) return false;
+  const bool any_gradient = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                        [](const auto& each) { return each.is(LOUPE_PARAMETER_GRADIENT); });
+  if (tensors == 0 || any_held || (unknown < tensors && !any_gradient)) return false;
   Sight sight;
   sight.rule = "no_effect";
   sight.severity = LOUPE_SEVERITY_ERROR;
   sight.module = model.root;
   sight.value = 0;
   sight.message = std::string("the step of ") + optimizer.type + " changed nothing in " + whose(model) +
-                  ": all of the " + std::to_string(tensors) + " parameters that it holds are others than the model's";
-  sight.advice = "make the optimizer of model->parameters() themselves, not of copies of them";
+                  ": all of the " + std::to_string(tensors) + " parameters that it holds are " +
+                  (unknown < tensors ? "another model's" : "others than the model's");
+  sight.advice = unknown < tensors
+                     ? "make the optimizer of this model's own parameters, or attach the one that holds them"
+                     : "make the optimizer of model->parameters() themselves, not of copies of them";
   judge.tell(sight);
   return true;
 }
@@ -263,10 +268,18 @@ bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
   return true;
 }
 
-void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history) {
+bool RateHistory::any_returned() const {
+  return std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.returned; });
+}
+
+void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history,
+                     double epochs_to_come) {
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     RateHistory::Group& group = history.groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
+    if (rate > 1.01 * group.last) group.returned = group.returned || group.falls;
+    if (rate != group.last) group.falls = rate < group.last;
+    group.last = rate;
     if (rate != 0) {
       group.zeros = 0;
       if (rate > 0) group.last_nonzero = rate;
@@ -275,7 +288,8 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
     }
     // A rate that is warmed up may begin at 0, and one that is annealed may end there.
     const bool annealed = group.largest > 0 && group.last_nonzero < 0.05 * group.largest;
-    const uint64_t patience = annealed ? std::max<uint64_t>(10, model.steps / 10) : 2;
+    const bool may_be_the_end = annealed && epochs_to_come < 1;
+    const uint64_t patience = may_be_the_end ? std::max<uint64_t>(10, model.steps / 10) : 2;
     if (++group.zeros < patience) continue;
     Sight sight;
     sight.rule = "zero_learning_rate";
@@ -284,7 +298,10 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
     sight.value = 0;
     sight.message = std::string("the learning rate of ") + optimizer.type +
                     (optimizer.group_count > 1 ? ", group " + std::to_string(i) + "," : "") +
-                    " is 0, so that its steps change nothing";
+                    " is 0, so that its steps change nothing" +
+                    (annealed && epochs_to_come >= 1
+                         ? ", and the loop still has " + number(epochs_to_come) + " more epochs after this one"
+                         : "");
     sight.advice = "see where the rate is set; to freeze parameters, use requires_grad_(false)";
     judge.tell(sight);
   }

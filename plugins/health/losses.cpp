@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace loupe::health {
 namespace {
@@ -21,26 +22,7 @@ void Losses::Side::add(double loss) {
   if (count > 0) changes += std::abs(loss - last);
   last = loss;
   ++count;
-  follow_turns(loss);
-}
-
-/// A turn is a swing of at least the mean against the direction before.
-void Losses::Side::follow_turns(double loss) {
-  constexpr std::size_t smoothed_over = 5;
-  few.push_back(loss);
-  if (few.size() > smoothed_over) few.pop_front();
-  const double smoothed = mean_of(few);
-  smoothed_sum += smoothed;
-  const double swing = smoothed_sum / static_cast<double>(++smoothed_count);
-  if (smoothed_count == 1) extreme = smoothed;
-  const bool goes_on = rises ? smoothed >= extreme : smoothed <= extreme;
-  if (goes_on) {
-    extreme = smoothed;
-  } else if (std::abs(smoothed - extreme) > swing) {
-    rises = !rises;
-    extreme = smoothed;
-    ++turns;
-  }
+  curve.add(loss);
 }
 
 void Losses::Side::end_epoch() {
@@ -49,11 +31,10 @@ void Losses::Side::end_epoch() {
   epoch.mean = sum / static_cast<double>(count);
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
   epoch.count = count;
-  epoch.turns = turns;
   epochs.push_back(epoch);
-  sum = changes = last = smoothed_sum = 0;
-  count = turns = smoothed_count = 0;
-  few.clear();
+  curve_before = std::exchange(last_curve, std::exchange(curve, {}));
+  sum = changes = last = 0;
+  count = 0;
 }
 
 void Losses::process(const Event& event) {
@@ -82,6 +63,13 @@ bool Losses::has_halved() {
                      : training_.epochs.empty() ? 0
                                                 : training_.epochs.back().mean;
   return !training_.epochs.empty() && now < 0.5 * training_.epochs.front().mean;
+}
+
+bool Losses::has_come_down() {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Epoch>& epochs = training_.epochs;
+  if (epochs.size() < 2) return true;
+  return epochs.back().mean < epochs.front().mean - 0.1 * std::abs(epochs.front().mean);
 }
 
 bool Losses::take_validation() {
@@ -129,17 +117,17 @@ void Losses::judge_spikes(const Judge& judge) {
   pending_.clear();
 }
 
-void Losses::judge_epoch(const Judge& judge, bool trends) {
+void Losses::judge_epoch(const Judge& judge, bool trends, bool rates_return) {
   const std::lock_guard lock(mutex_);
   const std::size_t trained = training_.epochs.size(), validated = validation_.epochs.size();
   training_.end_epoch();
   validation_.end_epoch();
   if (!trends) return;
-  if (training_.epochs.size() > trained) judge_training(judge);
+  if (training_.epochs.size() > trained) judge_training(judge, rates_return);
   if (validation_.epochs.size() > validated) judge_overfitting(judge);
 }
 
-void Losses::judge_training(const Judge& judge) {
+void Losses::judge_training(const Judge& judge, bool rates_return) {
   const std::vector<Epoch>& epochs = training_.epochs;
   if (epochs.size() < 2) return;
   const Epoch& now = epochs.back();
@@ -158,6 +146,7 @@ void Losses::judge_training(const Judge& judge) {
     sight.advice = "lower the learning rate or clip the gradients; see that the loss is minimized, not maximized";
     judge.tell(sight);
   }
+  judge_oscillation(judge, rates_return);
   constexpr std::size_t enough_epochs = 3;
   if (epochs.size() < enough_epochs) return;
   const double first = epochs.front().mean;
@@ -177,29 +166,50 @@ void Losses::judge_training(const Judge& judge) {
         "model";
     judge.tell(sight);
   }
-  const Epoch& before = epochs[epochs.size() - 2];
-  const auto turns = [](const Epoch& epoch) { return epoch.turns >= 2 && epoch.count >= 16; };
-  const auto swings = [&](const Epoch& epoch) {
-    const bool much = epoch.mean_change > judge.limits.oscillation * std::abs(epoch.mean) || turns(epoch);
-    return epoch.count >= 8 && epoch.mean > 0.5 * first && much;
+}
+
+void Losses::judge_oscillation(const Judge& judge, bool rates_return) const {
+  const std::vector<Epoch>& epochs = training_.epochs;
+  const Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
+  Sight sight;
+  sight.rule = "loss_oscillating";
+  sight.tag = "Loss";
+  // Losses of small batches jump as well, and come down all the same.
+  const auto jumps = [&](const Epoch& epoch) {
+    return epoch.count >= 8 && epoch.mean > 0.8 * epochs.front().mean &&
+           epoch.mean_change > judge.limits.oscillation * std::abs(epoch.mean);
   };
-  // Noise jumps from one loss to the next; what swings slowly and widely is none, even while it becomes less.
-  const auto waves = [&](const Epoch& epoch) {
-    return turns(epoch) && epoch.mean_change < 0.8 * judge.limits.oscillation * std::abs(epoch.mean);
-  };
-  const bool wave = waves(now) && waves(before) && now.mean > 0.5 * before.mean;
-  if (wave || (swings(now) && swings(before) && now.mean > 0.9 * before.mean)) {
-    sight = {};
-    sight.rule = "loss_oscillating";
-    sight.tag = "Loss";
+  if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
     sight.value = now.mean_change / now.mean;
     sight.threshold = judge.limits.oscillation;
-    sight.message = now.turns >= 2
-                        ? "the training loss swings up and down " + std::to_string(now.turns) +
-                              " times in an epoch by its mean and more" + (wave ? "" : ", and does not come down")
-                        : "the training loss swings by " + percent(sight.value) +
-                              " of its mean from one to the next, and does not come down";
+    sight.message = "the training loss swings by " + percent(sight.value) +
+                    " of its mean from one to the next, and does not come down";
     sight.advice = "lower the learning rate, or use larger batches";
+    return judge.tell(sight);
+  }
+  if (rates_return) return;
+  // What swings slowly and widely is not noise, even while it becomes less.
+  constexpr std::size_t turns_enough = 4, enough_in_the_same_way = 3;
+  constexpr double sure_of_swings = 3, sure_of_repeats = 2.5, same_way = 0.7;
+  constexpr std::size_t enough_values = 64;
+  const std::vector<double>& curve = training_.last_curve.values();
+  const std::vector<double> lately =
+      curve.size() >= enough_values ? curve : std::vector<double>(recent_.begin(), recent_.end());
+  const std::size_t turns = count_turns(lately, sure_of_swings), repeated = count_turns(lately, sure_of_repeats);
+  const double likeness = correlation(curve, training_.curve_before.values());
+  if (repeated >= enough_in_the_same_way && likeness > same_way) {
+    sight.value = likeness;
+    sight.threshold = same_way;
+    sight.message = "the training loss goes up and down in the same way in each epoch (a correlation of " +
+                    number(likeness) + " with the epoch before)";
+    sight.advice = "shuffle the samples anew in each epoch: they seem to come sorted";
+    judge.tell(sight);
+  } else if (turns >= turns_enough) {
+    sight.value = static_cast<double>(turns);
+    sight.threshold = turns_enough;
+    sight.message = "the training loss swings slowly up and down by a fifth of its mean and more, " +
+                    std::to_string(turns) + " times lately";
+    sight.advice = "lower the learning rate or the momentum, and see that the samples are shuffled";
     judge.tell(sight);
   }
 }

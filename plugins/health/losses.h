@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "health/judge.h"
+#include "health/loss_curve.h"
 
 namespace loupe::health {
 
@@ -26,28 +27,29 @@ class Losses : public Preprocessor {
   /// After a step or at a tick: single losses beside those before.
   void judge_spikes(const Judge& judge);
   /// At a tick: the epochs so far.
-  /// @param trends  whether a falling loss is what this training is after: not where models train against each other
-  void judge_epoch(const Judge& judge, bool trends);
+  /// @param trends        whether a falling loss is what this training is after: not where models train against each
+  ///                      other
+  /// @param rates_return  learning rates go up and down on purpose, and the loss with them
+  void judge_epoch(const Judge& judge, bool trends, bool rates_return);
+  /// Whether the training loss came down by a tenth from the first epoch's to the last one's, or it is too early to
+  /// say.
+  bool has_come_down();
 
  private:
   struct Epoch {
     double mean = 0, mean_change = 0;
-    uint64_t count = 0, turns = 0;
+    uint64_t count = 0;
   };
   struct Side {
     double sum = 0, changes = 0, last = 0;
     uint64_t count = 0;
-    // Of the losses smoothed over a few: how often they turned by much.
-    std::deque<double> few;
-    double extreme = 0, smoothed_sum = 0;
-    uint64_t turns = 0, smoothed_count = 0;
-    bool rises = false;
     std::vector<Epoch> epochs;
-    void follow_turns(double loss);
+    LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
     void add(double loss);
     void end_epoch();
   };
-  void judge_training(const Judge& judge);
+  void judge_training(const Judge& judge, bool rates_return);
+  void judge_oscillation(const Judge& judge, bool rates_return) const;
   void judge_overfitting(const Judge& judge);
 
   std::mutex mutex_;

@@ -131,6 +131,17 @@ void judge_size(const Judge& judge, const std::vector<const ParameterState*>& we
   judge.tell(sight);
 }
 
+/// Whether the gradients become smaller from nearly every layer to the one before it.
+bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
+  constexpr std::size_t layers_enough = 5;
+  constexpr double nearly_all = 0.8;
+  std::size_t smaller = 0;
+  for (std::size_t i = 1; i < weights.size(); ++i)
+    smaller += mean_gradient(*weights[i - 1]) < mean_gradient(*weights[i]) ? 1 : 0;
+  return weights.size() >= layers_enough &&
+         static_cast<double>(smaller) >= nearly_all * static_cast<double>(weights.size() - 1);
+}
+
 }  // namespace
 
 void judge_start(const Judge& judge, Model& model) {
@@ -138,7 +149,7 @@ void judge_start(const Judge& judge, Model& model) {
   judge_equal_units(judge, model);
 }
 
-void judge_gradients(const Judge& judge, Model& model) {
+void judge_gradients(const Judge& judge, Model& model, bool stuck) {
   if (model.steps_in_window < fewest_steps) return;
   const std::vector<const ParameterState*> weights = weights_in_order(model);
   if (weights.size() < 3) return;
@@ -152,11 +163,16 @@ void judge_gradients(const Judge& judge, Model& model) {
   sight.parameter = weights.front()->name;
   sight.value = ratio;
   sight.tag = "Weight Gradient Norm";
-  if (ratio < judge.limits.vanishing_ratio) {
+  // AutoTrainer's limit is for nets that may learn all the same; where nothing is learned, less says enough.
+  constexpr double more_where_stuck = 10;
+  const bool holds_back = stuck && shrinks_layer_by_layer(weights);
+  const double vanished = judge.limits.vanishing_ratio * (holds_back ? more_where_stuck : 1);
+  if (ratio < vanished) {
     sight.rule = "vanishing_gradient";
     sight.severity = first < judge.limits.vanishing_norm ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
-    sight.threshold = judge.limits.vanishing_ratio;
-    sight.message = "gradients vanish on the way to the first layer: " + figures + ", a ratio of " + number(ratio);
+    sight.threshold = vanished;
+    sight.message = "gradients vanish on the way to the first layer: " + figures + ", a ratio of " + number(ratio) +
+                    (holds_back ? ", and the loss does not come down" : "");
     sight.advice =
         "use ReLU-like activations instead of sigmoid or tanh, normalization or skip connections between "
         "layers, or a better initialization";

@@ -143,7 +143,7 @@ AT(loupe_optimizer, type, 24);
 AT(loupe_optimizer, groups, 32);
 AT(loupe_optimizer, group_count, 40);
 
-SIZE(loupe_step, 48);
+SIZE(loupe_step, 56);
 AT(loupe_step, struct_size, 0);
 AT(loupe_step, reserved, 4);
 AT(loupe_step, number, 8);
@@ -151,6 +151,7 @@ AT(loupe_step, epoch, 16);
 AT(loupe_step, time, 24);
 AT(loupe_step, elapsed, 32);
 AT(loupe_step, optimizer, 40);
+AT(loupe_step, epochs, 48);
 
 SIZE(loupe_tick, 72);
 AT(loupe_tick, struct_size, 0);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace {
@@ -200,6 +201,21 @@ TEST(Health, SeesARateThatStaysZeroButNotOneThatBeginsOrEndsThere) {
   EXPECT_EQ(other.found(), Names{"zero_learning_rate Net"});
 }
 
+TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
+  const auto found = [](double epochs) {
+    Net net;
+    net.bench().epochs(epochs);
+    for (const double rate : {0.1, 0.1, 0.1, 0.001, 0.0, 0.0}) {
+      net.bench().optimizer("SGD", rate);
+      net.step();
+    }
+    return net.found();
+  };
+  EXPECT_EQ(found(3), Names{"zero_learning_rate Net"});
+  EXPECT_EQ(found(1), Names()) << "the last epoch";
+  EXPECT_EQ(found(0), Names()) << "not known";
+}
+
 TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
   Net net("{}", {"Dropout"});
   Net::Step step;
@@ -233,6 +249,50 @@ TEST(Health, SeesVanishingGradientsAfterItsPatience) {
   EXPECT_EQ(net.found(), Names());
   net.epoch(step);
   EXPECT_EQ(net.found(), Names{"vanishing_gradient fc1"});
+}
+
+/// Three epochs of a stack of six layers, whose gradients are multiplied by `factor` from a layer to the one before it.
+Names found_in_stack(double factor, double loss_after_an_epoch) {
+  Bench bench("lenses: [health: {off: [loss_not_decreasing]}]\n", {LOUPE_BUILT_PLUGINS});
+  bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+  std::vector<lt::Module> layers;
+  for (int i = 0; i < 6; ++i) {
+    layers.push_back(bench.module("fc" + std::to_string(i + 1), "Linear", {{"weight", {width, width}}}));
+    bench.set(layers[i], "weight", tensor(noises(width * width, 100 + i), {width, width}));
+  }
+  bench.optimizer("SGD", 0.1);
+  double loss = 1;
+  for (int step = 1; step <= 32; ++step) {
+    for (int i = 0; i < 6; ++i) {
+      bench.forward(layers[i], std::vector{tensor(noises(batch * width, 10 * step + i), {batch, width})},
+                    std::vector{tensor(noises(batch * width, 10 * step + i + 1), {batch, width})});
+    }
+    for (int i = 5; i >= 0; --i) {
+      const double scale = 0.1 * std::pow(factor, 5 - i);
+      bench.gradient(layers[i], "weight", tensor(noises(width * width, 1000 * step + i, scale), {width, width}));
+    }
+    for (int i = 0; i < 6; ++i) {
+      Values weight = noises(width * width, 100 + i);
+      for (double& each : weight) each += 1e-3 * step;
+      bench.set(layers[i], "weight", tensor(weight, {width, width}));
+    }
+    bench.step();
+    bench.push_loss(loss);
+    if (step % 8 != 0) continue;
+    bench.tick();
+    loss *= loss_after_an_epoch;
+  }
+  Names found;
+  for (const lt::Finding& each : bench.findings()) {
+    if (each.state == LOUPE_FINDING_RAISED) found.push_back(each.rule + " " + each.layer);
+  }
+  return found;
+}
+
+TEST(Health, SeesGradientsThatVanishByLessWhereTheLossDoesNotComeDown) {
+  EXPECT_EQ(found_in_stack(0.35, 1), Names{"vanishing_gradient fc1"});
+  EXPECT_EQ(found_in_stack(0.35, 0.8), Names());
+  EXPECT_EQ(found_in_stack(0.5, 1), Names());
 }
 
 TEST(Health, SaysWhenAFindingIsOver) {
@@ -345,6 +405,46 @@ TEST(Health, SeesALossThatGrowsAndOneThatStays) {
   EXPECT_TRUE(std::count(grown.begin(), grown.end(), "diverging_loss") == 1) << testing::PrintToString(grown);
   EXPECT_EQ(stayed, Names{"loss_not_decreasing"});
   EXPECT_EQ(falling.found(), Names());
+}
+
+bool says(const std::string& message, const std::string& words) {
+  return message.find(words) != std::string::npos;
+}
+
+/// The first finding's message of four epochs of 40 losses each; empty where there is none.
+std::string told_of(const std::function<double(int)>& loss, const std::function<double(int)>& rate = nullptr) {
+  Net net("{off: [loss_not_decreasing, diverging_loss, loss_spike]}");
+  for (int i = 0; i < 160; ++i) {
+    if (rate) net.bench().optimizer("SGD", rate(i));
+    net.bench().push_loss(loss(i));
+    net.step();
+    if (i % 40 == 39) net.bench().tick();
+  }
+  return net.bench().findings().empty() ? "" : net.bench().findings().front().message;
+}
+
+TEST(Health, SeesALossThatSwingsSlowlyEvenWhileItComesDown) {
+  const auto swinging = [](int i) { return (1 + 0.4 * std::cos(0.27 * i)) * std::exp(-0.003 * i) + 0.05 * noise(i); };
+  EXPECT_PRED2(says, told_of(swinging), "swings slowly up and down");
+}
+
+TEST(Health, TakesNoiseOutliersAndASmallSwingForNoOscillation) {
+  EXPECT_EQ(told_of([](int i) { return 1 + 0.4 * noise(i); }), "");
+  EXPECT_EQ(told_of([](int i) { return std::exp(-0.01 * i) * (1 + 0.4 * noise(i)); }), "");
+  EXPECT_EQ(told_of([](int i) { return 1 + 0.02 * noise(i) + (i % 17 == 0 ? 3 : 0); }), "");
+  EXPECT_EQ(told_of([](int i) { return 1 + 0.05 * std::cos(0.27 * i); }), "");
+}
+
+TEST(Health, SeesSamplesThatComeSortedInTheSameWayInEachEpoch) {
+  const auto sorted = [](int i) { return 1 + 0.3 * (i % 40 / 10 % 2 == 0 ? 1 : -1) + 0.3 * noise(i); };
+  EXPECT_PRED2(says, told_of(sorted), "in the same way in each epoch");
+}
+
+TEST(Health, TakesALossThatFollowsARateInCyclesForNoOscillation) {
+  const auto cycle = [](int i) { return 1 + 0.9 * std::cos(0.27 * i); };
+  const auto loss = [&](int i) { return 1 + 0.3 * cycle(i) + 0.02 * noise(i); };
+  EXPECT_PRED2(says, told_of(loss), "swings slowly");
+  EXPECT_EQ(told_of(loss, [&](int i) { return 0.1 * cycle(i); }), "");
 }
 
 TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {

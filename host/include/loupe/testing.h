@@ -110,6 +110,8 @@ class LOUPE_EXPORT Bench {
   void push_metric(const std::string& name, double value, bool keep = false);
   /// An optimizer step. Set the new values of parameters before it.
   void step();
+  /// How many epochs the trainer's loop has, where it tells that; steps tell it on.
+  void epochs(double count);
   /// An epoch is over; the next one without a number.
   void tick();
   void tick(double epoch);

@@ -345,6 +345,7 @@ typedef struct loupe_step {
   double time;     /* seconds since 1970, UTC */
   double elapsed;  /* seconds since the run's start */
   const loupe_optimizer* optimizer; /* whose step; null where the trainer told it by hand */
+  double epochs;                    /* how many the trainer's loop has; 0 when unknown */
 } loupe_step;
 
 enum {
