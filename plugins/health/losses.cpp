@@ -174,14 +174,15 @@ void Losses::judge_oscillation(const Judge& judge, bool rates_return) const {
   Sight sight;
   sight.rule = "loss_oscillating";
   sight.tag = "Loss";
-  // Losses of small batches jump as well, and come down all the same.
+  // Losses of small batches jump as well, and come down all the same: above its start less is enough.
+  const double first = epochs.front().mean;
+  const double limit = judge.limits.oscillation * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
   const auto jumps = [&](const Epoch& epoch) {
-    return epoch.count >= 8 && epoch.mean > 0.8 * epochs.front().mean &&
-           epoch.mean_change > judge.limits.oscillation * std::abs(epoch.mean);
+    return epoch.count >= 8 && epoch.mean > 0.8 * first && epoch.mean_change > limit * std::abs(epoch.mean);
   };
   if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
     sight.value = now.mean_change / now.mean;
-    sight.threshold = judge.limits.oscillation;
+    sight.threshold = limit;
     sight.message = "the training loss swings by " + percent(sight.value) +
                     " of its mean from one to the next, and does not come down";
     sight.advice = "lower the learning rate, or use larger batches";

@@ -428,6 +428,14 @@ TEST(Health, SeesALossThatSwingsSlowlyEvenWhileItComesDown) {
   EXPECT_PRED2(says, told_of(swinging), "swings slowly up and down");
 }
 
+TEST(Health, SeesALossAboveItsStartThatJumps) {
+  const auto jumping = [](double start, double later) {
+    return [=](int i) { return i < 40 ? start * (1 + noise(i) / 2) : later * (1 + 0.6 * noise(i)); };
+  };
+  EXPECT_PRED2(says, told_of(jumping(1, 3)), "of its mean from one to the next");
+  EXPECT_EQ(told_of(jumping(1, 1)), "");
+}
+
 TEST(Health, TakesNoiseOutliersAndASmallSwingForNoOscillation) {
   EXPECT_EQ(told_of([](int i) { return 1 + 0.4 * noise(i); }), "");
   EXPECT_EQ(told_of([](int i) { return std::exp(-0.01 * i) * (1 + 0.4 * noise(i)); }), "");
