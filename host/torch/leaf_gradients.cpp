@@ -57,12 +57,16 @@ bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stre
   if (known != leaves_.end() && known->second.tensor.expired()) leaves_.erase(known);
   const auto [entry, is_new] =
       leaves_.try_emplace(leaf.unsafeGetTensorImpl(), Leaf{decltype(Leaf::tensor)(leaf.getIntrusivePtr()), {}});
-  for (Watch& each : entry->second.watches) {
-    if (each.stream != &stream) continue;
-    each.flags = flags;
+  for (std::shared_ptr<const Watch>& each : entry->second.watches) {
+    if (each->stream != &stream) continue;
+    if (each->flags == flags) return false;
+    Watch changed = *each;
+    changed.flags = flags;
+    each = std::make_shared<const Watch>(std::move(changed));
     return false;
   }
-  entry->second.watches.push_back({point.node, point.active, &stream, part, flags, point.redirects, std::move(kept)});
+  entry->second.watches.push_back(std::make_shared<const Watch>(
+      Watch{point.node, point.active, &stream, part, flags, point.redirects, std::move(kept)}));
   return true;
 }
 
@@ -72,7 +76,7 @@ void LeafGradients::forget(const at::Tensor& leaf, const Stream& stream) {
   if (found == leaves_.end()) return;
   Watches& watches = found->second.watches;
   watches.erase(
-      std::remove_if(watches.begin(), watches.end(), [&](const Watch& each) { return each.stream == &stream; }),
+      std::remove_if(watches.begin(), watches.end(), [&](const auto& each) { return each->stream == &stream; }),
       watches.end());
   if (watches.empty()) leaves_.erase(found);
 }
@@ -82,7 +86,7 @@ void LeafGradients::forget_all(const std::atomic<bool>* active) {
   for (auto leaf = leaves_.begin(); leaf != leaves_.end();) {
     Watches& watches = leaf->second.watches;
     watches.erase(
-        std::remove_if(watches.begin(), watches.end(), [&](const Watch& each) { return each.active.get() == active; }),
+        std::remove_if(watches.begin(), watches.end(), [&](const auto& each) { return each->active.get() == active; }),
         watches.end());
     leaf = watches.empty() ? leaves_.erase(leaf) : std::next(leaf);
   }
@@ -103,8 +107,8 @@ bool LeafGradients::of(const at::Tensor& leaf, Watches& found) const {
   const std::lock_guard lock(mutex_);
   const auto known = leaves_.find(leaf.unsafeGetTensorImpl());
   if (known == leaves_.end()) return false;
-  for (const Watch& each : known->second.watches) {
-    if (each.redirected && each.active->load(std::memory_order_relaxed)) found.push_back(each);
+  for (const auto& each : known->second.watches) {
+    if (each->redirected && each->active->load(std::memory_order_relaxed)) found.push_back(each);
   }
   return !found.empty();
 }
@@ -113,14 +117,14 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   Watches watches;
   if (active_attachments.load(std::memory_order_relaxed) == 0 || !instance().of(self->variable, watches))
     return real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
-  for (const Watch& each : watches) {
-    if (each.part == Part::one_pass && !gradients.empty()) dispatch_tensor(each.stream, gradients[0], each.flags);
+  for (const auto& each : watches) {
+    if (each->part == Part::one_pass && !gradients.empty()) dispatch_tensor(each->stream, gradients[0], each->flags);
   }
   bool any_kept = false;
-  for (const Watch& each : watches) any_kept = any_kept || each.kept != nullptr;
+  for (const auto& each : watches) any_kept = any_kept || each->kept != nullptr;
   const auto each_kept = [&](void (KeptGradient::*call)(const at::Tensor&)) {
-    for (const Watch& each : watches) {
-      if (each.kept != nullptr) (*each.kept.*call)(self->variable.grad());
+    for (const auto& each : watches) {
+      if (each->kept != nullptr) (*each->kept.*call)(self->variable.grad());
     }
   };
   if (any_kept) {
@@ -131,8 +135,8 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   // Meanwhile no other thread may add to the sum, or replace it.
   const std::lock_guard lock(Access::mutex_of(*self));
   each_kept(&KeptGradient::after_sum);
-  for (const Watch& each : watches) {
-    if (each.part == Part::sum) dispatch_tensor(each.stream, self->variable.grad(), each.flags);
+  for (const auto& each : watches) {
+    if (each->part == Part::sum) dispatch_tensor(each->stream, self->variable.grad(), each->flags);
   }
   return result;
 }

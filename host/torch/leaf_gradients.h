@@ -49,7 +49,8 @@ class LeafGradients {
     bool redirected;  // else a hook of its own brings the gradient
     std::shared_ptr<KeptGradient> kept;
   };
-  using Watches = c10::SmallVector<Watch, 2>;
+  /// Never changed, so that an event takes one pointer with it.
+  using Watches = c10::SmallVector<std::shared_ptr<const Watch>, 2>;
   struct Leaf {
     c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
     Watches watches;
