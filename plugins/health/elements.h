@@ -85,6 +85,15 @@ class Elements {
   }
   /// Whether all of them are read quickly.
   bool is_quick() const { return floats() != nullptr; }
+  /// Of what is read quickly, in rows of `columns` elements from `first` to before `last`: sets `found` to 1 for each
+  /// column that holds a value above 0.
+  void find_positive(int64_t columns, int64_t first, int64_t last, uint8_t* found) const {
+    const float* values = floats();
+    for (int64_t row = first; row < last; ++row) {
+      const float* of_row = values + row * columns;
+      for (int64_t c = 0; c < columns; ++c) found[c] = static_cast<uint8_t>(found[c] | uint8_t{of_row[c] > 0});
+    }
+  }
   /// Of all elements; nothing where they cannot be read.
   Extent extent() const {
     Extent extent;

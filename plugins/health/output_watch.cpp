@@ -168,10 +168,23 @@ void OutputWatch::look_for_life(const TensorView& output) {
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
   const int64_t outer = output.numel() / (units * inner);
+  int64_t looked_at = 0;
+  if (inner == 1 && elements.is_quick()) {
+    // Whole rows first, as a few show most units alive; all of them while many are not: one by one takes longer then.
+    constexpr int64_t few_rows = 8, units_a_cache_line = 16;
+    const auto look_at_rows = [&](int64_t end) {
+      elements.find_positive(units, looked_at, end, layer_.alive.data());
+      layer_.alive_units = std::count(layer_.alive.begin(), layer_.alive.end(), uint8_t{1});
+      looked_at = end;
+    };
+    look_at_rows(std::min(few_rows, outer));
+    if ((units - layer_.alive_units) * units_a_cache_line > units) look_at_rows(outer);
+    if (looked_at == outer) return;
+  }
   elements.read_by([&](const auto& at) {
     const auto is_alive = [&](int64_t unit) {
       if (inner == 1) {
-        for (int64_t place = unit; place < output.numel(); place += units) {
+        for (int64_t place = looked_at * units + unit; place < output.numel(); place += units) {
           if (at(place) > 0) return true;
         }
         return false;

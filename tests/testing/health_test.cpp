@@ -323,6 +323,39 @@ TEST(Health, SeesUnitsThatAreSilentForAWholeWindow) {
   EXPECT_EQ(net.found(), Names{"dead_units relu2"});
 }
 
+/// Two windows of a ReLU whose first `quiet` units are active in one sample alone, or in none where that is -1.
+Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {
+  Bench bench("lenses: [health: {dead_share: 0.02}]\n", {LOUPE_BUILT_PLUGINS});
+  bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+  const lt::Module linear = bench.module("fc", "Linear", {{"weight", {width, width}}});
+  const lt::Module relu = bench.module("relu", "ReLU");
+  bench.optimizer("SGD", 0.1);
+  for (int step = 1; step <= 16; ++step) {
+    Values out(batch * units, 1.0);
+    for (int64_t row = 0; row < batch; ++row) {
+      for (int64_t unit = 0; unit < quiet; ++unit) out[row * units + unit] = row == sample ? 1 : 0;
+    }
+    bench.forward(relu, tensor(out, {batch, units}));
+    bench.gradient(linear, "weight", tensor(noises(width * width, step), {width, width}));
+    bench.set(linear, "weight", tensor(noises(width * width, 1000 + step), {width, width}));
+    bench.step();
+    if (step % 8 == 0) bench.tick();
+  }
+  Names found;
+  for (const lt::Finding& each : bench.findings()) {
+    if (each.rule == "dead_units") found.push_back(each.layer);
+  }
+  return found;
+}
+
+TEST(Health, TakesAUnitForDeadOnlyIfSilentInEachSample) {
+  for (const int64_t quiet : {40, 3}) {  // many and few: looked at in two ways
+    EXPECT_EQ(found_with_quiet_units(64, quiet, -1), Names{"relu"}) << quiet;
+    EXPECT_EQ(found_with_quiet_units(64, quiet, 0), Names()) << quiet;
+    EXPECT_EQ(found_with_quiet_units(64, quiet, batch - 1), Names()) << quiet;
+  }
+}
+
 TEST(Health, SeesInputsFarFromUnitScale) {
   Net net;
   Net::Step step;
