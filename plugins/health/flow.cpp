@@ -112,7 +112,9 @@ void Flow::end_step(Model& model, bool all, std::vector<Rest>& changes) {
     if (layer.module == nullptr || layer.rests == before) continue;
     changes.emplace_back(layer.outputs, layer.rests);
     // Of a first layer the events on a device do not rest: its input is not read there.
-    if (((layer.rests | before) & LOUPE_REST_EVENTS) != 0) changes.emplace_back(layer.device_outputs, layer.rests);
+    if (((layer.rests | before) & LOUPE_REST_EVENTS) == 0) continue;
+    changes.emplace_back(layer.device_outputs, layer.rests);
+    changes.emplace_back(layer.device_looks, layer.rests);
   }
 }
 

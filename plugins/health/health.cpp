@@ -84,6 +84,7 @@ class Health : public Lens {
   void close_window(const Judge& judge, Model& model);
   void follow_trail(const Judge& judge, Model& model);
   void tell_unregistered(const Judge& judge);
+  void tell_of_device(Model& model);
   void take_loss() {
     if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
   }
@@ -153,10 +154,11 @@ const Layer& Health::watch_layer(Model& model, const Module& module) {
   }
   const Source outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
   const Source device_outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
-  if (layer->is_batch_norm) watch(module, {"forward"}, keep<DeviceBatchLook>(model, *layer));
+  const Source device_looks = watch(module, {"forward"}, keep<DeviceOutputLook>(model, *layer));
   const std::lock_guard lock(model.mutex);
   layer->outputs = outputs;
   layer->device_outputs = device_outputs;
+  layer->device_looks = device_looks;
   return *layer;
 }
 
@@ -176,6 +178,7 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->name = parameter.name;
     state->runs = layer;
     watch(module, {"parameter_gradient", parameter.name}, keep<GradientNumbers>(model, *state));
+    watch(module, {"parameter_gradient", parameter.name}, keep<DeviceGradientLook>(model));
     watch(module, {"optimizer_step", parameter.name}, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
     watch(module, {"optimizer_step", parameter.name}, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
     watch(module, {"optimizer_step", parameter.name}, keep<DeviceStepLook>(model, *state));
@@ -224,6 +227,19 @@ void Health::tell_unregistered(const Judge& judge) {
   }
 }
 
+/// A verdict that says nothing of what it could not see is none.
+void Health::tell_of_device(Model& model) {
+  if (!model.is_on_device || std::exchange(model.told_of_device, true)) return;
+  std::string blind;
+  for (const std::string& rule : blind_on_devices()) {
+    if (!ledger_.is_off(rule.c_str())) blind += (blind.empty() ? "" : ", ") + rule;
+  }
+  if (blind.empty()) return;
+  watched_.host.info("health: '" + model.name +
+                     "' runs on a device, where single elements are not read: nothing is said of " + blind +
+                     "; a few steps on the processor show them");
+}
+
 /// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
 /// step or a mask has kept away from them is none.
 void Health::follow_trail(const Judge& judge, Model& model) {
@@ -249,21 +265,15 @@ void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer*
     if (!each.stepped) continue;
     ++each.steps;
     each.steps_with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
-    if (each.gradients > 0 && std::isfinite(each.gradient_norm)) {
-      each.gradient_norm_sum += each.gradient_norm;
-      ++each.gradient_count;
-    }
-    if (each.has_change && each.norm > 0) {
-      each.ratio_sum += each.change_norm / each.norm;
-      ++each.ratio_count;
-    }
+    if (each.gradients > 0) each.take_gradient(each.gradient_norm);
+    if (each.has_change) each.take_change(each.change_norm);
   }
   ++model.steps;
   ++model.steps_in_window;
   follow_trail(judge, model);
   if (model.is_broken) return;
   if (model.steps == 1) judge_first_step(judge, model);
-  if (!model.is_on_device) judge_loop(judge, model, optimizer);
+  judge_loop(judge, model, optimizer);
   judge_modes(judge, model);
   judge_input(judge, model);
   judge_gradient_jump(judge, model);
@@ -273,6 +283,7 @@ void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer*
 
 void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
+    if (model.is_on_device) judge_device_effect(judge, model, rates_);
     judge_gradients(judge, model, models_.size() == 1 && !losses_.has_come_down());
     judge_updates(judge, model, annealed_);
     judge_outputs(judge, model, losses_.has_halved());
@@ -339,7 +350,8 @@ void Health::step(const loupe_step& step, Report& report) {
                                        [](const ParameterState& each) { return each.stepped; });
       if (!stepped) continue;
       close_step(judge, *model, step.optimizer);
-      if (model->steps_in_window >= window_) {
+      // Numbers from a device come at the tick, of all steps before it.
+      if (model->steps_in_window >= window_ && !model->is_on_device) {
         close_window(judge, *model);
         window_ended = true;
       }
@@ -367,6 +379,7 @@ void Health::report(Report& report) {
     const std::lock_guard lock(model->mutex);
     if (model->steps > 0) ++trained;
     follow_trail(judge, *model);
+    tell_of_device(*model);
     for (ParameterState& each : model->parameters)
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
     if (validated && model->steps > 0 && !model->is_broken) judge_validation(judge, *model);

@@ -37,6 +37,8 @@ struct RateHistory {
   void forget_streaks();
   /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.
   bool is_annealed(const loupe_optimizer* optimizer) const;
+  /// Whether any group's rate is other than 0 now.
+  bool any_nonzero() const;
   /// Whether any rate went up again after having come down, as in cycles and warm restarts.
   bool any_returned() const;
 };
@@ -61,6 +63,8 @@ void judge_gradient_jump(const Judge& judge, Model& model);
 /// Whether the first step changed the weights, or put others in their place.
 void judge_first_step(const Judge& judge, const Model& model);
 void judge_updates(const Judge& judge, Model& model, bool annealed);
+/// Of a model on a device, whose numbers come at the tick: whether no step of the window changed a weight.
+void judge_device_effect(const Judge& judge, Model& model, const RateHistory& rates);
 /// @param loss_halved  since the first epoch: what saturated meanwhile did no harm
 void judge_outputs(const Judge& judge, Model& model, bool loss_halved);
 

@@ -5,6 +5,7 @@
 #include <loupe/lens.h>
 #include <loupe/tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -65,8 +66,9 @@ struct Layer {
   bool wavers = false;  ///< these were not always the same
   const Layer *usual_from = nullptr, *usual_to = nullptr;
   bool has_usual = false;
-  Source outputs, device_outputs;  ///< the streams of its output
-  uint32_t rests = 0;              ///< what they do without: LOUPE_REST_ bits
+  Source outputs;                       ///< the stream of its output
+  Source device_outputs, device_looks;  ///< the same where it lies on a device: its numbers, and that it ran
+  uint32_t rests = 0;                   ///< what they do without: LOUPE_REST_ bits
 
   /// Its neighbour is gone.
   void forget(const Layer& other) {
@@ -133,8 +135,21 @@ struct ParameterState {
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
   // Over the window.
-  double gradient_norm_sum = 0, ratio_sum = 0;
-  uint64_t gradient_count = 0, ratio_count = 0;
+  double gradient_norm_sum = 0, ratio_sum = 0, largest_change = 0;
+  uint64_t gradient_count = 0, ratio_count = 0, change_count = 0;
+  void take_gradient(double gradient) {
+    if (!std::isfinite(gradient)) return;
+    gradient_norm_sum += gradient;
+    ++gradient_count;
+  }
+  /// `norm` is that of the same step.
+  void take_change(double change) {
+    largest_change = std::max(largest_change, change);
+    ++change_count;
+    if (!(norm > 0)) return;
+    ratio_sum += change / norm;
+    ++ratio_count;
+  }
 
   // Over the run.
   uint64_t steps = 0, steps_with_gradient = 0;
@@ -150,8 +165,8 @@ struct ParameterState {
     low_precision_seen = low_precision_unchanged = 0;
   }
   void next_window() {
-    gradient_norm_sum = ratio_sum = 0;
-    gradient_count = ratio_count = 0;
+    gradient_norm_sum = ratio_sum = largest_change = 0;
+    gradient_count = ratio_count = change_count = 0;
   }
 };
 

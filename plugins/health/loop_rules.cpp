@@ -46,6 +46,24 @@ void judge_clearing(const Judge& judge, const Model& model) {
   judge.tell(sight);
 }
 
+/// Where training has arrived, updates are lost in rounding, and nothing is lost with them.
+constexpr double arrived = 1e-5;
+
+void tell_no_effect(const Judge& judge, const Model& model, const std::string& what, std::size_t with_gradient,
+                    double largest_gradient) {
+  Sight sight;
+  sight.rule = "no_effect";
+  sight.severity = LOUPE_SEVERITY_ERROR;
+  sight.module = model.root;
+  sight.value = 0;
+  sight.message = what + " of " + whose(model) + ", although " + std::to_string(with_gradient) +
+                  " have gradients (the largest norm is " + number(largest_gradient) + ")";
+  sight.advice =
+      "see that the learning rate is not so small that updates are lost in rounding, and that the optimizer holds "
+      "the model's own parameters";
+  judge.tell(sight);
+}
+
 void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   if (!has_rate(optimizer)) return;  // zero_learning_rate tells of that
   // A bias that begins at 0 moves however small the update is: weights decide, where there are any.
@@ -65,19 +83,9 @@ void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optim
   }
   Sight sight;
   sight.rule = "no_effect";
-  // Where training has arrived, updates are lost in rounding, and nothing is lost with them.
-  constexpr double arrived = 1e-5;
   if (with_gradient > 0 && changed == 0 && gradient > arrived) {
-    sight.severity = LOUPE_SEVERITY_ERROR;
-    sight.module = model.root;
-    sight.value = 0;
-    sight.message = "the step changed no " + std::string(has_weights ? "weight" : "parameter") + " of " + whose(model) +
-                    ", although " + std::to_string(with_gradient) + " have gradients (the largest norm is " +
-                    number(gradient) + ")";
-    sight.advice =
-        "see that the learning rate is not so small that updates are lost in rounding, and that the optimizer holds "
-        "the model's own parameters";
-    return judge.tell(sight);
+    const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
+    return tell_no_effect(judge, model, what, with_gradient, gradient);
   }
   // Training in 16 bits lives with updates that are lost now and then.
   constexpr int64_t enough = 32;
@@ -125,8 +133,11 @@ void judge_reach(const Judge& judge, Model& model) {
 void judge_unchanged(const Judge& judge, Model& model) {
   constexpr uint32_t steps_enough = 2;
   bool any_gradient = false;
-  for (const ParameterState& each : model.parameters)
-    any_gradient = any_gradient || (each.stepped && each.gradients > 0 && each.gradient_norm > 0);
+  for (const ParameterState& each : model.parameters) {
+    const bool has_numbers = each.gradients > 0 && each.gradient_norm > 0;
+    any_gradient =
+        any_gradient || (each.stepped && (model.is_on_device ? each.is(LOUPE_PARAMETER_GRADIENT) : has_numbers));
+  }
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
     const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT);
@@ -268,6 +279,11 @@ bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
   return true;
 }
 
+bool RateHistory::any_nonzero() const {
+  return groups.empty() ||
+         std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.last != 0; });
+}
+
 bool RateHistory::any_returned() const {
   return std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.returned; });
 }
@@ -319,9 +335,23 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
   judge.tell(sight);
 }
 
+void judge_device_effect(const Judge& judge, Model& model, const RateHistory& rates) {
+  std::size_t with_gradient = 0;
+  double largest = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || each.change_count == 0) continue;
+    if (each.is_sampled || each.largest_change != 0) return;
+    if (each.gradient_count == 0 || !(each.gradient_norm_sum > 0)) continue;
+    ++with_gradient;
+    largest = std::max(largest, each.gradient_norm_sum / static_cast<double>(each.gradient_count));
+  }
+  if (with_gradient == 0 || largest <= arrived || !rates.any_nonzero()) return;
+  tell_no_effect(judge, model, "no step since the last tick changed a weight", with_gradient, largest);
+}
+
 void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   judge_clearing(judge, model);
-  judge_effect(judge, model, optimizer);
+  if (!model.is_on_device) judge_effect(judge, model, optimizer);
   judge_reach(judge, model);
   judge_unchanged(judge, model);
   const auto small = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& layer) {

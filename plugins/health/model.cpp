@@ -4,6 +4,19 @@
 
 namespace loupe::health {
 
+void Model::begin_run(Layer& layer, const Event& event) {
+  if (!pass.open || pass.first == &layer) {
+    end_pass();
+    pass.open = true;
+    pass.first = first_layer = &layer;
+  }
+  if (layer.first_run == 0) layer.first_run = ++runs;
+  ++(event.training() ? layer.training : layer.evaluation);
+  (event.training() ? pass.training : pass.evaluation) = true;
+  pass.with_grad = pass.with_grad || event.grad_enabled();
+  if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer;
+}
+
 void Model::end_pass() {
   flow.end_pass();
   if (!pass.open) return;

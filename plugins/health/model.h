@@ -44,6 +44,8 @@ struct Model {
     double largest_input = NAN;                                    ///< magnitude, where the input was read whole
   } pass;
   Flow flow;
+  /// A layer runs: its place in the order, and the pass it belongs to, which its first layer begins.
+  void begin_run(Layer& layer, const Event& event);
   /// Ends the pass that is on, if there is one.
   void end_pass();
   uint64_t runs = 0;   ///< layers that have run, to number them
@@ -72,6 +74,7 @@ struct Model {
   bool has_backward = false;    ///< a gradient came since the last tick
   bool added_up = false;        ///< and since the last step
   bool is_on_device = false;    ///< numbers come at the tick, and elements are not read
+  bool told_of_device = false;  ///< which rules cannot judge it there
   bool is_broken = false;       ///< NaN or Inf got into it: what else rules see of it means nothing
   double largest_gradient = 0;  ///< norm over all parameters, of all steps so far
   uint64_t gradient_steps = 0;  ///< on how many that stands

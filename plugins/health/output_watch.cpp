@@ -41,25 +41,12 @@ void OutputWatch::process(const Event& event) {
 
 void OutputWatch::take_numbers(const Event& event) {
   Model::Pass& pass = model_.pass;
-  if (place_ == LOUPE_PLACE_CPU) {
-    if (!pass.open || pass.first == &layer_) {
-      model_.end_pass();
-      pass.open = true;
-      pass.first = model_.first_layer = &layer_;
-    }
-    if (layer_.first_run == 0) layer_.first_run = ++model_.runs;
-    ++(event.training() ? layer_.training : layer_.evaluation);
-    (event.training() ? pass.training : pass.evaluation) = true;
-    pass.with_grad = pass.with_grad || event.grad_enabled();
-    if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer_;
-  } else {
-    model_.is_on_device = true;
-  }
+  if (place_ == LOUPE_PLACE_CPU) model_.begin_run(layer_, event);
   if (event.has_measurement()) {
     const Measurement& measured = event.measurement();
     if (!is_finite(measured) && !watched_.trail.is_taken())
       note_non_finite(event, origin_of(Origin::Place::output, event, measured, watched_));
-    pass.last_norm = std::sqrt(measured.sum_squares);
+    if (place_ == LOUPE_PLACE_CPU) pass.last_norm = std::sqrt(measured.sum_squares);
   } else if ((layer_.rests & LOUPE_REST_MEASURES) != 0) {
     read_input(event);
   }
@@ -68,6 +55,8 @@ void OutputWatch::take_numbers(const Event& event) {
 
 /// Where what goes in came, as it is, from a layer that rests, that one made it: what it was given was finite.
 void OutputWatch::note_non_finite(const Event& event, Origin origin) {
+  // Numbers from a device come long after their pass, whose inputs are gone.
+  if (place_ != LOUPE_PLACE_CPU) return watched_.trail.note(std::move(origin));
   const Model::Pass& pass = model_.pass;
   origin.begins_pass = pass.first == &layer_;
   if (pass.last != nullptr) origin.before = pass.last->name;

@@ -17,6 +17,13 @@ const Strings& rules() {
   return names;
 }
 
+const Strings& blind_on_devices() {
+  static const Strings names = {
+      "gradients_not_cleared", "repeated_batch",      "double_softmax",     "dead_units",
+      "saturated_activation",  "poor_initialization", "unnormalized_input", "constant_output"};
+  return names;
+}
+
 std::vector<Option> options() {
   std::vector<Option> options = {
       {"off", Strings{}, "rules that are not to speak", rules()},

@@ -9,6 +9,8 @@ namespace loupe::health {
 
 /// The names of all rules.
 const Strings& rules();
+/// Those that read single elements, and so say nothing of a model on a device.
+const Strings& blind_on_devices();
 /// The lens's options, which `loupe diagnose` reads too, from the configuration of a past run.
 std::vector<Option> options();
 

@@ -11,6 +11,14 @@ namespace {
 
 constexpr uint64_t start_steps = 3;  // in which every one is looked at
 
+/// Nothing is read, so that nothing waits for the device.
+Request at_once_on_devices() {
+  Request request;
+  request.wants_tensor = true;
+  request.places = LOUPE_PLACE_DEVICE;
+  return request;
+}
+
 }  // namespace
 
 bool is_finite(const Measurement& measured) {
@@ -30,17 +38,27 @@ Origin origin_of(Origin::Place place, const Event& event, const Measurement& mea
   return origin;
 }
 
-void DeviceBatchLook::process(const Event& event) {
-  if (!event.tensor() || !event.training()) return;
-  const std::lock_guard lock(model_.mutex);
-  layer_.take_batch(event.tensor());
+Request DeviceOutputLook::request() const {
+  return at_once_on_devices();
 }
 
-Request DeviceBatchLook::request() const {
-  Request request;
-  request.wants_tensor = true;
-  request.places = LOUPE_PLACE_DEVICE;
-  return request;
+void DeviceOutputLook::process(const Event& event) {
+  const std::lock_guard lock(model_.mutex);
+  model_.is_on_device = true;
+  model_.begin_run(layer_, event);
+  model_.pass.last = &layer_;
+  if (layer_.is_batch_norm && event.training() && event.tensor()) layer_.take_batch(event.tensor());
+}
+
+Request DeviceGradientLook::request() const {
+  return at_once_on_devices();
+}
+
+void DeviceGradientLook::process(const Event&) {
+  const std::lock_guard lock(model_.mutex);
+  model_.is_on_device = true;
+  model_.end_pass();
+  model_.has_backward = model_.added_up = true;
 }
 
 Request GradientNumbers::request() const {
@@ -51,12 +69,16 @@ Request GradientNumbers::request() const {
 
 void GradientNumbers::process(const Event& event) {
   const Measurement& measured = event.measurement();
+  const double norm = std::sqrt(measured.sum_squares);
   const std::lock_guard lock(model_.mutex);
-  model_.end_pass();
-  model_.is_on_device = model_.is_on_device || (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
-  model_.has_backward = model_.added_up = true;
-  ++state_.gradients;
-  state_.gradient_norm = std::sqrt(measured.sum_squares);
+  if ((event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0) {
+    state_.take_gradient(norm);
+  } else {
+    model_.end_pass();
+    model_.has_backward = model_.added_up = true;
+    ++state_.gradients;
+    state_.gradient_norm = norm;
+  }
   if (is_finite(measured) || watched_.trail.is_taken()) return;
   Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
   origin.parameter = state_.name;
@@ -75,18 +97,19 @@ void StepWatch::process(const Event& event) {
   const Measurement& measured = event.measurement();
   {
     const std::lock_guard lock(model_.mutex);
-    model_.end_pass();
+    state_.norm = std::sqrt(measured.sum_squares);
+    state_.is_sampled = (measured.flags & LOUPE_MEASURED_SAMPLE) != 0;
+    state_.is_finite = is_finite(measured);
+    const double change = measured.has_change != 0 ? std::sqrt(measured.change_sum_squares) : 0;
     if (place_ == LOUPE_PLACE_CPU) {
+      model_.end_pass();
       state_.stepped = true;
       state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
-    } else {
-      model_.is_on_device = true;
+      state_.has_change = measured.has_change != 0;
+      state_.change_norm = change;
+    } else if (measured.has_change != 0) {
+      state_.take_change(change);
     }
-    state_.norm = std::sqrt(measured.sum_squares);
-    state_.has_change = measured.has_change != 0;
-    state_.is_sampled = (measured.flags & LOUPE_MEASURED_SAMPLE) != 0;
-    state_.change_norm = state_.has_change ? std::sqrt(measured.change_sum_squares) : 0;
-    state_.is_finite = is_finite(measured);
     if (!state_.is_finite && !watched_.trail.is_taken()) {
       Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
       origin.parameter = state_.name;
@@ -130,17 +153,15 @@ void StepWatch::look_at_rounding(const Event& event) {
 }
 
 Request DeviceStepLook::request() const {
-  Request request;
-  request.wants_tensor = true;
-  request.places = LOUPE_PLACE_DEVICE;
-  return request;
+  return at_once_on_devices();
 }
 
+/// Whether its gradient was cleared stays open: one that was set to 0 past autograd looks as if it was not.
 void DeviceStepLook::process(const Event& event) {
   if (!event.tensor()) return;
   const std::lock_guard lock(model_.mutex);
   state_.stepped = true;
-  state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
+  model_.end_pass();
   model_.is_on_device = true;
 }
 

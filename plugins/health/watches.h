@@ -58,10 +58,10 @@ class OutputWatch : public Preprocessor {
   } at_rest_;  ///< the maker of what this layer was given, and what that one was given, while it was not looked at
 };
 
-/// How many values a batch norm on a device takes its statistics over: its sizes are known at once.
-class DeviceBatchLook : public Preprocessor {
+/// That a layer ran on a device, in which mode and on how many samples: that is known at once.
+class DeviceOutputLook : public Preprocessor {
  public:
-  DeviceBatchLook(Watched&, Model& model, Layer& layer) : model_(model), layer_(layer) {}
+  DeviceOutputLook(Watched&, Model& model, Layer& layer) : model_(model), layer_(layer) {}
   Request request() const override;
   void process(const Event& event) override;
 
@@ -70,7 +70,7 @@ class DeviceBatchLook : public Preprocessor {
   Layer& layer_;
 };
 
-/// A parameter's gradient, after each backward.
+/// A parameter's gradient, after each backward; of one on a device at the tick.
 class GradientNumbers : public Preprocessor {
  public:
   GradientNumbers(Watched& watched, Model& model, ParameterState& state)
@@ -82,6 +82,17 @@ class GradientNumbers : public Preprocessor {
   Watched& watched_;
   Model& model_;
   ParameterState& state_;
+};
+
+/// That a parameter on a device got a gradient, at once.
+class DeviceGradientLook : public Preprocessor {
+ public:
+  DeviceGradientLook(Watched&, Model& model) : model_(model) {}
+  Request request() const override;
+  void process(const Event& event) override;
+
+ private:
+  Model& model_;
 };
 
 /// A parameter after each step of its optimizer. What lies on a device comes as numbers, at the tick.

@@ -1,0 +1,184 @@
+// The lens health on a model that lies on a device: what happens is known at once, numbers come at the tick, and
+// elements are not read.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "monitored.h"
+
+namespace loupe {
+namespace {
+
+/// Sums squares, and those of the change since the tensor before.
+class SummingDevice : public DeviceMeasurer {
+ public:
+  void prime(const loupe_tensor& tensor) override { last_ = values_of(tensor); }
+  void forget() override { last_.clear(); }
+  void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) override {
+    loupe_measurement measured{};
+    measured.struct_size = sizeof measured;
+    measured.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+    measured.numel = tensor.numel;
+    const std::vector<float> now = values_of(tensor);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      measured.sum_squares += now[i] * now[i];
+      if (!last_.empty()) measured.change_sum_squares += (now[i] - last_[i]) * (now[i] - last_[i]);
+    }
+    measured.has_change = last_.empty() ? 0 : 1;
+    last_ = now;
+    pending_.push_back({measured, flags, number});
+  }
+  void collect(const Deliver& deliver) override {
+    for (const Pending& each : pending_) deliver(each.measured, each.flags, each.number);
+    pending_.clear();
+  }
+
+ private:
+  struct Pending {
+    loupe_measurement measured;
+    uint32_t flags;
+    uint64_t number;
+  };
+  static std::vector<float> values_of(const loupe_tensor& tensor) {
+    const auto* values = static_cast<const float*>(tensor.data);
+    return {values, values + tensor.numel};
+  }
+  std::vector<float> last_;
+  std::vector<Pending> pending_;
+};
+
+/// A trainer of one layer and a dropout, on a device.
+class HealthOnADevice : public testing::Test {
+ protected:
+  explicit HealthOnADevice(const std::string& options = "{}")
+      : it(yaml(options)), layer(it.add("fc", LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED)) {
+    ModuleDescription dropout;
+    dropout.name = dropout.path = "dropout";
+    dropout.type = "Dropout";
+    dropout.flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
+    dropout.family = LOUPE_FAMILY_DROPOUT;
+    last = it.monitor.add_module(std::move(dropout));
+    for (const uint32_t flag : {LOUPE_PARAMETER_OPTIMIZED, LOUPE_PARAMETER_GRADIENT})
+      layer->set_parameter_flag(0, flag, true);
+    it.monitor.findings().set_listener([this](const loupe_finding& finding) {
+      if (finding.state == LOUPE_FINDING_RAISED) found.push_back(finding.rule);
+    });
+  }
+  ~HealthOnADevice() override { set_device_measurer_factory({}); }
+
+  static std::string yaml(const std::string& options) {
+    set_device_measurer_factory([](const loupe_request&) { return std::make_unique<SummingDevice>(); });
+    return "lenses: [health: " + options + "]\n";
+  }
+  static void tell(ModuleNode& module, uint32_t tap, std::vector<float> values, uint32_t flags) {
+    Stream* stream = module.stream(tap, tap == LOUPE_TAP_FORWARD ? "" : "weight");
+    ASSERT_NE(stream, nullptr);
+    stream->dispatch(FloatTensor(std::move(values), LOUPE_DEVICE_CUDA).get(), flags);
+  }
+  void forward(uint32_t flags = training_pass) {
+    tell(*layer, LOUPE_TAP_FORWARD, draw(), flags);
+    tell(*last, LOUPE_TAP_FORWARD, draw(), flags);
+  }
+  /// @param rate  what the optimizer takes of the gradient
+  void step(float rate = 0.01F, uint32_t flags = training_pass) {
+    forward(flags);
+    const std::vector<float> gradient = draw();
+    tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, gradient, flags);
+    for (std::size_t i = 0; i < weight.size(); ++i) weight[i] -= rate * gradient[i];
+    tell(*layer, LOUPE_TAP_OPTIMIZER_STEP, weight, flags);
+    it.monitor.note_step();
+    it.monitor.end_step();
+  }
+  void tick() {
+    layer->set_parameter_flag(0, LOUPE_PARAMETER_CHANGED, true);
+    it.monitor.tick(std::nullopt);
+  }
+  void validate(uint32_t flags) {
+    for (int i = 0; i < 3; ++i) forward(flags);
+    it.monitor.push("val_loss", 1, LOUPE_EVENT_LOSS);
+  }
+  float next() { return static_cast<float>(++drawn * 7919 % 1009) / 1009 - 0.5F; }
+  std::vector<float> draw() { return {next(), next(), next(), next(), next(), next()}; }
+
+  Monitored it;
+  std::shared_ptr<ModuleNode> layer, last;
+  std::vector<float> weight = {0.5F, -0.3F, 0.2F, 0.8F, -0.6F, 0.1F};
+  std::vector<std::string> found;
+  int drawn = 0;
+};
+using Rules = std::vector<std::string>;
+
+TEST_F(HealthOnADevice, IsSilentWhileTrainingIsHealthy) {
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int i = 0; i < 130; ++i) step();
+    validate(0);
+    tick();
+  }
+  EXPECT_EQ(found, Rules());
+}
+
+TEST_F(HealthOnADevice, SaysAtTheStepThatNoGradientReachesTheModel) {
+  layer->set_parameter_flag(0, LOUPE_PARAMETER_GRADIENT, false);
+  step();
+  EXPECT_EQ(found, Rules{"nothing_trainable"});
+}
+
+TEST_F(HealthOnADevice, SaysAtTheStepThatItIsTrainedInEvalMode) {
+  step(0.01F, LOUPE_EVENT_GRAD_ENABLED);
+  EXPECT_EQ(found, Rules{"mode_mismatch"});
+}
+
+TEST_F(HealthOnADevice, SaysAtTheTickThatItIsValidatedInTrainingMode) {
+  for (int i = 0; i < 4; ++i) step();
+  validate(LOUPE_EVENT_TRAINING);
+  tick();
+  EXPECT_EQ(found, Rules{"mode_mismatch"});
+}
+
+TEST_F(HealthOnADevice, SaysAtTheTickThatStepsChangedNothing) {
+  for (int i = 0; i < 5; ++i) step(0);
+  EXPECT_EQ(found, Rules());
+  tick();
+  EXPECT_EQ(found, Rules{"no_effect"});
+}
+
+TEST_F(HealthOnADevice, JudgesTheNumbersOfAllStepsBeforeTheTick) {
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int i = 0; i < 101; ++i) step(i % 2 == 0 ? 0.8F : -0.8F);
+    tick();
+  }
+  EXPECT_EQ(found, Rules{"update_ratio"});
+}
+
+TEST_F(HealthOnADevice, TakesAGradientThatMayHaveBeenSetToZeroUnseenForCleared) {
+  for (int i = 0; i < 5; ++i) step(0.01F, training_pass | LOUPE_EVENT_NOT_CLEARED);
+  tick();
+  EXPECT_EQ(found, Rules());
+}
+
+class HealthOnADeviceWithTwoRulesOff : public HealthOnADevice {
+ protected:
+  HealthOnADeviceWithTwoRulesOff() : HealthOnADevice("{off: [dead_units, repeated_batch]}") {}
+};
+
+TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    step();
+    tick();
+  }
+  Rules told;
+  for (const std::string& message : it.stage.take_messages()) {
+    if (message.find("runs on a device") != std::string::npos) told.push_back(message);
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("nothing is said of gradients_not_cleared, double_softmax, saturated_activation"),
+            std::string::npos)
+      << told[0];
+}
+
+}  // namespace
+}  // namespace loupe
