@@ -35,7 +35,7 @@ const detail::OptionStorage& attach_options() {
       {"history", 0,
        "compare with earlier steps only so many elements, in fixed random places, of each tensor that has more; 0: "
        "all. What compares is then estimated: of normally distributed numbers and 65536 elements, norms of updates to "
-       "about 0.3 % and correlations to 0.004 (a standard error each); in the processor's memory alone",
+       "about 0.3 % and correlations to 0.004 (a standard error each)",
        0, 1e12},
       {"taps", "auto", "auto, or explicit: only loupe::Tapped modules", {"auto", "explicit"}},
       {"summary", true, "print a line at attach on what is tapped and what is not"},

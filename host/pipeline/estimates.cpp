@@ -19,8 +19,8 @@ std::string estimate_words(const std::vector<std::shared_ptr<ModuleNode>>& modul
   }
   if (estimated == 0) return "";
   if (estimated > most_named) names += " and " + std::to_string(estimated - most_named) + " more";
-  return "attach.history: what compares a step with earlier ones (correlations, norms of updates) is, in the "
-         "processor's memory, estimated from at most " +
+  return "attach.history: what compares a step with earlier ones (correlations, norms of updates) is "
+         "estimated from at most " +
          std::to_string(modules.front()->history()) + " elements of each of " + std::to_string(estimated) + " of " +
          std::to_string(parameters) + " parameters: " + names + "; all else is exact";
 }

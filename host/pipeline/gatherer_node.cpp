@@ -241,7 +241,7 @@ void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
   if (!group.device) {
     const DeviceMeasurerFactory make = device_factory();
     if (!make) throw Error("tensors on a device cannot be measured by this host", LOUPE_UNSUPPORTED);
-    group.device = make(group.request);
+    group.device = make(group.request, module_.history());
   }
   group.tap = event.tap;
   const uint32_t missed = (group.is_skipped ? kSkippedBySome : 0) | (group.is_rested ? kRestedBySome : 0);
@@ -256,7 +256,7 @@ void GathererNode::prime(const loupe_tensor& tensor) {
     if (tensor.device_type == LOUPE_DEVICE_CPU) {
       group.measurer.prime(tensor);
     } else if (const DeviceMeasurerFactory make = device_factory()) {
-      if (!group.device) group.device = make(group.request);
+      if (!group.device) group.device = make(group.request, module_.history());
       group.device->prime(tensor);
     }
   }

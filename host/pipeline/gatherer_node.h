@@ -34,7 +34,9 @@ class DeviceMeasurer {
   /// One copy to the host, then every measurement in the order of the events.
   virtual void collect(const Deliver& deliver) = 0;
 };
-using DeviceMeasurerFactory = std::function<std::unique_ptr<DeviceMeasurer>(const loupe_request& request)>;
+/// @param history  how many elements of a tensor are compared with earlier ones at most; see measure::Sample
+using DeviceMeasurerFactory =
+    std::function<std::unique_ptr<DeviceMeasurer>(const loupe_request& request, int64_t history)>;
 /// The process's: what all inspectors use from now on. Any thread.
 void set_device_measurer_factory(DeviceMeasurerFactory factory);
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "measure/histogram.h"
+#include "measure/sample.h"
 #include "torch/compat.h"
 
 namespace loupe {
@@ -24,6 +26,7 @@ enum Column {
   dot_column,
   change_column,
   change_dot_column,
+  sampled_squares_column,
   column_count
 };
 
@@ -31,11 +34,11 @@ constexpr int64_t first_capacity = 256;
 
 class AtenMeasurer final : public DeviceMeasurer {
  public:
-  explicit AtenMeasurer(const loupe_request& request) : request_(request) {}
+  AtenMeasurer(const loupe_request& request, int64_t history) : request_(request), history_(history) {}
 
   void prime(const loupe_tensor& tensor) override {
     const at::NoGradGuard no_grad;
-    last_ = plain(tensor).flatten().clone();
+    last_ = compared_part(plain(tensor).flatten()).clone();
     change_ = at::Tensor();
   }
 
@@ -46,7 +49,7 @@ class AtenMeasurer final : public DeviceMeasurer {
     const at::Tensor raw = plain(tensor);
     make_room(raw);
     const at::Tensor row = results_.select(0, static_cast<int64_t>(events_.size()));
-    Event event{flags, number, raw.numel(), 0, 0, false, false};
+    Event event{flags, number, raw.numel(), 0, 0, raw.numel(), false, false};
     set(row, nan_column, raw.isnan().sum());
     set(row, inf_column, raw.isinf().sum());
     const at::Tensor values = raw.nan_to_num(0.0, 0.0, 0.0);
@@ -90,7 +93,7 @@ class AtenMeasurer final : public DeviceMeasurer {
   struct Event {
     uint32_t flags;
     uint64_t number;
-    int64_t numel, units, samples;
+    int64_t numel, units, samples, compared;
     bool has_previous, has_change;
   };
 
@@ -137,12 +140,35 @@ class AtenMeasurer final : public DeviceMeasurer {
     set(row, dead_column, active.transpose(0, unit).reshape({event.units, -1}).any(1).logical_not().sum());
   }
 
+  /// Those elements of a tensor that are compared with earlier ones. What earlier tensors of another size left is gone.
+  at::Tensor compared_part(const at::Tensor& flat) {
+    const measure::Sample sample(flat.numel(), history_);
+    if (flat.numel() != compared_numel_) {
+      forget();
+      runs_ = at::Tensor();
+      compared_numel_ = flat.numel();
+    }
+    if (sample.is_whole()) return flat;
+    if (!runs_.defined() || runs_.device() != flat.device()) {
+      const at::Tensor runs = at::empty({sample.runs()}, at::kLong);
+      for (int64_t run = 0; run < sample.runs(); ++run)
+        runs.data_ptr<int64_t>()[run] = sample.place(run) / measure::Sample::kRun;
+      runs_ = runs.to(flat.device(), /*non_blocking=*/true);
+    }
+    const int64_t blocks = flat.numel() / measure::Sample::kRun;
+    const at::Tensor rows = flat.narrow(0, 0, blocks * measure::Sample::kRun).view({blocks, measure::Sample::kRun});
+    return rows.index_select(0, runs_).flatten();
+  }
+
   static bool comparable(const at::Tensor& kept, const at::Tensor& flat) {
     return kept.defined() && kept.sizes() == flat.sizes() && kept.scalar_type() == flat.scalar_type() &&
            kept.device() == flat.device();
   }
 
-  void compare_with_previous(const at::Tensor& flat, const at::Tensor& row, Event& event) {
+  void compare_with_previous(const at::Tensor& all, const at::Tensor& row, Event& event) {
+    const at::Tensor flat = compared_part(all);
+    event.compared = flat.numel();
+    if (flat.numel() < all.numel()) set(row, sampled_squares_column, flat.dot(flat));
     event.has_previous = comparable(previous_, flat);
     if (event.has_previous) {
       set(row, dot_column, flat.dot(previous_));
@@ -152,7 +178,9 @@ class AtenMeasurer final : public DeviceMeasurer {
     }
   }
 
-  void compare_with_last(const at::Tensor& flat, const at::Tensor& row, Event& event) {
+  void compare_with_last(const at::Tensor& all, const at::Tensor& row, Event& event) {
+    const at::Tensor flat = compared_part(all);
+    event.compared = flat.numel();
     event.has_change = comparable(last_, flat);
     if (!event.has_change) {
       last_ = flat.clone();
@@ -210,7 +238,8 @@ class AtenMeasurer final : public DeviceMeasurer {
     const bool follows = event.has_change && had_change_;
     measurement.dot_change = follows ? row[change_dot_column] : 0;
     measurement.previous_change_sum_squares = follows ? previous_change_squares_ : 0;
-    measurement.compared = event.has_previous || event.has_change ? event.numel : 0;
+    measurement.compared = event.has_previous || event.has_change ? event.compared : 0;
+    if (event.compared < event.numel) estimate(measurement, row[sampled_squares_column]);
     if (bins != nullptr) {
       std::copy_n(bins, measure::kHistogramBins, histogram_.begin());
       measurement.bins = histogram_.data();
@@ -223,7 +252,23 @@ class AtenMeasurer final : public DeviceMeasurer {
     return measurement;
   }
 
+  /// As the kernels do it: the sample's sums as those of the whole would be, and the sample's own correlation.
+  void estimate(loupe_measurement& m, double sampled_squares) {
+    const double squares = sampled_squares * std::exchange(previous_sampled_squares_, sampled_squares);
+    if (m.compared == 0) return;
+    const double correlation = squares > 0 ? m.dot_previous / std::sqrt(squares) : 0;
+    const double scale = static_cast<double>(m.numel) / static_cast<double>(m.compared);
+    if (m.has_previous != 0) m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(previous_squares_);
+    m.change_sum_squares *= scale;
+    m.dot_change *= scale;
+    m.flags |= LOUPE_MEASURED_SAMPLE;
+  }
+
   loupe_request request_;
+  int64_t history_;
+  int64_t compared_numel_ = -1;  ///< of the tensors that are compared
+  at::Tensor runs_;              ///< which runs of their elements, where not all are; on the device
+  double previous_sampled_squares_ = 0;
   at::Tensor results_, bins_;  // {capacity, columns}, on the device
   at::Tensor previous_, last_, change_;
   std::vector<Event> events_;
@@ -234,8 +279,8 @@ class AtenMeasurer final : public DeviceMeasurer {
 
 }  // namespace
 
-std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& request) {
-  return std::make_unique<AtenMeasurer>(request);
+std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& request, int64_t history) {
+  return std::make_unique<AtenMeasurer>(request, history);
 }
 
 }  // namespace loupe

@@ -49,7 +49,7 @@ class DeviceTest : public testing::Test {
  protected:
   DeviceTest() {
     asked = {};
-    set_device_measurer_factory([](const loupe_request& request) {
+    set_device_measurer_factory([](const loupe_request& request, int64_t) {
       asked.request = request;
       return std::make_unique<FakeDevice>();
     });

@@ -19,6 +19,8 @@ constexpr uint32_t everything = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_EXTREMES | LO
                                 LOUPE_MEASURE_SAMPLES | LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE |
                                 LOUPE_MEASURE_CHANGE_PREVIOUS | LOUPE_MEASURE_HISTOGRAM;
 
+constexpr int64_t whole = measure::Measurer::kWholeHistory;
+
 loupe_request request_of(uint32_t measures) {
   return {sizeof(loupe_request), measures, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
 }
@@ -59,9 +61,9 @@ void expect_same(const loupe_measurement& device, const loupe_measurement& host)
 }
 
 /// Feeds both measurers and compares event by event.
-void compare(const std::vector<torch::Tensor>& events, const torch::Tensor& primed = {}) {
-  const auto device = make_device_measurer(request_of(everything));
-  measure::Measurer host(request_of(everything));
+void compare(const std::vector<torch::Tensor>& events, const torch::Tensor& primed = {}, int64_t history = whole) {
+  const auto device = make_device_measurer(request_of(everything), history);
+  measure::Measurer host(request_of(everything), history);
   std::vector<loupe_measurement> expected;
   std::vector<std::vector<uint64_t>> bins;
   if (primed.defined()) {
@@ -109,12 +111,25 @@ TEST(DeviceMeasurer, AgreesOnShapesTypesAndWhatIsNotFinite) {
   compare({torch::randn({4, 3}), spoilt, torch::randn({4, 3})});
 }
 
+TEST(DeviceMeasurer, EstimatesFromTheSameElementsAsTheKernels) {
+  torch::manual_seed(4);
+  std::vector<torch::Tensor> events{torch::randn({100, 97})};
+  for (int i = 0; i < 3; ++i) events.push_back(events.back() + 0.1 * torch::randn({100, 97}));
+  compare(events, {}, 640);
+  compare(events, torch::randn({100, 97}), 640);
+  for (int i = 0; i < 2; ++i)
+    events.push_back(torch::randn({90, 97}));  // as many elements are compared, of another size
+  compare(events, {}, 640);
+  events[1][3][4] = std::numeric_limits<float>::quiet_NaN();
+  compare(events, {}, 640);
+}
+
 TEST(DeviceMeasurer, KeepsManyEventsAndGoesOnAfterACollect) {
   torch::manual_seed(3);
   std::vector<torch::Tensor> events;
   for (int i = 0; i < 600; ++i) events.push_back(torch::randn({7}));
   compare(events);
-  const auto device = make_device_measurer(request_of(LOUPE_MEASURE_PREVIOUS));
+  const auto device = make_device_measurer(request_of(LOUPE_MEASURE_PREVIOUS), whole);
   std::vector<int64_t> has_previous;
   for (int tick = 0; tick < 2; ++tick) {
     const TorchTensorView view(events[0]);
@@ -131,10 +146,12 @@ TEST(DeviceMeasurer, CallsNothingThatWaitsForADevice) {
                                               called.insert(function.name());
                                               return std::unique_ptr<at::ObserverContext>();
                                             }).scopes({at::RecordScope::FUNCTION}));
-  const auto device = make_device_measurer(request_of(everything));
-  const auto tensor = torch::randn({6, 5, 3});
+  const auto tensor = torch::randn({6, 5, 30});
   const TorchTensorView view(tensor);
-  for (int i = 0; i < 3; ++i) device->measure(*view.get(), 0, 0);
+  for (const int64_t history : {whole, int64_t{128}}) {
+    const auto device = make_device_measurer(request_of(everything), history);
+    for (int i = 0; i < 3; ++i) device->measure(*view.get(), 0, 0);
+  }
   at::removeCallback(handle);
   EXPECT_GT(called.count("aten::copy_"), 0U) << "the callback sees operators";
   for (const char* waits :
