@@ -222,8 +222,7 @@ class RecordedRules::Impl {
       judged_.insert("loss_spike");
       losses_.judge_spikes(judge);
     }
-    // A record has an epoch's mean, where swings are seen from one loss to the next: as if the rates made them.
-    losses_.judge_epoch(judge, models_.size() <= 1 && !broken_, /*rates_return=*/true);
+    losses_.judge_epoch(judge, models_.size() <= 1 && !broken_, /*slow_swings=*/false);
   }
   void push(const std::optional<double>& loss, uint32_t flags) {
     if (!loss) return;

@@ -235,9 +235,9 @@ void Health::tell_of_device(Model& model) {
     if (!ledger_.is_off(rule.c_str())) blind += (blind.empty() ? "" : ", ") + rule;
   }
   if (blind.empty()) return;
-  watched_.host.info("health: '" + model.name +
-                     "' runs on a device, where single elements are not read: nothing is said of " + blind +
-                     "; a few steps on the processor show them");
+  watched_.host.info("health: of the layers of " + (model.name.empty() ? "the model" : "'" + model.name + "'") +
+                     " that run on a device nothing is said of " + blind +
+                     ", nor of a gradient that jumps in one step; a short run on the processor shows them");
 }
 
 /// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
@@ -283,7 +283,7 @@ void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer*
 
 void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
-    if (model.is_on_device) judge_device_effect(judge, model, rates_);
+    if (model.is_on_device) judge_device_effect(judge, model);
     judge_gradients(judge, model, models_.size() == 1 && !losses_.has_come_down());
     judge_updates(judge, model, annealed_);
     judge_outputs(judge, model, losses_.has_halved());
@@ -342,6 +342,9 @@ void Health::step(const loupe_step& step, Report& report) {
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }
+  // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
+  const bool ends_windows =
+      std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_on_device; });
   bool window_ended = false;
   for (const auto& model : models_) {
     {
@@ -350,8 +353,7 @@ void Health::step(const loupe_step& step, Report& report) {
                                        [](const ParameterState& each) { return each.stepped; });
       if (!stepped) continue;
       close_step(judge, *model, step.optimizer);
-      // Numbers from a device come at the tick, of all steps before it.
-      if (model->steps_in_window >= window_ && !model->is_on_device) {
+      if (model->steps_in_window >= window_ && ends_windows) {
         close_window(judge, *model);
         window_ended = true;
       }
@@ -401,7 +403,7 @@ void Health::report(Report& report) {
   }
   const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   losses_.judge_spikes(judge);
-  losses_.judge_epoch(judge, trained == 1 && !broken, rates_.any_returned());
+  losses_.judge_epoch(judge, trained == 1 && !broken, !rates_.any_returned());
   tell_unregistered(judge);
   ledger_.end_window(report);
   steps_since_tick_ = 0;

@@ -3,6 +3,7 @@
 
 #include <loupe/host.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -28,17 +29,16 @@ struct Judge {
 struct RateHistory {
   struct Group {
     double largest = 0, last_nonzero = 0;
-    uint32_t zeros = 0;  ///< steps in a row
-    double last = 0;
-    bool falls = false, returned = false;  ///< the last change was down; it went up after having come down
+    uint32_t zeros = 0;                     ///< steps in a row
+    double highest = 0, lowest = INFINITY;  ///< the latter since it came down
+    bool returned = false;                  ///< it went up after having come down
+    void follow(double rate);
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;
   /// Steps went by unseen: single zeros before and after them are not in a row.
   void forget_streaks();
   /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.
   bool is_annealed(const loupe_optimizer* optimizer) const;
-  /// Whether any group's rate is other than 0 now.
-  bool any_nonzero() const;
   /// Whether any rate went up again after having come down, as in cycles and warm restarts.
   bool any_returned() const;
 };
@@ -57,14 +57,14 @@ void judge_untouched(const Judge& judge, Model& model);
 
 // The numbers: over a window.
 void judge_start(const Judge& judge, Model& model);
-/// @param stuck  the loss has not come down
+/// @param stuck  the loss has hardly come down
 void judge_gradients(const Judge& judge, Model& model, bool stuck);
 void judge_gradient_jump(const Judge& judge, Model& model);
 /// Whether the first step changed the weights, or put others in their place.
 void judge_first_step(const Judge& judge, const Model& model);
 void judge_updates(const Judge& judge, Model& model, bool annealed);
 /// Of a model on a device, whose numbers come at the tick: whether no step of the window changed a weight.
-void judge_device_effect(const Judge& judge, Model& model, const RateHistory& rates);
+void judge_device_effect(const Judge& judge, const Model& model);
 /// @param loss_halved  since the first epoch: what saturated meanwhile did no harm
 void judge_outputs(const Judge& judge, Model& model, bool loss_halved);
 

@@ -28,7 +28,11 @@ std::vector<Option> Limits::options() {
       {"diverging_factor", 2.0, "an epoch's loss over the lowest epoch's so far, above which it diverges", 1.0},
       {"overfitting_factor", 1.1, "an epoch's validation loss over the lowest so far, while the training loss falls",
        1.0},
-      {"oscillation", 0.5, "mean change from one loss to the next over their mean, above which it oscillates", 0.0},
+      {"oscillation", 0.5,
+       "mean change from one loss to the next over their mean, above which it oscillates; 0.6 times that where the "
+       "loss "
+       "is above its start",
+       0.0},
   };
 }
 

@@ -109,14 +109,15 @@ void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optim
   }
 }
 
-void judge_reach(const Judge& judge, Model& model) {
+/// @param by_hand  nothing but the trainer's word says that it stepped; its gradients may be gone already
+void judge_reach(const Judge& judge, const Model& model, bool by_hand) {
   std::size_t stepped = 0, with_gradient = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped) continue;
     ++stepped;
     with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
   }
-  if (stepped == 0 || with_gradient > 0) return;
+  if (stepped == 0 || with_gradient > 0 || (by_hand && model.added_up)) return;
   Sight sight;
   sight.rule = "nothing_trainable";
   sight.severity = LOUPE_SEVERITY_ERROR;
@@ -140,7 +141,7 @@ void judge_unchanged(const Judge& judge, Model& model) {
   }
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
-    const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT);
+    const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT) || each.gradients > 0;
     const bool ran = each.runs != nullptr && each.runs->training > 0;
     const bool rests = each.runs != nullptr && (each.runs->rests & LOUPE_REST_EVENTS) != 0;
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
@@ -210,12 +211,13 @@ bool judge_copies(const Judge& judge, const Model& model, const loupe_optimizer&
   if (tensors == 0 || any_held || (unknown < tensors && !any_gradient)) return false;
   Sight sight;
   sight.rule = "no_effect";
-  sight.severity = LOUPE_SEVERITY_ERROR;
+  // One that was attached beside the wrong model trains another one all the same.
+  sight.severity = unknown < tensors ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR;
   sight.module = model.root;
   sight.value = 0;
   sight.message = std::string("the step of ") + optimizer.type + " changed nothing in " + whose(model) +
                   ": all of the " + std::to_string(tensors) + " parameters that it holds are " +
-                  (unknown < tensors ? "another model's" : "others than the model's");
+                  (unknown == 0 ? "another model's" : "others than the model's");
   sight.advice = unknown < tensors
                      ? "make the optimizer of this model's own parameters, or attach the one that holds them"
                      : "make the optimizer of model->parameters() themselves, not of copies of them";
@@ -263,6 +265,13 @@ std::string percent(double share) {
   return std::to_string(std::lround(100 * share)) + " %";
 }
 
+void RateHistory::Group::follow(double rate) {
+  // A cycle's steps are small: what counts is how far it rose from its lowest.
+  if (rate < highest) lowest = std::min(lowest, rate);
+  highest = std::max(highest, rate);
+  returned = returned || rate > 1.1 * lowest;
+}
+
 void RateHistory::forget_streaks() {
   constexpr uint32_t in_a_row = 2;
   for (auto& [key, group] : groups) {
@@ -279,23 +288,17 @@ bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
   return true;
 }
 
-bool RateHistory::any_nonzero() const {
-  return groups.empty() ||
-         std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.last != 0; });
-}
-
 bool RateHistory::any_returned() const {
   return std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.returned; });
 }
 
 void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history,
                      double epochs_to_come) {
+  model.had_no_rate = model.had_no_rate || !has_rate(&optimizer);
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     RateHistory::Group& group = history.groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
-    if (rate > 1.01 * group.last) group.returned = group.returned || group.falls;
-    if (rate != group.last) group.falls = rate < group.last;
-    group.last = rate;
+    group.follow(rate);
     if (rate != 0) {
       group.zeros = 0;
       if (rate > 0) group.last_nonzero = rate;
@@ -304,8 +307,8 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
     }
     // A rate that is warmed up may begin at 0, and one that is annealed may end there.
     const bool annealed = group.largest > 0 && group.last_nonzero < 0.05 * group.largest;
-    const bool may_be_the_end = annealed && epochs_to_come < 1;
-    const uint64_t patience = may_be_the_end ? std::max<uint64_t>(10, model.steps / 10) : 2;
+    const bool may_be_meant = annealed && (epochs_to_come < 1 || group.returned);
+    const uint64_t patience = may_be_meant ? std::max<uint64_t>(10, model.steps / 10) : 2;
     if (++group.zeros < patience) continue;
     Sight sight;
     sight.rule = "zero_learning_rate";
@@ -335,7 +338,7 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
   judge.tell(sight);
 }
 
-void judge_device_effect(const Judge& judge, Model& model, const RateHistory& rates) {
+void judge_device_effect(const Judge& judge, const Model& model) {
   std::size_t with_gradient = 0;
   double largest = 0;
   for (const ParameterState& each : model.parameters) {
@@ -345,15 +348,16 @@ void judge_device_effect(const Judge& judge, Model& model, const RateHistory& ra
     ++with_gradient;
     largest = std::max(largest, each.gradient_norm_sum / static_cast<double>(each.gradient_count));
   }
-  if (with_gradient == 0 || largest <= arrived || !rates.any_nonzero()) return;
+  if (with_gradient == 0 || largest <= arrived || model.had_no_rate) return;
   tell_no_effect(judge, model, "no step since the last tick changed a weight", with_gradient, largest);
 }
 
 void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   judge_clearing(judge, model);
   if (!model.is_on_device) judge_effect(judge, model, optimizer);
-  judge_reach(judge, model);
-  judge_unchanged(judge, model);
+  const bool by_hand = optimizer == nullptr;
+  judge_reach(judge, model, by_hand);
+  if (!by_hand || !model.is_on_device) judge_unchanged(judge, model);
   const auto small = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
     return layer.fewest_for_statistics > 0 && layer.fewest_for_statistics <= 2;
   });

@@ -49,7 +49,7 @@ void LossCurve::add(double loss) {
     for (std::size_t i = 0; i < most_values / 2; ++i) values_[i] = (values_[2 * i] + values_[2 * i + 1]) / 2;
     values_.resize(most_values / 2);
     losses_a_value_ *= 2;
-    if (losses_in_sum_ < losses_a_value_) return;
+    return;  // the sum goes on to hold as many
   }
   values_.push_back(sum_ / static_cast<double>(losses_in_sum_));
   sum_ = 0;

@@ -68,8 +68,11 @@ bool Losses::has_halved() {
 bool Losses::has_come_down() {
   const std::lock_guard lock(mutex_);
   const std::vector<Epoch>& epochs = training_.epochs;
-  if (epochs.size() < 2) return true;
-  return epochs.back().mean < epochs.front().mean - 0.1 * std::abs(epochs.front().mean);
+  if (epochs.empty() || !(epochs.front().mean > 0)) return true;
+  const bool in_epoch = training_.count > 0;
+  if (!in_epoch && epochs.size() < 2) return true;
+  const double now = in_epoch ? training_.sum / static_cast<double>(training_.count) : epochs.back().mean;
+  return now < 0.9 * epochs.front().mean;
 }
 
 bool Losses::take_validation() {
@@ -117,17 +120,17 @@ void Losses::judge_spikes(const Judge& judge) {
   pending_.clear();
 }
 
-void Losses::judge_epoch(const Judge& judge, bool trends, bool rates_return) {
+void Losses::judge_epoch(const Judge& judge, bool trends, bool slow_swings) {
   const std::lock_guard lock(mutex_);
   const std::size_t trained = training_.epochs.size(), validated = validation_.epochs.size();
   training_.end_epoch();
   validation_.end_epoch();
   if (!trends) return;
-  if (training_.epochs.size() > trained) judge_training(judge, rates_return);
+  if (training_.epochs.size() > trained) judge_training(judge, slow_swings);
   if (validation_.epochs.size() > validated) judge_overfitting(judge);
 }
 
-void Losses::judge_training(const Judge& judge, bool rates_return) {
+void Losses::judge_training(const Judge& judge, bool slow_swings) {
   const std::vector<Epoch>& epochs = training_.epochs;
   if (epochs.size() < 2) return;
   const Epoch& now = epochs.back();
@@ -146,7 +149,7 @@ void Losses::judge_training(const Judge& judge, bool rates_return) {
     sight.advice = "lower the learning rate or clip the gradients; see that the loss is minimized, not maximized";
     judge.tell(sight);
   }
-  judge_oscillation(judge, rates_return);
+  judge_oscillation(judge, slow_swings);
   constexpr std::size_t enough_epochs = 3;
   if (epochs.size() < enough_epochs) return;
   const double first = epochs.front().mean;
@@ -168,9 +171,11 @@ void Losses::judge_training(const Judge& judge, bool rates_return) {
   }
 }
 
-void Losses::judge_oscillation(const Judge& judge, bool rates_return) const {
+void Losses::judge_oscillation(const Judge& judge, bool slow_swings) {
   const std::vector<Epoch>& epochs = training_.epochs;
   const Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
+  // Of a loss that crosses 0, as policies have it, nothing is a share.
+  if (std::any_of(recent_.begin(), recent_.end(), [](double loss) { return loss <= 0; })) return;
   Sight sight;
   sight.rule = "loss_oscillating";
   sight.tag = "Loss";
@@ -188,7 +193,11 @@ void Losses::judge_oscillation(const Judge& judge, bool rates_return) const {
     sight.advice = "lower the learning rate, or use larger batches";
     return judge.tell(sight);
   }
-  if (rates_return) return;
+  // Where little is left of the loss, swings of it are nothing.
+  if (!slow_swings || now.mean < 0.1 * first) {
+    epochs_with_swings_ = 0;
+    return;
+  }
   // What swings slowly and widely is not noise, even while it becomes less.
   constexpr std::size_t turns_enough = 4, enough_in_the_same_way = 3;
   constexpr double sure_of_swings = 3, sure_of_repeats = 2.5, same_way = 0.7;
@@ -198,14 +207,16 @@ void Losses::judge_oscillation(const Judge& judge, bool rates_return) const {
       curve.size() >= enough_values ? curve : std::vector<double>(recent_.begin(), recent_.end());
   const std::size_t turns = count_turns(lately, sure_of_swings), repeated = count_turns(lately, sure_of_repeats);
   const double likeness = correlation(curve, training_.curve_before.values());
+  constexpr int epochs_enough = 2;
+  epochs_with_swings_ = turns >= turns_enough ? epochs_with_swings_ + 1 : 0;
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
     sight.value = likeness;
     sight.threshold = same_way;
     sight.message = "the training loss goes up and down in the same way in each epoch (a correlation of " +
                     number(likeness) + " with the epoch before)";
-    sight.advice = "shuffle the samples anew in each epoch: they seem to come sorted";
+    sight.advice = "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted";
     judge.tell(sight);
-  } else if (turns >= turns_enough) {
+  } else if (epochs_with_swings_ >= epochs_enough) {
     sight.value = static_cast<double>(turns);
     sight.threshold = turns_enough;
     sight.message = "the training loss swings slowly up and down by a fifth of its mean and more, " +

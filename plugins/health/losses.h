@@ -29,10 +29,10 @@ class Losses : public Preprocessor {
   /// At a tick: the epochs so far.
   /// @param trends        whether a falling loss is what this training is after: not where models train against each
   ///                      other
-  /// @param rates_return  learning rates go up and down on purpose, and the loss with them
-  void judge_epoch(const Judge& judge, bool trends, bool rates_return);
-  /// Whether the training loss came down by a tenth from the first epoch's to the last one's, or it is too early to
-  /// say.
+  /// @param slow_swings   whether swings over many losses are a fault: not where rates go up and down on purpose, nor
+  ///                      where a loss is an epoch's mean
+  void judge_epoch(const Judge& judge, bool trends, bool slow_swings);
+  /// Whether the training loss is a tenth below the first epoch's, or it is too early to say.
   bool has_come_down();
 
  private:
@@ -48,8 +48,8 @@ class Losses : public Preprocessor {
     void add(double loss);
     void end_epoch();
   };
-  void judge_training(const Judge& judge, bool rates_return);
-  void judge_oscillation(const Judge& judge, bool rates_return) const;
+  void judge_training(const Judge& judge, bool slow_swings);
+  void judge_oscillation(const Judge& judge, bool slow_swings);
   void judge_overfitting(const Judge& judge);
 
   std::mutex mutex_;
@@ -60,6 +60,7 @@ class Losses : public Preprocessor {
   uint64_t seen_ = 0;
   std::vector<double> pending_;  ///< pushed since they were last judged
   int64_t spikes_ = 0;
+  int epochs_with_swings_ = 0;  ///< in a row
 };
 
 }  // namespace loupe::health

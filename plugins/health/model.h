@@ -74,6 +74,7 @@ struct Model {
   bool has_backward = false;    ///< a gradient came since the last tick
   bool added_up = false;        ///< and since the last step
   bool is_on_device = false;    ///< numbers come at the tick, and elements are not read
+  bool had_no_rate = false;     ///< in a step of the window
   bool told_of_device = false;  ///< which rules cannot judge it there
   bool is_broken = false;       ///< NaN or Inf got into it: what else rules see of it means nothing
   double largest_gradient = 0;  ///< norm over all parameters, of all steps so far

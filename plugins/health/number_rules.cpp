@@ -172,7 +172,7 @@ void judge_gradients(const Judge& judge, Model& model, bool stuck) {
     sight.severity = first < judge.limits.vanishing_norm ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
     sight.threshold = vanished;
     sight.message = "gradients vanish on the way to the first layer: " + figures + ", a ratio of " + number(ratio) +
-                    (holds_back ? ", and the loss does not come down" : "");
+                    (holds_back ? ", and the loss has come down by less than a tenth" : "");
     sight.advice =
         "use ReLU-like activations instead of sigmoid or tanh, normalization or skip connections between "
         "layers, or a better initialization";

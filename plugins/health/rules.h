@@ -9,7 +9,7 @@ namespace loupe::health {
 
 /// The names of all rules.
 const Strings& rules();
-/// Those that read single elements, and so say nothing of a model on a device.
+/// Those that say nothing of layers on a device: they need to read elements, or to read them at once.
 const Strings& blind_on_devices();
 /// The lens's options, which `loupe diagnose` reads too, from the configuration of a past run.
 std::vector<Option> options();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "monitored.h"
+#include "pipeline/optimizer_facts.h"
 
 namespace loupe {
 namespace {
@@ -62,6 +63,7 @@ class HealthOnADevice : public testing::Test {
     dropout.flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
     dropout.family = LOUPE_FAMILY_DROPOUT;
     last = it.monitor.add_module(std::move(dropout));
+    set_rate(0.01);
     for (const uint32_t flag : {LOUPE_PARAMETER_OPTIMIZED, LOUPE_PARAMETER_GRADIENT})
       layer->set_parameter_flag(0, flag, true);
     it.monitor.findings().set_listener([this](const loupe_finding& finding) {
@@ -90,9 +92,10 @@ class HealthOnADevice : public testing::Test {
     tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, gradient, flags);
     for (std::size_t i = 0; i < weight.size(); ++i) weight[i] -= rate * gradient[i];
     tell(*layer, LOUPE_TAP_OPTIMIZER_STEP, weight, flags);
-    it.monitor.note_step();
+    it.monitor.note_step(&optimizer.get());
     it.monitor.end_step();
   }
+  void set_rate(double rate) { optimizer.set_groups({{sizeof(loupe_parameter_group), 0, rate, NAN, 0, 1, 6, 0, 0}}); }
   void tick() {
     layer->set_parameter_flag(0, LOUPE_PARAMETER_CHANGED, true);
     it.monitor.tick(std::nullopt);
@@ -106,6 +109,7 @@ class HealthOnADevice : public testing::Test {
 
   Monitored it;
   std::shared_ptr<ModuleNode> layer, last;
+  OptimizerFacts optimizer{1, "", "SGD"};
   std::vector<float> weight = {0.5F, -0.3F, 0.2F, 0.8F, -0.6F, 0.1F};
   std::vector<std::string> found;
   int drawn = 0;
@@ -160,6 +164,27 @@ TEST_F(HealthOnADevice, TakesAGradientThatMayHaveBeenSetToZeroUnseenForCleared) 
   EXPECT_EQ(found, Rules());
 }
 
+TEST_F(HealthOnADevice, TakesStepsAtARateOfZeroForNoStepsWithoutEffect) {
+  set_rate(0);
+  step(0);
+  set_rate(0.01);
+  tick();
+  EXPECT_EQ(found, Rules());
+}
+
+TEST_F(HealthOnADevice, BelievesATrainerThatStepsByHand) {
+  layer->set_parameter_flag(0, LOUPE_PARAMETER_GRADIENT, false);  // cleared before it was told of the step
+  for (int i = 0; i < 4; ++i) {
+    forward();
+    tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, draw(), training_pass);
+    for (float& each : weight) each += 0.01F;
+    tell(*layer, LOUPE_TAP_OPTIMIZER_STEP, weight, training_pass);
+    it.monitor.note_step();
+    it.monitor.end_step();
+  }
+  EXPECT_EQ(found, Rules());
+}
+
 class HealthOnADeviceWithTwoRulesOff : public HealthOnADevice {
  protected:
   HealthOnADeviceWithTwoRulesOff() : HealthOnADevice("{off: [dead_units, repeated_batch]}") {}
@@ -172,7 +197,7 @@ TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
   }
   Rules told;
   for (const std::string& message : it.stage.take_messages()) {
-    if (message.find("runs on a device") != std::string::npos) told.push_back(message);
+    if (message.find("run on a device") != std::string::npos) told.push_back(message);
   }
   ASSERT_EQ(told.size(), 1U);
   EXPECT_NE(told[0].find("nothing is said of gradients_not_cleared, double_softmax, saturated_activation"),

@@ -481,11 +481,21 @@ TEST(Health, SeesSamplesThatComeSortedInTheSameWayInEachEpoch) {
   EXPECT_PRED2(says, told_of(sorted), "in the same way in each epoch");
 }
 
+TEST(Health, TakesSwingsOfNextToNothingAndOfALossAboutZeroForNoOscillation) {
+  const auto swing = [](int i) { return std::cos(0.27 * i) + 0.1 * noise(i); };
+  EXPECT_EQ(told_of([&](int i) { return (i < 40 ? 1 : 0.01) * (1 + 0.4 * swing(i)); }), "");
+  EXPECT_EQ(told_of([&](int i) { return 0.2 + swing(i); }), "");
+}
+
 TEST(Health, TakesALossThatFollowsARateInCyclesForNoOscillation) {
   const auto cycle = [](int i) { return 1 + 0.9 * std::cos(0.27 * i); };
   const auto loss = [&](int i) { return 1 + 0.3 * cycle(i) + 0.02 * noise(i); };
   EXPECT_PRED2(says, told_of(loss), "swings slowly");
   EXPECT_EQ(told_of(loss, [&](int i) { return 0.1 * cycle(i); }), "");
+  const auto in_small_steps = [](int i) { return i < 10 ? 0.1 - 0.008 * i : 0.02 + 0.0001 * i; };
+  EXPECT_EQ(told_of(loss, in_small_steps), "");
+  const auto falling = [](int i) { return 0.1 - 0.0005 * i; };
+  EXPECT_PRED2(says, told_of(loss, falling), "swings slowly");
 }
 
 TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {
