@@ -315,12 +315,13 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
     sight.module = model.root;
     if (optimizer.group_count > 1) sight.parameter = "group " + std::to_string(i);
     sight.value = 0;
-    sight.message = std::string("the learning rate of ") + optimizer.type +
-                    (optimizer.group_count > 1 ? ", group " + std::to_string(i) + "," : "") +
-                    " is 0, so that its steps change nothing" +
-                    (annealed && epochs_to_come >= 1
-                         ? ", and the loop still has " + number(epochs_to_come) + " more epochs after this one"
-                         : "");
+    sight.message =
+        std::string("the learning rate of ") + optimizer.type +
+        (optimizer.group_count > 1 ? ", group " + std::to_string(i) + "," : "") +
+        " is 0, so that its steps change nothing" +
+        (annealed && epochs_to_come >= 1 ? ", and the loop still has " + number(epochs_to_come) + " more epoch" +
+                                               (epochs_to_come == 1 ? "" : "s") + " after this one"
+                                         : "");
     sight.advice = "see where the rate is set; to freeze parameters, use requires_grad_(false)";
     judge.tell(sight);
   }
