@@ -343,8 +343,10 @@ void Health::step(const loupe_step& step, Report& report) {
     annealed_ = rates_.is_annealed(step.optimizer);
   }
   // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
-  const bool ends_windows =
-      std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_on_device; });
+  const bool ends_windows = std::none_of(models_.begin(), models_.end(), [](const auto& model) {
+    const std::lock_guard lock(model->mutex);
+    return model->is_on_device;
+  });
   bool window_ended = false;
   for (const auto& model : models_) {
     {

@@ -29,9 +29,9 @@ struct Judge {
 struct RateHistory {
   struct Group {
     double largest = 0, last_nonzero = 0;
-    uint32_t zeros = 0;                     ///< steps in a row
-    double highest = 0, lowest = INFINITY;  ///< the latter since it came down
-    bool returned = false;                  ///< it went up after having come down
+    double lowest = INFINITY;  ///< since it came down
+    bool returned = false;     ///< it went up after having come down
+    uint32_t zeros = 0;        ///< steps in a row
     void follow(double rate);
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;

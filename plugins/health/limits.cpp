@@ -29,9 +29,8 @@ std::vector<Option> Limits::options() {
       {"overfitting_factor", 1.1, "an epoch's validation loss over the lowest so far, while the training loss falls",
        1.0},
       {"oscillation", 0.5,
-       "mean change from one loss to the next over their mean, above which it oscillates; 0.6 times that where the "
-       "loss "
-       "is above its start",
+       "mean change from one loss to the next over their mean, above which it oscillates; above the loss's start "
+       "0.6 times that",
        0.0},
   };
 }

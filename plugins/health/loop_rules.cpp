@@ -267,8 +267,8 @@ std::string percent(double share) {
 
 void RateHistory::Group::follow(double rate) {
   // A cycle's steps are small: what counts is how far it rose from its lowest.
-  if (rate < highest) lowest = std::min(lowest, rate);
-  highest = std::max(highest, rate);
+  if (rate < largest) lowest = std::min(lowest, rate);
+  largest = std::max(largest, rate);
   returned = returned || rate > 1.1 * lowest;
 }
 
@@ -302,7 +302,6 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
     if (rate != 0) {
       group.zeros = 0;
       if (rate > 0) group.last_nonzero = rate;
-      group.largest = std::max(group.largest, group.last_nonzero);
       continue;
     }
     // A rate that is warmed up may begin at 0, and one that is annealed may end there.

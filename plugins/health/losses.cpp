@@ -59,20 +59,15 @@ bool Losses::take_non_finite() {
 
 bool Losses::has_halved() {
   const std::lock_guard lock(mutex_);
-  const double now = training_.count > 0        ? training_.sum / static_cast<double>(training_.count)
-                     : training_.epochs.empty() ? 0
-                                                : training_.epochs.back().mean;
-  return !training_.epochs.empty() && now < 0.5 * training_.epochs.front().mean;
+  return !training_.epochs.empty() && training_.mean_now() < 0.5 * training_.epochs.front().mean;
 }
 
 bool Losses::has_come_down() {
   const std::lock_guard lock(mutex_);
   const std::vector<Epoch>& epochs = training_.epochs;
-  if (epochs.empty() || !(epochs.front().mean > 0)) return true;
-  const bool in_epoch = training_.count > 0;
-  if (!in_epoch && epochs.size() < 2) return true;
-  const double now = in_epoch ? training_.sum / static_cast<double>(training_.count) : epochs.back().mean;
-  return now < 0.9 * epochs.front().mean;
+  const bool is_early = epochs.empty() || (epochs.size() == 1 && training_.count == 0);
+  // Of a loss below 0 a tenth says nothing.
+  return is_early || !(epochs.front().mean > 0) || training_.mean_now() < 0.9 * epochs.front().mean;
 }
 
 bool Losses::take_validation() {

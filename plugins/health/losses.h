@@ -47,6 +47,8 @@ class Losses : public Preprocessor {
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
     void add(double loss);
     void end_epoch();
+    /// The mean of the epoch that is on, or of the last one where that has no loss yet; there is one of them.
+    double mean_now() const { return count > 0 ? sum / static_cast<double>(count) : epochs.back().mean; }
   };
   void judge_training(const Judge& judge, bool slow_swings);
   void judge_oscillation(const Judge& judge, bool slow_swings);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -165,6 +165,8 @@ TEST_F(HealthOnADevice, TakesAGradientThatMayHaveBeenSetToZeroUnseenForCleared) 
 }
 
 TEST_F(HealthOnADevice, TakesStepsAtARateOfZeroForNoStepsWithoutEffect) {
+  step();
+  tick();
   set_rate(0);
   step(0);
   set_rate(0.01);

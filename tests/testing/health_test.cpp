@@ -251,7 +251,7 @@ TEST(Health, SeesVanishingGradientsAfterItsPatience) {
   EXPECT_EQ(net.found(), Names{"vanishing_gradient fc1"});
 }
 
-/// Three epochs of a stack of six layers, whose gradients are multiplied by `factor` from a layer to the one before it.
+/// Four epochs of a stack of six layers, whose gradients are multiplied by `factor` from a layer to the one before it.
 Names found_in_stack(double factor, double loss_after_an_epoch) {
   Bench bench("lenses: [health: {off: [loss_not_decreasing]}]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
