@@ -168,18 +168,6 @@ loupe_measurement Measurer::measure(const loupe_tensor& tensor) {
   return measurement;
 }
 
-/// The sample's sums, as those of the whole would be. The correlation is the sample's own, with the norms as they are.
-void Measurer::estimate(const Sums& sampled, const Sample& sample, loupe_measurement& m) {
-  const double squares = sampled.squares * last_sampled_squares_;
-  const double correlation = squares > 0 ? sampled.dot / std::sqrt(squares) : 0;
-  const double scale = static_cast<double>(m.numel) / static_cast<double>(sample.size());
-  if (m.has_previous != 0) m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares_);
-  m.change_sum_squares = sampled.change_squares * scale;
-  m.dot_change = sampled.dot_change * scale;
-  if (m.compared > 0) m.flags |= LOUPE_MEASURED_SAMPLE;
-  last_sampled_squares_ = sampled.squares;
-}
-
 template <typename T>
 void Measurer::measure_as(const loupe_tensor& tensor, bool dense, const Sample& sample, loupe_measurement& m) {
   const int64_t chunks = std::max<int64_t>(1, (tensor.numel + kChunk - 1) / kChunk);
@@ -247,7 +235,13 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, const Sample& 
   m.dot_change = all.sums.dot_change;
   m.previous_change_sum_squares = has_change_before ? last_change_sum_squares_ : 0;
   m.compared = has_previous || has_change ? sample.size() : 0;
-  if (!sample.is_whole()) estimate(all.sampled, sample, m);
+  if (!sample.is_whole()) {
+    m.dot_previous = all.sampled.dot;
+    m.change_sum_squares = all.sampled.change_squares;
+    m.dot_change = all.sampled.dot_change;
+    estimate_whole(m, all.sampled.squares, last_sampled_squares_, last_sum_squares_);
+    last_sampled_squares_ = all.sampled.squares;
+  }
   if (wants(kComparing)) history_.commit();
   last_is_event_ = true;
   last_sum_squares_ = m.sum_squares;

@@ -68,7 +68,6 @@ class Measurer {
   void measure_as(const loupe_tensor& tensor, bool dense, const Sample& sample, loupe_measurement& m);
   template <typename T>
   void prime_as(const loupe_tensor& tensor, bool dense, const Sample& sample);
-  void estimate(const Sums& sampled, const Sample& sample, loupe_measurement& m);
   bool dense_enough(const loupe_tensor& tensor) const;
   bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
   int depth() const;

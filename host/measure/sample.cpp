@@ -1,6 +1,7 @@
 #include "measure/sample.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace loupe::measure {
 namespace {
@@ -35,6 +36,17 @@ int64_t Sample::first_run_from(int64_t element) const {
   int64_t run = std::max<int64_t>(0, static_cast<int64_t>(parts) - 1);
   while (run < runs_ && place(run) < element) ++run;
   return run;
+}
+
+void estimate_whole(loupe_measurement& m, double squares, double last_squares, double last_sum_squares) {
+  if (m.compared == 0) return;
+  const double both = squares * last_squares;
+  const double correlation = both > 0 ? m.dot_previous / std::sqrt(both) : 0;
+  const double scale = static_cast<double>(m.numel) / static_cast<double>(m.compared);
+  if (m.has_previous != 0) m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares);
+  m.change_sum_squares *= scale;
+  m.dot_change *= scale;
+  m.flags |= LOUPE_MEASURED_SAMPLE;
 }
 
 }  // namespace loupe::measure

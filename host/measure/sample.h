@@ -1,6 +1,8 @@
 #ifndef LOUPE_HOST_MEASURE_SAMPLE_H
 #define LOUPE_HOST_MEASURE_SAMPLE_H
 
+#include <loupe/abi.h>
+
 #include <cstdint>
 
 namespace loupe::measure {
@@ -30,6 +32,12 @@ class Sample {
   int64_t runs_;     ///< 0 for the whole tensor
   double part_ = 1;  ///< blocks in each of the parts
 };
+
+/// What a sample says of the whole tensor: of `m` the products and changes are the sample's own, and are turned into
+/// those that the whole would have. The correlation is the sample's, with the norms as they are.
+/// @param squares  the sample's sum of squares; `last_squares` that of the event before
+/// @param last_sum_squares  of the whole tensor at the event before
+void estimate_whole(loupe_measurement& m, double squares, double last_squares, double last_sum_squares);
 
 }  // namespace loupe::measure
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "measure/histogram.h"
@@ -239,7 +238,11 @@ class AtenMeasurer final : public DeviceMeasurer {
     measurement.dot_change = follows ? row[change_dot_column] : 0;
     measurement.previous_change_sum_squares = follows ? previous_change_squares_ : 0;
     measurement.compared = event.has_previous || event.has_change ? event.compared : 0;
-    if (event.compared < event.numel) estimate(measurement, row[sampled_squares_column]);
+    if (event.compared < event.numel) {
+      const double squares = row[sampled_squares_column];
+      measure::estimate_whole(measurement, squares, previous_sampled_squares_, previous_squares_);
+      previous_sampled_squares_ = squares;
+    }
     if (bins != nullptr) {
       std::copy_n(bins, measure::kHistogramBins, histogram_.begin());
       measurement.bins = histogram_.data();
@@ -250,18 +253,6 @@ class AtenMeasurer final : public DeviceMeasurer {
     previous_change_squares_ = measurement.change_sum_squares;
     had_change_ = event.has_change;
     return measurement;
-  }
-
-  /// As the kernels do it: the sample's sums as those of the whole would be, and the sample's own correlation.
-  void estimate(loupe_measurement& m, double sampled_squares) {
-    const double squares = sampled_squares * std::exchange(previous_sampled_squares_, sampled_squares);
-    if (m.compared == 0) return;
-    const double correlation = squares > 0 ? m.dot_previous / std::sqrt(squares) : 0;
-    const double scale = static_cast<double>(m.numel) / static_cast<double>(m.compared);
-    if (m.has_previous != 0) m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(previous_squares_);
-    m.change_sum_squares *= scale;
-    m.dot_change *= scale;
-    m.flags |= LOUPE_MEASURED_SAMPLE;
   }
 
   loupe_request request_;
