@@ -113,7 +113,7 @@ void GathererNode::subscribe(const loupe_subscription& subscription) {
 void GathererNode::add(loupe_source& source) {
   source.module = &module_;
   source.mutex = &module_.mutex();
-  source.calls = &calls_;
+  source.gatherer = this;
   wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
   uint32_t number = kNoGroup;
   if (source.request.measures != 0) {
@@ -140,6 +140,10 @@ void GathererNode::add(loupe_source& source) {
       after, Subscriber{&source, source.guard, source.table->process, source.self, number, source.request.passes,
                         places, training, source.request.wants_tensor != 0, shows});
   follow_lenses();
+  follow_by_streams();
+}
+
+void GathererNode::follow_by_streams() {
   for (Stream* stream : streams_) stream->follow_lenses();
 }
 
@@ -290,6 +294,14 @@ void GathererNode::follow_lenses() {
     const bool begins_to_compare = group.measurer.restrict_to(measures);
     if (was_resting || begins_to_compare) group.begin_anew();
   }
+}
+
+void GathererNode::rest(loupe_source& source, uint32_t what) {
+  if (source.rests == what) return;
+  source.rests = what;
+  source.has_rested = true;
+  follow_lenses();
+  follow_by_streams();
 }
 
 void GathererNode::ticked() {

@@ -68,6 +68,10 @@ class alignas(64) GathererNode {
   void prime(const loupe_tensor& tensor);
   /// Lenses or sources behind it came to rest or skip steps, or look again: what looks again begins anew.
   void follow_lenses();
+  /// One of the sources behind it does without `what` from now on, LOUPE_REST_ bits.
+  void rest(loupe_source& source, uint32_t what);
+  /// Held by whoever calls the gatherer or a preprocessor behind it.
+  Exclusive& calls() { return calls_; }
   /// Steps went by unseen: what compares begins anew.
   void forget_history();
   /// Whether a lens behind it looks.
@@ -141,6 +145,7 @@ class alignas(64) GathererNode {
 
   void subscribe(const loupe_subscription& subscription);
   void emit(const loupe_event& event);
+  void follow_by_streams();
   void hand_on(loupe_event& event);
   void process(const Subscriber& subscriber, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);

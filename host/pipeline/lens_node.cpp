@@ -55,7 +55,7 @@ void LensNode::make_wiring() {
       },
       [](void*, loupe_source* source) {
         const std::lock_guard lock(*source->mutex);
-        const Exclusive::Call call(*source->calls, "series_count", source->guard->speaker());
+        const Exclusive::Call call(source->gatherer->calls(), "series_count", source->guard->speaker());
         return source->table->series_count(source->self);
       },
       [](void*, loupe_source* source, std::size_t series) {
@@ -64,7 +64,7 @@ void LensNode::make_wiring() {
       },
       [](void*, loupe_source* source, std::size_t series, uint32_t aggregation, double* value, loupe_error* error) {
         const std::lock_guard lock(*source->mutex);
-        const Exclusive::Call call(*source->calls, "aggregate", source->guard->speaker());
+        const Exclusive::Call call(source->gatherer->calls(), "aggregate", source->guard->speaker());
         return source->table->aggregate(source->self, series, aggregation, value, error);
       },
       [](void*, loupe_source* source, std::size_t series, const double** values, std::size_t* count,

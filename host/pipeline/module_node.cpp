@@ -175,20 +175,13 @@ void ModuleNode::collect_deferred() {
 
 void ModuleNode::follow_lenses() {
   const std::lock_guard lock(mutex_);
-  follow_lenses_locked();
-}
-
-void ModuleNode::follow_lenses_locked() {
   for (GathererNode& gatherer : gatherers_) gatherer.follow_lenses();
   for (Stream& stream : streams_) stream.follow_lenses();
 }
 
 void ModuleNode::rest(loupe_source& source, uint32_t what) {
   const std::lock_guard lock(mutex_);
-  if (source.rests == what) return;
-  source.rests = what;
-  source.has_rested = true;
-  follow_lenses_locked();
+  source.gatherer->rest(source, what);
 }
 
 void ModuleNode::keep_steps() {

@@ -139,8 +139,6 @@ class ModuleNode {
   }
 
  private:
-  void follow_lenses_locked();
-
   alignas(64) std::mutex mutex_;
   bool is_pushes_ = false;
   bool closed_ = false, keeps_steps_ = false;

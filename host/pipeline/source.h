@@ -15,6 +15,7 @@
 
 namespace loupe {
 
+class GathererNode;
 class ModuleNode;
 
 /// Whether a lens may still be called, and what happens when it fails. One a lens, shared with its streams.
@@ -91,9 +92,9 @@ struct loupe_source {
   loupe_request request{};
   uint64_t module_id = 0;
   loupe::ModuleNode* module = nullptr;
-  uint32_t rests = 0;                 // LOUPE_REST_ bits; under the module's mutex, with the next
-  bool has_rested = false;            // since the last tick
-  loupe::Exclusive* calls = nullptr;  // of the gatherer's node, which outlives the source
+  loupe::GathererNode* gatherer = nullptr;  // that it is behind, which outlives it
+  uint32_t rests = 0;       // LOUPE_REST_ bits; under the module's mutex, with the next
+  bool has_rested = false;  // since the last tick
 };
 
 #endif

@@ -1,6 +1,7 @@
 #include "torch/forward_scope.h"
 
 #include <algorithm>
+#include <boost/container/static_vector.hpp>
 #include <list>
 #include <utility>
 
@@ -29,14 +30,13 @@ class ViewList {
   /// @param of  "the inputs" or "the outputs"  @param known  a view of `shown` that is there already
   ViewList(const TensorList& tensors, const char* of, const ModuleNode& module, const at::Tensor& shown,
            const TorchTensorView& known) {
-    std::size_t count = 0;
     for (const at::Tensor* tensor : tensors) {
       if (tensor == &shown) {
         pointers_.push_back(known.get());
         continue;
       }
-      const TorchTensorView& view = count < few_.size() ? few_[count].emplace(*tensor) : more_.emplace_back(*tensor);
-      ++count;
+      const TorchTensorView& view =
+          few_.size() < few_.capacity() ? few_.emplace_back(*tensor) : more_.emplace_back(*tensor);
       if (view.readable()) {
         pointers_.push_back(view.get());
       } else {
@@ -49,7 +49,7 @@ class ViewList {
 
  private:
   // Nearly all forwards have few tensors, for which nothing is to be allocated.
-  std::array<std::optional<TorchTensorView>, 4> few_;
+  boost::container::static_vector<TorchTensorView, 4> few_;
   std::list<TorchTensorView> more_;
   c10::SmallVector<const loupe_tensor*, 8> pointers_;
 };
@@ -367,7 +367,7 @@ bool ForwardScope::wants_inputs() const {
   if (entry_ == nullptr) return true;
   for (const auto& point : entry_->points) {
     const bool by_one = point->before != nullptr || point->input != nullptr || point->input_gradient != nullptr;
-    if (point->listener || by_one || !point->further.empty() || point->wants_tensors) return true;
+    if (point->listener || by_one || !point->further.empty() || point->wants_tensors_now()) return true;
   }
   return false;
 }
@@ -394,7 +394,7 @@ void ForwardScope::enter_with(const TensorList& inputs) {
     if (point->input_gradient != nullptr && !inputs.empty())
       watch_gradient(*inputs[0], *point, *point->input_gradient, flags);
     if (!point->further.empty()) enter_further(*point, flags, inputs);
-    if (point->wants_tensors) keep(inputs);
+    if (point->wants_tensors_now()) keep(inputs);
   }
 }
 

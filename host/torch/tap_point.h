@@ -72,6 +72,10 @@ struct ResultPoint {
   std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
 
   bool listening() const { return active->load(std::memory_order_relaxed); }
+  /// Whether that is so in the step that is on.
+  bool wants_tensors_now() const {
+    return wants_tensors && (!further.empty() || (forward != nullptr && forward->awake()));
+  }
 };
 
 /// A function that was called after one module, such as torch::relu.

@@ -7,6 +7,8 @@
 namespace loupe::health {
 namespace {
 
+constexpr const char* advice_for_step = "lower the learning rate; see that nothing else writes to the parameter";
+
 std::string what(const Origin& origin) {
   std::string text;
   if (origin.nan_count > 0) text = std::to_string(origin.nan_count) + " NaN";
@@ -38,6 +40,12 @@ void blame_output(const Origin& origin, Sight& sight) {
     sight.advice = "look at what goes into this layer";
   } else if (!origin.inputs->bad_parameter.empty() && origin.unseen_steps > 0) {
     blame_unseen(origin, sight);
+  } else if (origin.inputs->was_at_rest) {
+    sight.parameter = origin.inputs->bad_parameter;
+    sight.message += "the parameter '" + sight.parameter + "' of " + layer +
+                     " holds it: the step before made it, or something else wrote to it, while the gradients and "
+                     "outputs before were finite";
+    sight.advice = advice_for_step;
   } else if (!origin.inputs->bad_parameter.empty()) {
     sight.parameter = origin.inputs->bad_parameter;
     sight.message += "the parameter '" + sight.parameter + "' of " + layer + " holds it already";
@@ -93,7 +101,7 @@ Sight blame(const Origin& origin, bool loss) {
       sight.parameter = origin.parameter;
       sight.message += "the step made it: '" + origin.parameter + "' of " + layer + " has " + what(origin) +
                        " after it, while its gradient and all outputs were finite";
-      sight.advice = "lower the learning rate; see that nothing else writes to the parameter";
+      sight.advice = advice_for_step;
       break;
   }
   return sight;

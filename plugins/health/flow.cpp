@@ -8,9 +8,6 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t first_steps = 3;  // which rules about the start look at
-constexpr uint32_t shortest_rest = 8, longest_rest = 22;
-
 bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
@@ -60,62 +57,27 @@ void Flow::take(Layer& layer, const Event& event) {
 }
 
 /// What does not always stand between the same two never rests: a step that is not looked at may be the other kind.
-void Flow::settle(Layer& layer) {
+bool Flow::settle(Layer& layer) {
   const Layer::Neighbours& now = layer.neighbours;
-  if (now.runs == 0) return;
+  if (now.runs == 0) return true;
   const bool has_changed = layer.has_usual && (now.from != layer.usual_from || now.to != layer.usual_to);
   layer.wavers = layer.wavers || !now.steady || has_changed;
   layer.usual_from = now.from;
   layer.usual_to = now.to;
   layer.has_usual = true;
+  return now.steady && !has_changed;
 }
 
-/// What rests is a layer between two that are looked at: what goes in was seen to be finite, and what comes out is seen
-/// behind it. So at most one that could make a NaN lies between them, and its name is known when one is there.
-void Flow::choose(const Model& model, Layer& layer) {
+uint32_t Flow::rest_of(const Model& model, const Layer& layer) {
   const Layer::Neighbours& now = layer.neighbours;
-  if (now.runs == 0 || layer.wavers || !now.has_one_input || &layer == model.last_layer) return;
-  if (now.was_constant && !layer.is_constant()) return;  // constant_output has not made up its mind
+  if (now.runs == 0 || layer.wavers || !now.has_one_input || &layer == model.last_layer) return 0;
+  if (now.was_constant && !layer.is_constant()) return 0;  // constant_output has not made up its mind
   const bool is_first = &layer == model.first_layer;
   // One activation may stand behind several layers: whose NaN it shows is then not known.
   const bool is_seen = now.taken == now.runs && !now.to->wavers && now.to->shows_non_finite;
-  if (layer.is_maker() && is_seen) {
-    if (!is_first && now.from != nullptr) layer.rests = LOUPE_REST_EVENTS;
-    if (is_first && now.has_small_input) layer.rests = LOUPE_REST_MEASURES;
-  }
-  if (layer.only_selects && !is_first && now.from != nullptr) layer.rests = LOUPE_REST_EVENTS;
-}
-
-/// Not always after as many steps: what a loop does at every fourth step is to be met too.
-uint32_t Flow::next_rest() {
-  random_ = random_ * 1664525 + 1013904223;
-  return shortest_rest + (random_ >> 16) % (longest_rest - shortest_rest + 1);
-}
-
-void Flow::end_step(Model& model, bool all, std::vector<Rest>& changes) {
-  if (model.steps < first_steps || (all && looking_)) return;
-  if (!all && !looking_ && steps_left_ > 0 && --steps_left_ > 0) return;
-  looking_ = !looking_;
-  steps_left_ = next_rest();
-  end_pass();
-  if (!looking_) {
-    for (Layer& layer : model.layers) settle(layer);
-  }
-  for (Layer& layer : model.layers) {
-    const uint32_t before = layer.rests;
-    layer.rests = 0;
-    if (looking_) {
-      layer.neighbours = {};
-    } else {
-      choose(model, layer);
-    }
-    if (layer.module == nullptr || layer.rests == before) continue;
-    changes.emplace_back(layer.outputs, layer.rests);
-    // Of a first layer the events on a device do not rest: its input is not read there.
-    if (((layer.rests | before) & LOUPE_REST_EVENTS) == 0) continue;
-    changes.emplace_back(layer.device_outputs, layer.rests);
-    changes.emplace_back(layer.device_looks, layer.rests);
-  }
+  const bool is_between = !is_first && now.from != nullptr;
+  if (is_between && (layer.only_selects || (layer.is_maker() && is_seen))) return LOUPE_REST_EVENTS;
+  return is_first && layer.is_maker() && is_seen && now.has_small_input ? LOUPE_REST_MEASURES : 0;
 }
 
 }  // namespace loupe::health

@@ -177,11 +177,12 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->layer = module.name();
     state->name = parameter.name;
     state->runs = layer;
-    watch(module, {"parameter_gradient", parameter.name}, keep<GradientNumbers>(model, *state));
-    watch(module, {"parameter_gradient", parameter.name}, keep<DeviceGradientLook>(model));
-    watch(module, {"optimizer_step", parameter.name}, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
-    watch(module, {"optimizer_step", parameter.name}, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
-    watch(module, {"optimizer_step", parameter.name}, keep<DeviceStepLook>(model, *state));
+    const Watch gradient = {"parameter_gradient", parameter.name}, step = {"optimizer_step", parameter.name};
+    state->sources = {watch(module, gradient, keep<GradientNumbers>(model, *state)),
+                      watch(module, gradient, keep<DeviceGradientLook>(model)),
+                      watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU)),
+                      watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE)),
+                      watch(module, step, keep<DeviceStepLook>(model, *state))};
   }
 }
 
@@ -199,7 +200,10 @@ void Health::forget(const Module& module) {
     if (parts == model->modules.end()) continue;
     if (model->root == module.raw()) model->root = nullptr;
     model->pass = {};
-    model->flow.begin_anew();
+    model->resting.begin_anew();
+    model->flow.end_pass();
+    model->sums = {};
+    model->small_norm = nullptr;
     model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
     // What watches them refers to them until this call has ended.
     for (Layer* layer : parts->second.layers) {
@@ -261,19 +265,13 @@ void Health::follow_trail(const Judge& judge, Model& model) {
 
 void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   model.end_pass();
-  for (ParameterState& each : model.parameters) {
-    if (!each.stepped) continue;
-    ++each.steps;
-    each.steps_with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
-    if (each.gradients > 0) each.take_gradient(each.gradient_norm);
-    if (each.has_change) each.take_change(each.change_norm);
-  }
   ++model.steps;
   ++model.steps_in_window;
   follow_trail(judge, model);
   if (model.is_broken) return;
   if (model.steps == 1) judge_first_step(judge, model);
-  judge_loop(judge, model, optimizer);
+  if (!model.step_is_plain) judge_parameters(judge, model, optimizer);
+  judge_loop(judge, model);
   judge_modes(judge, model);
   judge_input(judge, model);
   judge_gradient_jump(judge, model);
@@ -301,6 +299,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
     model->after_gap = gap;
     model->had_gaps = model->had_gaps || gap;
     if (!gap) continue;
+    model->usual.clear();
     for (ParameterState& each : model->parameters) each.cut_off_steps = each.unoptimized_steps = 0;
   }
   if (gap) rates_.forget_streaks();
@@ -331,6 +330,12 @@ void Health::step(const loupe_step& step, Report& report) {
   ++steps_since_tick_;
   take_loss();
   notice_gap(step.number, std::exchange(loss_turned_bad_, false));
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    const bool stepped = model->sums.counts.stepped > 0;
+    model->step_is_plain = stepped && model->is_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
+    if (!model->step_is_plain || watched_.trail.is_taken()) model->follow();
+  }
   if (step.optimizer != nullptr) {
     const double epochs = LOUPE_REACHES(step, epochs) ? step.epochs : 0;
     const double after_this = epochs - step.epoch;
@@ -351,17 +356,19 @@ void Health::step(const loupe_step& step, Report& report) {
   for (const auto& model : models_) {
     {
       const std::lock_guard lock(model->mutex);
-      const bool stepped = std::any_of(model->parameters.begin(), model->parameters.end(),
-                                       [](const ParameterState& each) { return each.stepped; });
-      if (!stepped) continue;
-      close_step(judge, *model, step.optimizer);
-      if (model->steps_in_window >= window_ && ends_windows) {
-        close_window(judge, *model);
-        window_ended = true;
+      if (model->sums.counts.stepped > 0) {
+        close_step(judge, *model, step.optimizer);
+        if (model->steps_in_window >= window_ && ends_windows) {
+          close_window(judge, *model);
+          window_ended = true;
+        }
+        const bool looks_at_all = watched_.trail.is_taken() || model->is_on_device;
+        model->resting.end_step(*model, looks_at_all, rests_);
+        model->next_step();
+      } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
+        // Those that show what others do are not trained any more.
+        model->resting.end_step(*model, /*all=*/true, rests_);
       }
-      const bool looks_at_all = watched_.trail.is_taken() || model->is_on_device;
-      model->flow.end_step(*model, looks_at_all, rests_);
-      model->next_step();
     }
     // Not under a model's mutex: an event holds its module's when it takes that one.
     for (const auto& [source, what] : rests_) source.rest(what);
@@ -382,6 +389,7 @@ void Health::report(Report& report) {
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     if (model->steps > 0) ++trained;
+    model->follow();
     follow_trail(judge, *model);
     tell_of_device(*model);
     for (ParameterState& each : model->parameters)

@@ -43,8 +43,10 @@ struct RateHistory {
   bool any_returned() const;
 };
 
-// The loop: sure, after each step of one of the model's optimizers. `optimizer` may be null.
-void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
+// The loop: sure, after each step of one of the model's optimizers.
+/// Of a step that is not plain, each parameter. `optimizer` may be null.
+void judge_parameters(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
+void judge_loop(const Judge& judge, const Model& model);
 /// @param epochs_to_come  that the trainer's loop has after this one; 0 where that is not known, and near its end
 void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& optimizer, RateHistory& history,
                      double epochs_to_come);

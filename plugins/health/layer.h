@@ -35,9 +35,7 @@ struct Layer {
   bool only_selects;       ///< its output holds nothing but elements of its input
   uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
 
-  // Since the last step.
-  uint32_t training = 0, evaluation = 0;  ///< forwards
-  int64_t fewest_for_statistics = 0;      ///< values a channel of a batch norm in training; 0: none
+  uint64_t trained_at = 0;  ///< what Model::step_now was when it last ran in training
 
   // At the first step: over the units, the mean of each unit's variance over the batch.
   double start_variance = 0;
@@ -66,6 +64,7 @@ struct Layer {
   bool wavers = false;  ///< these were not always the same
   const Layer *usual_from = nullptr, *usual_to = nullptr;
   bool has_usual = false;
+  uint32_t usual_rests = 0;             ///< what `rests` was the last time that it was chosen
   Source outputs;                       ///< the stream of its output
   Source device_outputs, device_looks;  ///< the same where it lies on a device: its numbers, and that it ran
   uint32_t rests = 0;                   ///< what they do without: LOUPE_REST_ bits
@@ -91,16 +90,6 @@ struct Layer {
     constexpr int64_t enough = 2;
     return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && neighbours.was_constant));
   }
-  /// A batch norm's output in training: over how many values a channel it took its statistics.
-  void take_batch(const TensorView& output) {
-    if (output.dim() < 2) return;
-    const int64_t values = output.size(1) > 0 ? output.numel() / output.size(1) : 0;
-    if (fewest_for_statistics == 0 || values < fewest_for_statistics) fewest_for_statistics = values;
-  }
-  void next_step() {
-    training = evaluation = 0;
-    fewest_for_statistics = 0;
-  }
   void next_window() {
     alive.assign(alive.size(), 0);
     alive_units = looks = samples = bounded_seen = bounded_pressed = 0;
@@ -108,35 +97,48 @@ struct Layer {
   }
 };
 
-/// One parameter of one module. Under its model's mutex.
-struct ParameterState {
-  const loupe_module* module = nullptr;        ///< null once it is detached
-  const loupe_parameter* parameter = nullptr;  ///< its flags are kept up to date
+/// One parameter of one module. Under its model's mutex. What each step touches lies together, at the beginning:
+/// between two events the model runs, and has every cache to itself.
+struct alignas(64) ParameterState {
+  // Since the last step.
+  uint64_t seen_at = 0;  ///< what Model::step_now was when the rest of these were brought up to date
+  double gradient_norm = 0, change_norm = 0, norm = 0;
+  uint32_t gradients = 0;
+  bool stepped = false, not_cleared = false, is_finite = true, has_change = false;
+  bool is_sampled = false;  ///< the change is estimated from some of the elements
+
+  bool is_low_precision = false;
+  const loupe_parameter* parameter = nullptr;  ///< its flags are kept up to date; null once it is detached
+  /// Where its streams rest: the parameter of the same module that shows what happens to both.
+  const ParameterState* shown_by = nullptr;
+
+  // Over the window.
+  double gradient_norm_sum = 0, ratio_sum = 0, largest_change = 0;
+  uint64_t gradient_count = 0, ratio_count = 0, change_count = 0;
+
+  // Over the run.
+  uint64_t steps = 0, steps_with_gradient = 0;
+  uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
+  uint64_t seen_gradients = 0, nonzero_gradients = 0;
+  double largest_gradient = 0;  ///< norm, of all steps so far
+  bool ever_changed = false;    ///< from one tick to the next
+
+  const loupe_module* module = nullptr;  ///< null once it is detached
   std::string layer, name;
   const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
+  std::vector<Source> sources;  ///< the streams of its gradient and its steps
+  /// In a type of 16 bits, of the elements with a gradient: how many were looked at, and how many did not change.
+  int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
   bool is(uint32_t flag) const { return parameter != nullptr && (parameter->flags & flag) != 0; }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
-
-  // Since the last step.
-  uint32_t gradients = 0;
-  double gradient_norm = 0;
-  bool stepped = false, not_cleared = false, is_finite = true;
-  double change_norm = 0, norm = 0;
-  bool has_change = false;
-  bool is_sampled = false;  ///< the change is estimated from some of the elements
+  bool got_gradient() const { return (shown_by != nullptr ? shown_by : this)->gradients > 0; }
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {
     constexpr double nearly_all = 0.95, rounding = 1e-6;
     return has_change && !is_sampled && change_norm > nearly_all * norm &&
            std::abs(norm - change_norm) > rounding * norm;
   }
-  /// Of the elements with a gradient, in a type of 16 bits: how many were looked at, and how many did not change.
-  int64_t low_precision_seen = 0, low_precision_unchanged = 0;
-
-  // Over the window.
-  double gradient_norm_sum = 0, ratio_sum = 0, largest_change = 0;
-  uint64_t gradient_count = 0, ratio_count = 0, change_count = 0;
   void take_gradient(double gradient) {
     if (!std::isfinite(gradient)) return;
     gradient_norm_sum += gradient;
@@ -150,19 +152,14 @@ struct ParameterState {
     ratio_sum += change / norm;
     ++ratio_count;
   }
-
-  // Over the run.
-  uint64_t steps = 0, steps_with_gradient = 0;
-  uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
-  uint64_t seen_gradients = 0, nonzero_gradients = 0;
-  double largest_gradient = 0;  ///< norm, of all steps so far
-  bool ever_changed = false;    ///< from one tick to the next
-
-  void next_step() {
+  /// An event of it comes, or it is judged: what it was before the last step is over.
+  void follow(uint64_t step_now) {
+    if (seen_at == step_now) return;
+    seen_at = step_now;
     gradients = 0;
     stepped = not_cleared = has_change = false;
     is_finite = true;
-    low_precision_seen = low_precision_unchanged = 0;
+    if (is_low_precision) low_precision_seen = low_precision_unchanged = 0;
   }
   void next_window() {
     gradient_norm_sum = ratio_sum = largest_change = 0;

@@ -73,7 +73,7 @@ void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optim
   std::size_t with_gradient = 0, changed = 0;
   double gradient = 0;
   for (const ParameterState& each : model.parameters) {
-    if (!each.stepped || (has_weights && !each.is_matrix())) continue;
+    if (!each.stepped || each.shown_by != nullptr || (has_weights && !each.is_matrix())) continue;
     // Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
     if (!each.has_change || (each.is_sampled && each.change_norm == 0)) return;
     changed += each.change_norm != 0 ? 1 : 0;
@@ -142,11 +142,14 @@ void judge_unchanged(const Judge& judge, Model& model) {
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
     const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT) || each.gradients > 0;
-    const bool ran = each.runs != nullptr && each.runs->training > 0;
+    const bool ran = each.runs != nullptr && each.runs->trained_at == model.step_now;
     const bool rests = each.runs != nullptr && (each.runs->rests & LOUPE_REST_EVENTS) != 0;
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
-    if (rests && lacks) model.flow.begin_anew();  // whether its module runs is to be seen
+    const bool is_shown = each.shown_by == nullptr || !each.stepped ||
+                          each.is(LOUPE_PARAMETER_GRADIENT) == each.shown_by->is(LOUPE_PARAMETER_GRADIENT);
+    if (!is_shown) model.resting.begin_anew();
+    if (rests && lacks) model.resting.begin_anew();  // whether its module runs is to be seen
     // A gradient that was nothing but zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
@@ -180,7 +183,7 @@ void judge_unheld(const Judge& judge, Model& model) {
   constexpr uint32_t steps_enough = 2;
   for (ParameterState& each : model.parameters) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
-                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
+                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.got_gradient() || model.is_on_device);
     each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
     if (each.unoptimized_steps != steps_enough) continue;
     Sight sight;
@@ -233,6 +236,7 @@ bool judge_stale(const Judge& judge, const Model& model, const loupe_optimizer& 
     unknown += optimizer.groups[i]->unknown_tensor_count;
     unknown_elements += optimizer.groups[i]->unknown_element_count;
   }
+  if (unknown == 0) return false;
   const ParameterState* first = nullptr;
   std::size_t uncovered = 0;
   for (const ParameterState& each : model.parameters) {
@@ -242,7 +246,7 @@ bool judge_stale(const Judge& judge, const Model& model, const loupe_optimizer& 
     if (first == nullptr) first = &each;
   }
   // Another model's parameters, which is not attached, need not have to do with what is missing here.
-  if (unknown == 0 || uncovered == 0 || 2 * unknown_elements < uncovered_elements) return false;
+  if (uncovered == 0 || 2 * unknown_elements < uncovered_elements) return false;
   Sight sight;
   sight.rule = "stale_optimizer";
   sight.severity = LOUPE_SEVERITY_ERROR;
@@ -324,7 +328,8 @@ void judge_optimizer(const Judge& judge, Model& model, const loupe_optimizer& op
     sight.advice = "see where the rate is set; to freeze parameters, use requires_grad_(false)";
     judge.tell(sight);
   }
-  if (!judge_copies(judge, model, optimizer) && !judge_stale(judge, model, optimizer)) judge_unheld(judge, model);
+  if (!judge_copies(judge, model, optimizer) && !judge_stale(judge, model, optimizer) && !model.step_is_plain)
+    judge_unheld(judge, model);
   const bool any_trainable = std::any_of(model.parameters.begin(), model.parameters.end(),
                                          [](const auto& each) { return each.is(LOUPE_PARAMETER_TRAINABLE); });
   if (model.parameters.empty() || any_trainable) return;
@@ -352,23 +357,23 @@ void judge_device_effect(const Judge& judge, const Model& model) {
   tell_no_effect(judge, model, "no step since the last tick changed a weight", with_gradient, largest);
 }
 
-void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
+void judge_parameters(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   judge_clearing(judge, model);
   if (!model.is_on_device) judge_effect(judge, model, optimizer);
   const bool by_hand = optimizer == nullptr;
   judge_reach(judge, model, by_hand);
   if (!by_hand || !model.is_on_device) judge_unchanged(judge, model);
-  const auto small = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
-    return layer.fewest_for_statistics > 0 && layer.fewest_for_statistics <= 2;
-  });
+}
+
+void judge_loop(const Judge& judge, const Model& model) {
   Sight sight;
-  if (small != model.layers.end()) {
+  if (model.small_norm != nullptr) {
     sight.rule = "small_batch_norm";
-    sight.module = small->module;
-    sight.value = static_cast<double>(small->fewest_for_statistics);
+    sight.module = model.small_norm->module;
+    sight.value = static_cast<double>(model.small_norm_values);
     sight.threshold = 2;
-    sight.message = "'" + small->name + "' normalizes by the statistics of " +
-                    std::to_string(small->fewest_for_statistics) + " values a channel: its output says little of them";
+    sight.message = "'" + model.small_norm->name + "' normalizes by the statistics of " +
+                    std::to_string(model.small_norm_values) + " values a channel: its output says little of them";
     sight.advice = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm";
     judge.tell(sight);
   }
@@ -387,14 +392,7 @@ void judge_loop(const Judge& judge, Model& model, const loupe_optimizer* optimiz
 void judge_modes(const Judge& judge, Model& model) {
   Sight sight;
   sight.rule = "mode_mismatch";
-  uint32_t training = 0, evaluation = 0;
-  for (const Layer& layer : model.layers) {
-    training += layer.training;
-    evaluation += layer.evaluation;
-  }
-  const bool stepped = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                   [](const ParameterState& each) { return each.stepped; });
-  if (stepped && training == 0 && evaluation > 0 && model.added_up) {
+  if (model.training_runs == 0 && model.evaluation_runs > 0 && model.added_up) {
     const bool matters = model.depends_on_mode();
     sight.severity = matters ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
     sight.module = model.root;
@@ -431,8 +429,8 @@ void judge_validation(const Judge& judge, Model& model) {
 }
 
 void judge_input(const Judge& judge, Model& model) {
-  if (!model.has_input_hash) return;
-  if (model.steps <= 1 || model.input_hash != model.last_input_hash) {
+  if (!model.input.is_known) return;
+  if (model.steps <= 1 || !model.input.equals(model.last_input)) {
     // What repeats now and then, as several updates for one batch do, is meant.
     if (model.same_inputs > 0) model.repeats_by_habit = true;
     model.changed_inputs += model.steps > 1 && !model.after_gap ? 1 : 0;
@@ -440,7 +438,7 @@ void judge_input(const Judge& judge, Model& model) {
     return;
   }
   if (model.after_gap) return;  // the same batch again, with others in between
-  if (++model.same_inputs < 2 || model.changed_inputs < 2 || model.repeats_by_habit) return;
+  if (++model.same_inputs < 2 || !model.may_repeat()) return;
   Sight sight;
   sight.rule = "repeated_batch";
   sight.module = model.first_layer != nullptr ? model.first_layer->module : model.root;

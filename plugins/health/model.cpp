@@ -1,6 +1,7 @@
 #include "health/model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace loupe::health {
 
@@ -11,7 +12,8 @@ void Model::begin_run(Layer& layer, const Event& event) {
     pass.first = first_layer = &layer;
   }
   if (layer.first_run == 0) layer.first_run = ++runs;
-  ++(event.training() ? layer.training : layer.evaluation);
+  if (event.training()) layer.trained_at = step_now;
+  ++(event.training() ? training_runs : evaluation_runs);
   (event.training() ? pass.training : pass.evaluation) = true;
   pass.with_grad = pass.with_grad || event.grad_enabled();
   if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer;
@@ -34,13 +36,53 @@ bool Model::depends_on_mode() const {
   });
 }
 
+void Model::note_step(ParameterState& state) {
+  if (std::exchange(state.stepped, true)) return;
+  ++state.steps;
+  state.steps_with_gradient += state.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
+  sums.add_step(state);
+}
+
+void Model::take_batch(const Layer& layer, const TensorView& output) {
+  constexpr int64_t few = 2;
+  if (output.dim() < 2 || output.size(1) == 0) return;
+  const int64_t values = output.numel() / output.size(1);
+  if (values > few || (small_norm != nullptr && (small_norm != &layer || values >= small_norm_values))) return;
+  small_norm = &layer;
+  small_norm_values = values;
+}
+
+bool Model::is_plain(uint64_t optimizer) {
+  constexpr uint32_t steps_enough = 2;  // which rules need that count steps in a row
+  const auto known =
+      std::find_if(usual.begin(), usual.end(), [&](const Usual& each) { return each.optimizer == optimizer; });
+  Usual& before = known != usual.end() ? *known : usual.emplace_back();
+  const bool is_usual = before.times >= steps_enough && before.counts == sums.counts;
+  before.times = before.counts == sums.counts ? before.times + 1 : 1;
+  before.counts = sums.counts;
+  before.optimizer = optimizer;
+  const StepSums::Part& part = sums.deciding();
+  const bool has_effect = part.changed > 0 || part.with_gradient == 0;
+  return is_usual && has_effect && !sums.any_not_cleared && !resting.is_looking() && !is_on_device && !is_low_precision;
+}
+
+void Model::follow() {
+  for (ParameterState& each : parameters) each.follow(step_now);
+  for (ParameterState& each : parameters) {
+    if (each.shown_by == nullptr) continue;
+    each.stepped = each.shown_by->stepped;
+    each.not_cleared = each.shown_by->not_cleared;
+  }
+}
+
 void Model::next_step() {
-  for (Layer& layer : layers) layer.next_step();
-  for (ParameterState& parameter : parameters) parameter.next_step();
+  ++step_now;
+  sums = {};
+  small_norm = nullptr;
+  training_runs = evaluation_runs = 0;
   passes = training_passes = passes_without_grad = 0;
   dropped_in_eval = nullptr;
-  last_input_hash = has_input_hash ? input_hash : last_input_hash;
-  has_input_hash = false;
+  if (input.is_known) last_input = std::exchange(input, {});
   got_distribution = added_up = false;
 }
 

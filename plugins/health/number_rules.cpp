@@ -191,18 +191,13 @@ void judge_gradients(const Judge& judge, Model& model, bool stuck) {
   }
 }
 
-/// After each step: the norm over all parameters beside the largest so far.
+/// After each step: the norm over all weights beside the largest so far.
 void judge_gradient_jump(const Judge& judge, Model& model) {
   constexpr uint64_t steps_enough = 10;
-  double squares = 0;
-  const ParameterState* largest = nullptr;
-  for (const ParameterState& each : model.parameters) {
-    if (!each.stepped || each.gradients == 0 || !std::isfinite(each.gradient_norm)) continue;
-    squares += each.gradient_norm * each.gradient_norm;
-    if (largest == nullptr || each.gradient_norm > largest->gradient_norm) largest = &each;
-  }
+  const StepSums::Part& part = model.sums.deciding();
+  const ParameterState* largest = part.largest;
   if (largest == nullptr) return;
-  const double norm = std::sqrt(squares);
+  const double norm = std::sqrt(part.gradient_squares);
   const double limit = judge.limits.exploding_factor * model.largest_gradient;
   if (model.gradient_steps >= steps_enough && norm > limit && norm > 1) {
     Sight sight;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -15,8 +16,13 @@ int64_t unit_dimension(int64_t dim) {
   return dim - 1;
 }
 
-uint64_t mixed(uint64_t hash, uint64_t bits) {
-  return (hash ^ bits) * 0x9e3779b97f4a7c15 ^ hash >> 29;
+/// Of at most `most` elements' bits.
+uint64_t hash(const Elements& elements, int64_t most) {
+  uint64_t hash = static_cast<uint64_t>(elements.count());
+  elements.read_bits_by([&](const auto& bits) {
+    elements.sample(most, [&](int64_t place) { hash = (hash ^ bits(place)) * 0x9e3779b97f4a7c15 ^ hash >> 29; });
+  });
+  return hash;
 }
 
 }  // namespace
@@ -95,13 +101,13 @@ void OutputWatch::look(const Event& event) {
   ++events_;
   if (!event.training()) return;
   if (model_.pass.first == &layer_) look_at_input(event);
-  if (model_.flow.is_looking()) model_.flow.take(layer_, event);
+  if (model_.resting.is_looking()) model_.flow.take(layer_, event);
   const TensorView output = event.tensor();
-  if (layer_.is_batch_norm) layer_.take_batch(output);
+  if (layer_.is_batch_norm) model_.take_batch(layer_, output);
   if (layer_.role == Role::rectifier) look_for_life(output);
   if (model_.steps == 0 && layer_.start_looks == 0 && (layer_.role == Role::linear || layer_.role == Role::convolution))
     look_at_spread(output);
-  const bool may_rest = model_.flow.is_looking() && (layer_.is_maker() || layer_.only_selects);
+  const bool may_rest = model_.resting.is_looking() && (layer_.is_maker() || layer_.only_selects);
   // The rest changes slowly: some events are enough.
   const bool is_time = events_ % 4 == 1;
   if (is_time && layer_.role == Role::bounded) look_for_bounds(output);
@@ -113,22 +119,26 @@ void OutputWatch::look(const Event& event) {
   if (is_open || (may_rest && !layer_.neighbours.has_varied)) look_for_variation(event);
 }
 
-/// The first input of the first pass after a step: whether it is the one before, and of what scale it is.
+/// The first input of the first pass after a step: whether it is the one before, and of what scale it is. Some elements
+/// tell that it is another; that it is the same all of them do.
 void OutputWatch::look_at_input(const Event& event) {
-  constexpr int64_t most_hashed = 1024;
+  constexpr int64_t most_looked_at = 256;
   if (event.input_count() == 0) return;
   const Elements input(event.input(0).raw());
   if (!input.readable()) return;
-  if (!model_.has_input_hash) {
-    uint64_t hash = static_cast<uint64_t>(input.count());
-    input.read_bits_by(
-        [&](const auto& bits) { input.sample(most_hashed, [&](int64_t place) { hash = mixed(hash, bits(place)); }); });
-    model_.input_hash = hash;
-    model_.has_input_hash = true;
+  if (!model_.input.is_known) {
+    Model::InputLook& look = model_.input;
+    look.some = hash(input, most_looked_at);
+    look.is_known = true;
+    look.is_whole = input.count() <= most_looked_at;
+    if (!look.is_whole && look.some == model_.last_input.some && model_.may_repeat()) {
+      look.all = hash(input, input.count());
+      look.is_whole = true;
+    }
   }
   if (!input.floating() || events_ % 4 != 1) return;
   input.read_by([&](const auto& at) {
-    input.sample(most_hashed, [&](int64_t place) {
+    input.sample(most_looked_at, [&](int64_t place) {
       const double value = at(place);
       if (!std::isfinite(value)) return;
       model_.input_sum += value;
@@ -243,15 +253,24 @@ void OutputWatch::look_for_variation(const Event& event) {
   if (!out.readable() || !in.readable() || in.dim() < 2 || in.size(0) != out.size(0)) return;
   ++layer_.variation_looks;
   const auto varies = [&](const Elements& elements) {
-    const int64_t rows = elements.size(0), columns = elements.count() / rows;
+    const int64_t rows = std::min(most_rows, elements.size(0)), all_columns = elements.count() / elements.size(0);
+    const int64_t columns = std::min(most_columns, all_columns);
+    std::array<int64_t, most_columns> places{};
+    for (int64_t c = 0; c < columns; ++c)
+      places[static_cast<std::size_t>(c)] = columns == all_columns ? c : c * (all_columns - 1) / (most_columns - 1);
     return elements.read_by([&](const auto& at) {
-      for (int64_t c = 0; c < std::min(most_columns, columns); ++c) {
-        const int64_t column = columns <= most_columns ? c : c * (columns - 1) / (most_columns - 1);
-        const double first = at(column);
-        for (int64_t row = 1; row < std::min(most_rows, rows); ++row) {
-          const double value = at(row * columns + column);
-          if (std::abs(value - first) > 1e-4 * std::max(std::abs(first), std::abs(value))) return true;
-        }
+      const auto read = [&](int64_t row, auto& values) {
+        for (int64_t c = 0; c < columns; ++c)
+          values[static_cast<std::size_t>(c)] = at(row * all_columns + places[static_cast<std::size_t>(c)]);
+      };
+      std::array<double, most_columns> first{}, other{};
+      read(0, first);
+      for (int64_t row = 1; row < rows; ++row) {
+        read(row, other);
+        bool differs = false;
+        for (std::size_t c = 0; c < other.size(); ++c)
+          differs |= std::abs(other[c] - first[c]) > 1e-4 * std::max(std::abs(first[c]), std::abs(other[c]));
+        if (differs) return true;
       }
       return false;
     });
@@ -272,26 +291,29 @@ void OutputWatch::explain(const Event& event) {
       inputs.finite = inputs.finite && input.is_finite();
       inputs.largest = std::max(inputs.largest, input.largest);
     }
-    inputs.bad_parameter = bad_parameter(layer_.module);
+    look_at_parameters(layer_.module, inputs);
     watched_.trail.explain(layer_.module, std::move(inputs));
     return;
   }
   if (at_rest_.module == nullptr || !watched_.trail.wants_inputs_of(at_rest_.module)) return;
   inputs = at_rest_.inputs;
-  inputs.bad_parameter = bad_parameter(at_rest_.module);
+  look_at_parameters(at_rest_.module, inputs);
   watched_.trail.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
 }
 
-/// The first parameter of a module that holds NaN or Inf; "" where there is none.
-std::string OutputWatch::bad_parameter(const loupe_module* module) const {
-  for (std::size_t i = 0; i < module->parameter_count; ++i) {
+/// The first parameter of a module that holds NaN or Inf.
+void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const {
+  for (std::size_t i = 0; i < module->parameter_count && inputs.bad_parameter.empty(); ++i) {
     const char* name = module->parameters[i]->name;
-    bool is_bad = false;
-    watched_.host.lend_parameter(module, name, false,
-                                 [&](const loupe_tensor& tensor) { is_bad = !Elements(&tensor).extent().is_finite(); });
-    if (is_bad) return name;
+    watched_.host.lend_parameter(module, name, false, [&](const loupe_tensor& tensor) {
+      if (!Elements(&tensor).extent().is_finite()) inputs.bad_parameter = name;
+    });
   }
-  return "";
+  if (inputs.bad_parameter.empty()) return;
+  const std::lock_guard lock(model_.mutex);
+  for (const ParameterState& each : model_.parameters) {
+    if (each.module == module && each.name == inputs.bad_parameter) inputs.was_at_rest = each.shown_by != nullptr;
+  }
 }
 
 }  // namespace loupe::health

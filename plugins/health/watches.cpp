@@ -47,7 +47,7 @@ void DeviceOutputLook::process(const Event& event) {
   model_.is_on_device = true;
   model_.begin_run(layer_, event);
   model_.pass.last = &layer_;
-  if (layer_.is_batch_norm && event.training() && event.tensor()) layer_.take_batch(event.tensor());
+  if (layer_.is_batch_norm && event.training() && event.tensor()) model_.take_batch(layer_, event.tensor());
 }
 
 Request DeviceGradientLook::request() const {
@@ -76,7 +76,8 @@ void GradientNumbers::process(const Event& event) {
   } else {
     model_.end_pass();
     model_.has_backward = model_.added_up = true;
-    ++state_.gradients;
+    state_.follow(model_.step_now);
+    if (++state_.gradients == 1) ++model_.sums.counts.gradients;
     state_.gradient_norm = norm;
   }
   if (is_finite(measured) || watched_.trail.is_taken()) return;
@@ -97,16 +98,19 @@ void StepWatch::process(const Event& event) {
   const Measurement& measured = event.measurement();
   {
     const std::lock_guard lock(model_.mutex);
+    state_.follow(model_.step_now);
     state_.norm = std::sqrt(measured.sum_squares);
     state_.is_sampled = (measured.flags & LOUPE_MEASURED_SAMPLE) != 0;
     state_.is_finite = is_finite(measured);
     const double change = measured.has_change != 0 ? std::sqrt(measured.change_sum_squares) : 0;
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
-      state_.stepped = true;
       state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
       state_.has_change = measured.has_change != 0;
       state_.change_norm = change;
+      if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
+      if (state_.has_change) state_.take_change(change);
+      model_.note_step(state_);
     } else if (measured.has_change != 0) {
       state_.take_change(change);
     }
@@ -148,6 +152,7 @@ void StepWatch::look_at_rounding(const Event& event) {
   });
   has_last_ = true;
   const std::lock_guard lock(model_.mutex);
+  state_.is_low_precision = model_.is_low_precision = true;
   state_.low_precision_seen += seen;
   state_.low_precision_unchanged += unchanged;
 }
@@ -160,7 +165,8 @@ Request DeviceStepLook::request() const {
 void DeviceStepLook::process(const Event& event) {
   if (!event.tensor()) return;
   const std::lock_guard lock(model_.mutex);
-  state_.stepped = true;
+  state_.follow(model_.step_now);
+  model_.note_step(state_);
   model_.end_pass();
   model_.is_on_device = true;
 }

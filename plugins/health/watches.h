@@ -45,7 +45,7 @@ class OutputWatch : public Preprocessor {
   void look_for_variation(const Event& event);
   void look_at_spread(const TensorView& output);
   void explain(const Event& event);
-  std::string bad_parameter(const loupe_module* module) const;
+  void look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const;
 
   uint32_t place_;
   Watched& watched_;

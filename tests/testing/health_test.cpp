@@ -603,6 +603,25 @@ TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
   EXPECT_EQ(net.found(), Names());
 }
 
+TEST(Health, TakesInputsThatDifferInFewElementsForNoStuckLoader) {
+  Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+  const lt::Module net = bench.module("fc", "Linear", {{"weight", {2, 2}}}, LOUPE_MODULE_ROOT | LOUPE_MODULE_LEAF);
+  bench.optimizer("SGD", 0.1);
+  constexpr int64_t words = 200;
+  const auto step = [&](int i) {
+    // Which word of the vocabulary it is; some elements alone look the same in most steps.
+    Values one_hot(batch * words, 0.0);
+    for (int64_t row = 0; row < batch; ++row) one_hot[static_cast<std::size_t>(row * words + i % words)] = 1;
+    bench.forward(net, std::vector{tensor(one_hot, {batch, words})},
+                  std::vector{tensor(noises(2 * batch, i), {batch, 2})});
+    bench.gradient(net, "weight", tensor(noises(4, i), {2, 2}));
+    bench.set(net, "weight", tensor(noises(4, 1000 + i), {2, 2}));
+    bench.step();
+  };
+  for (int i = 0; i < 60; ++i) step(i);
+  for (const lt::Finding& each : bench.findings()) EXPECT_NE(each.rule, "repeated_batch") << each.message;
+}
+
 TEST(SampledHealth, SeesALoaderThatIsStuck) {
   Net net = sampled();
   for (int i = 0; i < 23; ++i) net.step();

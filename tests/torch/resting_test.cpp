@@ -1,0 +1,139 @@
+// The lens health does not look at all in every step: what rests is chosen so that nothing is missed.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace nn = torch::nn;
+
+/// A perceptron whose weights and biases have a group of parameters each, and a loop that tests spoil on the way.
+struct RestingTrainer {
+  explicit RestingTrainer(const std::string& run = "{}")
+      : inspector(loupe::Inspector::from_text("run: " + run + "\nattach: {summary: false}\nlenses: [health]\n")) {
+    inspector.attach(*model, optimizer);
+  }
+  std::vector<torch::Tensor> all(const std::string& name) {
+    std::vector<torch::Tensor> found;
+    for (const auto& each : model->named_parameters()) {
+      if (each.key().find(name) != std::string::npos) found.push_back(each.value());
+    }
+    return found;
+  }
+  void set_rate(std::size_t group, double rate) {
+    static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[group].options()).lr(rate);
+  }
+  void step() {
+    if (clears) optimizer.zero_grad();
+    torch::Tensor scores = model->forward(torch::randn({16, 6}));
+    if (detaches) scores = scores.detach() + model[4]->as<nn::Linear>()->bias;
+    const auto loss = nn::functional::cross_entropy(scores, torch::randint(3, {16}));
+    loss.backward();
+    optimizer.step();
+    inspector.push_loss(loss, true);
+  }
+  void steps(int count) {
+    for (int i = 0; i < count; ++i) step();
+  }
+  std::string found() const {
+    std::string found;
+    for (const loupe::Finding& each : inspector.findings()) {
+      found += each.rule + (each.parameter.empty() ? "" : " " + each.layer + "." + each.parameter) + " at " +
+               std::to_string(each.first_step) + "; ";
+    }
+    return found;
+  }
+
+  bool clears = true, detaches = false;
+  loupe::Inspector inspector;
+  nn::Sequential model{nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 3)};
+  torch::optim::SGD optimizer{
+      {torch::optim::OptimizerParamGroup(all("weight")), torch::optim::OptimizerParamGroup(all("bias"))},
+      torch::optim::SGDOptions(0.01)};
+};
+
+/// At steps of the beginning, of a first rest, and of later ones.
+class ParametersThatRest : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    torch::manual_seed(5);
+    trainer.steps(GetParam());
+    ASSERT_EQ(trainer.found(), "");
+  }
+  std::string next() const { return std::to_string(GetParam() + 1); }
+  RestingTrainer trainer;
+};
+
+TEST_P(ParametersThatRest, ShowThatTheirGradientsAreNotCleared) {
+  trainer.clears = false;
+  trainer.step();
+  EXPECT_EQ(trainer.found(), "gradients_not_cleared at " + next() + "; ");
+}
+
+TEST_P(ParametersThatRest, ShowThatAStepHasNoEffect) {
+  for (const std::size_t group : {0U, 1U}) trainer.set_rate(group, 1e-30);
+  trainer.step();
+  EXPECT_EQ(trainer.found(), "no_effect at " + next() + "; ");
+}
+
+TEST_P(ParametersThatRest, ShowWithinTwoStepsThatTheLossDoesNotReachThem) {
+  trainer.detaches = true;
+  for (auto& each : trainer.model->parameters()) each.mutable_grad().reset();
+  trainer.steps(3);
+  EXPECT_NE(trainer.found().find("unchanged_parameter 0.weight at "), std::string::npos) << trainer.found();
+}
+
+TEST_P(ParametersThatRest, AreBlamedWhereAStepSpoiledThem) {
+  trainer.set_rate(1, std::numeric_limits<double>::infinity());
+  trainer.step();
+  trainer.set_rate(1, 0.01);
+  trainer.step();
+  EXPECT_EQ(trainer.inspector.findings().size(), 1U);
+  const auto found = trainer.inspector.findings().at(0);
+  EXPECT_EQ(found.rule, "non_finite");
+  EXPECT_EQ(found.parameter, "bias");
+  EXPECT_EQ(found.layer, "0");
+  EXPECT_NE(found.message.find("step"), std::string::npos) << found.message;
+  EXPECT_NE(found.message.find("made it"), std::string::npos) << found.message;
+}
+
+TEST_P(ParametersThatRest, AreLookedAtAgainWhereThoseThatShowedThemAreFrozen) {
+  for (torch::Tensor& each : trainer.all("weight")) each.set_requires_grad(false);
+  trainer.steps(4);
+  EXPECT_EQ(trainer.found(), "");
+  trainer.clears = false;
+  trainer.steps(2);
+  EXPECT_NE(trainer.found().find("gradients_not_cleared"), std::string::npos) << trainer.found();
+}
+
+INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 20, 47, 300));
+
+TEST(ParametersThatRest, LeaveTheirStreamsToTheWeightOfTheirLayer) {
+  torch::manual_seed(5);
+  const auto folder = std::filesystem::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / "resting";
+  std::filesystem::remove_all(folder);
+  RestingTrainer trainer("{name: trainer, dir: " + folder.string() + "}");
+  trainer.steps(60);
+  std::map<std::string, int> kept;
+  std::ifstream steps(std::filesystem::path(trainer.inspector.dump("how often each was looked at")) /
+                      "measurements.jsonl");
+  for (std::string line; std::getline(steps, line);) {
+    for (const char* stream : {"2 parameter_gradient weight", "2 parameter_gradient bias", "2 optimizer_step bias"})
+      kept[stream] += line.find(stream) != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(kept["2 parameter_gradient weight"], 59);
+  for (const char* stream : {"2 parameter_gradient bias", "2 optimizer_step bias"}) {
+    EXPECT_GE(kept[stream], 3) << stream;
+    EXPECT_LE(kept[stream], 15) << stream;
+  }
+}
+
+}  // namespace
