@@ -93,8 +93,8 @@ struct loupe_source {
   uint64_t module_id = 0;
   loupe::ModuleNode* module = nullptr;
   loupe::GathererNode* gatherer = nullptr;  // that it is behind, which outlives it
-  uint32_t rests = 0;       // LOUPE_REST_ bits; under the module's mutex, with the next
-  bool has_rested = false;  // since the last tick
+  uint32_t rests = 0;                       // LOUPE_REST_ bits; under the module's mutex, with the next
+  bool has_rested = false;                  // since the last tick
 };
 
 #endif
