@@ -202,7 +202,7 @@ void Health::forget(const Module& module) {
     model->pass = {};
     model->resting.begin_anew();
     model->flow.end_pass();
-    model->sums = {};
+    model->sums.weights.largest = model->sums.others.largest = nullptr;
     model->small_norm = nullptr;
     model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
     // What watches them refers to them until this call has ended.
@@ -239,8 +239,7 @@ void Health::tell_of_device(Model& model) {
     if (!ledger_.is_off(rule.c_str())) blind += (blind.empty() ? "" : ", ") + rule;
   }
   if (blind.empty()) return;
-  watched_.host.info("health: of the layers of " + (model.name.empty() ? "the model" : "'" + model.name + "'") +
-                     " that run on a device nothing is said of " + blind +
+  watched_.host.info("health: of the layers of " + whose(model) + " that run on a device nothing is said of " + blind +
                      ", nor of a gradient that jumps in one step; a short run on the processor shows them");
 }
 

@@ -70,6 +70,14 @@ void judge_device_effect(const Judge& judge, const Model& model);
 /// @param loss_halved  since the first epoch: what saturated meanwhile did no harm
 void judge_outputs(const Judge& judge, Model& model, bool loss_halved);
 
+/// Whether any group's learning rate is other than 0, as far as known. `optimizer` may be null.
+bool has_rate(const loupe_optimizer* optimizer);
+
+// Words for messages.
+/// "'weight' of 'fc1'".
+std::string shown(const ParameterState& state);
+/// "the model", or its name where there are several.
+std::string whose(const Model& model);
 /// "0.0012", "3.4e-05".
 std::string number(double value);
 /// "12 %".

@@ -100,7 +100,7 @@ struct Model {
   bool had_no_rate = false;       ///< in a step of the window
   bool told_of_device = false;    ///< which rules cannot judge it there
   bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
-  double largest_gradient = 0;    ///< norm over all parameters, of all steps so far
+  double largest_gradient = 0;    ///< norm over all weights, of all steps so far
   uint64_t gradient_steps = 0;    ///< on how many that stands
 
   /// Whether it has layers whose work depends on the mode.
