@@ -18,7 +18,10 @@ namespace nn = torch::nn;
 /// A perceptron whose weights and biases have a group of parameters each, and a loop that tests spoil on the way.
 struct RestingTrainer {
   explicit RestingTrainer(const std::string& run = "{}")
-      : inspector(loupe::Inspector::from_text("run: " + run + "\nattach: {summary: false}\nlenses: [health]\n")) {
+      : inspector(loupe::Inspector::from_text("run: " + run +
+                                              "\nattach: {summary: false}\n"
+                                              // So small a layer may well have dead units.
+                                              "lenses: [health: {off: [dead_units, constant_output]}]\n")) {
     inspector.attach(*model, optimizer);
   }
   std::vector<torch::Tensor> all(const std::string& name) {
@@ -52,9 +55,14 @@ struct RestingTrainer {
     return found;
   }
 
+  static nn::Sequential made() {
+    torch::manual_seed(5);
+    return nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 3));
+  }
+
   bool clears = true, detaches = false;
   loupe::Inspector inspector;
-  nn::Sequential model{nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 3)};
+  nn::Sequential model = made();
   torch::optim::SGD optimizer{
       {torch::optim::OptimizerParamGroup(all("weight")), torch::optim::OptimizerParamGroup(all("bias"))},
       torch::optim::SGDOptions(0.01)};
@@ -64,7 +72,6 @@ struct RestingTrainer {
 class ParametersThatRest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
-    torch::manual_seed(5);
     trainer.steps(GetParam());
     ASSERT_EQ(trainer.found(), "");
   }
@@ -117,7 +124,6 @@ TEST_P(ParametersThatRest, AreLookedAtAgainWhereThoseThatShowedThemAreFrozen) {
 INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 20, 47, 300));
 
 TEST(ParametersThatRest, LeaveTheirStreamsToTheWeightOfTheirLayer) {
-  torch::manual_seed(5);
   const auto folder = std::filesystem::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / "resting";
   std::filesystem::remove_all(folder);
   RestingTrainer trainer("{name: trainer, dir: " + folder.string() + "}");
