@@ -329,8 +329,11 @@ void Health::step(const loupe_step& step, Report& report) {
   ++steps_since_tick_;
   take_loss();
   notice_gap(step.number, std::exchange(loss_turned_bad_, false));
+  // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
+  bool ends_windows = true;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
+    ends_windows = ends_windows && !model->is_on_device;
     const bool stepped = model->sums.counts.stepped > 0;
     model->step_is_plain = stepped && model->is_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
     if (!model->step_is_plain || watched_.trail.is_taken()) model->follow();
@@ -346,11 +349,6 @@ void Health::step(const loupe_step& step, Report& report) {
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }
-  // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
-  const bool ends_windows = std::none_of(models_.begin(), models_.end(), [](const auto& model) {
-    const std::lock_guard lock(model->mutex);
-    return model->is_on_device;
-  });
   bool window_ended = false;
   for (const auto& model : models_) {
     {

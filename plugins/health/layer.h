@@ -64,7 +64,6 @@ struct Layer {
   bool wavers = false;  ///< these were not always the same
   const Layer *usual_from = nullptr, *usual_to = nullptr;
   bool has_usual = false;
-  uint32_t usual_rests = 0;             ///< what `rests` was the last time that it was chosen
   Source outputs;                       ///< the stream of its output
   Source device_outputs, device_looks;  ///< the same where it lies on a device: its numbers, and that it ran
   uint32_t rests = 0;                   ///< what they do without: LOUPE_REST_ bits

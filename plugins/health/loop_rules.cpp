@@ -130,8 +130,8 @@ void judge_unchanged(const Judge& judge, Model& model) {
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
     const bool is_shown = each.shown_by == nullptr || !each.stepped ||
                           each.is(LOUPE_PARAMETER_GRADIENT) == each.shown_by->is(LOUPE_PARAMETER_GRADIENT);
-    if (!is_shown) model.resting.begin_anew();
-    if (rests && lacks) model.resting.begin_anew();  // whether its module runs is to be seen
+    // Otherwise what it is shown by says nothing of it any more, or whether its module runs is to be seen.
+    if (!is_shown || (rests && lacks)) model.resting.begin_anew();
     // A gradient that was nothing but zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
