@@ -36,7 +36,7 @@ struct RestingTrainer {
   }
   void step() {
     if (clears) optimizer.zero_grad();
-    torch::Tensor scores = model->forward(torch::randn({16, 6}));
+    torch::Tensor scores = model->forward(torch::randn({16, 6}).to(type)).to(torch::kFloat32);
     if (detaches) scores = scores.detach() + model[4]->as<nn::Linear>()->bias;
     const auto loss = nn::functional::cross_entropy(scores, torch::randint(3, {16}));
     loss.backward();
@@ -61,6 +61,7 @@ struct RestingTrainer {
   }
 
   bool clears = true, detaches = false;
+  torch::ScalarType type = torch::kFloat32;
   loupe::Inspector inspector;
   nn::Sequential model = made();
   torch::optim::SGD optimizer{
@@ -122,6 +123,18 @@ TEST_P(ParametersThatRest, AreLookedAtAgainWhereThoseThatShowedThemAreFrozen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 20, 47, 300));
+
+TEST(ParametersThatRest, AreNotThoseOfSixteenBitsOfWhichEachStepIsToBeSeen) {
+  RestingTrainer trainer;
+  trainer.model->to(torch::kBFloat16);
+  trainer.type = torch::kBFloat16;
+  trainer.set_rate(0, 0.5);
+  trainer.steps(20);
+  ASSERT_EQ(trainer.found().find("no_effect"), std::string::npos) << trainer.found();
+  trainer.set_rate(0, 1e-3);
+  trainer.steps(14);
+  EXPECT_NE(trainer.found().find("no_effect 2.weight at "), std::string::npos) << trainer.found();
+}
 
 TEST(ParametersThatRest, LeaveTheirStreamsToTheWeightOfTheirLayer) {
   const auto folder = std::filesystem::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / "resting";
