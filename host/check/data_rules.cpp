@@ -199,6 +199,7 @@ void check_struct_sizes(const Subject& subject) {
   if (subject.kind == Kind::preprocessor) LOUPE_CHECK_SIZES(loupe_request);
   if (subject.kind == Kind::lens) {
     LOUPE_CHECK_SIZES(loupe_wiring);
+    LOUPE_CHECK_SIZES(loupe_tally_sums);
     LOUPE_CHECK_SIZES(loupe_sink);
     LOUPE_CHECK_SIZES(loupe_step);
   }

@@ -127,6 +127,7 @@ class Session {
   Network network_;
   loupe_request request_{};
   std::deque<Watched> watched_;
+  std::deque<char> tallies_;  // no more than their addresses
   std::vector<Answer> failures_;
   std::string folder_, label_;
   const loupe_module* opened_on_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <loupe/error.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -97,6 +98,38 @@ struct StubWiring {
     return LOUPE_OK;
   }
 
+  static bool may_tally(void* self, const char* function) {
+    return of(self).host().expect(function, {Turn::attaching, Turn::visiting, Turn::stepping, Turn::reporting});
+  }
+  static loupe_status make_tally(void* self, loupe_tally** tally, loupe_error* error) {
+    if (!may_tally(self, "make_tally")) return refuse(error, "make_tally comes out of turn");
+    *tally = reinterpret_cast<loupe_tally*>(&of(self).tallies_.emplace_back());
+    return LOUPE_OK;
+  }
+  static bool made(void* self, const loupe_tally* tally) {
+    const auto& tallies = of(self).tallies_;
+    return std::any_of(tallies.begin(), tallies.end(),
+                       [&](const char& each) { return reinterpret_cast<const loupe_tally*>(&each) == tally; });
+  }
+  static loupe_status use_tally(void* self, loupe_source* source, loupe_tally* tally, loupe_error* error) {
+    if (!may_tally(self, "use_tally")) return refuse(error, "use_tally comes out of turn");
+    if (source == nullptr || watched(source).forgotten)
+      of(self).host().complain("gives a tally to a source that is null, or whose module is forgotten");
+    if (tally != nullptr && !made(self, tally)) of(self).host().complain("uses a tally that make_tally did not give");
+    return LOUPE_OK;
+  }
+  static loupe_status take_tally(void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
+    if (!may_tally(self, "take_tally")) return refuse(error, "take_tally comes out of turn");
+    if (sums == nullptr || !made(self, tally)) {
+      of(self).host().complain("takes a tally that make_tally did not give, or to no place");
+      return refuse(error, "there is no such tally");
+    }
+    const uint32_t size = sums->struct_size;
+    std::memset(sums, 0, size);
+    sums->struct_size = size;
+    return LOUPE_OK;
+  }
+
   template <class Told>
   static loupe_status told(void* self, const Told* what, const char* function, bool right,
                            std::initializer_list<Turn> turns, loupe_error* error) {
@@ -138,7 +171,10 @@ loupe_wiring stub_wiring(void* session) {
           &StubWiring::series_name,
           &StubWiring::aggregate,
           &StubWiring::all_values,
-          &StubWiring::rest};
+          &StubWiring::rest,
+          &StubWiring::make_tally,
+          &StubWiring::use_tally,
+          &StubWiring::take_tally};
 }
 
 loupe_sink stub_sink(void* session) {

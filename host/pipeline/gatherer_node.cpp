@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "pipeline/module_node.h"
 #include "pipeline/prefetch.h"
+#include "pipeline/tally.h"
 
 namespace loupe {
 namespace {
@@ -128,17 +129,27 @@ void GathererNode::add(loupe_source& source) {
       shared->merge(source.request, *source.guard);
     }
   }
-  const auto after =
-      std::upper_bound(subscribers_.begin(), subscribers_.end(), number,
-                       [](uint32_t group, const Subscriber& subscriber) { return group < subscriber.group; });
   const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
   constexpr uint32_t both = LOUPE_PLACE_BOTH;
   const uint32_t places = source.request.places != 0 ? source.request.places : both;
   // What a lens brings of its own, without a series, only looks.
   const bool shows = source.owned.self() != nullptr || source.table->series_count(source.self) > 0;
-  subscribers_.insert(
-      after, Subscriber{&source, source.guard, source.table->process, source.self, number, source.request.passes,
-                        places, training, source.request.wants_tensor != 0, shows});
+  const Subscriber added{&source,
+                         source.guard,
+                         source.table->process,
+                         source.self,
+                         number,
+                         source.request.passes,
+                         places,
+                         training,
+                         source.request.wants_tensor != 0,
+                         shows,
+                         (source.request.measures & LOUPE_MEASURE_CHANGE) != 0};
+  const auto comes_before = [](const Subscriber& a, const Subscriber& b) {
+    return std::make_pair(a.is_of_devices(), a.group) < std::make_pair(b.is_of_devices(), b.group);
+  };
+  subscribers_.insert(std::upper_bound(subscribers_.begin(), subscribers_.end(), added, comes_before), added);
+  on_processor_ += added.is_of_devices() ? 0 : 1;
   follow_lenses();
   follow_by_streams();
 }
@@ -148,8 +159,9 @@ void GathererNode::follow_by_streams() {
 }
 
 void GathererNode::prefetch(const GathererNode* node) {
-  constexpr std::size_t head = 72;  // what comes before taps_
-  detail::prefetch(node, head + sizeof(taps_) + sizeof(subscribers_) + sizeof(groups_));
+  constexpr std::size_t head = 72;                        // what comes before taps_
+  constexpr std::size_t mostly = 2 * sizeof(Subscriber);  // that are called
+  detail::prefetch(node, head + sizeof(taps_) + sizeof(groups_) + mostly);
 }
 
 void GathererNode::event(loupe_event& event) {
@@ -157,8 +169,10 @@ void GathererNode::event(loupe_event& event) {
   const Exclusive::Call call(calls_, "event", instance_.speaker());
   // What a preprocessor allocated first, its series, mostly lies right behind it.
   const uint32_t place = place_of(event);
-  for (const Subscriber& subscriber : subscribers_) {
-    if ((subscriber.places & place) != 0) detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
+  for (std::size_t i = 0; i < may_take(place); ++i) {
+    const Subscriber& subscriber = subscribers_[i];
+    if ((subscriber.places & place) != 0 && subscriber.tally == nullptr)
+      detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
   }
   if (hands_on_) {
     hand_on(event);
@@ -188,13 +202,15 @@ void GathererNode::hand_on(loupe_event& event) {
   bool taken = false;
   const uint32_t stands_for = timed_.next();
   double measuring = 0;  // each taker's share of it
-  for (Subscriber& subscriber : subscribers_) {
+  const std::size_t end = may_take(place);
+  for (std::size_t i = 0; i < end; ++i) {
+    Subscriber& subscriber = subscribers_[i];
     if (!subscriber.takes_now(event.flags, place, of_steps_)) continue;
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     const bool is_measured = subscriber.is_measured();
     if (is_measured && event.tensor != nullptr) {
-      if (subscriber.group != measured) {
+      if (subscriber.group != measured && !(on_device && is_measured_already(i, event.flags))) {
         measured = subscriber.group;
         Group& group = groups_[measured];
         group.fresh = false;
@@ -213,12 +229,27 @@ void GathererNode::hand_on(loupe_event& event) {
     }
     const double start = stands_for != 0 ? steady_time() : 0;
     const bool comes_later = on_device && is_measured && !subscriber.wants_tensor;  // at the tick
-    if (!comes_later) process(subscriber, event);
+    const bool is_added_up = subscriber.tally != nullptr && event.measurement != nullptr &&
+                             loupe_tally::is_usual(event, measurement, subscriber.compares);
+    if (is_added_up) {
+      subscriber.tally->add(*subscriber.source, measurement);
+    } else if (!comes_later) {
+      process(subscriber, event);
+    }
     if (stands_for == 0) continue;
     const double seconds = steady_time() - start + (is_measured ? measuring : 0);
     subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for), of_steps_);
   }
   event.measurement = nullptr;
+}
+
+/// On a device, by a subscriber before that one: those of one group lie in two places there.
+bool GathererNode::is_measured_already(std::size_t subscriber, uint32_t flags) const {
+  return std::any_of(subscribers_.begin(), subscribers_.begin() + static_cast<std::ptrdiff_t>(subscriber),
+                     [&](const Subscriber& each) {
+                       return each.group == subscribers_[subscriber].group && each.is_measured() &&
+                              each.takes_now(flags, LOUPE_PLACE_DEVICE, of_steps_);
+                     });
 }
 
 int GathererNode::takers(uint32_t group, uint32_t flags, uint32_t place) const {
@@ -270,6 +301,7 @@ void GathererNode::follow_lenses() {
   awake_ = subscribers_.empty();
   for (Subscriber& subscriber : subscribers_) {
     subscriber.rests = subscriber.source->rests;
+    subscriber.tally = subscriber.source->tally;
     awake_ = awake_ || looks(subscriber);
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -302,6 +334,11 @@ void GathererNode::rest(loupe_source& source, uint32_t what) {
   source.has_rested = true;
   follow_lenses();
   follow_by_streams();
+}
+
+void GathererNode::use_tally(loupe_source& source, loupe_tally* tally) {
+  source.tally = tally;
+  for (Subscriber& subscriber : subscribers_) subscriber.tally = subscriber.source->tally;
 }
 
 void GathererNode::ticked() {

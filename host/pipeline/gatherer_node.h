@@ -70,6 +70,8 @@ class alignas(64) GathererNode {
   void follow_lenses();
   /// One of the sources behind it does without `what` from now on, LOUPE_REST_ bits.
   void rest(loupe_source& source, uint32_t what);
+  /// From now on the source's usual events are added to `tally`; null: all of them are processed.
+  void use_tally(loupe_source& source, loupe_tally* tally);
   /// Held by whoever calls the gatherer or a preprocessor behind it.
   Exclusive& calls() { return calls_; }
   /// Steps went by unseen: what compares begins anew.
@@ -105,10 +107,13 @@ class alignas(64) GathererNode {
     uint32_t places;         // LOUPE_PLACE_ bits
     uint32_t training_flag;  // the LOUPE_EVENT_ by which it tells a training pass
     bool wants_tensor;
-    bool shows;          // has numbers to be shown at a tick, which are missed without one
-    uint32_t rests = 0;  // LOUPE_REST_ bits
+    bool shows;                    // has numbers to be shown at a tick, which are missed without one
+    bool compares;                 // asks for the change
+    uint32_t rests = 0;            // LOUPE_REST_ bits
+    loupe_tally* tally = nullptr;  // adds up what is usual
     UsualTime usual = {};
 
+    bool is_of_devices() const { return (places & LOUPE_PLACE_CPU) == 0; }
     bool takes_now(uint32_t flags, uint32_t place, bool of_a_step) const {
       return (rests & LOUPE_REST_EVENTS) == 0 && takes(flags, place, of_a_step);
     }
@@ -144,6 +149,8 @@ class alignas(64) GathererNode {
   };
 
   void subscribe(const loupe_subscription& subscription);
+  /// How many of the subscribers, from the first on, may take an event.
+  std::size_t may_take(uint32_t place) const { return place == LOUPE_PLACE_CPU ? on_processor_ : subscribers_.size(); }
   void emit(const loupe_event& event);
   void follow_by_streams();
   void hand_on(loupe_event& event);
@@ -154,6 +161,7 @@ class alignas(64) GathererNode {
     const LensGuard& guard = *subscriber.guard;
     return !guard.resting() && !(of_steps_ && guard.skipping()) && (subscriber.rests & LOUPE_REST_EVENTS) == 0;
   }
+  bool is_measured_already(std::size_t subscriber, uint32_t flags) const;
   /// How many take an event's measurement.
   int takers(uint32_t group, uint32_t flags, uint32_t place) const;
 
@@ -169,8 +177,10 @@ class alignas(64) GathererNode {
   uint64_t unticked_ = 0;
   std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
   loupe_taps taps_{};
-  boost::container::small_vector<Subscriber, few_subscribers> subscribers_;  // those of one group beside each other
   boost::container::small_vector<Group, 1> groups_;
+  std::size_t on_processor_ = 0;  ///< so many subscribers take what lies in the processor's memory: they come first
+  boost::container::small_vector<Subscriber, few_subscribers>
+      subscribers_;  // then those of one group beside each other
 
   ModuleNode& module_;
   boost::container::small_vector<Stream*, 1> streams_;  // that it subscribed to

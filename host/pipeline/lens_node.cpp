@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "core/clock.h"
@@ -81,6 +82,29 @@ void LensNode::make_wiring() {
           if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
           static_cast<LensNode*>(self)->rest(*source, what);
         });
+      },
+      [](void* self, loupe_tally** tally, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          if (tally == nullptr) throw Error("there is no place for the tally that is to be made", LOUPE_INVALID);
+          *tally = &static_cast<LensNode*>(self)->make_tally();
+        });
+      },
+      [](void* self, loupe_source* source, loupe_tally* tally, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          if (source == nullptr) throw Error("the source that is to use a tally is null", LOUPE_INVALID);
+          static_cast<LensNode*>(self)->use_tally(*source, tally);
+        });
+      },
+      [](void*, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          if (tally == nullptr || sums == nullptr)
+            throw Error("the tally that is to be taken, or what takes it, is null", LOUPE_INVALID);
+          loupe_tally_sums taken = tally->take();
+          // A lens may know of fewer members, or of more.
+          const uint32_t known = std::min(sums->struct_size, taken.struct_size);
+          taken.struct_size = known;
+          std::memcpy(sums, &taken, known);
+        });
       }};
 }
 
@@ -137,6 +161,16 @@ void LensNode::rest(loupe_source& source, uint32_t what) {
   if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS}) != 0)
     throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/abi.h", LOUPE_INVALID);
   source.module->rest(source, what);
+}
+
+loupe_tally& LensNode::make_tally() {
+  expect({State::attaching, State::visiting, State::stepping, State::reporting}, "make_tally");
+  return tallies_.emplace_back();
+}
+
+void LensNode::use_tally(loupe_source& source, loupe_tally* tally) {
+  expect({State::attaching, State::visiting, State::stepping, State::reporting}, "use_tally");
+  source.module->use_tally(source, tally);
 }
 
 template <class Call>

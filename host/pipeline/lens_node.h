@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "pipeline/known_options.h"
 #include "pipeline/module_node.h"
+#include "pipeline/tally.h"
 #include "show/display.h"
 
 namespace loupe {
@@ -71,6 +72,8 @@ class LensNode {
   void guarded_call(State state, const std::string& where, Call&& call);
   loupe_source& watch(const loupe_watch& watch);
   void rest(loupe_source& source, uint32_t what);
+  loupe_tally& make_tally();
+  void use_tally(loupe_source& source, loupe_tally* tally);
   void reset(loupe_source& source);
   void make_wiring();
   void make_sink();
@@ -93,6 +96,7 @@ class LensNode {
   KnownOptions known_options_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};
+  std::list<loupe_tally> tallies_;
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
   ComponentInstance instance_;                                     // last: a lens's own preprocessors outlive no source
 };

@@ -184,6 +184,11 @@ void ModuleNode::rest(loupe_source& source, uint32_t what) {
   source.gatherer->rest(source, what);
 }
 
+void ModuleNode::use_tally(loupe_source& source, loupe_tally* tally) {
+  const std::lock_guard lock(mutex_);
+  source.gatherer->use_tally(source, tally);
+}
+
 void ModuleNode::keep_steps() {
   keeps_steps_ = true;
   for (GathererNode& gatherer : gatherers_) gatherer.keep_steps();

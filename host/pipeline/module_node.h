@@ -119,6 +119,8 @@ class ModuleNode {
   void follow_lenses();
   /// One of its sources does without `what` from now on, LOUPE_REST_ bits.
   void rest(loupe_source& source, uint32_t what);
+  /// See GathererNode.
+  void use_tally(loupe_source& source, loupe_tally* tally);
   /// Steps went by unseen.
   void forget_history();
   /// From now on the last steps of every stream are kept. Under the mutex.

@@ -95,6 +95,7 @@ struct loupe_source {
   loupe::GathererNode* gatherer = nullptr;  // that it is behind, which outlives it
   uint32_t rests = 0;                       // LOUPE_REST_ bits; under the module's mutex, with the next
   bool has_rested = false;                  // since the last tick
+  loupe_tally* tally = nullptr;             // of its lens, which adds up what is usual
 };
 
 #endif

@@ -40,16 +40,12 @@ void blame_output(const Origin& origin, Sight& sight) {
     sight.advice = "look at what goes into this layer";
   } else if (!origin.inputs->bad_parameter.empty() && origin.unseen_steps > 0) {
     blame_unseen(origin, sight);
-  } else if (origin.inputs->was_at_rest) {
-    sight.parameter = origin.inputs->bad_parameter;
-    sight.message += "the parameter '" + sight.parameter + "' of " + layer +
-                     " holds it: the step before made it, or something else wrote to it, while the gradients and "
-                     "outputs before were finite";
-    sight.advice = advice_for_step;
   } else if (!origin.inputs->bad_parameter.empty()) {
     sight.parameter = origin.inputs->bad_parameter;
-    sight.message += "the parameter '" + sight.parameter + "' of " + layer + " holds it already";
-    sight.advice = "see how it was initialized or loaded";
+    sight.message += "the parameter '" + sight.parameter + "' of " + layer + " holds it" +
+                     (origin.inputs->was_stepped ? ", and did not after the last step" : " already");
+    sight.advice = origin.inputs->was_stepped ? "see what else writes to it than the optimizer"
+                                              : "see how it was initialized or loaded";
   } else if (!origin.inputs->finite && origin.begins_pass) {
     sight.message += "the batch itself holds it: what goes into " + layer + ", the first layer, is not finite";
     sight.advice = "check the data of this batch for missing values, and the division by its standard deviation";

@@ -51,8 +51,8 @@ class Health : public Lens {
   static std::vector<Option> options() { return health::options(); }
 
   Health(const Options& options, const Host& host)
-      : watched_(host),
-        limits_(options),
+      : limits_(options),
+        watched_(host, limits_.told_dead_share()),
         ledger_(off(options), options.get<int>("patience"), options.get<int>("cooldown")),
         window_(options.get<uint64_t>("window")) {}
 
@@ -88,17 +88,19 @@ class Health : public Lens {
   void take_loss() {
     if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
   }
+  void make_changes();
   void notice_gap(uint64_t step, bool loss_is_bad);
   void tell_unseen_loss(const Judge& judge);
 
-  Watched watched_;
   Limits limits_;
+  Watched watched_;
   Ledger ledger_;
   uint64_t window_;
   Losses losses_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
-  std::vector<Rest> rests_;  ///< that a step asks for
+  Changes changes_;                     ///< that a step asks for
+  std::vector<Tallies> spare_tallies_;  ///< of models that are detached
   RateHistory rates_;
   bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
   uint64_t steps_since_tick_ = 0;
@@ -116,14 +118,21 @@ Model& Health::model_of(const Module& module) {
     if (known != models_.rend()) return **known;
   }
   models_.push_back(std::make_unique<Model>(module.model()));
+  if (spare_tallies_.empty()) {
+    models_.back()->tallies = Tallies({make_tally(), make_tally()}, {make_tally(), make_tally()});
+  } else {
+    models_.back()->tallies = std::move(spare_tallies_.back());
+    spare_tallies_.pop_back();
+  }
   return *models_.back();
 }
 
 /// Not while a module is being forgotten: what watches it ends after that.
 void Health::drop_detached() {
-  models_.erase(
-      std::remove_if(models_.begin(), models_.end(), [](const auto& model) { return model->modules.empty(); }),
-      models_.end());
+  const auto gone =
+      std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });
+  for (auto each = gone; each != models_.end(); ++each) spare_tallies_.push_back((*each)->tallies.emptied());
+  models_.erase(gone, models_.end());
 }
 
 void Health::visit(const Module& module) {
@@ -178,11 +187,11 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->name = parameter.name;
     state->runs = layer;
     const Watch gradient = {"parameter_gradient", parameter.name}, step = {"optimizer_step", parameter.name};
-    state->sources = {watch(module, gradient, keep<GradientNumbers>(model, *state)),
-                      watch(module, gradient, keep<DeviceGradientLook>(model)),
-                      watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU)),
-                      watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE)),
-                      watch(module, step, keep<DeviceStepLook>(model, *state))};
+    state->gradient_source = watch(module, gradient, keep<GradientNumbers>(model, *state));
+    watch(module, gradient, keep<DeviceGradientLook>(model));
+    state->step_source = watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
+    watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
+    watch(module, step, keep<DeviceStepLook>(model, *state));
   }
 }
 
@@ -323,6 +332,14 @@ void Health::tell_unseen_loss(const Judge& judge) {
   told_non_finite_ = true;
 }
 
+/// Not under a model's mutex: an event holds its module's when it takes that one.
+void Health::make_changes() {
+  for (const auto& [source, what] : changes_.rests) source.rest(what);
+  for (const auto& [source, tally] : changes_.uses) source.use(tally);
+  changes_.rests.clear();
+  changes_.uses.clear();
+}
+
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
@@ -334,6 +351,7 @@ void Health::step(const loupe_step& step, Report& report) {
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     ends_windows = ends_windows && !model->is_on_device;
+    model->take_tallies();
     const bool stepped = model->sums.counts.stepped > 0;
     model->step_is_plain = stepped && model->is_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
     if (!model->step_is_plain || watched_.trail.is_taken()) model->follow();
@@ -359,17 +377,15 @@ void Health::step(const loupe_step& step, Report& report) {
           close_window(judge, *model);
           window_ended = true;
         }
-        const bool looks_at_all = watched_.trail.is_taken() || model->is_on_device;
-        model->resting.end_step(*model, looks_at_all, rests_);
+        const bool may_rest = !watched_.trail.is_taken() && !model->is_on_device;
+        model->resting.end_step(*model, may_rest, changes_);
         model->next_step();
       } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
         // Those that show what others do are not trained any more.
-        model->resting.end_step(*model, /*all=*/true, rests_);
+        model->resting.wake(*model, changes_);
       }
     }
-    // Not under a model's mutex: an event holds its module's when it takes that one.
-    for (const auto& [source, what] : rests_) source.rest(what);
-    rests_.clear();
+    make_changes();
   }
   tell_unseen_loss(judge);
   losses_.judge_spikes(judge);
@@ -386,6 +402,7 @@ void Health::report(Report& report) {
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     if (model->steps > 0) ++trained;
+    model->take_tallies();
     model->follow();
     follow_trail(judge, *model);
     tell_of_device(*model);
@@ -407,7 +424,9 @@ void Health::report(Report& report) {
     }
     model->has_backward = false;
     close_window(judge, *model);
+    model->resting.wake(*model, changes_);
   }
+  make_changes();
   const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   losses_.judge_spikes(judge);
   losses_.judge_epoch(judge, trained == 1 && !broken, !rates_.any_returned());

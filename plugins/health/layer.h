@@ -108,8 +108,8 @@ struct alignas(64) ParameterState {
 
   bool is_low_precision = false;
   const loupe_parameter* parameter = nullptr;  ///< its flags are kept up to date; null once it is detached
-  /// Where its streams rest: the parameter of the same module that shows what happens to both.
-  const ParameterState* shown_by = nullptr;
+  bool is_added_up = false;                    ///< by its model's tallies, where it is as usual
+  bool rests = false;                          ///< its gradient, then
 
   // Over the window.
   double gradient_norm_sum = 0, ratio_sum = 0, largest_change = 0;
@@ -125,13 +125,12 @@ struct alignas(64) ParameterState {
   const loupe_module* module = nullptr;  ///< null once it is detached
   std::string layer, name;
   const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
-  std::vector<Source> sources;  ///< the streams of its gradient and its steps
+  Source gradient_source, step_source;
   /// In a type of 16 bits, of the elements with a gradient: how many were looked at, and how many did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
   bool is(uint32_t flag) const { return parameter != nullptr && (parameter->flags & flag) != 0; }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
-  bool got_gradient() const { return (shown_by != nullptr ? shown_by : this)->gradients > 0; }
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {
     constexpr double nearly_all = 0.95, rounding = 1e-6;

@@ -13,6 +13,7 @@ struct Limits {
   double vanishing_ratio, vanishing_norm;
   double exploding_ratio, exploding_factor, exploding_norm;
   double dead_share, saturated_share;
+  double told_dead_share() const { return dead_share / 2; }
   double update_low, update_high;
   double variance_factor;
   double input_scale;

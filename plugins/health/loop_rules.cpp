@@ -9,10 +9,9 @@ namespace loupe::health {
 namespace {
 
 void judge_clearing(const Judge& judge, const Model& model) {
-  std::size_t kept = 0, stepped = 0;
+  std::size_t kept = 0;
   const ParameterState* first = nullptr;
   for (const ParameterState& each : model.parameters) {
-    stepped += each.stepped ? 1 : 0;
     if (!each.stepped || !each.not_cleared) continue;
     ++kept;
     if (first == nullptr) first = &each;
@@ -23,7 +22,7 @@ void judge_clearing(const Judge& judge, const Model& model) {
   sight.severity = LOUPE_SEVERITY_ERROR;
   sight.module = model.root;
   sight.message = "the step used gradients that still held those of the step before, of " + std::to_string(kept) +
-                  " of " + std::to_string(stepped) + " parameters, such as " + shown(*first);
+                  " of " + std::to_string(model.sums.counts.stepped) + " parameters, such as " + shown(*first);
   sight.advice = "call optimizer.zero_grad() once between two steps, before the backward pass";
   judge.tell(sight);
 }
@@ -55,7 +54,7 @@ void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optim
   std::size_t with_gradient = 0, changed = 0;
   double gradient = 0;
   for (const ParameterState& each : model.parameters) {
-    if (!each.stepped || each.shown_by != nullptr || (has_weights && !each.is_matrix())) continue;
+    if (!each.stepped || (has_weights && !each.is_matrix())) continue;
     // Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
     if (!each.has_change || (each.is_sampled && each.change_norm == 0)) return;
     changed += each.change_norm != 0 ? 1 : 0;
@@ -128,10 +127,7 @@ void judge_unchanged(const Judge& judge, Model& model) {
     const bool rests = each.runs != nullptr && (each.runs->rests & LOUPE_REST_EVENTS) != 0;
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
-    const bool is_shown = each.shown_by == nullptr || !each.stepped ||
-                          each.is(LOUPE_PARAMETER_GRADIENT) == each.shown_by->is(LOUPE_PARAMETER_GRADIENT);
-    // Otherwise what it is shown by says nothing of it any more, or whether its module runs is to be seen.
-    if (!is_shown || (rests && lacks)) model.resting.begin_anew();
+    if (rests && lacks) model.resting.begin_anew();  // whether its module runs is to be seen
     // A gradient that was nothing but zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
@@ -178,7 +174,9 @@ void judge_device_effect(const Judge& judge, const Model& model) {
 
 void judge_parameters(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   judge_clearing(judge, model);
-  if (!model.is_on_device) judge_effect(judge, model, optimizer);
+  // Where something is missing of what is added up, the next step says of each what it was.
+  if (!model.knows_each()) model.resting.begin_anew();
+  if (!model.is_on_device && model.knows_each()) judge_effect(judge, model, optimizer);
   const bool by_hand = optimizer == nullptr;
   judge_reach(judge, model, by_hand);
   if (!by_hand || !model.is_on_device) judge_unchanged(judge, model);

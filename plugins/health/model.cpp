@@ -53,6 +53,11 @@ void Model::take_batch(const Layer& layer, const TensorView& output) {
 }
 
 bool Model::is_plain(uint64_t optimizer) {
+  const StepSums::Part& part = sums.deciding();
+  const bool has_effect = part.changed > 0 || part.with_gradient == 0;
+  const bool may_be =
+      has_effect && !sums.any_not_cleared && !resting.is_looking() && !is_on_device && !is_low_precision;
+  if (tallies.in_use()) return may_be && tallies.is_complete(sums);
   constexpr uint32_t steps_enough = 2;  // which rules need that count steps in a row
   const auto known =
       std::find_if(usual.begin(), usual.end(), [&](const Usual& each) { return each.optimizer == optimizer; });
@@ -61,18 +66,38 @@ bool Model::is_plain(uint64_t optimizer) {
   before.times = before.counts == sums.counts ? before.times + 1 : 1;
   before.counts = sums.counts;
   before.optimizer = optimizer;
-  const StepSums::Part& part = sums.deciding();
-  const bool has_effect = part.changed > 0 || part.with_gradient == 0;
-  return is_usual && has_effect && !sums.any_not_cleared && !resting.is_looking() && !is_on_device && !is_low_precision;
+  return is_usual && may_be;
 }
 
+void Model::take_tallies() {
+  if (!tallies.take(sums)) return;
+  end_pass();
+  has_backward = added_up = true;
+}
+
+/// What is added up was as usual, if all of it came: one gradient each, and one step. The norms are those of the last
+/// look, except that none is above 0 where the sums say so.
 void Model::follow() {
-  for (ParameterState& each : parameters) each.follow(step_now);
+  const bool is_known = tallies.in_use() && tallies.is_complete(sums);
   for (ParameterState& each : parameters) {
-    if (each.shown_by == nullptr) continue;
-    each.stepped = each.shown_by->stepped;
-    each.not_cleared = each.shown_by->not_cleared;
+    each.follow(step_now);
+    if (!is_known || !each.is_added_up) continue;
+    const StepSums::Part& part = each.is_matrix() ? sums.weights : sums.others;
+    if (each.gradients == 0 && (!each.rests || each.is(LOUPE_PARAMETER_GRADIENT))) {
+      each.gradients = 1;
+      if (part.with_gradient == 0) each.gradient_norm = 0;
+    }
+    if (each.stepped) continue;
+    each.stepped = each.has_change = true;
+    if (part.changed == 0) each.change_norm = 0;
   }
+}
+
+const ParameterState* Model::parameter_of(const loupe_source* gradients) const {
+  const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const ParameterState& each) {
+    return each.parameter != nullptr && each.gradient_source.raw() == gradients;
+  });
+  return found != parameters.end() ? &*found : nullptr;
 }
 
 void Model::next_step() {
@@ -89,6 +114,7 @@ void Model::next_step() {
 void Model::next_window() {
   for (Layer& layer : layers) layer.next_window();
   for (ParameterState& parameter : parameters) parameter.next_window();
+  resting.begin_window();
   steps_in_window = 0;
   had_no_rate = false;
   input_sum = input_sum_squares = 0;

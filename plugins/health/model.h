@@ -14,6 +14,7 @@
 #include "health/layer.h"
 #include "health/resting.h"
 #include "health/step_sums.h"
+#include "health/tallies.h"
 
 namespace loupe::health {
 
@@ -47,6 +48,7 @@ struct Model {
   } pass;
   Flow flow;
   Resting resting;
+  Tallies tallies;
   /// A layer runs: its place in the order, and the pass it belongs to, which its first layer begins.
   void begin_run(Layer& layer, const Event& event);
   /// Ends the pass that is on, if there is one.
@@ -107,8 +109,14 @@ struct Model {
   bool depends_on_mode() const;
   /// Before a step of the optimizer of this number is judged: whether nothing is wrong with it, as its sums say.
   bool is_plain(uint64_t optimizer);
+  /// Takes what was added up since the last call.
+  void take_tallies();
+  /// Whether what is kept of each parameter, once it is up to date, says all of the step.
+  bool knows_each() const { return !tallies.in_use() || tallies.is_complete(sums); }
   /// Brings what is kept of each parameter up to date.
   void follow();
+  /// Whose source it is; null for one that is detached.
+  const ParameterState* parameter_of(const loupe_source* gradients) const;
   void next_step();
   void next_window();
 

@@ -11,8 +11,6 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t fewest_steps = 4;  // a window of fewer says too little
-
 /// The weights that got gradients, in the order in which their layers run.
 std::vector<const ParameterState*> weights_in_order(const Model& model) {
   struct Placed {
@@ -150,7 +148,7 @@ void judge_start(const Judge& judge, Model& model) {
 }
 
 void judge_gradients(const Judge& judge, Model& model, bool stuck) {
-  if (model.steps_in_window < fewest_steps) return;
+  if (model.steps_in_window < fewest_looks_in_window) return;
   const std::vector<const ParameterState*> weights = weights_in_order(model);
   if (weights.size() < 3) return;
   const double first = mean_gradient(*weights.front()), last = mean_gradient(*weights.back());
@@ -195,11 +193,12 @@ void judge_gradients(const Judge& judge, Model& model, bool stuck) {
 void judge_gradient_jump(const Judge& judge, Model& model) {
   constexpr uint64_t steps_enough = 10;
   const StepSums::Part& part = model.sums.deciding();
-  const ParameterState* largest = part.largest;
-  if (largest == nullptr) return;
+  if (part.largest == nullptr) return;
   const double norm = std::sqrt(part.gradient_squares);
   const double limit = judge.limits.exploding_factor * model.largest_gradient;
-  if (model.gradient_steps >= steps_enough && norm > limit && norm > 1) {
+  const ParameterState* largest = nullptr;
+  if (model.gradient_steps >= steps_enough && norm > limit && norm > 1) largest = model.parameter_of(part.largest);
+  if (largest != nullptr) {
     Sight sight;
     sight.rule = "exploding_gradient";
     sight.module = largest->module;
@@ -251,7 +250,7 @@ void judge_first_step(const Judge& judge, const Model& model) {
 }
 
 void judge_updates(const Judge& judge, Model& model, bool annealed) {
-  if (model.steps_in_window < fewest_steps) return;
+  if (model.steps_in_window < fewest_looks_in_window) return;
   // While it warms up, steps may be larger.
   const bool is_first = model.steps == model.steps_in_window;
   const double highest = is_first ? 3 * judge.limits.update_high : judge.limits.update_high;
@@ -259,7 +258,7 @@ void judge_updates(const Judge& judge, Model& model, bool annealed) {
   double worst_ratio = 0;
   std::size_t high = 0, low = 0, all = 0;
   for (const ParameterState& each : model.parameters) {
-    if (!each.is_matrix() || each.ratio_count < fewest_steps || each.gradient_norm_sum == 0) continue;
+    if (!each.is_matrix() || each.ratio_count < fewest_looks_in_window || each.gradient_norm_sum == 0) continue;
     const double ratio = each.ratio_sum / static_cast<double>(each.ratio_count);
     ++all;
     const bool is_high = ratio > highest;
@@ -298,14 +297,14 @@ void judge_dead(const Judge& judge, const Layer& layer) {
   const auto units = static_cast<int64_t>(layer.alive.size());
   if (layer.looks < fewest_looks || layer.samples < fewest_samples || units < fewest_units) return;
   const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
-  if (share < judge.limits.dead_share / 2) return;
+  if (share < judge.limits.told_dead_share()) return;
   const bool is_error = share >= judge.limits.dead_share;
   Sight sight;
   sight.rule = "dead_units";
   sight.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
   sight.module = layer.module;
   sight.value = share;
-  sight.threshold = is_error ? judge.limits.dead_share : judge.limits.dead_share / 2;
+  sight.threshold = is_error ? judge.limits.dead_share : judge.limits.told_dead_share();
   sight.tag = "Activation";
   sight.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
                   layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
@@ -356,7 +355,7 @@ void judge_constant(const Judge& judge, const Model& model) {
 }  // namespace
 
 void judge_outputs(const Judge& judge, Model& model, bool loss_halved) {
-  if (model.steps_in_window < fewest_steps) return;
+  if (model.steps_in_window < fewest_looks_in_window) return;
   for (Layer& layer : model.layers) {
     if (layer.role == Role::rectifier) judge_dead(judge, layer);
     if (layer.role == Role::bounded) judge_saturated(judge, model, layer, loss_halved);

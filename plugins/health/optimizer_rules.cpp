@@ -13,7 +13,7 @@ void judge_unheld(const Judge& judge, Model& model) {
   constexpr uint32_t steps_enough = 2;
   for (ParameterState& each : model.parameters) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
-                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.got_gradient() || model.is_on_device);
+                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
     each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
     if (each.unoptimized_steps != steps_enough) continue;
     Sight sight;

@@ -116,7 +116,8 @@ void OutputWatch::look(const Event& event) {
   constexpr int64_t looked_at_first = 4;
   const bool is_open =
       is_time && layer_.varied_looks == 0 && (layer_.variation_looks < looked_at_first || events_ % 16 == 1);
-  if (is_open || (may_rest && !layer_.neighbours.has_varied)) look_for_variation(event);
+  if (is_open || (may_rest && !layer_.neighbours.has_varied && !layer_.neighbours.was_constant))
+    look_for_variation(event);
 }
 
 /// The first input of the first pass after a step: whether it is the one before, and of what scale it is. Some elements
@@ -148,11 +149,11 @@ void OutputWatch::look_at_input(const Event& event) {
   });
 }
 
-/// Which units were ever active. Only those that were not are looked at, so that it costs little once most were; and
-/// after the first events of a window some are enough.
+/// Which units were ever active, until so many were that the rest is of no concern. After the first events and samples
+/// of a window some are enough.
 void OutputWatch::look_for_life(const TensorView& output) {
-  constexpr int64_t looked_at_first = 4, looked_at_often = 16;
-  if (layer_.looks >= looked_at_first && events_ % (layer_.looks < looked_at_often ? 4 : 16) != 1) return;
+  constexpr int64_t looked_at_first = 4, many_samples = 256;
+  if (layer_.looks >= looked_at_first && events_ % (layer_.samples < many_samples ? 4 : 16) != 1) return;
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() < 2) return;
   const int64_t dimension = unit_dimension(output.dim());
@@ -163,7 +164,8 @@ void OutputWatch::look_for_life(const TensorView& output) {
   }
   ++layer_.looks;
   layer_.samples += output.size(0);
-  if (layer_.alive_units == units) return;
+  const int64_t silent = units - layer_.alive_units;
+  if (silent == 0 || static_cast<double>(silent) < watched_.told_dead_share * static_cast<double>(units)) return;
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
   const int64_t outer = output.numel() / (units * inner);
@@ -312,7 +314,7 @@ void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs&
   if (inputs.bad_parameter.empty()) return;
   const std::lock_guard lock(model_.mutex);
   for (const ParameterState& each : model_.parameters) {
-    if (each.module == module && each.name == inputs.bad_parameter) inputs.was_at_rest = each.shown_by != nullptr;
+    if (each.module == module && each.name == inputs.bad_parameter) inputs.was_stepped = each.steps > 0;
   }
 }
 

@@ -1,6 +1,8 @@
 #ifndef LOUPE_PLUGINS_HEALTH_STEP_SUMS_H
 #define LOUPE_PLUGINS_HEALTH_STEP_SUMS_H
 
+#include <loupe/abi.h>
+
 #include <cmath>
 #include <cstdint>
 
@@ -23,7 +25,13 @@ struct StepSums {
     uint32_t with_gradient = 0;  ///< other than 0
     uint32_t changed = 0;
     double gradient_squares = 0;
-    const ParameterState* largest = nullptr;  ///< whose gradient's norm is
+    const loupe_source* largest = nullptr;  ///< of the gradients: whose
+    double largest_squares = 0;
+    void take_largest(const loupe_source* source, double squares) {
+      if (largest != nullptr && squares <= largest_squares) return;
+      largest = source;
+      largest_squares = squares;
+    }
   } weights, others;
   bool any_not_cleared = false;
 
@@ -38,8 +46,9 @@ struct StepSums {
     ++counts.both;
     part.with_gradient += state.gradient_norm > 0 ? 1 : 0;
     if (!std::isfinite(state.gradient_norm)) return;
-    part.gradient_squares += state.gradient_norm * state.gradient_norm;
-    if (part.largest == nullptr || state.gradient_norm > part.largest->gradient_norm) part.largest = &state;
+    const double squares = state.gradient_norm * state.gradient_norm;
+    part.gradient_squares += squares;
+    part.take_largest(state.gradient_source.raw(), squares);
   }
 };
 

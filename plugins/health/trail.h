@@ -26,7 +26,7 @@ struct Origin {
     double largest = 0;  ///< magnitude; NaN where `norm` is known instead
     double norm = NAN;
     std::string bad_parameter;  ///< of the module's own
-    bool was_at_rest = false;   ///< that one, in the step before: what made it was not seen
+    bool was_stepped = false;   ///< that one, and it was finite after the last step
   };
   std::optional<Inputs> inputs;
   bool begins_pass = false;  ///< the first layer of its forward

@@ -114,13 +114,31 @@ void StepWatch::process(const Event& event) {
     } else if (measured.has_change != 0) {
       state_.take_change(change);
     }
-    if (!state_.is_finite && !watched_.trail.is_taken()) {
-      Origin origin = origin_of(Origin::Place::parameter, event, measured, watched_);
-      origin.parameter = state_.name;
-      watched_.trail.note(std::move(origin));
-    }
   }
+  if (!is_finite(measured) && !watched_.trail.is_taken()) note_non_finite(event);
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
+}
+
+/// Where its gradient was not looked at in this step, that may have made it.
+void StepWatch::note_non_finite(const Event& event) {
+  bool gradient_rested = false;
+  {
+    const std::lock_guard lock(model_.mutex);
+    gradient_rested = state_.rests;
+  }
+  Origin origin = origin_of(Origin::Place::parameter, event, event.measurement(), watched_);
+  origin.parameter = state_.name;
+  if (gradient_rested) {
+    watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
+      const Extent gradient = Elements(&tensor).extent();
+      if (gradient.is_finite()) return;
+      origin.place = Origin::Place::gradient;
+      origin.nan_count = gradient.nan_count;
+      origin.inf_count = gradient.inf_count;
+      origin.numel = tensor.numel;
+    });
+  }
+  watched_.trail.note(std::move(origin));
 }
 
 /// Which elements of a parameter of 16 bits a step changed.

@@ -14,8 +14,9 @@ namespace loupe::health {
 
 /// What the events of all models write to.
 struct Watched {
-  explicit Watched(const Host& host_) : host(host_) {}
+  Watched(const Host& host_, double told_dead_share_) : host(host_), told_dead_share(told_dead_share_) {}
   Host host;
+  double told_dead_share;  ///< see Limits
   Trail trail;
   std::atomic<uint64_t> last_step{0};  ///< of the run's clock, at the end of the last step that was looked at
 };
@@ -105,6 +106,7 @@ class StepWatch : public Preprocessor {
   void process(const Event& event) override;
 
  private:
+  void note_non_finite(const Event& event);
   void look_at_rounding(const Event& event);
 
   static constexpr int64_t most_looked_at = 256;

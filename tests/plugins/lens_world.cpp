@@ -104,6 +104,9 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
              [](void*, loupe_source* source, size_t i, const double** values, size_t* count, loupe_error* error) {
                return table(source).values(self(source), i, values, count, error);
              },
+             nullptr,
+             nullptr,
+             nullptr,
              nullptr};
   const loupe_component& component = *find_component(plugin.empty() ? lens : plugin, LOUPE_LENS_ID, lens);
   lens_ = std::make_unique<Instance>(component, ComponentOptions(component, yaml));

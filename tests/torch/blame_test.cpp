@@ -104,7 +104,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnTheParameterOfALayerThatRests) {
   const loupe::Finding found = trainer.only_finding();
   EXPECT_EQ(found.layer, "2");
   EXPECT_EQ(found.parameter, "bias");
-  EXPECT_TRUE(says(found, "the parameter 'bias' of '2' holds it: the step before made it, or")) << found.message;
+  EXPECT_TRUE(says(found, "the parameter 'bias' of '2' holds it, and did not after the last step")) << found.message;
 }
 
 TEST_F(BlameOfTheFirstNaN, FallsOnTheActivationWhereWhatItWasGivenIsFinite) {

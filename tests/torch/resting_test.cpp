@@ -35,11 +35,14 @@ struct RestingTrainer {
     static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[group].options()).lr(rate);
   }
   void step() {
-    if (clears) optimizer.zero_grad();
+    for (const torch::Tensor& each : model->parameters()) {
+      if (clears && !each.is_same(not_cleared) && each.grad().defined()) each.grad().zero_();
+    }
     torch::Tensor scores = model->forward(torch::randn({16, 6}).to(type)).to(torch::kFloat32);
     if (detaches) scores = scores.detach() + model[4]->as<nn::Linear>()->bias;
     const auto loss = nn::functional::cross_entropy(scores, torch::randint(3, {16}));
-    loss.backward();
+    (factor * loss).backward();
+    if (spoils.defined()) spoils.mutable_grad().fill_(std::numeric_limits<double>::quiet_NaN());
     optimizer.step();
     inspector.push_loss(loss, true);
   }
@@ -61,6 +64,8 @@ struct RestingTrainer {
   }
 
   bool clears = true, detaches = false;
+  double factor = 1;  ///< of the loss
+  torch::Tensor not_cleared, spoils;
   torch::ScalarType type = torch::kFloat32;
   loupe::Inspector inspector;
   nn::Sequential model = made();
@@ -122,7 +127,42 @@ TEST_P(ParametersThatRest, AreLookedAtAgainWhereThoseThatShowedThemAreFrozen) {
   EXPECT_NE(trainer.found().find("gradients_not_cleared"), std::string::npos) << trainer.found();
 }
 
+/// What a loop does to one parameter alone.
+TEST_P(ParametersThatRest, ShowThatTheGradientOfABiasAloneIsNotCleared) {
+  trainer.not_cleared = trainer.all("bias")[1];
+  trainer.step();
+  EXPECT_EQ(trainer.found(), "gradients_not_cleared at " + next() + "; ");
+}
+
+TEST_P(ParametersThatRest, ShowANaNThatAStepPutsIntoABiasAlone) {
+  trainer.spoils = trainer.all("bias")[1];
+  trainer.step();
+  ASSERT_EQ(trainer.inspector.findings().size(), 1U) << trainer.found();
+  const auto found = trainer.inspector.findings().at(0);
+  EXPECT_EQ(found.rule + " " + found.layer + "." + found.parameter, "non_finite 2.bias");
+  EXPECT_EQ(std::to_string(found.first_step), next());
+  EXPECT_NE(found.message.find("gradient"), std::string::npos) << found.message;
+}
+
+TEST_P(ParametersThatRest, ShowThatOneMovesNoMoreThanItsOptimizerHoldsIt) {
+  auto& held = trainer.optimizer.param_groups()[1].params();
+  held.erase(held.begin());
+  trainer.steps(4);
+  EXPECT_NE(trainer.found().find("unchanged_parameter 0.bias at "), std::string::npos) << trainer.found();
+}
+
 INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 20, 47, 300));
+
+TEST(ParametersThatRest, ShowThatTheirGradientJumps) {
+  for (const int steps : {20, 47, 300}) {
+    RestingTrainer trainer;
+    trainer.steps(steps);
+    trainer.factor = 1e4;
+    trainer.step();
+    EXPECT_NE(trainer.found().find(".weight at " + std::to_string(steps + 1)), std::string::npos) << trainer.found();
+    EXPECT_EQ(trainer.found().find("exploding_gradient"), 0U) << trainer.found();
+  }
+}
 
 TEST(ParametersThatRest, AreNotThoseOfSixteenBitsOfWhichEachStepIsToBeSeen) {
   RestingTrainer trainer;
@@ -136,7 +176,7 @@ TEST(ParametersThatRest, AreNotThoseOfSixteenBitsOfWhichEachStepIsToBeSeen) {
   EXPECT_NE(trainer.found().find("no_effect 2.weight at "), std::string::npos) << trainer.found();
 }
 
-TEST(ParametersThatRest, LeaveTheirStreamsToTheWeightOfTheirLayer) {
+TEST(ParametersThatRest, AreKeptOfEachStepForTheBlackBoxButForTheGradientsOfBiases) {
   const auto folder = std::filesystem::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / "resting";
   std::filesystem::remove_all(folder);
   RestingTrainer trainer("{name: trainer, dir: " + folder.string() + "}");
@@ -145,14 +185,14 @@ TEST(ParametersThatRest, LeaveTheirStreamsToTheWeightOfTheirLayer) {
   std::ifstream steps(std::filesystem::path(trainer.inspector.dump("how often each was looked at")) /
                       "measurements.jsonl");
   for (std::string line; std::getline(steps, line);) {
-    for (const char* stream : {"2 parameter_gradient weight", "2 parameter_gradient bias", "2 optimizer_step bias"})
+    for (const char* stream : {"2 parameter_gradient weight", "2 parameter_gradient bias", "2 optimizer_step weight",
+                               "2 optimizer_step bias"})
       kept[stream] += line.find(stream) != std::string::npos ? 1 : 0;
   }
-  EXPECT_GE(kept["2 parameter_gradient weight"], 59);
-  for (const char* stream : {"2 parameter_gradient bias", "2 optimizer_step bias"}) {
-    EXPECT_GE(kept[stream], 3) << stream;
-    EXPECT_LE(kept[stream], 15) << stream;
-  }
+  for (const char* stream : {"2 parameter_gradient weight", "2 optimizer_step weight", "2 optimizer_step bias"})
+    EXPECT_GE(kept[stream], 59) << stream;
+  EXPECT_GE(kept["2 parameter_gradient bias"], 3);
+  EXPECT_LE(kept["2 parameter_gradient bias"], 15);
 }
 
 }  // namespace

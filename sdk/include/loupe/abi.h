@@ -608,6 +608,22 @@ enum {
   LOUPE_REST_EVENTS = 1u << 1    /* no events come; one that nobody else takes costs a branch */
 };
 
+/* Adds up usual events of the sources that share it. An event is usual if it is measured, in the processor's memory,
+ * holds neither NaN nor Inf, is compared with one before where its source asks for the change, and does not say
+ * LOUPE_EVENT_NOT_CLEARED. */
+typedef struct loupe_tally loupe_tally;
+
+typedef struct loupe_tally_sums {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t events;
+  uint64_t nonzero_events;     /* with an element other than 0 */
+  uint64_t changed_events;     /* with a change other than 0 */
+  double sum_squares;          /* of all elements of all these events */
+  double largest_sum_squares;  /* of one event */
+  const loupe_source* largest; /* which source that event came to; null without events */
+} loupe_tally_sums;
+
 /* What a lens may do while it is attached. */
 typedef struct loupe_wiring {
   uint32_t struct_size;
@@ -631,6 +647,17 @@ typedef struct loupe_wiring {
    * member has none. */
   /* @thread serial @state attaching, visiting, stepping or reporting @owns nothing @since 1.0 */
   loupe_status (*rest)(void* wiring, loupe_source* source, uint32_t what, loupe_error* error);
+  /* Hosts older than this member and the next two have none of them. */
+  /* @thread serial @state attaching, visiting, stepping or reporting @owns the tally lives as long as the lens
+   * @since 1.0 */
+  loupe_status (*make_tally)(void* wiring, loupe_tally** tally, loupe_error* error);
+  /* From the next event on, usual events of the source are added to the tally and not processed, which costs next to
+   * nothing; null: all of them are processed again. What comes is measured all the same. */
+  /* @thread serial @state attaching, visiting, stepping or reporting @owns nothing @since 1.0 */
+  loupe_status (*use_tally)(void* wiring, loupe_source* source, loupe_tally* tally, loupe_error* error);
+  /* What came since the last call. */
+  /* @thread serial @state attaching, visiting, stepping or reporting @owns caller's struct @since 1.0 */
+  loupe_status (*take_tally)(void* wiring, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error);
 } loupe_wiring;
 
 /* ---- What is shown ---- */

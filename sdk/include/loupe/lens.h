@@ -14,6 +14,30 @@
 
 namespace loupe {
 
+/// Adds up events that are as usual; see loupe_tally. A small value; good as long as its lens.
+class Tally {
+ public:
+  using Sums = loupe_tally_sums;
+  Tally() = default;
+  Tally(const loupe_wiring* wiring, loupe_tally* tally) : wiring_(wiring), tally_(tally) {}
+
+  /// False where the host cannot do it.
+  explicit operator bool() const { return tally_ != nullptr; }
+  /// What came since the last call. Not from forget() or introduce().
+  Sums take() const {
+    detail::ErrorBuffer error;
+    Sums sums{};
+    sums.struct_size = sizeof sums;
+    if (tally_ != nullptr) error.check(wiring_->take_tally(wiring_->context, tally_, &sums, error.get()));
+    return sums;
+  }
+  loupe_tally* raw() const { return tally_; }
+
+ private:
+  const loupe_wiring* wiring_ = nullptr;
+  loupe_tally* tally_ = nullptr;
+};
+
 /// The numbers of one stream that a lens watches. A small value; good until the module is forgotten.
 class Source {
  public:
@@ -58,6 +82,14 @@ class Source {
     detail::ErrorBuffer error;
     error.check(wiring_->rest(wiring_->context, source_, what, error.get()));
   }
+  /// From the next event on, those that are usual are added to the tally, not processed; by one that is empty, all are
+  /// processed again. Not from forget() or introduce().
+  void use(const Tally& tally) const {
+    if (!LOUPE_OFFERS(*wiring_, use_tally)) return;
+    detail::ErrorBuffer error;
+    error.check(wiring_->use_tally(wiring_->context, source_, tally.raw(), error.get()));
+  }
+  const loupe_source* raw() const { return source_; }
   /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error
   /// where they are only folded.
   std::vector<double> values(std::string_view series) const {
@@ -115,7 +147,15 @@ class Lens {
   Source watch(const Module& module, const Watch& watched, Preprocessor& own) {
     return watch(module.raw(), watched, &own);
   }
-  /// The same for what the trainer pushes.
+  /// For sources to share. Empty where the host is too old. Not from forget() or introduce().
+  Tally make_tally() {
+    if (!LOUPE_OFFERS(*wiring_, take_tally)) return {};
+    detail::ErrorBuffer error;
+    loupe_tally* tally = nullptr;
+    error.check(wiring_->make_tally(wiring_->context, &tally, error.get()));
+    return {wiring_, tally};
+  }
+  /// Of what the trainer pushes.
   Source watch_pushes(const Watch& watched) { return watch(nullptr, watched, nullptr); }
   Source watch_pushes(const Watch& watched, Preprocessor& own) { return watch(nullptr, watched, &own); }
 

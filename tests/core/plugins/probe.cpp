@@ -134,7 +134,7 @@ class ProbeLens : public Lens {
             {"rests",
              Strings{},
              "from what its sources rest after each of its reports",
-             {"nothing", "measures", "events", "more"}},
+             {"nothing", "measures", "events", "usual", "more"}},
             {"too_early", false, "let them rest there, which is not allowed"},
             Option::map("extra", "whatever it is")};
   }
@@ -175,11 +175,12 @@ class ProbeLens : public Lens {
   void introduce(Report& report) override {
     actor_.act("introduce");
     report.tag("Probe", TagStyle());
-    if (too_early_) rest(LOUPE_REST_EVENTS);
+    if (too_early_) rest("events");
   }
   void report(Report& report) override {
     actor_.act("report " + text_of(report.epoch()));
-    if (reports_ < static_cast<int>(rests_.size())) rest(named_rest(rests_[static_cast<std::size_t>(reports_)]));
+    if (tally_) write(report, tally_.take());
+    if (reports_ < static_cast<int>(rests_.size())) rest(rests_[static_cast<std::size_t>(reports_)]);
     ++reports_;
     for (const auto& [layer, source] : sources_) write(report, layer, source);
     if (pushed_) write(report, "pushes", *pushed_);
@@ -194,8 +195,21 @@ class ProbeLens : public Lens {
         {"nothing", 0}, {"measures", LOUPE_REST_MEASURES}, {"events", LOUPE_REST_EVENTS}, {"more", 1U << 7}};
     return named.at(name);
   }
-  void rest(uint32_t what) {
-    for (const auto& [layer, source] : sources_) source.rest(what);
+  void rest(const std::string& what) {
+    if (what == "usual" && !tally_) tally_ = make_tally();
+    for (const auto& [layer, source] : sources_) {
+      source.rest(what == "usual" ? 0 : named_rest(what));
+      source.use(what == "usual" ? tally_ : Tally());
+    }
+  }
+  void write(Report& report, const Tally::Sums& sums) {
+    report.value("Probe", "tally", "events", static_cast<double>(sums.events));
+    report.value("Probe", "tally", "nonzero_events", static_cast<double>(sums.nonzero_events));
+    report.value("Probe", "tally", "changed_events", static_cast<double>(sums.changed_events));
+    report.value("Probe", "tally", "sum_squares", sums.sum_squares);
+    for (const auto& [layer, source] : sources_) {
+      if (source.raw() == sums.largest) report.value("Probe", "tally", "largest is " + layer, sums.largest_sum_squares);
+    }
   }
   static void write(Report& report, const std::string& layer, const Source& source) {
     for (std::size_t i = 0; i < source.series_count(); ++i) {
@@ -212,6 +226,7 @@ class ProbeLens : public Lens {
   bool too_early_;
   OptionValues gatherer_options_, preprocessor_options_;
   std::map<std::string, Source> sources_;
+  Tally tally_;
   std::optional<Source> pushed_;
   int reports_ = 0;
 };

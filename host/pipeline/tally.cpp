@@ -1,0 +1,21 @@
+#include "pipeline/tally.h"
+
+#include <utility>
+
+void loupe_tally::add(const loupe_source& source, const loupe_measurement& measured) {
+  const std::lock_guard lock(mutex_);
+  ++sums_.events;
+  sums_.nonzero_events += measured.sum_squares > 0 ? 1 : 0;
+  sums_.changed_events += measured.has_change != 0 && measured.change_sum_squares > 0 ? 1 : 0;
+  sums_.sum_squares += measured.sum_squares;
+  if (sums_.largest != nullptr && measured.sum_squares <= sums_.largest_sum_squares) return;
+  sums_.largest_sum_squares = measured.sum_squares;
+  sums_.largest = &source;
+}
+
+loupe_tally_sums loupe_tally::take() {
+  const std::lock_guard lock(mutex_);
+  loupe_tally_sums taken = std::exchange(sums_, {});
+  taken.struct_size = sizeof taken;
+  return taken;
+}

@@ -1,0 +1,123 @@
+// A lens lets events that are as usual be added up.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "monitored.h"
+
+namespace loupe {
+namespace {
+
+/// How often the lens's preprocessor was given an event since the last call.
+std::size_t processed(const Monitored& it) {
+  return it.stage.take_notes("lens.numbers process").size();
+}
+
+/// After the first tick its sources use a tally, after the second they do not any more.
+struct Tallied : Monitored {
+  explicit Tallied(const std::string& options = "measures: sums")
+      : Monitored("lenses: [probe_lens: {rests: [usual, nothing], " + options + "}]\n") {
+    add_layer("conv");
+    monitor.tick(std::nullopt);
+  }
+  void add_layer(const std::string& name) { layers.push_back(add(name)); }
+  std::shared_ptr<ModuleNode> layer() const { return layers.front(); }
+  std::vector<std::shared_ptr<ModuleNode>> layers;
+};
+
+TEST(Tally, AddsUpWhatIsUsualAndLetsNothingOfItThrough) {
+  Tallied it;
+  Monitored::forward(*it.layer(), {1, 2});
+  Monitored::forward(*it.layer(), {3, 4});
+  EXPECT_EQ(processed(it), 0U);
+  EXPECT_TRUE(it.layer()->stream(LOUPE_TAP_FORWARD)->awake());
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 2);
+  EXPECT_EQ(it.shown("tally", "sum_squares"), 30);
+  EXPECT_EQ(it.shown("tally", "largest is conv"), 25);
+}
+
+TEST(Tally, BeginsAnewOnceItWasTaken) {
+  Tallied it;
+  Monitored::forward(*it.layer(), {3});
+  it.monitor.tick(std::nullopt);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+  EXPECT_EQ(it.shown("tally", "sum_squares"), 0);
+}
+
+TEST(Tally, IsNotUsedAnyMoreOnceItsSourceUsesNone) {
+  Tallied it;
+  it.monitor.tick(std::nullopt);
+  Monitored::forward(*it.layer(), {1});
+  EXPECT_EQ(processed(it), 1U);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+  EXPECT_EQ(it.shown("conv", "sum"), 1);
+}
+
+TEST(Tally, LetsThroughWhatIsNotFinite) {
+  Tallied it;
+  for (const float each : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    Monitored::forward(*it.layer(), {each});
+  EXPECT_EQ(processed(it), 2U);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+}
+
+TEST(Tally, LetsThroughAGradientThatWasNotCleared) {
+  Tallied it;
+  Monitored::forward(*it.layer(), {1}, training_pass | LOUPE_EVENT_NOT_CLEARED);
+  EXPECT_EQ(processed(it), 1U);
+}
+
+TEST(Tally, CountsWhatIsNotZeroAndWhatChanged) {
+  Tallied it("measures: [sums, change]");
+  for (const float each : {0, 0, 1, 2, 2}) Monitored::forward(*it.layer(), {each});
+  EXPECT_EQ(processed(it), 1U) << "there was none before the first";
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 4);
+  EXPECT_EQ(it.shown("tally", "nonzero_events"), 3);
+  EXPECT_EQ(it.shown("tally", "changed_events"), 2);
+}
+
+TEST(Tally, LetsThroughWhatIsNotMeasured) {
+  Tallied it("measures: [], tensor: true");
+  Monitored::forward(*it.layer(), {1});
+  EXPECT_EQ(processed(it), 1U);
+}
+
+TEST(Tally, LetsThroughWhatLiesOnADevice) {
+  Tallied it("measures: [], tensor: true");
+  Monitored::forward(*it.layer(), {1}, training_pass, LOUPE_DEVICE_CUDA);
+  EXPECT_EQ(processed(it), 1U);
+}
+
+TEST(Tally, IsSharedByTheSourcesThatUseIt) {
+  Monitored both("lenses: [probe_lens: {rests: [usual]}]\n");
+  const auto first = both.add("first"), second = both.add("second");
+  both.monitor.tick(std::nullopt);
+  Monitored::forward(*first, {1});
+  Monitored::forward(*second, {2});
+  both.monitor.tick(std::nullopt);
+  EXPECT_EQ(both.shown("tally", "events"), 2);
+  EXPECT_EQ(both.shown("tally", "largest is second"), 4);
+}
+
+TEST(Tally, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {
+  Monitored it(
+      "lenses:\n  - probe_lens: {rests: [usual], measures: [sums, change]}\n"
+      "  - {probe: {id: other, measures: change}, as: other}\n");
+  const auto layer = it.add("conv");
+  Monitored::forward(*layer, {1});
+  it.monitor.tick(std::nullopt);
+  Monitored::forward(*layer, {3});
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 1);
+  EXPECT_EQ(it.shown("conv", "change", "Probe (other)"), 4);
+}
+
+}  // namespace
+}  // namespace loupe
