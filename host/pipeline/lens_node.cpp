@@ -95,8 +95,10 @@ void LensNode::make_wiring() {
           static_cast<LensNode*>(self)->use_tally(*source, tally);
         });
       },
-      [](void*, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
+      [](void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
         return detail::guarded(error, [&] {
+          static_cast<LensNode*>(self)->expect({State::attaching, State::visiting, State::stepping, State::reporting},
+                                               "take_tally");
           if (tally == nullptr || sums == nullptr)
             throw Error("the tally that is to be taken, or what takes it, is null", LOUPE_INVALID);
           loupe_tally_sums taken = tally->take();

@@ -188,7 +188,7 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->runs = layer;
     const Watch gradient = {"parameter_gradient", parameter.name}, step = {"optimizer_step", parameter.name};
     state->gradient_source = watch(module, gradient, keep<GradientNumbers>(model, *state));
-    watch(module, gradient, keep<DeviceGradientLook>(model));
+    state->device_gradient_look = watch(module, gradient, keep<DeviceGradientLook>(model));
     state->step_source = watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
     watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
     watch(module, step, keep<DeviceStepLook>(model, *state));
@@ -258,8 +258,7 @@ void Health::follow_trail(const Judge& judge, Model& model) {
   if (told_non_finite_ || !watched_.trail.is_taken()) return;
   const std::optional<Origin> origin = watched_.trail.first();
   if (!origin) return;
-  const bool stepped = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                   [](const ParameterState& each) { return each.stepped; });
+  const bool stepped = model.sums.counts.stepped > 0;
   const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                   [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
@@ -375,10 +374,12 @@ void Health::step(const loupe_step& step, Report& report) {
         close_step(judge, *model, step.optimizer);
         if (model->steps_in_window >= window_ && ends_windows) {
           close_window(judge, *model);
+          model->resting.begin_window(*model, changes_);
           window_ended = true;
+        } else {
+          const bool may_rest = !watched_.trail.is_taken() && !model->is_on_device;
+          model->resting.end_step(*model, may_rest, changes_);
         }
-        const bool may_rest = !watched_.trail.is_taken() && !model->is_on_device;
-        model->resting.end_step(*model, may_rest, changes_);
         model->next_step();
       } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
         // Those that show what others do are not trained any more.
@@ -424,7 +425,7 @@ void Health::report(Report& report) {
     }
     model->has_backward = false;
     close_window(judge, *model);
-    model->resting.wake(*model, changes_);
+    model->resting.begin_window(*model, changes_);
   }
   make_changes();
   const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });

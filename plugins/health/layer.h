@@ -126,6 +126,7 @@ struct alignas(64) ParameterState {
   std::string layer, name;
   const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
   Source gradient_source, step_source;
+  Source device_gradient_look;  ///< of the same stream as the first
   /// In a type of 16 bits, of the elements with a gradient: how many were looked at, and how many did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 

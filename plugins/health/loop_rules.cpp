@@ -48,19 +48,15 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
 void judge_effect(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
   if (!has_rate(optimizer)) return;  // zero_learning_rate tells of that
   // A bias that begins at 0 moves however small the update is: weights decide, where there are any.
-  const bool has_weights = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
-    return each.stepped && each.is_matrix() && each.gradients > 0 && each.gradient_norm > 0;
-  });
-  std::size_t with_gradient = 0, changed = 0;
-  double gradient = 0;
+  const StepSums& sums = model.sums;
+  const bool has_weights = sums.weights.with_gradient > 0;
+  const std::size_t with_gradient = sums.deciding().with_gradient;
+  const std::size_t changed = sums.weights.changed + (has_weights ? 0 : sums.others.changed);
+  const double gradient = std::sqrt(sums.deciding().largest_squares);
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped || (has_weights && !each.is_matrix())) continue;
     // Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
     if (!each.has_change || (each.is_sampled && each.change_norm == 0)) return;
-    changed += each.change_norm != 0 ? 1 : 0;
-    if (each.gradients == 0 || !(each.gradient_norm > 0)) continue;
-    ++with_gradient;
-    gradient = std::max(gradient, each.gradient_norm);
   }
   Sight sight;
   sight.rule = "no_effect";

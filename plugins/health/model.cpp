@@ -114,7 +114,6 @@ void Model::next_step() {
 void Model::next_window() {
   for (Layer& layer : layers) layer.next_window();
   for (ParameterState& parameter : parameters) parameter.next_window();
-  resting.begin_window();
   steps_in_window = 0;
   had_no_rate = false;
   input_sum = input_sum_squares = 0;

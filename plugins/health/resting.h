@@ -23,13 +23,13 @@ class Resting {
   bool is_looking() const { return looking_; }
   /// What rests looks again, from the end of this step on.
   void begin_anew() { steps_left_ = 0; }
-  /// Of each window so many steps are looked at first.
-  void begin_window() {
-    looks_ = 0;
-    begin_anew();
-  }
   /// At the end of a step: adds to `changes` what is to rest from now on, and what is not to any more.
   void end_step(Model& model, bool may_rest, Changes& changes);
+  /// The same where a window ends with it, or between two steps: the first steps of each are looked at.
+  void begin_window(Model& model, Changes& changes) {
+    looks_ = 0;
+    wake(model, changes);
+  }
   /// Adds to `changes` that nothing is to rest any more.
   void wake(Model& model, Changes& changes) {
     if (!looking_) turn(model, changes);

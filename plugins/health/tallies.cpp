@@ -20,6 +20,11 @@ uint64_t add(const Tallies::Pair& pair, StepSums& sums, StepSums::Part& part) {
   return gradients.events;
 }
 
+void rest_gradient(const ParameterState& state, uint32_t what, Changes& changes) {
+  changes.rests.emplace_back(state.gradient_source, what);
+  changes.rests.emplace_back(state.device_gradient_look, what);
+}
+
 /// Of a module whose weight shows what goes back through it.
 void rest_biases(const Model::Parts& parts, Changes& changes) {
   const auto is_shown = [](const ParameterState* each) { return each->parameter != nullptr && each->stepped; };
@@ -27,7 +32,7 @@ void rest_biases(const Model::Parts& parts, Changes& changes) {
                                       [&](const auto* each) { return is_shown(each) && each->is_matrix(); });
   for (ParameterState* each : parts.parameters) {
     each->rests = has_weight && is_shown(each) && !each->is_matrix();
-    if (each->rests) changes.rests.emplace_back(each->gradient_source, LOUPE_REST_EVENTS);
+    if (each->rests) rest_gradient(*each, LOUPE_REST_EVENTS, changes);
   }
 }
 
@@ -62,7 +67,7 @@ void Tallies::end(Model& model, Changes& changes) {
   for (ParameterState& each : model.parameters) {
     if (!std::exchange(each.is_added_up, false)) continue;
     if (std::exchange(each.rests, false)) {
-      changes.rests.emplace_back(each.gradient_source, 0);
+      rest_gradient(each, 0, changes);
     } else {
       changes.uses.emplace_back(each.gradient_source, Tally());
     }
