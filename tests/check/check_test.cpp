@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"leaks", "leaks", "bytes are lost in 1000 times create and destroy"},
         Fault{"nothing_kept", "nothing_kept", "it crashes (Segmentation fault) in process"},
         Fault{"state", "state", "bytes that save_state never wrote"},
+        Fault{"tally", "threads", "uses a tally that make_tally did not give"},
         Fault{"state_half", "state", "one of save_state and merge_state without the other"},
         Fault{"loading", "links", "it crashes (Aborted)"}),
     [](const auto& each) { return std::string(each.param.name); });

@@ -44,6 +44,7 @@ typedef struct instance {
   const loupe_taps* taps;
   const loupe_wiring* wiring;
   loupe_source* source;
+  loupe_tally* tally;
   const void* kept;
 } instance;
 
@@ -227,18 +228,28 @@ static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* 
   instance* it = self;
   if (!READABLE(wiring, values)) return too_short(error);
   it->wiring = wiring;
-  return LOUPE_OK;
+  if (!LOUPE_OFFERS(*wiring, take_tally)) return LOUPE_OK;
+  return wiring->make_tally(wiring->context, &it->tally, error);
 }
 static loupe_status watch(instance* it, const loupe_module* module, loupe_error* error) {
   const loupe_watch watch = {
       .struct_size = sizeof watch, .module = module, .gatherer = "forward", .preprocessor = "output_norm"};
   return it->wiring->watch(it->wiring->context, &watch, &it->source, error);
 }
+static loupe_status tally(instance* it, loupe_error* error) {
+  if (it->tally == NULL) return LOUPE_OK;
+#ifdef FAULT_TALLY
+  return it->wiring->use_tally(it->wiring->context, it->source, (loupe_tally*)&it->count, error);
+#else
+  return it->wiring->use_tally(it->wiring->context, it->source, it->tally, error);
+#endif
+}
 static loupe_status visit(void* self, const loupe_module* module, loupe_error* error) {
   instance* it = self;
   if (it->wiring == NULL) return fail(error, LOUPE_INVALID, "it was not attached");
   if (!READABLE(module, parameter_count)) return too_short(error);
-  return watch(it, module, error);
+  const loupe_status watched = watch(it, module, error);
+  return watched == LOUPE_OK ? tally(it, error) : watched;
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
@@ -249,6 +260,9 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
 #ifdef FAULT_THREADS_TURN
   if (it->wiring != NULL) watch(it, NULL, error);
 #endif
+  loupe_tally_sums sums = {.struct_size = sizeof sums};
+  if (it->tally != NULL && it->wiring->take_tally(it->wiring->context, it->tally, &sums, error) != LOUPE_OK)
+    return LOUPE_FAILED;
   const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Epoch", .big = 1};
   const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->epoch};
   (void)it;
