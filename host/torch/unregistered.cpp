@@ -33,8 +33,7 @@ std::atomic<bool> any_in_doubt{false};
 struct TrainedByOthers {
   struct Optimizer {
     const void* address;
-    std::size_t count;
-    const c10::TensorImpl* last;
+    std::uint64_t parameters;  // their addresses, mixed
   };
   std::vector<Optimizer> known;
   std::unordered_set<const c10::TensorImpl*> parameters;
@@ -79,15 +78,16 @@ void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set
 
 void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
   if (!any_in_doubt.load(std::memory_order_relaxed)) return;
-  TrainedByOthers::Optimizer now{&optimizer, 0, nullptr};
+  // Of all of them: another optimizer may lie where one was, and some of its parameters where the other's were.
+  TrainedByOthers::Optimizer now{&optimizer, 0};
   for (const auto& group : optimizer.param_groups()) {
-    now.count += group.params().size();
-    if (!group.params().empty()) now.last = group.params().back().unsafeGetTensorImpl();
+    for (const at::Tensor& parameter : group.params())
+      now.parameters = now.parameters * 31 + reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl());
   }
   const std::lock_guard lock(trained_mutex);
   TrainedByOthers& others = TrainedByOthers::instance();
   for (const TrainedByOthers::Optimizer& each : others.known) {
-    if (each.address == now.address && each.count == now.count && each.last == now.last) return;
+    if (each.address == now.address && each.parameters == now.parameters) return;
   }
   // Programs that make an optimizer for each batch would fill the memory; what is forgotten is noted again.
   constexpr std::size_t most = 1024;
