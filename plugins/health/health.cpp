@@ -382,7 +382,7 @@ void Health::step(const loupe_step& step, Report& report) {
         }
         model->next_step();
       } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
-        // Those that show what others do are not trained any more.
+        // What is added up of a step did not come.
         model->resting.wake(*model, changes_);
       }
     }

@@ -1,11 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_RESTING_H
 #define LOUPE_PLUGINS_HEALTH_RESTING_H
 
-#include <loupe/lens.h>
-
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "health/tallies.h"
 

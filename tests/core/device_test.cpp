@@ -89,6 +89,28 @@ TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
 }
 
+TEST_F(DeviceTest, OneThatLooksAtDevicesAloneSharesTheMeasurementOfOneThatLooksAtBoth) {
+  Monitored it(
+      "lenses:\n  - probe_lens: {places: device}\n  - {probe: {id: other}, as: other}\n"
+      "  - {probe: {id: third, measures: [sums, previous]}, as: third}\n");
+  const auto layer = it.add("conv");
+  forward(*layer, 1);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(asked.measured, asked.made) << "each group once";
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
+  EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 1);
+}
+
+TEST_F(DeviceTest, WhatIsUsualIsNotAddedUpButProcessedAtTheTick) {
+  Monitored it("lenses: [probe_lens: {rests: [usual]}]\n");
+  const auto layer = it.add("conv");
+  it.monitor.tick(std::nullopt);
+  forward(*layer, 1);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+  EXPECT_EQ(it.shown("conv", "sum count"), 1);
+}
+
 TEST_F(DeviceTest, ALensThatSkipsStepsIsGivenThoseItLookedAtThoughTheTickComesWhileItSkips) {
   Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
   const auto layer = it.add("conv");
