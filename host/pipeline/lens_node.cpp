@@ -97,11 +97,8 @@ void LensNode::make_wiring() {
       },
       [](void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
         return detail::guarded(error, [&] {
-          static_cast<LensNode*>(self)->expect({State::attaching, State::visiting, State::stepping, State::reporting},
-                                               "take_tally");
-          if (tally == nullptr || sums == nullptr)
-            throw Error("the tally that is to be taken, or what takes it, is null", LOUPE_INVALID);
-          loupe_tally_sums taken = tally->take();
+          if (sums == nullptr) throw Error("there is no place for what a tally added up", LOUPE_INVALID);
+          loupe_tally_sums taken = static_cast<LensNode*>(self)->take_tally(tally);
           // A lens may know of fewer members, or of more.
           const uint32_t known = std::min(sums->struct_size, taken.struct_size);
           taken.struct_size = known;
@@ -172,7 +169,19 @@ loupe_tally& LensNode::make_tally() {
 
 void LensNode::use_tally(loupe_source& source, loupe_tally* tally) {
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "use_tally");
+  if (tally != nullptr) check_is_own(tally);
   source.module->use_tally(source, tally);
+}
+
+loupe_tally_sums LensNode::take_tally(loupe_tally* tally) {
+  expect({State::attaching, State::visiting, State::stepping, State::reporting}, "take_tally");
+  check_is_own(tally);
+  return tally->take();
+}
+
+void LensNode::check_is_own(const loupe_tally* tally) const {
+  if (std::none_of(tallies_.begin(), tallies_.end(), [&](const loupe_tally& each) { return &each == tally; }))
+    throw Error("a tally is used or taken that make_tally did not give to this lens", LOUPE_INVALID);
 }
 
 template <class Call>

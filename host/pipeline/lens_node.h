@@ -74,6 +74,8 @@ class LensNode {
   void rest(loupe_source& source, uint32_t what);
   loupe_tally& make_tally();
   void use_tally(loupe_source& source, loupe_tally* tally);
+  loupe_tally_sums take_tally(loupe_tally* tally);
+  void check_is_own(const loupe_tally* tally) const;
   void reset(loupe_source& source);
   void make_wiring();
   void make_sink();

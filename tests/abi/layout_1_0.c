@@ -277,7 +277,7 @@ AT(loupe_watch, preprocessor_options, 48);
 AT(loupe_watch, own_interface, 56);
 AT(loupe_watch, own_preprocessor, 64);
 
-SIZE(loupe_wiring, 64);
+SIZE(loupe_wiring, 88);
 AT(loupe_wiring, struct_size, 0);
 AT(loupe_wiring, reserved, 4);
 AT(loupe_wiring, context, 8);
@@ -287,6 +287,19 @@ AT(loupe_wiring, series_name, 32);
 AT(loupe_wiring, aggregate, 40);
 AT(loupe_wiring, values, 48);
 AT(loupe_wiring, rest, 56);
+AT(loupe_wiring, make_tally, 64);
+AT(loupe_wiring, use_tally, 72);
+AT(loupe_wiring, take_tally, 80);
+
+SIZE(loupe_tally_sums, 56);
+AT(loupe_tally_sums, struct_size, 0);
+AT(loupe_tally_sums, reserved, 4);
+AT(loupe_tally_sums, events, 8);
+AT(loupe_tally_sums, nonzero_events, 16);
+AT(loupe_tally_sums, changed_events, 24);
+AT(loupe_tally_sums, sum_squares, 32);
+AT(loupe_tally_sums, largest_sum_squares, 40);
+AT(loupe_tally_sums, largest, 48);
 
 SIZE(loupe_tag, 88);
 AT(loupe_tag, struct_size, 0);

@@ -90,13 +90,15 @@ TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
 }
 
 TEST_F(DeviceTest, OneThatLooksAtDevicesAloneSharesTheMeasurementOfOneThatLooksAtBoth) {
+  // The one of another group stands between the two, since those of devices alone come last.
   Monitored it(
       "lenses:\n  - probe_lens: {places: device}\n  - {probe: {id: other}, as: other}\n"
-      "  - {probe: {id: third, measures: [sums, previous]}, as: third}\n");
+      "  - {probe: {id: third, passes: training, measures: [sums, previous]}, as: third}\n");
   const auto layer = it.add("conv");
   forward(*layer, 1);
   it.monitor.tick(std::nullopt);
-  EXPECT_EQ(asked.measured, asked.made) << "each group once";
+  EXPECT_EQ(asked.made, 2) << "groups";
+  EXPECT_EQ(asked.measured, 2) << "each once";
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 1);
 }

@@ -89,7 +89,7 @@ TEST(Rest, FromWhatTheHostDoesNotKnowIsAFaultOfTheLens) {
 }
 
 TEST(Rest, OutOfTurnIsAFaultOfTheLens) {
-  Monitored it("lenses: [probe_lens: {too_early: true}]\n");
+  Monitored it("lenses: [probe_lens: {wrong: rest_too_early}]\n");
   it.add("conv");
   it.monitor.tick(std::nullopt);
   const Texts told = it.stage.take_messages();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
+#include <string>
 
 #include "monitored.h"
 
@@ -94,6 +96,20 @@ TEST(Tally, IsSharedByTheSourcesThatUseIt) {
   both.monitor.tick(std::nullopt);
   EXPECT_EQ(both.shown("tally", "events"), 2);
   EXPECT_EQ(both.shown("tally", "largest is second"), 4);
+}
+
+TEST(Tally, MadeOutOfTurnOrNotByTheHostIsAFaultOfTheLens) {
+  const std::map<std::string, std::string> says = {
+      {"tally_too_early", "'make_tally' is called where the contract does not allow it"},
+      {"foreign_tally", "make_tally did not give"}};
+  for (const auto& [wrong, words] : says) {
+    Monitored it("lenses: [probe_lens: {wrong: " + wrong + "}]\n");
+    it.add("conv");
+    it.monitor.tick(std::nullopt);
+    const Texts told = it.stage.take_messages();
+    ASSERT_EQ(told.size(), 1U) << wrong;
+    EXPECT_NE(told[0].find(words), std::string::npos) << told[0];
+  }
 }
 
 TEST(Tally, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {

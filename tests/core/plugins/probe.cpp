@@ -135,7 +135,10 @@ class ProbeLens : public Lens {
              Strings{},
              "from what its sources rest after each of its reports",
              {"nothing", "measures", "events", "usual", "more"}},
-            {"too_early", false, "let them rest there, which is not allowed"},
+            {"wrong",
+             "nothing",
+             "what it does that is not allowed",
+             {"nothing", "rest_too_early", "tally_too_early", "foreign_tally"}},
             Option::map("extra", "whatever it is")};
   }
   ProbeLens(const Options& options, const Host& host)
@@ -146,7 +149,7 @@ class ProbeLens : public Lens {
         pushes_(options.get<bool>("pushes")),
         twice_(options.get<bool>("twice")),
         rests_(options.get<Strings>("rests")),
-        too_early_(options.get<bool>("too_early")),
+        wrong_(options.get<std::string>("wrong")),
         gatherer_options_{{"kinds", options.get<Strings>("kinds")}},
         preprocessor_options_{{"id", options.get<std::string>("id") + ".numbers"},
                               {"measures", options.get<Strings>("measures")},
@@ -175,10 +178,12 @@ class ProbeLens : public Lens {
   void introduce(Report& report) override {
     actor_.act("introduce");
     report.tag("Probe", TagStyle());
-    if (too_early_) rest("events");
+    if (wrong_ == "rest_too_early") rest("events");
+    if (wrong_ == "tally_too_early") make_tally();
   }
   void report(Report& report) override {
     actor_.act("report " + text_of(report.epoch()));
+    if (wrong_ == "foreign_tally") sources_.begin()->second.use(Tally(nullptr, reinterpret_cast<loupe_tally*>(this)));
     if (tally_) write(report, tally_.take());
     if (reports_ < static_cast<int>(rests_.size())) rest(rests_[static_cast<std::size_t>(reports_)]);
     ++reports_;
@@ -223,7 +228,7 @@ class ProbeLens : public Lens {
   std::string gatherer_, preprocessor_, label_;
   bool pushes_, twice_;
   Strings rests_;
-  bool too_early_;
+  std::string wrong_;
   OptionValues gatherer_options_, preprocessor_options_;
   std::map<std::string, Source> sources_;
   Tally tally_;
