@@ -199,13 +199,15 @@ class RecordedRules::Impl {
     judge_losses(judge);
     // Where the lens was there itself, it saw more than an epoch's mean.
     if (!settings_.watched && !broken_) judge_numbers(judge);
-    ledger_.end_window(report);
+    // Beside losses that are not finite the other rules say nothing.
+    ledger_.end_window(report, [this](const Finding& finding) { return broken_ && finding.rule != "non_finite"; });
   }
 
   void judge_losses(const health::Judge& judge) {
     const bool is_bad = loss_is_bad_ || (train_loss_ && !std::isfinite(*train_loss_));
     if (train_loss_ || is_bad) judged_.insert("non_finite");
-    if (is_bad && !std::exchange(broken_, true)) {
+    broken_ = is_bad;
+    if (is_bad) {
       health::Sight sight;
       sight.rule = "non_finite";
       sight.severity = LOUPE_SEVERITY_ERROR;

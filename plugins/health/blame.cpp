@@ -70,7 +70,7 @@ void blame_output(const Origin& origin, Sight& sight) {
 
 }  // namespace
 
-Sight blame(const Origin& origin, bool loss) {
+Sight blame(const Origin& origin, bool loss, bool again) {
   Sight sight;
   sight.rule = "non_finite";
   sight.severity = LOUPE_SEVERITY_ERROR;
@@ -78,7 +78,7 @@ Sight blame(const Origin& origin, bool loss) {
   sight.value = static_cast<double>(origin.nan_count + origin.inf_count);
   sight.threshold = 0;
   sight.tag = "Non-Finite Values";
-  sight.message = "the first NaN or Inf of this run: ";
+  sight.message = again ? "a NaN or Inf came again: " : "the first NaN or Inf of this run: ";
   const std::string layer = std::string("'") + origin.module->name + "'";
   switch (origin.place) {
     case Origin::Place::output:

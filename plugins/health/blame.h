@@ -6,9 +6,10 @@
 
 namespace loupe::health {
 
-/// Who made the first NaN or Inf, in words.
-/// @param loss  whether the training loss was not finite either
-Sight blame(const Origin& origin, bool loss);
+/// Who made a NaN or Inf, in words.
+/// @param loss   whether the training loss was not finite either
+/// @param again  all was finite again after an earlier one
+Sight blame(const Origin& origin, bool loss, bool again);
 
 }  // namespace loupe::health
 

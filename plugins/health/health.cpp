@@ -83,7 +83,11 @@ class Health : public Lens {
   void close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
   void close_window(const Judge& judge, Model& model);
   void follow_trail(const Judge& judge, Model& model);
+  void follow_recovery(Model& model);
   void tell_unregistered(const Judge& judge);
+  /// Whether its rule cannot see whether a finding still holds.
+  bool is_open(const Finding& finding) const;
+  void end_findings_window(Report& report);
   void tell_of_device(Model& model);
   void take_loss() {
     if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
@@ -99,10 +103,13 @@ class Health : public Lens {
   Losses losses_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
+  std::optional<Sight> non_finite_;     ///< as it was told last
   Changes changes_;                     ///< that a step asks for
   std::vector<Tallies> spare_tallies_;  ///< of models that are detached
   RateHistory rates_;
   bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
+  bool met_non_finite_ = false;  ///< since the step before, or the tick
+  bool met_unregistered_ = false;
   uint64_t steps_since_tick_ = 0;
   uint64_t last_step_ = 0;         ///< the last that was looked at
   uint64_t steps_since_loss_ = 0;  ///< looked at since the loss was not finite, where it was so in an unseen step
@@ -142,6 +149,7 @@ void Health::visit(const Module& module) {
   model.modules[module.raw()];
   if ((module.raw()->flags & LOUPE_MODULE_UNREGISTERED) != 0) {
     unregistered_.push_back(module.raw());
+    met_unregistered_ = true;
     return;
   }
   if (module.is_root()) {
@@ -202,6 +210,7 @@ void Health::forget(const Module& module) {
     watched_.trail.forget();
     told_non_finite_ = false;
   }
+  if (non_finite_ && non_finite_->module == module.raw()) non_finite_.reset();
   unregistered_.erase(std::remove(unregistered_.begin(), unregistered_.end(), module.raw()), unregistered_.end());
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
@@ -228,8 +237,9 @@ void Health::forget(const Module& module) {
   }
 }
 
+/// Once they are met, and in each window, since nothing but another program mends that.
 void Health::tell_unregistered(const Judge& judge) {
-  for (const loupe_module* module : std::exchange(unregistered_, {})) {
+  for (const loupe_module* module : unregistered_) {
     Sight sight;
     sight.rule = "unregistered_module";
     sight.module = module;
@@ -262,12 +272,41 @@ void Health::follow_trail(const Judge& judge, Model& model) {
   const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                   [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
-    judge.tell(blame(*origin, loss_is_bad_));
+    non_finite_ = blame(*origin, loss_is_bad_, non_finite_.has_value());
+    judge.tell(*non_finite_);
     told_non_finite_ = true;
     model.is_broken = true;
+    model.finite_steps = 0;
   } else if (stepped && model.name == origin->module->model) {
     watched_.trail.forget();
   }
+}
+
+/// Once steps are made in which all is finite, the rules go on, with what they see from now on.
+void Health::follow_recovery(Model& model) {
+  constexpr uint32_t enough = 2;
+  const bool is_finite = !met_non_finite_ && std::all_of(model.parameters.begin(), model.parameters.end(),
+                                                         [](const ParameterState& each) { return each.is_finite; });
+  model.finite_steps = is_finite ? model.finite_steps + 1 : 0;
+  if (model.finite_steps < enough) return;
+  model.is_broken = false;
+  model.next_window();
+  watched_.trail.forget();
+  told_non_finite_ = loss_is_bad_ = false;
+}
+
+bool Health::is_open(const Finding& finding) const {
+  return finding.rule != "non_finite" &&
+         std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
+           return model->is_broken &&
+                  (finding.module == nullptr || model->modules.find(finding.module) != model->modules.end());
+         });
+}
+
+void Health::end_findings_window(Report& report) {
+  if (told_non_finite_ && non_finite_) judge(report).tell(*non_finite_);
+  tell_unregistered(judge(report));
+  ledger_.end_window(report, [this](const Finding& finding) { return is_open(finding); });
 }
 
 void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
@@ -275,6 +314,10 @@ void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer*
   ++model.steps;
   ++model.steps_in_window;
   follow_trail(judge, model);
+  // A loss that was not finite beside a model that is: what comes later is not to blame for it.
+  if (!watched_.trail.is_taken() && !model.is_on_device) loss_is_bad_ = false;
+  // Numbers from a device come at the tick.
+  if (model.is_broken && !model.is_on_device) follow_recovery(model);
   if (model.is_broken) return;
   if (model.steps == 1) judge_first_step(judge, model);
   if (!model.step_is_plain) judge_parameters(judge, model, optimizer);
@@ -292,6 +335,8 @@ void Health::close_window(const Judge& judge, Model& model) {
     judge_gradients(judge, model, models_.size() == 1 && !losses_.has_come_down());
     judge_updates(judge, model, annealed_);
     judge_outputs(judge, model, losses_.has_halved());
+    judge_standing(judge, model);
+    if (model.has_equal_units) judge_equal_units(judge, model);
   }
   model.next_window();
 }
@@ -328,7 +373,7 @@ void Health::tell_unseen_loss(const Judge& judge) {
       "outputs, gradients and parameters are finite again in the steps after it";
   sight.advice = "look at every step to learn what made it, and see the batch of that step";
   judge.tell(sight);
-  told_non_finite_ = true;
+  loss_was_unseen_ = loss_is_bad_ = false;
 }
 
 /// Not under a model's mutex: an event holds its module's when it takes that one.
@@ -344,6 +389,7 @@ void Health::step(const loupe_step& step, Report& report) {
   const Judge judge = this->judge(report);
   ++steps_since_tick_;
   take_loss();
+  met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;
   notice_gap(step.number, std::exchange(loss_turned_bad_, false));
   // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
   bool ends_windows = true;
@@ -390,8 +436,8 @@ void Health::step(const loupe_step& step, Report& report) {
   }
   tell_unseen_loss(judge);
   losses_.judge_spikes(judge);
-  tell_unregistered(judge);
-  if (window_ended) ledger_.end_window(report);
+  if (std::exchange(met_unregistered_, false)) tell_unregistered(judge);
+  if (window_ended) end_findings_window(report);
 }
 
 void Health::report(Report& report) {
@@ -399,6 +445,7 @@ void Health::report(Report& report) {
   const Judge judge = this->judge(report);
   take_loss();
   const bool validated = losses_.take_validation();
+  met_non_finite_ = watched_.trail.take_met();
   std::size_t trained = 0;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
@@ -406,6 +453,7 @@ void Health::report(Report& report) {
     model->take_tallies();
     model->follow();
     follow_trail(judge, *model);
+    if (model->is_broken && model->is_on_device) follow_recovery(*model);
     tell_of_device(*model);
     for (ParameterState& each : model->parameters)
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
@@ -431,8 +479,7 @@ void Health::report(Report& report) {
   const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   losses_.judge_spikes(judge);
   losses_.judge_epoch(judge, trained == 1 && !broken, !rates_.any_returned());
-  tell_unregistered(judge);
-  ledger_.end_window(report);
+  end_findings_window(report);
   steps_since_tick_ = 0;
 }
 

@@ -56,14 +56,20 @@ void judge_input(const Judge& judge, Model& model);
 void judge_validation(const Judge& judge, Model& model);
 /// At a tick: parameters that never had a gradient.
 void judge_untouched(const Judge& judge, Model& model);
+/// At the end of a window: what the loop's rules told of a parameter, and what is still so.
+void judge_standing(const Judge& judge, const Model& model);
+void judge_standing_unheld(const Judge& judge, const Model& model);
 
 // The numbers: over a window.
 void judge_start(const Judge& judge, Model& model);
+/// Whether the weights of a layer's units are all the same; after the first steps, and while they are.
+void judge_equal_units(const Judge& judge, Model& model);
 /// @param stuck  the loss has hardly come down
 void judge_gradients(const Judge& judge, Model& model, bool stuck);
 void judge_gradient_jump(const Judge& judge, Model& model);
 /// Whether the first step changed the weights, or put others in their place.
 void judge_first_step(const Judge& judge, const Model& model);
+/// @param annealed  the rate has come down
 void judge_updates(const Judge& judge, Model& model, bool annealed);
 /// Of a model on a device, whose numbers come at the tick: whether no step of the window changed a weight.
 void judge_device_effect(const Judge& judge, const Model& model);

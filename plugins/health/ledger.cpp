@@ -5,6 +5,14 @@
 
 namespace loupe::health {
 
+/// Whether it lies ten times as far beyond its threshold as it did.
+bool Ledger::grows(const Finding& told, const Sight& now) {
+  constexpr double much = 10;
+  if (!(told.threshold > 0) || !(now.threshold > 0) || !(told.value > 0) || !(now.value > 0)) return false;
+  const double before = told.value / told.threshold, after = now.value / now.threshold;
+  return before > 1 ? after > much * before : after * much < before;
+}
+
 Ledger::Entry& Ledger::entry_of(const Sight& sight) {
   const std::string layer = sight.module != nullptr ? sight.module->name : "";
   const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
@@ -21,26 +29,23 @@ Ledger::Entry& Ledger::entry_of(const Sight& sight) {
 
 void Ledger::take(Entry& entry, const Sight& sight) {
   Finding& finding = entry.finding;
-  const bool worse = entry.stands && sight.severity > finding.severity;
-  // The words stay those of the first time, so that they do not flicker; figures that are worse replace them.
-  if (!entry.stands || worse) {
-    finding.severity = sight.severity;
-    finding.message = sight.message;
-    finding.advice = sight.advice;
-    finding.value = sight.value;
-    finding.threshold = sight.threshold;
-    finding.tag = sight.tag;
-  }
-  finding.module = sight.module;
   ++finding.count;
   entry.seen = true;
   entry.unseen = 0;
-  if (worse) entry.told_count = 0;
+  entry.is_worse = entry.stands && (sight.severity > finding.severity || grows(finding, sight));
+  finding.module = sight.module;
+  // What stands keeps the words that were told last until it is told again, so that they do not flicker.
+  if (entry.stands && !entry.is_worse && !is_due(entry)) return;
+  finding.severity = std::max(sight.severity, entry.stands ? finding.severity : 0U);
+  finding.message = sight.message;
+  finding.advice = sight.advice;
+  finding.value = sight.value;
+  finding.threshold = sight.threshold;
+  finding.tag = sight.tag;
 }
 
 void Ledger::raise(Report& report, Entry& entry) {
-  // While it stands its count is told each time it has doubled.
-  if (entry.stands && entry.finding.count < 2 * entry.told_count) return;
+  if (entry.stands && !entry.is_worse && !is_due(entry)) return;
   entry.finding.state = entry.stands ? LOUPE_FINDING_CHANGED : LOUPE_FINDING_RAISED;
   entry.stands = true;
   entry.told_count = entry.finding.count;
@@ -62,9 +67,9 @@ void Ledger::see(Report& report, const Sight& sight, int patience) {
   if (entry.stands || entry.streak >= patience) raise(report, entry);
 }
 
-void Ledger::end_window(Report& report) {
+void Ledger::end_window(Report& report, const std::function<bool(const Finding&)>& is_open) {
   for (Entry& entry : entries_) {
-    if (std::exchange(entry.seen, false)) continue;
+    if (std::exchange(entry.seen, false) || (entry.stands && is_open(entry.finding))) continue;
     entry.streak = 0;
     if (!entry.stands || ++entry.unseen < cooldown_) continue;
     entry.stands = false;

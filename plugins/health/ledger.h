@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -36,7 +37,8 @@ class Ledger {
   void see(Report& report, const Sight& sight, int patience);
   void see(Report& report, const Sight& sight) { see(report, sight, patience_); }
   /// Ends a window: what was not seen for long enough is over.
-  void end_window(Report& report);
+  /// @param is_open  whether nothing could be seen of a finding, so that it stands
+  void end_window(Report& report, const std::function<bool(const Finding&)>& is_open);
   /// The module is detached.
   void forget(const loupe_module* module);
 
@@ -44,9 +46,12 @@ class Ledger {
   struct Entry {
     Finding finding;
     int streak = 0, unseen = 0;
-    bool seen = false, stands = false;
+    bool seen = false, stands = false, is_worse = false;
     uint64_t told_count = 0;
   };
+  static bool grows(const Finding& told, const Sight& now);
+  /// While a finding stands its count is told each time it has doubled.
+  static bool is_due(const Entry& entry) { return entry.finding.count >= 2 * entry.told_count; }
   Entry& entry_of(const Sight& sight);
   void take(Entry& entry, const Sight& sight);
   void raise(Report& report, Entry& entry);

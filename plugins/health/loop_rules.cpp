@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "health/elements.h"
 #include "health/judge.h"
 
 namespace loupe::health {
@@ -30,6 +31,21 @@ void judge_clearing(const Judge& judge, const Model& model) {
 /// Where training has arrived, updates are lost in rounding, and nothing is lost with them.
 constexpr double arrived = 1e-5;
 
+/// Whether the gradients that the backward made were all set to 0 before the step.
+bool are_cleared_before_step(const Judge& judge, const Model& model) {
+  bool any_gradient = false, all_zero = true;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.stepped || !(each.gradient_norm > 0)) continue;
+    judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
+      const Elements gradient(&tensor);
+      any_gradient = any_gradient || gradient.readable();
+      all_zero = all_zero && gradient.readable() && gradient.extent().largest == 0 && gradient.extent().is_finite();
+    });
+    if (!all_zero) return false;
+  }
+  return any_gradient;
+}
+
 void tell_no_effect(const Judge& judge, const Model& model, const std::string& what, std::size_t with_gradient,
                     double largest_gradient) {
   Sight sight;
@@ -39,9 +55,11 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
   sight.value = 0;
   sight.message = what + " of " + whose(model) + ", although " + std::to_string(with_gradient) +
                   " have gradients (the largest norm is " + number(largest_gradient) + ")";
-  sight.advice =
-      "see that the learning rate is not so small that updates are lost in rounding, and that the optimizer holds "
-      "the model's own parameters";
+  sight.advice = are_cleared_before_step(judge, model)
+                     ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all "
+                       "0 when the step was made"
+                     : "see that the learning rate is not so small that updates are lost in rounding, and that the "
+                       "optimizer holds the model's own parameters";
   judge.tell(sight);
 }
 
@@ -107,9 +125,34 @@ void judge_reach(const Judge& judge, const Model& model, bool by_hand) {
   judge.tell(sight);
 }
 
+constexpr uint32_t steps_enough = 2;
+
+void tell_zeros(const Judge& judge, const ParameterState& state) {
+  Sight sight;
+  sight.rule = "unchanged_parameter";
+  sight.module = state.module;
+  sight.parameter = state.name;
+  sight.message = "the gradient of " + shown(state) + " has been 0 in each of the first " +
+                  std::to_string(steps_enough) + " steps: the loss does not depend on it";
+  sight.advice =
+      "see that its output is used by the loss, and that neither what goes into its module nor what comes after it is "
+      "all zero";
+  judge.tell(sight);
+}
+
+void tell_cut_off(const Judge& judge, const ParameterState& state) {
+  Sight sight;
+  sight.rule = "unchanged_parameter";
+  sight.module = state.module;
+  sight.parameter = state.name;
+  sight.message =
+      shown(state) + " is in the optimizer and its module runs, but the loss does not reach it, so it never changes";
+  sight.advice = "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss";
+  judge.tell(sight);
+}
+
 /// Parameters that cannot move, since no gradient comes to them though their module ran.
 void judge_unchanged(const Judge& judge, Model& model) {
-  constexpr uint32_t steps_enough = 2;
   bool any_gradient = false;
   for (const ParameterState& each : model.parameters) {
     const bool has_numbers = each.gradients > 0 && each.gradient_norm > 0;
@@ -131,23 +174,11 @@ void judge_unchanged(const Judge& judge, Model& model) {
     }
     const bool is_zero = trains && each.is_matrix() && any_gradient && each.nonzero_gradients == 0 &&
                          each.seen_gradients == steps_enough;
-    if (!is_zero && each.cut_off_steps != steps_enough) continue;
-    Sight sight;
-    sight.rule = "unchanged_parameter";
-    sight.module = each.module;
-    sight.parameter = each.name;
     if (is_zero) {
-      sight.message = "the gradient of " + shown(each) + " has been 0 in each of the first " +
-                      std::to_string(steps_enough) + " steps: the loss does not depend on it";
-      sight.advice = "see that its output is used by the loss, and that what comes after it is not all zero";
-      judge.tell(sight);
-    } else {
-      sight.message = shown(each) +
-                      " is in the optimizer and its module runs, but the loss does not reach it, so it "
-                      "never changes";
-      sight.advice =
-          "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss";
-      judge.tell(sight);
+      each.told_of_zeros = true;
+      tell_zeros(judge, each);
+    } else if (each.cut_off_steps == steps_enough) {
+      tell_cut_off(judge, each);
     }
   }
 }
@@ -206,11 +237,14 @@ void judge_modes(const Judge& judge, Model& model) {
   Sight sight;
   sight.rule = "mode_mismatch";
   if (model.training_runs == 0 && model.evaluation_runs > 0 && model.added_up) {
-    const bool matters = model.depends_on_mode();
+    const bool drops = model.drops(), normalizes = model.has_batch_norm(), matters = drops || normalizes;
     sight.severity = matters ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
     sight.module = model.root;
     sight.message = "the whole of " + whose(model) + " is in eval mode while it is trained" +
-                    (matters ? ": dropout is off and batch norms do not learn" : ", which here changes nothing");
+                    (drops && normalizes ? ": dropout is off and batch norms do not learn"
+                     : drops             ? ": dropout is off"
+                     : normalizes        ? ": batch norms do not learn"
+                                         : ", which here changes nothing");
     sight.advice = "call model->train() before each training epoch";
     judge.tell(sight);
   }
@@ -229,14 +263,16 @@ void judge_validation(const Judge& judge, Model& model) {
   if (model.passes == 0 || model.training_passes != model.passes || model.added_up) return;
   const bool sure = model.passes_without_grad == model.passes || model.passes >= 2;
   if (!sure) return;
-  const bool matters = model.depends_on_mode();
+  const bool drops = model.drops(), normalizes = model.has_batch_norm(), matters = drops || normalizes;
   Sight sight;
   sight.rule = "mode_mismatch";
   sight.severity = matters ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO;
   sight.module = model.root;
-  sight.message =
-      whose(model) + " is in training mode while it is validated" +
-      (matters ? ": dropout is on and batch norms take in the validation data" : ", which here changes nothing");
+  sight.message = whose(model) + " is in training mode while it is validated" +
+                  (drops && normalizes ? ": dropout is on and batch norms take in the validation data"
+                   : drops             ? ": dropout is on"
+                   : normalizes        ? ": batch norms take in the validation data"
+                                       : ", which here changes nothing");
   sight.advice = "call model->eval() before the validation, and model->train() after it";
   judge.tell(sight);
 }
@@ -260,6 +296,18 @@ void judge_input(const Judge& judge, Model& model) {
                   " steps, after it had changed with each step";
   sight.advice = "see that the loop takes the next batch of its data loader";
   judge.tell(sight);
+}
+
+void judge_standing(const Judge& judge, const Model& model) {
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is(LOUPE_PARAMETER_TRAINABLE) || !each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
+    if (each.told_of_zeros && each.nonzero_gradients == 0) {
+      tell_zeros(judge, each);
+    } else if (each.cut_off_steps >= steps_enough) {
+      tell_cut_off(judge, each);
+    }
+  }
+  judge_standing_unheld(judge, model);
 }
 
 void judge_untouched(const Judge& judge, Model& model) {

@@ -15,6 +15,21 @@ double mean_of(const std::deque<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+constexpr std::ptrdiff_t just_before = 5;
+
+/// How many times the mean of those just before it a loss is.
+double jump_to(double loss, std::deque<double>::const_iterator end) {
+  return loss * static_cast<double>(just_before) / std::accumulate(end - just_before, end, 0.0);
+}
+
+/// The largest of them: losses of single samples jump as a matter of course.
+double largest_jump(const std::deque<double>& losses) {
+  double largest = 1;
+  for (auto each = losses.begin() + just_before; each < losses.end(); ++each)
+    largest = std::max(largest, jump_to(*each, each));
+  return largest;
+}
+
 }  // namespace
 
 void Losses::Side::add(double loss) {
@@ -82,25 +97,30 @@ void Losses::judge_spikes(const Judge& judge) {
     if (seen_ < enough) first_ += loss / static_cast<double>(enough);
     if (seen_ >= enough) {
       const double mean = mean_of(recent_), largest = *std::max_element(recent_.begin(), recent_.end());
-      // Where a loss has come down to nearly nothing, ten times that is nothing too.
-      const bool matters = loss > 0 && loss > 0.1 * std::abs(first_);
+      // Of a loss that crosses 0 nothing is so many times as much. Where one has come down to nearly nothing, ten times
+      // that is nothing too.
+      const bool crosses_zero = *std::min_element(recent_.begin(), recent_.end()) < 0;
+      const bool matters = !crosses_zero && loss > 0 && loss > 0.1 * std::abs(first_);
       // Beside what came just before, too, where a loss has long come down from its start.
       const std::size_t lately = std::min<std::size_t>(20, recent_.size());
       const std::deque<double> late(recent_.end() - static_cast<std::ptrdiff_t>(lately), recent_.end());
-      const bool sudden = loss > 0.5 * std::abs(first_) && loss > judge.limits.hard_spike_factor * mean_of(late) &&
-                          loss > 5 * *std::max_element(late.begin(), late.end());
+      constexpr double far_above = 5;
+      const double mean_lately = mean_of(late), largest_lately = *std::max_element(late.begin(), late.end());
+      const bool sudden = loss > 0.5 * std::abs(first_) && loss > judge.limits.hard_spike_factor * mean_lately &&
+                          loss > far_above * largest_lately && largest_lately < far_above * mean_lately &&
+                          jump_to(loss, recent_.end()) > far_above * largest_jump(recent_);
       const bool hard = matters && largest > 0 && (loss > judge.limits.hard_spike_factor * largest || sudden);
       spikes_ = matters && mean > 0 && loss > judge.limits.spike_factor * mean ? spikes_ + 1 : 0;
       if (hard || spikes_ >= judge.limits.spikes) {
         Sight sight;
         sight.rule = "loss_spike";
         sight.value = loss;
-        sight.threshold = hard ? judge.limits.hard_spike_factor * (sudden ? mean_of(late) : largest)
-                               : judge.limits.spike_factor * mean;
+        sight.threshold =
+            hard ? judge.limits.hard_spike_factor * (sudden ? mean_lately : largest) : judge.limits.spike_factor * mean;
         sight.tag = "Loss";
         sight.message =
             hard ? "the training loss jumped to " + number(loss) + ", where the mean of the last " +
-                       std::to_string(lately) + " was " + number(mean_of(late)) + " and the largest of the last " +
+                       std::to_string(lately) + " was " + number(mean_lately) + " and the largest of the last " +
                        std::to_string(recent_.size()) + " was " + number(largest)
                  : "the training loss was above " + number(judge.limits.spike_factor) + " times its mean of " +
                        number(mean) + " for " + std::to_string(spikes_) + " times in a row, last " + number(loss);
@@ -139,8 +159,8 @@ void Losses::judge_training(const Judge& judge, bool slow_swings) {
     sight.severity = LOUPE_SEVERITY_ERROR;
     sight.value = now.mean;
     sight.threshold = judge.limits.diverging_factor * best->mean;
-    sight.message = "the training loss grows: " + number(now.mean) + " in this epoch, where it was " +
-                    number(best->mean) + " in epoch " + std::to_string(best - epochs.begin() + 1);
+    sight.message = "the training loss grows: " + number(now.mean) + " in epoch " + std::to_string(epochs.size()) +
+                    ", where it was " + number(best->mean) + " in epoch " + std::to_string(best - epochs.begin() + 1);
     sight.advice = "lower the learning rate or clip the gradients; see that the loss is minimized, not maximized";
     judge.tell(sight);
   }
@@ -158,7 +178,7 @@ void Losses::judge_training(const Judge& judge, bool slow_swings) {
     sight.value = now.mean;
     sight.threshold = first;
     sight.message = "the training loss has not come down in " + std::to_string(epochs.size()) +
-                    " epochs: " + number(first) + " in the first, " + number(now.mean) + " now";
+                    " epochs: " + number(first) + " in the first, " + number(now.mean) + " in the last of them";
     sight.advice =
         "try another learning rate, and see that inputs belong to their targets and that the step changes the "
         "model";
@@ -244,9 +264,9 @@ void Losses::judge_overfitting(const Judge& judge) {
   sight.value = held_out.back().mean;
   sight.threshold = limit;
   sight.tag = "Loss";
-  sight.message = "the validation loss grows while the training loss falls: it was lowest " + std::to_string(since) +
-                  " epochs ago with " + number(best->mean) + ", and is " + number(held_out.back().mean) +
-                  " now, beside a training loss of " + number(trained.back().mean);
+  sight.message = "the validation loss grows while the training loss falls: it was lowest with " + number(best->mean) +
+                  ", and is " + number(held_out.back().mean) + " " + std::to_string(since) +
+                  " epochs later, beside a training loss of " + number(trained.back().mean);
   sight.advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay";
   judge.tell(sight);
 }

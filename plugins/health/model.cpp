@@ -30,10 +30,12 @@ void Model::end_pass() {
   pass = {};
 }
 
-bool Model::depends_on_mode() const {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
-    return layer.role == Role::dropout || layer.type.compare(0, 9, "BatchNorm") == 0;
-  });
+bool Model::drops() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.role == Role::dropout; });
+}
+
+bool Model::has_batch_norm() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.is_batch_norm; });
 }
 
 void Model::note_step(ParameterState& state) {

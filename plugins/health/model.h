@@ -102,11 +102,14 @@ struct Model {
   bool had_no_rate = false;       ///< in a step of the window
   bool told_of_device = false;    ///< which rules cannot judge it there
   bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
+  uint32_t finite_steps = 0;      ///< since then, in a row
+  bool has_equal_units = false;   ///< in the first steps, which was told
   double largest_gradient = 0;    ///< norm over all weights, of all steps so far
   uint64_t gradient_steps = 0;    ///< on how many that stands
 
   /// Whether it has layers whose work depends on the mode.
-  bool depends_on_mode() const;
+  bool drops() const;
+  bool has_batch_norm() const;
   /// Before a step of the optimizer of this number is judged: whether nothing is wrong with it, as its sums say.
   bool is_plain(uint64_t optimizer);
   /// Takes what was added up since the last call.

@@ -50,28 +50,6 @@ bool has_equal_rows(const loupe_tensor& tensor) {
   return true;
 }
 
-void judge_equal_units(const Judge& judge, const Model& model) {
-  for (const ParameterState& each : model.parameters) {
-    const Layer* layer = each.runs;
-    const bool has_units = layer != nullptr && (layer->role == Role::linear || layer->role == Role::convolution);
-    if (!has_units || !each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || each.steps_with_gradient < 2)
-      continue;
-    bool equal = false;
-    judge.host.lend_parameter(each.module, each.name.c_str(), false,
-                              [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
-    if (!equal) continue;
-    Sight sight;
-    sight.rule = "poor_initialization";
-    sight.severity = LOUPE_SEVERITY_ERROR;
-    sight.module = each.module;
-    sight.parameter = each.name;
-    sight.message = "all units of '" + each.layer + "' have the same weights, also after " +
-                    std::to_string(each.steps) + " steps: they learn the same and count as one";
-    sight.advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_";
-    judge.tell(sight);
-  }
-}
-
 void judge_variances(const Judge& judge, const Model& model) {
   std::vector<const Layer*> layers;
   for (const Layer& layer : model.layers) {
@@ -141,6 +119,30 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
 }
 
 }  // namespace
+
+void judge_equal_units(const Judge& judge, Model& model) {
+  model.has_equal_units = false;
+  for (const ParameterState& each : model.parameters) {
+    const Layer* layer = each.runs;
+    const bool has_units = layer != nullptr && (layer->role == Role::linear || layer->role == Role::convolution);
+    if (!has_units || !each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || each.steps_with_gradient < 2)
+      continue;
+    bool equal = false;
+    judge.host.lend_parameter(each.module, each.name.c_str(), false,
+                              [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
+    if (!equal) continue;
+    model.has_equal_units = true;
+    Sight sight;
+    sight.rule = "poor_initialization";
+    sight.severity = LOUPE_SEVERITY_ERROR;
+    sight.module = each.module;
+    sight.parameter = each.name;
+    sight.message = "all units of '" + each.layer + "' have the same weights, also after " +
+                    std::to_string(each.steps) + " steps: they learn the same and count as one";
+    sight.advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_";
+    judge.tell(sight);
+  }
+}
 
 void judge_start(const Judge& judge, Model& model) {
   judge_variances(judge, model);
@@ -233,8 +235,8 @@ void judge_first_step(const Judge& judge, const Model& model) {
     ++replaced;
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
-  // What starts near 0 on purpose is no more than a part of a model.
-  if (worst == nullptr || 2 * replaced <= all) return;
+  // What starts near 0 on purpose is no more than a part of a model, and one step may well solve a linear model.
+  if (worst == nullptr || 2 * replaced <= all || all == 1) return;
   Sight sight;
   sight.rule = "update_ratio";
   sight.module = worst->module;
@@ -254,6 +256,12 @@ void judge_updates(const Judge& judge, Model& model, bool annealed) {
   // While it warms up, steps may be larger.
   const bool is_first = model.steps == model.steps_in_window;
   const double highest = is_first ? 3 * judge.limits.update_high : judge.limits.update_high;
+  // Where training has arrived, steps are small.
+  constexpr double of_largest = 0.01;
+  double gradient_squares = 0;
+  for (const ParameterState& each : model.parameters)
+    gradient_squares += each.is_matrix() ? mean_gradient(each) * mean_gradient(each) : 0;
+  const bool has_arrived = std::sqrt(gradient_squares) < of_largest * model.largest_gradient;
   const ParameterState* worst = nullptr;
   double worst_ratio = 0;
   std::size_t high = 0, low = 0, all = 0;
@@ -262,7 +270,7 @@ void judge_updates(const Judge& judge, Model& model, bool annealed) {
     const double ratio = each.ratio_sum / static_cast<double>(each.ratio_count);
     ++all;
     const bool is_high = ratio > highest;
-    const bool is_low = ratio < judge.limits.update_low && !annealed && !is_first;
+    const bool is_low = ratio < judge.limits.update_low && !annealed && !has_arrived && !is_first;
     high += is_high ? 1 : 0;
     low += is_low ? 1 : 0;
     if (is_high && (worst == nullptr || ratio > worst_ratio)) {
@@ -273,8 +281,8 @@ void judge_updates(const Judge& judge, Model& model, bool annealed) {
       worst_ratio = ratio;
     }
   }
-  // One that began at 0 has large steps for a while.
-  if (worst == nullptr || (is_first && 2 * high < all)) return;
+  // One that began at 0 has large steps for a while, and a linear model may be solved by a few.
+  if (worst == nullptr || (is_first && (2 * high < all || all == 1))) return;
   const std::string of_all = std::to_string(high > 0 ? high : low) + " of " + std::to_string(all) + " weights";
   Sight sight;
   sight.rule = "update_ratio";

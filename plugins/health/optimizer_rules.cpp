@@ -8,23 +8,27 @@
 namespace loupe::health {
 namespace {
 
+constexpr uint32_t steps_enough = 2;
+
+void tell_unheld(const Judge& judge, const ParameterState& state) {
+  Sight sight;
+  sight.rule = "unchanged_parameter";
+  sight.module = state.module;
+  sight.parameter = state.name;
+  sight.message = shown(state) + " gets gradients, but no optimizer holds it, so it never changes";
+  sight.advice =
+      "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it with "
+      "requires_grad_(false)";
+  judge.tell(sight);
+}
+
 /// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds.
 void judge_unheld(const Judge& judge, Model& model) {
-  constexpr uint32_t steps_enough = 2;
   for (ParameterState& each : model.parameters) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
                         each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
     each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
-    if (each.unoptimized_steps != steps_enough) continue;
-    Sight sight;
-    sight.rule = "unchanged_parameter";
-    sight.module = each.module;
-    sight.parameter = each.name;
-    sight.message = shown(each) + " gets gradients, but no optimizer holds it, so it never changes";
-    sight.advice =
-        "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it with "
-        "requires_grad_(false)";
-    judge.tell(sight);
+    if (each.unoptimized_steps == steps_enough) tell_unheld(judge, each);
   }
 }
 
@@ -90,6 +94,13 @@ bool judge_stale(const Judge& judge, const Model& model, const loupe_optimizer& 
 }
 
 }  // namespace
+
+void judge_standing_unheld(const Judge& judge, const Model& model) {
+  for (const ParameterState& each : model.parameters) {
+    const bool is_unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED);
+    if (is_unheld && each.unoptimized_steps >= steps_enough) tell_unheld(judge, each);
+  }
+}
 
 void RateHistory::Group::follow(double rate) {
   // A cycle's steps are small: what counts is how far it rose from its lowest.

@@ -50,7 +50,7 @@ void OutputWatch::take_numbers(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU) model_.begin_run(layer_, event);
   if (event.has_measurement()) {
     const Measurement& measured = event.measurement();
-    if (!is_finite(measured) && !watched_.trail.is_taken())
+    if (!is_finite(measured) && watched_.trail.meets_first())
       note_non_finite(event, origin_of(Origin::Place::output, event, measured, watched_));
     if (place_ == LOUPE_PLACE_CPU) pass.last_norm = std::sqrt(measured.sum_squares);
   } else if ((layer_.rests & LOUPE_REST_MEASURES) != 0) {
@@ -89,7 +89,7 @@ void OutputWatch::read_input(const Event& event) {
   if (event.input_count() == 0) return;
   const Extent input = Elements(event.input(0).raw()).extent();
   model_.pass.largest_input = input.largest;
-  if (input.is_finite() || watched_.trail.is_taken()) return;
+  if (input.is_finite() || !watched_.trail.meets_first()) return;
   Measurement counts{};
   counts.nan_count = input.nan_count;
   counts.inf_count = input.inf_count;

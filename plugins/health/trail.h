@@ -37,8 +37,14 @@ struct Origin {
 /// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.
 class Trail {
  public:
-  /// Cheap where there is nothing; asked at each event that holds a NaN or Inf.
   bool is_taken() const { return taken_.load(std::memory_order_acquire); }
+  /// An event holds a NaN or Inf. Whether it is the first, which is to be noted.
+  bool meets_first() {
+    met_.store(true, std::memory_order_relaxed);
+    return !is_taken();
+  }
+  /// Whether any event held one since the last call.
+  bool take_met() { return met_.exchange(false, std::memory_order_relaxed); }
   void note(Origin origin) {
     const std::lock_guard lock(mutex_);
     if (origin_) return;
@@ -69,7 +75,7 @@ class Trail {
   }
 
  private:
-  std::atomic<bool> taken_{false};
+  std::atomic<bool> taken_{false}, met_{false};
   std::atomic<const loupe_module*> unexplained_{nullptr};
   mutable std::mutex mutex_;
   std::optional<Origin> origin_;

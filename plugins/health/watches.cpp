@@ -80,7 +80,7 @@ void GradientNumbers::process(const Event& event) {
     if (++state_.gradients == 1) ++model_.sums.counts.gradients;
     state_.gradient_norm = norm;
   }
-  if (is_finite(measured) || watched_.trail.is_taken()) return;
+  if (is_finite(measured) || !watched_.trail.meets_first()) return;
   Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
   origin.parameter = state_.name;
   watched_.trail.note(std::move(origin));
@@ -115,7 +115,7 @@ void StepWatch::process(const Event& event) {
       state_.take_change(change);
     }
   }
-  if (!is_finite(measured) && !watched_.trail.is_taken()) note_non_finite(event);
+  if (!is_finite(measured) && watched_.trail.meets_first()) note_non_finite(event);
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 

@@ -158,18 +158,17 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   write(folder / "grows", losses({"1.0", "0.9", "2.5"}));
   const Finished grows = diagnose("grows", folder);
   EXPECT_EQ(grows.exit_code, 1);
-  EXPECT_EQ(
-      grows.output,
-      "digits (grows): running, or stopped without a word, after epoch 3\n"
-      "  error: the training loss grows: 2.5 in this epoch, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
-      "    advice: lower the learning rate or clip the gradients; see that the loss is minimized, not maximized\n"
-      "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
-      "loss_spike, non_finite\n"
-      "  could not be judged: gradients_not_cleared, no_step, zero_learning_rate, no_effect, nothing_trainable, "
-      "unchanged_parameter, stale_optimizer, unregistered_module, mode_mismatch, repeated_batch, "
-      "small_batch_norm, double_softmax, vanishing_gradient, exploding_gradient, dead_units, "
-      "saturated_activation, update_ratio, poor_initialization, unnormalized_input, constant_output, "
-      "loss_oscillating, overfitting\n");
+  EXPECT_EQ(grows.output,
+            "digits (grows): running, or stopped without a word, after epoch 3\n"
+            "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
+            "    advice: lower the learning rate or clip the gradients; see that the loss is minimized, not maximized\n"
+            "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
+            "loss_spike, non_finite\n"
+            "  could not be judged: gradients_not_cleared, no_step, zero_learning_rate, no_effect, nothing_trainable, "
+            "unchanged_parameter, stale_optimizer, unregistered_module, mode_mismatch, repeated_batch, "
+            "small_batch_norm, double_softmax, vanishing_gradient, exploding_gradient, dead_units, "
+            "saturated_activation, update_ratio, poor_initialization, unnormalized_input, constant_output, "
+            "loss_oscillating, overfitting\n");
   EXPECT_EQ(rules_in(folder, losses({"1.0", "1.01", "1.0", "1.02"})), Names{"loss_not_decreasing"});
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.8", "0.7", "0.65"})), Names());
 }
@@ -183,6 +182,18 @@ TEST(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
       R"({"kind":"tick","epoch":3})"
       "\n";
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9"}) + counted), Names{"non_finite"});
+}
+
+TEST(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
+  const fs::path folder = fresh_folder();
+  const std::vector<std::string> to_the_end = {"1.0", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\""};
+  const std::vector<std::string> in_one = {"1.0", "\"NaN\"", "0.9", "0.8", "0.7", "0.6", "0.5"};
+  const auto said = [&](const std::vector<std::string>& means) {
+    write(folder / "judged", losses(means));
+    return diagnose("judged", folder).output;
+  };
+  EXPECT_NE(said(to_the_end).find("error: the training loss is NaN"), std::string::npos) << said(to_the_end);
+  EXPECT_NE(said(in_one).find("error, gone: the training loss is NaN"), std::string::npos) << said(in_one);
 }
 
 TEST(DiagnoseByRules, KeepsToTheRunsOwnThresholdsAndLossNames) {

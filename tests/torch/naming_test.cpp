@@ -274,11 +274,12 @@ TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
     model.forward(torch::randn({2, 3})).mean().backward();
     optimizer.step();
   }
-  inspector.tick_epoch();
+  // It stays so.
+  for (int epoch = 0; epoch < 8; ++epoch) inspector.tick_epoch();
   ::testing::internal::GetCapturedStderr();
   std::set<std::string> layers;
   for (const loupe::Finding& each : inspector.findings()) {
-    if (each.rule == "unregistered_module") layers.insert(each.layer);
+    if (each.rule == "unregistered_module" && each.state != LOUPE_FINDING_GONE) layers.insert(each.layer);
   }
   EXPECT_EQ(layers.size(), count);
   EXPECT_EQ(layers.count("first:Linear"), 1U);

@@ -1,0 +1,249 @@
+// How long findings stand: while what they say is so, and no longer.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace {
+
+namespace nn = torch::nn;
+
+struct CarefulLoop {
+  CarefulLoop() : inspector(loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n")) {
+    torch::manual_seed(5);
+    model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
+  }
+  torch::Tensor loss_of(const torch::Tensor& batch) {
+    return nn::functional::cross_entropy(model->forward(batch), batch.slice(1, 0, 3).argmax(1));
+  }
+  /// As a careful loop does it: a batch whose loss is not finite makes no step.
+  void step(torch::optim::Optimizer& optimizer, const torch::Tensor& batch, bool clears = true) {
+    if (clears) optimizer.zero_grad();
+    const auto loss = loss_of(batch);
+    inspector.push_loss(loss, true);
+    if (!std::isfinite(loss.item<double>())) return;
+    loss.backward();
+    optimizer.step();
+  }
+  void epochs(int count, const std::function<void()>& step) {
+    for (int epoch = 0; epoch < count; ++epoch) {
+      for (int i = 0; i < 6; ++i) step();
+      inspector.tick_epoch();
+    }
+  }
+  std::optional<loupe::Finding> find(const std::string& rule, const std::string& parameter = "") const {
+    const auto all = inspector.findings();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const loupe::Finding& each) {
+      return each.rule == rule && (parameter.empty() || each.parameter == parameter);
+    });
+    return found != all.end() ? std::optional(*found) : std::nullopt;
+  }
+  bool stands(const std::string& rule, const std::string& parameter = "") const {
+    const auto found = find(rule, parameter);
+    return found && found->state != LOUPE_FINDING_GONE;
+  }
+
+  loupe::Inspector inspector;
+  nn::Sequential model{nullptr};
+};
+
+constexpr int epochs_until_over = 8;  // epochs, for what nobody sees again to be over
+
+torch::Tensor some_batch() {
+  return torch::randn({16, 6});
+}
+torch::Tensor bad_batch() {
+  return torch::full({16, 6}, NAN);
+}
+
+TEST(FindingsThatStand, SayThatNoOptimizerHoldsAParameterUntilOneDoes) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model[0]->as<nn::Linear>()->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
+  EXPECT_TRUE(it.stands("unchanged_parameter", "weight"));
+  optimizer.add_param_group(torch::optim::OptimizerParamGroup(it.model[2]->as<nn::Linear>()->parameters()));
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
+  ASSERT_TRUE(it.find("unchanged_parameter", "weight"));
+  EXPECT_FALSE(it.stands("unchanged_parameter", "weight"));
+}
+
+TEST(FindingsThatStand, SayThatTheLossDoesNotReachAParameter) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  it.epochs(epochs_until_over, [&] {
+    for (auto& each : it.model->parameters()) each.mutable_grad() = torch::Tensor();
+    const auto hidden = it.model[0]->as<nn::Linear>()->forward(some_batch());
+    it.model[2]->as<nn::Linear>()->forward(hidden.detach().relu()).pow(2).mean().backward();
+    optimizer.step();
+  });
+  EXPECT_TRUE(it.stands("unchanged_parameter"));
+}
+
+TEST(FindingsThatStand, SayThatUnitsAreEqualWhileTheyAre) {
+  CarefulLoop it;
+  const auto fill = [&](const std::function<void(torch::Tensor&)>& with) {
+    const torch::NoGradGuard guard;
+    for (auto& each : it.model->parameters()) with(each);
+  };
+  fill([](torch::Tensor& each) { each.fill_(0.01); });
+  torch::optim::SGD optimizer(it.model->parameters(), 0.01);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
+  EXPECT_TRUE(it.stands("poor_initialization"));
+  fill([](torch::Tensor& each) { each.normal_(); });
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
+  EXPECT_FALSE(it.stands("poor_initialization"));
+}
+
+TEST(FindingsThatStand, SayThatTheLossIsNotFiniteToTheEnd) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, bad_batch()); });
+  EXPECT_TRUE(it.stands("non_finite"));
+}
+
+TEST(FindingsThatStand, AreNotOverBecauseNothingCanBeSeenBesideNaN) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model[0]->as<nn::Linear>()->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  ASSERT_TRUE(it.stands("unchanged_parameter", "weight"));
+  it.epochs(epochs_until_over, [&] {
+    optimizer.zero_grad();
+    it.loss_of(bad_batch()).backward();
+    optimizer.step();
+  });
+  EXPECT_TRUE(it.stands("unchanged_parameter", "weight"));
+}
+
+TEST(FindingsAfterNaN, ComeAsBeforeOnceAllIsFiniteAgain) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  it.step(optimizer, bad_batch());
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
+  ASSERT_TRUE(it.find("non_finite"));
+  EXPECT_FALSE(it.stands("non_finite"));
+  it.epochs(1, [&] { it.step(optimizer, some_batch(), /*clears=*/false); });
+  EXPECT_TRUE(it.stands("gradients_not_cleared"));
+}
+
+TEST(FindingsAfterNaN, TellOfTheNextOneAsOfTheNext) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  it.step(optimizer, bad_batch());
+  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
+  it.step(optimizer, bad_batch());
+  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  ASSERT_TRUE(it.stands("non_finite"));
+  EXPECT_NE(it.find("non_finite")->message.find("came again"), std::string::npos) << it.find("non_finite")->message;
+}
+
+TEST(FindingsAfterNaN, AreNoneWhereALossOutsideOfTheModelWasNotFiniteAndAnInfDidNoHarm) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  it.inspector.push_loss(NAN, true);
+  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  // As where a scaled loss overflows: the step is left out.
+  optimizer.zero_grad();
+  (it.loss_of(some_batch()) * INFINITY).backward();
+  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  EXPECT_FALSE(it.find("non_finite"));
+}
+
+TEST(FindingsOfAStep, NameZeroGradBetweenBackwardAndStep) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(1, [&] {
+    it.loss_of(some_batch()).backward();
+    for (auto& each : it.model->parameters()) each.mutable_grad().zero_();
+    optimizer.step();
+  });
+  ASSERT_TRUE(it.find("no_effect"));
+  EXPECT_NE(it.find("no_effect")->advice.find("between backward() and step()"), std::string::npos)
+      << it.find("no_effect")->advice;
+}
+
+TEST(FindingsOfAStep, LetOneStepSolveALinearModel) {
+  CarefulLoop it;
+  nn::Sequential linear(nn::Linear(6, 1));
+  torch::optim::SGD optimizer(linear->parameters(), 0.4);
+  it.inspector.attach(*linear, optimizer);
+  it.epochs(6, [&] {
+    optimizer.zero_grad();
+    const auto x = torch::randn({256, 6});
+    const auto loss = (linear->forward(x) - 30 * x.sum(1, true)).pow(2).mean();
+    it.inspector.push_loss(loss, true);
+    loss.backward();
+    optimizer.step();
+  });
+  EXPECT_FALSE(it.find("update_ratio")) << it.find("update_ratio")->message;
+}
+
+/// The losses of an epoch, without a model.
+void push_epoch(loupe::Inspector& inspector, int count, const std::function<double(int)>& loss) {
+  for (int i = 0; i < count; ++i) inspector.push_loss(loss(i), true);
+  inspector.tick_epoch();
+}
+
+TEST(FindingsOfLosses, TakeLossesThatCrossZeroForWhatTheyAre) {
+  CarefulLoop below, around;
+  push_epoch(below.inspector, 60, [](int i) { return i == 20 ? 2.8 : i == 45 ? 0.9 : -1 + 0.01 * (i % 7); });
+  EXPECT_FALSE(below.find("loss_spike"));
+  push_epoch(around.inspector, 60, [](int i) { return i % 12 < 6 ? 0.1 : -0.096; });
+  EXPECT_FALSE(around.find("loss_spike"));
+}
+
+TEST(FindingsOfLosses, TellASpikeFromTheJumpsOfSingleSamples) {
+  const auto falls_to = [](int i, double then) { return i < 10 ? 1.5 : then * (1 + i % 7); };
+  CarefulLoop even, jumps_often, jumps_seldom;
+  push_epoch(even.inspector, 120, [&](int i) { return i == 119 ? 1.0 : falls_to(i, 0.01); });
+  EXPECT_TRUE(even.find("loss_spike"));
+  push_epoch(jumps_often.inspector, 120, [&](int i) { return i == 119 ? 8.0 : i % 17 == 0 ? 0.9 : falls_to(i, 0.01); });
+  EXPECT_FALSE(jumps_often.find("loss_spike"));
+  push_epoch(jumps_seldom.inspector, 120, [&](int i) {
+    return i == 119 ? 1.0 : i % 40 == 15 ? 0.9 : falls_to(i, 0.01);
+  });
+  EXPECT_FALSE(jumps_seldom.find("loss_spike"));
+}
+
+TEST(FindingsOfLosses, ThatGrowFarWorseAreToldAgainWithTheirFigures) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 1e-3);
+  it.inspector.attach(*it.model, optimizer);
+  const auto epoch = [&](double loss) {
+    for (int i = 0; i < 6; ++i) {
+      optimizer.zero_grad();
+      it.loss_of(some_batch()).backward();
+      optimizer.step();
+      it.inspector.push_loss(loss, true);
+    }
+    it.inspector.tick_epoch();
+  };
+  for (const double loss : {1, 1, 1, 3, 3}) epoch(loss);
+  ASSERT_TRUE(it.find("diverging_loss"));
+  EXPECT_EQ(it.find("diverging_loss")->value, 3);
+  epoch(200);
+  EXPECT_EQ(it.find("diverging_loss")->value, 200);
+  EXPECT_NE(it.find("diverging_loss")->message.find("200 in epoch 6"), std::string::npos)
+      << it.find("diverging_loss")->message;
+}
+
+}  // namespace
