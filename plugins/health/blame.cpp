@@ -103,4 +103,12 @@ Sight blame(const Origin& origin, bool loss, bool again) {
   return sight;
 }
 
+Sight harmless(const Origin& origin) {
+  Sight sight = blame(origin, /*loss=*/false, /*again=*/false);
+  sight.severity = LOUPE_SEVERITY_INFO;
+  sight.message =
+      "a NaN that did no harm, as parameters and losses stayed finite" + sight.message.substr(sight.message.find(": "));
+  return sight;
+}
+
 }  // namespace loupe::health

@@ -11,6 +11,9 @@ namespace loupe::health {
 /// @param again  all was finite again after an earlier one
 Sight blame(const Origin& origin, bool loss, bool again);
 
+/// The same of one in an output that did no harm: no step was made with it, or the loss leaves it out.
+Sight harmless(const Origin& origin);
+
 }  // namespace loupe::health
 
 #endif

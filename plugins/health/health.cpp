@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "health/blame.h"
@@ -278,6 +279,8 @@ void Health::follow_trail(const Judge& judge, Model& model) {
     model.is_broken = true;
     model.finite_steps = 0;
   } else if (stepped && model.name == origin->module->model) {
+    // An Inf alone may be meant, as in masks and where a scaled loss overflows.
+    if (origin->place == Origin::Place::output && origin->nan_count > 0) judge.tell(harmless(*origin));
     watched_.trail.forget();
   }
 }
@@ -409,6 +412,7 @@ void Health::step(const loupe_step& step, Report& report) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
       judge_optimizer(judge, *model, *step.optimizer, rates_, to_come);
+      model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }

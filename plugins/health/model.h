@@ -102,6 +102,7 @@ struct Model {
   bool had_no_rate = false;       ///< in a step of the window
   bool told_of_device = false;    ///< which rules cannot judge it there
   bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
+  bool searches_steps = false;    ///< the optimizer goes as far as the loss falls, so that a step has no usual size
   uint32_t finite_steps = 0;      ///< since then, in a row
   bool has_equal_units = false;   ///< in the first steps, which was told
   double largest_gradient = 0;    ///< norm over all weights, of all steps so far

@@ -236,7 +236,7 @@ void judge_first_step(const Judge& judge, const Model& model) {
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
   // What starts near 0 on purpose is no more than a part of a model, and one step may well solve a linear model.
-  if (worst == nullptr || 2 * replaced <= all || all == 1) return;
+  if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
   Sight sight;
   sight.rule = "update_ratio";
   sight.module = worst->module;
@@ -252,7 +252,7 @@ void judge_first_step(const Judge& judge, const Model& model) {
 }
 
 void judge_updates(const Judge& judge, Model& model, bool annealed) {
-  if (model.steps_in_window < fewest_looks_in_window) return;
+  if (model.steps_in_window < fewest_looks_in_window || model.searches_steps) return;
   // While it warms up, steps may be larger.
   const bool is_first = model.steps == model.steps_in_window;
   const double highest = is_first ? 3 * judge.limits.update_high : judge.limits.update_high;

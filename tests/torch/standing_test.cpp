@@ -167,6 +167,23 @@ TEST(FindingsAfterNaN, AreNoneWhereALossOutsideOfTheModelWasNotFiniteAndAnInfDid
   EXPECT_FALSE(it.find("non_finite"));
 }
 
+TEST(FindingsAfterNaN, SayOfOneThatTheLoopLeftOutThatItDidNoHarm) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  it.loss_of(bad_batch());
+  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  ASSERT_TRUE(it.find("non_finite"));
+  EXPECT_EQ(it.find("non_finite")->severity, LOUPE_SEVERITY_INFO);
+  EXPECT_EQ(it.find("non_finite")->message.rfind("a NaN that did no harm", 0), 0U) << it.find("non_finite")->message;
+  EXPECT_NE(it.find("non_finite")->message.find("the batch itself"), std::string::npos);
+  it.step(optimizer, bad_batch());
+  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  EXPECT_EQ(it.find("non_finite")->severity, LOUPE_SEVERITY_ERROR);
+  EXPECT_EQ(it.find("non_finite")->message.rfind("the first NaN or Inf", 0), 0U) << it.find("non_finite")->message;
+}
+
 TEST(FindingsOfAStep, NameZeroGradBetweenBackwardAndStep) {
   CarefulLoop it;
   torch::optim::SGD optimizer(it.model->parameters(), 0.05);
@@ -195,6 +212,22 @@ TEST(FindingsOfAStep, LetOneStepSolveALinearModel) {
     optimizer.step();
   });
   EXPECT_FALSE(it.find("update_ratio")) << it.find("update_ratio")->message;
+}
+
+TEST(FindingsOfAStep, AreNoneOfTheSizeOfOneThatWasSearchedFor) {
+  CarefulLoop it;
+  torch::optim::LBFGS optimizer(it.model->parameters(), torch::optim::LBFGSOptions(1).line_search_fn("strong_wolfe"));
+  it.inspector.attach(*it.model, optimizer);
+  const auto all = torch::randn({64, 6});
+  it.epochs(2, [&] {
+    optimizer.step([&] {
+      optimizer.zero_grad();
+      auto loss = it.loss_of(all);
+      loss.backward();
+      return loss;
+    });
+  });
+  EXPECT_FALSE(it.find("update_ratio"));
 }
 
 /// The losses of an epoch, without a model.
