@@ -314,7 +314,8 @@ void judge_untouched(const Judge& judge, Model& model) {
   constexpr uint64_t steps_enough = 4;
   for (const ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
-    if (each.ever_changed) continue;  // in steps that nobody looked at
+    if (each.ever_changed) continue;                   // in steps that nobody looked at
+    if (each.cut_off_steps >= steps_enough) continue;  // of which more is known
     Sight sight;
     sight.rule = "unchanged_parameter";
     sight.module = each.module;
