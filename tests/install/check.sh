@@ -163,6 +163,7 @@ made() {
   build
   ctest --test-dir build --output-on-failure --no-tests=error
   "$prefix/bin/loupe" validate my_own_one.yaml
+  "$prefix/bin/loupe" check build/my_own_one.so
 }
 new_lens_without_googletest() {
   made lens "" -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON "-DCMAKE_PROGRAM_PATH=$prefix/bin"
