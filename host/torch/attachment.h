@@ -30,6 +30,8 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   Attachment& operator=(const Attachment&) = delete;
 
   const std::string& name() const { return names_.model; }
+  /// What the model is called where it is shown: of one without a name its type. Once it is attached.
+  std::string shown_name() const { return names_.root(); }
   /// Walks the model, shows its modules to the lenses and lays the taps.
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers, const Exposed& exposed,
               bool is_loss = false);

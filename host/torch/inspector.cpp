@@ -369,13 +369,14 @@ class Inspector::Impl {
   void tell_missing_clock() {
     if (!clock_is_missing_ || std::exchange(told_of_clock_, true)) return;
     std::vector<std::string> names;
-    for (const auto& each : attachments_) names.push_back(each->name());
+    for (const auto& each : attachments_) names.push_back(each->shown_name());
     const std::string& name = monitor_.config().tick.of;
     const std::string what = clock_was_there_
                                  ? "', a model that is detached: from now on no step counts and nothing ticks by "
                                    "itself; name another one, or call tick_epoch()"
-                                 : "', which no attached model is called" + suggestion(name, names) +
-                                       " Until one is, no step counts and nothing ticks by itself.";
+                                 : "', which no attached model is called, so that no step counts and nothing "
+                                   "ticks by itself until one is" +
+                                       suggestion(name, names);
     log(LOUPE_LOG_WARNING, "run.tick.of names '" + name + what);
   }
   void tick_rest() {
@@ -391,6 +392,10 @@ class Inspector::Impl {
       return name.empty() ? each->has_optimizer() : each->name() == name;
     });
     if (chosen == attachments_.end() && name.empty()) chosen = attachments_.begin();
+    if (chosen == attachments_.end()) {
+      chosen = std::find_if(attachments_.begin(), attachments_.end(),
+                            [&](const auto& each) { return each->shown_name() == name; });
+    }
     for (auto each = attachments_.begin(); each != attachments_.end(); ++each) (*each)->set_clock(each == chosen);
     if (chosen != attachments_.end()) {
       clock_was_there_ = true;

@@ -154,6 +154,39 @@ TEST(StepClock, TheFirstAttachedModelsOptimizerCountsUnlessAnotherIsNamed) {
   }
 }
 
+TEST(StepClock, AModelWithoutANameIsNamedByItsTypeAsItIsShown) {
+  Listened listened;
+  Trained it;
+  auto inspector = inspector_of("run: {tick: {steps: 1, of: Sequential}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*it.model, it.optimizer);
+  inspector.push_loss(1.0, /*train=*/true);
+  it.step();
+  EXPECT_EQ(inspector.loss(true), 1.0);
+  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+}
+
+TEST(StepClock, ANameGoesBeforeAnotherModelsType) {
+  Trained unnamed, named;
+  auto inspector = inspector_of("run: {tick: {steps: 1, of: Sequential}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*unnamed.model, unnamed.optimizer);
+  inspector.attach(*named.model, named.optimizer, "Sequential");
+  inspector.push_loss(1.0, /*train=*/true);
+  unnamed.step();
+  EXPECT_EQ(inspector.loss(true), std::nullopt);
+  named.step();
+  EXPECT_EQ(inspector.loss(true), 1.0);
+}
+
+TEST(StepClock, ANameThatNoModelHasIsToldWithTheTypeOfTheOneWithoutAName) {
+  Listened listened;
+  Trained it;
+  auto inspector = inspector_of("run: {tick: {steps: 1, of: encoder}}\nlenses: [loss_metrics]\n");
+  inspector.attach(*it.model, it.optimizer);
+  inspector.push_loss(1.0, /*train=*/true);
+  EXPECT_NE(listened.text().find("'encoder', which no attached model is called"), std::string::npos) << listened.text();
+  EXPECT_NE(listened.text().find("until one is; the only one is: Sequential"), std::string::npos) << listened.text();
+}
+
 TEST(StepClock, ANamedModelThatIsNotAttachedIsToldOnceWithTheNearest) {
   Listened listened;
   Trained first, second;
