@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command/printable_line.h"
+#include "core/run_folder.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
@@ -149,7 +150,7 @@ bool is_incident(const std::string& folder) {
   if (!fs::is_directory(folder, no_matter)) return false;
   const fs::path path = fs::path(folder).lexically_normal();
   const std::string name = (path.filename().empty() ? path.parent_path() : path).filename().string();
-  return fs::exists(path / "about.json", no_matter) || name.rfind("incident-", 0) == 0;
+  return fs::exists(path / "about.json", no_matter) || name.rfind(incident_folder_prefix, 0) == 0;
 }
 
 void show_incident(const std::string& folder, std::ostream& out) {

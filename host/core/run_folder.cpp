@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <map>
 #include <system_error>
@@ -79,6 +80,7 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
 
 std::string RunFolder::take(const std::string& directory) {
   release();
+  looked_for_incidents_ = false;
   if (directory.empty()) {
     folder_ = start_;
     return directory;
@@ -105,7 +107,24 @@ bool RunFolder::is_older(const std::filesystem::path& path) const {
   return within && !std::filesystem::is_empty(path, no_matter);
 }
 
-bool RunFolder::keep_older(const std::vector<std::string>& paths) {
+/// Once, before this run writes its first: later ones are its own.
+std::vector<std::string> RunFolder::take_older_incidents() {
+  std::vector<std::string> names;
+  if (std::exchange(looked_for_incidents_, true) || folder_ == start_) return names;
+  const std::string prefix = incident_folder_prefix;
+  std::error_code no_matter;
+  for (const auto& each : std::filesystem::directory_iterator(folder_, no_matter)) {
+    const std::string name = each.path().filename().string();
+    const bool is_incident = name.compare(0, prefix.size(), prefix) == 0 && name.size() > prefix.size() &&
+                             std::isdigit(static_cast<unsigned char>(name[prefix.size()])) != 0;
+    if (is_incident && !each.is_symlink(no_matter)) names.push_back(name);
+  }
+  return names;
+}
+
+bool RunFolder::keep_older(const std::vector<std::string>& named) {
+  std::vector<std::string> paths = take_older_incidents();
+  paths.insert(paths.end(), named.begin(), named.end());
   std::map<std::filesystem::path, std::filesystem::path> kept_in;
   for (const std::string& name : paths) {
     std::filesystem::path path = (folder_ / name).lexically_normal();

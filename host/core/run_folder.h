@@ -12,6 +12,8 @@ namespace loupe {
 inline constexpr const char* run_lock_name = ".loupe.lock";
 /// What folders of kept files begin with; a number follows.
 inline constexpr const char* older_folder_prefix = "older-";
+/// What folders begin with in which a run keeps its last steps; the number of a step follows.
+inline constexpr const char* incident_folder_prefix = "incident-";
 
 /// The folder of one run's files: no other run writes there at the same time, and what an earlier one left is kept.
 /// Trainer's thread.
@@ -30,16 +32,18 @@ class RunFolder {
 
   /// Moves what an earlier run left at these paths, which start at the folder, into a folder "older-1", "older-2", …
   /// beside each, and tells so; gives whether there was anything. A path is looked at once. Of folders, only those
-  /// within the run's are moved.
-  bool keep_older(const std::vector<std::string>& paths);
+  /// within the run's are moved. Its incidents go with them, which no path names.
+  bool keep_older(const std::vector<std::string>& named);
 
  private:
   bool lock(const std::filesystem::path& folder);
   void release();
   bool is_older(const std::filesystem::path& path) const;
+  std::vector<std::string> take_older_incidents();
 
   std::filesystem::path start_, folder_;
-  bool made_ = false;    // the folder was not there before
+  bool made_ = false;  // the folder was not there before
+  bool looked_for_incidents_ = false;
   int descriptor_ = -1;  // of the lock
   std::string holder_;   // who has the folder that was asked for
   std::set<std::filesystem::path> seen_;

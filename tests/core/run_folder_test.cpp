@@ -113,6 +113,38 @@ TEST(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
   EXPECT_EQ(told.messages[1].find("what an earlier run left is kept in '" + folder.path("digits/older-2") + "'"), 0u);
 }
 
+TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
+  const Folder folder;
+  const Told told;
+  folder.write("digits/record.jsonl", "x");
+  folder.write("digits/incident-412/about.json", "x");
+  folder.write("digits/incident-412-2/about.json", "x");
+  folder.write("digits/incident-notes/mine", "x");
+  RunFolder run;
+  run.take(folder.path("digits"));
+  EXPECT_TRUE(run.keep_older({"record.jsonl"}));
+  folder.write("digits/incident-412/about.json", "of this run");
+  EXPECT_FALSE(run.keep_older({"report.html"}));
+  for (const char* name : {"record.jsonl", "incident-412/about.json", "incident-412-2/about.json"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path("digits/older-1/") + name)) << name;
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/incident-412/about.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/incident-412-2")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/incident-notes/mine"))) << "no run wrote that";
+  EXPECT_EQ(told.messages.size(), 1u);
+}
+
+TEST(RunFolder, LeavesIncidentsWhereTheRunHasNoFolderOfItsOwn) {
+  const Folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path(""));
+  folder.write("incident-412/about.json", "x");
+  RunFolder run;
+  std::filesystem::current_path(before);
+  run.take("");
+  EXPECT_FALSE(run.keep_older({}));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("incident-412/about.json")));
+}
+
 TEST(RunFolder, MovesNoFolderThatIsNotWithinTheRuns) {
   const Folder folder;
   folder.write("other/theirs", "x");
