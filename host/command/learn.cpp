@@ -58,6 +58,8 @@ void check(const std::vector<std::string>& records, const std::string& file) {
     if (std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(i), is_same))
       throw UsageError("'" + records[i] + "' is named twice, and a run counts once");
   }
+  if (replay::is_record(file))
+    throw UsageError("'" + file + "' would be written over a record; give --out another name");
 }
 
 void tell_lengths(const std::vector<Learned>& runs, std::ostream& errors) {

@@ -64,4 +64,14 @@ void RecordReader::fail(const std::string& what) const {
   throw ConfigError(file_ + ":" + std::to_string(number_) + ": error: " + what);
 }
 
+bool is_record(const std::string& file) {
+  if (!std::filesystem::is_regular_file(file)) return false;  // nothing waits for a pipe
+  try {
+    const RecordReader reader(file);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
 }  // namespace loupe::replay

@@ -38,6 +38,9 @@ class RecordReader {
   RecordedRun run_;
 };
 
+/// Whether a file begins as a record does.
+bool is_record(const std::string& file);
+
 }  // namespace loupe::replay
 
 #endif

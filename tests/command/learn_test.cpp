@@ -161,6 +161,7 @@ TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
       {"empty --out baseline.json", "'empty' has no values to learn from"},
       {"0/record.jsonl 0/../0/record.jsonl --out baseline.json", "is named twice"},
       {"0/record.jsonl --out 0/record.jsonl", "would be written over a record"},
+      {"0/record.jsonl --out 1/record.jsonl", "'1/record.jsonl' would be written over a record; give --out another"},
   };
   for (const auto& [arguments, said] : wrong) {
     const Finished finished = loupe_command("learn " + arguments, folder);
@@ -202,6 +203,15 @@ TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
     EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
     EXPECT_NE(finished.output.find("loupe learn RECORD... --out"), std::string::npos) << finished.output;
   }
+}
+
+TEST(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
+  const fs::path folder = good_runs();
+  const Finished finished = loupe_command("diagnose 0/record.jsonl --baseline 0/record.jsonl", folder);
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_EQ(finished.output.rfind("0/record.jsonl: error: this is the record of a run and no baseline", 0), 0u)
+      << finished.output;
+  EXPECT_NE(finished.output.find("--out baseline.json"), std::string::npos) << finished.output;
 }
 
 }  // namespace
