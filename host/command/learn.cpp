@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <ostream>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "command/usage_error.h"
 #include "pipeline/baseline.h"
@@ -60,6 +62,17 @@ void check(const std::vector<std::string>& records, const std::string& file) {
   }
   if (replay::is_record(file))
     throw UsageError("'" + file + "' would be written over a record; give --out another name");
+}
+
+void write(const std::string& file, const std::string& text) {
+  try {
+    Replacement replacement(file);
+    replacement.write(text);
+    replacement.commit(false);
+  } catch (const std::system_error& e) {
+    throw std::runtime_error("'" + file + "' cannot be written: " + e.code().message() +
+                             "; name a file with --out in a folder that you may write to");
+  }
 }
 
 void tell_lengths(const std::vector<Learned>& runs, std::ostream& errors) {
@@ -115,9 +128,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
     errors << "loupe: warning: of " << runs.size() << (runs.size() == 1 ? " run" : " runs")
            << " alone little can be learned, so that the baseline is wide; give it " << few << " or more\n";
   const Baseline baseline = Baseline::of(runs);
-  Replacement replacement(file);
-  replacement.write(baseline.text());
-  replacement.commit(false);
+  write(file, baseline.text());
   out << file << ": " << baseline.series_count() << " series of " << runs.size()
       << (runs.size() == 1 ? " run" : " runs") << " in " << baseline.phase_count() << " phases\n";
 }

@@ -169,7 +169,16 @@ TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
     EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
   }
   EXPECT_EQ(read(folder / "baseline.json"), before);
-  EXPECT_EQ(loupe_command("learn 0/record.jsonl --out 1/record.jsonl/inside", folder).exit_code, 1);
+}
+
+TEST(Learn, SaysWhichFileCannotBeWrittenAndWhatToDo) {
+  const fs::path folder = good_runs();
+  const Finished finished = loupe_command("learn 0/record.jsonl --out 1/record.jsonl/inside", folder);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_NE(finished.output.find("loupe: error: '1/record.jsonl/inside' cannot be written: Not a directory; name a "
+                                 "file with --out"),
+            std::string::npos)
+      << finished.output;
 }
 
 TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
