@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "command/check.h"
+#include "command/command_line_error.h"
 #include "command/compare.h"
 #include "command/describe.h"
 #include "command/diagnose.h"
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   CLI::App app("See what a LibTorch model does while it trains.");
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
+  app.failure_message(&loupe::command_line_error);
   app.footer("Plugins are searched in plugins.path of the YAML, in LOUPE_PLUGIN_PATH, and beside this installation.");
 
   std::vector<std::string> paths;
