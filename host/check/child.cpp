@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "check/rule.h"
+#include "plugins/elf_file.h"
 
 namespace loupe::check {
 namespace {
@@ -28,6 +29,7 @@ class Examination {
   void run() {
     for (const Rule& rule : file_rules()) {
       if (rule.examine == &check_bootstrap) load();
+      if (!can_look_at(rule)) return;  // an earlier rule tells why
       look_at(rule, subject_);
     }
     if (subject_.plugin == nullptr || !LOUPE_REACHES(*subject_.plugin, component_count)) return;
@@ -61,6 +63,24 @@ class Examination {
     }
   }
 
+  /// What is no library has no symbols to look for, and what is not Loupe's has no functions to call.
+  bool can_look_at(const Rule& rule) const {
+    if (rule.examine == &check_exports) return true;
+    if (rule.examine == &check_bootstrap) return subject_.entry != nullptr;
+    if (rule.examine == &check_unknown_ids || rule.examine == &check_plugin) return is_bootstrapped_;
+    return is_library();
+  }
+
+  bool is_library() const {
+    try {
+      const PluginFile file(subject_.file);
+      const ElfFile elf(file);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   void load() {
     note_step("loading");
     void* library = ::dlopen(subject_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -72,6 +92,7 @@ class Examination {
     } catch (const std::exception&) {
       return;  // its rule tells
     }
+    is_bootstrapped_ = true;
     note_step("get_interface(\"" LOUPE_PLUGIN_ID "\")");
     subject_.plugin = static_cast<const loupe_plugin*>(subject_.entry->get_interface(LOUPE_PLUGIN_ID));
   }
@@ -107,6 +128,7 @@ class Examination {
   }
 
   Subject subject_;
+  bool is_bootstrapped_ = false;
   std::size_t first_, index_ = 0;
   int channel_;
 };

@@ -34,6 +34,20 @@ void tell_rows(const std::string& file, const std::vector<check::Row>& rows, std
   }
 }
 
+void need_plugin(const std::string& file) {
+  if (!std::filesystem::exists(file)) throw UsageError("there is no file '" + file + "'");
+  if (std::filesystem::is_directory(file))
+    throw UsageError("'" + file + "' is a folder; name the plugins in it, such as '" + file + "/my_lens.so'");
+  const std::string extension = std::filesystem::path(file).extension().string();
+  if (extension == ".yaml" || extension == ".yml")
+    throw UsageError("'" + file + "' is no plugin; run 'loupe validate " + file + "' to check a configuration");
+}
+
+/// Whether its components were come to. What is not Loupe's, or cannot be loaded, has none to look at.
+bool was_looked_into(const std::vector<check::Row>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const check::Row& row) { return row.rule == "plugin"; });
+}
+
 nlohmann::json as_json_row(const check::Row& row) {
   return {{"file", row.file},
           {"component", row.component},
@@ -62,15 +76,15 @@ bool Check::run(std::ostream& out) const {
     return true;
   }
   if (files.empty()) throw UsageError("no plugin is named; run 'loupe check FILE.so', or with --help for more");
-  for (const std::string& file : files) {
-    if (!std::filesystem::exists(file)) throw UsageError("there is no file '" + file + "'");
-  }
+  for (const std::string& file : files) need_plugin(file);
   std::size_t broken = 0;
+  bool complete = true;
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& file : files) {
     const std::vector<check::Row> rows = check::examine_plugin(file, seconds);
     broken += static_cast<std::size_t>(
         std::count_if(rows.begin(), rows.end(), [](const check::Row& row) { return !row.passed; }));
+    complete = complete && was_looked_into(rows);
     if (as_json) {
       for (const check::Row& row : rows) all.push_back(as_json_row(row));
     } else {
@@ -81,7 +95,8 @@ bool Check::run(std::ostream& out) const {
     out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
     out << (broken == 0 ? "every rule is kept"
-                        : std::to_string(broken) + (broken == 1 ? " rule is" : " rules are") + " broken")
+                        : std::to_string(broken) + (broken == 1 ? " rule is" : " rules are") + " broken" +
+                              (complete ? "" : "; the others cannot be looked at before"))
         << "\n";
   }
   return broken == 0;

@@ -174,8 +174,29 @@ TEST(Check, WhatIsNoPluginBreaksTheFirstRules) {
   const Finished finished = run("echo hello > text.so; " LOUPE_COMMAND " check --json text.so", fresh_folder());
   const Checked checked{finished.exit_code, nlohmann::json::parse(finished.output, nullptr, false)};
   EXPECT_EQ(checked.exit_code, 1);
-  EXPECT_TRUE(checked.broken().count("exports"));
-  EXPECT_TRUE(checked.broken().count("links"));
+  EXPECT_EQ(checked.rows.size(), 1u) << "nothing else can be asked of it";
+  EXPECT_TRUE(contains(checked.detail("exports"), "it does not begin as a shared library does")) << checked.rows;
+}
+
+TEST(Check, ALibraryThatIsNotLoupesIsLookedAtOnlyAsFarAsItGoes) {
+  const Finished finished =
+      run("ln -s " LOUPE_OTHER_LIBRARY " other.so; " LOUPE_COMMAND " check other.so", fresh_folder());
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_TRUE(contains(finished.output, "BROKEN  exports")) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "ok      links")) << finished.output;
+  EXPECT_FALSE(contains(finished.output, "bootstrap")) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "2 rules are broken; the others cannot be looked at before\n"))
+      << finished.output;
+}
+
+TEST(Check, WhatCannotBeAPluginIsRefusedWithTheRemedy) {
+  const std::filesystem::path folder = fresh_folder();
+  const Finished on_folder = run("mkdir some; " LOUPE_COMMAND " check some", folder);
+  EXPECT_EQ(on_folder.exit_code, 2);
+  EXPECT_TRUE(contains(on_folder.output, "'some' is a folder; name the plugins in it")) << on_folder.output;
+  const Finished on_yaml = run("echo > some.yaml; " LOUPE_COMMAND " check some.yaml", folder);
+  EXPECT_EQ(on_yaml.exit_code, 2);
+  EXPECT_TRUE(contains(on_yaml.output, "run 'loupe validate some.yaml'")) << on_yaml.output;
 }
 
 TEST(Check, TellsItsRulesAndItsUsage) {
