@@ -12,6 +12,7 @@
 #include <functional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "config/suggestion.h"
 #include "plugins/any_size.h"
@@ -97,6 +98,7 @@ void Catalogue::add_path(const std::string& written) {
     if (error)
       problems_.push_back("the plugin path '" + path + "' cannot be read: " + error.message() + "; correct its rights");
     if (!error) folders_.push_back(path);
+    if (!error && files.empty()) empty_folders_.push_back(path);
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) add_file(file, false);
   }
@@ -271,12 +273,33 @@ std::vector<std::string> Catalogue::names(Kind kind) const {
   return {names.begin(), names.end()};
 }
 
+/// Where a component of that name is of another kind.
+std::string Catalogue::other_kind_hint(Kind kind, const std::string& name) const {
+  const std::pair<Kind, const char*> places[] = {
+      {Kind::lens, "a lens; write it under lenses"},
+      {Kind::visualizer, "a visualizer; write it under visualizers"},
+      {Kind::preprocessor, "a preprocessor, which lenses make use of"},
+      {Kind::gatherer, "a gatherer, which lenses make use of"},
+  };
+  for (const auto& [other, words] : places) {
+    const bool is_other = find_open(other, name) != nullptr ||
+                          std::any_of(files_.begin(), files_.end(),
+                                      [&, of = other](const File& file) { return file.index.names(of, name); });
+    if (other != kind && is_other) return std::string("; it is ") + words;
+  }
+  return "";
+}
+
 std::string Catalogue::hint(Kind kind, const std::string& name) const {
   for (const File& file : files_) {
     if (!file.problem.empty() && file.index.names(kind, name)) return "; " + file.problem;
   }
-  const std::vector<std::string> known = names(kind);
-  if (!known.empty()) return suggestion(name, known);
+  if (std::string other = other_kind_hint(kind, name); !other.empty()) return other;
+  if (const std::vector<std::string> known = names(kind); !known.empty()) {
+    std::string empty;
+    for (const std::string& folder : empty_folders_) empty += "; no plugin is in '" + folder + "'";
+    return empty + suggestion(name, known);
+  }
   std::string places;
   for (const std::string& path : searched_) places += (places.empty() ? "'" : ", '") + path + "'";
   return std::string("; no plugin that brings a ") + kind_name(kind) + " is in " +

@@ -75,9 +75,10 @@ class Catalogue {
   void add_components(const PluginLibrary& library) const;
   void add_component(const loupe_component* component, const PluginLibrary& library) const;
   const CatalogueEntry* find_open(Kind kind, const std::string& name) const;
+  std::string other_kind_hint(Kind kind, const std::string& name) const;
 
   std::map<std::string, std::string> pins_;
-  std::vector<std::string> searched_, folders_, found_names_;
+  std::vector<std::string> searched_, folders_, empty_folders_, found_names_;
   // Looking for a name may open the plugin that has it.
   mutable std::deque<File> files_;
   mutable std::deque<CatalogueEntry> entries_;

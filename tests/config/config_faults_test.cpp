@@ -111,8 +111,23 @@ TEST(ConfigFaults, UnknownComponentsGetTheNearestName) {
             "a.yaml:2:10: error: unknown lens 'probe_lense'; did you mean 'probe_lens'?");
   EXPECT_EQ(probe_faults("visualizers:\n  - probe_visualiser: {id: a}\n"),
             "a.yaml:3:5: error: unknown visualizer 'probe_visualiser'; did you mean 'probe_visualizer'?");
-  // A preprocessor is no lens.
-  EXPECT_SAYS(probe_faults("lenses: [probe_numbers]\n"), "unknown lens 'probe_numbers'");
+}
+
+TEST(ConfigFaults, AComponentUnderAnotherKindIsToldWhereItGoes) {
+  EXPECT_EQ(probe_faults("lenses: [probe_visualizer]\n"),
+            "a.yaml:2:10: error: unknown lens 'probe_visualizer'; it is a visualizer; write it under visualizers");
+  EXPECT_EQ(probe_faults("visualizers: [probe_lens]\n"),
+            "a.yaml:2:15: error: unknown visualizer 'probe_lens'; it is a lens; write it under lenses");
+  EXPECT_EQ(probe_faults("lenses: [probe_numbers]\n"),
+            "a.yaml:2:10: error: unknown lens 'probe_numbers'; it is a preprocessor, which lenses make use of");
+}
+
+TEST(ConfigFaults, AFolderOfThePluginPathWithoutAPluginIsToldBesideWhatIsKnown) {
+  const Folder folder;
+  folder.add_plugin("sound", "one/sound");
+  std::filesystem::create_directory(folder.path("none"));
+  EXPECT_SAYS(faults_of("plugins: {path: [one, none]}\nvisualizers: [mine]\n", folder.path()),
+              "unknown visualizer 'mine'; no plugin is in '" + folder.path("none") + "'; ");
 }
 
 TEST(ConfigFaults, ALensTwiceNeedsANameOfItsOwn) {
