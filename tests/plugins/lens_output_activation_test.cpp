@@ -85,7 +85,9 @@ TEST(OutputActivationLens, WarnsOnceOfAnEntryThatNothingMatches) {
   world.tick();
   ASSERT_EQ(fake_log().size(), 2u);
   EXPECT_EQ(fake_log()[0], "output_activation: no module fits 'Liner' given in include; did you mean 'Linear'?");
-  EXPECT_EQ(fake_log()[1], "output_activation: no module fits 'nowhere' given in exclude");
+  EXPECT_EQ(fake_log()[1],
+            "output_activation: no module fits 'nowhere' given in exclude; there are: Linear, ReLU, act, activation, "
+            "fc, linear");
 }
 
 /// What the lens says at the ticks of a model of a Linear and a ReLU.

@@ -72,6 +72,28 @@ TEST(ModuleFilter, TellsOnlyOnceAndOnlyWhenThereIsAModelWhatFitsNothing) {
                                 "mine: no module fits '+ReLU' given in exclude; did you mean 'ReLU'?"}));
 }
 
+TEST(ModuleFilter, TellsWhatThereIsWhereNothingIsNear) {
+  std::optional<ModuleFilter> filter;
+  with_options({{"include", Strings{"Conv2d"}}, {"exclude", Strings{}}},
+               [&](const Options& options) { filter.emplace(options); });
+  FakeHost host;
+  const Model model;
+  for (const FakeModule* each : model.all) filter->takes(each->module(), false);
+  filter->warn(host.host(), "mine", true);
+  ASSERT_EQ(host.said.size(), 1u);
+  EXPECT_EQ(host.said[0].rfind("mine: no module fits 'Conv2d' given in include; there are: ", 0), 0u) << host.said[0];
+  EXPECT_NE(host.said[0].find("Linear"), std::string::npos) << host.said[0];
+}
+
+TEST(WantedNames, TellsOnlyTheFirstOfManyThatThereAre) {
+  WantedNames names("include", "module", {"nowhere"});
+  for (char each = 'a'; each <= 'o'; ++each) names.offer(std::string(1, each));
+  FakeHost host;
+  EXPECT_TRUE(names.warn(host.host(), "mine"));
+  EXPECT_EQ(host.said, Strings{"mine: no module fits 'nowhere' given in include; there are: a, b, c, d, e, f, g, h, i, "
+                               "j, k, l, and 3 more"});
+}
+
 Strings of_kind(const Strings& types, const Strings& families, const Strings& include, bool leaves_only) {
   std::optional<KindFilter> filter;
   with_options({{"types", types},

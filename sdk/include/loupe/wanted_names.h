@@ -53,13 +53,25 @@ class WantedNames {
       name.settled = any = true;
       const std::string meant = nearest(name.text, {known_.begin(), known_.end()});
       host.warn(component + ": no " + things_ + " fits '" + name.text + "' given in " + option_ +
-                (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+                (meant.empty() ? there_are() : "; did you mean '" + meant + "'?"));
     }
     known_.clear();
     return any;
   }
 
  private:
+  /// The first of what could have been named; types sort before the names of most models.
+  std::string there_are() const {
+    constexpr std::size_t most = 12;
+    std::string list;
+    std::size_t count = 0;
+    for (const std::string& each : known_) {
+      if (each.empty()) continue;
+      if (count++ < most) list += (list.empty() ? "; there are: " : ", ") + each;
+    }
+    return count > most ? list + ", and " + std::to_string(count - most) + " more" : list;
+  }
+
   struct Name {
     std::string text;
     bool settled = false;  ///< something has fitted it, or it was told
