@@ -116,6 +116,9 @@ pub struct Wiring {
     pub aggregate: unsafe extern "C" fn(*mut c_void, *mut Source, usize, u32, *mut f64, *mut Error) -> Status,
     pub values: unsafe extern "C" fn(*mut c_void, *mut Source, usize, *mut *const f64, *mut usize, *mut Error) -> Status,
     pub rest: Option<unsafe extern "C" fn(*mut c_void, *mut Source, u32, *mut Error) -> Status>,
+    pub make_tally: Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *mut Error) -> Status>,
+    pub use_tally: Option<unsafe extern "C" fn(*mut c_void, *mut Source, *mut c_void, *mut Error) -> Status>,
+    pub take_tally: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut Error) -> Status>,
 }
 
 #[repr(C)]
@@ -258,8 +261,8 @@ layout!(Module, 80, struct_size 0, flags 4, id 8, family 16, reserved 20, name 2
         full_type 56, parameters 64, parameter_count 72);
 layout!(Watch, 72, struct_size 0, reserved 4, module 8, gatherer 16, gatherer_options 24, label 32, preprocessor 40,
         preprocessor_options 48, own_interface 56, own_preprocessor 64);
-layout!(Wiring, 64, struct_size 0, reserved 4, context 8, watch 16, series_count 24, series_name 32, aggregate 40,
-        values 48, rest 56);
+layout!(Wiring, 88, struct_size 0, reserved 4, context 8, watch 16, series_count 24, series_name 32, aggregate 40,
+        values 48, rest 56, make_tally 64, use_tally 72, take_tally 80);
 layout!(Tag, 88, struct_size 0, kind 4, id 8, title 16, unit 24, description 32, healthy 40, advice 48, log_y 56,
         big 60, annotate 64, reserved 68, y_minimum 72, y_maximum 80);
 layout!(Value, 56, struct_size 0, flags 4, tag 8, layer 16, line 24, value 32, module 40, events 48);

@@ -22,7 +22,8 @@ std::string without_command(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
     known.push_back(each->get_name());
-  return "there is no command '" + given.front() + "'" + suggestion(given.front(), known);
+  return "there is no command '" + given.front() + "'" + suggestion(given.front(), known) +
+         "; run 'loupe --help' for what there is";
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ std::string refused(const std::string& arguments) {
 }
 
 TEST(CommandLine, NamesACommandThatThereIsNotWithTheNearest) {
-  EXPECT_EQ(refused("diagnos"), "loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?\n");
+  EXPECT_EQ(
+      refused("diagnos"),
+      "loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?; run 'loupe --help' for what there is\n");
   const std::string far = refused("frobnicate record.jsonl");
   EXPECT_EQ(far.rfind("loupe: error: there is no command 'frobnicate'; known are: list, ", 0), 0u) << far;
 }
