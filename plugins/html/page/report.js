@@ -8,12 +8,19 @@ function modelSection() {
       element("div", {class: "grid wide"}, made.map((card) => card.root)));
 }
 
-/** The layers in which a number was NaN or infinite, and since when: [layer, epoch, tag, run], earliest first. */
+/**
+ * The layers in which a number was NaN or infinite, and when: [layer, epoch, tag, run, last], earliest first; `last` is
+ * undefined where that is not over.
+ */
 function brokenLayers() {
   const found = new Map();
-  const add = (run, layer, epoch, tagName) => {
+  const add = (run, layer, epoch, tagName, last) => {
     const key = `${run.index} ${layer}`;
-    if (!found.has(key) || found.get(key)[1] > epoch) found.set(key, [layer, epoch, tagName, run]);
+    const before = found.get(key);
+    const isOver = last !== undefined && (before === undefined || before[4] !== undefined);
+    const until = isOver ? Math.max(last, before === undefined ? last : before[4]) : undefined;
+    const first = before === undefined || before[1] > epoch ? [layer, epoch, tagName, run] : before.slice(0, 4);
+    found.set(key, [...first, until]);
   };
   for (const run of runs) {
     for (const tag of run.tags) {
@@ -26,7 +33,9 @@ function brokenLayers() {
         for (const [line, packed] of layer.lines) {
           const series = new Series(packed, run.epochs.length);
           const first = series.values.findIndex((value) => value > 0);
-          if (first >= 0) add(run, name, run.epochs[first], line);
+          if (first < 0) continue;
+          const last = series.values.findLastIndex((value) => value > 0);
+          add(run, name, run.epochs[first], line, last < run.epochs.length - 1 ? run.epochs[last] : undefined);
         }
       }
     }
@@ -37,8 +46,11 @@ function brokenLayers() {
 function alertOf(broken, openLayer) {
   if (broken.length === 0) return null;
   const names = [...new Set(broken.map(([layer]) => layer))];
-  const shown = broken.slice(0, 6).map(([layer, epoch, tagName, run]) => {
-    const text = [...runLabel({run}), ...breakable(layer), ` since epoch ${formatEpoch(epoch)}`];
+  const shown = broken.slice(0, 6).map(([layer, epoch, tagName, run, last]) => {
+    const when = last === undefined ? `since epoch ${formatEpoch(epoch)}` :
+        last === epoch              ? `in epoch ${formatEpoch(epoch)}` :
+                                      `in epochs ${formatEpoch(epoch)} to ${formatEpoch(last)}`;
+    const text = [...runLabel({run}), ...breakable(layer), ` ${when}`];
     const hasPlots = layerTags.some((tag) => layerNames(tag.name).includes(layer));
     return hasPlots ?
         element("button", {type: "button", title: tagName, onclick: () => openLayer(layer, names)}, text) :
