@@ -58,6 +58,17 @@ int main(int argument_count, char** arguments) {
       html.end();
     }
   }
+  make(folder + "/passing.html", [](Driver& html) {
+    html.begin(Driver::run_of("", false, "passing"));
+    html.tag("Non-Finite Values", LOUPE_TAG_NUMERICAL);
+    for (int epoch = 0; epoch < 6; ++epoch) {
+      html.begin_tick(epoch);
+      html.value("Non-Finite Values", "once", "output", epoch == 2 ? 3 : 0);
+      html.value("Non-Finite Values", "twice", "output", epoch == 2 || epoch == 4 ? 3 : 0);
+      html.value("Non-Finite Values", "still", "output", epoch >= 3 ? 3 : 0);
+      html.end_tick();
+    }
+  });
   make(folder + "/diverged.html", [](Driver& html) {
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
     html.begin(Driver::run_of("", false, "diverged"));

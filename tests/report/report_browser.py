@@ -246,6 +246,12 @@ class SmallRun(Reading):
         self.wait("return document.querySelectorAll('#overview .visually-hidden tbody tr').length === 2")
         self.assertRegex(self.script(table)[1][1], r"in epoch 20$")
 
+    def test_says_of_what_is_finite_again_when_it_was_not(self):
+        self.open("passing.html")
+        self.assertEqual(
+            self.texts("#alert button, #alert span"), ["once in epoch 2", "twice in epochs 2 to 4", "still since epoch 3"]
+        )
+
     def test_names_what_was_not_finite(self):
         self.assertIn("fc2 since epoch 12", self.find("#alert").text)
         self.find("#alert button").click()
