@@ -70,7 +70,7 @@ void blame_output(const Origin& origin, Sight& sight) {
 
 }  // namespace
 
-Sight blame(const Origin& origin, bool loss, bool again) {
+Sight blame(const Origin& origin, bool loss, const std::string& opening) {
   Sight sight;
   sight.rule = "non_finite";
   sight.severity = LOUPE_SEVERITY_ERROR;
@@ -78,7 +78,7 @@ Sight blame(const Origin& origin, bool loss, bool again) {
   sight.value = static_cast<double>(origin.nan_count + origin.inf_count);
   sight.threshold = 0;
   sight.tag = "Non-Finite Values";
-  sight.message = again ? "a NaN or Inf came again: " : "the first NaN or Inf of this run: ";
+  sight.message = opening + ": ";
   const std::string layer = std::string("'") + origin.module->name + "'";
   switch (origin.place) {
     case Origin::Place::output:
@@ -100,14 +100,6 @@ Sight blame(const Origin& origin, bool loss, bool again) {
       sight.advice = advice_for_step;
       break;
   }
-  return sight;
-}
-
-Sight harmless(const Origin& origin) {
-  Sight sight = blame(origin, /*loss=*/false, /*again=*/false);
-  sight.severity = LOUPE_SEVERITY_INFO;
-  sight.message =
-      "a NaN that did no harm, as parameters and losses stayed finite" + sight.message.substr(sight.message.find(": "));
   return sight;
 }
 

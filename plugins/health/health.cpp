@@ -85,6 +85,9 @@ class Health : public Lens {
   void close_window(const Judge& judge, Model& model);
   void follow_trail(const Judge& judge, Model& model);
   void follow_recovery(Model& model);
+  bool any_broken() const {
+    return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
+  }
   void tell_unregistered(const Judge& judge);
   /// Whether its rule cannot see whether a finding still holds.
   bool is_open(const Finding& finding) const;
@@ -108,7 +111,7 @@ class Health : public Lens {
   Changes changes_;                     ///< that a step asks for
   std::vector<Tallies> spare_tallies_;  ///< of models that are detached
   RateHistory rates_;
-  bool annealed_ = false, told_non_finite_ = false, loss_is_bad_ = false;
+  bool annealed_ = false, loss_is_bad_ = false;
   bool met_non_finite_ = false;  ///< since the step before, or the tick
   bool met_unregistered_ = false;
   uint64_t steps_since_tick_ = 0;
@@ -207,10 +210,7 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
 void Health::forget(const Module& module) {
   ledger_.forget(module.raw());
   const std::optional<Origin> origin = watched_.trail.first();
-  if (origin && origin->module == module.raw()) {
-    watched_.trail.forget();
-    told_non_finite_ = false;
-  }
+  if (origin && origin->module == module.raw()) watched_.trail.forget();
   if (non_finite_ && non_finite_->module == module.raw()) non_finite_.reset();
   unregistered_.erase(std::remove(unregistered_.begin(), unregistered_.end(), module.raw()), unregistered_.end());
   for (const auto& model : models_) {
@@ -266,21 +266,26 @@ void Health::tell_of_device(Model& model) {
 /// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
 /// step or a mask has kept away from them is none.
 void Health::follow_trail(const Judge& judge, Model& model) {
-  if (told_non_finite_ || !watched_.trail.is_taken()) return;
+  if (any_broken() || !watched_.trail.is_taken()) return;
   const std::optional<Origin> origin = watched_.trail.first();
   if (!origin) return;
   const bool stepped = model.sums.counts.stepped > 0;
   const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                   [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
-    non_finite_ = blame(*origin, loss_is_bad_, non_finite_.has_value());
+    non_finite_ =
+        blame(*origin, loss_is_bad_, non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
     judge.tell(*non_finite_);
-    told_non_finite_ = true;
     model.is_broken = true;
     model.finite_steps = 0;
   } else if (stepped && model.name == origin->module->model) {
     // An Inf alone may be meant, as in masks and where a scaled loss overflows.
-    if (origin->place == Origin::Place::output && origin->nan_count > 0) judge.tell(harmless(*origin));
+    if (origin->place == Origin::Place::output && origin->nan_count > 0) {
+      Sight sight = blame(*origin, /*loss=*/false,
+                          "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
+      sight.severity = LOUPE_SEVERITY_INFO;
+      judge.tell(sight);
+    }
     watched_.trail.forget();
   }
 }
@@ -295,7 +300,7 @@ void Health::follow_recovery(Model& model) {
   model.is_broken = false;
   model.next_window();
   watched_.trail.forget();
-  told_non_finite_ = loss_is_bad_ = false;
+  loss_is_bad_ = false;
 }
 
 bool Health::is_open(const Finding& finding) const {
@@ -307,7 +312,7 @@ bool Health::is_open(const Finding& finding) const {
 }
 
 void Health::end_findings_window(Report& report) {
-  if (told_non_finite_ && non_finite_) judge(report).tell(*non_finite_);
+  if (any_broken() && non_finite_) judge(report).tell(*non_finite_);
   tell_unregistered(judge(report));
   ledger_.end_window(report, [this](const Finding& finding) { return is_open(finding); });
 }
@@ -358,7 +363,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
     for (ParameterState& each : model->parameters) each.cut_off_steps = each.unoptimized_steps = 0;
   }
   if (gap) rates_.forget_streaks();
-  if (gap && loss_is_bad && !told_non_finite_ && !loss_was_unseen_) {
+  if (gap && loss_is_bad && !any_broken() && !loss_was_unseen_) {
     loss_was_unseen_ = true;
     steps_since_loss_ = 0;
   }
@@ -367,7 +372,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
 /// A loss that was not finite in a step that nobody looked at, and of which the steps after it show nothing.
 void Health::tell_unseen_loss(const Judge& judge) {
   constexpr uint64_t enough = 2;
-  if (!loss_was_unseen_ || told_non_finite_ || ++steps_since_loss_ <= enough) return;
+  if (!loss_was_unseen_ || any_broken() || ++steps_since_loss_ <= enough) return;
   Sight sight;
   sight.rule = "non_finite";
   sight.tag = "Loss";
@@ -480,9 +485,8 @@ void Health::report(Report& report) {
     model->resting.begin_window(*model, changes_);
   }
   make_changes();
-  const bool broken = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   losses_.judge_spikes(judge);
-  losses_.judge_epoch(judge, trained == 1 && !broken, !rates_.any_returned());
+  losses_.judge_epoch(judge, trained == 1 && !any_broken(), !rates_.any_returned());
   end_findings_window(report);
   steps_since_tick_ = 0;
 }

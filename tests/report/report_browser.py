@@ -249,7 +249,8 @@ class SmallRun(Reading):
     def test_says_of_what_is_finite_again_when_it_was_not(self):
         self.open("passing.html")
         self.assertEqual(
-            self.texts("#alert button, #alert span"), ["once in epoch 2", "twice in epochs 2 to 4", "still since epoch 3"]
+            self.texts("#alert button, #alert span"),
+            ["once in epoch 2", "twice in epochs 2 to 4", "seldom since epoch 2", "still since epoch 3"],
         )
 
     def test_names_what_was_not_finite(self):

@@ -46,7 +46,8 @@ function partsOf(name) {
 class ModelPicture {
   constructor(run, broken, openLayer) {
     Object.assign(this, {run, openLayer});
-    const since = new Map(broken.filter(([, , , of, last]) => of === run && last === undefined).map(([layer, epoch]) => [layer, epoch]));
+    const standing = broken.filter(([, , , of, last]) => of === run && last === undefined);
+    const since = new Map(standing.map(([layer, epoch]) => [layer, epoch]));
     const plotted = plottedLayers(run);
     const judged = (module) => healthOf(run, module.name, since.get(module.name));
     // Of containers only those are layers that hold something of their own, or of which something is wrong.

@@ -9,6 +9,21 @@ function modelSection() {
 }
 
 /**
+ * Whether a number that was counted as "Output Activations NaN" or "train_loss Inf" was told of a layer after the epoch
+ * at a place. Not every lens tells one in each epoch.
+ */
+function isToldAfter(run, layerName, counted, place) {
+  const what = counted.replace(/ (NaN|Inf)$/, "");
+  const isToldIn = (packed) => new Series(packed, run.epochs.length).values.findLastIndex(Number.isFinite) > place;
+  return run.tags.some(({name: tag}) => {
+    const layer = tag === "Non-Finite Values" ? undefined : run.layers(tag).get(layerName);
+    if (layer === undefined) return false;
+    return [...layer.lines].some(
+        ([line, packed]) => (tag === what || line === what || line.startsWith(`${what} `)) && isToldIn(packed));
+  });
+}
+
+/**
  * The layers in which a number was NaN or infinite, and when: [layer, epoch, tag, run, last], earliest first; `last` is
  * undefined where that is not over.
  */
@@ -35,7 +50,7 @@ function brokenLayers() {
           const first = series.values.findIndex((value) => value > 0);
           if (first < 0) continue;
           const last = series.values.findLastIndex((value) => value > 0);
-          add(run, name, run.epochs[first], line, last < run.epochs.length - 1 ? run.epochs[last] : undefined);
+          add(run, name, run.epochs[first], line, isToldAfter(run, name, line, last) ? run.epochs[last] : undefined);
         }
       }
     }
