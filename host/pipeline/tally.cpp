@@ -1,9 +1,10 @@
 #include "pipeline/tally.h"
 
+#include <mutex>
 #include <utility>
 
 void loupe_tally::add(const loupe_source& source, const loupe_measurement& measured) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   ++sums_.events;
   sums_.nonzero_events += measured.sum_squares > 0 ? 1 : 0;
   sums_.changed_events += measured.has_change != 0 && measured.change_sum_squares > 0 ? 1 : 0;
@@ -14,7 +15,7 @@ void loupe_tally::add(const loupe_source& source, const loupe_measurement& measu
 }
 
 loupe_tally_sums loupe_tally::take() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   loupe_tally_sums taken = std::exchange(sums_, {});
   taken.struct_size = sizeof taken;
   return taken;

@@ -257,22 +257,17 @@ void OutputWatch::look_for_variation(const Event& event) {
   const auto varies = [&](const Elements& elements) {
     const int64_t rows = std::min(most_rows, elements.size(0)), all_columns = elements.count() / elements.size(0);
     const int64_t columns = std::min(most_columns, all_columns);
-    std::array<int64_t, most_columns> places{};
-    for (int64_t c = 0; c < columns; ++c)
-      places[static_cast<std::size_t>(c)] = columns == all_columns ? c : c * (all_columns - 1) / (most_columns - 1);
     return elements.read_by([&](const auto& at) {
-      const auto read = [&](int64_t row, auto& values) {
-        for (int64_t c = 0; c < columns; ++c)
-          values[static_cast<std::size_t>(c)] = at(row * all_columns + places[static_cast<std::size_t>(c)]);
+      const auto differs = [&](int64_t row, int64_t column) {
+        const int64_t place = columns == all_columns ? column : column * (all_columns - 1) / (most_columns - 1);
+        const double first = at(place), other = at(row * all_columns + place);
+        return std::abs(other - first) > 1e-4 * std::max(std::abs(first), std::abs(other));
       };
-      std::array<double, most_columns> first{}, other{};
-      read(0, first);
+      // Most that vary do so in the first few.
       for (int64_t row = 1; row < rows; ++row) {
-        read(row, other);
-        bool differs = false;
-        for (std::size_t c = 0; c < other.size(); ++c)
-          differs |= std::abs(other[c] - first[c]) > 1e-4 * std::max(std::abs(first[c]), std::abs(other[c]));
-        if (differs) return true;
+        for (int64_t column = 0; column < columns; ++column) {
+          if (differs(row, column)) return true;
+        }
       }
       return false;
     });
