@@ -197,15 +197,7 @@ CLI::App* Diagnose::add_to(CLI::App& app) {
 bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   std::vector<Diagnosis> diagnoses;
   std::optional<Baseline> good;
-  if (!baseline.empty()) {
-    // Learning into it, as of what is no baseline, would be written over the record.
-    if (replay::is_record(baseline)) {
-      throw ConfigError(baseline +
-                        ": error: this is the record of a run and no baseline; make a baseline of the records of good "
-                        "runs with: loupe learn RECORD... --out baseline.json");
-    }
-    good = Baseline::read(baseline);
-  }
+  if (!baseline.empty()) good = Baseline::read(baseline);
   for (const std::string& record : records) {
     diagnoses.push_back(read(record, good));
     if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";

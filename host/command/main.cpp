@@ -43,8 +43,9 @@ int validate(const std::string& file) {
     for (const auto& lens : monitor.lenses()) {
       if (lens->quarantined()) return exit_invalid;  // the reason was told
     }
-    std::cout << file << ": valid, " << monitor.config().lenses.size() << " lenses, "
-              << monitor.config().visualizers.size() << " visualizers\n";
+    const std::size_t lenses = monitor.config().lenses.size(), visualizers = monitor.config().visualizers.size();
+    std::cout << file << ": valid, " << lenses << (lenses == 1 ? " lens, " : " lenses, ") << visualizers
+              << (visualizers == 1 ? " visualizer\n" : " visualizers\n");
     return 0;
   } catch (const loupe::ConfigError& e) {
     std::cerr << e.what() << "\n";

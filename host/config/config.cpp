@@ -179,6 +179,7 @@ void Config::read_baseline(const std::string& folder) {
     } catch (const Error& e) {
       throw ConfigError(lens.place() + e.what());
     }
+    baseline_place = lens.place();
     baseline_patience = options.get<int>("patience");
   }
 }

@@ -50,6 +50,7 @@ struct Config {
   int incidents = 3;              ///< at most, of those at findings and of those asked for each
   bool incident_tensors = false;  ///< also the parameters and gradients of the module blamed
   std::string baseline;           ///< absolute; what the lens health compares with; empty for nothing
+  std::string baseline_place;     ///< where the configuration names it, as ComponentConfig::place() says it
   int baseline_patience = 0;      ///< ticks in a row outside of it, of the lens health
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;

@@ -156,6 +156,13 @@ Baseline Baseline::read(const std::string& file) {
   if (!stream) throw fail("the baseline cannot be read");
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (stream.bad() || text.empty()) throw fail("the baseline is empty or cannot be read");
+  // Learning into a record, as of what is no baseline, would be written over it.
+  const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, /*allow_exceptions=*/false);
+  if (first.is_object() && first.contains("kind") && first["kind"] == "run") {
+    throw ConfigError(file +
+                      ": error: this is the record of a run and no baseline; make a baseline of the records of good "
+                      "runs with: loupe learn RECORD... --out baseline.json");
+  }
   Json json;
   try {
     json = Json::parse(text);

@@ -93,7 +93,11 @@ Monitor::Monitor(Config config)
   set_active([every = config_.active](int64_t tick) { return tick % every == 0; });
   for (const auto& lens : lenses_) lens->attach();
   if (!config_.baseline.empty()) {
-    baseline_.emplace(Baseline::read(config_.baseline), config_.baseline_patience);
+    try {
+      baseline_.emplace(Baseline::read(config_.baseline), config_.baseline_patience);
+    } catch (const ConfigError& e) {
+      throw ConfigError(config_.baseline_place + "the baseline of the lens 'health' cannot be used: " + e.what());
+    }
     display_.set_on_value([this](const loupe_value& value) { baseline_->take(value); });
   }
   tell_problems();
@@ -267,7 +271,7 @@ void Monitor::take_folder() {
     taken_ = run.directory;
     display_.set_run(run);
   }
-  if (run.resumed || files_.empty()) return;
+  if (run.resumed || taken_ != run.directory) return;
   kept_older_ = folder_.keep_older(std::exchange(files_, {})) || kept_older_;
 }
 

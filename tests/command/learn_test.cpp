@@ -223,5 +223,24 @@ TEST(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
   EXPECT_NE(finished.output.find("--out baseline.json"), std::string::npos) << finished.output;
 }
 
+TEST(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
+  const fs::path folder = good_runs();
+  const std::map<std::string, std::string> wrong = {
+      {"0/record.jsonl", "this is the record of a run and no baseline"},
+      {"missing.json", "cannot be read"},
+  };
+  for (const auto& [file, said] : wrong) {
+    std::ofstream(folder / "monitor.yaml") << "lenses:\n  - loss_metrics\n  - health: {baseline: " << file << "}\n";
+    const Finished finished = loupe_command("validate monitor.yaml", folder);
+    EXPECT_EQ(finished.exit_code, 2) << file;
+    EXPECT_EQ(finished.output.rfind("monitor.yaml:3:5: error: the baseline of the lens 'health' cannot be used: ", 0),
+              0u)
+        << finished.output;
+    EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
+    EXPECT_EQ(finished.output.find("--out " + (folder / "0").string()), std::string::npos)
+        << "it would be written over: " << finished.output;
+  }
+}
+
 }  // namespace
 }  // namespace loupe::test

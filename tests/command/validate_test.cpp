@@ -19,7 +19,7 @@ Finished validate(const std::string& yaml, const std::string& redirection = "") 
 TEST(Validate, ARightFileIsSaidToBe) {
   const Finished told = validate("loupe: 1\nlenses: [loss_metrics]\nvisualizers: [console, record]\n");
   EXPECT_EQ(told.exit_code, 0);
-  EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lenses, 2 visualizers\n");
+  EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lens, 2 visualizers\n");
 }
 
 TEST(Validate, LeavesNoFiles) {

@@ -207,6 +207,19 @@ TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeI
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
+TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
+  const Folder folder;
+  const Told told;
+  folder.write("digits/incident-412/about.json", "x");
+  Monitor monitor(
+      Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
+  monitor.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
+  monitor.tick(std::nullopt);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/older-1/incident-412/about.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/incident-412")));
+  EXPECT_EQ(told.messages.size(), 1u);
+}
+
 TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
   const Folder folder;
   const Told told;
