@@ -11,14 +11,16 @@ namespace {
 constexpr std::size_t most_recent = 100;
 constexpr std::size_t most_pending = 1024;
 
-double mean_of(const std::deque<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+using Place = std::deque<double>::const_iterator;
+
+double mean_of(Place begin, Place end) {
+  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
 }
 
 constexpr std::ptrdiff_t just_before = 5;
 
 /// How many times the mean of those just before it a loss is.
-double jump_to(double loss, std::deque<double>::const_iterator end) {
+double jump_to(double loss, Place end) {
   return loss * static_cast<double>(just_before) / std::accumulate(end - just_before, end, 0.0);
 }
 
@@ -96,19 +98,21 @@ void Losses::judge_spikes(const Judge& judge) {
   for (const double loss : pending_) {
     if (seen_ < enough) first_ += loss / static_cast<double>(enough);
     if (seen_ >= enough) {
-      const double mean = mean_of(recent_), largest = *std::max_element(recent_.begin(), recent_.end());
+      const Place begin = recent_.begin(), end = recent_.end();
+      const auto [smallest, at_largest] = std::minmax_element(begin, end);
+      const double mean = mean_of(begin, end), largest = *at_largest;
       // Of a loss that crosses 0 nothing is so many times as much. Where one has come down to nearly nothing, ten times
       // that is nothing too.
-      const bool crosses_zero = *std::min_element(recent_.begin(), recent_.end()) < 0;
+      const bool crosses_zero = *smallest < 0;
       const bool matters = !crosses_zero && loss > 0 && loss > 0.1 * std::abs(first_);
       // Beside what came just before, too, where a loss has long come down from its start.
       const std::size_t lately = std::min<std::size_t>(20, recent_.size());
-      const std::deque<double> late(recent_.end() - static_cast<std::ptrdiff_t>(lately), recent_.end());
+      const Place late = end - static_cast<std::ptrdiff_t>(lately);
       constexpr double far_above = 5;
-      const double mean_lately = mean_of(late), largest_lately = *std::max_element(late.begin(), late.end());
+      const double mean_lately = mean_of(late, end), largest_lately = *std::max_element(late, end);
       const bool sudden = loss > 0.5 * std::abs(first_) && loss > judge.limits.hard_spike_factor * mean_lately &&
                           loss > far_above * largest_lately && largest_lately < far_above * mean_lately &&
-                          jump_to(loss, recent_.end()) > far_above * largest_jump(recent_);
+                          jump_to(loss, end) > far_above * largest_jump(recent_);
       const bool hard = matters && largest > 0 && (loss > judge.limits.hard_spike_factor * largest || sudden);
       spikes_ = matters && mean > 0 && loss > judge.limits.spike_factor * mean ? spikes_ + 1 : 0;
       if (hard || spikes_ >= judge.limits.spikes) {
