@@ -5,8 +5,12 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "monitored.h"
+#include "pipeline/source.h"
+#include "pipeline/tally.h"
 
 namespace loupe {
 namespace {
@@ -96,6 +100,33 @@ TEST(Tally, IsSharedByTheSourcesThatUseIt) {
   both.monitor.tick(std::nullopt);
   EXPECT_EQ(both.shown("tally", "events"), 2);
   EXPECT_EQ(both.shown("tally", "largest is second"), 4);
+}
+
+TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
+  constexpr uint64_t events = 100000;
+  constexpr std::size_t threads = 3;
+  loupe_tally tally;
+  const loupe_source source;
+  loupe_measurement measured{};
+  measured.sum_squares = 1;
+  std::vector<std::thread> adding;
+  for (std::size_t i = 0; i < threads; ++i) {
+    adding.emplace_back([&] {
+      for (uint64_t event = 0; event < events; ++event) tally.add(source, measured);
+    });
+  }
+  uint64_t taken = 0;
+  double sum = 0;
+  const auto take = [&] {
+    const loupe_tally_sums sums = tally.take();
+    taken += sums.events;
+    sum += sums.sum_squares;
+  };
+  while (taken < events) take();
+  for (std::thread& each : adding) each.join();
+  take();
+  EXPECT_EQ(taken, threads * events);
+  EXPECT_EQ(sum, static_cast<double>(threads * events));
 }
 
 TEST(Tally, MadeOutOfTurnOrNotByTheHostIsAFaultOfTheLens) {
