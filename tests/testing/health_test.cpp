@@ -51,7 +51,8 @@ class Net {
   struct Step {
     double gradient[3] = {0.1, 0.1, 0.1};
     double input = 1, output = 1;
-    double relu = 1;  ///< what the outputs of the second ReLU are multiplied by
+    int64_t constant = 0;  ///< so many units of the second layer give the same for each sample
+    double relu = 1;       ///< what the outputs of the second ReLU are multiplied by
     double update = 1e-3;
     bool same_input = false;
     lt::Pass pass = lt::training_pass;
@@ -64,6 +65,9 @@ class Net {
     Values in = noises(batch * width, how.same_input ? 0 : number_, how.input);
     for (int i = 0; i < 3; ++i) {
       Values out = noises(batch * width, 10 * number_ + i, how.output);
+      for (int64_t place = 0; i == 1 && place < batch * width; ++place) {
+        if (place % width < how.constant) out[static_cast<std::size_t>(place)] = 0.5;
+      }
       if (i == 1 && !how.bad_input.empty()) in = how.bad_input;
       if (i == 1 && !how.bad_output.empty()) out = how.bad_output;
       const lt::Tensor shown = tensor(out, {batch, width});
@@ -353,6 +357,17 @@ TEST(Health, TakesAUnitForDeadOnlyIfSilentInEachSample) {
     EXPECT_EQ(found_with_quiet_units(64, quiet, -1), Names{"relu"}) << quiet;
     EXPECT_EQ(found_with_quiet_units(64, quiet, 0), Names()) << quiet;
     EXPECT_EQ(found_with_quiet_units(64, quiet, batch - 1), Names()) << quiet;
+  }
+}
+
+TEST(Health, TakesALayerForConstantOnlyIfEachOfItsUnitsIs) {
+  for (const int64_t constant : {width - 1, width}) {
+    Net net;
+    net.epoch();
+    Net::Step step;
+    step.constant = constant;
+    for (int i = 0; i < 4; ++i) net.epoch(step);
+    EXPECT_EQ(net.found(), constant < width ? Names() : Names{"constant_output fc2"});
   }
 }
 
