@@ -70,16 +70,21 @@ int main(int argc, char** argv) {
   std::vector<std::string> paths;
   std::string name, file;
   bool in_full = false;
+  // One path each, so that the name or file behind it stays the command's.
+  const auto add_plugins_option = [&](CLI::App& command) {
+    command.add_option("--plugins", paths, "A further folder or file to search first; may be given again")
+        ->allow_extra_args(false);
+  };
   auto* list = app.add_subcommand("list", "Every component found, and the file it is from");
-  list->add_option("--plugins", paths, "Further folders or files to search first");
+  add_plugins_option(*list);
   list->add_flag("--long", in_full, "Also every plugin with its description, author, license and homepage");
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required();
-  describe->add_option("--plugins", paths, "Further folders or files to search first");
+  add_plugins_option(*describe);
   loupe::Explain explain;
   auto* explaining = explain.add_to(app);
-  explaining->add_option("--plugins", paths, "Further folders or files to search first");
+  add_plugins_option(*explaining);
   auto* validating = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
   validating->add_option("file", file, "The YAML file")->required();
   loupe::Check check;
@@ -88,13 +93,13 @@ int main(int argc, char** argv) {
   auto* newly = making.add_to(app);
   loupe::Replay replay;
   auto* replaying = replay.add_to(app);
-  replaying->add_option("--plugins", paths, "Further folders or files to search first");
+  add_plugins_option(*replaying);
   loupe::Compare compare;
   auto* comparing = compare.add_to(app);
-  comparing->add_option("--plugins", paths, "Further folders or files to search first");
+  add_plugins_option(*comparing);
   loupe::View view;
   auto* viewing = view.add_to(app);
-  viewing->add_option("--plugins", paths, "Further folders or files to search first");
+  add_plugins_option(*viewing);
   loupe::Run run;
   auto* running = run.add_to(app);
   loupe::Diagnose diagnose;

@@ -2,6 +2,7 @@
 
 #include <loupe/abi.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 
 #include "command/templates.h"
 #include "command/usage_error.h"
+#include "plugins/catalogue.h"
 
 namespace loupe {
 namespace {
@@ -20,20 +22,22 @@ using Words = std::map<std::string, std::string>;
 
 /// What the templates say of a kind.
 struct KindWords {
+  Kind kind;
   std::string interface_name, about, help, options;
 };
 const std::map<std::string, KindWords> words_of_kinds = {
     {"lens",
-     {"LOUPE_LENS_ID", "A lens: how large each layer's outputs are.", "how large each layer's outputs are",
+     {Kind::lens, "LOUPE_LENS_ID", "A lens: how large each layer's outputs are.", "how large each layer's outputs are",
       "{scale: 2}"}},
     {"preprocessor",
-     {"LOUPE_PREPROCESSOR_ID", "A preprocessor: one number of each event, folded over the epoch.",
+     {Kind::preprocessor, "LOUPE_PREPROCESSOR_ID", "A preprocessor: one number of each event, folded over the epoch.",
       "the mean of each tensor", "{scale: 2}"}},
     {"gatherer",
-     {"LOUPE_GATHERER_ID", "A gatherer: hands on every n-th output of a module.", "every n-th output", "{every: 2}"}},
+     {Kind::gatherer, "LOUPE_GATHERER_ID", "A gatherer: hands on every n-th output of a module.", "every n-th output",
+      "{every: 2}"}},
     {"visualizer",
-     {"LOUPE_VISUALIZER_ID", "A visualizer: one line a value, to standard output.", "one line a value",
-      "{prefix: \"> \"}"}}};
+     {Kind::visualizer, "LOUPE_VISUALIZER_ID", "A visualizer: one line a value, to standard output.",
+      "one line a value", "{prefix: \"> \"}"}}};
 
 bool is_snake_case(const std::string& name) {
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -123,6 +127,13 @@ void New::run(std::ostream& out) const {
   write(folder / (name_ + ".yaml"), filled({kind_ + ".yaml.in"}, words));
   write(folder / (name_ + "_test.cpp"), filled({kind_ + "_test.cpp.in"}, words));
   out << "made " << folder.string() << "; its README.md says how to build and test it\n";
+  Catalogue catalogue;
+  catalogue.add_standard_paths();
+  const std::vector<std::string> taken = catalogue.names(kind->second.kind);
+  if (std::find(taken.begin(), taken.end(), name_) != taken.end()) {
+    out << "note: there is a " << kind_ << " '" << name_
+        << "' already; of two with one name the one found first is used, so one of its own is better\n";
+  }
 }
 
 }  // namespace loupe

@@ -38,6 +38,17 @@ void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
   }
 }
 
+/// What has many keys and none of these is another kind of file, of which no line is to be repeated.
+void check_is_configuration(const YAML::Node& map, Diagnostics& diagnostics) {
+  constexpr std::size_t many = 4;
+  const bool has_any =
+      std::any_of(top_keys.begin(), top_keys.end(), [&](const std::string& key) { return map[key].IsDefined(); });
+  if (has_any || map.size() < many) return;
+  diagnostics.error(map, "none of the " + std::to_string(map.size()) +
+                             " keys is one of a configuration, such as lenses; is this another kind of file?");
+  diagnostics.throw_if_any();
+}
+
 void check_run_directory(const YAML::Node& run, Diagnostics& diagnostics) {
   const YAML::Node written = run.IsMap() ? value_of(run, "dir") : YAML::Node(YAML::NodeType::Null);
   if (!written.IsScalar()) return;
@@ -101,6 +112,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
     diagnostics.throw_if_any();
   }
   const YAML::Node& map = root;
+  check_is_configuration(map, diagnostics);
   check_keys(map, top_keys, "at the top", diagnostics);
   if (const YAML::Node version = map["loupe"];
       version.IsDefined() && (!version.IsScalar() || version.Scalar() != "1")) {

@@ -14,7 +14,7 @@ namespace {
 /// Counts what yaml-cpp reads while it reads it. Only so can it be stopped: YAML::Load would first build it all.
 class Counter : public YAML::EventHandler {
  public:
-  explicit Counter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  Counter(const std::string& text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (!document_) {
@@ -47,6 +47,20 @@ class Counter : public YAML::EventHandler {
     begin(mark, anchor);
   }
   void OnMapEnd() override { end(); }
+
+  /// What yaml-cpp met is told at the bracket that lacks its end, where it follows from that: it shows further on,
+  /// where nothing is wrong.
+  void explain(const YAML::Exception& met) const {
+    const bool follows = met.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW || met.msg == YAML::ErrorMsg::END_OF_MAP_FLOW ||
+                         met.msg == YAML::ErrorMsg::BLOCK_ENTRY;
+    if (!follows) return;
+    for (auto open = open_.rbegin(); open != open_.rend(); ++open) {
+      const auto place = static_cast<std::size_t>(open->mark.pos);
+      const char first = place < text_.size() ? text_[place] : '\0';
+      if (first == '[') return diagnostics_.error(open->mark, "this list has a '[' and no ']' at its end");
+      if (first == '{') return diagnostics_.error(open->mark, "this map has a '{' and no '}' at its end");
+    }
+  }
 
  private:
   struct Size {
@@ -93,6 +107,7 @@ class Counter : public YAML::EventHandler {
     add(closed.mark, closed.size);
   }
 
+  const std::string& text_;
   Diagnostics& diagnostics_;
   std::optional<YAML::Mark> document_;
   std::size_t nodes_ = 0;
@@ -111,9 +126,15 @@ void check_yaml_bounds(const std::string& text, Diagnostics& diagnostics) {
   }
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  Counter counter(diagnostics);
-  // A second one is refused as it begins. yaml-cpp takes a text that begins with a comma for documents without end.
-  while (parser.HandleNextDocument(counter)) {
+  Counter counter(text, diagnostics);
+  try {
+    // A second one is refused as it begins. yaml-cpp takes a text that begins with a comma for documents without end.
+    while (parser.HandleNextDocument(counter)) {
+    }
+  } catch (const YAML::Exception& met) {
+    counter.explain(met);
+    diagnostics.throw_if_any();
+    throw;
   }
 }
 

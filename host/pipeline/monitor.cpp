@@ -92,6 +92,11 @@ Monitor::Monitor(Config config)
     lenses_.push_back(std::make_unique<LensNode>(*lens, config_.catalogue, config_.stop_on_error, *this));
   set_active([every = config_.active](int64_t tick) { return tick % every == 0; });
   for (const auto& lens : lenses_) lens->attach();
+  if (lenses_.empty() && !config_.visualizers.empty()) {
+    log(LOUPE_LOG_WARNING, config_.file +
+                               ": no lens is named, so the visualizers have nothing to show; name some "
+                               "under lenses, such as health and loss_metrics");
+  }
   if (!config_.baseline.empty()) {
     try {
       baseline_.emplace(Baseline::read(config_.baseline), config_.baseline_patience);

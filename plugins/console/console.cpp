@@ -1,6 +1,6 @@
 // The visualizer `console`: a table a tick for people who watch the trainer's terminal or read its log.
 
-#include <fnmatch.h>
+#include <loupe/chosen_names.h>
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
 
@@ -62,10 +62,11 @@ class Console : public Visualizer {
   }
   static std::vector<const char*> aliases() { return {"print"}; }
 
-  explicit Console(const Options& options)
-      : layers_(options.get<std::size_t>("layers")),
+  Console(const Options& options, const Host& host)
+      : host_(host),
+        layers_(options.get<std::size_t>("layers")),
         history_(options.get<std::size_t>("history")),
-        tags_(options.get<Strings>("tags")),
+        tags_("tags", "tag", options.get<Strings>("tags")),
         every_(options.get<std::size_t>("every")),
         progress_(options.get<bool>("progress")),
         terminal_(options.get<std::string>("to"), options.get<std::string>("color")) {}
@@ -116,6 +117,7 @@ class Console : public Visualizer {
   }
   void end_tick() override {
     in_tick_ = false;
+    tags_.end_tick(host_, name);
     for (const Table& table : tables_) judge(table);
     if (is_past_) {
       for (const Table& table : tables_) remember(table);
@@ -142,6 +144,7 @@ class Console : public Visualizer {
   }
   void end(const Ending& ending) override {
     in_tick_ = false;
+    tags_.end(host_, name);
     // The last numbers are those that everybody wants to see.
     if (!ended_ && ticks_ > 0 && !shows_tables_) {
       shows_tables_ = true;
@@ -225,14 +228,9 @@ class Console : public Visualizer {
     for (Table& table : tables_) {
       if (table.key() == tag) return &table;
     }
-    if (!is_chosen(tag)) return nullptr;
+    if (!tags_.takes(tag)) return nullptr;
     tables_.emplace_back(tag, styles_[tag]);
     return &tables_.back();
-  }
-  bool is_chosen(const char* tag) const {
-    return tags_.empty() || std::any_of(tags_.begin(), tags_.end(), [&](const std::string& pattern) {
-             return ::fnmatch(pattern.c_str(), tag, 0) == 0;
-           });
   }
 
   void recall(Table& table) {
@@ -280,8 +278,9 @@ class Console : public Visualizer {
     double value = 0, epoch = 0;
   };
 
+  Host host_;
   std::size_t layers_, history_;
-  Strings tags_;
+  ChosenNames tags_;
   std::size_t every_;
   bool progress_;
   Terminal terminal_;

@@ -31,7 +31,7 @@ class Csv : public Visualizer {
   }
 
   Csv(const Options& options, const Host& host)
-      : selection_(options),
+      : selection_(options, host, name),
         file_(OutputPath(options), options.get<bool>("sync"), &read_row, host),
         findings_(OutputPath(options), options.get<std::string>("path"), options.get<bool>("sync"), host) {}
 
@@ -56,6 +56,7 @@ class Csv : public Visualizer {
   }
   void finding(const loupe_finding& finding) override { findings_.finding(finding); }
   void end_tick() override {
+    selection_.end_tick();
     std::string text;
     text.swap(text_);
     if (selection_.is_taken()) file_.write(epoch_, std::move(text), preamble());
@@ -63,6 +64,7 @@ class Csv : public Visualizer {
   }
   void flush() override { findings_.flush(); }
   void end(const Ending&) override {
+    selection_.end();
     file_.end(preamble());
     findings_.end();
   }

@@ -106,6 +106,21 @@ class Elements {
         found[column] = floats()[row * columns + column] > 0 ? 1 : 0;
     }
   }
+  /// Of what is read quickly, in rows of `columns` elements: whether any of the first `rows` differs from the first one
+  /// in an element by more than `tolerance` of the larger of the two.
+  bool any_row_differs(int64_t rows, int64_t columns, float tolerance) const {
+    const float* first = floats();
+    for (int64_t row = 1; row < rows; ++row) {
+      const float* other = first + row * columns;
+      int32_t any = 0;
+      for (int64_t column = 0; column < columns; ++column) {
+        const float larger = std::max(std::abs(first[column]), std::abs(other[column]));
+        any |= std::abs(other[column] - first[column]) > tolerance * larger ? 1 : 0;
+      }
+      if (any != 0) return true;
+    }
+    return false;
+  }
   /// Of all elements; nothing where they cannot be read.
   Extent extent() const {
     Extent extent;

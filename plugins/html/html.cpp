@@ -37,8 +37,8 @@ class Html : public Visualizer {
          {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}});
   }
 
-  explicit Html(const Options& options)
-      : selection_(options),
+  Html(const Options& options, const Host& host)
+      : selection_(options, host, name),
         path_(options),
         baseline_(options.get<std::string>("baseline")),
         budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
@@ -82,6 +82,7 @@ class Html : public Visualizer {
 
   void end_tick() override {
     if (!selection_.is_taken()) return;
+    selection_.end_tick();
     is_in_tick_ = false;
     keep_within_budget();
     if (pace_.is_due(seconds_since_write())) write();
@@ -89,6 +90,7 @@ class Html : public Visualizer {
 
   void flush() override { write(); }
   void end(const Ending& ending) override {
+    selection_.end();
     current().story().end(ending);
     write();
   }

@@ -38,7 +38,7 @@ class Prometheus : public Visualizer {
           "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}});
   }
 
-  Prometheus(const Options& options, const Host& host) : selection_(options), path_(options), host_(host) {}
+  Prometheus(const Options& options, const Host& host) : selection_(options, host, name), path_(options), host_(host) {}
 
   void begin(const Run& run) override {
     run_ = run.name;
@@ -85,11 +85,13 @@ class Prometheus : public Visualizer {
     if (!in_tick_ && finding.state != LOUPE_FINDING_CHANGED) show();
   }
   void end_tick() override {
+    selection_.end_tick();
     in_tick_ = false;
     broken_.set({{"run", run_}}, static_cast<double>(non_finite_));
     if (selection_.is_taken()) show();
   }
   void end(const Ending& ending) override {
+    selection_.end();
     in_tick_ = false;
     finished_.set({{"run", run_}}, 1);
     if (ending.time > 0) ended_.set({{"run", run_}}, ending.time);

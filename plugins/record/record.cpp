@@ -29,7 +29,9 @@ class Record : public Visualizer {
   }
 
   Record(const Options& options, const Host& host)
-      : selection_(options), host_(host), file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
+      : selection_(options, host, name),
+        host_(host),
+        file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
 
   void begin(const Run& run) override {
     const Run* own = recorded_run();
@@ -71,6 +73,7 @@ class Record : public Visualizer {
   void note(const Note& note) override { tell(note.epoch, note_line(note), true); }
   void end_tick() override {
     if (!selection_.is_taken()) return;
+    selection_.end_tick();
     in_tick_ = holds_back_ = false;
     if (!between_.empty()) text_.insert(0, std::exchange(between_, ""));
     text_ += tick_line_;
@@ -81,6 +84,7 @@ class Record : public Visualizer {
     if (!between_.empty() && !in_tick_ && !holds_back_) write(between_epoch_, std::exchange(between_, ""));
   }
   void end(const Ending& ending) override {
+    selection_.end();
     in_tick_ = false;
     if (!written_ && between_.empty()) return file_.end(preamble());
     written_ = false;

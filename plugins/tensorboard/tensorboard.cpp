@@ -37,7 +37,7 @@ class TensorBoard : public Visualizer {
   }
 
   TensorBoard(const Options& options, const Host& host)
-      : selection_(options),
+      : selection_(options, host, name),
         path_(options),
         bands_(options.get<bool>("bands")),
         steps_per_epoch_(options.get<double>("steps_per_epoch")),
@@ -97,6 +97,7 @@ class TensorBoard : public Visualizer {
 
   void end_tick() override {
     if (!selection_.is_taken()) return;
+    selection_.end_tick();
     EventFile& file = this->file();
     if (!described_) describe_run();
     described_ = true;
@@ -116,6 +117,7 @@ class TensorBoard : public Visualizer {
     file_->write();
   }
   void end(const Ending& ending) override {
+    selection_.end();
     if (!file_) return;
     tell_story();
     if (described_) {

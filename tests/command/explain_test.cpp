@@ -49,6 +49,12 @@ TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {
     EXPECT_TRUE(contains(listed.output, name)) << name << listed.output;
 }
 
+TEST(Explain, TakesTheNameBehindAFolderOfPluginsForItsOwn) {
+  const Finished told = explain("--plugins " PROBE_PLUGIN " 'Weight Norm'");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output.find("Weight Norm\n"), 0u) << told.output;
+}
+
 TEST(Explain, LeavesNoFileBehind) {
   const auto folder = fresh_folder();
   run(std::string(LOUPE_COMMAND) + " explain", folder);

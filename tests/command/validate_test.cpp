@@ -32,15 +32,24 @@ TEST(Validate, LeavesNoFiles) {
 TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
   const auto folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml")
-      << "run: {dir: runs/x}\nvisualizers: [console, csv, html, prometheus, record, tensorboard]\n";
+      << "run: {dir: runs/x}\nlenses: [health]\nvisualizers: [console, csv, html, prometheus, record, tensorboard]\n";
   const Finished told = run(LOUPE_COMMAND " validate monitor.yaml", folder);
-  EXPECT_EQ(told.output, "monitor.yaml: valid, 0 lenses, 6 visualizers\n");
+  EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lens, 6 visualizers\n");
   int files = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::recursive_directory_iterator(folder)) ++files;
   EXPECT_EQ(files, 1);
   // What only making it shows is a fault of the file.
   EXPECT_EQ(validate("visualizers:\n  - csv: {path: ''}\n").output,
             "monitor.yaml:2:5: error: the visualizer 'csv' cannot be made: the option 'path' is empty; name a file\n");
+}
+
+TEST(Validate, VisualizersWithoutALensAreToldToHaveNothingToShow) {
+  const Finished told = validate("visualizers: [console]\n");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output,
+            "loupe: warning: monitor.yaml: no lens is named, so the visualizers have nothing to show; name some under "
+            "lenses, such as health and loss_metrics\nmonitor.yaml: valid, 0 lenses, 1 visualizer\n");
+  EXPECT_EQ(validate("lenses: []\n").output, "monitor.yaml: valid, 0 lenses, 0 visualizers\n");
 }
 
 TEST(Validate, EveryFaultIsTold) {
@@ -64,7 +73,7 @@ TEST(Validate, AFileThatIsNotThereIsToldAsAFault) {
 TEST(Validate, AFileThatIsNoYamlIsToldWithItsPlace) {
   const Finished told = validate("lenses: [a\nrun: {}\n");
   EXPECT_EQ(told.exit_code, 2);
-  EXPECT_EQ(told.output.substr(0, 15), "monitor.yaml:2:") << told.output;
+  EXPECT_EQ(told.output, "monitor.yaml:1:9: error: this list has a '[' and no ']' at its end\n");
 }
 
 TEST(Validate, WarnsOfPluginsThatCannotBeUsed) {

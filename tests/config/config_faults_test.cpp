@@ -6,8 +6,21 @@ namespace loupe {
 namespace {
 
 TEST(ConfigFaults, SyntaxErrorsHaveTheirPlace) {
-  EXPECT_BEGINS(faults_of("run: {name: x\nlenses: []\n"), "a.yaml:2:");
-  EXPECT_SAYS(faults_of("run: {name: x\nlenses: []\n"), ": error: this is no YAML: ");
+  EXPECT_BEGINS(faults_of("run: {name: x}\nlenses: [a}\n"), "a.yaml:2:11: error: this is no YAML: ");
+}
+
+TEST(ConfigFaults, ABracketThatIsNotClosedIsToldWhereItOpens) {
+  EXPECT_EQ(faults_of("run: {name: x\nlenses: []\n"), "a.yaml:1:6: error: this map has a '{' and no '}' at its end");
+  EXPECT_EQ(faults_of("loupe: 1\nlenses: [a, {b: {}},\nvisualizers:\n  - c\n\n"),
+            "a.yaml:2:9: error: this list has a '[' and no ']' at its end");
+}
+
+TEST(ConfigFaults, NoLineOfAFileOfAnotherKindIsRepeated) {
+  const std::string told = faults_of("PATH: /bin\nUSER: me\nTOKEN: secret\nHOME: /root\n");
+  EXPECT_EQ(told,
+            "a.yaml:1:1: error: none of the 4 keys is one of a configuration, such as lenses; is this another "
+            "kind of file?");
+  EXPECT_SAYS(faults_of("PATH: /bin\nUSER: me\nlenses: []\nHOME: /root\n"), "unknown key 'USER'");
 }
 
 TEST(ConfigFaults, LossesMustBeToldApart) {

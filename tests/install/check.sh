@@ -150,6 +150,13 @@ new_overwrites_nothing() {
   [[ -f other/mine.cpp ]] || fail "--out is not where it writes"
 }
 
+new_tells_of_a_name_that_is_taken() {
+  "$prefix/bin/loupe" new lens health >log
+  grep -q "there is a lens 'health' already" log || fail "it does not say that the name is taken: $(cat log)"
+  "$prefix/bin/loupe" new visualizer health --out other_kind >log
+  if grep -q "already" log; then fail "a visualizer may have a lens's name: $(cat log)"; fi
+}
+
 # made KIND FLAGS CMAKE-ARGUMENTS...: makes one, builds it and runs its test.
 made() {
   local kind=$1 flag=$2

@@ -230,6 +230,22 @@ TEST(Console, ShowsChosenTagsOnly) {
   EXPECT_EQ(text.find("Metrics"), std::string::npos);
 }
 
+TEST(Console, TellsOfATagThatNothingFitted) {
+  std::vector<std::string> messages;
+  const auto run = [&](Driver& console) {
+    for (int epoch = 1; epoch < 6; ++epoch) {
+      console.begin_tick(epoch);
+      console.value("Loss", "l", "mean", 1);
+      console.value("Loss", "m", "mean", 1);
+      console.end_tick();
+    }
+    console.end();
+    messages = console.messages;
+  };
+  printed(run, {{"tags", Strings{"Loss", "Los"}}});
+  EXPECT_EQ(messages, std::vector<std::string>{"console: no tag fits 'Los' given in tags; did you mean 'Loss'?"});
+}
+
 /// Epochs 1 to `epochs` of a loss that is best in the second.
 void train(Driver& console, int epochs) {
   console.tag("Loss", LOUPE_TAG_NUMERICAL, true);

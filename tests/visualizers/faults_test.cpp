@@ -51,6 +51,41 @@ TEST_P(Faults, ADirectoryInTheWayIsNamedAndTriedAgain) {
   EXPECT_EQ(lines(file), writer().lines_of_two_epochs);
 }
 
+TEST_P(Faults, APatternThatHasFittedNothingAfterThreeTicksIsToldOnce) {
+  const Folder folder;
+  Driver driver(writer().plugin, {{"tags", Strings{"Wieght Norm", "Loss"}}, {"layers", Strings{"fc*", "conv9"}}});
+  driver.begin(folder.text());
+  for (int epoch = 1; epoch < 6; ++epoch) {
+    driver.begin_tick(epoch);
+    driver.value("Loss", "Loss", "mean", 1);
+    driver.value("Weight Norm", "fc1", "mean", 1);
+    driver.value("Weight Norm", "conv1", "mean", 1);
+    EXPECT_EQ(driver.end_tick(), "");
+    EXPECT_EQ(driver.messages.size(), epoch < 3 ? 0u : 2u);
+  }
+  driver.end();
+  const std::string name = writer().name;
+  EXPECT_EQ(driver.messages,
+            (std::vector<std::string>{name + ": no tag fits 'Wieght Norm' given in tags; did you mean 'Weight Norm'?",
+                                      name + ": no layer fits 'conv9' given in layers; did you mean 'conv1'?"}));
+}
+
+TEST_P(Faults, APatternOfAShortRunIsToldAtItsEndAndOneThatFitsLateIsNot) {
+  const Folder folder;
+  Driver driver(writer().plugin, {{"tags", Strings{"Accuracy", "Lost"}}});
+  driver.begin(folder.text());
+  driver.begin_tick(1);
+  driver.value("Loss", "Loss", "mean", 1);
+  driver.end_tick();
+  driver.begin_tick(2);
+  driver.value("Accuracy", "Accuracy", "mean", 1);
+  driver.end_tick();
+  EXPECT_EQ(driver.messages, std::vector<std::string>{});
+  driver.end();
+  EXPECT_EQ(driver.messages, std::vector<std::string>{std::string(writer().name) +
+                                                      ": no tag fits 'Lost' given in tags; did you mean 'Loss'?"});
+}
+
 TEST_P(Faults, AFileWhereAFolderBelongsIsNamed) {
   const Folder folder;
   write(folder / "runs", "");

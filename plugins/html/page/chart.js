@@ -74,7 +74,7 @@ class LineChart {
       axisLineColor: themeColour("axis"),
       gridLineWidth: 1,
       axisLabelFontSize: 11,
-      rightGap: this.labelled ? this.labelWidth() + 14 : 10,
+      rightGap: this.labelled ? this.labelWidth() + 14 : 20,
       xRangePad: 0,
       xlabel: AXES[state.axis].label,
       ylabel: asHtml(valueTitle(this.tag)),

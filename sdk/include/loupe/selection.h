@@ -1,11 +1,10 @@
 #ifndef LOUPE_SELECTION_H
 #define LOUPE_SELECTION_H
 
-#include <fnmatch.h>
+#include <loupe/chosen_names.h>
 #include <loupe/options.h>
 #include <loupe/visualizer.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -14,7 +13,7 @@
 namespace loupe {
 
 /// What a visualizer takes of all that it is told: its options `tags`, `layers` and `every`. Findings, notes and what
-/// else is rare are not chosen from.
+/// else is rare are not chosen from. The user is told of patterns that fit nothing.
 class Selection {
  public:
   static std::vector<Option> options() {
@@ -24,9 +23,12 @@ class Selection {
   }
   static Option every_option() { return {"every", 1, "take the first tick and each n-th after it", 1, 1e9}; }
 
-  explicit Selection(const Options& options)
-      : tags_(options.get<Strings>("tags")),
-        layers_(options.get<Strings>("layers")),
+  /// @param visualizer its name, for the user
+  Selection(const Options& options, const Host& host, std::string visualizer)
+      : host_(host),
+        visualizer_(std::move(visualizer)),
+        tags_("tags", "tag", options.get<Strings>("tags")),
+        layers_("layers", "layer", options.get<Strings>("layers")),
         every_(options.get<uint64_t>("every")) {}
 
   /// A run begins; its first tick is taken.
@@ -38,18 +40,25 @@ class Selection {
 
   /// Whether a value, range or histogram of the tick is. A plot of the whole model is of no layer.
   template <class Told>
-  bool takes(const Told& told) const {
-    return is_taken_ && fits(tags_, told.tag) && (told.layer == nullptr || fits(layers_, told.layer));
+  bool takes(const Told& told) {
+    if (!is_taken_) return false;
+    const bool fits_tags = tags_.takes(told.tag), fits_layers = told.layer == nullptr || layers_.takes(told.layer);
+    return fits_tags && fits_layers;
+  }
+  void end_tick() {
+    tags_.end_tick(host_, visualizer_);
+    layers_.end_tick(host_, visualizer_);
+  }
+  /// The run is over.
+  void end() {
+    tags_.end(host_, visualizer_);
+    layers_.end(host_, visualizer_);
   }
 
  private:
-  static bool fits(const Strings& patterns, const char* name) {
-    return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-             return ::fnmatch(pattern.c_str(), name, 0) == 0;
-           });
-  }
-
-  Strings tags_, layers_;
+  Host host_;
+  std::string visualizer_;
+  ChosenNames tags_, layers_;
   uint64_t every_;
   uint64_t ticks_ = 0;
   bool is_taken_ = true;
