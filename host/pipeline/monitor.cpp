@@ -101,7 +101,7 @@ Monitor::Monitor(Config config)
     try {
       baseline_.emplace(Baseline::read(config_.baseline), config_.baseline_patience);
     } catch (const ConfigError& e) {
-      throw ConfigError(config_.baseline_place + "the baseline of the lens 'health' cannot be used: " + e.what());
+      throw ConfigError(config_.baseline_place + "the baseline of the lens 'health' cannot be used\n" + e.what());
     }
     display_.set_on_value([this](const loupe_value& value) { baseline_->take(value); });
   }

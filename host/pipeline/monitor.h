@@ -95,6 +95,8 @@ class Monitor final : public LensSurroundings {
   /// The run goes on after so many steps. Before the first of them.
   void begin_after(uint64_t steps);
   void set_epochs(double epochs) { epochs_ = epochs; }
+  /// The next epoch is `first`, until a tick has another number.
+  void begin_epochs_at(double first) { epoch_ = first - 1; }
 
   /// What was found so far, and who is told of it.
   FindingBoard& findings() { return findings_; }

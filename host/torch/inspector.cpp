@@ -205,6 +205,7 @@ class Inspector::Impl {
                                  " (run.tick): ticks come by that alone, and what is shown as an epoch is the stretch "
                                  "between two of them; without run.tick they come with the trainer's epochs");
     } else {
+      monitor_.begin_epochs_at(first);
       monitor_.set_epochs(last);
     }
     turn_ = first;

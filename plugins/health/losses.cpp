@@ -82,9 +82,14 @@ bool Losses::has_halved() {
 bool Losses::has_come_down() {
   const std::lock_guard lock(mutex_);
   const std::vector<Epoch>& epochs = training_.epochs;
-  const bool is_early = epochs.empty() || (epochs.size() == 1 && training_.count == 0);
+  const bool is_early = began_late_ || epochs.empty() || (epochs.size() == 1 && training_.count == 0);
   // Of a loss below 0 a tenth says nothing.
   return is_early || !(epochs.front().mean > 0) || training_.mean_now() < 0.9 * epochs.front().mean;
+}
+
+void Losses::begin_late() {
+  const std::lock_guard lock(mutex_);
+  began_late_ = true;
 }
 
 bool Losses::take_validation() {
@@ -175,7 +180,8 @@ void Losses::judge_training(const Judge& judge, bool slow_swings) {
   const auto lowest = std::min_element(epochs.begin() + 1, epochs.end(),
                                        [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
   const bool decreased = lowest->mean < first - 0.01 * std::abs(first);
-  if (!decreased && first != 0) {
+  // What goes on from a checkpoint may have arrived.
+  if (!decreased && first != 0 && !began_late_) {
     sight = {};
     sight.rule = "loss_not_decreasing";
     sight.tag = "Loss";

@@ -32,8 +32,10 @@ class Losses : public Preprocessor {
   /// @param slow_swings   whether swings over many losses are a fault: not where rates go up and down on purpose, nor
   ///                      where a loss is an epoch's mean
   void judge_epoch(const Judge& judge, bool trends, bool slow_swings);
-  /// Whether the training loss is a tenth below the first epoch's, or it is too early to say.
+  /// Whether the training loss is a tenth below the first epoch's, or cannot be expected to be.
   bool has_come_down();
+  /// The first epoch that was seen is not the first of the training: where the loss began is not known.
+  void begin_late();
 
  private:
   struct Epoch {
@@ -56,7 +58,7 @@ class Losses : public Preprocessor {
 
   std::mutex mutex_;
   Side training_, validation_;
-  bool non_finite_ = false, validated_ = false;
+  bool non_finite_ = false, validated_ = false, began_late_ = false;
   std::deque<double> recent_;  ///< training losses, the last 100
   double first_ = 0;           ///< mean of the first ten
   uint64_t seen_ = 0;

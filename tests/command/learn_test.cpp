@@ -233,7 +233,7 @@ TEST(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
     std::ofstream(folder / "monitor.yaml") << "lenses:\n  - loss_metrics\n  - health: {baseline: " << file << "}\n";
     const Finished finished = loupe_command("validate monitor.yaml", folder);
     EXPECT_EQ(finished.exit_code, 2) << file;
-    EXPECT_EQ(finished.output.rfind("monitor.yaml:3:5: error: the baseline of the lens 'health' cannot be used: ", 0),
+    EXPECT_EQ(finished.output.rfind("monitor.yaml:3:5: error: the baseline of the lens 'health' cannot be used\n", 0),
               0u)
         << finished.output;
     EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;

@@ -53,7 +53,7 @@ class Description : public testing::Test {
   ~Description() override { set_log_sink({}); }
 
   std::unique_ptr<Monitor> monitor(const std::string& section, const std::string& item) const {
-    const std::string other = section == "lenses" ? "visualizers: [tag_collector]\n" : "lenses: []\n";
+    const std::string other = section == "lenses" ? "visualizers: [tag_collector]\n" : "lenses: [loss_metrics]\n";
     return std::make_unique<Monitor>(
         Config::from_text("plugins: {path: " BUILT_PLUGINS "}\nrun: {dir: " + folder_.string() + "}\n" + other +
                               section + ":\n  - " + item + "\n",

@@ -115,7 +115,7 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
     const Monitor monitor(Config::from_file(file));
     ADD_FAILURE() << "nothing was thrown";
   } catch (const ConfigError& e) {
-    EXPECT_BEGINS(e.what(), file + ":2:10: error: the baseline of the lens 'health' cannot be used: " +
+    EXPECT_BEGINS(e.what(), file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
                                 folder.path("missing.json") + ": error: the baseline cannot be read");
   }
 }

@@ -94,7 +94,7 @@ TEST_F(LensCostTest, ASlowVisualizerIsNamedOnceAndNoLensForIt) {
 }
 
 TEST_F(LensCostTest, AVisualizerThatIsAskedToWaitMayDoSo) {
-  Monitored it("visualizers: [probe_visualizer: {flushes: true}]\n");
+  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer: {flushes: true}]\n");
   takes(it.stage, "shown flush", 60);
   it.monitor.tick(std::nullopt);
   it.monitor.display().flush();

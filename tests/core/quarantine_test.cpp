@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Places, OnErrorStop,
                                          "lens.numbers process 0", "probe_push event 0", "probe_forward event 0"));
 
 TEST(OnErrorStop, KeepsVisualizersFromStoppingTraining) {
-  Monitored it("on_error: stop\nvisualizers: [probe_visualizer]\n");
+  Monitored it("on_error: stop\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.stage.fail("shown begin_tick*");
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.stage.take_messages().size(), 1u);

@@ -455,6 +455,16 @@ TEST(Health, SeesALossThatGrowsAndOneThatStays) {
   EXPECT_EQ(falling.found(), Names());
 }
 
+TEST(Health, ALossThatStaysIsNoFaultOfARunThatGoesOnFromACheckpoint) {
+  Net net;
+  net.bench().tick(12);
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int i = 0; i < 8; ++i) net.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
+    net.epoch();
+  }
+  EXPECT_EQ(net.found(), Names());
+}
+
 bool says(const std::string& message, const std::string& words) {
   return message.find(words) != std::string::npos;
 }

@@ -373,6 +373,25 @@ TEST(Training, CountsOnWhereTheLastLoopEndedOrWhereTheTrainerSays) {
   EXPECT_EQ(epochs, (std::vector<int>{1, 2, 3, 4, 8, 9}));
 }
 
+TEST(Training, WhatIsFoundInTheFirstTurnAfterACheckpointIsOfItsEpoch) {
+  auto model = one_linear();
+  torch::optim::SGD optimizer(model->parameters(), 0.01);
+  auto inspector = watching("  - health\n");
+  inspector.attach(*model, optimizer);
+  std::vector<double> epochs;
+  inspector.on_finding([&](const Finding& finding) {
+    if (finding.rule == "gradients_not_cleared") epochs.push_back(finding.first_epoch);
+  });
+  for (const int epoch : inspector.epochs(8, 9)) {
+    for (int step = 0; step < 4; ++step) {
+      model->forward(torch::randn({8, 4})).square().mean().backward();
+      optimizer.step();
+    }
+    ASSERT_FALSE(epochs.empty());
+    EXPECT_EQ(epochs.front(), 8) << "in turn " << epoch;
+  }
+}
+
 TEST(Training, CountsChangesFromWhereLookingBeganAgain) {
   auto model = one_linear();
   torch::optim::SGD optimizer(model->parameters(), 0.1);
