@@ -395,7 +395,7 @@ void Health::make_changes() {
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
-  if (last_step_ == 0 && step.epoch > 1) losses_.begin_late();
+  if (step.number == 1 && step.epoch > 1) losses_.begin_late();
   ++steps_since_tick_;
   take_loss();
   met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;

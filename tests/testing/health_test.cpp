@@ -465,6 +465,15 @@ TEST(Health, ALossThatStaysIsNoFaultOfARunThatGoesOnFromACheckpoint) {
   EXPECT_EQ(net.found(), Names());
 }
 
+TEST(Health, ALossThatStaysIsSeenAlsoWhereTheFirstEpochsAreNot) {
+  Net net("{}", {}, "{active: 2}");
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    for (int i = 0; i < 8; ++i) net.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
+    net.epoch();
+  }
+  EXPECT_EQ(net.found(), Names{"loss_not_decreasing"});
+}
+
 bool says(const std::string& message, const std::string& words) {
   return message.find(words) != std::string::npos;
 }
