@@ -143,6 +143,16 @@ inline Subject make_subject(const std::string& name) {
   return subject;
 }
 
+/// One step of the usual loop. @return its loss
+inline torch::Tensor train_step(Subject& subject, torch::optim::Optimizer& optimizer) {
+  optimizer.zero_grad();
+  const torch::Tensor loss =
+      nn::functional::cross_entropy(subject.forward(subject.input).slice(1, 0, 10), subject.target);
+  loss.backward();
+  optimizer.step();
+  return loss;
+}
+
 }  // namespace loupe::bench
 
 #endif

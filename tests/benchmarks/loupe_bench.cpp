@@ -10,6 +10,7 @@
 
 #include "benchmarks/bandwidth.h"
 #include "benchmarks/bench_models.h"
+#include "benchmarks/together.h"
 
 namespace {
 
@@ -116,10 +117,7 @@ class Bench {
 
  private:
   void step(bool push) {
-    optimizer_.zero_grad();
-    const auto loss = nn::functional::cross_entropy(subject_.forward(subject_.input).slice(1, 0, 10), subject_.target);
-    loss.backward();
-    optimizer_.step();
+    const torch::Tensor loss = train_step(subject_, optimizer_);
     if (push) inspector_->push_loss(loss, true);
   }
   /// Seconds a step, without anything attached.
@@ -235,6 +233,36 @@ nlohmann::json measure_all_growth(const std::vector<int>& layers, const std::vec
   return rows;
 }
 
+/// The copies' times beside the first one's, and what each adds to it beside what the second adds: of
+/// `off four four+health` the last figure of the last row is what health costs, as a share of what the four do.
+nlohmann::json measure_together(const std::string& model, const std::vector<std::string>& configs,
+                                const std::string& parameters, double seconds, bool prints) {
+  std::vector<std::string> yamls;
+  for (const std::string& each : configs) yamls.push_back(yaml_of(each, parameters));
+  const std::vector<StepTime> times = loupe::bench::measure_together(model, configs, yamls, seconds);
+  const StepTime &first = times[0], &second = times[times.size() > 1 ? 1 : 0];
+  nlohmann::json rows = nlohmann::json::array();
+  if (prints) std::printf("model  config             low us  median us   added us (low, median)   of the second's\n");
+  for (const StepTime& each : times) {
+    const double low = each.low - first.low, median = each.median - first.median;
+    const double base_low = second.low - first.low, base_median = second.median - first.median;
+    const double share = base_low > 0 ? low / base_low : 0, median_share = base_median > 0 ? median / base_median : 0;
+    rows.push_back({{"model", model},
+                    {"config", each.config},
+                    {"low_us", each.low},
+                    {"median_us", each.median},
+                    {"added_low_us", low},
+                    {"added_median_us", median},
+                    {"share_low", share},
+                    {"share_median", median_share}});
+    if (prints)
+      std::printf("%-6s %-15s %9.1f %10.1f %10.1f %10.1f %10.1f %% %6.1f %%\n", model.c_str(), each.config.c_str(),
+                  each.low, each.median, low, median, 100 * share, 100 * median_share);
+  }
+  std::fflush(stdout);
+  return rows;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -255,6 +283,11 @@ int main(int argc, char** argv) {
   app.add_flag("--json", as_json, "an array of objects instead of a table");
   app.add_option("--compare", compared, "what an earlier run printed with --json: also the ratio to it")
       ->check(CLI::ExistingFile);
+  std::vector<std::string> together;
+  app.add_option("--together", together,
+                 "instead: copies of a model, each watched by one of these, trained in turn; such as "
+                 "'off four four+health health'")
+      ->check(CLI::IsMember(all_configs));
   app.add_option("--growth", layers, "instead: the time of attaching and of a tick of models of so many layers");
   app.add_option("--visualizers", visualizers, "for --growth: each as YAML lists them, such as 'record, html'");
   app.add_option("--ticks", tick_count, "for --growth: how many ticks before the last that is timed")
@@ -264,6 +297,16 @@ int main(int argc, char** argv) {
   if (!layers.empty()) {
     const nlohmann::json grown = measure_all_growth(layers, visualizers, tick_count, !as_json);
     if (as_json) std::cout << grown.dump(1) << "\n";
+    return 0;
+  }
+  if (!together.empty()) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const int count : threads) {
+      torch::set_num_threads(count);
+      for (const std::string& model : models)
+        rows.push_back(measure_together(model, together, make_subject(model).parameters, seconds, !as_json));
+    }
+    if (as_json) std::cout << rows.dump(1) << "\n";
     return 0;
   }
   nlohmann::json earlier;
