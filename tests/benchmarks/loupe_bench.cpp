@@ -233,31 +233,31 @@ nlohmann::json measure_all_growth(const std::vector<int>& layers, const std::vec
   return rows;
 }
 
-/// The copies' times beside the first one's, and what each adds to it beside what the second adds: of
-/// `off four four+health` the last figure of the last row is what health costs, as a share of what the four do.
+/// What each copy takes more than the first and than the one before it, as a share of what the second adds to the
+/// first: of `off four four+health` the last figure of the last row is what health costs beside the four.
 nlohmann::json measure_together(const std::string& model, const std::vector<std::string>& configs,
                                 const std::string& parameters, double seconds, bool prints) {
   std::vector<std::string> yamls;
   for (const std::string& each : configs) yamls.push_back(yaml_of(each, parameters));
   const std::vector<StepTime> times = loupe::bench::measure_together(model, configs, yamls, seconds);
-  const StepTime &first = times[0], &second = times[times.size() > 1 ? 1 : 0];
+  const double base = times[times.size() > 1 ? 1 : 0].than_first.mean;
   nlohmann::json rows = nlohmann::json::array();
-  if (prints) std::printf("model  config             low us  median us   added us (low, median)   of the second's\n");
+  if (prints) std::printf("model  config           step us    added us        share   more than the one before\n");
   for (const StepTime& each : times) {
-    const double low = each.low - first.low, median = each.median - first.median;
-    const double base_low = second.low - first.low, base_median = second.median - first.median;
-    const double share = base_low > 0 ? low / base_low : 0, median_share = base_median > 0 ? median / base_median : 0;
+    const auto share = [&](double more) { return base > 0 ? 100 * more / base : 0; };
     rows.push_back({{"model", model},
                     {"config", each.config},
-                    {"low_us", each.low},
-                    {"median_us", each.median},
-                    {"added_low_us", low},
-                    {"added_median_us", median},
-                    {"share_low", share},
-                    {"share_median", median_share}});
+                    {"step_us", each.median},
+                    {"added_us", each.than_first.mean},
+                    {"added_error_us", each.than_first.error},
+                    {"more_us", each.than_before.mean},
+                    {"more_error_us", each.than_before.error},
+                    {"more_percent", share(each.than_before.mean)}});
     if (prints)
-      std::printf("%-6s %-15s %9.1f %10.1f %10.1f %10.1f %10.1f %% %6.1f %%\n", model.c_str(), each.config.c_str(),
-                  each.low, each.median, low, median, 100 * share, 100 * median_share);
+      std::printf("%-6s %-15s %9.1f %8.1f +- %-4.1f %6.1f %% %8.1f +- %-4.1f %6.1f %%\n", model.c_str(),
+                  each.config.c_str(), each.median, each.than_first.mean, each.than_first.error,
+                  share(each.than_first.mean), each.than_before.mean, each.than_before.error,
+                  share(each.than_before.mean));
   }
   std::fflush(stdout);
   return rows;
