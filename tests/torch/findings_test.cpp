@@ -222,6 +222,24 @@ TEST(FindingsOfATrainer, TakeWeightsThatBeginAtZeroForWhatTheyAre) {
   EXPECT_EQ(trainer.rules(), Names());
 }
 
+TEST(FindingsOfATrainer, TellOfEqualUnitsAlsoWhereRoundingHasParted) {
+  for (const auto& [noise, rules] :
+       {std::make_pair(1e-7, Names{"poor_initialization"}), std::make_pair(1e-3, Names())}) {
+    Trainer trainer;
+    {
+      const torch::NoGradGuard guard;
+      const torch::Tensor weight = trainer.model[0]->as<nn::Linear>()->weight;
+      weight.copy_(torch::randn({1, weight.size(1)}).expand_as(weight) + noise * torch::randn_like(weight));
+      trainer.model[0]->as<nn::Linear>()->bias.zero_();
+      const torch::Tensor next = trainer.model[2]->as<nn::Linear>()->weight;
+      next.copy_(torch::randn({next.size(0), 1}).expand_as(next));
+    }
+    trainer.attach();
+    for (int i = 0; i < 3; ++i) trainer.step();
+    EXPECT_EQ(trainer.rules(), rules) << noise;
+  }
+}
+
 TEST(FindingsOfATrainer, NameTheFunctionThatDropsInEvalMode) {
   struct NetImpl : nn::Module {
     NetImpl() { first = register_module("first", nn::Linear(6, 3)); }
