@@ -160,11 +160,11 @@ void GathererNode::follow_by_streams() {
 
 void GathererNode::prefetch(const GathererNode* node) {
   constexpr std::size_t head = 72;                        // what comes before taps_
-  constexpr std::size_t mostly = 2 * sizeof(Subscriber);  // that are called
+  constexpr std::size_t mostly = 3 * sizeof(Subscriber);  // that are called
   detail::prefetch(node, head + sizeof(taps_) + sizeof(groups_) + mostly);
 }
 
-void GathererNode::event(loupe_event& event) {
+void GathererNode::event(loupe_event& event, ForwardTensors* tensors) {
   if (failed_ || !awake_) return;
   const Exclusive::Call call(calls_, "event", instance_.speaker());
   // What a preprocessor allocated first, its series, mostly lies right behind it.
@@ -175,8 +175,9 @@ void GathererNode::event(loupe_event& event) {
       detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
   }
   if (hands_on_) {
-    hand_on(event);
+    hand_on(event, tensors);
   } else {
+    if (tensors != nullptr && reads_tensors_) tensors->lend(event);
     detail::ErrorBuffer error;
     in_event_ = true;
     const loupe_status status = call_component(instance_.speaker(), error.get(), [&] {
@@ -191,10 +192,10 @@ void GathererNode::event(loupe_event& event) {
 void GathererNode::emit(const loupe_event& event) {
   if (!in_event_) throw Error("a gatherer emits while it is given an event, and at no other time", LOUPE_INVALID);
   loupe_event out = copy_known(event);
-  hand_on(out);
+  hand_on(out, /*tensors=*/nullptr);  // it has those that it was given
 }
 
-void GathererNode::hand_on(loupe_event& event) {
+void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
   const uint32_t place = place_of(event);
   const bool on_device = place == LOUPE_PLACE_DEVICE;
   loupe_measurement measurement;
@@ -234,6 +235,7 @@ void GathererNode::hand_on(loupe_event& event) {
     if (is_added_up) {
       subscriber.tally->add(*subscriber.source, measurement);
     } else if (!comes_later) {
+      if (subscriber.reads_tensors() && tensors != nullptr) std::exchange(tensors, nullptr)->lend(event);
       process(subscriber, event);
     }
     if (stands_for == 0) continue;
@@ -299,10 +301,13 @@ void GathererNode::prime(const loupe_tensor& tensor) {
 
 void GathererNode::follow_lenses() {
   awake_ = subscribers_.empty();
+  reads_tensors_ = false;
   for (Subscriber& subscriber : subscribers_) {
     subscriber.rests = subscriber.source->rests;
     subscriber.tally = subscriber.source->tally;
-    awake_ = awake_ || looks(subscriber);
+    if (!looks(subscriber)) continue;
+    awake_ = true;
+    reads_tensors_ = reads_tensors_ || subscriber.reads_tensors();
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "measure/measurer.h"
+#include "pipeline/forward_tensors.h"
 #include "pipeline/source.h"
 #include "pipeline/step_ring.h"
 #include "plugins/catalogue.h"
@@ -59,11 +60,15 @@ class alignas(64) GathererNode {
   /// Puts a preprocessor behind this gatherer.
   void add(loupe_source& source);
   bool wants_tensors() const { return wants_tensors_; }
+  /// Whether a lens behind it that looks reads them now.
+  bool reads_tensors() const { return reads_tensors_; }
   /// Starts fetching what an event is about to touch, at an address that need not hold a node any more. Any thread.
   static void prefetch(const GathererNode* node);
   const void* instance() const { return instance_.self(); }
-  /// Takes an event through the gatherer to the preprocessors. The event's measurement is filled in on the way.
-  void event(loupe_event& event);
+  /// Takes an event through the gatherer to the preprocessors. The event's measurement is filled in on the way, and
+  /// its inputs and outputs where somebody reads them.
+  /// @param tensors  may be null
+  void event(loupe_event& event, ForwardTensors* tensors);
   /// Gives the value that changes are counted from to what begins anew, and to nothing that is on its way.
   void prime(const loupe_tensor& tensor);
   /// Lenses or sources behind it came to rest or skip steps, or look again: what looks again begins anew.
@@ -117,6 +122,7 @@ class alignas(64) GathererNode {
     bool takes_now(uint32_t flags, uint32_t place, bool of_a_step) const {
       return (rests & LOUPE_REST_EVENTS) == 0 && takes(flags, place, of_a_step);
     }
+    bool reads_tensors() const { return wants_tensor && (rests & LOUPE_REST_TENSORS) == 0; }
     bool is_measured() const { return group != kNoGroup && (rests & LOUPE_REST_MEASURES) == 0; }
 
     bool takes(uint32_t flags, uint32_t place, bool of_a_step) const {
@@ -153,7 +159,7 @@ class alignas(64) GathererNode {
   std::size_t may_take(uint32_t place) const { return place == LOUPE_PLACE_CPU ? on_processor_ : subscribers_.size(); }
   void emit(const loupe_event& event);
   void follow_by_streams();
-  void hand_on(loupe_event& event);
+  void hand_on(loupe_event& event, ForwardTensors* tensors);
   void process(const Subscriber& subscriber, const loupe_event& event);
   void measure_on_device(Group& group, const loupe_event& event);
   /// Whether it looks at the step that is on.
@@ -167,7 +173,7 @@ class alignas(64) GathererNode {
 
   std::shared_ptr<const OptionSet> options_;
   ComponentInstance instance_;
-  bool wants_tensors_ = false;
+  bool wants_tensors_ = false, reads_tensors_ = false;
   bool failed_ = false;
   bool awake_ = true;
   bool hands_on_ = false;  ///< the gatherer has no say in its events

@@ -157,13 +157,14 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
 
 void LensNode::rest(loupe_source& source, uint32_t what) {
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "rest");
-  if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS}) != 0)
+  if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS | LOUPE_REST_TENSORS}) != 0)
     throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/abi.h", LOUPE_INVALID);
   source.module->rest(source, what);
 }
 
 loupe_tally& LensNode::make_tally() {
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "make_tally");
+  const std::lock_guard lock(tallies_mutex_);
   return tallies_.emplace_back();
 }
 
@@ -174,12 +175,12 @@ void LensNode::use_tally(loupe_source& source, loupe_tally* tally) {
 }
 
 loupe_tally_sums LensNode::take_tally(loupe_tally* tally) {
-  expect({State::attaching, State::visiting, State::stepping, State::reporting}, "take_tally");
   check_is_own(tally);
   return tally->take();
 }
 
 void LensNode::check_is_own(const loupe_tally* tally) const {
+  const std::lock_guard lock(tallies_mutex_);
   if (std::none_of(tallies_.begin(), tallies_.end(), [&](const loupe_tally& each) { return &each == tally; }))
     throw Error("a tally is used or taken that make_tally did not give to this lens", LOUPE_INVALID);
 }

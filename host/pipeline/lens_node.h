@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -98,6 +99,7 @@ class LensNode {
   KnownOptions known_options_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};
+  mutable std::mutex tallies_mutex_;  // an event may take one on its thread
   std::list<loupe_tally> tallies_;
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
   ComponentInstance instance_;                                     // last: a lens's own preprocessors outlive no source

@@ -44,13 +44,33 @@ void Stream::add(GathererNode& gatherer) {
     first_instance_ = gatherer.instance();
   }
   gatherers_.push_back(&gatherer);
-  awake_.store(true, std::memory_order_relaxed);
+  set_state(true, state_.reads_tensors.load(std::memory_order_relaxed) || gatherer.reads_tensors());
+}
+
+void Stream::copy_state(TapState* copy) {
+  const std::lock_guard lock(copy_mutex_);
+  copy_ = copy;
+  if (copy == nullptr) return;
+  copy->awake.store(awake(), std::memory_order_relaxed);
+  copy->reads_tensors.store(state_.reads_tensors.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void Stream::set_state(bool awake, bool reads_tensors) {
+  const std::lock_guard lock(copy_mutex_);
+  for (TapState* state : {&state_, copy_}) {
+    if (state == nullptr) continue;
+    state->awake.store(awake, std::memory_order_relaxed);
+    state->reads_tensors.store(reads_tensors, std::memory_order_relaxed);
+  }
 }
 
 void Stream::follow_lenses() {
-  const bool any =
-      std::any_of(gatherers_.begin(), gatherers_.end(), [](const GathererNode* gatherer) { return gatherer->awake(); });
-  awake_.store(any, std::memory_order_relaxed);
+  bool any_awake = false, any_reads = false;
+  for (const GathererNode* gatherer : gatherers_) {
+    any_awake = any_awake || gatherer->awake();
+    any_reads = any_reads || gatherer->reads_tensors();
+  }
+  set_state(any_awake, any_reads);
 }
 
 bool Stream::wants_tensors() const {
@@ -58,19 +78,30 @@ bool Stream::wants_tensors() const {
                      [](const GathererNode* node) { return node->wants_tensors(); });
 }
 
-void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs,
-                      std::size_t input_count, const loupe_tensor* const* outputs, std::size_t output_count,
-                      double scalar, const char* label) {
+void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors, double scalar,
+                      const char* label) {
   if (!awake()) return;
   GathererNode::prefetch(first_.load(std::memory_order_relaxed));
   detail::prefetch(first_instance_.load(std::memory_order_relaxed), 1);
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
   const char* shown = label != nullptr ? label : label_.empty() ? nullptr : label_.c_str();
-  loupe_event event{
-      sizeof(loupe_event), tap_,   flags,       index_,  module_.c_module(), shown,         tensor, nullptr, scalar,
-      number_++,           inputs, input_count, outputs, output_count,       module_.step()};
-  for (GathererNode* gatherer : gatherers_) gatherer->event(event);
+  loupe_event event{sizeof(loupe_event),
+                    tap_,
+                    flags,
+                    index_,
+                    module_.c_module(),
+                    shown,
+                    tensor,
+                    nullptr,
+                    scalar,
+                    number_++,
+                    nullptr,
+                    0,
+                    nullptr,
+                    0,
+                    module_.step()};
+  for (GathererNode* gatherer : gatherers_) gatherer->event(event, tensors);
 }
 
 bool Stream::take_lacking() {

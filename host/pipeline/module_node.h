@@ -39,6 +39,12 @@ struct ModuleDescription {
   std::function<bool(const std::string& name, bool gradient, const Take& take)> lend;
 };
 
+/// What whoever makes a tap's events looks at before each of them. Any thread.
+struct TapState {
+  std::atomic<bool> awake{true};           ///< a lens behind it looks
+  std::atomic<bool> reads_tensors{false};  ///< and reads the forward's inputs and outputs
+};
+
 /// The events of one tap of one module. Dispatching is for the event's thread; everything else for the trainer's.
 class Stream {
  public:
@@ -51,15 +57,18 @@ class Stream {
   /// Which output or input, for the taps of those.
   uint32_t index() const { return index_; }
   /// Whether a lens behind it looks; where none does, an event need not be made. Any thread.
-  bool awake() const { return awake_.load(std::memory_order_relaxed); }
+  bool awake() const { return state_.awake.load(std::memory_order_relaxed); }
+  /// Keeps its state up to date in `copy` too, beside what else the maker of the events looks at; null: no longer. Any
+  /// thread.
+  void copy_state(TapState* copy);
   /// Under the module's mutex.
   void follow_lenses();
   /// Whether somebody reads event.inputs and event.outputs.
   bool wants_tensors() const;
   /// Hands an event to everybody behind this tap. `tensor` may be null. Throws only under `on_error: stop`.
-  void dispatch(const loupe_tensor* tensor, uint32_t flags, const loupe_tensor* const* inputs = nullptr,
-                std::size_t input_count = 0, const loupe_tensor* const* outputs = nullptr, std::size_t output_count = 0,
-                double scalar = 0, const char* label = nullptr);
+  /// @param tensors  for those who read the inputs and outputs; null where there are none
+  void dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors = nullptr, double scalar = 0,
+                const char* label = nullptr);
   /// Says that a forward of the module has no tensor of this index. Any thread.
   void lacks() { lacking_.store(true, std::memory_order_relaxed); }
   /// Whether that was so and there was no event either; once.
@@ -72,16 +81,21 @@ class Stream {
   void add(GathererNode& gatherer);
 
  private:
+  void set_state(bool awake, bool reads_tensors);
+
   ModuleNode& module_;
   uint64_t number_ = 0;
   // Of the first gatherer: what is fetched while the module's mutex is still waited for.
   std::atomic<const GathererNode*> first_{nullptr};
   std::atomic<const void*> first_instance_{nullptr};
-  std::atomic<bool> awake_{true}, lacking_{false};
+  TapState state_;
+  std::atomic<bool> lacking_{false};
   bool told_lacking_ = false;
   boost::container::small_vector<GathererNode*, 1> gatherers_;
   uint32_t tap_, index_;
   std::string label_;
+  std::mutex copy_mutex_;
+  TapState* copy_ = nullptr;
 };
 
 /// One module of one model under one inspector, with the gatherers that watch it. The node without a description

@@ -289,8 +289,7 @@ void Monitor::push(const std::string& label, double value, uint32_t flags) {
   if (!active_) return;
   const std::string shown = utf8(label);
   black_box_.pushed(shown, value, flags, step_);
-  if (Stream* stream = pushes_->stream(LOUPE_TAP_PUSH))
-    stream->dispatch(nullptr, flags, nullptr, 0, nullptr, 0, value, shown.c_str());
+  if (Stream* stream = pushes_->stream(LOUPE_TAP_PUSH)) stream->dispatch(nullptr, flags, nullptr, value, shown.c_str());
 }
 
 void Monitor::note(uint32_t kind, std::string text) {

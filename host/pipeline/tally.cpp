@@ -9,6 +9,8 @@ void loupe_tally::add(const loupe_source& source, const loupe_measurement& measu
   sums_.nonzero_events += measured.sum_squares > 0 ? 1 : 0;
   sums_.changed_events += measured.has_change != 0 && measured.change_sum_squares > 0 ? 1 : 0;
   sums_.sum_squares += measured.sum_squares;
+  sums_.last_sum_squares = measured.sum_squares;
+  sums_.last = &source;
   if (sums_.largest != nullptr && measured.sum_squares <= sums_.largest_sum_squares) return;
   sums_.largest_sum_squares = measured.sum_squares;
   sums_.largest = &source;

@@ -12,8 +12,10 @@ struct loupe_tally {
   /// Of an event that was measured on the processor; see abi.h.
   /// @param compares  the source asks for the change
   static bool is_usual(const loupe_event& event, const loupe_measurement& measured, bool compares) {
+    constexpr uint32_t of_training = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
+    const uint32_t asked = event.tap == LOUPE_TAP_FORWARD ? of_training : 0;
     return measured.nan_count == 0 && measured.inf_count == 0 && (!compares || measured.has_change != 0) &&
-           (event.flags & LOUPE_EVENT_NOT_CLEARED) == 0;
+           (event.flags & (asked | LOUPE_EVENT_NOT_CLEARED)) == asked;
   }
   void add(const loupe_source& source, const loupe_measurement& measured);
   /// What came since the last call.

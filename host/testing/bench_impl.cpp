@@ -33,6 +33,22 @@ std::shared_ptr<MadeTensor> make(const Tensor& tensor) {
   return std::make_shared<MadeTensor>(tensor);
 }
 
+using Views = std::vector<const loupe_tensor*>;
+
+class Lent : public ForwardTensors {
+ public:
+  Lent(const Views& inputs, const Views& outputs) : inputs_(inputs), outputs_(outputs) {}
+  void lend(loupe_event& event) override {
+    event.inputs = inputs_.data();
+    event.input_count = inputs_.size();
+    event.outputs = outputs_.data();
+    event.output_count = outputs_.size();
+  }
+
+ private:
+  const Views &inputs_, &outputs_;
+};
+
 }  // namespace
 
 Bench::Impl::Impl(const std::string& yaml, const std::vector<std::string>& plugins,
@@ -137,7 +153,7 @@ void Bench::Impl::forward(Module module, const std::vector<Tensor>& inputs, cons
   const std::uint32_t flags = (pass.training ? std::uint32_t{LOUPE_EVENT_TRAINING} : 0) |
                               (pass.grad ? std::uint32_t{LOUPE_EVENT_GRAD_ENABLED} : 0);
   const auto views_of = [](const std::vector<Tensor>& tensors, std::vector<std::shared_ptr<MadeTensor>>& kept) {
-    std::vector<const loupe_tensor*> views;
+    Views views;
     for (const Tensor& each : tensors) {
       kept.push_back(make(each));
       views.push_back(&kept.back()->view());
@@ -145,7 +161,7 @@ void Bench::Impl::forward(Module module, const std::vector<Tensor>& inputs, cons
     return views;
   };
   std::vector<std::shared_ptr<MadeTensor>> kept;
-  const auto in = views_of(inputs, kept), out = views_of(outputs, kept);
+  const Views in = views_of(inputs, kept), out = views_of(outputs, kept), none;
   // All of the entry comes before all of the result.
   for (const bool is_entry : {true, false}) {
     for (Stream& stream : of.node->streams()) {
@@ -159,9 +175,8 @@ void Bench::Impl::forward(Module module, const std::vector<Tensor>& inputs, cons
       const auto& from = entered ? in : out;
       if (stream.index() >= from.size() && stream.tap() != LOUPE_TAP_FORWARD_BEFORE) continue;
       const loupe_tensor* shown = stream.index() < from.size() ? from[stream.index()] : nullptr;
-      const bool lends = stream.wants_tensors();
-      stream.dispatch(shown, flags, lends ? in.data() : nullptr, lends ? in.size() : 0,
-                      lends && !entered ? out.data() : nullptr, lends && !entered ? out.size() : 0);
+      Lent tensors(in, entered ? none : out);
+      stream.dispatch(shown, flags, stream.wants_tensors() ? &tensors : nullptr);
     }
   }
 }

@@ -24,34 +24,53 @@ uint32_t event_flags(bool training) {
   return flags;
 }
 
-/// Views of a few tensors with the array of pointers that an event carries.
-class ViewList {
+/// Views of the tensors of one forward, made once somebody reads them.
+class LentTensors : public ForwardTensors {
  public:
-  /// @param of  "the inputs" or "the outputs"  @param known  a view of `shown` that is there already
-  ViewList(const TensorList& tensors, const char* of, const ModuleNode& module, const at::Tensor& shown,
-           const TorchTensorView& known) {
+  /// @param known  a view of `shown` that is there already
+  LentTensors(const TensorList& inputs, const TensorList& outputs, const ModuleNode& module, const at::Tensor& shown,
+              const TorchTensorView& known)
+      : inputs_(inputs), outputs_(outputs), module_(module), shown_(shown), known_(known) {}
+
+  void lend(loupe_event& event) override {
+    if (!std::exchange(are_made_, true)) {
+      make(inputs_, "the inputs", input_views_);
+      make(outputs_, "the outputs", output_views_);
+    }
+    event.inputs = input_views_.data();
+    event.input_count = input_views_.size();
+    event.outputs = output_views_.data();
+    event.output_count = output_views_.size();
+  }
+
+ private:
+  using Pointers = c10::SmallVector<const loupe_tensor*, 8>;
+
+  void make(const TensorList& tensors, const char* of, Pointers& pointers) {
     for (const at::Tensor* tensor : tensors) {
-      if (tensor == &shown) {
-        pointers_.push_back(known.get());
+      if (tensor == &shown_) {
+        pointers.push_back(known_.get());
         continue;
       }
       const TorchTensorView& view =
           few_.size() < few_.capacity() ? few_.emplace_back(*tensor) : more_.emplace_back(*tensor);
       if (view.readable()) {
-        pointers_.push_back(view.get());
+        pointers.push_back(view.get());
       } else {
-        tell_unreadable(*tensor, of, module);
+        tell_unreadable(*tensor, of, module_);
       }
     }
   }
-  const loupe_tensor* const* data() const { return pointers_.data(); }
-  std::size_t size() const { return pointers_.size(); }
 
- private:
+  const TensorList &inputs_, &outputs_;
+  const ModuleNode& module_;
+  const at::Tensor& shown_;
+  const TorchTensorView& known_;
+  bool are_made_ = false;
   // Nearly all forwards have few tensors, for which nothing is to be allocated.
-  boost::container::static_vector<TorchTensorView, 4> few_;
+  boost::container::static_vector<TorchTensorView, 8> few_;
   std::list<TorchTensorView> more_;
-  c10::SmallVector<const loupe_tensor*, 8> pointers_;
+  Pointers input_views_, output_views_;
 };
 
 /// The event of one tensor of `main`, that of the stream's index.
@@ -63,9 +82,8 @@ void dispatch(Stream& stream, const TensorList& main, uint32_t flags, bool wants
   const TorchTensorView view(*main[index]);
   if (!view.readable()) return tell_unreadable(*main[index], stream);
   if (!wants_tensors) return stream.dispatch(view.get(), flags);
-  const ViewList input_views(inputs, "the inputs", stream.module(), *main[index], view);
-  const ViewList output_views(outputs, "the outputs", stream.module(), *main[index], view);
-  stream.dispatch(view.get(), flags, input_views.data(), input_views.size(), output_views.data(), output_views.size());
+  LentTensors tensors(inputs, outputs, stream.module(), *main[index], view);
+  stream.dispatch(view.get(), flags, &tensors);
 }
 
 void dispatch_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags) {
@@ -118,6 +136,16 @@ void enter_further(const TapPoint& point, uint32_t flags, const TensorList& inpu
   }
 }
 
+/// What is seen of a module's forward as it begins.
+void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inputs) {
+  if (!point.attributes_before.empty()) dispatch_attributes(point.attributes_before, flags);
+  if (point.before != nullptr) dispatch(*point.before, inputs, flags, point.before->wants_tensors(), inputs, {});
+  if (point.input != nullptr) dispatch(*point.input, inputs, flags, point.input->wants_tensors(), inputs, {});
+  if (point.input_gradient != nullptr && !inputs.empty())
+    watch_gradient(*inputs[0], point, *point.input_gradient, flags);
+  if (!point.further.empty()) enter_further(point, flags, inputs);
+}
+
 /// The same of outputs.
 void leave_further(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs) {
   for (Stream* stream : point.further) {
@@ -127,7 +155,8 @@ void leave_further(const ResultPoint& point, uint32_t flags, const TensorList& i
 }
 
 void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs) {
-  if (point.forward != nullptr) dispatch(*point.forward, outputs, flags, point.wants_tensors, inputs, outputs);
+  if (point.is_awake()) dispatch(*point.forward, outputs, flags, point.reads_tensors(), inputs, outputs);
+  if (point.is_simple) return;
   if (point.output_gradient != nullptr && !outputs.empty())
     watch_gradient(*outputs[0], point, *point.output_gradient, flags);
   if (!point.further.empty()) leave_further(point, flags, inputs, outputs);
@@ -366,8 +395,10 @@ void ForwardScope::leave_as_function(const TensorList& outputs) {
 bool ForwardScope::wants_inputs() const {
   if (entry_ == nullptr) return true;
   for (const auto& point : entry_->points) {
+    if (point->reads_tensors()) return true;
+    if (point->is_simple) continue;
     const bool by_one = point->before != nullptr || point->input != nullptr || point->input_gradient != nullptr;
-    if (point->listener || by_one || !point->further.empty() || point->wants_tensors_now()) return true;
+    if (point->listener || by_one || !point->further.empty()) return true;
   }
   return false;
 }
@@ -377,7 +408,7 @@ void ForwardScope::enter_with(const TensorList& inputs) {
   const uint32_t flags = event_flags(module_->is_training());
   for (const auto& point : entry_->points) {
     if (!point->listening() || !point->alive()) continue;
-    if (point->listener) {
+    if (!point->is_simple && point->listener) {
       point->listener->entered(*module_, inputs.data(), inputs.size());
       keep(inputs);
       continue;
@@ -388,13 +419,8 @@ void ForwardScope::enter_with(const TensorList& inputs) {
     if (point->checks_steps.load(std::memory_order_relaxed) && thread_state().depth == 1) {
       if (const auto attachment = point->attachment.lock()) attachment->notice_unseen_step();
     }
-    if (!point->attributes_before.empty()) dispatch_attributes(point->attributes_before, flags);
-    if (point->before != nullptr) dispatch(*point->before, inputs, flags, point->before->wants_tensors(), inputs, {});
-    if (point->input != nullptr) dispatch(*point->input, inputs, flags, point->input->wants_tensors(), inputs, {});
-    if (point->input_gradient != nullptr && !inputs.empty())
-      watch_gradient(*inputs[0], *point, *point->input_gradient, flags);
-    if (!point->further.empty()) enter_further(*point, flags, inputs);
-    if (point->wants_tensors_now()) keep(inputs);
+    if (!point->is_simple) enter_streams(*point, flags, inputs);
+    if (point->reads_tensors()) keep(inputs);
   }
 }
 
@@ -413,12 +439,12 @@ void ForwardScope::leave_with(const TensorList& outputs) {
   for (const at::Tensor& input : inputs_) inputs.push_back(&input);
   for (const auto& point : entry_->points) {
     if (!point->listening() || !point->alive()) continue;
-    if (point->listener) {
+    if (!point->is_simple && point->listener) {
       point->listener->left(*module_, inputs.data(), inputs.size(), outputs.data(), outputs.size());
-    } else {
-      if (!point->attributes_after.empty()) dispatch_attributes(point->attributes_after, flags);
-      show_result(*point, flags, inputs, outputs);
+      continue;
     }
+    if (!point->is_simple && !point->attributes_after.empty()) dispatch_attributes(point->attributes_after, flags);
+    show_result(*point, flags, inputs, outputs);
   }
 }
 

@@ -27,6 +27,7 @@ void add_parameters(const torch::nn::Module& module, TapPoint& point, ModuleDesc
 
 void bind_result(ResultPoint& point) {
   point.forward = point.node->stream(LOUPE_TAP_FORWARD);
+  if (point.forward != nullptr) point.forward->copy_state(&point.forward_state);
   point.output_gradient = point.node->stream(LOUPE_TAP_OUTPUT_GRADIENT);
   point.wants_tensors = point.forward != nullptr && point.forward->wants_tensors();
   for (Stream& stream : point.node->streams()) {
@@ -34,6 +35,7 @@ void bind_result(ResultPoint& point) {
     point.further.push_back(&stream);
     point.wants_tensors = point.wants_tensors || (stream.tap() == LOUPE_TAP_FORWARD && stream.wants_tensors());
   }
+  point.is_simple = point.output_gradient == nullptr && point.further.empty();
 }
 
 void bind_parameters(TapPoint& point) {
@@ -114,6 +116,9 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found,
   point->input_gradient = point->node->stream(LOUPE_TAP_INPUT_GRADIENT);
   bind_parameters(*point);
   bind_attributes(*point, found, exposed);
+  point->is_simple = point->is_simple && point->before == nullptr && point->input == nullptr &&
+                     point->input_gradient == nullptr && point->attributes_before.empty() &&
+                     point->attributes_after.empty();
   return point;
 }
 

@@ -61,20 +61,31 @@ class ForwardListener {
 
 constexpr uint8_t ran_at_all = 1, ran_in_training = 2;
 
-/// Where results are seen, a module's or a function's: the streams behind it. Fixed once it is published.
+/// Where results are seen, a module's or a function's: the streams behind it. Fixed once it is published, but for who
+/// is awake.
 struct ResultPoint {
   std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
   std::shared_ptr<ModuleNode> node;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;
+  TapState forward_state;        // as `forward` has it, which lies far away
   bool wants_tensors = false;    // somebody reads all inputs and outputs
   bool redirects = true;         // calls into LibTorch may be redirected
+  bool is_simple = false;        // of all that its own forward is seen by, there is at most `forward`
   std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
 
+  ResultPoint() = default;
+  ResultPoint(const ResultPoint&) = delete;
+  ResultPoint& operator=(const ResultPoint&) = delete;
+  ~ResultPoint() {
+    if (forward != nullptr) forward->copy_state(nullptr);
+  }
+
   bool listening() const { return active->load(std::memory_order_relaxed); }
-  /// Whether that is so in the step that is on.
-  bool wants_tensors_now() const {
-    return wants_tensors && (!further.empty() || (forward != nullptr && forward->awake()));
+  bool is_awake() const { return forward != nullptr && forward_state.awake.load(std::memory_order_relaxed); }
+  /// Whether the inputs and outputs of the forward that is on are read.
+  bool reads_tensors() const {
+    return wants_tensors && (forward_state.reads_tensors.load(std::memory_order_relaxed) || !further.empty());
   }
 };
 
@@ -84,11 +95,6 @@ struct FunctionPoint : ResultPoint {};
 /// One module of one attached model, as taps find it; or one that only a listener watches, which has no node.
 struct alignas(64) TapPoint : ResultPoint {
   // What every forward looks at comes first.
-  std::shared_ptr<ForwardListener> listener;  // instead of streams
-  Stream* before = nullptr;
-  Stream* input = nullptr;
-  Stream* input_gradient = nullptr;
-  Stream* loss_input = nullptr;  // of the root alone
   std::weak_ptr<torch::nn::Module> owner;
   bool has_owner = false;
   bool has_gradient_streams = false;
@@ -96,6 +102,12 @@ struct alignas(64) TapPoint : ResultPoint {
   // What is known of its forward: seen so far, and whether it is surely the one that the tap sees.
   std::atomic<uint8_t> ran{0};  // ran_at_all, ran_in_training
   bool opaque = false, perhaps = false;
+  // What those that are simple have not.
+  std::shared_ptr<ForwardListener> listener;  // instead of streams
+  Stream* before = nullptr;
+  Stream* input = nullptr;
+  Stream* input_gradient = nullptr;
+  Stream* loss_input = nullptr;  // of the root alone
   // Of the root alone: where its code lies, and whether nothing below it is tapped.
   std::vector<CodeRange> code;
   bool is_root = false, only_functions = false;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "health/blame.h"
@@ -107,9 +108,9 @@ class Health : public Lens {
   Losses losses_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
-  std::optional<Sight> non_finite_;     ///< as it was told last
-  Changes changes_;                     ///< that a step asks for
-  std::vector<Tallies> spare_tallies_;  ///< of models that are detached
+  std::optional<Sight> non_finite_;                             ///< as it was told last
+  Changes changes_;                                             ///< that a step asks for
+  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of models that are detached
   RateHistory rates_;
   bool annealed_ = false, loss_is_bad_ = false;
   bool met_non_finite_ = false;  ///< since the step before, or the tick
@@ -131,8 +132,9 @@ Model& Health::model_of(const Module& module) {
   models_.push_back(std::make_unique<Model>(module.model()));
   if (spare_tallies_.empty()) {
     models_.back()->tallies = Tallies({make_tally(), make_tally()}, {make_tally(), make_tally()});
+    models_.back()->output_tally = OutputTally(make_tally());
   } else {
-    models_.back()->tallies = std::move(spare_tallies_.back());
+    std::tie(models_.back()->tallies, models_.back()->output_tally) = spare_tallies_.back();
     spare_tallies_.pop_back();
   }
   return *models_.back();
@@ -142,7 +144,8 @@ Model& Health::model_of(const Module& module) {
 void Health::drop_detached() {
   const auto gone =
       std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });
-  for (auto each = gone; each != models_.end(); ++each) spare_tallies_.push_back((*each)->tallies.emptied());
+  for (auto each = gone; each != models_.end(); ++each)
+    spare_tallies_.emplace_back((*each)->tallies.emptied(), (*each)->output_tally.emptied());
   models_.erase(gone, models_.end());
 }
 
@@ -229,6 +232,7 @@ void Health::forget(const Module& module) {
       layer->module = nullptr;
       layer->first_run = 0;
       layer->rests = 0;
+      layer->may_be_added_up = layer->is_added_up = layer->lacks_input = false;
       layer->neighbours = {};
       for (Layer& other : model->layers) other.forget(*layer);
       layer->next_window();

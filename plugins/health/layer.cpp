@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 9> rectifiers = {"ReLU",  "relu",      "R
 constexpr std::array<std::string_view, 8> bounded = {"Tanh",     "tanh",     "Sigmoid",     "sigmoid",
                                                      "Hardtanh", "hardtanh", "hardsigmoid", "Hardsigmoid"};
 constexpr std::array<std::string_view, 5> softmaxes = {"Softmax", "softmax", "Softmax2d", "LogSoftmax", "log_softmax"};
+constexpr std::array<std::string_view, 4> passing_on = {"ReLU", "relu", "ReLU6", "relu6"};
 constexpr std::array<std::string_view, 8> selecting = {"MaxPool1d",         "MaxPool2d",         "MaxPool3d",
                                                        "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
                                                        "Flatten",           "Identity"};
@@ -56,6 +57,7 @@ Layer::Layer(const Module& shown)
       is_batch_norm(type.compare(0, 9, "BatchNorm") == 0),
       shows_non_finite((shown.family() == LOUPE_FAMILY_ACTIVATION && role != Role::softmax) ||
                        role == Role::rectifier || role == Role::bounded || role == Role::normalization),
+      only_passes_on(is_one_of(type, passing_on)),
       only_selects(is_one_of(type, selecting)) {}
 
 }  // namespace loupe::health

@@ -32,6 +32,7 @@ struct Layer {
   Role role;
   bool is_batch_norm;
   bool shows_non_finite;   ///< where a NaN goes in, or an Inf that does harm, its output is not finite
+  bool only_passes_on;     ///< what is not finite in its output was so in its input
   bool only_selects;       ///< its output holds nothing but elements of its input
   uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
 
@@ -41,7 +42,12 @@ struct Layer {
   double start_variance = 0;
   int64_t start_looks = 0;
 
+  bool may_be_added_up = false;  ///< by its model's tally, as the last step that was looked at whole showed
+  bool is_added_up = false;      ///< its elements are not looked at, then
+  bool lacks_input = false;      ///< its events come without
+
   // Over the window.
+  bool knows_life = false;     ///< so many units were active that the rest is of no concern
   std::vector<uint8_t> alive;  ///< of each unit whether it was ever active
   int64_t alive_units = 0, looks = 0, samples = 0;
   int64_t bounded_seen = 0, bounded_pressed = 0;
@@ -82,6 +88,24 @@ struct Layer {
     while (layer != nullptr && (layer->rests & LOUPE_REST_EVENTS) != 0) layer = layer->neighbours.from;
     return layer;
   }
+  /// After how many steps its elements are looked at again; 0: not in this window. They change slowly.
+  uint32_t look_interval() const {
+    constexpr int64_t many_samples = 256, looked_at_first = 4;
+    constexpr uint32_t often = 4;
+    const uint32_t seldom = may_be_added_up ? 32 : 16;  // and where it is, in each step that is looked at whole
+    if (role == Role::bounded) return often;
+    if (role == Role::rectifier) return knows_life ? 0 : samples < many_samples ? often : seldom;
+    if (varied_looks > 0) return 0;  // what varied once is not constant
+    return variation_looks < looked_at_first ? often : seldom;
+  }
+  /// Whether they are looked at in its event of this number.
+  bool is_time(uint64_t event) const {
+    constexpr int64_t looked_at_first = 4;
+    if (may_be_added_up) return !is_added_up;
+    if (role == Role::rectifier && looks < looked_at_first) return true;
+    const uint32_t interval = look_interval();
+    return interval != 0 && event % interval == 1;
+  }
   /// Whether it computes what may overflow.
   bool is_maker() const { return (role == Role::linear || role == Role::convolution) && !only_selects; }
   /// Whether its output is the same whatever goes in, and was so often enough.
@@ -90,6 +114,7 @@ struct Layer {
     return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && neighbours.was_constant));
   }
   void next_window() {
+    knows_life = false;
     alive.assign(alive.size(), 0);
     alive_units = looks = samples = bounded_seen = bounded_pressed = 0;
     variation_looks = constant_looks = varied_looks = 0;

@@ -163,7 +163,7 @@ void judge_unchanged(const Judge& judge, Model& model) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
     const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT) || each.gradients > 0;
     const bool ran = each.runs != nullptr && each.runs->trained_at == model.step_now;
-    const bool rests = each.runs != nullptr && (each.runs->rests & LOUPE_REST_EVENTS) != 0;
+    const bool rests = each.runs != nullptr && ((each.runs->rests & LOUPE_REST_EVENTS) != 0 || each.runs->is_added_up);
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
     if (rests && lacks) model.resting.begin_anew();  // whether its module runs is to be seen

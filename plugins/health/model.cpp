@@ -22,6 +22,7 @@ void Model::begin_run(Layer& layer, const Event& event) {
 void Model::end_pass() {
   flow.end_pass();
   if (!pass.open) return;
+  output_tally.take(*this);
   ++passes;
   training_passes += pass.training && !pass.evaluation ? 1 : 0;
   passes_without_grad += pass.with_grad ? 0 : 1;
@@ -72,6 +73,7 @@ bool Model::is_plain(uint64_t optimizer) {
 }
 
 void Model::take_tallies() {
+  output_tally.take(*this);
   if (!tallies.take(sums)) return;
   end_pass();
   has_backward = added_up = true;

@@ -12,6 +12,7 @@
 
 #include "health/flow.h"
 #include "health/layer.h"
+#include "health/output_tally.h"
 #include "health/resting.h"
 #include "health/step_sums.h"
 #include "health/tallies.h"
@@ -49,6 +50,7 @@ struct Model {
   Flow flow;
   Resting resting;
   Tallies tallies;
+  OutputTally output_tally;
   /// A layer runs: its place in the order, and the pass it belongs to, which its first layer begins.
   void begin_run(Layer& layer, const Event& event);
   /// Ends the pass that is on, if there is one.

@@ -63,19 +63,23 @@ void OutputWatch::take_numbers(const Event& event) {
 void OutputWatch::note_non_finite(const Event& event, Origin origin) {
   // Numbers from a device come long after their pass, whose inputs are gone.
   if (place_ != LOUPE_PLACE_CPU) return watched_.trail.note(std::move(origin));
+  model_.output_tally.take(model_);
   const Model::Pass& pass = model_.pass;
   origin.begins_pass = pass.first == &layer_;
   if (pass.last != nullptr) origin.before = pass.last->name;
   const Layer* from = layer_.neighbours.from;
-  const bool is_behind_a_rest = from != nullptr && from->rests != 0 && from->is_maker() && event.input_count() > 0;
+  const bool is_behind_a_rest =
+      from != nullptr && from->rests != 0 && from->is_maker() && (layer_.lacks_input || event.input_count() > 0);
   if (is_behind_a_rest && from->last_seen_before() == pass.last) {
-    const Extent input = Elements(event.input(0).raw()).extent();
-    if (!input.is_finite()) {
+    const Extent input = layer_.lacks_input ? Extent() : Elements(event.input(0).raw()).extent();
+    if (layer_.lacks_input || !input.is_finite()) {
       origin.module = from->module;
       origin.shown_by = layer_.name;
-      origin.nan_count = input.nan_count;
-      origin.inf_count = input.inf_count;
-      origin.numel = event.input(0).numel();
+      if (!layer_.lacks_input) {
+        origin.nan_count = input.nan_count;
+        origin.inf_count = input.inf_count;
+        origin.numel = event.input(0).numel();
+      }
       const double largest = from == pass.first ? pass.largest_input : NAN;
       at_rest_.module = from->module;
       at_rest_.inputs = {true, largest, pass.last_norm, ""};
@@ -104,18 +108,14 @@ void OutputWatch::look(const Event& event) {
   if (model_.resting.is_looking()) model_.flow.take(layer_, event);
   const TensorView output = event.tensor();
   if (layer_.is_batch_norm) model_.take_batch(layer_, output);
-  if (layer_.role == Role::rectifier) look_for_life(output);
+  const bool is_time = layer_.is_time(events_);
+  if (layer_.role == Role::rectifier && is_time) look_for_life(output);
   if (model_.steps == 0 && layer_.start_looks == 0 && (layer_.role == Role::linear || layer_.role == Role::convolution))
     look_at_spread(output);
   const bool may_rest = model_.resting.is_looking() && (layer_.is_maker() || layer_.only_selects);
-  // The rest changes slowly: some events are enough.
-  const bool is_time = events_ % 4 == 1;
   if (is_time && layer_.role == Role::bounded) look_for_bounds(output);
   if (layer_.role == Role::rectifier) return;  // dead_units tells of those that are constant
-  // A layer that varied once is not constant; what shows neither is looked at more seldom.
-  constexpr int64_t looked_at_first = 4;
-  const bool is_open =
-      is_time && layer_.varied_looks == 0 && (layer_.variation_looks < looked_at_first || events_ % 16 == 1);
+  const bool is_open = is_time && layer_.varied_looks == 0;
   if (is_open || (may_rest && !layer_.neighbours.has_varied && !layer_.neighbours.was_constant))
     look_for_variation(event);
 }
@@ -149,11 +149,8 @@ void OutputWatch::look_at_input(const Event& event) {
   });
 }
 
-/// Which units were ever active, until so many were that the rest is of no concern. After the first events and samples
-/// of a window some are enough.
+/// Which units were ever active, until so many were that the rest is of no concern.
 void OutputWatch::look_for_life(const TensorView& output) {
-  constexpr int64_t looked_at_first = 4, many_samples = 256;
-  if (layer_.looks >= looked_at_first && events_ % (layer_.samples < many_samples ? 4 : 16) != 1) return;
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() < 2) return;
   const int64_t dimension = unit_dimension(output.dim());
@@ -165,7 +162,9 @@ void OutputWatch::look_for_life(const TensorView& output) {
   ++layer_.looks;
   layer_.samples += output.size(0);
   const int64_t silent = units - layer_.alive_units;
-  if (silent == 0 || static_cast<double>(silent) < watched_.told_dead_share * static_cast<double>(units)) return;
+  layer_.knows_life =
+      silent == 0 || static_cast<double>(silent) < watched_.told_dead_share * static_cast<double>(units);
+  if (layer_.knows_life) return;
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
   const int64_t outer = output.numel() / (units * inner);
@@ -286,6 +285,7 @@ void OutputWatch::look_for_variation(const Event& event) {
 void OutputWatch::explain(const Event& event) {
   Origin::Inputs inputs;
   if (watched_.trail.wants_inputs_of(layer_.module)) {
+    inputs.finite = !layer_.lacks_input;
     for (std::size_t i = 0; i < event.input_count(); ++i) {
       const Extent input = Elements(event.input(i).raw()).extent();
       inputs.finite = inputs.finite && input.is_finite();

@@ -26,6 +26,7 @@ void Resting::end_step(Model& model, bool may_rest, Changes& changes) {
     turn(model, changes);
   } else {
     --steps_left_;
+    model.output_tally.end_step(model, changes);
   }
 }
 
@@ -41,6 +42,7 @@ void Resting::turn(Model& model, Changes& changes) {
     model.tallies.begin(model, changes);
   } else {
     model.tallies.end(model, changes);
+    model.output_tally.end(model, changes);
   }
   for (Layer& layer : model.layers) {
     const uint32_t before = layer.rests;
@@ -57,6 +59,7 @@ void Resting::turn(Model& model, Changes& changes) {
     changes.rests.emplace_back(layer.device_outputs, layer.rests);
     changes.rests.emplace_back(layer.device_looks, layer.rests);
   }
+  if (!looking_) model.output_tally.begin(model, changes);
 }
 
 }  // namespace loupe::health

@@ -291,7 +291,7 @@ AT(loupe_wiring, make_tally, 64);
 AT(loupe_wiring, use_tally, 72);
 AT(loupe_wiring, take_tally, 80);
 
-SIZE(loupe_tally_sums, 56);
+SIZE(loupe_tally_sums, 72);
 AT(loupe_tally_sums, struct_size, 0);
 AT(loupe_tally_sums, reserved, 4);
 AT(loupe_tally_sums, events, 8);
@@ -300,6 +300,8 @@ AT(loupe_tally_sums, changed_events, 24);
 AT(loupe_tally_sums, sum_squares, 32);
 AT(loupe_tally_sums, largest_sum_squares, 40);
 AT(loupe_tally_sums, largest, 48);
+AT(loupe_tally_sums, last_sum_squares, 56);
+AT(loupe_tally_sums, last, 64);
 
 SIZE(loupe_tag, 88);
 AT(loupe_tag, struct_size, 0);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "monitored.h"
 
 namespace loupe {
@@ -43,6 +45,78 @@ TEST(Rest, FromMeasuresBringsTheEventsUnmeasured) {
   EXPECT_EQ(it.shown("conv", "tensor"), 1) << "the tensor came";
   Monitored::forward(*layer, {2});
   EXPECT_EQ(measured(it, "lens"), 1u);
+}
+
+/// Counts how often somebody is lent what went into a forward.
+struct CountedTensors : ForwardTensors {
+  void lend(loupe_event& event) override {
+    ++times;
+    event.inputs = inputs;
+    event.input_count = 1;
+  }
+  FloatTensor input{{5}};
+  const loupe_tensor* inputs[1] = {input.get()};
+  int times = 0;
+};
+
+TEST(Rest, FromTensorsBringsTheEventsWithoutInputsWhichNobodyNeedsToKeep) {
+  Monitored it("lenses: [probe_lens: {rests: [tensors, nothing], tensor: true}]\n");
+  const auto layer = it.add("conv");
+  Stream& stream = *layer->stream(LOUPE_TAP_FORWARD);
+  TapState state;
+  stream.copy_state(&state);
+  CountedTensors tensors;
+  const auto forward = [&] { stream.dispatch(FloatTensor({1}).get(), training_pass, &tensors); };
+  EXPECT_TRUE(state.reads_tensors);
+  forward();
+  EXPECT_EQ(tensors.times, 1);
+  it.monitor.tick(std::nullopt);
+  EXPECT_FALSE(state.reads_tensors);
+  EXPECT_TRUE(state.awake);
+  EXPECT_EQ(processed(it, "lens"), 1u);
+  forward();
+  EXPECT_EQ(tensors.times, 1);
+  EXPECT_EQ(processed(it, "lens"), 1u);
+  it.monitor.tick(std::nullopt);
+  EXPECT_TRUE(state.reads_tensors);
+  stream.copy_state(nullptr);
+}
+
+TEST(Rest, FromEventsOfAllIsCopiedToWhoeverMakesThem) {
+  Monitored it("lenses: [probe_lens: {rests: [events, nothing]}]\n");
+  const auto layer = it.add("conv");
+  Stream& stream = *layer->stream(LOUPE_TAP_FORWARD);
+  TapState state;
+  stream.copy_state(&state);
+  it.monitor.tick(std::nullopt);
+  EXPECT_FALSE(state.awake);
+  stream.copy_state(nullptr);
+  it.monitor.tick(std::nullopt);
+  EXPECT_TRUE(stream.awake());
+  EXPECT_FALSE(state.awake) << "it is no longer told";
+  stream.copy_state(&state);
+  EXPECT_TRUE(state.awake);
+  stream.copy_state(nullptr);
+}
+
+TEST(Tensors, AreLentOnlyToThoseThatReadThem) {
+  Monitored it("lenses:\n  - probe_lens: {measures: sums}\n");
+  const auto layer = it.add("conv");
+  CountedTensors tensors;
+  layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
+  EXPECT_EQ(tensors.times, 0);
+}
+
+TEST(Tensors, AreNotLentOfAnEventThatIsOnlyAddedUp) {
+  Monitored it("lenses: [probe_lens: {gatherer: probe_plain, rests: [usual], measures: sums, tensor: true}]\n");
+  const auto layer = it.add("conv");
+  it.monitor.tick(std::nullopt);
+  CountedTensors tensors;
+  layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
+  EXPECT_EQ(tensors.times, 0);
+  layer->stream(LOUPE_TAP_FORWARD)
+      ->dispatch(FloatTensor({std::numeric_limits<float>::quiet_NaN()}).get(), training_pass, &tensors);
+  EXPECT_EQ(tensors.times, 1);
 }
 
 TEST(Rest, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {

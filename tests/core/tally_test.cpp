@@ -75,6 +75,26 @@ TEST(Tally, LetsThroughAGradientThatWasNotCleared) {
   EXPECT_EQ(processed(it), 1U);
 }
 
+TEST(Tally, LetsThroughForwardsThatAreNotOfTraining) {
+  Tallied it;
+  for (const uint32_t flags : {uint32_t{LOUPE_EVENT_TRAINING}, uint32_t{LOUPE_EVENT_GRAD_ENABLED}, 0U})
+    Monitored::forward(*it.layer, {1}, flags);
+  EXPECT_EQ(processed(it), 3U);
+  Monitored::forward(*it.layer, {1}, LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED);
+  EXPECT_EQ(processed(it), 0U);
+}
+
+TEST(Tally, SaysWhichEventWasTheLast) {
+  Monitored both("lenses: [probe_lens: {rests: [usual]}]\n");
+  const auto first = both.add("first"), second = both.add("second");
+  both.monitor.tick(std::nullopt);
+  Monitored::forward(*second, {2});
+  Monitored::forward(*first, {1});
+  both.monitor.tick(std::nullopt);
+  EXPECT_EQ(both.shown("tally", "last is first"), 1);
+  EXPECT_EQ(both.shown("tally", "largest is second"), 4);
+}
+
 TEST(Tally, CountsWhatIsNotZeroAndWhatChanged) {
   Tallied it("measures: [sums, change]");
   for (const float each : {0, 0, 1, 2, 2}) Monitored::forward(*it.layer, {each});

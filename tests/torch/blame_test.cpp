@@ -154,6 +154,7 @@ struct BetweenImpl : nn::Module {
     relu = register_module("relu", nn::ReLU());
     second = register_module("second", nn::Linear(8, 16));
     tanh = register_module("tanh", nn::Tanh());
+    rectifier = register_module("rectifier", nn::ReLU());
     last = register_module("last", nn::Linear(16, 3));
   }
   torch::Tensor forward(const torch::Tensor& batch) {
@@ -162,13 +163,13 @@ struct BetweenImpl : nn::Module {
     x = second(x);
     if (direct) return last(tanh(x));
     x = inplace ? x.mul_(scale) : x * scale;
-    return last(tanh(x));
+    return last(rectifies ? rectifier(x) : tanh(x));
   }
   nn::Linear first{nullptr}, second{nullptr}, last{nullptr};
-  nn::ReLU relu{nullptr};
+  nn::ReLU relu{nullptr}, rectifier{nullptr};
   nn::Tanh tanh{nullptr};
   double scale = 0.5, before = 0.5;
-  bool inplace = false, direct = false, alternates = false;
+  bool inplace = false, direct = false, alternates = false, rectifies = false;
   int runs = 0;
   torch::Tensor cached;  ///< instead of what its first layers make
 };
@@ -185,6 +186,20 @@ TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationBetweenTwoLayersAndNotOnTheOneBefor
     const loupe::Finding found = trainer.only_finding();
     EXPECT_EQ(found.layer, "0.tanh") << inplace;
     EXPECT_TRUE(says(found, "made between '0.second', whose output is finite, and '0.tanh'")) << found.message;
+  }
+}
+
+TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationBeforeARectifierWhoseInputIsNotKept) {
+  for (const int steps : {6, 24, 60}) {
+    Between between;
+    between->rectifies = true;
+    Spoiled trainer{nn::Sequential(between)};
+    for (int i = 0; i < steps; ++i) trainer.step();
+    between->scale = NAN;
+    trainer.step();
+    const loupe::Finding found = trainer.only_finding();
+    EXPECT_EQ(found.layer, "0.rectifier") << steps;
+    EXPECT_TRUE(says(found, "made between '0.second', whose output is finite, and '0.rectifier'")) << found.message;
   }
 }
 

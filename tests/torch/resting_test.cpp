@@ -159,6 +159,78 @@ TEST_P(ParametersThatRest, ShowThatTheWholeModelIsInEvalMode) {
 
 INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 20, 47, 300));
 
+/// Between the first and the last layer of this one the outputs are added up.
+class LayersThatAreAddedUp : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    torch::manual_seed(7);
+    inspector.attach(*model, optimizer);
+    steps(GetParam());
+    ASSERT_EQ(told(), "");
+  }
+  void step() {
+    optimizer.zero_grad();
+    const torch::Tensor batch = torch::randn({32, 6});
+    const auto loss = nn::functional::cross_entropy(model->forward(batch), (batch.select(1, 0) > 0).to(torch::kLong));
+    loss.backward();
+    optimizer.step();
+    inspector.push_loss(loss, true);
+  }
+  void steps(int count) {
+    for (int i = 0; i < count; ++i) step();
+  }
+  std::string told() const {
+    std::string told;
+    for (const loupe::Finding& each : inspector.findings()) {
+      if (each.severity != LOUPE_SEVERITY_INFO) told += each.rule + " of " + each.layer + "; ";
+    }
+    return told;
+  }
+  void fill(std::size_t layer, const char* parameter, float value) {
+    const torch::NoGradGuard guard;
+    model[layer]->named_parameters()[parameter].fill_(value);
+  }
+
+  nn::Sequential model{nn::Linear(6, 16),  nn::ReLU(), nn::Linear(16, 16), nn::ReLU(),
+                       nn::Linear(16, 16), nn::Tanh(), nn::Linear(16, 2)};
+  torch::optim::SGD optimizer{model->parameters(), 0.01};
+  loupe::Inspector inspector = loupe::Inspector::from_text(
+      "attach: {summary: false}\nlenses: [health: {off: [update_ratio, vanishing_gradient, loss_spike]}]\n");
+};
+
+TEST_P(LayersThatAreAddedUp, ShowThatTheirUnitsDied) {
+  fill(2, "bias", -1000);
+  steps(310);  // it is told after two windows of 100 steps
+  EXPECT_NE(told().find("dead_units of 3; "), std::string::npos) << told();
+}
+
+TEST_P(LayersThatAreAddedUp, ShowThatTheyAreSaturated) {
+  fill(4, "weight", 0);
+  fill(4, "bias", 1000);
+  steps(310);  // it is told after two windows of 100 steps
+  EXPECT_NE(told().find("saturated_activation of 5; "), std::string::npos) << told();
+}
+
+TEST_P(LayersThatAreAddedUp, AreBlamedForTheNaNThatTheyMakeInThatStep) {
+  fill(4, "weight", 0);
+  fill(4, "bias", NAN);
+  step();
+  const auto found = inspector.findings();
+  ASSERT_EQ(told(), "non_finite of 4; ");
+  EXPECT_EQ(found[0].first_step, GetParam() + 1U);
+}
+
+TEST_P(LayersThatAreAddedUp, AreNotTakenForTheWholeModelInEvalMode) {
+  model[5]->eval();
+  steps(3);
+  model[0]->eval();  // of no effect on a linear layer
+  model[6]->eval();
+  steps(3);
+  for (const loupe::Finding& each : inspector.findings()) EXPECT_NE(each.rule, "mode_mismatch") << each.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(After, LayersThatAreAddedUp, testing::Values(1, 6, 20, 47, 300));
+
 TEST(ParametersThatRest, ShowThatAGradientThatWasNotLookedAtSpoiledThem) {
   RestingTrainer trainer;
   trainer.steps(6);

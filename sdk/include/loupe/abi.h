@@ -605,12 +605,13 @@ typedef struct loupe_watch {
 /* What a source does without for a while. */
 enum {
   LOUPE_REST_MEASURES = 1u << 0, /* its events come without a measurement */
-  LOUPE_REST_EVENTS = 1u << 1    /* no events come; one that nobody else takes costs a branch */
+  LOUPE_REST_EVENTS = 1u << 1,   /* no events come; one that nobody else takes costs a branch */
+  LOUPE_REST_TENSORS = 1u << 2   /* its events may come without inputs and outputs, so that those need not be kept */
 };
 
 /* Adds up usual events of the sources that share it. An event is usual if it is measured, in the processor's memory,
- * holds neither NaN nor Inf, is compared with one before where its source asks for the change, and does not say
- * LOUPE_EVENT_NOT_CLEARED. */
+ * holds neither NaN nor Inf, is compared with one before where its source asks for the change, does not say
+ * LOUPE_EVENT_NOT_CLEARED, and, at LOUPE_TAP_FORWARD, says LOUPE_EVENT_TRAINING and LOUPE_EVENT_GRAD_ENABLED. */
 typedef struct loupe_tally loupe_tally;
 
 typedef struct loupe_tally_sums {
@@ -622,6 +623,8 @@ typedef struct loupe_tally_sums {
   double sum_squares;          /* of all elements of all these events */
   double largest_sum_squares;  /* of one event */
   const loupe_source* largest; /* which source that event came to; null without events */
+  double last_sum_squares;     /* of the last event */
+  const loupe_source* last;    /* which source that one came to; null without events */
 } loupe_tally_sums;
 
 /* What a lens may do while it is attached. */
@@ -655,8 +658,8 @@ typedef struct loupe_wiring {
    * nothing; null: all of them are processed again. What comes is measured all the same. */
   /* @thread serial @state attaching, visiting, stepping or reporting @owns nothing @since 1.0 */
   loupe_status (*use_tally)(void* wiring, loupe_source* source, loupe_tally* tally, loupe_error* error);
-  /* What came since the last call. */
-  /* @thread serial @state attaching, visiting, stepping or reporting @owns caller's struct @since 1.0 */
+  /* What came since the last call. Also while an event is processed, which may need to know what came before it. */
+  /* @thread any @state always @owns caller's struct @since 1.0 */
   loupe_status (*take_tally)(void* wiring, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error);
 } loupe_wiring;
 

@@ -23,7 +23,7 @@ class Tally {
 
   /// False where the host cannot do it.
   explicit operator bool() const { return tally_ != nullptr; }
-  /// What came since the last call. Not from forget() or introduce().
+  /// What came since the last call. Any thread, also while an event is processed.
   Sums take() const {
     detail::ErrorBuffer error;
     Sums sums{};

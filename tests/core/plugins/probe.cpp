@@ -54,6 +54,16 @@ class ProbeLossInput : public ProbeGatherer<ProbeLossInput, LOUPE_TAP_LOSS_INPUT
   using ProbeGatherer::ProbeGatherer;
 };
 
+/// Only subscribes, so that the host hands on its events.
+class ProbePlain : public Gatherer {
+ public:
+  static constexpr const char* name = "probe_plain";
+  static constexpr const char* help = "has no say in its events";
+  static std::vector<Option> options() { return {{"kinds", Strings{}, "nothing but a way to differ"}}; }
+  explicit ProbePlain(const Options&) {}
+  void open(const std::optional<Module>&, const char* label) override { subscribe(LOUPE_TAP_FORWARD, label); }
+};
+
 /// Keeps what was measured of each event.
 class ProbeNumbers : public Preprocessor {
  public:
@@ -134,7 +144,7 @@ class ProbeLens : public Lens {
             {"rests",
              Strings{},
              "from what its sources rest after each of its reports",
-             {"nothing", "measures", "events", "usual", "more"}},
+             {"nothing", "measures", "events", "tensors", "usual", "more"}},
             {"wrong",
              "nothing",
              "what it does that is not allowed",
@@ -196,8 +206,11 @@ class ProbeLens : public Lens {
 
  private:
   static uint32_t named_rest(const std::string& name) {
-    const std::map<std::string, uint32_t> named = {
-        {"nothing", 0}, {"measures", LOUPE_REST_MEASURES}, {"events", LOUPE_REST_EVENTS}, {"more", 1U << 7}};
+    const std::map<std::string, uint32_t> named = {{"nothing", 0},
+                                                   {"measures", LOUPE_REST_MEASURES},
+                                                   {"events", LOUPE_REST_EVENTS},
+                                                   {"tensors", LOUPE_REST_TENSORS},
+                                                   {"more", 1U << 7}};
     return named.at(name);
   }
   void rest(const std::string& what) {
@@ -214,6 +227,7 @@ class ProbeLens : public Lens {
     report.value("Probe", "tally", "sum_squares", sums.sum_squares);
     for (const auto& [layer, source] : sources_) {
       if (source.raw() == sums.largest) report.value("Probe", "tally", "largest is " + layer, sums.largest_sum_squares);
+      if (source.raw() == sums.last) report.value("Probe", "tally", "last is " + layer, sums.last_sum_squares);
     }
   }
   static void write(Report& report, const std::string& layer, const Source& source) {
@@ -239,4 +253,4 @@ class ProbeLens : public Lens {
 }  // namespace loupe
 
 LOUPE_PLUGIN("probe", "1.2.3", loupe::ProbeForward, loupe::ProbeGradient, loupe::ProbePush, loupe::ProbeLossInput,
-             loupe::ProbeNumbers, loupe::ProbeLens, loupe::ProbeVisualizer);
+             loupe::ProbePlain, loupe::ProbeNumbers, loupe::ProbeLens, loupe::ProbeVisualizer);
