@@ -38,7 +38,7 @@ void OutputTally::begin(Model& model, Changes& changes) {
   steps_ = next_change_ = 0;
   for (Layer& layer : model.layers) {
     layer.may_be_added_up = may_be_added_up(model, layer);
-    // The input of such a layer says nothing that its output does not, and is soon used for something else.
+    // The input of such a layer says nothing that its output does not, and would be held for nobody.
     layer.lacks_input = layer.may_be_added_up && layer.only_passes_on;
     if (layer.lacks_input) changes.rests.emplace_back(layer.outputs, LOUPE_REST_TENSORS);
   }

@@ -33,7 +33,7 @@ TEST(Catalogue, KnowsComponentsByKindNameAndAlias) {
   catalogue.add_path(test_plugin("probe"));
   EXPECT_TRUE(catalogue.problems().empty());
   EXPECT_EQ(catalogue.names(Kind::gatherer),
-            (Texts{"probe_forward", "probe_gradient", "probe_loss_input", "probe_push"}));
+            (Texts{"probe_forward", "probe_gradient", "probe_loss_input", "probe_plain", "probe_push"}));
   ASSERT_NE(catalogue.find(Kind::lens, "probe"), nullptr);
   EXPECT_EQ(catalogue.find(Kind::lens, "probe"), catalogue.find(Kind::lens, "probe_lens"));
   EXPECT_EQ(catalogue.find(Kind::gatherer, "probe_lens"), nullptr);
