@@ -236,10 +236,10 @@ nlohmann::json measure_all_growth(const std::vector<int>& layers, const std::vec
 /// What each copy takes more than the first and than the one before it, as a share of what the second adds to the
 /// first: of `off four four+health` the last figure of the last row is what health costs beside the four.
 nlohmann::json measure_together(const std::string& model, const std::vector<std::string>& configs,
-                                const std::string& parameters, double seconds, bool prints) {
+                                const std::string& parameters, double seconds, int layouts, bool prints) {
   std::vector<std::string> yamls;
   for (const std::string& each : configs) yamls.push_back(yaml_of(each, parameters));
-  const std::vector<StepTime> times = loupe::bench::measure_together(model, configs, yamls, seconds);
+  const std::vector<StepTime> times = loupe::bench::measure_together(model, configs, yamls, seconds, layouts);
   const double base = times[times.size() > 1 ? 1 : 0].than_first.mean;
   nlohmann::json rows = nlohmann::json::array();
   if (prints) std::printf("model  config           step us    added us        share   more than the one before\n");
@@ -275,7 +275,7 @@ int main(int argc, char** argv) {
   std::string compared;
   std::vector<int> layers;
   std::vector<std::string> visualizers = {"", "record", "csv", "html", "tensorboard", "record, html, tensorboard"};
-  int tick_count = 100;
+  int tick_count = 100, layouts = 8;
   app.add_option("--model", models, "A to G");
   app.add_option("--config", configs, "what is attached")->check(CLI::IsMember(all_configs));
   app.add_option("--threads", threads, "LibTorch's threads");
@@ -288,6 +288,8 @@ int main(int argc, char** argv) {
                  "instead: copies of a model, each watched by one of these, trained in turn; such as "
                  "'off four four+health health'")
       ->check(CLI::IsMember(all_configs));
+  app.add_option("--layouts", layouts, "for --together: in how many layouts of the memory, which are luck")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--growth", layers, "instead: the time of attaching and of a tick of models of so many layers");
   app.add_option("--visualizers", visualizers, "for --growth: each as YAML lists them, such as 'record, html'");
   app.add_option("--ticks", tick_count, "for --growth: how many ticks before the last that is timed")
@@ -304,7 +306,7 @@ int main(int argc, char** argv) {
     for (const int count : threads) {
       torch::set_num_threads(count);
       for (const std::string& model : models)
-        rows.push_back(measure_together(model, together, make_subject(model).parameters, seconds, !as_json));
+        rows.push_back(measure_together(model, together, make_subject(model).parameters, seconds, layouts, !as_json));
     }
     if (as_json) std::cout << rows.dump(1) << "\n";
     return 0;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -15,29 +16,55 @@
 
 namespace loupe::bench {
 
+/// A figure, and the error that chance leaves in it.
+struct Estimate {
+  double mean = 0, error = 0;
+};
+
+inline Estimate estimate_of(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  Estimate estimate;
+  double squares = 0;
+  for (const double each : values) estimate.mean += each / count;
+  for (const double each : values) squares += (each - estimate.mean) * (each - estimate.mean);
+  if (values.size() > 1) estimate.error = std::sqrt(squares / (count - 1) / count);
+  return estimate;
+}
+
 /// What a step of one copy takes, in microseconds, and what it takes more than another's of the same round.
 struct StepTime {
   std::string config;
   double median = 0;
-  struct More {
-    double mean = 0;   ///< without the tenths of the rounds where it was most and least
-    double error = 0;  ///< of the mean
-  } than_first, than_before;
+  Estimate than_first, than_before;
 };
 
-inline StepTime::More more_of(const std::vector<double>& times, const std::vector<double>& others) {
+/// The mean of what each takes more, without the tenths where that is most and least.
+inline double more_of(const std::vector<double>& times, const std::vector<double>& others) {
   std::vector<double> more;
   for (std::size_t i = 0; i < times.size(); ++i) more.push_back(times[i] - others[i]);
   std::sort(more.begin(), more.end());
-  const std::size_t cut = more.size() / 10;
-  const std::vector<double> kept(more.begin() + static_cast<std::ptrdiff_t>(cut),
-                                 more.end() - static_cast<std::ptrdiff_t>(cut));
-  const auto count = static_cast<double>(kept.size());
-  double mean = 0, squares = 0;
-  for (const double each : kept) mean += each / count;
-  for (const double each : kept) squares += (each - mean) * (each - mean);
-  return {mean, std::sqrt(squares) / count};
+  const auto cut = static_cast<std::ptrdiff_t>(more.size() / 10);
+  return estimate_of({more.begin() + cut, more.end() - cut}).mean;
 }
+
+/// Blocks of many sizes, every second of them free again. Where the allocator finds room for what a step computes
+/// decides how much of it lies in the caches: by chance a model of small layers is a tenth faster or slower for as long
+/// as it trains. Copies between other blocks have other luck.
+class ScatteredMemory {
+ public:
+  explicit ScatteredMemory(unsigned seed) {
+    constexpr int most_blocks = 10000;
+    std::mt19937 random(seed);
+    blocks_.resize(random() % most_blocks);
+    for (auto& each : blocks_) each = std::make_unique<char[]>(16 + random() % 2000);
+    for (auto& each : blocks_) {
+      if (random() % 2 == 0) each.reset();
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<char[]>> blocks_;
+};
 
 /// One copy of a model, and what watches it. The weights are the same in each.
 class Copy {
@@ -67,9 +94,9 @@ class Copy {
 };
 
 /// Trains a copy of `model` for each of `yamls` in turn, in short blocks, so that a machine that gets slower or faster
-/// does so for all of a round.
-inline std::vector<StepTime> measure_together(const std::string& model, const std::vector<std::string>& configs,
-                                              const std::vector<std::string>& yamls, double seconds) {
+/// does so for all of a round. What a step of each took in each round.
+inline std::vector<std::vector<double>> train_in_turn(const std::string& model, const std::vector<std::string>& yamls,
+                                                      double seconds) {
   constexpr int block = 20, blocks_a_tick = 10, warm_up = 5, least = 5;
   std::vector<std::unique_ptr<Copy>> copies;
   for (const std::string& yaml : yamls) copies.push_back(std::make_unique<Copy>(model, yaml));
@@ -86,13 +113,27 @@ inline std::vector<StepTime> measure_together(const std::string& model, const st
     }
   }
   for (const auto& copy : copies) copy->tick();
+  return times;
+}
+
+/// The same for new copies in each of `layouts` layouts of the memory. The errors are those that the layouts leave.
+inline std::vector<StepTime> measure_together(const std::string& model, const std::vector<std::string>& configs,
+                                              const std::vector<std::string>& yamls, double seconds, int layouts) {
+  const std::size_t count = yamls.size();
+  std::vector<std::vector<double>> than_first(count), than_before(count), all(count);
+  for (int layout = 0; layout < layouts; ++layout) {
+    const ScatteredMemory scattered(static_cast<unsigned>(layout));
+    const std::vector<std::vector<double>> times = train_in_turn(model, yamls, seconds / layouts);
+    for (std::size_t i = 0; i < count; ++i) {
+      than_first[i].push_back(more_of(times[i], times[0]));
+      than_before[i].push_back(more_of(times[i], times[i > 0 ? i - 1 : 0]));
+      all[i].insert(all[i].end(), times[i].begin(), times[i].end());
+    }
+  }
   std::vector<StepTime> results;
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    StepTime result{configs[i], 0, more_of(times[i], times[0]), more_of(times[i], times[i > 0 ? i - 1 : 0])};
-    std::vector<double> sorted = times[i];
-    std::sort(sorted.begin(), sorted.end());
-    result.median = sorted[sorted.size() / 2];
-    results.push_back(result);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::sort(all[i].begin(), all[i].end());
+    results.push_back({configs[i], all[i][all[i].size() / 2], estimate_of(than_first[i]), estimate_of(than_before[i])});
   }
   return results;
 }
