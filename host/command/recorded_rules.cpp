@@ -200,7 +200,11 @@ class RecordedRules::Impl {
     // Where the lens was there itself, it saw more than an epoch's mean.
     if (!settings_.watched && !broken_) judge_numbers(judge);
     // Beside losses that are not finite the other rules say nothing.
-    ledger_.end_window(report, [this](const Finding& finding) { return broken_ && finding.rule != "non_finite"; });
+    health::Ended ended;
+    ended.tick = true;
+    ended.window = [](const loupe_module*) { return true; };
+    ended.is_open = [this](const Finding& finding) { return broken_ && finding.rule != "non_finite"; };
+    ledger_.end(report, ended);
   }
 
   void judge_losses(const health::Judge& judge) {

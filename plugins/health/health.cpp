@@ -92,7 +92,9 @@ class Health : public Lens {
   void tell_unregistered(const Judge& judge);
   /// Whether its rule cannot see whether a finding still holds.
   bool is_open(const Finding& finding) const;
-  void end_findings_window(Report& report);
+  /// What the findings in the windows that have ended, and in the epoch where it is a tick, have come to.
+  void end_windows(Report& report, bool is_tick);
+  bool has_window_ended(const loupe_module* module) const;
   void tell_of_device(Model& model);
   void take_loss() {
     if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
@@ -315,10 +317,25 @@ bool Health::is_open(const Finding& finding) const {
          });
 }
 
-void Health::end_findings_window(Report& report) {
+/// Of the model that has the module; of any, where none has it.
+bool Health::has_window_ended(const loupe_module* module) const {
+  bool any = false;
+  for (const auto& model : models_) {
+    if (model->modules.find(module) != model->modules.end()) return model->has_window_ended;
+    any = any || model->has_window_ended;
+  }
+  return any;
+}
+
+void Health::end_windows(Report& report, bool is_tick) {
   if (any_broken() && non_finite_) judge(report).tell(*non_finite_);
   tell_unregistered(judge(report));
-  ledger_.end_window(report, [this](const Finding& finding) { return is_open(finding); });
+  Ended ended;
+  ended.tick = is_tick;
+  ended.window = [&](const loupe_module* module) { return has_window_ended(module) || (is_tick && module == nullptr); };
+  ended.is_open = [this](const Finding& finding) { return is_open(finding); };
+  ledger_.end(report, ended);
+  for (const auto& model : models_) model->has_window_ended = false;
 }
 
 void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
@@ -351,6 +368,7 @@ void Health::close_window(const Judge& judge, Model& model) {
     if (model.has_equal_units) judge_equal_units(judge, model);
   }
   model.next_window();
+  model.has_window_ended = true;
 }
 
 /// The host looks at some steps only: what counts steps in a row begins anew, and nothing is compared across the gap.
@@ -451,7 +469,7 @@ void Health::step(const loupe_step& step, Report& report) {
   tell_unseen_loss(judge);
   losses_.judge_spikes(judge);
   if (std::exchange(met_unregistered_, false)) tell_unregistered(judge);
-  if (window_ended) end_findings_window(report);
+  if (window_ended) end_windows(report, /*is_tick=*/false);
 }
 
 void Health::report(Report& report) {
@@ -479,6 +497,7 @@ void Health::report(Report& report) {
     if (model->has_backward && steps_since_tick_ == 0 && !changed) {
       Sight sight;
       sight.rule = "no_step";
+      sight.at_tick = true;
       sight.severity = LOUPE_SEVERITY_ERROR;
       sight.module = model->root;
       sight.message = "gradients were made in this epoch, but no optimizer stepped and no parameter changed";
@@ -486,13 +505,15 @@ void Health::report(Report& report) {
       judge.tell(sight);
     }
     model->has_backward = false;
-    close_window(judge, *model);
+    // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
+    // window does not end another, in which nothing was seen.
+    if (model->steps_in_window >= fewest_looks_in_window) close_window(judge, *model);
     model->resting.begin_window(*model, changes_);
   }
   make_changes();
   losses_.judge_spikes(judge);
   losses_.judge_epoch(judge, trained == 1 && !any_broken(), !rates_.any_returned());
-  end_findings_window(report);
+  end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;
 }
 

@@ -23,6 +23,8 @@ struct Bounds {
 };
 Bounds bounds_of(const std::string& type);
 
+constexpr int64_t looked_at_first = 4;  ///< events of a window
+
 /// What one module or function gave since the last step, and over the window that rules judge. Under its model's mutex.
 struct Layer {
   explicit Layer(const Module& shown);
@@ -90,7 +92,7 @@ struct Layer {
   }
   /// After how many steps its elements are looked at again; 0: not in this window. They change slowly.
   uint32_t look_interval() const {
-    constexpr int64_t many_samples = 256, looked_at_first = 4;
+    constexpr int64_t many_samples = 256;
     constexpr uint32_t often = 4;
     const uint32_t seldom = may_be_added_up ? 32 : 16;  // and where it is, in each step that is looked at whole
     if (role == Role::bounded) return often;
@@ -100,7 +102,6 @@ struct Layer {
   }
   /// Whether they are looked at in its event of this number.
   bool is_time(uint64_t event) const {
-    constexpr int64_t looked_at_first = 4;
     if (may_be_added_up) return !is_added_up;
     if (role == Role::rectifier && looks < looked_at_first) return true;
     const uint32_t interval = look_interval();

@@ -31,6 +31,7 @@ void Ledger::take(Entry& entry, const Sight& sight) {
   Finding& finding = entry.finding;
   ++finding.count;
   entry.seen = true;
+  entry.at_tick = sight.at_tick;
   entry.unseen = 0;
   entry.is_worse = entry.stands && (sight.severity > finding.severity || grows(finding, sight));
   finding.module = sight.module;
@@ -67,9 +68,10 @@ void Ledger::see(Report& report, const Sight& sight, int patience) {
   if (entry.stands || entry.streak >= patience) raise(report, entry);
 }
 
-void Ledger::end_window(Report& report, const std::function<bool(const Finding&)>& is_open) {
+void Ledger::end(Report& report, const Ended& ended) {
   for (Entry& entry : entries_) {
-    if (std::exchange(entry.seen, false) || (entry.stands && is_open(entry.finding))) continue;
+    if (!(entry.at_tick ? ended.tick : ended.window(entry.finding.module))) continue;
+    if (std::exchange(entry.seen, false) || (entry.stands && ended.is_open(entry.finding))) continue;
     entry.streak = 0;
     if (!entry.stands || ++entry.unseen < cooldown_) continue;
     entry.stands = false;

@@ -20,13 +20,24 @@ struct Sight {
   std::string message, advice;
   double value = NAN, threshold = NAN;
   const char* tag = "";  ///< the plot of a built-in lens that shows it
+  bool at_tick = false;  ///< its rule looks at ticks alone
+};
+
+/// What has ended: of what is not seen in it, that says something.
+struct Ended {
+  bool tick = false;
+  /// Whether a window of the module's model; of null, of any model.
+  std::function<bool(const loupe_module* module)> window;
+  /// Whether nothing could be seen of a finding, so that it stands.
+  std::function<bool(const Finding& finding)> is_open;
 };
 
 /// Turns what rules see into findings: each is told once, when it was seen as long as its rule's patience says, again
 /// when it grew worse, and when it is over. Calls come one at a time.
 class Ledger {
  public:
-  /// @param off  rules that do not speak  @param cooldown  windows without a sight, after which a finding is over
+  /// @param off  rules that do not speak  @param cooldown  windows without a sight, after which a finding is over; of
+  /// rules that look at ticks alone, so many ticks
   Ledger(std::set<std::string> off, int patience, int cooldown)
       : off_(std::move(off)), patience_(patience), cooldown_(cooldown) {}
 
@@ -36,9 +47,8 @@ class Ledger {
   /// A rule that looks at windows: told once it was seen in `patience` of them in a row.
   void see(Report& report, const Sight& sight, int patience);
   void see(Report& report, const Sight& sight) { see(report, sight, patience_); }
-  /// Ends a window: what was not seen for long enough is over.
-  /// @param is_open  whether nothing could be seen of a finding, so that it stands
-  void end_window(Report& report, const std::function<bool(const Finding&)>& is_open);
+  /// Ends a window, a tick or both: what was not seen for long enough is over.
+  void end(Report& report, const Ended& ended);
   /// The module is detached.
   void forget(const loupe_module* module);
 
@@ -46,7 +56,7 @@ class Ledger {
   struct Entry {
     Finding finding;
     int streak = 0, unseen = 0;
-    bool seen = false, stands = false, is_worse = false;
+    bool seen = false, stands = false, is_worse = false, at_tick = false;
     uint64_t told_count = 0;
   };
   static bool grows(const Finding& told, const Sight& now);

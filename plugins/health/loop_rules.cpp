@@ -266,6 +266,7 @@ void judge_validation(const Judge& judge, Model& model) {
   const bool drops = model.drops(), normalizes = model.has_batch_norm(), matters = drops || normalizes;
   Sight sight;
   sight.rule = "mode_mismatch";
+  sight.at_tick = true;
   sight.severity = matters ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO;
   sight.module = model.root;
   sight.message = whose(model) + " is in training mode while it is validated" +
@@ -318,6 +319,7 @@ void judge_untouched(const Judge& judge, Model& model) {
     if (each.cut_off_steps >= steps_enough) continue;  // of which more is known
     Sight sight;
     sight.rule = "unchanged_parameter";
+    sight.at_tick = true;
     sight.module = each.module;
     sight.parameter = each.name;
     sight.message = shown(each) + " is in the optimizer, but in " + std::to_string(each.steps) +

@@ -161,6 +161,7 @@ void Losses::judge_training(const Judge& judge, bool slow_swings) {
   const auto best = std::min_element(epochs.begin(), epochs.end() - 1,
                                      [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
   Sight sight;
+  sight.at_tick = true;
   sight.tag = "Loss";
   const bool above_start = now.mean > epochs.front().mean;
   if (best->mean > 0 && now.mean > judge.limits.diverging_factor * best->mean && above_start) {
@@ -183,6 +184,7 @@ void Losses::judge_training(const Judge& judge, bool slow_swings) {
   // What goes on from a checkpoint may have arrived.
   if (!decreased && first != 0 && !began_late_) {
     sight = {};
+    sight.at_tick = true;
     sight.rule = "loss_not_decreasing";
     sight.tag = "Loss";
     sight.value = now.mean;
@@ -203,6 +205,7 @@ void Losses::judge_oscillation(const Judge& judge, bool slow_swings) {
   if (std::any_of(recent_.begin(), recent_.end(), [](double loss) { return loss <= 0; })) return;
   Sight sight;
   sight.rule = "loss_oscillating";
+  sight.at_tick = true;
   sight.tag = "Loss";
   // Losses of small batches jump as well, and come down all the same: above its start less is enough.
   const double first = epochs.front().mean;
@@ -271,6 +274,7 @@ void Losses::judge_overfitting(const Judge& judge) {
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
   Sight sight;
   sight.rule = "overfitting";
+  sight.at_tick = true;
   sight.value = held_out.back().mean;
   sight.threshold = limit;
   sight.tag = "Loss";

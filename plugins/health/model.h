@@ -63,8 +63,9 @@ struct Model {
   uint64_t step_now = 1;  ///< the step that the events since the last one belong to
   uint64_t steps = 0;     ///< of its optimizers, that were looked at
   uint64_t steps_in_window = 0;
-  bool after_gap = false;  ///< steps went by unseen before the last one
-  bool had_gaps = false;   ///< or before an earlier one
+  bool has_window_ended = false;  ///< which the findings do not know yet
+  bool after_gap = false;         ///< steps went by unseen before the last one
+  bool had_gaps = false;          ///< or before an earlier one
   // Passes since the last step, by their mode.
   uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
   uint64_t training_runs = 0, evaluation_runs = 0;  ///< of layers

@@ -29,7 +29,7 @@ std::vector<Option> options() {
       {"off", Strings{}, "rules that are not to speak", rules()},
       {"patience", 2, "windows in a row in which a statistical rule must see something before it speaks", 1, 1e6},
       {"cooldown", 3, "windows without it, after which a finding is over", 1, 1e6},
-      {"window", 100, "steps that are judged together; a tick ends a window too", 4, 1e9},
+      {"window", 100, "steps that are judged together; a tick ends a window of 4 steps or more too", 4, 1e9},
       {"baseline", "",
        "what `loupe learn` made of the records of good runs, for departs_from_baseline; relative to the YAML file"},
   };

@@ -31,8 +31,8 @@ nlohmann::json json_of(const fs::path& file) {
   return nlohmann::json::parse(bytes.begin(), bytes.end());
 }
 
-struct Trainer {
-  explicit Trainer(const std::string& run)
+struct TrainerWithFolder {
+  explicit TrainerWithFolder(const std::string& run)
       : folder(fresh_folder()),
         inspector(loupe::Inspector::from_text("run: {name: trainer, dir: " + folder + run +
                                               "}\nattach: {summary: false}\nlenses: [health]\n")) {
@@ -57,7 +57,7 @@ struct Trainer {
 };
 
 TEST(IncidentOfATrainer, HoldsEveryStreamAndTheRatesAtTheFirstError) {
-  Trainer trainer("");
+  TrainerWithFolder trainer("");
   for (int i = 0; i < 4; ++i) trainer.step(/*clears=*/false);
   const fs::path incident = fs::path(trainer.folder) / "incident-2";
   const auto about = json_of(incident / "about.json");
@@ -77,7 +77,7 @@ TEST(IncidentOfATrainer, HoldsEveryStreamAndTheRatesAtTheFirstError) {
 }
 
 TEST(IncidentOfATrainer, HasTheTensorsOfTheModuleBlamedInFilesThatTorchLoads) {
-  Trainer trainer(", incident_tensors: true");
+  TrainerWithFolder trainer(", incident_tensors: true");
   for (int i = 0; i < 2; ++i) trainer.step(/*clears=*/false);
   const fs::path incident = fs::path(trainer.folder) / "incident-2";
   const auto about = json_of(incident / "about.json");
@@ -98,7 +98,7 @@ TEST(IncidentOfATrainer, HasTheTensorsOfTheModuleBlamedInFilesThatTorchLoads) {
 }
 
 TEST(IncidentOfATrainer, IsWrittenWhenTheTrainerAsksForIt) {
-  Trainer trainer("");
+  TrainerWithFolder trainer("");
   trainer.step();
   const std::string folder = trainer.inspector.dump("the accuracy fell");
   EXPECT_EQ(folder, trainer.folder + "/incident-1");
