@@ -31,6 +31,7 @@ std::uint64_t EpochClock::most_steps() const {
 }
 
 bool EpochClock::stepped(const void* optimizer) {
+  ever_stepped_ = true;
   steps_ = std::max(steps_, ++counts_[optimizer]);
   const auto fewest = std::min_element(counts_.begin(), counts_.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -46,14 +47,24 @@ bool EpochClock::stepped(const void* optimizer) {
   return fewest->second >= most_steps() || steps_ >= 2 * most_steps();
 }
 
+bool EpochClock::went_backward() {
+  // So many gradients are not accumulated for one step.
+  constexpr std::uint64_t patience = 20;
+  ++backwards_;
+  if (ever_stepped_ || kind_ == Epoch::train_eval) return false;
+  if (kind_ == Epoch::seconds) return std::chrono::duration<double>(Clock::now() - begin_).count() >= length_;
+  return backwards_ > patience * static_cast<std::uint64_t>(length_);
+}
+
 bool EpochClock::mode_set(bool trains) {
   switches_ = true;
   trains_ = trains;
-  if (!trains) evaluated_ = evaluated_ || steps_ > 0;
+  if (!trains) evaluated_ = evaluated_ || has_passes();
   if (!trains || !evaluated_ || !follows_modes()) return false;
   evaluated_ = false;
   // A program that acts in one mode and learns in the other switches with every step.
-  too_often_ = kind_ == Epoch::automatic && steps_ - std::exchange(switched_at_, steps_) < 2;
+  const std::uint64_t passes = ever_stepped_ ? steps_ : backwards_;
+  too_often_ = kind_ == Epoch::automatic && passes - std::exchange(switched_at_, passes) < 2;
   if (too_often_) return false;
   alternates_ = true;
   return true;
@@ -62,7 +73,7 @@ bool EpochClock::mode_set(bool trains) {
 void EpochClock::ticked() {
   std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // it steps no more
   for (auto& each : counts_) each.second = 0;
-  steps_ = switched_at_ = 0;
+  steps_ = switched_at_ = backwards_ = 0;
   evaluated_ = false;
   begin_ = Clock::now();
 }

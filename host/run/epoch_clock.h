@@ -18,12 +18,14 @@ class EpochClock {
   /// After a step of an optimizer, which is only to compare with. True where an epoch ends with it: each of several
   /// has taken the steps of one, or one of them twice as many.
   bool stepped(const void* optimizer);
+  /// Before a backward pass. True where an epoch has ended although nothing steps, which is to be seen too.
+  bool went_backward();
   /// Before a model that trains is switched. True where an epoch has ended.
   bool mode_set(bool trains);
   /// An epoch was ended.
   void ticked();
-  /// Whether anything was learnt since.
-  bool has_steps() const { return steps_ > 0; }
+  /// Whether anything was learnt since, or was meant to be in a program in which nothing has stepped yet.
+  bool has_passes() const { return steps_ > 0 || (!ever_stepped_ && backwards_ > 0); }
   /// Whether models train, as far as train() and eval() say.
   bool trains() const { return trains_; }
   /// What counts as an epoch, for the user.
@@ -41,6 +43,8 @@ class EpochClock {
   bool too_often_ = false;                 // the modes change with every step
   bool alternates_ = false;                // an epoch ended by the modes
   std::unordered_map<const void*, std::uint64_t> counts_;
+  bool ever_stepped_ = false;
+  std::uint64_t backwards_ = 0;    // since the last tick
   std::uint64_t steps_ = 0;        // of the optimizer that took most
   std::uint64_t switched_at_ = 0;  // how many those were when eval() was last followed by train()
   Clock::time_point begin_ = Clock::now();

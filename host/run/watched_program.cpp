@@ -103,6 +103,7 @@ void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) 
   if (optimizers_.empty()) return;
   settle(true);
   Inspector& watcher = inspector();
+  if (clock_->went_backward()) tick();
   const LossNames::Named named = losses_->of(origins_.of(place));
   if (named.is_new && !named.name.empty())
     tell("'" + named.name + "' is what backward() is called on" + (named.is_main ? "" : " at a further place"), "loss");
@@ -188,7 +189,7 @@ void WatchedProgram::tick() {
 
 void WatchedProgram::finish() {
   if (!inspector_) return;
-  if (clock_->has_steps()) tick();
+  if (clock_->has_passes()) tick();
   inspector_.reset();
 }
 

@@ -33,7 +33,7 @@ const int first = 0, second = 0;
 TEST(EpochClock, CountsStepsWhereAProgramCallsNeitherTrainNorEval) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_EQ(ticks_of_steps(clock, 250, &first), 2);
-  EXPECT_TRUE(clock.has_steps());
+  EXPECT_TRUE(clock.has_passes());
 }
 
 TEST(EpochClock, EndsAnEpochWhenTheLastOfSeveralOptimizersHasTakenItsSteps) {
@@ -85,6 +85,29 @@ TEST(EpochClock, CountsStepsWhereTheModesChangeWithEveryStep) {
     clock.mode_set(false);
   }
   EXPECT_EQ(ticks, 2);
+}
+
+TEST(EpochClock, EndsEpochsOfAProgramInWhichNothingSteps) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  EXPECT_FALSE(clock.has_passes());
+  int ticks = 0;
+  for (int i = 0; i < 4500; ++i) {
+    if (!clock.went_backward()) continue;
+    clock.ticked();
+    ++ticks;
+  }
+  EXPECT_EQ(ticks, 2);
+  EXPECT_TRUE(clock.has_passes());
+  clock.mode_set(false);
+  EXPECT_TRUE(clock.mode_set(true));
+}
+
+TEST(EpochClock, TakesGradientsThatAreAccumulatedForNoEpochOnceSomethingHasStepped) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  clock.stepped(&first);
+  clock.ticked();
+  for (int i = 0; i < 4500; ++i) EXPECT_FALSE(clock.went_backward());
+  EXPECT_FALSE(clock.has_passes());
 }
 
 TEST(EpochClock, FollowsOnlyTheModesWhereItIsToldSo) {

@@ -171,6 +171,13 @@ TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
   EXPECT_FALSE(fs::exists(both.folder / "loupe-runs"));
 }
 
+TEST(Run, SaysOfAProgramThatNeverStepsThatItDoesNot) {
+  const Both both = run_both(trainers + " never_steps");
+  expect_unchanged(both);
+  EXPECT_NE(both.messages.find("no_step"), std::string::npos) << both.messages;
+  EXPECT_EQ(both.messages.find("are not shown"), std::string::npos) << both.messages;
+}
+
 TEST(Run, EndsWithTwoWhereWhatIsRequiredCannotBe) {
   EXPECT_EQ(run_both("/bin/true").watched.exit_code, 0);
   const Both both = run_both("/bin/true", "--require");

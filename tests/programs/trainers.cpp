@@ -282,6 +282,17 @@ void untrained() {
   std::printf("mean %.6f\n", net->forward(inputs()).mean().item<double>());
 }
 
+/// Forgets to step.
+void never_steps() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.1);
+  for (int i = 0; i < 30; ++i) {
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(net->forward(inputs()), labels()).backward();
+  }
+  print_sum(net->parameters());
+}
+
 /// Starts itself in another shape.
 void starts(const char* program) {
   std::fflush(stdout);
@@ -309,6 +320,7 @@ int main(int count, char** arguments) {
   if (shape == "script") script();
   if (shape == "threads") threads();
   if (shape == "untrained") untrained();
+  if (shape == "never_steps") never_steps();
   if (shape == "starts") starts(arguments[0]);
   if (shape == "code") {
     mlp(5);
