@@ -282,6 +282,8 @@ void Losses::judge_overfitting(const Judge& judge) {
                   ", and is " + number(held_out.back().mean) + " " + std::to_string(since) +
                   " epochs later, beside a training loss of " + number(trained.back().mean);
   sight.advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay";
+  // Densities have losses below 0 too; of others the sign is wrong.
+  if (trained.back().mean < 0) sight.advice = "see that the loss is minimized, not maximized; else " + sight.advice;
   judge.tell(sight);
 }
 

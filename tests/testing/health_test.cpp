@@ -542,6 +542,17 @@ TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {
   EXPECT_EQ(net.found(), Names{"overfitting"});
 }
 
+TEST(Health, AsksForTheSignOfATrainingLossThatFallsBelowZeroWhileThatOfTheValidationGrows) {
+  Net net;
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    for (int i = 0; i < 4; ++i) net.bench().push_loss(-1.0 - 5 * epoch);
+    net.bench().push_loss(1.2 + 5 * epoch, false);
+    net.epoch();
+  }
+  ASSERT_EQ(net.found(), Names{"overfitting"});
+  EXPECT_NE(net.bench().findings()[0].advice.find("minimized, not maximized"), std::string::npos);
+}
+
 TEST(Health, TakesAValidationLossThatIsUnsteadyNearItsEndForWhatItIs) {
   Net net;
   double train = 1;
