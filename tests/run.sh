@@ -69,7 +69,7 @@ targets=()
 filter=()
 if [[ $sanitize == thread ]]; then
   targets=(--target thread_tests)
-  filter=(-R '^Threads\.')
+  filter=(-R '^(Threads\.|thread_tests_)')
 fi
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
 cmake --build "$build" --parallel "$jobs" "${targets[@]}"
