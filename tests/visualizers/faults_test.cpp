@@ -107,12 +107,12 @@ TEST_P(Faults, AReadOnlyFolderIsNamedAtOnceAndTriedAgain) {
   std::filesystem::create_directory(directory);
   std::filesystem::permissions(folder.text(), std::filesystem::perms(0755));
   std::filesystem::permissions(directory, std::filesystem::perms(0555));
+  Driver driver(writer().plugin);  // which others may not read where this is built
   constexpr uid_t nobody = 65534;
   const uid_t user = geteuid();
   // Permissions do not hold back root.
   const bool changed = user == 0 && seteuid(nobody) == 0;
   ASSERT_NE(geteuid(), 0u);
-  Driver driver(writer().plugin);
   driver.begin(directory);
   const std::string told = driver.messages.empty() ? "nothing" : driver.messages[0];
   const std::string told_again = driver.loss_tick(1, 1);
