@@ -20,21 +20,21 @@ loupe::Inspector inspector_with_short_windows() {
 }
 
 struct Net {
-  explicit Net(double bias) : model(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3)) {
+  explicit Net(double bias) {
     torch::manual_seed(4);
+    model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
     const torch::NoGradGuard guard;
     model[0]->as<nn::Linear>()->bias.fill_(bias);
     optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), 0.05);
   }
-  torch::Tensor step() {
+  void step() {
     optimizer->zero_grad();
     const auto loss = nn::functional::cross_entropy(model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
     loss.backward();
     optimizer->step();
-    return loss;
   }
 
-  nn::Sequential model;
+  nn::Sequential model{nullptr};
   std::unique_ptr<torch::optim::SGD> optimizer;
 };
 
