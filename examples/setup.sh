@@ -16,11 +16,13 @@ libboost-dev            Boost.DLL loads plugins
 libboost-filesystem-dev Boost.DLL stands on it
 libyaml-cpp-dev         reads the YAML configuration
 nlohmann-json3-dev      writes records and reports
+libutfcpp-dev           utfcpp: no invalid UTF-8 gets into records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
 libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
 libcpp-httplib-dev      cpp-httplib: the small web server of `loupe view`
 libjs-dygraphs          draws the charts of the HTML report
+esbuild                 bundles the scripts of the HTML report and of `loupe view` into one file each
 libprotozero-dev        writes TensorBoard's event files
 libgtest-dev            GoogleTest runs the tests
 python3                 checks the README and the report in the tests

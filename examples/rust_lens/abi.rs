@@ -17,6 +17,8 @@ pub const FAMILY_ACTIVATION: u32 = 1;
 pub const OPTION_NUMBER: u32 = 3;
 pub const AGGREGATION_MEAN: u32 = 1;
 pub const TAG_PROBABILITY: u32 = 2;
+pub const PLOT_BIG: u32 = 1 << 1;
+pub const PLOT_ANNOTATE: u32 = 1 << 2;
 
 /// A text of C's, from a Rust literal.
 macro_rules! text {
@@ -59,6 +61,8 @@ pub struct Options {
 pub struct DeclaredOption {
     pub struct_size: u32,
     pub kind: u32,
+    pub flags: u32,
+    pub reserved: u32,
     pub name: *const c_char,
     pub help: *const c_char,
     pub default_value: *const OptionValue,
@@ -68,8 +72,6 @@ pub struct DeclaredOption {
     pub choice_count: usize,
     pub names: *const c_char,
     pub options_of: *const c_char,
-    pub flags: u32,
-    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -112,29 +114,25 @@ pub struct Wiring {
     pub context: *mut c_void,
     pub watch: unsafe extern "C" fn(*mut c_void, *const Watch, *mut *mut Source, *mut Error) -> Status,
     pub series_count: unsafe extern "C" fn(*mut c_void, *mut Source) -> usize,
-    pub series_name: unsafe extern "C" fn(*mut c_void, *mut Source, usize) -> *const c_char,
+    pub series_name:
+        unsafe extern "C" fn(*mut c_void, *mut Source, usize, *mut c_char, usize, *mut usize, *mut Error) -> Status,
     pub aggregate: unsafe extern "C" fn(*mut c_void, *mut Source, usize, u32, *mut f64, *mut Error) -> Status,
-    pub values: unsafe extern "C" fn(*mut c_void, *mut Source, usize, *mut *const f64, *mut usize, *mut Error) -> Status,
-    pub rest: Option<unsafe extern "C" fn(*mut c_void, *mut Source, u32, *mut Error) -> Status>,
-    pub make_tally: Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *mut Error) -> Status>,
-    pub use_tally: Option<unsafe extern "C" fn(*mut c_void, *mut Source, *mut c_void, *mut Error) -> Status>,
-    pub take_tally: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut Error) -> Status>,
+    pub values: unsafe extern "C" fn(*mut c_void, *mut Source, usize, *mut f64, usize, *mut usize, *mut Error) -> Status,
+    pub get_extension: unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
 }
 
 #[repr(C)]
 pub struct Tag {
     pub struct_size: u32,
     pub kind: u32,
+    pub flags: u32,
+    pub reserved: u32,
     pub id: *const c_char,
     pub title: *const c_char,
     pub unit: *const c_char,
     pub description: *const c_char,
     pub healthy: *const c_char,
     pub advice: *const c_char,
-    pub log_y: u32,
-    pub big: u32,
-    pub annotate: u32,
-    pub reserved: u32,
     pub y_minimum: f64,
     pub y_maximum: f64,
 }
@@ -145,9 +143,9 @@ pub struct Value {
     pub flags: u32,
     pub tag: *const c_char,
     pub layer: *const c_char,
+    pub module: *const Module,
     pub line: *const c_char,
     pub value: f64,
-    pub module: *const Module,
     pub events: u64,
 }
 
@@ -167,13 +165,14 @@ pub struct Sink {
 pub struct Lens {
     pub struct_size: u32,
     pub reserved: u32,
+    pub get_extension: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void>,
     pub attach: unsafe extern "C" fn(*mut c_void, *const Wiring, *mut Error) -> Status,
     pub visit: unsafe extern "C" fn(*mut c_void, *const Module, *mut Error) -> Status,
     pub forget: Option<unsafe extern "C" fn(*mut c_void, *const Module)>,
+    pub step: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Sink, *mut Error) -> Status>,
     pub introduce: Option<unsafe extern "C" fn(*mut c_void, *const Sink, *mut Error) -> Status>,
     pub report: unsafe extern "C" fn(*mut c_void, *const c_void, *const Sink, *mut Error) -> Status,
     pub query: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *mut f64, *mut Error) -> Status>,
-    pub step: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Sink, *mut Error) -> Status>,
 }
 
 #[repr(C)]
@@ -182,7 +181,12 @@ pub struct Component {
     pub reserved: u32,
     pub interface_id: *const c_char,
     pub name: *const c_char,
+    pub aliases: *const *const c_char,
+    pub alias_count: usize,
     pub help: *const c_char,
+    pub gives: *const *const c_char,
+    pub give_count: usize,
+    pub example: *const c_char,
     pub options: *const *const DeclaredOption,
     pub option_count: usize,
     pub table: *const Lens,
@@ -190,11 +194,6 @@ pub struct Component {
     pub create:
         unsafe extern "C" fn(*const Component, *const c_void, *const Options, *mut *mut c_void, *mut Error) -> Status,
     pub destroy: unsafe extern "C" fn(*mut c_void),
-    pub aliases: *const *const c_char,
-    pub alias_count: usize,
-    pub gives: *const *const c_char,
-    pub give_count: usize,
-    pub example: *const c_char,
 }
 
 #[repr(C)]
@@ -203,12 +202,12 @@ pub struct Plugin {
     pub reserved: u32,
     pub name: *const c_char,
     pub version: *const c_char,
-    pub components: *const *const Component,
-    pub component_count: usize,
     pub description: *const c_char,
     pub author: *const c_char,
     pub license: *const c_char,
     pub homepage: *const c_char,
+    pub components: *const *const Component,
+    pub component_count: usize,
     pub unload: Option<unsafe extern "C" fn()>,
 }
 
@@ -255,21 +254,22 @@ layout!(Error, 16, struct_size 0, capacity 4, message 8);
 layout!(OptionValue, 64, struct_size 0, kind 4, name 8, integer 16, number 24, string 32, strings 40, string_count 48,
         map 56);
 layout!(Options, 24, struct_size 0, reserved 4, values 8, value_count 16);
-layout!(DeclaredOption, 88, struct_size 0, kind 4, name 8, help 16, default_value 24, minimum 32, maximum 40,
-        choices 48, choice_count 56, names 64, options_of 72, flags 80, reserved 84);
+layout!(DeclaredOption, 88, struct_size 0, kind 4, flags 8, reserved 12, name 16, help 24, default_value 32, minimum 40,
+        maximum 48, choices 56, choice_count 64, names 72, options_of 80);
 layout!(Module, 80, struct_size 0, flags 4, id 8, family 16, reserved 20, name 24, path 32, model 40, type_name 48,
         full_type 56, parameters 64, parameter_count 72);
 layout!(Watch, 72, struct_size 0, reserved 4, module 8, gatherer 16, gatherer_options 24, label 32, preprocessor 40,
         preprocessor_options 48, own_interface 56, own_preprocessor 64);
-layout!(Wiring, 88, struct_size 0, reserved 4, context 8, watch 16, series_count 24, series_name 32, aggregate 40,
-        values 48, rest 56, make_tally 64, use_tally 72, take_tally 80);
-layout!(Tag, 88, struct_size 0, kind 4, id 8, title 16, unit 24, description 32, healthy 40, advice 48, log_y 56,
-        big 60, annotate 64, reserved 68, y_minimum 72, y_maximum 80);
-layout!(Value, 56, struct_size 0, flags 4, tag 8, layer 16, line 24, value 32, module 40, events 48);
+layout!(Wiring, 64, struct_size 0, reserved 4, context 8, watch 16, series_count 24, series_name 32, aggregate 40,
+        values 48, get_extension 56);
+layout!(Tag, 80, struct_size 0, kind 4, flags 8, reserved 12, id 16, title 24, unit 32, description 40, healthy 48,
+        advice 56, y_minimum 64, y_maximum 72);
+layout!(Value, 56, struct_size 0, flags 4, tag 8, layer 16, module 24, line 32, value 40, events 48);
 layout!(Sink, 56, struct_size 0, reserved 4, context 8, tag 16, value 24, range 32, histogram 40, finding 48);
-layout!(Lens, 64, struct_size 0, reserved 4, attach 8, visit 16, forget 24, introduce 32, report 40, query 48, step 56);
-layout!(Component, 120, struct_size 0, reserved 4, interface_id 8, name 16, help 24, options 32, option_count 40,
-        table 48, context 56, create 64, destroy 72, aliases 80, alias_count 88, gives 96, give_count 104, example 112);
-layout!(Plugin, 80, struct_size 0, reserved 4, name 8, version 16, components 24, component_count 32, description 40,
-        author 48, license 56, homepage 64, unload 72);
+layout!(Lens, 72, struct_size 0, reserved 4, get_extension 8, attach 16, visit 24, forget 32, step 40, introduce 48,
+        report 56, query 64);
+layout!(Component, 120, struct_size 0, reserved 4, interface_id 8, name 16, aliases 24, alias_count 32, help 40,
+        gives 48, give_count 56, example 64, options 72, option_count 80, table 88, context 96, create 104, destroy 112);
+layout!(Plugin, 80, struct_size 0, reserved 4, name 8, version 16, description 24, author 32, license 40, homepage 48,
+        components 56, component_count 64, unload 72);
 layout!(Entry, 24, magic 0, abi_major 8, abi_minor 12, get_interface 16);

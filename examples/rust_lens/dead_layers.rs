@@ -56,8 +56,10 @@ impl DeadLayers {
     unsafe fn dead_units(&self, layer: &Layer, error: *mut abi::Error) -> Result<Option<f64>, Failure> {
         let wiring = &*self.wiring;
         let is_death = |series: &usize| {
-            let name = (wiring.series_name)(wiring.context, layer.source, *series);
-            !name.is_null() && CStr::from_ptr(name).to_bytes() == b"death"
+            let (mut name, mut length) = ([0 as c_char; 8], 0);
+            let status =
+                (wiring.series_name)(wiring.context, layer.source, *series, name.as_mut_ptr(), name.len(), &mut length, error);
+            status == abi::OK && CStr::from_ptr(name.as_ptr()).to_bytes() == b"death" && length == 5
         };
         let count = (wiring.series_count)(wiring.context, layer.source);
         let series = (0..count).find(is_death).ok_or_else(|| "output_activation gives no series 'death'".to_string())?;
@@ -73,7 +75,7 @@ impl DeadLayers {
 
     unsafe fn introduce(&self, sink: &abi::Sink, error: *mut abi::Error) -> Result<(), Failure> {
         let units = probability(text!("Dead Units"), text!("The share of a layer's units that are silent in a whole batch."), 0);
-        let layers = probability(text!("Dead Layers"), text!("The share of layers whose dead units pass the threshold."), 1);
+        let layers = probability(text!("Dead Layers"), text!("The share of layers whose dead units pass the threshold."), abi::PLOT_BIG);
         checked((sink.tag)(sink.context, &units, error))?;
         checked((sink.tag)(sink.context, &layers, error))
     }
@@ -101,20 +103,18 @@ impl DeadLayers {
     }
 }
 
-fn probability(id: *const c_char, description: *const c_char, big: u32) -> abi::Tag {
+fn probability(id: *const c_char, description: *const c_char, flags: u32) -> abi::Tag {
     abi::Tag {
         struct_size: std::mem::size_of::<abi::Tag>() as u32,
         kind: abi::TAG_PROBABILITY,
+        flags: flags | abi::PLOT_ANNOTATE,
+        reserved: 0,
         id,
         title: null(),
         unit: null(),
         description,
         healthy: null(),
         advice: null(),
-        log_y: 0,
-        big,
-        annotate: 1,
-        reserved: 0,
         y_minimum: 0.0,
         y_maximum: 1.0,
     }
@@ -124,7 +124,7 @@ fn probability(id: *const c_char, description: *const c_char, big: u32) -> abi::
 unsafe fn shown(tag: *const c_char, line: *const c_char, value: f64, module: *const abi::Module) -> abi::Value {
     let layer = if module.is_null() { null() } else { (*module).name };
     let struct_size = std::mem::size_of::<abi::Value>() as u32;
-    abi::Value { struct_size, flags: 0, tag, layer, line, value, module, events: 0 }
+    abi::Value { struct_size, flags: 0, tag, layer, module, line, value, events: 0 }
 }
 
 // ---- The functions that the host calls ----
@@ -197,13 +197,14 @@ unsafe extern "C" fn query(
 static LENS: Constant<abi::Lens> = Constant(abi::Lens {
     struct_size: std::mem::size_of::<abi::Lens>() as u32,
     reserved: 0,
+    get_extension: None,
     attach,
     visit,
     forget: Some(forget),
+    step: None,
     introduce: Some(introduce),
     report,
     query: Some(query),
-    step: None,
 });
 
 static HALF: Constant<abi::OptionValue> = Constant(abi::OptionValue {
@@ -220,6 +221,8 @@ static HALF: Constant<abi::OptionValue> = Constant(abi::OptionValue {
 static THRESHOLD: Constant<abi::DeclaredOption> = Constant(abi::DeclaredOption {
     struct_size: std::mem::size_of::<abi::DeclaredOption>() as u32,
     kind: abi::OPTION_NUMBER,
+    flags: 0,
+    reserved: 0,
     name: text!("threshold"),
     help: text!("a layer is dead when more than this share of its units is"),
     default_value: &HALF.0,
@@ -229,8 +232,6 @@ static THRESHOLD: Constant<abi::DeclaredOption> = Constant(abi::DeclaredOption {
     choice_count: 0,
     names: null(),
     options_of: null(),
-    flags: 0,
-    reserved: 0,
 });
 static OPTIONS: Constant<[*const abi::DeclaredOption; 1]> = Constant([&THRESHOLD.0]);
 
@@ -244,18 +245,18 @@ static COMPONENT: Constant<abi::Component> = Constant(abi::Component {
     reserved: 0,
     interface_id: text!("loupe.lens/1"),
     name: text!("dead_layers"),
+    aliases: null(),
+    alias_count: 0,
     help: text!("the share of layers most of whose units are dead"),
+    gives: &GIVES.0 as *const _ as *const *const c_char,
+    give_count: 2,
+    example: text!("dead_layers: {threshold: 0.9}"),
     options: &OPTIONS.0 as *const _ as *const *const abi::DeclaredOption,
     option_count: 1,
     table: &LENS.0,
     context: null_mut(),
     create,
     destroy,
-    aliases: null(),
-    alias_count: 0,
-    gives: &GIVES.0 as *const _ as *const *const c_char,
-    give_count: 2,
-    example: text!("dead_layers: {threshold: 0.9}"),
 });
 static COMPONENTS: Constant<[*const abi::Component; 1]> = Constant([&COMPONENT.0]);
 
@@ -264,12 +265,12 @@ static PLUGIN: Constant<abi::Plugin> = Constant(abi::Plugin {
     reserved: 0,
     name: text!("dead_layers"),
     version: text!("0.1.0"),
-    components: &COMPONENTS.0 as *const _ as *const *const abi::Component,
-    component_count: 1,
     description: text!("An example of a lens in Rust."),
     author: text!("the authors of Loupe"),
     license: text!("MIT"),
     homepage: null(),
+    components: &COMPONENTS.0 as *const _ as *const *const abi::Component,
+    component_count: 1,
     unload: None,
 });
 

@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "check/rule.h"
-#include "plugins/elf_file.h"
+#include "check/stub_host.h"
+#include "loader/elf_file.h"
 
 namespace loupe::check {
 namespace {
 
 Doing* doing_now = nullptr;
+std::string remark_now;
 
 template <std::size_t size>
 void write_text(char (&to)[size], const std::string& text) {
@@ -41,6 +43,7 @@ class Examination {
         continue;  // the rule of the plugin tells
       component.kind = kind_of(told->interface_id).value_or(Kind::lens);
       bool whole = true;
+      StubHost::take_drafts();  // of the component before
       for (const Rule& rule : component_rules()) {
         if (!whole || (rule.concerns != nullptr && !rule.concerns(component))) {
           ++index_;
@@ -106,10 +109,12 @@ class Examination {
     send(message);
     note_context("");
     note_step("");
+    note_remark("");
     message.what = Message::ends;
     try {
       rule.examine(subject);
       message.passed = true;
+      write_text(message.detail, remark_now);
     } catch (const std::exception& e) {
       write_text(message.detail, e.what());
     } catch (...) {
@@ -141,6 +146,10 @@ void note_step(const std::string& step) {
 
 void note_context(const std::string& context) {
   if (doing_now != nullptr) write_text(doing_now->context, context);
+}
+
+void note_remark(const std::string& remark) {
+  remark_now = remark;
 }
 
 void examine(const std::string& file, const std::string& folder, std::size_t first, int channel, Doing* doing) {

@@ -1,5 +1,6 @@
 // Structs of every size, and data of every sort.
 
+#include <loupe/draft/abi/tally.h>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -69,7 +70,7 @@ std::vector<Data> sorts() {
                           of(LOUPE_DTYPE_INT, 4, 2),
                           of(200, 32)};
   std::vector<Data> sorts;
-  const auto add = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides, double element) {
+  const auto add = [&](const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, double element) {
     for (Data data : types) {
       data.sizes = sizes;
       data.strides = strides;
@@ -128,9 +129,10 @@ void check_shown(const Subject& subject) {
     });
     const Answer answer = session.call("value", Turn::none, [&](LentMemory& memory, loupe_error* error) {
       const char* shown = layer != nullptr ? memory.text(layer) : nullptr;
-      return shows.value(
-          session.self(),
-          memory.lend(loupe_value{0, 0, memory.text(tag), shown, memory.text("mean"), value, nullptr, 0}), error);
+      return shows.value(session.self(),
+                         memory.lend(loupe_value{
+                             .tag = memory.text(tag), .layer = shown, .line = memory.text("mean"), .value = value}),
+                         error);
     });
     if (!answer.ok()) {
       throw Broken("value of " + std::to_string(value) +
@@ -140,8 +142,14 @@ void check_shown(const Subject& subject) {
       session.call("range", Turn::none, [&](LentMemory& memory, loupe_error* error) {
         const char* shown = layer != nullptr ? memory.text(layer) : nullptr;
         return shows.range(session.self(),
-                           memory.lend(loupe_range{0, 0, memory.text(tag), shown, memory.text("min"),
-                                                   memory.text("max"), -value, value, module, 1}),
+                           memory.lend(loupe_range{.tag = memory.text(tag),
+                                                   .layer = shown,
+                                                   .module = module,
+                                                   .low_name = memory.text("min"),
+                                                   .high_name = memory.text("max"),
+                                                   .low = -value,
+                                                   .high = value,
+                                                   .events = 1}),
                            error);
       });
     }
@@ -199,7 +207,6 @@ void check_struct_sizes(const Subject& subject) {
   if (subject.kind == Kind::preprocessor) LOUPE_CHECK_SIZES(loupe_request);
   if (subject.kind == Kind::lens) {
     LOUPE_CHECK_SIZES(loupe_wiring);
-    LOUPE_CHECK_SIZES(loupe_tally_sums);
     LOUPE_CHECK_SIZES(loupe_sink);
     LOUPE_CHECK_SIZES(loupe_step);
   }

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "check/rule.h"
-#include "config/diagnostics.h"
-#include "config/option_set.h"
+#include "options/diagnostics.h"
+#include "options/option_set.h"
 
 namespace loupe::check {
 namespace {
@@ -39,7 +39,7 @@ void check_functions(const Subject& subject) {
   if (component.option_count > 0 && component.options == nullptr) throw Broken("its options are null");
   for (std::size_t i = 0; i < component.option_count; ++i) {
     const loupe_option* option = component.options[i];
-    if (option == nullptr || !LOUPE_REACHES(*option, choice_count) || option->name == nullptr)
+    if (option == nullptr || !LOUPE_REACHES(*option, options_of) || option->name == nullptr)
       throw Broken("option " + std::to_string(i + 1) + " is null, too short or without a name");
   }
   const std::string lacking = lacking_function(subject.kind, component.table);
@@ -49,7 +49,7 @@ void check_functions(const Subject& subject) {
 void check_names(const Subject& subject) {
   const loupe_component& component = *subject.component;
   if (!is_snake_case(component.name)) throw Broken("its name " + shown(component.name) + " is not snake_case");
-  for (std::size_t i = 0; LOUPE_REACHES(component, alias_count) && i < component.alias_count; ++i) {
+  for (std::size_t i = 0; i < component.alias_count; ++i) {
     if (!is_snake_case(component.aliases[i]))
       throw Broken("its alias " + shown(component.aliases[i]) + " is not snake_case");
   }

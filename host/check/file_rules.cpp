@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "check/rule.h"
-#include "plugins/elf_file.h"
-#include "plugins/plugin_library.h"
+#include "loader/elf_file.h"
+#include "loader/plugin_library.h"
 
 namespace loupe::check {
 namespace {

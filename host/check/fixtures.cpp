@@ -9,6 +9,10 @@ namespace {
 
 constexpr double start_time = 1.7e9;
 
+uint32_t flags_of(const loupe_parameter* parameter) {
+  return parameter->flags;
+}
+
 std::vector<int64_t> strides_of(const Data& data) {
   if (!data.strides.empty()) return data.strides;
   std::vector<int64_t> strides(data.sizes.size());
@@ -25,9 +29,13 @@ const void* fill(LentMemory& memory, std::size_t bytes, T element) {
 }
 
 const loupe_optimizer* lend_optimizer(LentMemory& memory) {
-  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{0, 0, 0.1, NAN, 0, 2, 16, 0, 0});
-  return memory.lend(
-      loupe_optimizer{0, 0, 1, memory.text(""), memory.text("SGD"), memory.array(std::vector{group}), 1});
+  const loupe_parameter_group* group =
+      memory.lend(loupe_parameter_group{.learning_rate = 0.1, .momentum = NAN, .tensor_count = 2, .element_count = 16});
+  return memory.lend(loupe_optimizer{.id = 1,
+                                     .model = memory.text(""),
+                                     .type = memory.text("SGD"),
+                                     .groups = memory.array(std::vector{group}),
+                                     .group_count = 1});
 }
 
 }  // namespace
@@ -53,16 +61,27 @@ Network lend_network(LentMemory& memory) {
   const auto parameter = [&](const char* name, uint32_t flags, std::vector<int64_t> sizes) {
     const int64_t numel = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
     const auto dim = static_cast<int64_t>(sizes.size());
-    return memory.lend(loupe_parameter{0, flags, memory.text(name), dim, numel, memory.array(sizes)});
+    return memory.lend(loupe_parameter{.flags = flags,
+                                       .name = memory.text(name),
+                                       .dim = dim,
+                                       .numel = numel,
+                                       .sizes = memory.array(sizes),
+                                       .current_flags = &flags_of});
   };
   Network network;
   const auto add = [&](const char* path, const char* type, uint32_t family, uint32_t flags,
                        const std::vector<const loupe_parameter*>& parameters) {
     const std::string full_type = std::string("torch::nn::") + type + "Impl";
-    network.modules.push_back(memory.lend(
-        loupe_module{0, flags | LOUPE_MODULE_TAPPED, network.modules.size() + 1, family, 0,
-                     memory.text(*path != 0 ? path : "model"), memory.text(path), memory.text(""), memory.text(type),
-                     memory.text(full_type), memory.array(parameters), parameters.size()}));
+    network.modules.push_back(memory.lend(loupe_module{.flags = flags | LOUPE_MODULE_TAPPED,
+                                                       .id = network.modules.size() + 1,
+                                                       .family = family,
+                                                       .name = memory.text(*path != 0 ? path : "model"),
+                                                       .path = memory.text(path),
+                                                       .model = memory.text(""),
+                                                       .type = memory.text(type),
+                                                       .full_type = memory.text(full_type),
+                                                       .parameters = memory.array(parameters),
+                                                       .parameter_count = parameters.size()}));
   };
   constexpr uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
   add("", "Sequential", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {});
@@ -74,8 +93,11 @@ Network lend_network(LentMemory& memory) {
   add("2", "ReLU", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {});
   add("2.tanh", "tanh", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF | LOUPE_MODULE_FUNCTIONAL, {});
   add("loss", "CrossEntropyLoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS, {});
-  network.model = memory.lend(loupe_model{0, 0, memory.text("model"), memory.text("torch::nn::SequentialImpl"), 20,
-                                          memory.array(network.modules), network.modules.size()});
+  network.model = memory.lend(loupe_model{.name = memory.text("model"),
+                                          .type = memory.text("torch::nn::SequentialImpl"),
+                                          .parameter_elements = 20,
+                                          .modules = memory.array(network.modules),
+                                          .module_count = network.modules.size()});
   return network;
 }
 
@@ -95,9 +117,15 @@ const loupe_tensor* lend_tensor(LentMemory& memory, const Data& data) {
   } else if (bytes > 0) {
     elements = fill(memory, bytes, uint8_t{1});
   }
-  return memory.lend(loupe_tensor{0, data.code, data.bits, data.lanes, data.device, 0, numel > 0 ? elements : nullptr,
-                                  memory.array(data.sizes), memory.array(strides),
-                                  static_cast<int64_t>(data.sizes.size()), numel, nullptr, nullptr, nullptr});
+  return memory.lend(loupe_tensor{.dtype_code = data.code,
+                                  .dtype_bits = data.bits,
+                                  .dtype_lanes = data.lanes,
+                                  .device_type = data.device,
+                                  .data = numel > 0 ? elements : nullptr,
+                                  .sizes = memory.array(data.sizes),
+                                  .strides = memory.array(strides),
+                                  .dim = static_cast<int64_t>(data.sizes.size()),
+                                  .numel = numel});
 }
 
 const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, uint32_t measures) {
@@ -116,7 +144,7 @@ const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, 
   measured.unit_count = data.sizes.size() > 1 ? data.sizes[1] : 1;
   measured.sample_count = data.sizes.empty() ? 1 : data.sizes[0];
   measured.sample_norm_sum = std::abs(finite) * count;
-  measured.has_previous = measured.has_change = 1;
+  measured.flags = LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE;
   measured.change_sum_squares = measured.previous_change_sum_squares = measured.dot_change = finite * finite;
   if ((measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
     constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -157,29 +185,54 @@ const loupe_options* lend_options(LentMemory& memory, const loupe_options& optio
     if (value.map != nullptr) value.map = lend_options(memory, *value.map);
     values.push_back(memory.lend(value));
   }
-  return memory.lend(loupe_options{0, 0, memory.array(values), values.size()});
+  return memory.lend(loupe_options{.values = memory.array(values), .value_count = values.size()});
 }
 
 const loupe_run* lend_run(LentMemory& memory, const std::string& directory) {
-  return memory.lend(loupe_run{0, 0, memory.text("check"), memory.text(directory), memory.text("lenses: []\n"),
-                               memory.text("0.0.0"), memory.text(""), memory.text("2026-01-01T00:00:00Z"), start_time,
-                               0, 1, memory.text("train_loss"), memory.text("val_loss")});
+  return memory.lend(loupe_run{.name = memory.text("check"),
+                               .directory = memory.text(directory),
+                               .config = memory.text("lenses: []\n"),
+                               .loupe_version = memory.text("0.0.0"),
+                               .libtorch_version = memory.text(""),
+                               .started = memory.text("2026-01-01T00:00:00Z"),
+                               .start_time = start_time,
+                               .world_size = 1,
+                               .train_loss = memory.text("train_loss"),
+                               .validation_loss = memory.text("val_loss")});
 }
 
 const loupe_tick* lend_tick(LentMemory& memory, uint64_t number) {
   const auto epoch = static_cast<double>(number);
-  return memory.lend(loupe_tick{0, LOUPE_TICK_EPOCH, 0, 0, number, epoch, number * 10, start_time + epoch, epoch,
-                                memory.array(std::vector{lend_optimizer(memory)}), 1});
+  return memory.lend(loupe_tick{.reason = LOUPE_TICK_EPOCH,
+                                .number = number,
+                                .epoch = epoch,
+                                .step = number * 10,
+                                .time = start_time + epoch,
+                                .elapsed = epoch,
+                                .optimizers = memory.array(std::vector{lend_optimizer(memory)}),
+                                .optimizer_count = 1});
 }
 
 const loupe_step* lend_step(LentMemory& memory, uint64_t number) {
   const auto seconds = static_cast<double>(number);
-  return memory.lend(loupe_step{0, 0, number, 0, start_time + seconds, seconds, lend_optimizer(memory), 10});
+  return memory.lend(loupe_step{.number = number,
+                                .epochs = 10,
+                                .time = start_time + seconds,
+                                .elapsed = seconds,
+                                .optimizer = lend_optimizer(memory)});
 }
 
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {
-  return memory.lend(loupe_tag{0, LOUPE_TAG_NUMERICAL, memory.text(id), memory.text(id + " of the check"),
-                               memory.text("s"), memory.text("What it is."), nullptr, nullptr, 0, big, 0, 0, NAN, NAN});
+  return memory.lend(loupe_tag{.type = LOUPE_TAG_NUMERICAL,
+                               .flags = big ? uint32_t{LOUPE_PLOT_BIG} : 0u,
+                               .id = memory.text(id),
+                               .title = memory.text(id + " of the check"),
+                               .unit = memory.text("s"),
+                               .description = memory.text("What it is."),
+                               .healthy = memory.text("What is healthy."),
+                               .advice = memory.text("What to do."),
+                               .y_minimum = NAN,
+                               .y_maximum = NAN});
 }
 
 const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, const loupe_module* module,
@@ -188,15 +241,33 @@ const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag
   std::vector<double> edges{-unbounded};
   for (std::size_t i = 1; i < bins; ++i) edges.push_back(static_cast<double>(i));
   if (bins > 0) edges.push_back(unbounded);
-  return memory.lend(loupe_histogram{0, 0, memory.text(tag), memory.text("0"), memory.text("values"),
-                                     memory.array(edges), memory.array(std::vector<double>(bins, count)), bins, module,
-                                     3});
+  return memory.lend(loupe_histogram{.tag = memory.text(tag),
+                                     .layer = memory.text("0"),
+                                     .module = module,
+                                     .line = memory.text("values"),
+                                     .edges = memory.array(edges),
+                                     .counts = memory.array(std::vector<double>(bins, count)),
+                                     .bin_count = bins,
+                                     .events = 3});
 }
 
 const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module) {
-  return memory.lend(loupe_finding{0, LOUPE_SEVERITY_WARNING, LOUPE_FINDING_RAISED, 0, memory.text("made_up"), module,
-                                   memory.text("0"), memory.text("weight"), memory.text("Nothing is wrong."), nullptr,
-                                   nullptr, memory.text("the check"), NAN, NAN, 1, 2, 0, 1, 1});
+  return memory.lend(loupe_finding{.severity = LOUPE_SEVERITY_WARNING,
+                                   .state = LOUPE_FINDING_RAISED,
+                                   .rule = memory.text("made_up"),
+                                   .module = module,
+                                   .layer = memory.text("0"),
+                                   .parameter = memory.text("weight"),
+                                   .message = memory.text("Nothing is wrong."),
+                                   .advice = memory.text("Do nothing."),
+                                   .tag = memory.text("Norm"),
+                                   .source = memory.text("the check"),
+                                   .value = NAN,
+                                   .threshold = NAN,
+                                   .first_step = 1,
+                                   .last_step = 2,
+                                   .last_epoch = 1,
+                                   .count = 1});
 }
 
 const loupe_option_value* lend_hyperparameter(LentMemory& memory, uint32_t type) {

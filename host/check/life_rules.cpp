@@ -168,4 +168,11 @@ void check_leaks(const Subject& subject) {
   need_no_growth(subject.kind == Kind::visualizer ? 10 : 100, "lives", live);
 }
 
+void check_drafts(const Subject& subject) {
+  Session(subject).live();
+  std::string used;
+  for (const std::string& draft : StubHost::take_drafts()) used += (used.empty() ? "" : ", ") + draft;
+  if (!used.empty()) note_remark("it uses " + used + ", which may change or go without notice");
+}
+
 }  // namespace loupe::check

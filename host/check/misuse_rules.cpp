@@ -1,6 +1,7 @@
 // What must not be done, and what is said of it.
 
 #include <functional>
+#include <iterator>
 
 #include "check/session.h"
 
@@ -45,17 +46,18 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
       for (const std::size_t series : {std::size_t{1000}, ~std::size_t{0}}) {
         session.call("aggregate", Turn::none, [&](LentMemory&, loupe_error* error) {
           double value = 0;
-          return table.aggregate(session.self(), series, LOUPE_MEAN, &value, error);
+          return table.aggregate(session.self(), series, LOUPE_AGGREGATE_MEAN, &value, error);
         });
-        session.call("series_name", Turn::none, [&](LentMemory&, loupe_error*) {
-          table.series_name(session.self(), series);
-          return LOUPE_OK;
+        session.call("series_name", Turn::none, [&](LentMemory&, loupe_error* error) {
+          char name[8];
+          std::size_t length = 0;
+          return table.series_name(session.self(), series, name, sizeof name, &length, error);
         });
         if (!LOUPE_OFFERS(table, values)) continue;
         session.call("values", Turn::none, [&](LentMemory&, loupe_error* error) {
-          const double* values = nullptr;
+          double values[8];
           std::size_t count = 0;
-          return table.values(session.self(), series, &values, &count, error);
+          return table.values(session.self(), series, values, std::size(values), &count, error);
         });
       }
       for (const uint32_t aggregation : {0u, 14u, ~0u}) {
@@ -90,7 +92,7 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
     with_fresh([&](Session& session) {
       const auto& table = session.table<loupe_visualizer>();
       session.call("value", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-        const loupe_value value{0, 0, memory.text("Norm"), nullptr, memory.text("mean"), 1, nullptr, 0};
+        const loupe_value value{.tag = memory.text("Norm"), .line = memory.text("mean"), .value = 1};
         return table.value(session.self(), memory.lend(value), error);
       });
       if (!LOUPE_OFFERS(table, end_tick)) return;
@@ -110,9 +112,32 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
   return failed;
 }
 
+/// What it answers to an id that nobody knows.
+const void* unknown_extension(const Subject& subject, void* self) {
+  const auto ask = [&](const auto& table) -> const void* {
+    return LOUPE_OFFERS(table, get_extension) ? table.get_extension(self, "loupe.no_such_extension/1") : nullptr;
+  };
+  const void* table = subject.component->table;
+  switch (subject.kind) {
+    case Kind::gatherer:
+      return ask(*static_cast<const loupe_gatherer*>(table));
+    case Kind::preprocessor:
+      return ask(*static_cast<const loupe_preprocessor*>(table));
+    case Kind::lens:
+      return ask(*static_cast<const loupe_lens*>(table));
+    default:
+      return ask(*static_cast<const loupe_visualizer*>(table));
+  }
+}
+
 }  // namespace
 
 void check_wrong_calls(const Subject& subject) {
+  {
+    const Session session(subject);
+    if (session.created() && unknown_extension(subject, session.self()) != nullptr)
+      throw Broken("get_extension answers an id that nobody knows; compare the whole id, and answer no other");
+  }
   for (const Answer& answer : misuse(subject, 1000)) {
     if (answer.threw) throw Broken(answer.function + ", called wrongly, throws: " + answer.message);
     if (answer.status < LOUPE_OK || answer.status > LOUPE_FAILED)

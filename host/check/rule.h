@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/kind.h"
+#include "loader/kind.h"
 
 namespace loupe::check {
 
@@ -44,6 +44,9 @@ void note_step(const std::string& step);
 /// And in which circumstances, until told otherwise: " with a loupe_tensor of 8 bytes".
 void note_context(const std::string& context);
 
+/// Tells what is worth knowing of a rule that is kept.
+void note_remark(const std::string& remark);
+
 // The rules, by the files that hold them.
 void check_exports(const Subject&);
 void check_links(const Subject&);
@@ -65,6 +68,7 @@ void check_messages(const Subject&);
 void check_exceptions(const Subject&);
 void check_threads(const Subject&);
 void check_leaks(const Subject&);
+void check_drafts(const Subject&);
 void check_nothing_kept(const Subject&);
 void check_state(const Subject&);
 

@@ -40,6 +40,7 @@ const std::vector<Rule>& component_rules() {
       {"messages", "a call that fails leaves a message, cut to fit the buffer", &check_messages},
       {"threads", "it works on any thread, and calls the host only where and when it may", &check_threads},
       {"leaks", "what it took is given back when it is destroyed", &check_leaks},
+      {"drafts", "it needs no draft of the ABI; those that it uses are named, and may change or go", &check_drafts},
       {"nothing_kept", "it keeps no pointer to what it was lent for a call", &check_nothing_kept},
       {"state", "state that was saved can be merged, and other bytes are refused", &check_state, &keeps_state}};
   return rules;

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "check/stub_wiring.h"
-#include "config/diagnostics.h"
+#include "options/diagnostics.h"
 
 namespace loupe::check {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 /// What an option that must be given is given: the first choice, the least number, or what is likely there.
 void fill_required(const OptionTable& table, std::vector<loupe_option_value>& values) {
   for (const loupe_option* option : table) {
-    if (!LOUPE_REACHES(*option, flags) || (option->flags & LOUPE_OPTION_REQUIRED) == 0) continue;
+    if ((option->flags & LOUPE_OPTION_REQUIRED) == 0) continue;
     loupe_option_value value{};
     value.struct_size = sizeof value;
     value.type = option->type;
@@ -34,7 +34,8 @@ std::shared_ptr<const OptionSet> default_options(const loupe_component& componen
   fill_required(table, values);
   std::vector<const loupe_option_value*> pointers;
   for (const loupe_option_value& value : values) pointers.push_back(&value);
-  const loupe_options required{sizeof(loupe_options), 0, pointers.data(), pointers.size()};
+  const loupe_options required{
+      .struct_size = sizeof(loupe_options), .values = pointers.data(), .value_count = pointers.size()};
   try {
     return OptionSet::from_values(table, &required, std::string("'") + component.name + "'");
   } catch (const std::exception&) {
@@ -44,7 +45,7 @@ std::shared_ptr<const OptionSet> default_options(const loupe_component& componen
 
 /// What the component's example sets, "- name: {option: value}"; null where it has none that can be read.
 std::shared_ptr<const OptionSet> options_of_example(const loupe_component& component) {
-  if (!LOUPE_OFFERS(component, example)) return nullptr;
+  if (component.example == nullptr) return nullptr;
   try {
     const YAML::Node text = YAML::Load(component.example);
     const YAML::Node node = text.IsSequence() && text.size() > 0 ? text[0] : text;

@@ -12,7 +12,7 @@
 #include "check/lent_memory.h"
 #include "check/rule.h"
 #include "check/stub_host.h"
-#include "config/option_set.h"
+#include "options/option_set.h"
 
 namespace loupe::check {
 

@@ -1,5 +1,8 @@
 // What each kind of component goes through in its life.
 
+#include <loupe/detail/series_reading.h>
+#include <loupe/preprocessor.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,16 +15,6 @@ namespace loupe::check {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-loupe_request prefilled_request() {
-  loupe_request request{};
-  request.struct_size = sizeof request;
-  request.passes = LOUPE_PASS_BOTH;
-  request.unit_dimension = 1;
-  request.epsilon = 1e-8;
-  request.places = LOUPE_PLACE_BOTH;
-  return request;
-}
 
 }  // namespace
 
@@ -64,7 +57,7 @@ void Session::begin_gatherer() {
 void Session::begin_preprocessor() {
   call("request", Turn::none, [&](LentMemory& memory, loupe_error* error) {
     // The host's own struct, to be written to: a copy that ends where no one may write.
-    auto* asked = const_cast<loupe_request*>(memory.lend(prefilled_request()));
+    auto* asked = const_cast<loupe_request*>(memory.lend(Request::defaults()));
     const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
     request_ = loupe_request{};
     std::memcpy(&request_, asked, std::min<std::size_t>(asked->struct_size, sizeof request_));
@@ -141,17 +134,18 @@ std::vector<double> Session::numbers() {
   call("series", Turn::none, [&](LentMemory&, loupe_error* error) {
     const std::size_t count = counts.series_count(self_);
     for (std::size_t i = 0; i < count; ++i) {
-      if (counts.series_name(self_, i) == nullptr) throw std::runtime_error("a series has no name");
-      for (uint32_t aggregation = LOUPE_MEAN; aggregation <= LOUPE_INF_COUNT; ++aggregation) {
+      loupe::detail::series_name(counts, self_, i);  // throws where it cannot be read
+      for (uint32_t aggregation = LOUPE_AGGREGATE_MEAN; aggregation <= LOUPE_AGGREGATE_INF_COUNT; ++aggregation) {
         double value = NAN;  // what the call leaves where there is none
         const loupe_status status = counts.aggregate(self_, i, aggregation, &value, error);
         numbers.push_back(status == LOUPE_OK ? value : infinity);
       }
-      const double* values = nullptr;
-      std::size_t value_count = 0;
       if (!LOUPE_OFFERS(counts, values)) continue;
-      if (counts.values(self_, i, &values, &value_count, error) != LOUPE_OK) continue;
-      numbers.insert(numbers.end(), values, values + value_count);
+      try {
+        const std::vector<double> values = loupe::detail::series_values(counts, self_, i);
+        numbers.insert(numbers.end(), values.begin(), values.end());
+      } catch (const Error&) {  // they are folded, not kept
+      }
     }
     return LOUPE_OK;
   });
@@ -207,26 +201,38 @@ void Session::tick_visualizer() {
   tell("begin_tick", &loupe_visualizer::begin_tick, [&](LentMemory& memory) { return lend_tick(memory, ticks_); });
   for (const double value : {0.5, -2.0}) {
     tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
-      return memory.lend(loupe_value{0, 0, memory.text("Norm"), memory.text("0"),
-                                     memory.text(value < 0 ? "min" : "mean"), value, linear, 7});
+      return memory.lend(loupe_value{.tag = memory.text("Norm"),
+                                     .layer = memory.text("0"),
+                                     .module = linear,
+                                     .line = memory.text(value < 0 ? "min" : "mean"),
+                                     .value = value,
+                                     .events = 7});
     });
   }
   tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
-    return memory.lend(loupe_value{0, 0, memory.text("Loss"), nullptr, memory.text("mean"), 0.5, nullptr, 0});
+    return memory.lend(loupe_value{.tag = memory.text("Loss"), .line = memory.text("mean"), .value = 0.5});
   });
   tell("range", &loupe_visualizer::range, [&](LentMemory& memory) {
-    return memory.lend(loupe_range{0, 0, memory.text("Norm"), memory.text("0"), memory.text("min"), memory.text("max"),
-                                   -1, 1, linear, 0});
+    return memory.lend(loupe_range{.tag = memory.text("Norm"),
+                                   .layer = memory.text("0"),
+                                   .module = linear,
+                                   .low_name = memory.text("min"),
+                                   .high_name = memory.text("max"),
+                                   .low = -1,
+                                   .high = 1,
+                                   .events = 7});
   });
   tell("histogram", &loupe_visualizer::histogram,
        [&](LentMemory& memory) { return lend_histogram(memory, "Norm", linear, 5, 3); });
   tell("finding", &loupe_visualizer::finding, [&](LentMemory& memory) { return lend_finding(memory, linear); });
   tell_nothing("end_tick", &loupe_visualizer::end_tick);
   tell("progress", &loupe_visualizer::progress, [&](LentMemory& memory) {
-    return memory.lend(loupe_progress{0, 0, 1, 4, 10, 10, 0.5, 20});
+    return memory.lend(
+        loupe_progress{.epoch = 1, .epochs = 4, .step = 20, .steps = 10, .steps_before = 10, .seconds = 0.5});
   });
   tell("note", &loupe_visualizer::note, [&](LentMemory& memory) {
-    return memory.lend(loupe_note{0, LOUPE_NOTE_TRAINER, memory.text("a note"), 3, 0.3, 1.7e9});
+    return memory.lend(
+        loupe_note{.kind = LOUPE_NOTE_TRAINER, .text = memory.text("a note"), .step = 3, .epoch = 0.3, .time = 1.7e9});
   });
 }
 
@@ -251,8 +257,12 @@ void Session::finish() {
   }
   if (LOUPE_OFFERS(shows, end)) {
     call("end", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-      const loupe_ending* ending =
-          memory.lend(loupe_ending{0, LOUPE_END_COMPLETED, 20, 2, 1.7e9, 2, memory.text("All is told.")});
+      const loupe_ending* ending = memory.lend(loupe_ending{.how = LOUPE_END_COMPLETED,
+                                                            .step = 20,
+                                                            .epoch = 2,
+                                                            .time = 1.7e9,
+                                                            .elapsed = 2,
+                                                            .message = memory.text("All is told.")});
       return shows.end(self_, ending, error);
     });
   }

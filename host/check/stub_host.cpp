@@ -1,9 +1,12 @@
 #include "check/stub_host.h"
 
+#include <loupe/draft/abi/dlpack.h>
+#include <loupe/draft/abi/findings.h>
 #include <loupe/error.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "loupe/version.h"
 
@@ -93,43 +96,70 @@ struct StubTensors {
 
 namespace {
 
-constexpr loupe_tensors tensors = {
-    sizeof(loupe_tensors), 0, &StubTensors::retain, &StubTensors::release, &StubTensors::view, &StubTensors::clone,
-    &StubTensors::copy};
-constexpr loupe_tensor_math tensor_math = {sizeof(loupe_tensor_math), 0, &StubTensors::singular_values,
-                                           &StubTensors::fold};
-constexpr loupe_tensor_files tensor_files = {sizeof(loupe_tensor_files), 0, &StubTensors::save};
-constexpr loupe_dlpack dlpack = {sizeof(loupe_dlpack), 0, &StubTensors::lend};
-constexpr loupe_findings findings = {sizeof(loupe_findings), 0, &StubTensors::publish};
-constexpr loupe_run_service run_service = {sizeof(loupe_run_service), 0, &StubTensors::run};
+constexpr loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_service),
+                                          .retain = &StubTensors::retain,
+                                          .release = &StubTensors::release,
+                                          .view = &StubTensors::view,
+                                          .clone = &StubTensors::clone,
+                                          .copy = &StubTensors::copy};
+constexpr loupe_tensor_math_service tensor_math = {.struct_size = sizeof(loupe_tensor_math_service),
+                                                   .singular_values = &StubTensors::singular_values,
+                                                   .fold = &StubTensors::fold};
+constexpr loupe_tensor_file_service tensor_files = {.struct_size = sizeof(loupe_tensor_file_service),
+                                                    .save = &StubTensors::save};
+constexpr loupe_draft_dlpack_service dlpack = {.struct_size = sizeof(loupe_draft_dlpack_service),
+                                               .lend = &StubTensors::lend};
+constexpr loupe_draft_finding_service findings = {.struct_size = sizeof(loupe_draft_finding_service),
+                                                  .publish = &StubTensors::publish};
+constexpr loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service), .run = &StubTensors::run};
+
+std::mutex drafts_mutex;
+std::set<std::string>& drafts() {
+  static std::set<std::string> asked_for;
+  return asked_for;
+}
 
 struct Service {
   const char* id;
   const void* table;
 };
 const Service services[] = {{LOUPE_TENSORS_ID, &tensors},           {LOUPE_TENSOR_MATH_ID, &tensor_math},
-                            {LOUPE_TENSOR_FILES_ID, &tensor_files}, {LOUPE_DLPACK_ID, &dlpack},
-                            {LOUPE_FINDINGS_ID, &findings},         {LOUPE_RUN_ID, &run_service}};
+                            {LOUPE_TENSOR_FILES_ID, &tensor_files}, {LOUPE_DRAFT_DLPACK_ID, &dlpack},
+                            {LOUPE_DRAFT_FINDINGS_ID, &findings},   {LOUPE_RUN_ID, &run_service}};
 
 }  // namespace
 
 StubHost::StubHost()
-    : host_{sizeof(loupe_host),
-            LOUPE_ABI_MAJOR,
-            LOUPE_ABI_MINOR,
-            0,
-            LOUPE_VERSION,
-            this,
-            [](void* host, int32_t, const char* message) {
-              if (message == nullptr) static_cast<StubHost*>(host)->complain("logs a message that is null");
-            },
-            &StubHost::service} {}
+    : host_{.struct_size = sizeof(loupe_host),
+            .abi_major = LOUPE_ABI_MAJOR,
+            .abi_minor = LOUPE_ABI_MINOR,
+            .version = LOUPE_VERSION,
+            .plugin_path = "plugin.so",
+            .context = this,
+            .log =
+                [](void* host, int32_t, const char* message) {
+                  if (message == nullptr) static_cast<StubHost*>(host)->complain("logs a message that is null");
+                },
+            .get_interface = &StubHost::service} {}
 
 const void* StubHost::service(void*, const char* id) {
+  note_draft(id);
   for (const Service& each : services) {
     if (std::strcmp(each.id, id) == 0) return each.table;
   }
   return nullptr;
+}
+
+void StubHost::note_draft(const std::string& what) {
+  if (what.find("/draft-") == std::string::npos) return;
+  const std::lock_guard lock(drafts_mutex);
+  drafts().insert(what);
+}
+
+std::vector<std::string> StubHost::take_drafts() {
+  const std::lock_guard lock(drafts_mutex);
+  const std::set<std::string> asked = std::exchange(drafts(), {});
+  return {asked.begin(), asked.end()};
 }
 
 bool StubHost::expect(const char* function, std::initializer_list<Turn> turns) {

@@ -1,8 +1,12 @@
 #include "check/stub_wiring.h"
 
+#include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
+#include <loupe/preprocessor.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 
@@ -28,6 +32,10 @@ struct StubWiring {
   static loupe_status subscribe(void* self, const loupe_subscription* subscription, loupe_error* error) {
     if (!of(self).host().expect("subscribe", {Turn::opening})) return refuse(error, "subscribe comes out of turn");
     if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
+    if (subscription->tap >= LOUPE_TAP_DRAFTS) {
+      const bool is_known = subscription->tap == LOUPE_DRAFT_TAP_LOSS_INPUT;
+      StubHost::note_draft(is_known ? "loupe.loss_input/draft-1" : "tap/draft-" + std::to_string(subscription->tap));
+    }
     return LOUPE_OK;
   }
   static loupe_status emit(void* self, const loupe_event*, loupe_error* error) {
@@ -47,9 +55,7 @@ struct StubWiring {
       if (watch->own_interface == nullptr) return refuse(error, "watch gives no preprocessor");
       made.own = watch->own_interface;
       made.own_self = watch->own_preprocessor;
-      made.request.struct_size = sizeof made.request;
-      made.request.passes = LOUPE_PASS_BOTH;
-      made.request.places = LOUPE_PLACE_BOTH;
+      made.request = Request::defaults();
       const loupe_status status = made.own->request(made.own_self, &made.request, error);
       if (status != LOUPE_OK) return status;
     }
@@ -60,10 +66,14 @@ struct StubWiring {
     const Session::Watched& of_lens = watched(source);
     return of_lens.own != nullptr ? of_lens.own->series_count(of_lens.own_self) : std::size(series);
   }
-  static const char* series_name(void*, loupe_source* source, size_t i) {
+  static loupe_status series_name(void*, loupe_source* source, size_t i, char* name, size_t capacity, size_t* length,
+                                  loupe_error* error) {
     const Session::Watched& of_lens = watched(source);
-    if (of_lens.own != nullptr) return of_lens.own->series_name(of_lens.own_self, i);
-    return i < std::size(series) ? series[i] : "";
+    if (of_lens.own != nullptr) return of_lens.own->series_name(of_lens.own_self, i, name, capacity, length, error);
+    if (i >= std::size(series)) return refuse(error, "there is no such series");
+    *length = std::strlen(series[i]);
+    if (capacity > 0) std::snprintf(name, capacity, "%s", series[i]);
+    return LOUPE_OK;
   }
   static loupe_status aggregate(void* self, loupe_source* source, size_t i, uint32_t aggregation, double* value,
                                 loupe_error* error) {
@@ -73,18 +83,18 @@ struct StubWiring {
     *value = values[0];
     return LOUPE_OK;
   }
-  static loupe_status all_values(void* self, loupe_source* source, size_t i, const double** found, size_t* count,
-                                 loupe_error* error) {
+  static loupe_status all_values(void* self, loupe_source* source, size_t i, double* found, size_t capacity,
+                                 size_t* count, loupe_error* error) {
     const Session::Watched& of_lens = watched(source);
     if (of_lens.forgotten) of(self).host().complain("reads a source whose module is forgotten");
     if (of_lens.own != nullptr) {
       const loupe_preprocessor& table = *of_lens.own;
-      if (LOUPE_OFFERS(table, values)) return table.values(of_lens.own_self, i, found, count, error);
+      if (LOUPE_OFFERS(table, values)) return table.values(of_lens.own_self, i, found, capacity, count, error);
       detail::write_error(error, "the values are not kept");
       return LOUPE_UNSUPPORTED;
     }
-    *found = values;
     *count = std::size(values);
+    std::copy_n(values, std::min(*count, capacity), found);
     return LOUPE_OK;
   }
 
@@ -129,6 +139,16 @@ struct StubWiring {
     return LOUPE_OK;
   }
 
+  static const void* extension(void*, const char* id) {
+    static constexpr loupe_draft_tally tally = {.struct_size = sizeof(loupe_draft_tally),
+                                                .rest = &rest,
+                                                .make = &make_tally,
+                                                .use = &use_tally,
+                                                .take = &take_tally};
+    StubHost::note_draft(id);
+    return std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &tally : nullptr;
+  }
+
   template <class Told>
   static loupe_status told(void* self, const Told* what, const char* function, bool right,
                            std::initializer_list<Turn> turns, loupe_error* error) {
@@ -158,28 +178,31 @@ struct StubWiring {
 };
 
 loupe_taps stub_taps(void* session) {
-  return {sizeof(loupe_taps), 0, session, &StubWiring::subscribe, &StubWiring::emit};
+  return {.struct_size = sizeof(loupe_taps),
+          .context = session,
+          .subscribe = &StubWiring::subscribe,
+          .emit = &StubWiring::emit};
 }
 
 loupe_wiring stub_wiring(void* session) {
-  return {sizeof(loupe_wiring),
-          0,
-          session,
-          &StubWiring::watch,
-          &StubWiring::series_count,
-          &StubWiring::series_name,
-          &StubWiring::aggregate,
-          &StubWiring::all_values,
-          &StubWiring::rest,
-          &StubWiring::make_tally,
-          &StubWiring::use_tally,
-          &StubWiring::take_tally};
+  return {.struct_size = sizeof(loupe_wiring),
+          .context = session,
+          .watch = &StubWiring::watch,
+          .series_count = &StubWiring::series_count,
+          .series_name = &StubWiring::series_name,
+          .aggregate = &StubWiring::aggregate,
+          .values = &StubWiring::all_values,
+          .get_extension = &StubWiring::extension};
 }
 
 loupe_sink stub_sink(void* session) {
-  return {
-      sizeof(loupe_sink),  0, session, &StubWiring::tag, &StubWiring::value, &StubWiring::range, &StubWiring::histogram,
-      &StubWiring::finding};
+  return {.struct_size = sizeof(loupe_sink),
+          .context = session,
+          .tag = &StubWiring::tag,
+          .value = &StubWiring::value,
+          .range = &StubWiring::range,
+          .histogram = &StubWiring::histogram,
+          .finding = &StubWiring::finding};
 }
 
 }  // namespace loupe::check

@@ -6,6 +6,8 @@ target_compile_options(loupe_warnings INTERFACE -Wall -Wextra -Wpedantic $<$<BOO
 foreach(warning array-bounds stringop-overflow stringop-overread dangling-pointer free-nonheap-object restrict)
   target_compile_options(loupe_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-${warning}>)
 endforeach()
+# GCC also warns of designated initializers that leave members out, which makes those zero.
+target_compile_options(loupe_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-missing-field-initializers>)
 if(LOUPE_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "LOUPE_FUZZ needs clang, which brings libFuzzer: set CC=clang and CXX=clang++")

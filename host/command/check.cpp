@@ -1,4 +1,4 @@
-#include "command/check.h"
+#include "command/commands.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "command/compare.h"
+#include "command/commands.h"
 
 #include <loupe/error.h>
 #include <loupe/options.h>
@@ -167,11 +167,11 @@ static void check_baseline(const std::string& baseline, const std::vector<Compon
 }
 
 Compare::Told Compare::play(const std::vector<ComponentConfig>& chosen, Readers& readers, const Names& shown) const {
-  replay::Audience audience(chosen);
+  replay::VisualizerGroup group(chosen);
   Told told;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     const fs::path folder = i == 0 ? fs::path(visualizers.out) : fs::path(visualizers.out) / folder_name(shown[i]);
-    replay::Player player(readers[i], audience);
+    replay::Player player(readers[i], group);
     const std::string left_out = player.play(shown[i], folder.string());
     if (!left_out.empty()) told.left_out += "loupe: warning: " + left_out + "\n";
     told.any_findings = told.any_findings || !player.findings().empty();

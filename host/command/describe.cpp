@@ -1,4 +1,4 @@
-#include "command/describe.h"
+#include "command/commands.h"
 
 #include <loupe/number_text.h>
 
@@ -9,8 +9,8 @@
 #include <ostream>
 #include <sstream>
 
-#include "config/host_sections.h"
-#include "config/suggestion.h"
+#include "config/sections.h"
+#include "core/suggestion.h"
 
 namespace loupe {
 namespace {
@@ -40,17 +40,17 @@ std::string limits(const loupe_option& option) {
     text << "; one of";
     for (std::size_t i = 0; i < option.choice_count; ++i) text << (i == 0 ? " " : ", ") << option.choices[i];
   }
-  if (LOUPE_OFFERS(option, names)) {
+  if (option.names != nullptr) {
     if (const auto kind = kind_of(option.names)) text << "; the name of a " << kind_name(*kind);
   }
-  if (LOUPE_OFFERS(option, options_of)) text << "; what is given to " << option.options_of;
+  if (option.options_of != nullptr) text << "; what is given to " << option.options_of;
   if (std::isfinite(option.minimum)) text << "; at least " << number_text(option.minimum);
   if (std::isfinite(option.maximum)) text << "; at most " << number_text(option.maximum);
   return text.str();
 }
 
 std::string default_text(const loupe_option& option) {
-  if (LOUPE_REACHES(option, flags) && (option.flags & LOUPE_OPTION_REQUIRED) != 0) return "required";
+  if ((option.flags & LOUPE_OPTION_REQUIRED) != 0) return "required";
   const YAML::Node value = OptionSet::default_of(option);
   YAML::Emitter text;
   text << YAML::Flow;
@@ -97,11 +97,11 @@ const char* gives_word(Kind kind) {
 }
 
 void write_gives_and_example(Kind kind, const loupe_component& component, std::ostream& out) {
-  if (LOUPE_REACHES(component, give_count) && component.gives != nullptr && component.give_count > 0) {
+  if (component.gives != nullptr && component.give_count > 0) {
     out << gives_word(kind) << "\n";
     for (std::size_t i = 0; i < component.give_count; ++i) out << "  " << component.gives[i] << "\n";
   }
-  if (!LOUPE_OFFERS(component, example)) return;
+  if (component.example == nullptr) return;
   // A preprocessor or gatherer is named in a lens.
   out << "example\n  " << (kind == Kind::visualizer ? "visualizers" : "lenses") << ":\n    - ";
   for (const char* letter = component.example; *letter != '\0'; ++letter) {
@@ -124,10 +124,10 @@ void list_plugins(const Catalogue& catalogue, std::ostream& out) {
   for (const auto& [file, library] : libraries) {
     const loupe_plugin& plugin = *library->plugin;
     out << "  " << plugin.name << " " << plugin.version << "\n    " << file << "\n";
-    if (LOUPE_REACHES(plugin, description)) write_about("description", plugin.description, out);
-    if (LOUPE_REACHES(plugin, author)) write_about("author", plugin.author, out);
-    if (LOUPE_REACHES(plugin, license)) write_about("license", plugin.license, out);
-    if (LOUPE_REACHES(plugin, homepage)) write_about("homepage", plugin.homepage, out);
+    write_about("description", plugin.description, out);
+    write_about("author", plugin.author, out);
+    write_about("license", plugin.license, out);
+    write_about("homepage", plugin.homepage, out);
   }
 }
 

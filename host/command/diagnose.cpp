@@ -1,4 +1,4 @@
-#include "command/diagnose.h"
+#include "command/commands.h"
 
 #include <loupe/number_text.h>
 #include <loupe/words.h>
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "command/printable_line.h"
 #include "command/recorded_rules.h"
+#include "core/utf8.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
 #include "replay/finding_history.h"
@@ -47,7 +47,7 @@ class Comparison {
       : watch_(baseline, patience), record_(std::move(record)) {}
 
   void take(const RecordLine& line, FindingHistory& findings) {
-    if (line.kind == RecordLine::Kind::value) watch_.take(line.tag, line.layer, line.line, line.value);
+    if (line.kind == RecordLine::Kind::value) watch_.add(line.tag, line.layer, line.line, line.value);
     if (line.kind != RecordLine::Kind::tick) return;
     for (const Finding& each : watch_.end_tick(line.epoch)) {
       if (watch_.is_of_another_model()) throw ConfigError(record_ + ": error: " + each.message + "; " + each.advice);

@@ -1,4 +1,4 @@
-#include "command/explain.h"
+#include "command/commands.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,8 +6,8 @@
 #include <ostream>
 #include <sstream>
 
-#include "command/told_tags.h"
-#include "config/suggestion.h"
+#include "command/tag_descriptions.h"
+#include "core/suggestion.h"
 
 namespace loupe {
 namespace {
@@ -27,10 +27,10 @@ std::string joined(const std::set<std::string>& words, const std::string& mark =
 }
 
 /// Every plot whose name is `wanted`; else those that begin with it; else those that have it within.
-std::vector<const ToldTag*> found(const std::vector<ToldTag>& tags, const std::string& wanted) {
+std::vector<const TagDescription*> found(const std::vector<TagDescription>& tags, const std::string& wanted) {
   const std::string name = lower(wanted);
-  std::vector<const ToldTag*> same, begins, within;
-  for (const ToldTag& tag : tags) {
+  std::vector<const TagDescription*> same, begins, within;
+  for (const TagDescription& tag : tags) {
     const std::string own = lower(tag.id);
     const std::size_t at = own.find(name);
     if (own == name) same.push_back(&tag);
@@ -54,7 +54,7 @@ void write_wrapped(const std::string& title, const std::string& text, std::ostre
   out << line << "\n";
 }
 
-void write(const ToldTag& tag, std::ostream& out) {
+void write(const TagDescription& tag, std::ostream& out) {
   out << tag.title << (tag.unit.empty() ? "" : " [" + tag.unit + "]") << "\n";
   write_wrapped("", tag.description, out);
   write_wrapped("healthy", tag.healthy, out);
@@ -62,20 +62,20 @@ void write(const ToldTag& tag, std::ostream& out) {
   write_wrapped("shown by", joined(tag.lenses), out);
 }
 
-void write_list(const std::vector<ToldTag>& tags, std::ostream& out) {
+void write_list(const std::vector<TagDescription>& tags, std::ostream& out) {
   std::size_t width = 0;
-  for (const ToldTag& tag : tags) width = std::max(width, tag.id.size());
-  for (const ToldTag& tag : tags) {
+  for (const TagDescription& tag : tags) width = std::max(width, tag.id.size());
+  for (const TagDescription& tag : tags) {
     out << std::left << std::setw(static_cast<int>(width)) << tag.id << "  " << joined(tag.lenses) << "\n";
   }
 }
 
-void write_glossary(const std::vector<ToldTag>& tags, std::ostream& out) {
+void write_glossary(const std::vector<TagDescription>& tags, std::ostream& out) {
   out << "# What the plots mean\n"
          "Every plot that Loupe's own lenses show, with their options as they are by default or in their examples.\n"
          "`loupe explain NAME` tells the same, also of lenses of your own; so does the \"?\" in the report.\n"
          "This file is what `loupe explain --glossary` writes.\n";
-  for (const ToldTag& tag : tags) {
+  for (const TagDescription& tag : tags) {
     out << "\n## " << tag.title << "\n" << tag.description << "\n";
     if (!tag.unit.empty()) out << "\n*Unit:* " << tag.unit << "\n";
     if (!tag.healthy.empty()) out << "\n*Healthy:* " << tag.healthy << "\n";
@@ -95,7 +95,7 @@ CLI::App* Explain::add_to(CLI::App& app) {
 
 bool Explain::run(const Catalogue& catalogue, const std::vector<std::string>& paths, std::ostream& out,
                   std::ostream& errors) const {
-  const std::vector<ToldTag> tags = told_tags(catalogue, paths);
+  const std::vector<TagDescription> tags = describe_tags(catalogue, paths);
   if (as_glossary) {
     write_glossary(tags, out);
     return true;
@@ -107,7 +107,7 @@ bool Explain::run(const Catalogue& catalogue, const std::vector<std::string>& pa
   const auto wanted = found(tags, tag);
   if (wanted.empty()) {
     std::vector<std::string> known;
-    for (const ToldTag& each : tags) known.push_back(each.id);
+    for (const TagDescription& each : tags) known.push_back(each.id);
     errors << "loupe: error: no lens shows a plot '" << tag << "'" << suggestion(tag, known) << "\n";
     return false;
   }

@@ -30,7 +30,7 @@ Interruption::~Interruption() {
   ::sigaction(SIGTERM, &before_termination, nullptr);
 }
 
-bool Interruption::came() const {
+bool Interruption::was_requested() const {
   return interrupted != 0;
 }
 
@@ -48,7 +48,7 @@ bool GrowingFiles::wait(const Interruption& interruption, std::chrono::nanosecon
   using Clock = std::chrono::steady_clock;
   const auto earliest = Clock::now() + pause;
   constexpr timespec glance{0, 200'000'000};
-  while (!interruption.came()) {
+  while (!interruption.was_requested()) {
     if (Clock::now() >= earliest && stamps() != seen_) return true;
     ::nanosleep(&glance, nullptr);
   }

@@ -9,7 +9,7 @@
 
 namespace loupe {
 
-/// While it lives, Ctrl-C and SIGTERM are noted instead of ending the process; a second one ends it. One at a time.
+/// While this lives, a first Ctrl-C or SIGTERM is noted and a second one ends the process. One at a time.
 class Interruption {
  public:
   Interruption();
@@ -17,17 +17,17 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  bool came() const;
+  bool was_requested() const;
 };
 
-/// Files that others write on.
+/// Files that other processes append to.
 class GrowingFiles {
  public:
   explicit GrowingFiles(std::vector<std::string> files) : files_(std::move(files)) {}
 
-  /// From now on, what is written is a change.
+  /// What is written from now on is a change.
   void look() { seen_ = stamps(); }
-  /// Waits until one has changed since look(), but `pause` at least. False when an interruption came first.
+  /// Waits until a file has changed since look(), and at least `pause`. False when interrupted.
   bool wait(const Interruption& interruption, std::chrono::nanoseconds pause) const;
 
  private:

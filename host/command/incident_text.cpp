@@ -9,8 +9,8 @@
 #include <sstream>
 #include <vector>
 
-#include "command/printable_line.h"
 #include "core/run_folder.h"
+#include "core/utf8.h"
 #include "loupe/config_error.h"
 
 namespace loupe {

@@ -1,4 +1,4 @@
-#include "command/learn.h"
+#include "command/commands.h"
 
 #include <loupe/files/replacement.h>
 #include <loupe/number_text.h>
@@ -66,11 +66,11 @@ void check(const std::vector<std::string>& records, const std::string& file) {
 
 void write(const std::string& file, const std::string& text) {
   try {
-    Replacement replacement(file);
+    Replacement replacement(followed(file));
     replacement.write(text);
     replacement.commit(false);
   } catch (const std::system_error& e) {
-    throw std::runtime_error("'" + file + "' cannot be written: " + e.code().message() +
+    throw std::runtime_error("'" + file + "' cannot be written: " + reason_of(e) +
                              "; name a file with --out in a folder that you may write to");
   }
 }

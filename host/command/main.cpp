@@ -4,18 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "command/check.h"
-#include "command/command_line_error.h"
-#include "command/compare.h"
-#include "command/describe.h"
-#include "command/diagnose.h"
-#include "command/explain.h"
-#include "command/learn.h"
-#include "command/new.h"
-#include "command/replay.h"
-#include "command/run.h"
+#include "command/commands.h"
 #include "command/usage_error.h"
-#include "command/view.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"
@@ -100,7 +90,7 @@ int main(int argc, char** argv) {
   loupe::View view;
   auto* viewing = view.add_to(app);
   add_plugins_option(*viewing);
-  loupe::Run run;
+  loupe::RunProgram run;
   auto* running = run.add_to(app);
   loupe::Diagnose diagnose;
   auto* diagnosing = diagnose.add_to(app);

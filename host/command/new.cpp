@@ -1,20 +1,24 @@
-#include "command/new.h"
+#include "command/commands.h"
 
 #include <loupe/abi.h>
+#include <loupe/files/replacement.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "command/templates.h"
 #include "command/usage_error.h"
-#include "plugins/catalogue.h"
+#include "loader/catalogue.h"
 
 namespace loupe {
+
+/// The files of host/new by their names there, such as "lens.cpp.in"; generated.
+const std::map<std::string, std::string>& new_templates();
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,11 +75,12 @@ std::string filled(const std::vector<std::string>& templates, const Words& words
   return text;
 }
 
-void write(const fs::path& file, const std::string& text) {
-  std::ofstream stream(file);
-  stream << text;
-  stream.close();
-  if (!stream) throw std::runtime_error("'" + file.string() + "' cannot be written; is there room and the right to?");
+void write(const fs::path& file, const std::string& text) try {
+  Replacement replacement(file);
+  replacement.write(text);
+  replacement.commit(false);
+} catch (const std::system_error& reason) {
+  throw std::runtime_error("'" + file.string() + "' cannot be written: " + reason_of(reason));
 }
 
 }  // namespace

@@ -1,23 +1,22 @@
 #include "command/recorded_rules.h"
 
+#include <loupe/detail/keyed_list.h>
 #include <loupe/detail/option_table.h>
 #include <loupe/error.h>
 #include <loupe/report.h>
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "config/map_keys.h"
-#include "config/option_set.h"
 #include "config/yaml_text.h"
-#include "health/judge.h"
-#include "health/losses.h"
-#include "health/rules.h"
+#include "health/rules/losses.h"
+#include "health/rules/rate_history.h"
+#include "health/rules/rule.h"
+#include "options/option_set.h"
 #include "pipeline/finding_board.h"
 
 namespace loupe {
@@ -98,7 +97,11 @@ struct RecordedLayer {
     module.struct_size = sizeof module;
     module.name = module.path = name.c_str();
     module.model = module.type = module.full_type = "";
-    matrix = {sizeof(loupe_parameter), LOUPE_PARAMETER_TRAINABLE, "weight", 2, 0, sizes};
+    matrix = {.struct_size = sizeof(loupe_parameter),
+              .flags = LOUPE_PARAMETER_TRAINABLE,
+              .name = "weight",
+              .dim = 2,
+              .sizes = sizes};
   }
   RecordedLayer(const RecordedLayer&) = delete;
   RecordedLayer& operator=(const RecordedLayer&) = delete;
@@ -119,14 +122,9 @@ class RecordedRules::Impl {
         limits_(options_),
         ledger_(rules_off(options_), options_.get<int>("patience"), options_.get<int>("cooldown")),
         host_(nullptr) {
-    sink_ = {sizeof(loupe_sink),
-             0,
-             this,
-             nullptr,
-             nullptr,
-             nullptr,
-             nullptr,
-             [](void* self, const loupe_finding* finding, loupe_error* error) {
+    sink_ = {.struct_size = sizeof(loupe_sink),
+             .context = this,
+             .finding = [](void* self, const loupe_finding* finding, loupe_error* error) {
                return detail::guarded(error, [&] { static_cast<Impl*>(self)->keep(*finding); });
              }};
   }
@@ -184,51 +182,78 @@ class RecordedRules::Impl {
     }
   }
 
-  using Numbers = std::vector<std::pair<std::string, double>>;
+  using Numbers = detail::KeyedList<std::pair<std::string, double>>;
   void note(Numbers& numbers, const RecordLine& line) const {
-    const bool known =
-        std::any_of(numbers.begin(), numbers.end(), [&](const auto& each) { return each.first == line.layer; });
-    if (!known && normalizing_.count(line.layer) == 0) numbers.emplace_back(line.layer, line.value);
+    const bool known = numbers.find(line.layer) != nullptr;
+    if (!known && normalizing_.count(line.layer) == 0) numbers[line.layer] = {line.layer, line.value};
   }
 
   void judge(const RecordLine& tick) {
     tick_ = tick;
     ++ticks_;
+    const bool is_bad = loss_is_bad_ || (train_loss_ && !std::isfinite(*train_loss_));
+    broken_ = is_bad;
     Report report(&sink_);
     const health::Judge judge{ledger_, limits_, report, host_};
+    if (train_loss_ || is_bad) judged_.insert(health::non_finite);
+    if (is_bad) tell_bad_loss(judge.by(health::rule_named(health::non_finite)));
     judge_losses(judge);
-    // Where the lens was there itself, it saw more than an epoch's mean.
-    if (!settings_.watched && !broken_) judge_numbers(judge);
+    judge_numbers(judge);
     // Beside losses that are not finite the other rules say nothing.
     health::Ended ended;
     ended.tick = true;
     ended.window = [](const loupe_module*) { return true; };
-    ended.is_open = [this](const Finding& finding) { return broken_ && finding.rule != "non_finite"; };
+    ended.is_open = [this](const Finding& finding) { return broken_ && finding.rule != health::non_finite; };
     ledger_.end(report, ended);
   }
 
-  void judge_losses(const health::Judge& judge) {
-    const bool is_bad = loss_is_bad_ || (train_loss_ && !std::isfinite(*train_loss_));
-    if (train_loss_ || is_bad) judged_.insert("non_finite");
-    broken_ = is_bad;
-    if (is_bad) {
-      health::Sight sight;
-      sight.rule = "non_finite";
-      sight.severity = LOUPE_SEVERITY_ERROR;
-      sight.tag = "Loss";
-      sight.message = "the training loss is NaN or Inf";
-      sight.advice = "run it again with the lens health, which says where the first NaN or Inf was made";
-      judge.tell(sight);
+  static void tell_bad_loss(const health::Judge& judge) {
+    health::Observation seen;
+    seen.severity = LOUPE_SEVERITY_ERROR;
+    seen.tag = "Loss";
+    seen.message = "the training loss is NaN or Inf";
+    seen.advice = "run it again with the lens health, which says where the first NaN or Inf was made";
+    judge.tell(seen);
+  }
+
+  bool has(health::Evidence evidence) const {
+    switch (evidence) {
+      case health::Evidence::training_loss:
+        return train_loss_.has_value();
+      case health::Evidence::both_losses:
+        return train_loss_ && validation_loss_;
+      case health::Evidence::weight_gradients:
+        return gradients_.size() >= 3;
+      case health::Evidence::update_ratios:
+        return !ratios_.empty();
+      default:
+        return false;
     }
+  }
+  /// Applies the rules that look then and for which the record has enough.
+  /// @param of_epochs  the record has all that the rules look at; else the lens, where it was there, saw more
+  void judge_all(health::When when, bool of_epochs, const health::Judge& judge, const health::Moment& moment) {
+    if (!of_epochs && settings_.watched) return;
+    for (const health::Rule& rule : health::rules()) {
+      for (const auto& look : rule.looks) {
+        if (look.when != when || !has(rule.evidence)) continue;
+        judged_.insert(rule.name);
+        look.judge(judge.by(rule), moment);
+      }
+    }
+  }
+
+  void judge_losses(const health::Judge& judge) {
     push(train_loss_, LOUPE_EVENT_TRAINING);
     push(validation_loss_, 0);
-    if (train_loss_) judged_.insert({"loss_not_decreasing", "diverging_loss"});
-    if (train_loss_ && validation_loss_) judged_.insert("overfitting");
-    if (train_loss_ && !settings_.watched) {
-      judged_.insert("loss_spike");
-      losses_.judge_spikes(judge);
-    }
-    losses_.judge_epoch(judge, models_.size() <= 1 && !broken_, /*slow_swings=*/false);
+    health::Moment moment;
+    moment.losses = &losses_;
+    moment.has_slow_swings = false;  // each is the mean of an epoch
+    judge_all(health::When::losses, /*of_epochs=*/false, judge, moment);
+    losses_.end_epoch();
+    if (models_.size() > 1 || broken_) return;
+    judge_all(health::When::training_epoch, /*of_epochs=*/true, judge, moment);
+    judge_all(health::When::validation_epoch, /*of_epochs=*/true, judge, moment);
   }
   void push(const std::optional<double>& loss, uint32_t flags) {
     if (!loss) return;
@@ -241,24 +266,23 @@ class RecordedRules::Impl {
   }
 
   const loupe_module* module_of(const std::string& layer) {
-    const auto known =
-        std::find_if(layers_.begin(), layers_.end(), [&](const auto& each) { return each.name == layer; });
-    return known != layers_.end() ? &known->module : &layers_.emplace_back(layer).module;
+    return &layers_.try_emplace(layer, layer).first->second.module;
   }
 
   /// Of the weights in the order of the model, which is mostly that in which they run.
   void judge_numbers(const health::Judge& judge) {
+    if (broken_) return;
     constexpr uint64_t window = 100;
     health::Model model("");
     model.steps = ticks_ * window;
     model.steps_in_window = window;
+    std::map<std::string, std::size_t> places;
     const auto state_of = [&](const std::string& layer) -> health::ParameterState& {
-      for (health::ParameterState& each : model.parameters) {
-        if (each.layer == layer) return each;
-      }
+      const auto [place, is_new] = places.try_emplace(layer, model.parameters.size());
+      if (!is_new) return model.parameters[place->second];
       health::ParameterState& state = model.parameters.emplace_back();
       state.module = module_of(layer);
-      state.parameter = &layers_.front().matrix;
+      state.parameter = &layers_.begin()->second.matrix;
       state.layer = layer;
       state.name = "weight";
       return state;
@@ -276,15 +300,13 @@ class RecordedRules::Impl {
       state.ratio_sum = ratio * static_cast<double>(window);
       if (gradients_.empty()) state.gradient_norm_sum = 1;  // the ratio of what has no gradient is of no concern
     }
-    if (gradients_.size() >= 3) {
-      judged_.insert({"vanishing_gradient", "exploding_gradient"});
-      judge_gradients(judge, model, models_.size() <= 1 && !losses_.has_come_down());
-    }
-    if (!ratios_.empty()) {
-      judged_.insert("update_ratio");
-      largest_rate_ = std::max(largest_rate_, rate_.value_or(0));
-      judge_updates(judge, model, rate_ && *rate_ < 0.05 * largest_rate_);
-    }
+    largest_rate_ = std::max(largest_rate_, rate_.value_or(0));
+    health::Moment moment;
+    moment.model = &model;
+    moment.losses = &losses_;
+    moment.is_annealed = rate_ && *rate_ < 0.05 * largest_rate_;
+    moment.is_stuck = models_.size() <= 1 && !losses_.has_come_down();
+    judge_all(health::When::window, /*of_epochs=*/false, judge, moment);
   }
 
   void begin_anew() {
@@ -295,7 +317,7 @@ class RecordedRules::Impl {
   }
 
   void keep(const loupe_finding& finding) {
-    const loupe_finding* shown = board_.take(finding, tick_.step, tick_.epoch);
+    const loupe_finding* shown = board_.add(finding, tick_.step, tick_.epoch);
     if (shown == nullptr) return;
     findings_.push_back(line_of(Finding::from(*shown), tick_));
   }
@@ -310,7 +332,7 @@ class RecordedRules::Impl {
   FindingBoard board_;
   std::vector<RecordLine> findings_;
   std::set<std::string> judged_, models_, normalizing_;
-  std::deque<RecordedLayer> layers_;
+  std::map<std::string, RecordedLayer> layers_;
   RecordLine tick_;
   uint64_t ticks_ = 0;
   bool broken_ = false;
@@ -365,8 +387,9 @@ std::vector<std::string> RecordedRules::judged() const {
 }
 std::vector<std::string> RecordedRules::not_judged() const {
   std::vector<std::string> rules;
-  for (const std::string& rule : health::rules()) {
-    if (impl_->judged().count(rule) == 0 && rule != "departs_from_baseline") rules.push_back(rule);
+  for (const health::Rule& rule : health::rules()) {
+    if (impl_->judged().count(rule.name) == 0 && std::string("departs_from_baseline") != rule.name)
+      rules.emplace_back(rule.name);
   }
   return rules;
 }

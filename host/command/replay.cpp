@@ -1,4 +1,4 @@
-#include "command/replay.h"
+#include "command/commands.h"
 
 #include <ostream>
 
@@ -32,8 +32,8 @@ void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
   const auto chosen = choose_visualizers(visualizers, {record}, catalogue);
   replay::RecordReader reader(record);
   make_out_folder(visualizers.out);
-  replay::Audience audience(chosen);
-  const std::string left_out = replay::Player(reader, audience).play(reader.run().name, visualizers.out);
+  replay::VisualizerGroup group(chosen);
+  const std::string left_out = replay::Player(reader, group).play(reader.run().name, visualizers.out);
   if (!left_out.empty()) errors << "loupe: warning: " << left_out << "\n";
 }
 

@@ -1,5 +1,6 @@
-#include "command/run.h"
+#include "command/commands.h"
 
+#include <loupe/abi.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -12,8 +13,10 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <string_view>
 
 #include "command/usage_error.h"
+#include "core/log.h"
 #include "pipeline/monitor.h"
 #include "run/boundary.h"
 #include "run/needed_libraries.h"
@@ -72,9 +75,13 @@ std::string what_hinders(const fs::path& file) {
   if (needed.is_other_class) return "it is built for another processor than Loupe";
   if (!needed.is_dynamic) return "it is linked statically, so that nothing can be preloaded";
   for (int i = 0; i < needed.count; ++i) {
-    const std::string library = needed.names[i];
-    if (library.compare(0, 10, "libasan.so") == 0 || library.compare(0, 10, "libtsan.so") == 0)
-      return "it is built with a sanitizer (" + library + "), which wants to be preloaded first itself";
+    const std::string_view library = needed.names[i];
+    // GCC's and clang's runtimes. That of UndefinedBehaviorSanitizer alone does not mind what comes with it.
+    for (const char* sanitizer : {"libasan.", "libhwasan.", "liblsan.", "libtsan.", "libclang_rt.asan",
+                                  "libclang_rt.hwasan", "libclang_rt.tsan"}) {
+      if (library.starts_with(sanitizer))
+        return "it is built with a sanitizer (" + std::string(library) + "), which would report what Loupe does";
+    }
   }
   return "";
 }
@@ -103,7 +110,7 @@ void set_variable(const char* name, const std::string& value) {
 
 }  // namespace
 
-CLI::App* Run::add_to(CLI::App& app) {
+CLI::App* RunProgram::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand(
       "run",
       "Runs a trainer that was compiled without Loupe, and watches it: loupe run ./trainer --its --own --arguments");
@@ -118,7 +125,7 @@ CLI::App* Run::add_to(CLI::App& app) {
   return subcommand;
 }
 
-int Run::take_program(int count, char** arguments) {
+int RunProgram::take_program(int count, char** arguments) {
   static const std::vector<std::string> with_value = {"--config", "--out", "--follow"};
   if (count < 2 || std::strcmp(arguments[1], "run") != 0) return count;
   for (int i = 2; i < count; ++i) {
@@ -134,7 +141,7 @@ int Run::take_program(int count, char** arguments) {
   return count;
 }
 
-int Run::run(std::ostream& errors) const {
+int RunProgram::run(std::ostream& errors) const {
   if (program.empty())
     throw UsageError("loupe run needs a program to run: loupe run ./trainer --its --own --arguments");
   const fs::path file = find_program(program[0]);
@@ -147,20 +154,20 @@ int Run::run(std::ostream& errors) const {
   const std::string hindrance = what_hinders(file);
   if (!hindrance.empty() && required) throw UsageError("'" + program[0] + "' cannot be watched: " + hindrance);
   if (!hindrance.empty()) {
-    errors << "loupe: warning: '" << program[0] << "' cannot be watched: " << hindrance << "; it runs unwatched\n";
+    log(LOUPE_LOG_WARNING, "'" + program[0] + "' cannot be watched: " + hindrance + "; it runs unwatched");
   } else {
     if (is_script(file))
-      errors << "loupe: '" << program[0] << "' is a script; the programs that it runs are watched where they train\n";
+      log(LOUPE_LOG_INFO, "'" + program[0] + "' is a script; the programs that it runs are watched where they train");
+    // Goes after what the user preloads: a sanitizer's runtime must be the first library.
     const char* others = std::getenv(preload_variable);
-    const std::string more = others != nullptr && *others != '\0' ? std::string(":") + others : "";
-    set_variable(preload_variable, preload_library().string() + more);
+    const std::string before = others != nullptr && *others != '\0' ? std::string(others) + ":" : "";
+    set_variable(preload_variable, before + preload_library().string());
     set_variable(run_config_variable, config.empty() ? "" : fs::absolute(config).string());
     set_variable(run_folder_variable, fs::absolute(folder.empty() ? "loupe-runs" : folder).string());
     set_variable(run_require_variable, required ? "1" : "");
     set_variable(run_follow_variable, follow == "no" ? "no" : "");
     set_variable(run_process_variable, std::to_string(::getpid()));
   }
-  errors.flush();
   std::vector<char*> arguments;
   for (const std::string& argument : program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

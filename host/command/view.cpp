@@ -1,4 +1,4 @@
-#include "command/view.h"
+#include "command/commands.h"
 
 #include <signal.h>
 
@@ -9,7 +9,6 @@
 #include <sstream>
 #include <thread>
 
-#include "command/compare.h"
 #include "command/usage_error.h"
 #include "view/server.h"
 

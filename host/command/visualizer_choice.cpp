@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "command/usage_error.h"
-#include "config/suggestion.h"
+#include "core/suggestion.h"
 
 namespace loupe {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "plugins/catalogue.h"
+#include "loader/catalogue.h"
 
 namespace loupe {
 

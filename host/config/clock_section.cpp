@@ -1,8 +1,8 @@
-#include "config/clock_section.h"
+#include "config/sections.h"
 
 #include <charconv>
 
-#include "config/map_keys.h"
+#include "config/yaml_text.h"
 
 namespace loupe {
 namespace {
@@ -42,7 +42,7 @@ TickRule read_tick(const YAML::Node& run, Diagnostics& diagnostics) {
   const YAML::Node tick = run.IsMap() ? value_of(run, "tick") : YAML::Node(YAML::NodeType::Null);
   if (tick.IsNull() || (tick.IsScalar() && tick.Scalar() == "epoch")) return rule;
   if (!tick.IsMap()) {
-    diagnostics.error(tick, "run.tick is epoch, {steps: n} or {seconds: s}, not " + shown(tick));
+    diagnostics.error(tick, "run.tick is epoch, {steps: n} or {seconds: s}, not " + describe_node(tick));
     return rule;
   }
   check_keys(tick, {"steps", "seconds", "of"}, "in run.tick", diagnostics);
@@ -54,13 +54,13 @@ TickRule read_tick(const YAML::Node& run, Diagnostics& diagnostics) {
   if (!steps.IsNull()) {
     rule.by = TickRule::By::steps;
     if (!steps.IsScalar() || !read(steps.Scalar(), rule.steps) || rule.steps == 0)
-      diagnostics.error(steps, "run.tick.steps must be a whole number from 1 on, not " + shown(steps));
+      diagnostics.error(steps, "run.tick.steps must be a whole number from 1 on, not " + describe_node(steps));
   } else {
     constexpr double fewest = 1e-3, most = 1e9;
     rule.by = TickRule::By::seconds;
     const bool is_number = seconds.IsScalar() && read(seconds.Scalar(), rule.seconds);
     if (!is_number || !(rule.seconds >= fewest && rule.seconds <= most))
-      diagnostics.error(seconds, "run.tick.seconds must be a number of seconds above 0, not " + shown(seconds));
+      diagnostics.error(seconds, "run.tick.seconds must be a number of seconds above 0, not " + describe_node(seconds));
   }
   if (of.IsNull()) return rule;
   if (rule.by != TickRule::By::steps || !of.IsScalar() || of.Scalar().empty()) {
@@ -91,8 +91,8 @@ double read_budget(const YAML::Node& attach, Diagnostics& diagnostics) {
   while (!text.empty() && text.back() == ' ') text.pop_back();
   double percent = 0;
   if (!has_sign || !read(text, percent) || !(percent >= 0.001 && percent <= 100)) {
-    diagnostics.error(budget,
-                      "attach.budget is a share of the time such as 1%, between 0.001% and 100%, not " + shown(budget));
+    diagnostics.error(budget, "attach.budget is a share of the time such as 1%, between 0.001% and 100%, not " +
+                                  describe_node(budget));
     return 0;
   }
   return percent / 100;

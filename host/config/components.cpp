@@ -1,10 +1,9 @@
-#include "config/components.h"
+#include "config/sections.h"
 
 #include <algorithm>
 #include <map>
 
-#include "config/host_sections.h"
-#include "config/map_keys.h"
+#include "config/yaml_text.h"
 
 namespace loupe {
 namespace {
@@ -57,7 +56,7 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
   };
   std::map<std::string, const CatalogueEntry*> named;
   for (const loupe_option* option : entry.options()) {
-    if (!LOUPE_OFFERS(*option, names)) continue;
+    if (option->names == nullptr) continue;
     const auto kind = kind_of(option->names);
     const YAML::Node name = value(*option);
     if (!kind || !name.IsScalar() || name.Scalar().empty()) continue;
@@ -67,7 +66,7 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
                                 catalogue.hint(*kind, name.Scalar()));
   }
   for (const loupe_option* option : entry.options()) {
-    const auto of = LOUPE_OFFERS(*option, options_of) ? named.find(option->options_of) : named.end();
+    const auto of = option->options_of != nullptr ? named.find(option->options_of) : named.end();
     if (of == named.end() || of->second == nullptr) continue;
     const YAML::Node options = value(*option);
     if (!options.IsMap()) continue;

@@ -5,21 +5,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
-#include "config/components.h"
-#include "config/host_sections.h"
-#include "config/map_keys.h"
 #include "config/path.h"
-#include "config/plugin_section.h"
 #include "config/run_program_section.h"
-#include "config/suggestion.h"
-#include "config/yaml_bounds.h"
+#include "config/sections.h"
 #include "config/yaml_text.h"
 #include "core/log.h"
+#include "core/suggestion.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
@@ -178,12 +173,18 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   return config;
 }
 
-/// A lens sees no other lens's values, so that it is the host that compares them with what the lens `health` is given.
+const std::string& Config::answer_to(uint32_t severity) const {
+  if (severity == LOUPE_SEVERITY_ERROR) return on_finding_error;
+  return severity == LOUPE_SEVERITY_WARNING ? on_warning : on_info;
+}
+
+/// A lens sees no other lens's values. Where one declares the options `baseline` and `patience`, the host compares all
+/// values for it, unless its option `off` names the rule.
 void Config::read_baseline(const std::string& folder) {
   for (const ComponentConfig& lens : lenses) {
     const Options options(lens.options->get());
-    if (std::strcmp(lens.entry.component->name, "health") != 0 || !options.has("baseline")) continue;
-    const Strings off = options.get<Strings>("off");
+    if (!options.has("baseline") || !options.has("patience")) continue;
+    const Strings off = options.has("off") ? options.get<Strings>("off") : Strings();
     const auto path = options.get<std::string>("baseline");
     if (path.empty() || std::find(off.begin(), off.end(), "departs_from_baseline") != off.end()) continue;
     try {
@@ -191,6 +192,7 @@ void Config::read_baseline(const std::string& folder) {
     } catch (const Error& e) {
       throw ConfigError(lens.place() + e.what());
     }
+    baseline_lens = lens.name;
     baseline_place = lens.place();
     baseline_patience = options.get<int>("patience");
   }

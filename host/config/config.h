@@ -1,16 +1,29 @@
 #ifndef LOUPE_CONFIG_CONFIG_H
 #define LOUPE_CONFIG_CONFIG_H
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "config/clock_section.h"
-#include "config/option_set.h"
-#include "plugins/catalogue.h"
+#include "loader/catalogue.h"
+#include "options/option_set.h"
 
 namespace loupe {
+
+/// When a tick comes, as `run.tick` says.
+struct TickRule {
+  enum class By { epoch, steps, seconds };
+  By by = By::epoch;
+  uint64_t steps = 0;
+  double seconds = 0;
+  std::string of;  ///< whose optimizer's steps count, by its model's name; empty: the first attached
+
+  bool is_automatic() const { return by != By::epoch; }
+  /// "500 steps", "30 seconds", "epoch".
+  std::string words() const;
+};
 
 /// One lens or visualizer as the YAML names it.
 struct ComponentConfig {
@@ -47,11 +60,14 @@ struct Config {
   bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
   bool stop_on_error = false;
   std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
+  /// What `on_finding` says of a severity LOUPE_SEVERITY_: one of these three.
+  const std::string& answer_to(uint32_t severity) const;
   int incidents = 3;              ///< at most, of those at findings and of those asked for each
   bool incident_tensors = false;  ///< also the parameters and gradients of the module blamed
-  std::string baseline;           ///< absolute; what the lens health compares with; empty for nothing
-  std::string baseline_place;     ///< where the configuration names it, as ComponentConfig::place() says it
-  int baseline_patience = 0;      ///< ticks in a row outside of it, of the lens health
+  std::string baseline;           ///< absolute; what good runs showed, to compare with; empty for nothing
+  std::string baseline_lens;      ///< the lens with the option `baseline` that names it
+  std::string baseline_place;     ///< where the configuration names that, as ComponentConfig::place() says it
+  int baseline_patience = 0;      ///< that lens's option `patience`: how many ticks in a row may be outside of it
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
 

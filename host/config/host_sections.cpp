@@ -1,4 +1,4 @@
-#include "config/host_sections.h"
+#include "config/sections.h"
 
 #include <loupe/detail/option_table.h>
 
@@ -29,9 +29,7 @@ const detail::OptionStorage& attach_options() {
       {"active", 1, "look at every n-th epoch only", 1, 1e6},
       {"every", 1, "look at one step in so many: of each 2n steps at the first two, so that each has a neighbour", 1,
        1e6},
-      {"budget", "",
-       "how much of the time looking may take, such as 1%: chooses every by itself, and a larger one for a lens that "
-       "takes most of it; empty: any"},
+      {"budget", "", "how much of the time looking may take, such as 1%: chooses every by itself; empty: any"},
       {"history", 0,
        "compare with earlier steps only so many elements, in fixed random places, of each tensor that has more; 0: "
        "all. What compares is then estimated: of normally distributed numbers and 65536 elements, norms of updates to "
@@ -73,6 +71,9 @@ const detail::OptionStorage& run_program_options() {
        "first where the program calls eval(), and 100 steps else"},
       {"loss", Strings{},
        "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
+      {"first_epoch", 0,
+       "the number of the first epoch; 0: 1, or with 'resume: true' under run the one behind the last in the record", 0,
+       1e9},
   });
   return options;
 }

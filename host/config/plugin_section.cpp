@@ -1,13 +1,13 @@
-#include "config/plugin_section.h"
+#include "config/sections.h"
 
 #include <loupe/error.h>
 
 #include <map>
 #include <vector>
 
-#include "config/map_keys.h"
 #include "config/path.h"
-#include "plugins/sha256.h"
+#include "config/yaml_text.h"
+#include "loader/plugin_file.h"
 
 namespace loupe {
 namespace {

@@ -6,8 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "config/host_sections.h"
-#include "config/map_keys.h"
+#include "config/sections.h"
 #include "config/yaml_text.h"
 
 namespace loupe {
@@ -57,6 +56,7 @@ RunProgramSection read_run_program(const YAML::Node& node, Diagnostics& diagnost
   const auto models = options.get<Strings>("models"), losses = options.get<Strings>("loss");
   section.models.assign(models.begin(), models.end());
   section.losses.assign(losses.begin(), losses.end());
+  section.first_epoch = options.get<int>("first_epoch");
   const YAML::Node epoch = node.IsMap() ? value_of(node, "epoch") : YAML::Node();
   const auto text = options.get<std::string>("epoch");
   if (!read_epoch(text, section)) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "config/option_set.h"
+#include "options/option_set.h"
 
 namespace loupe {
 
@@ -21,6 +21,7 @@ struct RunProgramSection {
   Epoch epoch = Epoch::automatic;
   double epoch_length = 100;        ///< in steps or seconds
   std::vector<std::string> losses;  ///< names by the order of the calls of backward(); "-" leaves one out
+  int first_epoch = 0;              ///< 0: 1, or behind the last that a resumed run has recorded
 };
 
 /// Reads the section `run_program`. Faults go to `diagnostics`.

@@ -1,4 +1,4 @@
-#include "config/yaml_bounds.h"
+#include "config/yaml_text.h"
 
 #include <yaml-cpp/eventhandler.h>
 

@@ -1,13 +1,65 @@
 #include "config/yaml_text.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <sstream>
+#include <utility>
 
-#include "config/merge_keys.h"
-#include "config/yaml_bounds.h"
+#include "core/suggestion.h"
 
 namespace loupe {
 namespace {
+
+bool is_merge_key(const YAML::Node& key) {
+  return key.IsScalar() && key.Scalar() == "<<" && key.Tag() != "!";  // '!' is the tag of quoted text
+}
+
+void add_missing(YAML::Node& map, std::set<std::string>& present, const YAML::Node& merged, Diagnostics& diagnostics) {
+  if (!merged.IsMap()) {
+    diagnostics.error(merged, "the merge key '<<' must be given a map, or a list of maps, mostly as *name");
+    return;
+  }
+  std::vector<std::pair<YAML::Node, YAML::Node>> missing;
+  for (const auto& entry : merged) {
+    if (entry.first.IsScalar() && present.insert(entry.first.Scalar()).second)
+      missing.emplace_back(entry.first, entry.second);
+  }
+  for (const auto& [key, value] : missing) map.force_insert(key, value);
+}
+
+void resolve_in(YAML::Node map, Diagnostics& diagnostics) {
+  std::vector<YAML::Node> merges;
+  std::set<std::string> present;
+  for (const auto& entry : map) {
+    if (is_merge_key(entry.first)) {
+      merges.push_back(entry.second);
+    } else if (entry.first.IsScalar()) {
+      present.insert(entry.first.Scalar());
+    }
+  }
+  if (merges.empty()) return;
+  for (std::size_t i = 0; i < merges.size(); ++i) map.remove("<<");
+  for (const YAML::Node& merge : merges) {
+    if (!merge.IsSequence()) {
+      add_missing(map, present, merge, diagnostics);
+      continue;
+    }
+    for (const YAML::Node& each : merge) add_missing(map, present, each, diagnostics);
+  }
+}
+
+/// Puts into each map what its merge key (`<<: *name`, or a list of such) stands for; the map's own keys win, then the
+/// first of the list. In place, as aliases share their nodes.
+void resolve_merge_keys(YAML::Node root, Diagnostics& diagnostics) {
+  if (root.IsSequence()) {
+    for (const YAML::Node& each : root) resolve_merge_keys(each, diagnostics);
+  } else if (root.IsMap()) {
+    // What is merged has to be whole first.
+    for (const auto& entry : root) resolve_merge_keys(entry.second, diagnostics);
+    resolve_in(root, diagnostics);
+  }
+}
 
 /// The first line, up to that of `fault`, that a tab indents.
 std::optional<YAML::Mark> indenting_tab(const std::string& text, const YAML::Mark& fault) {
@@ -42,6 +94,24 @@ YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics) {
     diagnostics.throw_if_any();
     throw;
   }
+}
+
+void check_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& where,
+                Diagnostics& diagnostics) {
+  std::set<std::string> seen;
+  for (const auto& entry : map) {
+    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      diagnostics.error(entry.first, "unknown key '" + key + "' " + where + suggestion(key, known));
+    } else if (!seen.insert(key).second) {
+      diagnostics.error(entry.first, "the key '" + key + "' stands twice " + where + "; keep one");
+    }
+  }
+}
+
+YAML::Node value_of(const YAML::Node& map, const char* key) {
+  const YAML::Node found = map[key];
+  return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Null);
 }
 
 }  // namespace loupe

@@ -3,15 +3,33 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
-#include "config/diagnostics.h"
+#include "options/diagnostics.h"
 
 namespace loupe {
 
-/// What is written, as one document within the bounds of a configuration, merge keys resolved; null where nothing is.
-/// Throws ConfigError where it is no YAML, or too much.
+/// Bounds of a configuration: far more than anyone writes, and little enough to be checked within a second.
+constexpr std::size_t max_yaml_bytes = 1 << 20;
+constexpr std::size_t max_yaml_depth = 100;
+/// Keys, values and lists; an alias (*name) counts as what it stands for.
+constexpr std::size_t max_yaml_nodes = 20'000;
+
+/// Refuses text that exceeds these bounds, has a second document, or has an alias within its own anchor. Throws
+/// ConfigError with the first such fault, and YAML::Exception where the text is no YAML.
+void check_yaml_bounds(const std::string& text, Diagnostics& diagnostics);
+
+/// Reads one document within these bounds and resolves its merge keys; null for an empty text. Throws ConfigError.
 YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics);
+
+/// Reports keys of `map` that are unknown or repeated. `where` ends the sentences: "at the top".
+void check_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& where,
+                Diagnostics& diagnostics);
+
+/// The value of a key; null where it is missing. (yaml-cpp gives a node there that throws at most calls.)
+YAML::Node value_of(const YAML::Node& map, const char* key);
 
 }  // namespace loupe
 

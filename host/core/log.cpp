@@ -1,41 +1,53 @@
 #include "core/log.h"
 
 #include <loupe/abi.h>
-#include <loupe/utf8.h>
+#include <loupe/files/descriptor.h>
+#include <unistd.h>
 
-#include <iostream>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
+
+#include "core/forks.h"
+#include "core/utf8.h"
 
 namespace loupe {
 namespace {
 
-std::mutex& mutex() {
-  static std::mutex instance;
-  return instance;
+ProcessMutex& mutex() {
+  static auto* const instance = new ProcessMutex();
+  return *instance;
 }
-/// Held while a message is on its way: one at a time, but the sink may have something to say itself.
+/// Held while a message is on its way: one at a time, but the sink may have something to say itself. A forked child
+/// begins with a free one, for the sink of a thread that it does not have may be at work.
 std::recursive_mutex& speaking() {
-  static std::recursive_mutex instance;
-  return instance;
+  static std::recursive_mutex* const instance = [] {
+    at_fork([] { new (instance) std::recursive_mutex(); });
+    return new std::recursive_mutex();
+  }();
+  return *instance;
 }
 std::shared_ptr<const LogSink>& current() {
   static std::shared_ptr<const LogSink> sink;
   return sink;
 }
 
+thread_local bool prints_only = false;
+
+/// Not through std::cerr: a failure would set an error flag that is the program's.
 void print(int level, const std::string& message) {
-  std::cerr << "loupe: "
-            << (level == LOUPE_LOG_ERROR     ? "error: "
-                : level == LOUPE_LOG_WARNING ? "warning: "
-                                             : "")
-            << printable(message) << std::endl;
+  const char* const severity = level == LOUPE_LOG_ERROR ? "error: " : level == LOUPE_LOG_WARNING ? "warning: " : "";
+  try {
+    write_all(STDERR_FILENO, std::string("loupe: ") + severity + printable(message) + '\n');
+  } catch (const std::system_error&) {  // nobody is left to be told
+  }
 }
 
 }  // namespace
 
 void log(int level, const std::string& message) {
+  if (prints_only) return print(level, message);
   const std::lock_guard one_at_a_time(speaking());
   std::shared_ptr<const LogSink> sink;
   {
@@ -48,6 +60,11 @@ void log(int level, const std::string& message) {
   } catch (...) {
     print(level, message);
   }
+}
+
+LogToStderr::LogToStderr() : before_(std::exchange(prints_only, true)) {}
+LogToStderr::~LogToStderr() {
+  prints_only = before_;
 }
 
 LogSink set_log_sink(LogSink sink) {

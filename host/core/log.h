@@ -10,6 +10,17 @@ namespace loupe {
 using LogSink = std::function<void(int level, const std::string& message)>;
 
 void log(int level, const std::string& message);
+/// While one lives, what its thread logs goes to stderr, past the sink and its locks: somebody may hold those for good.
+class LogToStderr {
+ public:
+  LogToStderr();
+  ~LogToStderr();
+  LogToStderr(const LogToStderr&) = delete;
+  LogToStderr& operator=(const LogToStderr&) = delete;
+
+ private:
+  bool before_;
+};
 /// Replaces the sink; an empty one restores stderr. Returns the one before.
 LogSink set_log_sink(LogSink sink);
 

@@ -26,12 +26,13 @@ std::string holder_of(int descriptor) {
   return process == std::to_string(::getpid()) ? "another inspector of this process" : "process " + process;
 }
 
-/// Whether the file that was opened is still the one of that name: its holder removes it at the end.
-bool is_still_there(int descriptor, const std::filesystem::path& file) {
+/// Whether what was opened has that name no more. What cannot be looked at counts as there.
+bool is_gone(int descriptor, const std::filesystem::path& name) {
   struct stat opened {
   }, named{};
-  return ::fstat(descriptor, &opened) == 0 && ::lstat(file.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
+  if (::fstat(descriptor, &opened) != 0) return false;
+  if (::lstat(name.c_str(), &named) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return opened.st_ino != named.st_ino || opened.st_dev != named.st_dev;
 }
 
 }  // namespace
@@ -45,10 +46,13 @@ RunFolder::~RunFolder() {
 }
 
 void RunFolder::release() {
-  if (descriptor_ < 0) return;
-  ::unlink((folder_ / run_lock_name).c_str());
-  ::close(std::exchange(descriptor_, -1));
-  if (made_) ::rmdir(folder_.c_str());  // of a run that wrote nothing
+  if (descriptor_ >= 0) {
+    // What stands under these names may be another run's by now.
+    if (!is_gone(descriptor_, folder_ / run_lock_name)) ::unlink((folder_ / run_lock_name).c_str());
+    ::close(std::exchange(descriptor_, -1));
+    if (made_ && opened_ && !is_gone(opened_->get(), folder_)) ::rmdir(folder_.c_str());  // of a run that wrote nothing
+  }
+  opened_.reset();
 }
 
 /// False where another holds it.
@@ -66,7 +70,7 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
       ::close(descriptor);
       return !held;
     }
-    if (!is_still_there(descriptor, file)) {
+    if (is_gone(descriptor, file)) {
       ::close(descriptor);
       continue;
     }
@@ -79,6 +83,27 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
 }
 
 std::string RunFolder::take(const std::string& directory) {
+  const std::string own = take_free(directory);
+  if (own != directory)
+    log(LOUPE_LOG_WARNING, holder_ + " is writing to '" + directory + "'; the files of this run go to '" + own + "'");
+  return own;
+}
+
+std::string RunFolder::retake(const std::string& directory) {
+  const std::string own = take_free(directory);
+  log(LOUPE_LOG_WARNING, "the folder '" + directory + "' was moved or deleted while this run was writing there" +
+                             (own != directory ? ", and " + holder_ + " writes there now" : "") +
+                             "; from now on the files of this run go to " +
+                             (own != directory ? "'" + own + "'" : "a new folder of that name"));
+  return own;
+}
+
+bool RunFolder::is_lost() const {
+  if (!opened_) return false;
+  return is_gone(opened_->get(), folder_) || (descriptor_ >= 0 && is_gone(descriptor_, folder_ / run_lock_name));
+}
+
+std::string RunFolder::take_free(const std::string& directory) {
   release();
   looked_for_incidents_ = false;
   if (directory.empty()) {
@@ -91,20 +116,27 @@ std::string RunFolder::take(const std::string& directory) {
     const std::string own = number == 1 ? directory : name + "-" + std::to_string(number);
     folder_ = (start_ / own).lexically_normal();
     if (!lock(folder_)) continue;
-    if (number > 1) {
-      log(LOUPE_LOG_WARNING, holder_ + " is writing to '" + directory + "'; the files of this run go to '" + own + "'");
+    // Whatever is there by now is not what was there before.
+    std::erase_if(seen_, [this](const auto& path) { return is_within(path); });
+    try {
+      opened_.emplace(folder_, O_RDONLY | O_DIRECTORY);
+    } catch (const std::system_error&) {
+      // One that cannot be read cannot be watched; those who want to write there tell why they cannot.
     }
     return own;
   }
+}
+
+bool RunFolder::is_within(const std::filesystem::path& path) const {
+  const auto inside = path.lexically_relative(folder_);
+  return !inside.empty() && inside != "." && *inside.begin() != "..";
 }
 
 bool RunFolder::is_older(const std::filesystem::path& path) const {
   std::error_code no_matter;
   if (std::filesystem::is_regular_file(path, no_matter)) return std::filesystem::file_size(path, no_matter) > 0;
   if (!std::filesystem::is_directory(path, no_matter) || folder_ == start_) return false;
-  const auto inside = path.lexically_relative(folder_);
-  const bool within = !inside.empty() && inside != "." && *inside.begin() != "..";
-  return within && !std::filesystem::is_empty(path, no_matter);
+  return is_within(path) && !std::filesystem::is_empty(path, no_matter);
 }
 
 /// Once, before this run writes its first: later ones are its own.

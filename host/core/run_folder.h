@@ -1,7 +1,10 @@
 #ifndef LOUPE_CORE_RUN_FOLDER_H
 #define LOUPE_CORE_RUN_FOLDER_H
 
+#include <loupe/files/descriptor.h>
+
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,22 +33,30 @@ class RunFolder {
   /// process or inspector is writing there, which is told. Where it cannot be locked it is taken unlocked.
   std::string take(const std::string& directory);
 
+  /// Whether the folder that was taken is this run's no more: it was deleted or moved, or another holds its lock.
+  bool is_lost() const;
+  /// Takes a folder of the same name anew, or "NAME-2", …, after it was lost, and tells so.
+  std::string retake(const std::string& directory);
+
   /// Moves what an earlier run left at these paths, which start at the folder, into a folder "older-1", "older-2", …
   /// beside each, and tells so; gives whether there was anything. A path is looked at once. Of folders, only those
   /// within the run's are moved. Its incidents go with them, which no path names.
   bool keep_older(const std::vector<std::string>& named);
 
  private:
+  std::string take_free(const std::string& directory);
   bool lock(const std::filesystem::path& folder);
   void release();
+  bool is_within(const std::filesystem::path& path) const;
   bool is_older(const std::filesystem::path& path) const;
   std::vector<std::string> take_older_incidents();
 
   std::filesystem::path start_, folder_;
   bool made_ = false;  // the folder was not there before
   bool looked_for_incidents_ = false;
-  int descriptor_ = -1;  // of the lock
-  std::string holder_;   // who has the folder that was asked for
+  int descriptor_ = -1;               // of the lock
+  std::string holder_;                // who has the folder that was asked for
+  std::optional<Descriptor> opened_;  // the folder itself, wherever it is moved
   std::set<std::filesystem::path> seen_;
 };
 

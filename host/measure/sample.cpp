@@ -43,7 +43,8 @@ void estimate_whole(loupe_measurement& m, double squares, double last_squares, d
   const double both = squares * last_squares;
   const double correlation = both > 0 ? m.dot_previous / std::sqrt(both) : 0;
   const double scale = static_cast<double>(m.numel) / static_cast<double>(m.compared);
-  if (m.has_previous != 0) m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares);
+  if ((m.flags & LOUPE_MEASURED_PREVIOUS) != 0)
+    m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares);
   m.change_sum_squares *= scale;
   m.dot_change *= scale;
   m.flags |= LOUPE_MEASURED_SAMPLE;

@@ -1,7 +1,7 @@
 # Writes the templates of `loupe new` as a C++ source.
 # cmake -DOUTPUT=file -DFOLDER=host/new -DTEMPLATES=names -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
-set(source "#include \"command/templates.h\"\n\nnamespace loupe {\n\n")
+set(source "#include <map>\n#include <string>\n\nnamespace loupe {\n\n")
 string(APPEND source "const std::map<std::string, std::string>& new_templates() {\n")
 string(APPEND source "  static const std::map<std::string, std::string> templates = {\n")
 foreach(name ${TEMPLATES})

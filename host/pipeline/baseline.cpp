@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int format = 1;
 
-/// Each epoch of its own at first, then ever longer stretches: training changes most when it begins.
+/// The first epochs are phases of their own, later ones grow longer: training changes most at its beginning.
 std::vector<double> phases_of(const std::set<double>& epochs) {
   constexpr double growth = 1.25;
   std::vector<double> starts;
@@ -28,7 +28,7 @@ std::vector<double> phases_of(const std::set<double>& epochs) {
   return starts;
 }
 
-/// What the runs gave in one phase.
+/// The values of the runs in one phase.
 struct Seen {
   double low = INFINITY, high = -INFINITY;
   std::set<std::size_t> runs;
@@ -43,13 +43,13 @@ struct Seen {
   }
 };
 
-/// The smallest and largest of n draws leave out more of what is to be expected the fewer they are.
+/// The fewer runs there are, the more of the expected range lies outside of their smallest and largest value.
 Baseline::Span widened(const Seen& seen, double series_magnitude) {
   const double share = 0.25 + 2 / static_cast<double>(seen.runs.size());
   const double magnitude = std::max(std::abs(seen.low), std::abs(seen.high));
   const double margin = share * std::max(seen.high - seen.low, 0.25 * magnitude) + 0.05 * series_magnitude;
   double low = seen.low - margin;
-  // What is positive by nature, such as a norm, can only shrink by factors; at 0 it has collapsed.
+  // A value that is always positive, such as a norm, shrinks by factors; at 0 it has collapsed.
   if (seen.low > 0 && low <= 0) {
     const double log_margin = share * std::max(std::log(seen.high / seen.low), 0.2);
     constexpr double least_factor = 3;
@@ -140,7 +140,7 @@ std::string Baseline::text() const {
     list.push_back(
         {{"tag", tag}, {"layer", layer}, {"line", line}, {"low", std::move(low)}, {"high", std::move(high)}});
   }
-  // One series a line: to be read, and to be compared with another.
+  // One series per line, so that people can read the file and compare it with another.
   const auto dumped = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
   std::string text = "{\"kind\":\"baseline\",\"format\":" + std::to_string(format) +
                      ",\"runs\":" + std::to_string(runs_) + ",\"epochs\":" + dumped(starts_) + ",\"series\":[";
@@ -156,7 +156,7 @@ Baseline Baseline::read(const std::string& file) {
   if (!stream) throw fail("the baseline cannot be read");
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (stream.bad() || text.empty()) throw fail("the baseline is empty or cannot be read");
-  // Learning into a record, as of what is no baseline, would be written over it.
+  // Otherwise `loupe learn` with a wrong --out would overwrite a record.
   const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, /*allow_exceptions=*/false);
   if (first.is_object() && first.contains("kind") && first["kind"] == "run") {
     throw ConfigError(file +

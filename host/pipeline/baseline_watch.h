@@ -25,8 +25,8 @@ class BaselineWatch {
   BaselineWatch(Baseline baseline, int patience) : baseline_(std::move(baseline)), patience_(patience) {}
 
   /// A value of the tick that is on.
-  void take(const loupe_value& value);
-  void take(const std::string& tag, const std::string& layer, const std::string& line, double value);
+  void add(const loupe_value& value);
+  void add(const std::string& tag, const std::string& layer, const std::string& line, double value);
   /// The tick is over: what there is to tell.
   std::vector<Finding> end_tick(double epoch);
   /// A sentence on layers that the baseline lacks, once; empty where there is nothing new to say.

@@ -5,31 +5,29 @@
 
 #include <algorithm>
 
-#include "plugins/any_size.h"
+#include "core/any_size.h"
 
 namespace loupe {
-namespace {
 
-void check(const loupe_finding& finding) {
+void check_finding(const loupe_finding& given) {
+  const loupe_finding finding = copy_known(given);
   if (text_of(finding.rule).empty()) throw Error("a finding names no rule", LOUPE_INVALID);
   if (text_of(finding.message).empty()) {
     throw Error("the finding '" + text_of(finding.rule) + "' has no message; say in a sentence what is wrong",
                 LOUPE_INVALID);
   }
   if (finding.severity < LOUPE_SEVERITY_INFO || finding.severity > LOUPE_SEVERITY_ERROR) {
-    throw Error("the finding '" + text_of(finding.rule) + "' is of no known severity", LOUPE_INVALID);
+    throw Error("the finding '" + text_of(finding.rule) + "' has no known severity", LOUPE_INVALID);
   }
   if (finding.state < LOUPE_FINDING_RAISED || finding.state > LOUPE_FINDING_GONE) {
     throw Error("the finding '" + text_of(finding.rule) + "' is in no known state", LOUPE_INVALID);
   }
 }
 
-}  // namespace
-
-const loupe_finding* FindingBoard::take(const loupe_finding& given, uint64_t step, double epoch) {
+const loupe_finding* FindingBoard::add(const loupe_finding& given, uint64_t step, double epoch) {
   loupe_finding finding = copy_known(given);
   finding.struct_size = sizeof finding;
-  check(finding);
+  check_finding(finding);
   if (finding.layer == nullptr && finding.module != nullptr) finding.layer = finding.module->name;
   if (finding.first_step == 0) finding.first_step = step;
   if (finding.last_step == 0) finding.last_step = step;

@@ -1,30 +1,15 @@
 #include "pipeline/gatherer_node.h"
 
+#include <loupe/draft/abi/tally.h>
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 
 #include "core/clock.h"
 #include "pipeline/module_node.h"
-#include "pipeline/prefetch.h"
-#include "pipeline/tally.h"
 
 namespace loupe {
 namespace {
-
-std::mutex factory_mutex;
-DeviceMeasurerFactory& factory() {
-  static DeviceMeasurerFactory made;
-  return made;
-}
-DeviceMeasurerFactory device_factory() {
-  const std::lock_guard lock(factory_mutex);
-  return factory();
-}
-
-/// Beside an event's own flags, of what a device has measured: some lens skipped it, or some source rested.
-constexpr uint32_t kSkippedBySome = 1U << 31, kRestedBySome = 1U << 30;
 
 uint32_t place_of(const loupe_event& event) {
   const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
@@ -33,41 +18,10 @@ uint32_t place_of(const loupe_event& event) {
 
 }  // namespace
 
-bool GathererNode::Group::sees_the_same(const loupe_request& wanted, const LensGuard& guard) const {
-  return request.passes == wanted.passes && request.pass_by_grad == wanted.pass_by_grad && every == guard.every();
-}
-
-/// Those that compare an event with the one before must see the same events.
-bool GathererNode::Group::accepts(const loupe_request& wanted, const LensGuard& guard) const {
-  constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
-  const bool compares = ((request.measures | wanted.measures) & history) != 0;
-  return measurer.accepts(wanted) && (!compares || (!mixed && sees_the_same(wanted, guard)));
-}
-
-void GathererNode::Group::merge(const loupe_request& wanted, const LensGuard& guard) {
-  mixed = mixed || !sees_the_same(wanted, guard);
-  if ((request.measures & LOUPE_MEASURE_ACTIVITY) == 0) {
-    request.unit_dimension = wanted.unit_dimension;
-    request.epsilon = wanted.epsilon;
-  }
-  request.measures |= wanted.measures;
-}
-
-void GathererNode::Group::begin_anew() {
-  fresh = true;
-  measurer.forget_history();
-  if (device) device->forget();
-}
-
-void set_device_measurer_factory(DeviceMeasurerFactory made) {
-  const std::lock_guard lock(factory_mutex);
-  factory() = std::move(made);
-}
-
 GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
                            std::shared_ptr<const OptionSet> options, const char* label)
     : options_(std::move(options)),
-      instance_(*entry.component, options_->get(),
+      instance_(entry, options_->get(),
                 std::string("the gatherer '") + entry.component->name + "' on " + module.shown_name(), nullptr),
       module_(module),
       key_(std::move(key)),
@@ -75,19 +29,22 @@ GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueE
       label_(label != nullptr ? label : ""),
       has_label_(label != nullptr) {
   hands_on_ = !LOUPE_OFFERS(instance_.table<loupe_gatherer>(), event);
-  taps_ = {sizeof(loupe_taps), 0, this,
-           [](void* self, const loupe_subscription* subscription, loupe_error* error) {
-             return detail::guarded(error, [&] {
-               if (subscription == nullptr) throw Error("a subscription is null", LOUPE_INVALID);
-               static_cast<GathererNode*>(self)->subscribe(copy_known(*subscription));
-             });
-           },
-           [](void* self, const loupe_event* event, loupe_error* error) {
-             return detail::guarded(error, [&] {
-               if (event == nullptr) throw Error("an event is emitted that is null", LOUPE_INVALID);
-               static_cast<GathererNode*>(self)->emit(*event);
-             });
-           }};
+  taps_ = {.struct_size = sizeof(loupe_taps),
+           .context = this,
+           .subscribe =
+               [](void* self, const loupe_subscription* subscription, loupe_error* error) {
+                 return detail::guarded(error, [&] {
+                   if (subscription == nullptr) throw Error("a subscription is null", LOUPE_INVALID);
+                   static_cast<GathererNode*>(self)->subscribe(copy_known(*subscription));
+                 });
+               },
+           .emit =
+               [](void* self, const loupe_event* event, loupe_error* error) {
+                 return detail::guarded(error, [&] {
+                   if (event == nullptr) throw Error("an event is emitted that is null", LOUPE_INVALID);
+                   static_cast<GathererNode*>(self)->emit(*event);
+                 });
+               }};
 }
 
 void GathererNode::open() {
@@ -106,7 +63,6 @@ void GathererNode::subscribe(const loupe_subscription& subscription) {
   if (!opening_) throw Error("a gatherer subscribes while it is opened, and at no other time", LOUPE_INVALID);
   const char* label = subscription.label != nullptr ? subscription.label : "";
   Stream& stream = module_.stream_to_subscribe(subscription.tap, label, subscription.index);
-  of_steps_ = of_steps_ && subscription.tap != LOUPE_TAP_PUSH && subscription.tap != LOUPE_TAP_TICK;
   stream.add(*this);
   streams_.push_back(&stream);
 }
@@ -115,21 +71,23 @@ void GathererNode::add(loupe_source& source) {
   source.module = &module_;
   source.mutex = &module_.mutex();
   source.gatherer = this;
-  wants_tensors_ = wants_tensors_ || source.request.wants_tensor != 0;
+  const bool wants_tensor = (source.request.flags & LOUPE_REQUEST_TENSORS) != 0;
+  wants_tensors_ = wants_tensors_ || wants_tensor;
   uint32_t number = kNoGroup;
   if (source.request.measures != 0) {
-    const auto shared = std::find_if(groups_.begin(), groups_.end(),
-                                     [&](const Group& group) { return group.accepts(source.request, *source.guard); });
+    const auto shared = std::find_if(groups_.begin(), groups_.end(), [&](const MeasureGroup& group) {
+      return group.accepts(source.request, *source.guard);
+    });
     number = static_cast<uint32_t>(shared - groups_.begin());
     if (shared == groups_.end()) {
       groups_.emplace_back(source.request, module_.history(), *source.guard);
-      if (module_.keeps_steps()) keep_steps();
+      if (module_.keeps_last_steps()) keep_last_steps();
     } else {
-      shared->measurer.merge(source.request);
       shared->merge(source.request, *source.guard);
     }
   }
-  const uint32_t training = source.request.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  const bool by_gradient = (source.request.flags & LOUPE_REQUEST_PASS_BY_GRADIENT) != 0;
+  const uint32_t training = by_gradient ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
   constexpr uint32_t both = LOUPE_PLACE_BOTH;
   const uint32_t places = source.request.places != 0 ? source.request.places : both;
   // What a lens brings of its own, without a series, only looks.
@@ -142,7 +100,7 @@ void GathererNode::add(loupe_source& source) {
                          source.request.passes,
                          places,
                          training,
-                         source.request.wants_tensor != 0,
+                         wants_tensor,
                          shows,
                          (source.request.measures & LOUPE_MEASURE_CHANGE) != 0};
   const auto comes_before = [](const Subscriber& a, const Subscriber& b) {
@@ -158,22 +116,9 @@ void GathererNode::follow_by_streams() {
   for (Stream* stream : streams_) stream->follow_lenses();
 }
 
-void GathererNode::prefetch(const GathererNode* node) {
-  constexpr std::size_t head = 72;                        // what comes before taps_
-  constexpr std::size_t mostly = 3 * sizeof(Subscriber);  // that are called
-  detail::prefetch(node, head + sizeof(taps_) + sizeof(groups_) + mostly);
-}
-
 void GathererNode::event(loupe_event& event, ForwardTensors* tensors) {
-  if (failed_ || !awake_) return;
+  if (failed_ || resting_) return;
   const Exclusive::Call call(calls_, "event", instance_.speaker());
-  // What a preprocessor allocated first, its series, mostly lies right behind it.
-  const uint32_t place = place_of(event);
-  for (std::size_t i = 0; i < may_take(place); ++i) {
-    const Subscriber& subscriber = subscribers_[i];
-    if ((subscriber.places & place) != 0 && subscriber.tally == nullptr)
-      detail::prefetch(subscriber.self, subscriber.shows ? 512 : 64);
-  }
   if (hands_on_) {
     hand_on(event, tensors);
   } else {
@@ -203,28 +148,23 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
   bool taken = false;
   const uint32_t stands_for = timed_.next();
   double measuring = 0;  // each taker's share of it
-  const std::size_t end = may_take(place);
+  const std::size_t end = count_at(place);
   for (std::size_t i = 0; i < end; ++i) {
     Subscriber& subscriber = subscribers_[i];
-    if (!subscriber.takes_now(event.flags, place, of_steps_)) continue;
+    if (!subscriber.accepts_now(event.flags, place)) continue;
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     const bool is_measured = subscriber.is_measured();
     if (is_measured && event.tensor != nullptr) {
       if (subscriber.group != measured && !(on_device && is_measured_already(i, event.flags))) {
         measured = subscriber.group;
-        Group& group = groups_[measured];
-        group.fresh = false;
-        if (group.kept) group.kept->prefetch();
         const double start = stands_for != 0 ? steady_time() : 0;
         if (on_device) {
-          measure_on_device(group, event);
-          if (group.kept) group.kept->expect(event);
+          groups_[measured].measure_on_device(event);
         } else {
-          measurement = group.measurer.measure(*event.tensor);
-          if (group.kept) group.kept->take(event, measurement);
+          measurement = groups_[measured].measure(event);
         }
-        if (stands_for != 0) measuring = (steady_time() - start) / takers(measured, event.flags, place);
+        if (stands_for != 0) measuring = (steady_time() - start) / accepting(measured, event.flags, place);
       }
       event.measurement = on_device ? nullptr : &measurement;
     }
@@ -240,7 +180,7 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
     }
     if (stands_for == 0) continue;
     const double seconds = steady_time() - start + (is_measured ? measuring : 0);
-    subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for), of_steps_);
+    subscriber.guard->cost().spend(subscriber.usual.of(seconds, stands_for));
   }
   event.measurement = nullptr;
 }
@@ -250,13 +190,13 @@ bool GathererNode::is_measured_already(std::size_t subscriber, uint32_t flags) c
   return std::any_of(subscribers_.begin(), subscribers_.begin() + static_cast<std::ptrdiff_t>(subscriber),
                      [&](const Subscriber& each) {
                        return each.group == subscribers_[subscriber].group && each.is_measured() &&
-                              each.takes_now(flags, LOUPE_PLACE_DEVICE, of_steps_);
+                              each.accepts_now(flags, LOUPE_PLACE_DEVICE);
                      });
 }
 
-int GathererNode::takers(uint32_t group, uint32_t flags, uint32_t place) const {
+int GathererNode::accepting(uint32_t group, uint32_t flags, uint32_t place) const {
   return static_cast<int>(std::count_if(subscribers_.begin(), subscribers_.end(), [&](const Subscriber& subscriber) {
-    return subscriber.group == group && subscriber.is_measured() && subscriber.takes_now(flags, place, of_steps_);
+    return subscriber.group == group && subscriber.is_measured() && subscriber.accepts_now(flags, place);
   }));
 }
 
@@ -274,62 +214,32 @@ void GathererNode::process(const Subscriber& subscriber, const loupe_event& even
   }
 }
 
-void GathererNode::measure_on_device(Group& group, const loupe_event& event) {
-  if (!group.device) {
-    const DeviceMeasurerFactory make = device_factory();
-    if (!make) throw Error("tensors on a device cannot be measured by this host", LOUPE_UNSUPPORTED);
-    group.device = make(group.request, module_.history());
-  }
-  group.tap = event.tap;
-  const uint32_t missed = (group.is_skipped ? kSkippedBySome : 0) | (group.is_rested ? kRestedBySome : 0);
-  group.device->measure(*event.tensor, event.flags | missed, event.number);
-}
-
 void GathererNode::prime(const loupe_tensor& tensor) {
-  for (Group& group : groups_) {
-    if (!group.fresh || group.resting ||
-        (group.request.measures & (LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS)) == 0)
-      continue;
-    if (tensor.device_type == LOUPE_DEVICE_CPU) {
-      group.measurer.prime(tensor);
-    } else if (const DeviceMeasurerFactory make = device_factory()) {
-      if (!group.device) group.device = make(group.request, module_.history());
-      group.device->prime(tensor);
-    }
-  }
+  for (MeasureGroup& group : groups_) group.prime(tensor);
 }
 
 void GathererNode::follow_lenses() {
-  awake_ = subscribers_.empty();
+  resting_ = !subscribers_.empty();
   reads_tensors_ = false;
   for (Subscriber& subscriber : subscribers_) {
     subscriber.rests = subscriber.source->rests;
     subscriber.tally = subscriber.source->tally;
-    if (!looks(subscriber)) continue;
-    awake_ = true;
+    if (rests(subscriber)) continue;
+    resting_ = false;
     reads_tensors_ = reads_tensors_ || subscriber.reads_tensors();
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
-    const bool was_resting = std::exchange(group.resting, true);
-    group.is_skipped = group.is_rested = false;
-    uint32_t measures = 0;
+    bool some_rest = false;
+    uint32_t measures = 0;  // what only those want that rest is not measured
     for (const Subscriber& subscriber : subscribers_) {
-      if (subscriber.group != i) continue;
-      if (subscriber.guard->resting()) continue;
-      if (looks(subscriber) && subscriber.is_measured()) {
-        group.resting = false;
+      if (subscriber.group != i || subscriber.guard->resting()) continue;
+      if (!rests(subscriber) && subscriber.is_measured()) {
         measures |= subscriber.source->request.measures;
-      } else if (subscriber.rests != 0) {
-        group.is_rested = true;
       } else {
-        group.is_skipped = true;
+        some_rest = true;
       }
     }
-    if (group.resting) continue;
-    // What only those want that do not look is not measured.
-    const bool begins_to_compare = group.measurer.restrict_to(measures);
-    if (was_resting || begins_to_compare) group.begin_anew();
+    groups_[i].restrict_to(measures, some_rest);
   }
 }
 
@@ -353,30 +263,21 @@ void GathererNode::ticked() {
 }
 
 void GathererNode::forget_history() {
-  for (Group& group : groups_) group.begin_anew();
+  for (MeasureGroup& group : groups_) group.begin_anew();
 }
 
 void GathererNode::collect_deferred() {
+  loupe_event common{};
+  common.struct_size = sizeof common;
+  common.module = module_.c_module();
+  common.label = has_label_ ? label_.c_str() : nullptr;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (!groups_[i].device) continue;
-    groups_[i].device->collect([&](const loupe_measurement& measurement, uint32_t flags, uint64_t number) {
-      const bool skipped_by_some = (flags & kSkippedBySome) != 0, rested_by_some = (flags & kRestedBySome) != 0;
-      flags &= ~(kSkippedBySome | kRestedBySome);
-      loupe_event event{};
-      event.struct_size = sizeof event;
-      event.tap = groups_[i].tap;
-      event.flags = flags | LOUPE_EVENT_DEFERRED;
-      event.module = module_.c_module();
-      event.label = has_label_ ? label_.c_str() : nullptr;
-      event.measurement = &measurement;
-      event.number = number;
-      if (groups_[i].kept) groups_[i].kept->fill(number, measurement);
+    groups_[i].collect(common, [&](const loupe_event& event, bool some_rested) {
       for (const Subscriber& subscriber : subscribers_) {
-        const bool missed =
-            (skipped_by_some && subscriber.guard->has_skipped()) || (rested_by_some && subscriber.source->has_rested);
-        const bool takes = subscriber.group == i && !subscriber.wants_tensor && !missed;
-        // Whether a lens skips the step that is on says nothing of those that were measured.
-        if (takes && subscriber.takes(flags, LOUPE_PLACE_DEVICE, /*of_a_step=*/false)) process(subscriber, event);
+        const bool missed = some_rested && subscriber.source->has_rested;
+        if (subscriber.group == i && !subscriber.wants_tensor && !missed &&
+            subscriber.accepts(event.flags, LOUPE_PLACE_DEVICE))
+          process(subscriber, event);
       }
     });
     if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
@@ -385,21 +286,19 @@ void GathererNode::collect_deferred() {
 
 std::size_t GathererNode::bytes() const {
   std::size_t sum = 0;
-  for (const Group& group : groups_) sum += group.measurer.bytes();
+  for (const MeasureGroup& group : groups_) sum += group.bytes();
   return sum;
 }
 
-void GathererNode::keep_steps() {
-  for (Group& group : groups_) {
-    if (!group.kept) group.kept = std::make_unique<StepRing>();
-  }
+void GathererNode::keep_last_steps() {
+  for (MeasureGroup& group : groups_) group.keep_last_steps();
 }
 
-void GathererNode::each_kept(const std::function<void(const std::string&, const StepRing&)>& take) const {
+void GathererNode::each_last_steps(const std::function<void(const std::string&, const LastSteps&)>& call) const {
   const std::string place = module_.c_module() != nullptr ? module_.description().name + " " : "";
   const std::string stream = place + entry_.component->name + (has_label_ ? " " + label_ : "");
-  for (const Group& group : groups_) {
-    if (group.kept && group.kept->count() > 0) take(stream, *group.kept);
+  for (const MeasureGroup& group : groups_) {
+    if (const LastSteps* steps = group.last_steps()) call(stream, *steps);
   }
 }
 

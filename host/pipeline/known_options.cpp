@@ -20,7 +20,7 @@ void add_text(std::string& key, const char* text) {
   key.append(text, size);
 }
 
-/// Adds what tells one value from another. False for one that is to be refused, or that only YAML can give.
+/// Adds all that distinguishes one value from another. False for an invalid one, and for one that only YAML can give.
 bool add_value(std::string& key, const loupe_option_value& value) {
   if (value.name == nullptr || value.struct_size < sizeof value) return false;
   add_text(key, value.name);
@@ -48,7 +48,7 @@ bool add_value(std::string& key, const loupe_option_value& value) {
   }
 }
 
-/// Empty where the values cannot be told apart by one.
+/// Empty where no key can distinguish the values.
 std::string key_of(const CatalogueEntry& entry, const loupe_options* values) {
   std::string key;
   add_bytes(key, entry.component);

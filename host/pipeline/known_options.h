@@ -7,12 +7,13 @@
 #include <memory>
 #include <string>
 
-#include "config/option_set.h"
-#include "plugins/catalogue.h"
+#include "loader/catalogue.h"
+#include "options/option_set.h"
 
 namespace loupe {
 
-/// Options that a lens gave a component, checked once: most lenses give the same to every module. One thread.
+/// The options that a lens gave to components, each checked only once: most lenses give the same to every module. One
+/// thread.
 class KnownOptions {
  public:
   /// `owner` names the component in errors. Throws Error as OptionSet::from_values.

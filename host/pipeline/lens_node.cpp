@@ -1,6 +1,8 @@
 #include "pipeline/lens_node.h"
 
+#include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
+#include <loupe/preprocessor.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +11,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
-#include "plugins/kind.h"
+#include "loader/kind.h"
 
 namespace loupe {
 namespace {
@@ -38,73 +40,88 @@ LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bo
       suffix_(config.renamed ? " (" + config.name + ")" : ""),
       catalogue_(catalogue),
       surroundings_(surroundings),
-      instance_(*config.entry.component, config.options->get(), guard_.speaker(), &surroundings) {
+      instance_(config.entry, config.options->get(), guard_.speaker(), &surroundings) {
   make_wiring();
   make_sink();
 }
 
 void LensNode::make_wiring() {
   wiring_ = {
-      sizeof(loupe_wiring),
-      0,
-      this,
-      [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
-        return detail::guarded(error, [&] {
-          if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
-          *source = &static_cast<LensNode*>(self)->watch(copy_known(*watch));
-        });
-      },
-      [](void*, loupe_source* source) {
-        const std::lock_guard lock(*source->mutex);
-        const Exclusive::Call call(source->gatherer->calls(), "series_count", source->guard->speaker());
-        return source->table->series_count(source->self);
-      },
-      [](void*, loupe_source* source, std::size_t series) {
-        const std::lock_guard lock(*source->mutex);
-        return source->table->series_name(source->self, series);
-      },
-      [](void*, loupe_source* source, std::size_t series, uint32_t aggregation, double* value, loupe_error* error) {
-        const std::lock_guard lock(*source->mutex);
-        const Exclusive::Call call(source->gatherer->calls(), "aggregate", source->guard->speaker());
-        return source->table->aggregate(source->self, series, aggregation, value, error);
-      },
-      [](void*, loupe_source* source, std::size_t series, const double** values, std::size_t* count,
-         loupe_error* error) {
-        const std::lock_guard lock(*source->mutex);
+      .struct_size = sizeof(loupe_wiring),
+      .context = this,
+      .watch =
+          [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
+            return detail::guarded(error, [&] {
+              if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
+              *source = &static_cast<LensNode*>(self)->watch(copy_known(*watch));
+            });
+          },
+      .series_count =
+          [](void*, loupe_source* source) {
+            return source->read("series_count", [&] { return source->table->series_count(source->self); });
+          },
+      .series_name =
+          [](void*, loupe_source* source, std::size_t series, char* name, std::size_t capacity, std::size_t* length,
+             loupe_error* error) {
+            return source->read("series_name", [&] {
+              return source->table->series_name(source->self, series, name, capacity, length, error);
+            });
+          },
+      .aggregate =
+          [](void*, loupe_source* source, std::size_t series, uint32_t aggregation, double* value, loupe_error* error) {
+            return source->read(
+                "aggregate", [&] { return source->table->aggregate(source->self, series, aggregation, value, error); });
+          },
+      .values = [](void*, loupe_source* source, std::size_t series, double* values, std::size_t capacity,
+                   std::size_t* count, loupe_error* error) -> loupe_status {
         if (!LOUPE_OFFERS(*source->table, values)) {
           detail::write_error(error, "the preprocessor keeps no values");
-          return static_cast<loupe_status>(LOUPE_UNSUPPORTED);
+          return LOUPE_UNSUPPORTED;
         }
-        return source->table->values(source->self, series, values, count, error);
+        return source->read(
+            "values", [&] { return source->table->values(source->self, series, values, capacity, count, error); });
       },
-      [](void* self, loupe_source* source, uint32_t what, loupe_error* error) {
-        return detail::guarded(error, [&] {
-          if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
-          static_cast<LensNode*>(self)->rest(*source, what);
-        });
-      },
-      [](void* self, loupe_tally** tally, loupe_error* error) {
-        return detail::guarded(error, [&] {
-          if (tally == nullptr) throw Error("there is no place for the tally that is to be made", LOUPE_INVALID);
-          *tally = &static_cast<LensNode*>(self)->make_tally();
-        });
-      },
-      [](void* self, loupe_source* source, loupe_tally* tally, loupe_error* error) {
-        return detail::guarded(error, [&] {
-          if (source == nullptr) throw Error("the source that is to use a tally is null", LOUPE_INVALID);
-          static_cast<LensNode*>(self)->use_tally(*source, tally);
-        });
-      },
-      [](void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
-        return detail::guarded(error, [&] {
-          if (sums == nullptr) throw Error("there is no place for what a tally added up", LOUPE_INVALID);
-          loupe_tally_sums taken = static_cast<LensNode*>(self)->take_tally(tally);
-          // A lens may know of fewer members, or of more.
-          const uint32_t known = std::min(sums->struct_size, taken.struct_size);
-          taken.struct_size = known;
-          std::memcpy(sums, &taken, known);
-        });
+      .get_extension = [](void*, const char* id) -> const void* {
+        return id != nullptr && std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &draft_tally() : nullptr;
       }};
+}
+
+const loupe_draft_tally& LensNode::draft_tally() {
+  static const loupe_draft_tally table = {
+      .struct_size = sizeof(loupe_draft_tally),
+      .rest =
+          [](void* self, loupe_source* source, uint32_t what, loupe_error* error) {
+            return detail::guarded(error, [&] {
+              if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
+              static_cast<LensNode*>(self)->rest(*source, what);
+            });
+          },
+      .make =
+          [](void* self, loupe_tally** tally, loupe_error* error) {
+            return detail::guarded(error, [&] {
+              if (tally == nullptr) throw Error("there is no place for the tally that is to be made", LOUPE_INVALID);
+              *tally = &static_cast<LensNode*>(self)->make_tally();
+            });
+          },
+      .use =
+          [](void* self, loupe_source* source, loupe_tally* tally, loupe_error* error) {
+            return detail::guarded(error, [&] {
+              if (source == nullptr) throw Error("the source that is to use a tally is null", LOUPE_INVALID);
+              static_cast<LensNode*>(self)->use_tally(*source, tally);
+            });
+          },
+      .take =
+          [](void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
+            return detail::guarded(error, [&] {
+              if (sums == nullptr) throw Error("there is no place for what a tally added up", LOUPE_INVALID);
+              loupe_tally_sums taken = static_cast<LensNode*>(self)->take_tally(tally);
+              // A lens may know of fewer members, or of more.
+              const uint32_t known = std::min(sums->struct_size, taken.struct_size);
+              taken.struct_size = known;
+              std::memcpy(sums, &taken, known);
+            });
+          }};
+  return table;
 }
 
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
@@ -129,8 +146,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
     const CatalogueEntry& entry = require(catalogue_, Kind::preprocessor, watch.preprocessor);
     const std::string speaker = "the preprocessor '" + std::string(watch.preprocessor) + "'";
     const auto options = known_options_.of(entry, watch.preprocessor_options, speaker);
-    source.owned =
-        ComponentInstance(*entry.component, options->get(), speaker + " of " + guard_.speaker(), &surroundings_);
+    source.owned = ComponentInstance(entry, options->get(), speaker + " of " + guard_.speaker(), &surroundings_);
     source.preprocessor = watch.preprocessor;
     source.table = &source.owned.table<loupe_preprocessor>();
     source.self = source.owned.self();
@@ -144,7 +160,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
     source.table = watch.own_interface;
     source.self = watch.own_preprocessor;
   }
-  source.request = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
+  source.request = Request::defaults();
   detail::ErrorBuffer error;
   error.check(call_component(guard_.speaker(), error.get(),
                              [&] { return source.table->request(source.self, &source.request, error.get()); }));
@@ -158,7 +174,8 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
 void LensNode::rest(loupe_source& source, uint32_t what) {
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "rest");
   if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS | LOUPE_REST_TENSORS}) != 0)
-    throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/abi.h", LOUPE_INVALID);
+    throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/draft/abi/tally.h",
+                LOUPE_INVALID);
   source.module->rest(source, what);
 }
 
@@ -244,7 +261,7 @@ void LensNode::report(const loupe_tick& tick, Display& display) {
     }
   }
   // Visualizers are told meanwhile, and answer for themselves.
-  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before), /*in_a_step=*/false);
+  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
 }
 
 void LensNode::reset(loupe_source& source) {
@@ -259,13 +276,12 @@ void LensNode::reset(loupe_source& source) {
 }
 
 void LensNode::judge_cost(double wall) {
-  guard_.cost().fade();
   if (guard_.resting()) return;
   if (const auto told = guard_.cost().judge(guard_.lens(), wall)) log(LOUPE_LOG_WARNING, *told);
 }
 
 bool LensNode::wants_steps() const {
-  return !guard_.silent() && LOUPE_OFFERS(instance_.table<loupe_lens>(), step);
+  return guard_.accepts_events() && LOUPE_OFFERS(instance_.table<loupe_lens>(), step);
 }
 
 void LensNode::step(const loupe_step& step) {
@@ -274,7 +290,7 @@ void LensNode::step(const loupe_step& step) {
   guarded_call(State::stepping, where, [&](const loupe_lens& table, loupe_error* error) {
     return table.step(instance_.self(), &step, &sink_, error);
   });
-  guard_.cost().spend(steady_time() - start, /*in_a_step=*/true);
+  guard_.cost().spend(steady_time() - start);
 }
 
 std::optional<double> LensNode::query(const std::string& key) {

@@ -2,6 +2,7 @@
 #define LOUPE_PIPELINE_LENS_NODE_H
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/tally.h>
 
 #include <initializer_list>
 #include <list>
@@ -13,21 +14,19 @@
 #include "config/config.h"
 #include "pipeline/known_options.h"
 #include "pipeline/module_node.h"
-#include "pipeline/tally.h"
 #include "show/display.h"
 
 namespace loupe {
 
-/// What a lens stands in: the inspector's modules, and who is told what happens to it.
+/// What a lens needs of the monitor around it.
 class LensSurroundings : public Surroundings {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   virtual ModuleNode& node_of(const loupe_module* module) = 0;
   /// The module that is shown under that name; null where there is none.
   virtual const loupe_module* module_called(const char* name) const = 0;
-  /// Any thread.
+  /// The lens failed and is not called any more. Any thread.
   virtual void quarantined(const std::string& message) = 0;
-  virtual void take_finding(const loupe_finding& finding) = 0;
 };
 
 /// One lens of an inspector with the sources it watches. Its calls come one at a time.
@@ -40,19 +39,10 @@ class LensNode {
 
   const std::string& name() const { return guard_.lens(); }
   bool quarantined() const { return guard_.quarantined(); }
-  /// Whether the coming epoch is one of those that it looks at. Returns whether that is new. Its sources follow when
-  /// their modules are told to.
-  bool look_at(bool active, int64_t tick) {
-    guard_.begin_epoch();
-    return guard_.rest(!active || tick % guard_.every() != 0);
-  }
-  bool looks() const { return !guard_.resting(); }
-  /// Whether it looks at none of the events of the step that is on, while others do. Returns whether that is new. Its
-  /// sources follow as above.
-  bool skip(bool skips) { return guard_.skip(skips); }
-  bool skips() const { return guard_.skipping(); }
-  /// What it lately took of the steps that were looked at.
-  double seconds_in_steps() const { return looks() && !quarantined() ? guard_.cost().seconds_in_steps() : 0; }
+  /// The epoch begins that ends with this tick: the lens rests where the epoch is not active, or is none of those that
+  /// it looks at. Returns whether that is new. Its sources follow when their modules are told to.
+  bool begin_epoch(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
+  bool resting() const { return guard_.resting(); }
   /// At the end of a tick, which comes `wall` seconds after the one before: tells the user of a lens that is slow.
   void judge_cost(double wall);
   void attach();
@@ -66,7 +56,7 @@ class LensNode {
   std::optional<double> query(const std::string& key);
 
  private:
-  /// What the lens is called for just now: what it may call back depends on it.
+  /// Which call of the lens is on: what it may call back depends on it.
   enum class State { idle, attaching, visiting, introducing, reporting, stepping };
 
   template <class Call>
@@ -79,12 +69,13 @@ class LensNode {
   void check_is_own(const loupe_tally* tally) const;
   void reset(loupe_source& source);
   void make_wiring();
+  static const loupe_draft_tally& draft_tally();
   void make_sink();
-  void take_tag(const loupe_tag& tag);
-  void take_finding(const loupe_finding& finding);
+  void show_tag(const loupe_tag& tag);
+  void tell_finding(const loupe_finding& finding);
   const loupe_module* module_called(const char* layer);
   template <class Told>
-  void take(const Told& told, void (Display::*show)(const Told&));
+  void show(const Told& told, void (Display::*display)(const Told&));
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
   void expect(std::initializer_list<State> states, const char* function) const;
 
@@ -94,15 +85,15 @@ class LensNode {
   LensSurroundings& surroundings_;
   State state_ = State::idle;
   Display* display_ = nullptr;  // while it introduces or reports
-  std::string told_layer_;      // the last layer of which a value was told in this report
+  std::string told_layer_;      // the last layer that a value was reported of
   const loupe_module* told_module_ = nullptr;
   KnownOptions known_options_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};
-  mutable std::mutex tallies_mutex_;  // an event may take one on its thread
+  mutable LeafMutex tallies_mutex_;  // events use tallies on their own threads
   std::list<loupe_tally> tallies_;
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
-  ComponentInstance instance_;                                     // last: a lens's own preprocessors outlive no source
+  ComponentInstance instance_;                                     // last: sources may use preprocessors of the lens
 };
 
 }  // namespace loupe

@@ -54,28 +54,33 @@ const Told& given(const Told* told) {
 }  // namespace
 
 void LensNode::make_sink() {
-  sink_ = {sizeof(loupe_sink),
-           0,
-           this,
-           [](void* to, const loupe_tag* tag, loupe_error* error) {
-             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take_tag(given(tag)); });
-           },
-           [](void* to, const loupe_value* value, loupe_error* error) {
-             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take(given(value), &Display::value); });
-           },
-           [](void* to, const loupe_range* range, loupe_error* error) {
-             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take(given(range), &Display::range); });
-           },
-           [](void* to, const loupe_histogram* histogram, loupe_error* error) {
-             return detail::guarded(error,
-                                    [&] { static_cast<LensNode*>(to)->take(given(histogram), &Display::histogram); });
-           },
-           [](void* to, const loupe_finding* finding, loupe_error* error) {
-             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->take_finding(given(finding)); });
-           }};
+  sink_ = {
+      .struct_size = sizeof(loupe_sink),
+      .context = this,
+      .tag =
+          [](void* to, const loupe_tag* tag, loupe_error* error) {
+            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show_tag(given(tag)); });
+          },
+      .value =
+          [](void* to, const loupe_value* value, loupe_error* error) {
+            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(value), &Display::value); });
+          },
+      .range =
+          [](void* to, const loupe_range* range, loupe_error* error) {
+            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(range), &Display::range); });
+          },
+      .histogram =
+          [](void* to, const loupe_histogram* histogram, loupe_error* error) {
+            return detail::guarded(error,
+                                   [&] { static_cast<LensNode*>(to)->show(given(histogram), &Display::histogram); });
+          },
+      .finding =
+          [](void* to, const loupe_finding* finding, loupe_error* error) {
+            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->tell_finding(given(finding)); });
+          }};
 }
 
-void LensNode::take_tag(const loupe_tag& tag) {
+void LensNode::show_tag(const loupe_tag& tag) {
   expect({State::introducing, State::reporting}, "tag");
   loupe_tag copy = copy_known(tag);
   need(copy.id, "the id of a tag");
@@ -87,7 +92,7 @@ void LensNode::take_tag(const loupe_tag& tag) {
 }
 
 template <class Told>
-void LensNode::take(const Told& told, void (Display::*show)(const Told&)) {
+void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   expect({State::reporting}, "a value, range or histogram");
   Told copy = copy_known(told);
   need(copy.tag, "the tag of what is told");
@@ -97,10 +102,10 @@ void LensNode::take(const Told& told, void (Display::*show)(const Told&)) {
   } else if (copy.module == nullptr) {
     copy.module = module_called(copy.layer);
   }
-  if (suffix_.empty()) return (display_->*show)(copy);
+  if (suffix_.empty()) return (display_->*display)(copy);
   const std::string id = tag_id(copy.tag);
   copy.tag = id.c_str();
-  (display_->*show)(copy);
+  (display_->*display)(copy);
 }
 
 const loupe_module* LensNode::module_called(const char* layer) {
@@ -112,13 +117,12 @@ const loupe_module* LensNode::module_called(const char* layer) {
   return told_module_;
 }
 
-void LensNode::take_finding(const loupe_finding& finding) {
+void LensNode::tell_finding(const loupe_finding& finding) {
   expect({State::reporting, State::stepping}, "finding");
   loupe_finding copy = copy_known(finding);
-  copy.source = guard_.speaker();
   const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";
   if (copy.tag != nullptr) copy.tag = tag.c_str();
-  surroundings_.take_finding(copy);
+  surroundings_.publish(copy, guard_.speaker());
 }
 
 }  // namespace loupe

@@ -1,11 +1,12 @@
 #include "pipeline/module_node.h"
 
+#include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 
 #include <algorithm>
 
 #include "core/utf8.h"
-#include "pipeline/prefetch.h"
 
 namespace loupe {
 
@@ -29,9 +30,7 @@ const char* tap_name(uint32_t tap) {
       return "the tick";
     case LOUPE_TAP_PUSH:
       return "a push";
-    case LOUPE_TAP_INPUT:
-      return "the input of forward";
-    case LOUPE_TAP_LOSS_INPUT:
+    case LOUPE_DRAFT_TAP_LOSS_INPUT:
       return "the cross entropy's input";
     default:
       return "an unknown tap";
@@ -39,38 +38,34 @@ const char* tap_name(uint32_t tap) {
 }
 
 void Stream::add(GathererNode& gatherer) {
-  if (gatherers_.empty()) {
-    first_ = &gatherer;
-    first_instance_ = gatherer.instance();
-  }
   gatherers_.push_back(&gatherer);
-  set_state(true, state_.reads_tensors.load(std::memory_order_relaxed) || gatherer.reads_tensors());
+  set_state(false, state_.reads_tensors.load(std::memory_order_relaxed) || gatherer.reads_tensors());
 }
 
 void Stream::copy_state(TapState* copy) {
   const std::lock_guard lock(copy_mutex_);
   copy_ = copy;
   if (copy == nullptr) return;
-  copy->awake.store(awake(), std::memory_order_relaxed);
+  copy->resting.store(resting(), std::memory_order_relaxed);
   copy->reads_tensors.store(state_.reads_tensors.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-void Stream::set_state(bool awake, bool reads_tensors) {
+void Stream::set_state(bool resting, bool reads_tensors) {
   const std::lock_guard lock(copy_mutex_);
   for (TapState* state : {&state_, copy_}) {
     if (state == nullptr) continue;
-    state->awake.store(awake, std::memory_order_relaxed);
+    state->resting.store(resting, std::memory_order_relaxed);
     state->reads_tensors.store(reads_tensors, std::memory_order_relaxed);
   }
 }
 
 void Stream::follow_lenses() {
-  bool any_awake = false, any_reads = false;
+  bool all_rest = true, any_reads = false;
   for (const GathererNode* gatherer : gatherers_) {
-    any_awake = any_awake || gatherer->awake();
+    all_rest = all_rest && gatherer->resting();
     any_reads = any_reads || gatherer->reads_tensors();
   }
-  set_state(any_awake, any_reads);
+  set_state(all_rest, any_reads);
 }
 
 bool Stream::wants_tensors() const {
@@ -80,27 +75,20 @@ bool Stream::wants_tensors() const {
 
 void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors, double scalar,
                       const char* label) {
-  if (!awake()) return;
-  GathererNode::prefetch(first_.load(std::memory_order_relaxed));
-  detail::prefetch(first_instance_.load(std::memory_order_relaxed), 1);
+  if (resting()) return;
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
   const char* shown = label != nullptr ? label : label_.empty() ? nullptr : label_.c_str();
-  loupe_event event{sizeof(loupe_event),
-                    tap_,
-                    flags,
-                    index_,
-                    module_.c_module(),
-                    shown,
-                    tensor,
-                    nullptr,
-                    scalar,
-                    number_++,
-                    nullptr,
-                    0,
-                    nullptr,
-                    0,
-                    module_.step()};
+  loupe_event event{.struct_size = sizeof(loupe_event),
+                    .tap = tap_,
+                    .flags = flags,
+                    .index = index_,
+                    .module = module_.c_module(),
+                    .label = shown,
+                    .number = number_++,
+                    .step = module_.step(),
+                    .tensor = tensor,
+                    .scalar = scalar};
   for (GathererNode* gatherer : gatherers_) gatherer->event(event, tensors);
 }
 
@@ -112,7 +100,7 @@ bool Stream::take_lacking() {
 }
 
 void Stream::fail(const std::string& what) {
-  if (!awake()) return;
+  if (resting()) return;
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
   for (GathererNode* gatherer : gatherers_) gatherer->blame_everybody(what, tap_);
@@ -128,26 +116,30 @@ ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::at
     : step_(step), history_(history), description_(std::move(description)) {
   for (std::string* text :
        {&description_.name, &description_.path, &description_.model, &description_.type, &description_.full_type})
-    make_utf8(*text);
-  c_parameters_.reserve(description_.parameters.size());
+    *text = utf8(*text);
   for (ParameterDescription& each : description_.parameters) {
-    make_utf8(each.name);
-    c_parameters_.push_back({sizeof(loupe_parameter), each.flags, each.name.c_str(),
-                             static_cast<int64_t>(each.sizes.size()), each.numel, each.sizes.data()});
-    c_parameter_pointers_.push_back(&c_parameters_.back());
+    each.name = utf8(each.name);
+    CParameter& parameter = c_parameters_.emplace_back(each.flags);
+    parameter.table = {.struct_size = sizeof(loupe_parameter),
+                       .flags = each.flags,
+                       .name = each.name.c_str(),
+                       .dim = static_cast<int64_t>(each.sizes.size()),
+                       .numel = each.numel,
+                       .sizes = each.sizes.data(),
+                       .current_flags = &CParameter::current_flags};
+    c_parameter_pointers_.push_back(&parameter.table);
   }
-  c_module_ = {sizeof(loupe_module),
-               description_.flags,
-               id,
-               description_.family,
-               0,
-               description_.name.c_str(),
-               description_.path.c_str(),
-               description_.model.c_str(),
-               description_.type.c_str(),
-               description_.full_type.c_str(),
-               c_parameter_pointers_.data(),
-               c_parameter_pointers_.size()};
+  c_module_ = {.struct_size = sizeof(loupe_module),
+               .flags = description_.flags,
+               .id = id,
+               .family = description_.family,
+               .name = description_.name.c_str(),
+               .path = description_.path.c_str(),
+               .model = description_.model.c_str(),
+               .type = description_.type.c_str(),
+               .full_type = description_.full_type.c_str(),
+               .parameters = c_parameter_pointers_.data(),
+               .parameter_count = c_parameter_pointers_.size()};
 }
 
 Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t index) const {
@@ -158,10 +150,11 @@ Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t inde
 }
 
 Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index) {
-  if (tap < LOUPE_TAP_FORWARD_BEFORE || tap > LOUPE_TAP_LOSS_INPUT || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
+  const bool is_known = (tap >= LOUPE_TAP_FORWARD_BEFORE && tap <= LOUPE_TAP_PUSH) || tap == LOUPE_DRAFT_TAP_LOSS_INPUT;
+  if (!is_known || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
     throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
-  if (tap == LOUPE_TAP_LOSS_INPUT && (description_.flags & LOUPE_MODULE_ROOT) == 0) {
+  if (tap == LOUPE_DRAFT_TAP_LOSS_INPUT && (description_.flags & LOUPE_MODULE_ROOT) == 0) {
     throw Error(std::string(tap_name(tap)) + " is seen at a model's root alone, not on " + shown_name() +
                     "; watch it where the module has the flag LOUPE_MODULE_ROOT",
                 LOUPE_UNSUPPORTED);
@@ -171,7 +164,7 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
     throw Error(shown_name() + " has no '" + label + "' for " + tap_name(tap), LOUPE_NOT_FOUND);
   }
   const bool has_index = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
-                         tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_INPUT;
+                         tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_FORWARD_BEFORE;
   if (index != 0 && !(has_index && label.empty())) {
     throw Error(std::string(tap_name(tap)) + " has no output or input of number " + std::to_string(index) +
                     "; leave the index 0",
@@ -220,9 +213,9 @@ void ModuleNode::use_tally(loupe_source& source, loupe_tally* tally) {
   source.gatherer->use_tally(source, tally);
 }
 
-void ModuleNode::keep_steps() {
-  keeps_steps_ = true;
-  for (GathererNode& gatherer : gatherers_) gatherer.keep_steps();
+void ModuleNode::keep_last_steps() {
+  keeps_last_steps_ = true;
+  for (GathererNode& gatherer : gatherers_) gatherer.keep_last_steps();
 }
 
 void ModuleNode::forget_history() {
@@ -240,6 +233,15 @@ uint64_t ModuleNode::unticked() {
 void ModuleNode::ticked() {
   const std::lock_guard lock(mutex_);
   for (GathererNode& gatherer : gatherers_) gatherer.ticked();
+}
+
+void ModuleNode::set_parameter_flag(std::size_t parameter, uint32_t flag, bool on) {
+  std::atomic<uint32_t>& flags = c_parameters_[parameter].flags;
+  if (on) {
+    flags.fetch_or(flag, std::memory_order_relaxed);
+  } else {
+    flags.fetch_and(~flag, std::memory_order_relaxed);
+  }
 }
 
 void ModuleNode::close() {

@@ -2,6 +2,7 @@
 #define LOUPE_PIPELINE_MODULE_NODE_H
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/tally.h>
 
 #include <atomic>
 #include <boost/container/small_vector.hpp>
@@ -39,13 +40,14 @@ struct ModuleDescription {
   std::function<bool(const std::string& name, bool gradient, const Take& take)> lend;
 };
 
-/// What whoever makes a tap's events looks at before each of them. Any thread.
+/// What a tap looks at before it makes an event. Any thread.
 struct TapState {
-  std::atomic<bool> awake{true};           ///< a lens behind it looks
-  std::atomic<bool> reads_tensors{false};  ///< and reads the forward's inputs and outputs
+  std::atomic<bool> resting{false};        ///< nobody behind it accepts events
+  std::atomic<bool> reads_tensors{false};  ///< somebody reads the forward's inputs and outputs
 };
 
-/// The events of one tap of one module. Dispatching is for the event's thread; everything else for the trainer's.
+/// The events of one tap of one module. `dispatch` is called on the event's thread, the rest on the trainer's unless
+/// said otherwise.
 class Stream {
  public:
   Stream(ModuleNode& module, uint32_t tap, std::string label, uint32_t index)
@@ -56,24 +58,24 @@ class Stream {
   const ModuleNode& module() const { return module_; }
   /// Which output or input, for the taps of those.
   uint32_t index() const { return index_; }
-  /// Whether a lens behind it looks; where none does, an event need not be made. Any thread.
-  bool awake() const { return state_.awake.load(std::memory_order_relaxed); }
-  /// Keeps its state up to date in `copy` too, beside what else the maker of the events looks at; null: no longer. Any
+  /// Whether nobody behind it accepts events, so that none need be made. Any thread.
+  bool resting() const { return state_.resting.load(std::memory_order_relaxed); }
+  /// Also keeps its state up to date in `copy`, which lies beside what else the tap looks at; null ends that. Any
   /// thread.
   void copy_state(TapState* copy);
   /// Under the module's mutex.
   void follow_lenses();
   /// Whether somebody reads event.inputs and event.outputs.
   bool wants_tensors() const;
-  /// Hands an event to everybody behind this tap. `tensor` may be null. Throws only under `on_error: stop`.
-  /// @param tensors  for those who read the inputs and outputs; null where there are none
+  /// Hands an event to every gatherer behind this tap. `tensor` may be null. Throws only under `on_error: stop`.
+  /// @param tensors  for those that read the inputs and outputs; null where there are none
   void dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors = nullptr, double scalar = 0,
                 const char* label = nullptr);
   /// Says that a forward of the module has no tensor of this index. Any thread.
   void lacks() { lacking_.store(true, std::memory_order_relaxed); }
-  /// Whether that was so and there was no event either; once.
+  /// Returns true once where that was said and no event came either.
   bool take_lacking();
-  /// Says that an event could not be had. Throws only under `on_error: stop`.
+  /// Says that an event could not be made. Throws only under `on_error: stop`.
   void fail(const std::string& what);
   /// Gives the value from which changes are counted.
   void prime(const loupe_tensor& tensor);
@@ -81,20 +83,17 @@ class Stream {
   void add(GathererNode& gatherer);
 
  private:
-  void set_state(bool awake, bool reads_tensors);
+  void set_state(bool resting, bool reads_tensors);
 
   ModuleNode& module_;
   uint64_t number_ = 0;
-  // Of the first gatherer: what is fetched while the module's mutex is still waited for.
-  std::atomic<const GathererNode*> first_{nullptr};
-  std::atomic<const void*> first_instance_{nullptr};
   TapState state_;
   std::atomic<bool> lacking_{false};
   bool told_lacking_ = false;
   boost::container::small_vector<GathererNode*, 1> gatherers_;
   uint32_t tap_, index_;
   std::string label_;
-  std::mutex copy_mutex_;
+  LeafMutex copy_mutex_;
   TapState* copy_ = nullptr;
 };
 
@@ -103,7 +102,7 @@ class Stream {
 class ModuleNode {
  public:
   /// @param step  the run's clock, which outlives the module
-  /// @param history  of a tensor with more elements, a sample of so many is compared with earlier events
+  /// @param history  how many elements of a tensor are compared with earlier events at most: of larger ones a sample
   ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step,
              int64_t history = std::numeric_limits<int64_t>::max());
   ModuleNode(const ModuleNode&) = delete;
@@ -126,21 +125,21 @@ class ModuleNode {
   const std::deque<GathererNode>& gatherers() const { return gatherers_; }
 
   /// Held while an event passes, and while its numbers are read.
-  std::mutex& mutex() { return mutex_; }
+  ModuleMutex& mutex() { return mutex_; }
   /// Delivers what devices have measured since the last tick.
   void collect_deferred();
-  /// Lenses came to rest or skip steps, or look again.
+  /// Lenses came to rest, or no longer rest.
   void follow_lenses();
-  /// One of its sources does without `what` from now on, LOUPE_REST_ bits.
+  /// From now on a source behind it rests from `what`, LOUPE_REST_ bits.
   void rest(loupe_source& source, uint32_t what);
   /// See GathererNode.
   void use_tally(loupe_source& source, loupe_tally* tally);
-  /// Steps went by unseen.
+  /// Steps went by unseen: what compares begins anew.
   void forget_history();
   /// From now on the last steps of every stream are kept. Under the mutex.
-  void keep_steps();
-  bool keeps_steps() const { return keeps_steps_; }
-  /// Events that somebody took since the last tick, and that this was it.
+  void keep_last_steps();
+  bool keeps_last_steps() const { return keeps_last_steps_; }
+  /// How many events somebody accepted since the last call of ticked().
   uint64_t unticked();
   void ticked();
   /// After this no event gets through.
@@ -148,21 +147,28 @@ class ModuleNode {
   bool closed() const { return closed_; }
   /// Steps of the run's clock so far.
   uint64_t step() const { return step_.load(std::memory_order_relaxed); }
-  /// What a parameter's flag is from now on, as when an optimizer joins that holds it.
-  void set_parameter_flag(std::size_t parameter, uint32_t flag, bool on) {
-    uint32_t& flags = c_parameters_[parameter].flags;
-    flags = on ? flags | flag : flags & ~flag;
-  }
+  /// Sets or clears a parameter's flag, as when an optimizer joins that holds it. Any thread.
+  void set_parameter_flag(std::size_t parameter, uint32_t flag, bool on);
 
  private:
-  alignas(64) std::mutex mutex_;
+  /// A parameter as lenses see it, with the flags that change while they look.
+  struct CParameter {
+    explicit CParameter(uint32_t initial) : flags(initial) {}
+    static uint32_t current_flags(const loupe_parameter* self) {
+      return reinterpret_cast<const CParameter*>(self)->flags.load(std::memory_order_relaxed);
+    }
+    loupe_parameter table{};  // the first member, which current_flags is given
+    std::atomic<uint32_t> flags;
+  };
+
+  alignas(64) ModuleMutex mutex_;
   bool is_pushes_ = false;
-  bool closed_ = false, keeps_steps_ = false;
+  bool closed_ = false, keeps_last_steps_ = false;
   const std::atomic<uint64_t>& step_;
   const int64_t history_;
 
   ModuleDescription description_;
-  std::vector<loupe_parameter> c_parameters_;
+  std::deque<CParameter> c_parameters_;
   std::vector<const loupe_parameter*> c_parameter_pointers_;
   loupe_module c_module_{};
   std::deque<Stream> streams_;

@@ -9,17 +9,17 @@
 
 namespace loupe {
 
-/// What an optimizer is set to, in the form that crosses the boundary. Changing a group's numbers is enough between two
-/// calls; the number of groups may grow. Neither copied nor moved.
+/// The settings of an optimizer in the form of the ABI. The groups' numbers may change, and groups may be added.
+/// Neither copied nor moved.
 class OptimizerFacts {
  public:
   OptimizerFacts(uint64_t id, std::string model, std::string type) : model_(std::move(model)), type_(std::move(type)) {
-    optimizer_ = {sizeof(loupe_optimizer), 0, id, model_.c_str(), type_.c_str(), nullptr, 0};
+    optimizer_ = {.struct_size = sizeof(loupe_optimizer), .id = id, .model = model_.c_str(), .type = type_.c_str()};
   }
   OptimizerFacts(const OptimizerFacts&) = delete;
   OptimizerFacts& operator=(const OptimizerFacts&) = delete;
 
-  /// One entry a group; give each its struct_size.
+  /// One entry per group, each with its struct_size.
   void set_groups(const std::vector<loupe_parameter_group>& groups) {
     if (groups.size() != groups_.size()) {
       groups_ = groups;

@@ -1,18 +1,26 @@
 #include "pipeline/source.h"
+#include <loupe/draft/abi/tally.h>
+#include <loupe/event.h>
 
-#include <loupe/error.h>
+#include <mutex>
+#include <utility>
 
-#include "core/log.h"
-
-namespace loupe {
-
-void LensGuard::fault(const std::string& where, const std::string& what) {
-  const std::string message =
-      speaker_ + " of " + plugin_ + (place_.empty() ? "" : " (" + place_ + ")") + " failed at " + where + ": " + what;
-  if (stop_on_error_) throw Error(message);
-  if ((silence_.fetch_or(kQuarantined) & kQuarantined) != 0) return;
-  log(LOUPE_LOG_ERROR, message + "; it is quarantined, everything else goes on (on_error: stop would stop here)");
-  if (told_) told_(message);
+void loupe_tally::add(const loupe_source& source, const loupe_measurement& measured) {
+  const std::lock_guard lock(lock_);
+  ++sums_.events;
+  sums_.nonzero_events += measured.sum_squares > 0 ? 1 : 0;
+  sums_.changed_events += loupe::has_change(measured) && measured.change_sum_squares > 0 ? 1 : 0;
+  sums_.sum_squares += measured.sum_squares;
+  sums_.last_sum_squares = measured.sum_squares;
+  sums_.last = &source;
+  if (sums_.largest != nullptr && measured.sum_squares <= sums_.largest_sum_squares) return;
+  sums_.largest_sum_squares = measured.sum_squares;
+  sums_.largest = &source;
 }
 
-}  // namespace loupe
+loupe_tally_sums loupe_tally::take() {
+  const std::lock_guard lock(lock_);
+  loupe_tally_sums taken = std::exchange(sums_, {});
+  taken.struct_size = sizeof taken;
+  return taken;
+}

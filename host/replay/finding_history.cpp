@@ -12,14 +12,11 @@ std::string FindingHistory::Entry::place() const {
 }
 
 void FindingHistory::take(const RecordLine& line) {
-  auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
-    return each.last.rule == line.rule && each.last.layer == line.layer && each.last.parameter == line.parameter;
-  });
-  if (known == entries_.end()) known = entries_.insert(entries_.end(), Entry());
-  const std::string message = std::exchange(known->last, line).message;
-  known->gone = line.state == LOUPE_FINDING_GONE;
-  if (known->gone && !message.empty()) known->last.message = message;
-  known->worst_severity = std::max(known->worst_severity, line.severity);
+  Entry& known = entries_[line.rule + '\n' + line.layer + '\n' + line.parameter];
+  const std::string message = std::exchange(known.last, line).message;
+  known.gone = line.state == LOUPE_FINDING_GONE;
+  if (known.gone && !message.empty()) known.last.message = message;
+  known.worst_severity = std::max(known.worst_severity, line.severity);
 }
 
 void FindingHistory::go_on() {

@@ -1,6 +1,8 @@
 #ifndef LOUPE_REPLAY_FINDING_HISTORY_H
 #define LOUPE_REPLAY_FINDING_HISTORY_H
 
+#include <loupe/detail/keyed_list.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,7 +34,7 @@ class FindingHistory {
   bool empty() const { return entries_.empty(); }
 
  private:
-  std::vector<Entry> entries_;
+  detail::KeyedList<Entry> entries_;  // by rule, layer and parameter
 };
 
 }  // namespace loupe::replay

@@ -18,7 +18,35 @@ const char* or_null(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
+loupe_run c_run(const RecordedRun& run, const std::string& name) {
+  return {.struct_size = sizeof(loupe_run),
+          .flags = run.resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0u,
+          .name = name.c_str(),
+          .directory = run.directory.c_str(),
+          .config = run.config.c_str(),
+          .loupe_version = run.loupe_version.c_str(),
+          .libtorch_version = run.libtorch_version.c_str(),
+          .started = run.started.c_str(),
+          .start_time = run.start_time,
+          .rank = run.rank,
+          .world_size = run.world_size};
+}
+
 }  // namespace
+
+VisualizerGroup::VisualizerGroup(const std::vector<ComponentConfig>& visualizers) {
+  for (const ComponentConfig& config : visualizers) {
+    try {
+      visualizers_.push_back(&own_.emplace_back(config.name, config.entry, config.options->get(), this));
+    } catch (const std::exception& e) {
+      throw Error("the visualizer '" + config.name + "' cannot be made: " + e.what());
+    }
+  }
+}
+
+void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
+  throw Error("the visualizer '" + visualizer.name() + "' failed: " + what);
+}
 
 std::string Player::play(const std::string& name, const std::string& directory) {
   begin(record_.run(), name, directory);
@@ -28,13 +56,13 @@ std::string Player::play(const std::string& name, const std::string& directory) 
   for (const Told& told : told_) {
     if (told.event) show(told);
   }
-  audience_.tell(&loupe_visualizer::flush);
+  visualizers_.tell(&loupe_visualizer::flush);
   if (ending_) end();
   return left_out();
 }
 
-void Player::play_past(double before, bool with_events) {
-  is_past_ = true;
+void Player::play_history(double before, bool with_events) {
+  is_history_ = true;
   leaves_out_events_ = !with_events;
   before_ = before;
   RecordLine line;
@@ -49,27 +77,15 @@ void Player::play_past(double before, bool with_events) {
 }
 
 void Player::begin(const RecordedRun& run, const std::string& name, const std::string& directory) {
-  loupe_run told{sizeof(loupe_run),
-                 run.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
-                 name.c_str(),
-                 run.directory.c_str(),
-                 run.config.c_str(),
-                 run.loupe_version.c_str(),
-                 run.libtorch_version.c_str(),
-                 run.started.c_str(),
-                 run.start_time,
-                 run.rank,
-                 run.world_size,
-                 nullptr,
-                 nullptr};
-  audience_.set_run(told);
+  loupe_run told = c_run(run, name);
+  visualizers_.set_run(told);
   name_ = name;
   told.directory = directory.c_str();
-  audience_.tell(&loupe_visualizer::begin, told);
+  visualizers_.tell(&loupe_visualizer::begin, told);
 }
 
 void Player::go_on() {
-  if (is_past_) {
+  if (is_history_) {
     // It broke off here, maybe in the midst of an epoch.
     forget_epoch();
     return;
@@ -78,16 +94,16 @@ void Player::go_on() {
   show_events();
   findings_.go_on();
   const RecordedRun run = parse_run_line(record_.text());
-  audience_.set_run({sizeof(loupe_run), static_cast<uint32_t>(LOUPE_RUN_RESUMED), name_.c_str(), run.directory.c_str(),
-                     run.config.c_str(), run.loupe_version.c_str(), run.libtorch_version.c_str(), run.started.c_str(),
-                     run.start_time, run.rank, run.world_size, nullptr, nullptr});
+  loupe_run told = c_run(run, name_);
+  told.flags = LOUPE_RUN_RESUMED;
+  visualizers_.set_run(told);
 }
 
 void Player::take(const RecordLine& line) {
   using Kind = RecordLine::Kind;
   ending_.reset();
   if (line.kind == Kind::run) return go_on();
-  if (is_past_ && (line.kind == Kind::model || line.kind == Kind::hyperparameter)) return;
+  if (is_history_ && (line.kind == Kind::model || line.kind == Kind::hyperparameter)) return;
   if (line.kind == Kind::model) return take_model();
   if (line.kind == Kind::tag) return take_tag(line);
   if (line.kind == Kind::hyperparameter) return take_hyperparameter();
@@ -142,7 +158,11 @@ void Player::take_model() {
     std::vector<const loupe_parameter*>& own = parameter_pointers.emplace_back();
     for (const RecordedModel::Parameter& parameter : each.parameters) {
       const auto dimensions = static_cast<int64_t>(parameter.sizes.size());
-      parameters.push_back({sizeof(loupe_parameter), 0, "", dimensions, parameter.elements, parameter.sizes.data()});
+      parameters.push_back({.struct_size = sizeof(loupe_parameter),
+                            .name = "",
+                            .dim = dimensions,
+                            .numel = parameter.elements,
+                            .sizes = parameter.sizes.data()});
       own.push_back(&parameters.back());
     }
     loupe_module module{};
@@ -156,9 +176,12 @@ void Player::take_model() {
     modules.push_back(module);
     pointers.push_back(&modules.back());
   }
-  audience_.tell(&loupe_visualizer::model,
-                 loupe_model{sizeof(loupe_model), 0, recorded.name.c_str(), recorded.type.c_str(), recorded.parameters,
-                             pointers.data(), pointers.size()});
+  visualizers_.tell(&loupe_visualizer::model, loupe_model{.struct_size = sizeof(loupe_model),
+                                                          .name = recorded.name.c_str(),
+                                                          .type = recorded.type.c_str(),
+                                                          .parameter_elements = recorded.parameters,
+                                                          .modules = pointers.data(),
+                                                          .module_count = pointers.size()});
 }
 
 void Player::take_tag(const RecordLine& line) {
@@ -168,9 +191,8 @@ void Player::take_tag(const RecordLine& line) {
   tag.struct_size = sizeof tag;
   tag.type = line.tag_type;
   tag.id = line.tag.c_str();
-  tag.log_y = line.log_y;
-  tag.big = line.big;
-  tag.annotate = line.annotate;
+  tag.flags = (line.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (line.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
+              (line.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u);
   tag.y_minimum = line.y_minimum;
   tag.y_maximum = line.y_maximum;
   tag.title = or_null(line.title);
@@ -178,7 +200,7 @@ void Player::take_tag(const RecordLine& line) {
   tag.description = or_null(line.description);
   tag.healthy = or_null(line.healthy);
   tag.advice = or_null(line.advice);
-  audience_.tell(&loupe_visualizer::tag, tag);
+  visualizers_.tell(&loupe_visualizer::tag, tag);
 }
 
 void Player::take_hyperparameter() {
@@ -191,9 +213,14 @@ void Player::take_hyperparameter() {
   }
   std::vector<const char*> strings;
   for (const std::string& each : setting.strings) strings.push_back(each.c_str());
-  audience_.tell(&loupe_visualizer::hyperparameter,
-                 loupe_option_value{sizeof(loupe_option_value), setting.type, setting.name.c_str(), setting.integer,
-                                    setting.number, setting.string.c_str(), strings.data(), strings.size(), nullptr});
+  visualizers_.tell(&loupe_visualizer::hyperparameter, loupe_option_value{.struct_size = sizeof(loupe_option_value),
+                                                                          .type = setting.type,
+                                                                          .name = setting.name.c_str(),
+                                                                          .integer = setting.integer,
+                                                                          .number = setting.number,
+                                                                          .string = setting.string.c_str(),
+                                                                          .strings = strings.data(),
+                                                                          .string_count = strings.size()});
 }
 
 void Player::join_epoch(double epoch) {
@@ -217,7 +244,7 @@ void Player::forget_epoch() {
 }
 
 void Player::end_epoch(const RecordLine& line) {
-  if (is_past_ && epoch_ >= before_) return forget_epoch();
+  if (is_history_ && epoch_ >= before_) return forget_epoch();
   // What was told of another epoch was told before this one's tick.
   std::size_t first = 0;
   while (first < told_.size() && told_[first].event && told_[first].event->epoch != line.epoch) show(told_[first++]);
@@ -230,27 +257,48 @@ void Player::end_epoch(const RecordLine& line) {
   tick.step = line.step;
   tick.time = line.timestamp;
   tick.elapsed = line.elapsed;
-  audience_.tell(&loupe_visualizer::begin_tick, tick);
+  visualizers_.tell(&loupe_visualizer::begin_tick, tick);
   for (; first < told_.size(); ++first) show(told_[first]);
-  audience_.tell(&loupe_visualizer::end_tick);
+  visualizers_.tell(&loupe_visualizer::end_tick);
   forget_epoch();
 }
 
 void Player::end() {
-  audience_.tell(&loupe_visualizer::end, loupe_ending{sizeof(loupe_ending), ending_->how, ending_->step, ending_->epoch,
-                                                      ending_->timestamp, ending_->elapsed, or_null(ending_->message)});
+  visualizers_.tell(&loupe_visualizer::end, loupe_ending{.struct_size = sizeof(loupe_ending),
+                                                         .how = ending_->how,
+                                                         .step = ending_->step,
+                                                         .epoch = ending_->epoch,
+                                                         .time = ending_->timestamp,
+                                                         .elapsed = ending_->elapsed,
+                                                         .message = or_null(ending_->message)});
 }
 
 void Player::show_event(const RecordLine& line) {
   if (line.kind == RecordLine::Kind::note) {
-    return audience_.tell(&loupe_visualizer::note, loupe_note{sizeof(loupe_note), line.about, line.text.c_str(),
-                                                              line.step, line.epoch, line.timestamp});
+    return visualizers_.tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
+                                                                 .kind = line.about,
+                                                                 .text = line.text.c_str(),
+                                                                 .step = line.step,
+                                                                 .epoch = line.epoch,
+                                                                 .time = line.timestamp});
   }
-  audience_.tell(&loupe_visualizer::finding,
-                 loupe_finding{sizeof(loupe_finding), line.severity, line.state, 0, line.rule.c_str(), nullptr,
-                               or_null(line.layer), or_null(line.parameter), line.message.c_str(), or_null(line.advice),
-                               or_null(line.tag), or_null(line.source), line.value, line.threshold, line.first_step,
-                               line.last_step, line.first_epoch, line.last_epoch, line.count});
+  visualizers_.tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
+                                                              .severity = line.severity,
+                                                              .state = line.state,
+                                                              .rule = line.rule.c_str(),
+                                                              .layer = or_null(line.layer),
+                                                              .parameter = or_null(line.parameter),
+                                                              .message = line.message.c_str(),
+                                                              .advice = or_null(line.advice),
+                                                              .tag = or_null(line.tag),
+                                                              .source = or_null(line.source),
+                                                              .value = line.value,
+                                                              .threshold = line.threshold,
+                                                              .first_step = line.first_step,
+                                                              .last_step = line.last_step,
+                                                              .first_epoch = line.first_epoch,
+                                                              .last_epoch = line.last_epoch,
+                                                              .count = line.count});
 }
 
 void Player::show(const Told& told) {
@@ -258,18 +306,32 @@ void Player::show(const Told& told) {
   const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
   switch (told.kind) {
     case RecordLine::Kind::range:
-      return audience_.tell(&loupe_visualizer::range,
-                            loupe_range{sizeof(loupe_range), 0, told.tag, layer, told.line, told.high_name, told.low,
-                                        told.high, nullptr, told.events});
+      return visualizers_.tell(&loupe_visualizer::range, loupe_range{.struct_size = sizeof(loupe_range),
+                                                                     .tag = told.tag,
+                                                                     .layer = layer,
+                                                                     .low_name = told.line,
+                                                                     .high_name = told.high_name,
+                                                                     .low = told.low,
+                                                                     .high = told.high,
+                                                                     .events = told.events});
     case RecordLine::Kind::histogram: {
       const double* edges = numbers_.data() + told.first_number;
-      return audience_.tell(&loupe_visualizer::histogram,
-                            loupe_histogram{sizeof(loupe_histogram), 0, told.tag, layer, told.line, edges,
-                                            edges + told.bin_count + 1, told.bin_count, nullptr, told.events});
+      return visualizers_.tell(&loupe_visualizer::histogram, loupe_histogram{.struct_size = sizeof(loupe_histogram),
+                                                                             .tag = told.tag,
+                                                                             .layer = layer,
+                                                                             .line = told.line,
+                                                                             .edges = edges,
+                                                                             .counts = edges + told.bin_count + 1,
+                                                                             .bin_count = told.bin_count,
+                                                                             .events = told.events});
     }
     default:
-      return audience_.tell(&loupe_visualizer::value, loupe_value{sizeof(loupe_value), 0, told.tag, layer, told.line,
-                                                                  told.low, nullptr, told.events});
+      return visualizers_.tell(&loupe_visualizer::value, loupe_value{.struct_size = sizeof(loupe_value),
+                                                                     .tag = told.tag,
+                                                                     .layer = layer,
+                                                                     .line = told.line,
+                                                                     .value = told.low,
+                                                                     .events = told.events});
   }
 }
 

@@ -2,36 +2,74 @@
 #define LOUPE_REPLAY_PLAYER_H
 
 #include <loupe/abi.h>
+#include <loupe/detail/owned.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
-#include "replay/audience.h"
+#include "config/config.h"
+#include "loader/visualizer_node.h"
 #include "replay/finding_history.h"
 #include "replay/record_reader.h"
 
 namespace loupe::replay {
 
+/// The visualizers that a record is played to. Unlike in training, a visualizer that fails ends the replay with an
+/// Error that names it.
+class VisualizerGroup : public Surroundings {
+ public:
+  explicit VisualizerGroup(const std::vector<ComponentConfig>& visualizers);
+  /// Just this one, which a run uses already and which outlives this.
+  explicit VisualizerGroup(VisualizerNode& visualizer) : visualizers_{&visualizer} {}
+  VisualizerGroup(const VisualizerGroup&) = delete;
+  VisualizerGroup& operator=(const VisualizerGroup&) = delete;
+
+  /// The run that is played, as its record describes it: with the directory that the run had, while begin() names the
+  /// one where files belong now.
+  void set_run(const loupe_run& run) { run_ = std::make_unique<detail::Owned<loupe_run>>(run); }
+  const loupe_run* run() const override { return run_ ? &run_->get() : nullptr; }
+  /// The findings of a replay are those of its record.
+  void publish(const loupe_finding&, const std::string&) override {}
+  bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
+
+  /// Calls one function of each, such as &loupe_visualizer::value.
+  template <class... Arguments>
+  void tell(Arguments&&... arguments) {
+    for (VisualizerNode* visualizer : visualizers_) {
+      detail::ErrorBuffer error;
+      if (visualizer->tell(arguments..., error.get()) != LOUPE_OK) fail(*visualizer, error.text());
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(const VisualizerNode& visualizer, const char* what);
+
+  std::unique_ptr<detail::Owned<loupe_run>> run_;
+  std::deque<VisualizerNode> own_;
+  std::vector<VisualizerNode*> visualizers_;
+};
+
 /// Plays one record, whole epochs only, to visualizers. Memory grows with an epoch and with how many names there are,
 /// not with the record.
 class Player {
  public:
-  Player(RecordReader& record, Audience& audience) : record_(record), audience_(audience) {}
+  Player(RecordReader& record, VisualizerGroup& visualizers) : record_(record), visualizers_(visualizers) {}
 
   /// From begin to end; without the end where the record has none, for then nobody knows whether the run ended. The run
   /// is called `name`, and its files belong into `directory`. Throws ConfigError about the record and Error about a
   /// visualizer. Returns a sentence on what was left out at the record's end; empty when nothing was.
   std::string play(const std::string& name, const std::string& directory);
-  /// What the run told before epoch `before`, to visualizers that have begun already: tags, whole epochs, notes and
-  /// findings, of which those that stand are told as over. Nothing of models, settings or how it ended. Throws as play.
+  /// The part before epoch `before`, for visualizers that have begun already: tags, whole epochs, notes and findings;
+  /// findings that still stand are ended. No models, settings or ending. Throws as play.
   /// @param with_events notes and findings too
-  void play_past(double before, bool with_events);
-  /// Those of the record; known once it was played.
+  void play_history(double before, bool with_events);
+  /// The findings of the record; known once it was played.
   const FindingHistory& findings() const { return findings_; }
-  /// Whether the record tells how the run ended; known once it was played.
+  /// Whether the record says how the run ended; known once it was played.
   bool has_ended() const { return ending_.has_value(); }
 
  private:
@@ -63,14 +101,14 @@ class Player {
   std::string left_out() const;
 
   RecordReader& record_;
-  Audience& audience_;
+  VisualizerGroup& visualizers_;
   std::string name_;
   std::unordered_set<std::string> names_, tags_;
   std::vector<Told> told_;
   std::vector<double> numbers_;
   FindingHistory findings_;
-  bool in_epoch_ = false, is_past_ = false, leaves_out_events_ = false;
-  double epoch_ = 0, before_ = 0;  // the latter of the past
+  bool in_epoch_ = false, is_history_ = false, leaves_out_events_ = false;
+  double epoch_ = 0, before_ = 0;  // the latter of a history
   std::uint64_t ticks_ = 0;
   std::optional<RecordLine> ending_;  // while it is the record's last line
 };

@@ -1,13 +1,15 @@
 #include "replay/record_line.h"
 
 #include <loupe/error.h>
+#include <loupe/number_text.h>
 #include <loupe/words.h>
 
 #include <array>
 #include <cmath>
 #include <ctime>
 
-#include "config/suggestion.h"
+#include "core/number_limits.h"
+#include "core/suggestion.h"
 #include "replay/line_filler.h"
 
 namespace loupe::replay {
@@ -117,6 +119,51 @@ void check_finding(const RecordLine& line) {
   if (line.rule.empty()) throw Error("a finding names no rule");
 }
 
+[[noreturn]] void fail_by_number(Field field, double value, const char* limits) {
+  throw Error("'" + std::string(name_of(field)) + "' cannot be " + number_text(value) + ": " + limits +
+              "; was the file changed by hand?");
+}
+
+/// What nobody can have measured would break what is shown of the whole run: axes, dates and the order of runs.
+void check_numbers(const RecordLine& line) {
+  const auto epoch = [](Field field, double value) {
+    if (!(std::fabs(value) <= largest_count)) fail_by_number(field, value, "an epoch is a number of at most 2^53");
+  };
+  const auto count = [](Field field, std::uint64_t value) {
+    const auto number = static_cast<double>(value);
+    if (number > largest_count) fail_by_number(field, number, "it counts up to 2^53");
+  };
+  const auto seconds = [](Field field, double value) {
+    if (!(value >= 0 && value <= latest_time))
+      fail_by_number(field, value, "it is in seconds from 0 on, up to the year 9999");
+  };
+  switch (line.kind) {
+    case Kind::finding:
+      // A finding may come without its first step or epoch.
+      if (!std::isnan(line.first_epoch)) epoch(F::first_epoch, line.first_epoch);
+      if (!std::isnan(line.last_epoch)) epoch(F::last_epoch, line.last_epoch);
+      count(F::first_step, line.first_step);
+      count(F::last_step, line.last_step);
+      count(F::count, line.count);
+      break;
+    case Kind::note:
+    case Kind::tick:
+    case Kind::end:
+      count(F::step, line.step);
+      seconds(F::timestamp, line.timestamp);
+      seconds(F::elapsed, line.elapsed);
+      break;
+    case Kind::value:
+    case Kind::range:
+    case Kind::histogram:
+      count(F::events, line.events);
+      break;
+    default:
+      return;  // of no epoch
+  }
+  epoch(F::epoch, line.epoch);
+}
+
 /// Older records have the text alone.
 void complete_time(RecordLine& line) {
   if (line.timestamp != 0 || line.time.empty()) return;
@@ -145,6 +192,7 @@ void parse_record_line(std::string_view text, RecordLine& line) {
   if (line.kind == Kind::histogram) check_histogram(line);
   if (line.kind == Kind::finding) check_finding(line);
   complete_time(line);
+  check_numbers(line);
 }
 
 }  // namespace loupe::replay

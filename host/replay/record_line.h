@@ -41,7 +41,7 @@ struct RecordLine {
 };
 
 /// Takes apart what the visualizer `record` wrote. `line` keeps its memory from call to call. Throws Error with what is
-/// wrong, without its place.
+/// wrong, without its place; also for epochs, counts and times that no run has.
 void parse_record_line(std::string_view text, RecordLine& line);
 
 /// What a record's run line says.

@@ -2,15 +2,18 @@
 
 #include <loupe/abi.h>
 #include <loupe/error.h>
+#include <loupe/number_text.h>
 
 #include <yaml-cpp/exceptions.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
-#include "config/suggestion.h"
-#include "config/yaml_bounds.h"
+#include "config/yaml_text.h"
+#include "core/number_limits.h"
+#include "core/suggestion.h"
 #include "loupe/config_error.h"
 #include "replay/line_filler.h"
 #include "replay/record_line.h"
@@ -19,6 +22,7 @@ namespace loupe::replay {
 namespace {
 
 constexpr int newest_format = 3;
+constexpr auto replaced = nlohmann::json::error_handler_t::replace;
 
 nlohmann::json parse_small(std::string_view text) {
   constexpr int deepest = 100;
@@ -31,6 +35,23 @@ nlohmann::json parse_small(std::string_view text) {
 [[noreturn]] void fail_by_type(const char* kind) {
   throw Error(std::string("a value of this ") + kind +
               " line is not of the type that a record gives it; was the file changed by hand?");
+}
+
+template <class Whole>
+Whole whole(const nlohmann::json& value, const char* name) {
+  // The library converts fractions and numbers that do not fit without an error.
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Whole>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Whole>(value.get<int64_t>());
+  if (!fits) {
+    throw Error("'" + std::string(name) + "' cannot be " + value.dump(-1, ' ', true, replaced) +
+                ": it is a whole number; was the file changed by hand?");
+  }
+  return value.get<Whole>();
+}
+template <class Whole>
+Whole whole_or(Whole otherwise, const nlohmann::json& object, const char* name) {
+  return object.contains(name) ? whole<Whole>(object[name], name) : otherwise;
 }
 
 /// Visualizers read the configuration as YAML, and of a record that anybody wrote it may have no end: a comment then
@@ -60,8 +81,11 @@ std::optional<int64_t> elements_of(const std::vector<int64_t>& sizes) {
 
 /// Throws Error where the shapes do not add up to the elements that the module has.
 std::vector<RecordedModel::Parameter> parameters_in(const nlohmann::json& module) {
-  const auto elements = module.value("parameters", int64_t{0});
-  const auto shapes = module.value("shapes", std::vector<std::vector<int64_t>>());
+  const auto elements = whole_or(int64_t{0}, module, "parameters");
+  std::vector<std::vector<int64_t>> shapes;
+  for (const auto& told : module.value("shapes", std::vector<std::vector<nlohmann::json>>())) {
+    for (auto& sizes = shapes.emplace_back(); const auto& size : told) sizes.push_back(whole<int64_t>(size, "shapes"));
+  }
   if (shapes.empty() && elements > 0) return {{{elements}, elements}};
   std::vector<RecordedModel::Parameter> parameters;
   int64_t sum = 0;
@@ -85,7 +109,7 @@ RecordedModel parse_model_line(std::string_view text) try {
   RecordedModel model;
   model.name = json.value("name", "");
   model.type = json.value("type", "");
-  model.parameters = json.value("parameters", int64_t{0});
+  model.parameters = whole_or(int64_t{0}, json, "parameters");
   for (const auto& each : json.value("modules", nlohmann::json::array())) {
     model.modules.push_back(
         {each.value("name", ""), each.value("type", ""), parameters_in(each), each.value("leaf", false)});
@@ -106,7 +130,7 @@ RecordedSetting parse_hyperparameter_line(std::string_view text) try {
     setting.integer = value.get<bool>() ? 1 : 0;
   } else if (type == "integer") {
     setting.type = LOUPE_OPTION_INTEGER;
-    setting.integer = value.get<std::int64_t>();
+    setting.integer = whole<std::int64_t>(value, "setting");
     setting.number = static_cast<double>(setting.integer);
   } else if (type == "number") {
     setting.type = LOUPE_OPTION_NUMBER;
@@ -132,7 +156,7 @@ RecordedSetting parse_hyperparameter_line(std::string_view text) try {
 
 RecordedRun parse_run_line(std::string_view text) try {
   const auto json = parse_small(text);
-  const int format = json.value("format", 0);
+  const int format = whole_or(0, json, "format");
   if (format < 1 || format > newest_format) {
     throw Error("this record is of format " + std::to_string(format) + ", and this Loupe reads up to format " +
                 std::to_string(newest_format) + "; update Loupe");
@@ -147,8 +171,12 @@ RecordedRun parse_run_line(std::string_view text) try {
   run.resumed = json.value("resumed", false);
   run.directory = json.value("directory", "");
   run.start_time = json.value("start_time", 0.0);
-  run.rank = json.value("rank", 0);
-  run.world_size = json.value("world_size", 1);
+  if (!(run.start_time >= 0 && run.start_time <= latest_time)) {
+    throw Error("'start_time' cannot be " + number_text(run.start_time) +
+                ": it is in seconds since 1970, up to the year 9999; was the file changed by hand?");
+  }
+  run.rank = whole_or(0, json, "rank");
+  run.world_size = whole_or(1, json, "world_size");
   return run;
 } catch (const nlohmann::json::exception&) {
   fail_by_type("run");

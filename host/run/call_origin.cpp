@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "torch/member_code.h"
+#include "torch/redirect/model_code.h"
 
 namespace loupe {
 namespace {
@@ -34,14 +34,20 @@ _Unwind_Reason_Code look_at(_Unwind_Context* context, void* data) {
 
 }  // namespace
 
-const void* CallOrigins::of(const void* place) {
+const std::vector<CodeRange>* CallOrigins::inline_code_at(const void* place) {
   Dl_info object{};
-  if (dladdr(place, &object) == 0) return place;
+  if (dladdr(place, &object) == 0) return nullptr;
   const auto [known, is_new] = inline_code_.try_emplace(object.dli_fbase);
   if (is_new) known->second = find_member_code("at::Tensor", place);
-  const auto address = reinterpret_cast<std::uintptr_t>(place);
-  if (!holds(known->second, address)) return place;
-  Walk walk{known->second, address};
+  return holds(known->second, reinterpret_cast<std::uintptr_t>(place)) ? &known->second : nullptr;
+}
+
+const void* CallOrigins::of(const void* place) {
+  // Looking up a place takes longer the more symbols the program has.
+  const auto [known, is_new] = places_.try_emplace(place, nullptr);
+  if (is_new) known->second = inline_code_at(place);
+  if (known->second == nullptr) return place;
+  Walk walk{*known->second, reinterpret_cast<std::uintptr_t>(place)};
   _Unwind_Backtrace(&look_at, &walk);
   return walk.found != 0 ? reinterpret_cast<const void*>(walk.found) : place;
 }

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "torch/model_code.h"
+#include "torch/redirect/model_code.h"
 
 namespace loupe {
 
@@ -16,7 +16,11 @@ class CallOrigins {
   const void* of(const void* place);
 
  private:
-  std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;  // by object
+  /// The inline functions that the place is in; null where it is the trainer's own code.
+  const std::vector<CodeRange>* inline_code_at(const void* place);
+
+  std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;    // by object
+  std::unordered_map<const void*, const std::vector<CodeRange>*> places_;  // those asked for before
 };
 
 }  // namespace loupe

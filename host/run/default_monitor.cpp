@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 #include "config/path.h"
 #include "core/log.h"
 #include "run/boundary.h"
+#include "show/earlier_run.h"
 
 namespace loupe {
 namespace {
@@ -64,6 +67,14 @@ Config configuration_of_program() {
   }
   keep_from_interfering(config);
   return config;
+}
+
+double first_epoch_of(const Config& config, const RunProgramSection& section) {
+  if (section.first_epoch > 0) return section.first_epoch;
+  const std::string record = record_of(config.visualizers);
+  if (!config.resume || record.empty()) return 1;
+  const auto earlier = EarlierRun::read((std::filesystem::path(config.run_directory) / record).string());
+  return earlier && earlier->last_epoch ? std::floor(*earlier->last_epoch) + 1 : 1;
 }
 
 }  // namespace loupe

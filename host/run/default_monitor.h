@@ -2,12 +2,17 @@
 #define LOUPE_RUN_DEFAULT_MONITOR_H
 
 #include "config/config.h"
+#include "config/run_program_section.h"
 
 namespace loupe {
 
 /// The configuration that LOUPE_RUN_CONFIG names, or a default one, changed so that it cannot interfere with a program
 /// that does not know of it; a process that another one started writes into a folder of its own. Throws ConfigError.
 Config configuration_of_program();
+
+/// The number of the program's first epoch: where the configuration names none, the one behind the last in the record
+/// of a run that goes on.
+double first_epoch_of(const Config& config, const RunProgramSection& section);
 
 }  // namespace loupe
 

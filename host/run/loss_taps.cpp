@@ -6,9 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "torch/forward_scope.h"
-#include "torch/redirections.h"
-#include "torch/symbol_names.h"
+#include "torch/redirect/redirections.h"
+#include "torch/redirect/symbol_names.h"
+#include "torch/taps/forward_scope.h"
 
 namespace loupe {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef LOUPE_RUN_LOSS_TAPS_H
 #define LOUPE_RUN_LOSS_TAPS_H
 
-#include "torch/compat.h"
+#include "torch/tensor/compat.h"
 
 namespace loupe {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "torch/module_types.h"
+#include "torch/model/module_types.h"
 
 namespace loupe {
 namespace {
@@ -17,11 +17,19 @@ ParameterSet parameters_of(const torch::nn::Module& module) {
   return set;
 }
 
+/// What a module that nobody owns is known by, without a look at everything below it.
+std::vector<const void*> parts_of(const torch::nn::Module& module) {
+  std::vector<const void*> parts;
+  for (const auto& child : module.children()) parts.push_back(child.get());
+  for (const at::Tensor& each : module.parameters(/*recurse=*/false)) parts.push_back(each.unsafeGetTensorImpl());
+  return parts;
+}
+
 bool is_of(const torch::nn::Module& module, const std::vector<std::string>& types) {
+  if (types.empty()) return true;
   const std::string full = module.name(), type = short_type(full);
-  return types.empty() || std::any_of(types.begin(), types.end(), [&](const std::string& wanted) {
-           return fits_glob(wanted, type) || fits_glob(wanted, full);
-         });
+  return std::any_of(types.begin(), types.end(),
+                     [&](const std::string& wanted) { return fits_glob(wanted, type) || fits_glob(wanted, full); });
 }
 
 std::size_t count_of(const ParameterSet& some, const ParameterSet& others) {
@@ -31,17 +39,21 @@ std::size_t count_of(const ParameterSet& some, const ParameterSet& others) {
 
 }  // namespace
 
-void ModelSearch::see(torch::nn::Module& module) {
+bool ModelSearch::see(torch::nn::Module& module) {
   const auto [place, is_new] = seen_.try_emplace(&module);
   Seen& seen = place->second;
-  if (!is_new && seen.is_owned && !seen.owner.expired()) return;
-  seen.owner = module.weak_from_this();
-  seen.is_owned = !seen.owner.expired();
-  seen.parameters.clear();
-  if (!seen.is_owned) {
-    for (const at::Tensor& parameter : module.parameters()) seen.parameters.emplace_back(parameter.getIntrusivePtr());
+  if (!is_new && seen.is_owned && !seen.owner.expired()) return false;
+  Seen now;
+  now.owner = module.weak_from_this();
+  now.is_owned = !now.owner.expired();
+  if (!now.is_owned) {
+    now.parts = parts_of(module);
+    if (!is_new && !seen.is_owned && seen.parts == now.parts && lives(seen)) return false;
+    for (const at::Tensor& parameter : module.parameters()) now.parameters.emplace_back(parameter.getIntrusivePtr());
   }
+  seen = std::move(now);
   if (seen_.size() > most_seen) forget_dead();
+  return true;
 }
 
 /// One that nobody owns is taken to be alive while somebody beside the optimizer holds each of its parameters.
@@ -68,7 +80,6 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const std:
     if (!lives(seen)) continue;
     const auto owner = seen.owner.lock();
     add(module, owner);
-    if (types.empty()) continue;
     for (const auto& below : module->modules(/*include_self=*/false)) add(below.get(), below);
   }
 

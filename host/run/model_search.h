@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "torch/compat.h"
+#include "torch/tensor/compat.h"
 
 namespace loupe {
 
@@ -24,17 +24,19 @@ struct FoundModel {
 /// holds. One thread at a time.
 class ModelSearch {
  public:
-  /// One that is alive now.
-  void see(torch::nn::Module& module);
-  /// The module whose parameters are exactly, or most nearly, those wanted; where no module holds them all, the fewest
-  /// that hold some. Only modules of these types are taken, and modules below those seen, where any are named.
+  /// One that is alive now. Whether it was not known.
+  bool see(torch::nn::Module& module);
+  /// The module, of those seen and all below them, whose parameters are exactly, or most nearly, those wanted; where no
+  /// module holds them all, the fewest that hold some. Only modules of these types are taken where any are named.
   std::vector<FoundModel> find(const ParameterSet& wanted, const std::vector<std::string>& types) const;
 
  private:
   struct Seen {
     std::weak_ptr<torch::nn::Module> owner;
     bool is_owned = false;
-    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> parameters;  // of one not owned
+    // Of one not owned: its own parameters and children, only to compare with, and all parameters.
+    std::vector<const void*> parts;
+    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> parameters;
   };
   static bool lives(const Seen& seen);
   void forget_dead();

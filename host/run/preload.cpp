@@ -4,13 +4,16 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <loupe/files/held_signals.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "run/boundary.h"
 #include "run/needed_libraries.h"
@@ -31,11 +34,14 @@ namespace {
 constexpr int exit_unwatched = 2;
 constexpr unsigned long text_size = 1024;
 
-const RunListener* listener = nullptr;
-const void* host_base = nullptr;  // where the watching library lies
-bool tried = false;               // to watch this process
-bool has_optimizer = false;
+std::atomic<const RunListener*> listener{nullptr};
+std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
+std::atomic<bool> tried{false};                      // to watch this process
+std::atomic<bool> has_optimizer{false}, has_ended{false};
 __thread bool starts = false;  // this thread is in the middle of that
+// Where on this thread's stack parameters are asked for at the moment. LibTorch asks each module below for its own,
+// through the same functions. A place, not a count, so that an exception leaves nothing behind for long.
+__thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /// Text that may be cut.
@@ -66,6 +72,7 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
   vsnprintf(text + begun, sizeof text - begun - 1, format, arguments);
   va_end(arguments);
   strcat(text, "\n");
+  const FatalSignalsHeld held;
   static_cast<void>(!write(STDERR_FILENO, text, strlen(text)));
 }
 
@@ -92,6 +99,20 @@ int find_library(dl_phdr_info* info, size_t, void* data) {
 /// The path of a loaded library whose file's name begins like that.
 bool is_loaded(LibraryName& name) {
   return dl_iterate_phdr(&find_library, &name) == 1;
+}
+
+/// Remembers the segment, of any library, that has the address in `data`.
+int find_host(dl_phdr_info* info, size_t, void* data) {
+  const auto wanted = reinterpret_cast<ElfW(Addr)>(data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const ElfW(Addr) begin = info->dlpi_addr + segment.p_vaddr, end = begin + segment.p_memsz;
+    if (segment.p_type != PT_LOAD || wanted < begin || wanted >= end) continue;
+    host_begin.store(begin, std::memory_order_relaxed);
+    host_end.store(end, std::memory_order_relaxed);
+    return 1;
+  }
+  return 0;
 }
 
 bool is_identity(const char* library) {
@@ -127,8 +148,7 @@ bool start_from(const char* folder, char* why) {
         reason != nullptr ? reason : "it cannot watch programs");
     return false;
   }
-  Dl_info watcher{};
-  if (dladdr(reinterpret_cast<void*>(start), &watcher) != 0) host_base = watcher.dli_fbase;
+  dl_iterate_phdr(&find_host, reinterpret_cast<void*>(start));
   listener = start(why, text_size);
   return listener != nullptr;
 }
@@ -141,8 +161,16 @@ void own_folder(char* folder) {
   if (slash != nullptr) *slash = '\0';
 }
 
+/// One would report what it makes of Loupe's locks and memory, with an exit code of its own.
+bool has_sanitizer() {
+  for (const char* each : {"__asan_init", "__hwasan_init", "__lsan_init", "__msan_init", "__tsan_init"})
+    if (dlsym(RTLD_DEFAULT, each) != nullptr) return true;
+  return false;
+}
+
 /// Loupe's own folder first, then those of other installations.
 void start() {
+  if (has_sanitizer()) return go_unwatched("a sanitizer (such as libasan.so in LD_PRELOAD) is loaded in this process");
   LibraryName present{"libloupe_host.so", ""};
   if (is_loaded(present)) {
     tell("the program was built with Loupe ('%s') and is watched by what it says itself", present.path);
@@ -162,14 +190,14 @@ void start() {
 }
 
 const RunListener* started() {
-  if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE)) {
+  if (!tried) {
     pthread_mutex_lock(&starting);
     static bool begun = false;  // what is started calls these functions itself
     if (!begun) {
       begun = starts = true;
       start();
       starts = false;
-      __atomic_store_n(&tried, true, __ATOMIC_RELEASE);
+      tried = true;
     }
     pthread_mutex_unlock(&starting);
   }
@@ -218,23 +246,14 @@ void* real_of(const char* name) {
 template <class Function>
 Function real_function(void*& kept, const char* name) {
   void* known = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
-  if (known == nullptr) {
-    known = real_of(name);
-    __atomic_store_n(&kept, known, __ATOMIC_RELEASE);
-  }
+  if (known == nullptr) __atomic_store_n(&kept, known = real_of(name), __ATOMIC_RELEASE);
   return reinterpret_cast<Function>(known);
 }
 
 /// What the watching library asks for itself is no use of the program's, and may be asked under locks of its own.
 bool is_own_call(const void* caller) {
-  Dl_info info{};
-  return host_base != nullptr && dladdr(caller, &info) != 0 && info.dli_fbase == host_base;
-}
-
-void used(const void* module, const void* caller) {
-  if (is_own_call(caller)) return;
-  const RunListener* told = started();
-  if (told != nullptr) told->module_used(module);
+  const auto address = reinterpret_cast<ElfW(Addr)>(caller);
+  return address >= host_begin.load(std::memory_order_relaxed) && address < host_end.load(std::memory_order_relaxed);
 }
 
 #define LOUPE_PARAMETERS "_ZNK5torch2nn6Module10parametersEb"
@@ -244,8 +263,16 @@ void used(const void* module, const void* caller) {
 #define LOUPE_TRAIN "_ZN5torch2nn6Module5trainEb"
 
 Lent pass_on(void*& real, const char* name, const void* module, bool recurse, const void* caller) {
-  used(module, caller);
-  return real_function<Lent (*)(const void*, bool)>(real, name)(module, recurse);
+  const auto ask = real_function<Lent (*)(const void*, bool)>(real, name);
+  const void* here = __builtin_frame_address(0);
+  if (here < asked_at) return ask(module, recurse);
+  const RunListener* told = is_own_call(caller) ? nullptr : started();
+  if (told != nullptr) told->module_used(module);
+  struct Asking {
+    explicit Asking(const void* place) { asked_at = place; }
+    ~Asking() { asked_at = nullptr; }
+  } const asking(here);
+  return ask(module, recurse);
 }
 
 }  // namespace
@@ -272,7 +299,8 @@ Lent old_named_parameters(const void* module, bool recurse) {
 LOUPE_RUN_EXPORT void train(void* module, bool on) asm(LOUPE_TRAIN);
 void train(void* module, bool on) {
   static void* real = nullptr;
-  if (listener != nullptr && !starts) listener->mode_set(module, on);
+  const RunListener* told = starts ? nullptr : listener.load();
+  if (told != nullptr) told->mode_set(module, on);
   real_function<void (*)(void*, bool)>(real, LOUPE_TRAIN)(module, on);
 }
 
@@ -304,11 +332,7 @@ void drop_from_preload() {
     list += length;
     if (*list != '\0') ++list;
   }
-  if (kept[0] != '\0') {
-    setenv("LD_PRELOAD", kept, 1);
-  } else {
-    unsetenv("LD_PRELOAD");
-  }
+  static_cast<void>(kept[0] != '\0' ? setenv("LD_PRELOAD", kept, 1) : unsetenv("LD_PRELOAD"));
   free(kept);
 }
 
@@ -324,9 +348,8 @@ __attribute__((constructor)) void begin() {
 /// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
 /// none. The program's exit code, or another where it had to be watched and was not.
 int end(int code) {
-  static bool ended = false;
-  if (__atomic_exchange_n(&ended, true, __ATOMIC_ACQ_REL)) return code;
-  if (listener != nullptr) listener->finish();
+  if (has_ended.exchange(true)) return code;
+  if (const RunListener* told = listener) told->finish();
   if (has_optimizer || !is_first_process()) return code;
   LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
   char why[2 * text_size];
@@ -334,7 +357,10 @@ int end(int code) {
     put(why, sizeof why,
         "this process made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen");
   } else if (is_loaded(torch)) {
-    put(why, sizeof why, "this process used '%s', but made no optimizer, so that nothing trained", torch.path);
+    put(why, sizeof why,
+        "this process used '%s', but made no optimizer of LibTorch's; parameters that it changes itself are not "
+        "watched",
+        torch.path);
   } else {
     put(why, sizeof why,
         "this process loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched");

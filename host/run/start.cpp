@@ -2,7 +2,6 @@
 // through a fault of Loupe's own into the program, and never from what Loupe does itself.
 
 #include <cxxabi.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,16 +12,18 @@
 
 #include <ATen/Version.h>
 
+#include "core/forks.h"
 #include "core/log.h"
+#include "inspector/forked_child.h"
 #include "loupe/config_error.h"
 #include "run/boundary.h"
 #include "run/loss_taps.h"
 #include "run/watched_program.h"
-#include "torch/listening.h"
-#include "torch/optimizer_taps.h"
-#include "torch/program_hooks.h"
-#include "torch/redirections.h"
-#include "torch/registry.h"
+#include "torch/all_taps.h"
+#include "torch/model/registry.h"
+#include "torch/redirect/redirections.h"
+#include "torch/taps/optimizer_taps.h"
+#include "torch/taps/program_hooks.h"
 
 namespace loupe {
 namespace {
@@ -30,6 +31,7 @@ namespace {
 constexpr int exit_unwatched = 2;
 
 std::atomic<WatchedProgram*> watched{nullptr};  // null once Loupe has given up, or the program ends
+std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may be in it, and so it is no leak
 thread_local bool is_inside = false;            // what Loupe itself calls is no business of the program's
 
 void give_up(WatchedProgram& program, const std::string& why) {
@@ -137,7 +139,6 @@ const LossListener loss_listener = {[](const at::Tensor& loss, const void* place
 void begin_anew() {
   WatchedProgram* program = watched.load();
   if (program == nullptr) return;
-  active_attachments.store(0);
   is_inside = false;
   const char* follow = std::getenv(run_follow_variable);
   if (follow != nullptr && std::strcmp(follow, "no") == 0) {
@@ -174,9 +175,11 @@ const RunListener* begin(char* why, std::size_t size) {
   declare_all_taps();
   Redirections::instance().hold();
   await_optimizers();
-  watched.store(new WatchedProgram());
+  kept.store(new WatchedProgram());
+  watched.store(kept.load());
   program_hooks.store(&hooks, std::memory_order_release);
-  pthread_atfork(nullptr, nullptr, &begin_anew);
+  leave_models_at_forks();
+  at_fork(&begin_anew);
   return &run_listener;
 }
 

@@ -1,13 +1,15 @@
 #include "run/watched_program.h"
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "core/log.h"
+#include "inspector/program_inspector.h"
 #include "run/default_monitor.h"
-#include "torch/module_types.h"
-#include "torch/program_inspector.h"
-#include "torch/registry.h"
+#include "torch/model/module_types.h"
+#include "torch/model/registry.h"
 
 namespace loupe {
 
@@ -26,7 +28,10 @@ Inspector& WatchedProgram::inspector() {
   losses_.emplace(train_loss_, section_.losses);
   validation_losses_.emplace(validation_loss_, std::vector<std::string>());
   clock_.emplace(section_);
+  const double first = first_epoch_of(config, section_);
   inspector_.emplace(ProgramInspector::make(std::move(config)));
+  ProgramInspector::begin_epochs_at(*inspector_, first);
+  if (first != 1) tell("the first epoch is " + number_text(first), "first_epoch");
   tell(clock_->description(), "epoch");
   return *inspector_;
 }
@@ -37,11 +42,11 @@ void WatchedProgram::tell(const std::string& guess, const char* option) {
 }
 
 void WatchedProgram::module_used(torch::nn::Module& module) {
-  modules_.see(module);
+  any_news_ = modules_.see(module) || any_news_;
 }
 
 void WatchedProgram::mode_set(torch::nn::Module& module, bool trains) {
-  modules_.see(module);
+  module_used(module);
   settle(false);
   const bool is_model =
       std::any_of(attached_.begin(), attached_.end(), [&](const Attached& each) { return each.module == &module; });
@@ -52,14 +57,14 @@ void WatchedProgram::group_added(const torch::optim::Optimizer* optimizer,
                                  const torch::optim::OptimizerParamGroup& group) {
   Optimizer& known = optimizers_[optimizer];
   // One that is made where another has been begins anew; its first group cannot be told from a later one's.
-  known.waits = true;
+  known.waits = any_news_ = true;
   for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
   set_waiting();
 }
 
 void WatchedProgram::before_forward(torch::nn::Module& module) {
   if (!waits_) return;
-  modules_.see(module);
+  module_used(module);
   settle(false);
 }
 
@@ -76,7 +81,7 @@ void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   Optimizer& known = optimizers_[&optimizer];
   if (known.size == size && !known.waits) return;
   known.size = size;
-  known.waits = true;
+  known.waits = any_news_ = true;
   known.parameters.clear();
   for (const auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
@@ -138,7 +143,7 @@ void WatchedProgram::set_waiting() {
 }
 
 void WatchedProgram::settle(bool all_there_is) {
-  if (!waits_) return;
+  if (!waits_ || !(std::exchange(any_news_, false) || all_there_is)) return;
   inspector();
   for (auto& [optimizer, known] : optimizers_) {
     if (!known.waits) continue;
@@ -203,8 +208,8 @@ void WatchedProgram::give_up(const std::string& why) {
 void WatchedProgram::leave_parent() {
   // Their locks may be held by threads that are not here, so none of them is destroyed.
   for (WatchedProgram* parent = parent_.release(); parent != nullptr; parent = parent->parent_.release()) {
-    if (parent->mutex_.try_lock()) modules_ = parent->modules_;
-    if (parent->inspector_) ProgramInspector::abandon(std::move(*parent->inspector_));
+    const std::unique_lock lock(parent->mutex_, std::try_to_lock);
+    if (lock) modules_ = parent->modules_;
   }
 }
 

@@ -11,21 +11,24 @@
 #include <vector>
 
 #include "config/run_program_section.h"
+#include "core/lock_order.h"
 #include "loupe/inspector.h"
 #include "run/call_origin.h"
 #include "run/epoch_clock.h"
 #include "run/loss_names.h"
 #include "run/model_search.h"
-#include "torch/script_model.h"
+#include "torch/script/script_model.h"
 
 namespace loupe {
+
+using ProgramMutex = OrderedMutex<std::recursive_timed_mutex, LockRank::program>;
 
 /// A program that knows nothing of Loupe: what its optimizers hold is attached, and its losses and epochs are guessed.
 /// Each member is called under the mutex, on whatever thread the program uses.
 class WatchedProgram {
  public:
   explicit WatchedProgram(std::unique_ptr<WatchedProgram> parent = nullptr) : parent_(std::move(parent)) {}
-  std::recursive_timed_mutex& mutex() { return mutex_; }
+  ProgramMutex& mutex() { return mutex_; }
   /// Whether forwards are of any interest: an optimizer's models are not known yet. Without the mutex.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
 
@@ -74,7 +77,7 @@ class WatchedProgram {
   void set_waiting();
   void tick();
 
-  std::recursive_timed_mutex mutex_;
+  ProgramMutex mutex_;
   std::unique_ptr<WatchedProgram> parent_;
   RunProgramSection section_;
   std::string train_loss_, validation_loss_;
@@ -88,6 +91,7 @@ class WatchedProgram {
   std::vector<Attached> attached_;
   std::unordered_map<std::string, int> names_;
   std::atomic<bool> waits_{false};
+  bool any_news_ = false;  // a module or an optimizer that was not there when models were searched for last
 };
 
 }  // namespace loupe

@@ -1,6 +1,7 @@
 #include "show/display.h"
 
 #include <loupe/detail/owned.h>
+#include <loupe/model_json.h>
 #include <loupe/utc_text.h>
 
 #include <array>
@@ -23,32 +24,43 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
   std::vector<Shown> made;
   for (const ComponentConfig& config : visualizers) {
     try {
-      made.push_back({VisualizerNode(config, surroundings_)});
+      made.push_back({VisualizerNode(config.name, config.entry, config.options->get(), surroundings_)});
     } catch (const std::exception& e) {
       throw ConfigError(config.place() + "the visualizer '" + config.name + "' cannot be made: " + e.what());
     }
   }
-  end({sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, wall_time(), 0, "another visualizer takes over"});
+  end({.struct_size = sizeof(loupe_ending),
+       .how = LOUPE_END_COMPLETED,
+       .time = wall_time(),
+       .message = "another visualizer takes over"});
   shown_ = std::move(made);
-  past_ = Past(visualizers);
+  history_ = ResumedHistory(visualizers);
 }
 
 void Display::set_run(RunDescription run) {
   run_ = std::move(run);
   started_ = utc_text(run_.start_time);
-  c_run_ = {sizeof(loupe_run),
-            run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
-            run_.name.c_str(),
-            run_.directory.c_str(),
-            run_.config.c_str(),
-            LOUPE_VERSION,
-            libtorch_version(),
-            started_.c_str(),
-            run_.start_time,
-            run_.rank,
-            run_.world_size,
-            run_.train_loss.c_str(),
-            run_.validation_loss.c_str()};
+  c_run_ = {.struct_size = sizeof(loupe_run),
+            .flags = run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
+            .name = run_.name.c_str(),
+            .directory = run_.directory.c_str(),
+            .config = run_.config.c_str(),
+            .loupe_version = LOUPE_VERSION,
+            .libtorch_version = libtorch_version(),
+            .started = started_.c_str(),
+            .start_time = run_.start_time,
+            .rank = run_.rank,
+            .world_size = run_.world_size,
+            .train_loss = run_.train_loss.c_str(),
+            .validation_loss = run_.validation_loss.c_str()};
+}
+
+void Display::move(RunDescription run) {
+  set_run(std::move(run));
+  for (Shown& shown : shown_) {
+    shown.begun = false;
+    shown.told = 0;
+  }
 }
 
 template <class Call>
@@ -123,7 +135,7 @@ void Display::begin(Shown& shown, double before) {
     return node.tell(&loupe_visualizer::begin, c_run_, error);
   });
   shown.begun = !shown.skip;
-  if (shown.begun && run_.resumed) past_.tell(shown.node, run_.directory, before);
+  if (shown.begun && run_.resumed) history_.tell(shown.node, run_.directory, before);
 }
 
 /// What a visualizer failed to take comes again at the next tick.
@@ -136,9 +148,8 @@ void Display::tell_standing(Shown& shown) {
 
 void Display::tag(const loupe_tag& tag) {
   // Lenses may tell theirs at each tick; only what is new goes on.
-  std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.log_y) + std::to_string(tag.big) +
-                        std::to_string(tag.annotate) + ' ' + std::to_string(tag.y_minimum) + ' ' +
-                        std::to_string(tag.y_maximum);
+  std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.flags) + ' ' +
+                        std::to_string(tag.y_minimum) + ' ' + std::to_string(tag.y_maximum);
   for (const char* text : {tag.title, tag.unit, tag.description, tag.healthy, tag.advice})
     content += '\n' + std::string(text != nullptr ? text : "");
   std::string& known = tags_[tag.id];
@@ -148,6 +159,7 @@ void Display::tag(const loupe_tag& tag) {
 }
 
 void Display::model(const loupe_model& model) {
+  if (run_.resumed && !compared_) models_[model.name] = replay::parse_model_line(model_json(model));
   keep(std::string("model ") + model.name, &loupe_visualizer::model, model);
 }
 
@@ -166,6 +178,9 @@ void Display::finding(const loupe_finding& finding) {
 }
 
 void Display::begin_tick(const loupe_tick& tick) {
+  // By now the models are known, and the record is still the earlier run's alone.
+  if (run_.resumed && !std::exchange(compared_, true))
+    history_.warn_of_differences(run_.directory, run_.config, models_);
   for (Shown& shown : shown_) {
     shown.skip = false;
     if (!shown.begun) begin(shown, tick.epoch);
@@ -238,6 +253,7 @@ void Display::end(const loupe_ending& ending) {
     log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() +
                              "' failed at the end: " + (is_flushed ? ended.text() : flushed.text()));
   }
+  shown_.clear();
 }
 
 std::optional<double> Display::last(const std::string& tag, const std::string& layer, const std::string& line) const {

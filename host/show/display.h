@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "loader/visualizer_node.h"
 #include "show/last_values.h"
-#include "show/past.h"
-#include "show/visualizer_node.h"
+#include "show/resumed_history.h"
 
 namespace loupe {
 
@@ -39,6 +39,8 @@ class Display {
   /// Throws ConfigError when one cannot be made. Those that were there are told that the run goes on without them.
   void replace(const std::vector<ComponentConfig>& visualizers);
   void set_run(RunDescription run);
+  /// The run goes on in another folder: each visualizer begins anew there.
+  void move(RunDescription run);
   const RunDescription& run() const { return run_; }
   /// The same for a component. Borrows from this display, until set_run.
   const loupe_run& c_run() const { return c_run_; }
@@ -61,7 +63,11 @@ class Display {
   bool wants_progress() const;
   /// Returns when everything told so far is stored; what fails is told.
   void flush();
+  /// Ends all visualizers, and with them their lives.
   void end(const loupe_ending& ending);
+  bool is_empty() const { return shown_.empty(); }
+  /// The absolute path of the record; empty where there is none.
+  std::string record() const { return history_.record_in(run_.directory); }
 
   /// How long visualizers were called in all.
   double seconds() const { return seconds_; }
@@ -103,7 +109,9 @@ class Display {
   std::string started_;
   loupe_run c_run_{};
   std::vector<Shown> shown_;
-  Past past_;
+  ResumedHistory history_;
+  bool compared_ = false;  // with what a resumed run was before
+  RecordedModels models_;  // until then
   double seconds_ = 0;
   std::vector<Standing> standing_;
   std::size_t replaced_ = 0;                     // of what stands

@@ -34,8 +34,12 @@ void Bench::optimizer(const std::string& type, double learning_rate, double mome
     }
   }
   impl_->optimizer_ = std::make_unique<OptimizerFacts>(1, "", type);
-  impl_->optimizer_->set_groups(
-      {{sizeof(loupe_parameter_group), 0, learning_rate, momentum, weight_decay, tensors, elements, 0, 0}});
+  impl_->optimizer_->set_groups({{.struct_size = sizeof(loupe_parameter_group),
+                                  .learning_rate = learning_rate,
+                                  .momentum = momentum,
+                                  .weight_decay = weight_decay,
+                                  .tensor_count = tensors,
+                                  .element_count = elements}});
 }
 
 void Bench::forward(Module module, const Tensor& output, Pass pass) {

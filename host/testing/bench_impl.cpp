@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "torch/module_types.h"
+#include "torch/model/module_types.h"
 
 namespace loupe::testing {
 namespace {
@@ -65,17 +65,13 @@ Bench::Impl::Impl(const std::string& yaml, const std::vector<std::string>& plugi
   Config config = Config::from_text(yaml, "test.yaml", ".", std::move(catalogue));
   config.lenses.push_back(own_config(Kind::lens, teller_));
   config.visualizers.push_back(own_config(Kind::visualizer, keeper_));
-  monitor_ = std::make_unique<Monitor>(std::move(config));
-  monitor_->set_before_tick([this] { tell_parameters(); });
-  monitor_->set_optimizers([this] {
-    std::vector<const loupe_optimizer*> optimizers;
-    if (optimizer_) optimizers.push_back(&optimizer_->get());
-    return optimizers;
-  });
-  monitor_->set_on_look([this] {
-    if (monitor_->looks()) prime();
-  });
-  monitor_->set_on_due([this] { monitor_->tick_if_due(); });
+  monitor_ = std::make_unique<Monitor>(std::move(config), this);
+}
+
+std::vector<const loupe_optimizer*> Bench::Impl::optimizers() {
+  std::vector<const loupe_optimizer*> optimizers;
+  if (optimizer_) optimizers.push_back(&optimizer_->get());
+  return optimizers;
 }
 
 Module Bench::Impl::add(const std::string& name, const std::string& type, const std::vector<Parameter>& parameters,
@@ -165,7 +161,7 @@ void Bench::Impl::forward(Module module, const std::vector<Tensor>& inputs, cons
   // All of the entry comes before all of the result.
   for (const bool is_entry : {true, false}) {
     for (Stream& stream : of.node->streams()) {
-      const bool entered = stream.tap() == LOUPE_TAP_FORWARD_BEFORE || stream.tap() == LOUPE_TAP_INPUT;
+      const bool entered = stream.tap() == LOUPE_TAP_FORWARD_BEFORE;
       if ((!entered && stream.tap() != LOUPE_TAP_FORWARD) || entered != is_entry) continue;
       if (!stream.label().empty()) {
         const auto value = of.values.find(stream.label());
@@ -211,7 +207,8 @@ void Bench::Impl::dispatch(Module module, std::uint32_t tap, std::uint32_t index
   if (stream != nullptr) stream->dispatch(&make(tensor)->view(), backward_flags);
 }
 
-void Bench::Impl::prime() {
+void Bench::Impl::looking_changed() {
+  if (!monitor().looks()) return;
   for (Made& each : modules_) {
     for (const auto& [name, value] : each.values) {
       Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_OPTIMIZER_STEP, name) : nullptr;
@@ -220,7 +217,7 @@ void Bench::Impl::prime() {
   }
 }
 
-void Bench::Impl::tell_parameters() {
+void Bench::Impl::before_tick() {
   for (Made& each : modules_) {
     for (const auto& [name, value] : each.values) {
       Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_TICK, name) : nullptr;

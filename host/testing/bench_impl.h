@@ -22,7 +22,7 @@ namespace loupe::testing {
 constexpr std::uint32_t backward_flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
 
 /// The monitor behind a bench, and the model that is made up for it.
-class Bench::Impl {
+class Bench::Impl : public MonitorHost {
  public:
   Impl(const std::string& yaml, const std::vector<std::string>& plugins, const std::vector<const loupe_entry*>& linked);
 
@@ -54,9 +54,11 @@ class Bench::Impl {
   void step();
   /// An event of a tap that has neither inputs nor outputs, where it is looked at.
   void dispatch(Module module, std::uint32_t tap, std::uint32_t index, const Tensor& tensor);
-  void tell_parameters();
-  /// From the parameters of the moment changes are counted.
-  void prime();
+  void before_tick() override;
+  std::vector<const loupe_optimizer*> optimizers() override;
+  /// Counts changes from the present parameters on.
+  void looking_changed() override;
+  void tick_due() override { monitor().tick_if_due(); }
 
   ToTell to_tell;
   Shown shown;

@@ -12,7 +12,8 @@ namespace loupe::testing {
 namespace {
 
 /// Says whose a view's `native` is.
-const loupe_native_library library = {sizeof library, 0, "loupe_testing", LOUPE_VERSION, &library};
+const loupe_native_library library = {
+    .struct_size = sizeof library, .name = "loupe_testing", .version = LOUPE_VERSION, .identity = &library};
 
 template <class T>
 T element(double value) {

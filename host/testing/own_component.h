@@ -29,7 +29,8 @@ loupe_component own_component(const char* interface_id, const char* name, const 
 }
 
 inline ComponentConfig own_config(Kind kind, const loupe_component& component) {
-  static const PluginLibrary library{"loupe/testing.h", nullptr, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR};
+  static const PluginLibrary library{
+      .file = "loupe/testing.h", .path = "", .abi_major = LOUPE_ABI_MAJOR, .abi_minor = LOUPE_ABI_MINOR};
   return {{kind, &component, &library}, component.name, false, std::make_unique<OptionSet>(), 1, 1, "loupe/testing.h"};
 }
 

@@ -1,6 +1,7 @@
 #include "testing/shown.h"
 
 #include <loupe/text_of.h>
+#include <loupe/visualizer.h>
 
 namespace loupe::testing {
 namespace {
@@ -13,9 +14,15 @@ Shown::Place place(const Told& told, const char* line) {
 }  // namespace
 
 void Keeper::tag(const loupe_tag& tag) {
-  shown_.tags[tag.id] = {
-      tag.id,   title_of(tag),  text_of(tag.unit), text_of(tag.description), text_of(tag.healthy), text_of(tag.advice),
-      tag.type, tag.log_y != 0, tag.big != 0};
+  shown_.tags[tag.id] = {tag.id,
+                         title_of(tag),
+                         text_of(tag.unit),
+                         text_of(tag.description),
+                         text_of(tag.healthy),
+                         text_of(tag.advice),
+                         tag.type,
+                         is_logarithmic(tag),
+                         is_big(tag)};
 }
 
 void Keeper::begin_tick(const loupe_tick&) {

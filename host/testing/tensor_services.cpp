@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "plugins/component_host.h"
+#include "loader/component_host.h"
 #include "testing/made_tensor.h"
 
 /// The handle that plugins hold; defined in no namespace because abi.h declares it so.
@@ -108,13 +108,13 @@ loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, 
 
 double folded(double into, double other, uint32_t aggregation, uint64_t count) {
   switch (aggregation) {
-    case LOUPE_SUM:
+    case LOUPE_AGGREGATE_SUM:
       return into + other;
-    case LOUPE_MEAN:
+    case LOUPE_AGGREGATE_MEAN:
       return into + (other - into) / static_cast<double>(count + 1);
-    case LOUPE_MAX:
+    case LOUPE_AGGREGATE_MAX:
       return std::isnan(other) || other > into ? other : into;
-    case LOUPE_MIN:
+    case LOUPE_AGGREGATE_MIN:
       return std::isnan(other) || other < into ? other : into;
     default:
       throw Error("tensors are folded into their sum, mean, max or min only", LOUPE_UNSUPPORTED);
@@ -138,14 +138,14 @@ loupe_status fold(void*, loupe_retained* into, const loupe_tensor* tensor, uint3
   });
 }
 
-const loupe_tensors tensors = {sizeof(loupe_tensors),
-                               0,
-                               &retain,
-                               [](void*, loupe_retained* kept) { delete kept; },
-                               [](void*, const loupe_retained* kept) { return &kept->tensor->view(); },
-                               &clone,
-                               &copy};
-const loupe_tensor_math math = {sizeof(loupe_tensor_math), 0, &singular_values, &fold};
+const loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_service),
+                                      .retain = &retain,
+                                      .release = [](void*, loupe_retained* kept) { delete kept; },
+                                      .view = [](void*, const loupe_retained* kept) { return &kept->tensor->view(); },
+                                      .clone = &clone,
+                                      .copy = &copy};
+const loupe_tensor_math_service math = {
+    .struct_size = sizeof(loupe_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
 
 }  // namespace
 

@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "core/log.h"
-#include "torch/gradient_taps.h"
-#include "torch/leaf_gradients.h"
-#include "torch/listening.h"
-#include "torch/model_walk.h"
-#include "torch/optimizer_taps.h"
-#include "torch/point_maker.h"
-#include "torch/redirections.h"
-#include "torch/sequential_taps.h"
-#include "torch/tensor_dispatch.h"
-#include "torch/unreadable.h"
-#include "torch/unseen.h"
+#include "torch/all_taps.h"
+#include "torch/model/model_walk.h"
+#include "torch/model/point_maker.h"
+#include "torch/redirect/redirections.h"
+#include "torch/taps/forward_pass.h"
+#include "torch/taps/gradient_taps.h"
+#include "torch/taps/leaf_gradients.h"
+#include "torch/taps/optimizer_taps.h"
+#include "torch/taps/sequential_taps.h"
+#include "torch/tensor/tensor_dispatch.h"
+#include "torch/tensor/unreadable.h"
 
 namespace loupe {
 
@@ -29,8 +29,11 @@ void leave_out_gradients(TapPoint& point) {
 
 }  // namespace
 
-Attachment::Attachment(Monitor& monitor, std::shared_ptr<std::recursive_mutex> mutex, std::string name)
-    : monitor_(monitor), mutex_(std::move(mutex)), names_{std::move(name), "", monitor.config().separator} {}
+Attachment::Attachment(Monitor& monitor, std::string name)
+    : monitor_(monitor),
+      mutex_(monitor.mutex()),
+      outbox_(monitor.outbox()),
+      names_{std::move(name), "", monitor.config().separator} {}
 
 Attachment::~Attachment() {
   detach();
@@ -68,7 +71,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
       reach.perhaps = false;
     }
     const auto point = make_point(monitor_, found, reach, names_, exposed, is_loss);
-    point->attachment_id = this;
+    point->model_id = this;
     point->attachment = weak_from_this();
     point->active = active_;
     point->redirects = redirect;
@@ -122,12 +125,31 @@ void Attachment::watch_gradients() {
   if (any && holds_redirections_) LeafGradients::instance().redirect();
 }
 
-std::shared_ptr<FunctionPoint> Attachment::add_function(TapPoint& after, const FunctionKind& kind,
-                                                        std::size_t occurrence) {
+std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const FunctionKind& kind,
+                                                          std::size_t occurrence) {
   const std::lock_guard lock(*mutex_);
-  if (!attached_ || after.node->closed()) return nullptr;
-  function_points_.push_back(make_function_point(monitor_, after, kind, occurrence));
-  return function_points_.back();
+  for (;;) {
+    std::size_t known = 0;
+    {
+      const std::lock_guard functions_lock(after.functions_mutex);
+      const auto& points = after.functions_of(kind.index);
+      if (occurrence < points.size()) return points[occurrence];
+      known = points.size();
+    }
+    if (!attached_ || after.node->closed()) return nullptr;
+    // Lenses see it now, and may run the model themselves.
+    auto point = make_function_point(monitor_, after, kind, known);
+    {
+      const std::lock_guard functions_lock(after.functions_mutex);
+      auto& points = after.functions_of(kind.index);
+      if (points.size() == known) {
+        points.push_back(point);
+        function_points_.push_back(std::move(point));
+        continue;
+      }
+    }
+    monitor_.remove_module(point->node);  // running it, a lens made the same
+  }
 }
 
 void Attachment::add_unregistered(const torch::nn::Module& module, const std::string& after) {
@@ -173,13 +195,6 @@ void Attachment::attach_optimizer(torch::optim::Optimizer& optimizer) {
 void Attachment::await_optimizers() {
   awaits_optimizers_ = true;
   if (holds_redirections_) loupe::await_optimizers(shared_from_this());
-}
-
-void Attachment::abandon() {
-  active_->store(false);
-  Registry::instance().remove(this);
-  forget_optimizers(this);
-  LeafGradients::instance().forget_all(active_.get());
 }
 
 void Attachment::meet(torch::optim::Optimizer& optimizer) {
@@ -249,7 +264,7 @@ void Attachment::tick() {
   end_pass();
   if (script_ != nullptr && !script_->script_lives()) script_ = nullptr;
   if (holds_redirections_) Redirections::instance().follow_libraries();
-  newcomers_.tell(points_, names_.root());
+  late_modules_.tell(points_, names_.root());
   if (!told_of_unseen_) told_of_unseen_ = tell_of_unseen(points_, names_.root());
   find_unseen_step();
   bool replaced = false;

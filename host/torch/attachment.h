@@ -8,24 +8,24 @@
 #include <vector>
 
 #include "pipeline/monitor.h"
-#include "torch/attribute_reader.h"
-#include "torch/coverage.h"
-#include "torch/forward_scope.h"
-#include "torch/layer_names.h"
-#include "torch/newcomers.h"
-#include "torch/optimizer_steps.h"
-#include "torch/script_taps.h"
-#include "torch/tap_point.h"
+#include "torch/model/coverage.h"
+#include "torch/model/layer_names.h"
+#include "torch/model/tap_point.h"
+#include "torch/model/unseen.h"
+#include "torch/model/watched_model.h"
+#include "torch/script/script_taps.h"
+#include "torch/taps/optimizer_steps.h"
+#include "torch/tensor/attribute_reader.h"
 
 namespace loupe {
 
-/// One model attached to one inspector: its tap points, its hooks, its optimizer. Trainer's thread, but for
-/// add_function.
-class Attachment : public std::enable_shared_from_this<Attachment> {
+/// One model attached to one inspector: its tap points, its hooks, its optimizer. Trainer's thread, but for what says
+/// otherwise.
+class Attachment final : public WatchedModel, public std::enable_shared_from_this<Attachment> {
  public:
-  /// @param monitor  lives until detach  @param mutex  the inspector's; threads that train may come later than its end
-  Attachment(Monitor& monitor, std::shared_ptr<std::recursive_mutex> mutex, std::string name);
-  ~Attachment();
+  /// @param monitor  lives until detach; its mutex and outbox live longer, since threads that train may come later
+  Attachment(Monitor& monitor, std::string name);
+  ~Attachment() override;
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
@@ -40,36 +40,29 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   /// The model's optimizers are not known yet: each is met when it clears gradients or steps.
   void await_optimizers();
   void detach();
-  /// In a process that was forked: the model is the parent's, and so are all locks of it, held or not.
-  void abandon();
+  void abandon() override { active_->store(false); }
   void set_active(bool active);
 
-  /// A function seen for the first time after a module. Any thread that runs the model.
-  std::shared_ptr<FunctionPoint> add_function(TapPoint& after, const FunctionKind& kind, std::size_t occurrence);
+  std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
+                                                std::size_t occurrence) override;
+  void add_unregistered(const torch::nn::Module& module, const std::string& after) override;
+  bool has_registered(const torch::nn::Module& module) const override;
 
-  /// A module with parameters that runs after another and that nobody registered, so that it is never trained: shown to
-  /// the lenses, by that flag. Any thread that runs the model.
-  void add_unregistered(const torch::nn::Module& module, const std::string& after);
-  /// Whether the model holds the module by now, though it may not have at attach. Any thread that runs the model.
-  bool has_registered(const torch::nn::Module& module) const;
-
-  /// Whether the optimizer holds any of the model's parameters. Any thread, as the six below.
+  /// Whether the optimizer holds any of the model's parameters. Any thread.
   bool holds_any(const torch::optim::Optimizer& optimizer) const { return steps_.holds_any(optimizer); }
-  /// Or whether it was attached with the model all the same.
-  bool concerns(const torch::optim::Optimizer& optimizer) const { return steps_.concerns(optimizer); }
-  /// An optimizer that was seen at work, attached or not.
-  void meet(torch::optim::Optimizer& optimizer);
-  void before_step(torch::optim::Optimizer& optimizer);
-  void after_step(torch::optim::Optimizer& optimizer);
+  bool concerns(const torch::optim::Optimizer& optimizer) const override { return steps_.concerns(optimizer); }
+  void meet(torch::optim::Optimizer& optimizer) override;
+  void before_step(torch::optim::Optimizer& optimizer) override;
+  void after_step(torch::optim::Optimizer& optimizer) override;
+  /// For weights that are updated past every optimizer. Any thread.
   void stepped_by_hand();
-  /// After after_step of all attachments that the step concerns.
-  void end_step();
+  void end_step() override;
+  void deliver_findings() override { outbox_->deliver(); }
   /// Whether the steps of its first optimizer, or those told by hand, are the run's clock. Under the inspector's mutex,
   /// as has_optimizer.
   void set_clock(bool counts) { is_clock_ = counts; }
   bool has_optimizer() const { return steps_.any(); }
-  /// At the start of a forward: a step that no tap saw, told by the parameters' versions.
-  void notice_unseen_step();
+  void notice_unseen_step() override;
   /// The parameters of the moment become the value that changes are counted from.
   void prime();
   /// Parameters at the end of an epoch; also follows parameters that were replaced and modules that died.
@@ -94,7 +87,8 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   void release_parameters(TapPoint& point);
 
   Monitor& monitor_;
-  std::shared_ptr<std::recursive_mutex> mutex_;
+  std::shared_ptr<InspectorMutex> mutex_;
+  std::shared_ptr<Outbox> outbox_;
   LayerNames names_;
   Coverage coverage_;
   std::shared_ptr<std::atomic<bool>> active_ = std::make_shared<std::atomic<bool>>(false);
@@ -103,7 +97,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   std::vector<std::shared_ptr<FunctionPoint>> function_points_;
   std::vector<std::shared_ptr<ModuleNode>> unregistered_;
   OptimizerSteps steps_{points_, names_};
-  Newcomers newcomers_;
+  LateModules late_modules_;
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false, awaits_optimizers_ = false;
   std::shared_ptr<ScriptModel> script_;  // where the model is one, until its script dies

@@ -10,9 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using replay::FindingHistory;
 
-// Losses and metrics, each by its name: more than people read in a row of a list.
-constexpr std::size_t most_losses = 6;
-
 Json number(double value) {
   if (const char* name = non_finite_name(value)) return name;
   return value;
@@ -43,18 +40,18 @@ Json findings_of(const FindingHistory& history) {
 }  // namespace
 
 Json row_of(const RunSummary& run, RunState state) {
-  Json row{{"state", word_of(state)}, {"started", number(run.run().start_time)},
+  Json row{{"state", word_of(state)}, {"started", run.run().start_time},
            {"epoch", nullptr},        {"step", nullptr},
            {"time", nullptr},         {"why", run.ending() ? run.ending()->message : ""},
            {"damage", run.damage()}};
   if (run.tick()) {
-    row["epoch"] = number(run.tick()->epoch);
+    row["epoch"] = run.tick()->epoch;
     row["step"] = run.tick()->step;
-    row["time"] = number(run.tick()->timestamp);
+    row["time"] = run.tick()->timestamp;
   }
   Json losses = Json::array();
   for (const RunSummary::Loss& each : run.losses()) {
-    if (losses.size() < most_losses) losses.push_back({{"name", each.name}, {"value", number(each.value)}});
+    losses.push_back({{"name", each.name}, {"value", number(each.value)}});
   }
   row["losses"] = std::move(losses);
   row["findings"] = findings_of(run.findings());

@@ -47,7 +47,8 @@ bool RunList::find() {
     there.insert(folder);
     if (runs_.count(folder) > 0) continue;
     RunSummary summary(place.record());
-    runs_.emplace(folder, Run{++last_number_, std::move(place), std::move(summary), {}, RunState::reading, 0});
+    Json row = row_of(summary, RunState::reading);
+    runs_.emplace(folder, Run{++last_number_, std::move(place), std::move(summary), {}, RunState::reading, 0, row});
     changed = true;
   }
   for (auto each = runs_.begin(); each != runs_.end();) {
@@ -68,6 +69,7 @@ bool RunList::read(Run& run, double now, bool& changed) {
   const bool turned = std::exchange(run.state, state) != state;
   if (rewritten || grew || turned) {
     ++run.version;
+    run.row = row_of(run.summary, state);
     changed = true;
   }
   return run.summary.is_behind();
@@ -89,7 +91,7 @@ void RunList::tell(double now) {
   std::stable_sort(order.begin(), order.end(), [&](const Run* a, const Run* b) { return time_of(*a) > time_of(*b); });
   Json runs = Json::array();
   for (const Run* run : order) {
-    Json row = row_of(run->summary, run->state);
+    Json row = run->row;
     row["id"] = run->number;
     row["version"] = run->version;
     row["name"] = name_of(run->summary, run->place.folder);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class RunList {
     FileStamp report;
     RunState state;
     std::uint64_t version;
+    nlohmann::ordered_json row;  // as it was told last; made anew when the version changes
   };
 
   bool find();

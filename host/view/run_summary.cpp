@@ -124,7 +124,7 @@ void RunSummary::take_loss() {
   const auto known = std::find_if(losses_.begin(), losses_.end(), [&](const Loss& each) { return each.name == name; });
   if (known != losses_.end()) {
     known->value = line_.value;
-  } else {
+  } else if (losses_.size() < most_losses) {
     losses_.push_back({name, line_.value});
   }
 }

@@ -18,6 +18,8 @@ namespace loupe::view {
 /// What a list says of a run, read from its record and read on as that grows. One thread.
 class RunSummary {
  public:
+  /// Losses and metrics, each by its name: more than people read in a row of a list.
+  static constexpr std::size_t most_losses = 6;
   struct Loss {
     std::string name;
     double value;
@@ -38,6 +40,7 @@ class RunSummary {
   const std::optional<replay::RecordLine>& tick() const { return tick_; }
   /// Of a run that has ended: how.
   const std::optional<replay::RecordLine>& ending() const { return ending_; }
+  /// The first that were told, at most so many.
   const std::vector<Loss>& losses() const { return losses_; }
   const replay::FindingHistory& findings() const { return findings_; }
   /// The longest time from one tick to the next, in seconds.

@@ -11,7 +11,9 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "view/connections.h"
 #include "view/gate.h"
 #include "view/page.h"
 
@@ -37,7 +39,6 @@ constexpr const char* found_report_policy =
 constexpr const char* refusal_policy = "default-src 'none'; frame-ancestors 'self'";
 
 constexpr std::size_t most_compared = 20;
-constexpr int most_followers = 40;
 constexpr int ports_tried = 50;
 constexpr auto still_there_after = std::chrono::seconds(10);
 
@@ -84,7 +85,8 @@ std::vector<unsigned> numbers_in(const std::string& text) {
 /// The answers, each a function of the request; called by several threads.
 class Answers {
  public:
-  Answers(RunList& list, ReportStore& reports, const Gate& gate) : list_(list), reports_(reports), gate_(gate) {}
+  Answers(RunList& list, ReportStore& reports, const Gate& gate, Connections& connections)
+      : list_(list), reports_(reports), gate_(gate), connections_(connections) {}
 
   /// Whether the request may be answered; else it has been refused.
   bool admit(const Request& request, Response& response) const {
@@ -131,34 +133,41 @@ class Answers {
 
   /// Server-sent events: the list's version, at once and whenever it is another.
   void events(Response& response) {
-    if (followers_.fetch_add(1) >= most_followers) {
-      --followers_;
-      throw Refusal{503, "too many pages follow this server; close some"};
-    }
+    if (!connections_.follow()) throw Refusal{503, "too many pages follow this server; close some"};
     const auto seen = std::make_shared<std::uint64_t>(0);
     response.set_header("Content-Security-Policy", page_policy);
-    response.set_chunked_content_provider(
-        "text/event-stream",
-        [this, seen](std::size_t, httplib::DataSink& sink) {
-          const auto told = list_.wait(*seen, still_there_after);
-          if (is_ending_) {
-            sink.done();
-            return true;
-          }
-          // A comment where there is nothing new: by it a reader who has left is found.
-          const std::string text = told->version == *seen
-                                       ? std::string(": still there\n\n")
-                                       : "event: runs\ndata: " + std::to_string(told->version) + "\n\n";
-          *seen = told->version;
-          return sink.write(text.data(), text.size());
-        },
-        [this](bool) { --followers_; });
+    response.set_chunked_content_provider("text/event-stream", [this, seen](std::size_t, httplib::DataSink& sink) {
+      const auto told = list_.wait(*seen, still_there_after);
+      if (is_ending_) {
+        sink.done();
+        return true;
+      }
+      // A comment where there is nothing new: by it a reader who has left is found.
+      const std::string text = told->version == *seen ? std::string(": still there\n\n")
+                                                      : "event: runs\ndata: " + std::to_string(told->version) + "\n\n";
+      *seen = told->version;
+      return sink.write(text.data(), text.size());
+    });
   }
 
-  /// Lets go those who follow.
+  /// Calls `give` once the request is there; what it throws becomes the answer.
+  template <class Give>
+  void guarded(Response& response, Give&& give) {
+    connections_.has_asked();
+    try {
+      give();
+    } catch (const Refusal& refusal) {
+      refuse(response, refusal);
+    } catch (const std::exception& e) {
+      refuse(response, {500, e.what()});
+    }
+  }
+
+  /// Lets go those who follow, and those who have not asked for anything yet.
   void end() {
     is_ending_ = true;
     list_.close();
+    connections_.end();
   }
 
  private:
@@ -167,21 +176,24 @@ class Answers {
   RunList& list_;
   ReportStore& reports_;
   const Gate& gate_;
-  std::atomic<int> followers_{0};
+  Connections& connections_;
   std::atomic<bool> is_ending_{false};
 };
 
-/// Calls `give`; what it throws becomes the answer.
-template <class Give>
-void guarded(Response& response, Give&& give) {
-  try {
-    give();
-  } catch (const Refusal& refusal) {
-    refuse(response, refusal);
-  } catch (const std::exception& e) {
-    refuse(response, {500, e.what()});
+/// Threads that serve connections within their bounds. Some versions of the library let nobody derive from its pool.
+class Workers : public httplib::TaskQueue {
+ public:
+  explicit Workers(Connections& connections) : pool_(Connections::Limits().all), connections_(connections) {}
+  // Later versions of the library return whether there was room.
+  auto enqueue(std::function<void()> serve) -> decltype(std::declval<TaskQueue&>().enqueue(serve)) override {
+    return pool_.enqueue(connections_.bounded(std::move(serve)));
   }
-}
+  void shutdown() override { pool_.shutdown(); }
+
+ private:
+  httplib::ThreadPool pool_;
+  Connections& connections_;
+};
 
 struct Bound {
   std::unique_ptr<httplib::Server> server;  // null where the port is not to be had
@@ -191,10 +203,12 @@ struct Bound {
 /// A server of its own for each try: one that could not bind is of no use any more.
 Bound bind(const std::string& address, int port) {
   auto server = std::make_unique<httplib::Server>();
+  const auto listening = std::make_shared<int>(-1);
   // The library would share the port with another server of this user, and nobody would know who answers.
-  server->set_socket_options([](auto socket) {
+  server->set_socket_options([listening](auto socket) {
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    *listening = socket;
   });
   if (port == 0) {
     port = server->bind_to_any_port(address);
@@ -202,6 +216,8 @@ Bound bind(const std::string& address, int port) {
   } else if (!server->bind_to_port(address, port)) {
     return {};
   }
+  // The library lets five wait to be accepted: of more that come at once, each would try again after a second or more.
+  ::listen(*listening, SOMAXCONN);
   return {std::move(server), port};
 }
 
@@ -226,11 +242,11 @@ std::string host_in_url(const std::string& address) {
   return address.find(':') == std::string::npos ? address : '[' + address + ']';
 }
 
-void set_up(httplib::Server& server, Answers& answers) {
+void set_up(httplib::Server& server, Answers& answers, Connections& connections) {
   // Each request has a connection of its own: what follows a refused one is never taken for another request, and none
   // keeps the server from ending.
   server.set_keep_alive_max_count(1);
-  server.new_task_queue = [] { return new httplib::ThreadPool(most_followers + 8); };
+  server.new_task_queue = [&connections] { return new Workers(connections); };
   server.set_default_headers({{"X-Content-Type-Options", "nosniff"},
                               {"Cache-Control", "no-store"},
                               {"Referrer-Policy", "no-referrer"},
@@ -240,25 +256,24 @@ void set_up(httplib::Server& server, Answers& answers) {
                                             : httplib::Server::HandlerResponse::Handled;
   });
   const auto page = [&](const char* path, const char* file, const char* type) {
-    server.Get(path, [file, type](const Request&, Response& response) {
-      guarded(response, [&] { Answers::page(file, type, response); });
+    server.Get(path, [&answers, file, type](const Request&, Response& response) {
+      answers.guarded(response, [&] { Answers::page(file, type, response); });
     });
   };
   page("/", "list.html", "text/html; charset=utf-8");
   page("/open", "open.html", "text/html; charset=utf-8");
-  page("/base\\.css", "base.css", "text/css; charset=utf-8");
   page("/page\\.css", "page.css", "text/css; charset=utf-8");
-  page("/text\\.js", "text.js", "text/javascript; charset=utf-8");
-  page("/common\\.js", "common.js", "text/javascript; charset=utf-8");
   page("/list\\.js", "list.js", "text/javascript; charset=utf-8");
   page("/open\\.js", "open.js", "text/javascript; charset=utf-8");
-  server.Get("/runs\\.json",
-             [&answers](const Request&, Response& response) { guarded(response, [&] { answers.runs(response); }); });
-  server.Get("/report", [&answers](const Request& request, Response& response) {
-    guarded(response, [&] { answers.report(request, response); });
+  server.Get("/runs\\.json", [&answers](const Request&, Response& response) {
+    answers.guarded(response, [&] { answers.runs(response); });
   });
-  server.Get("/events",
-             [&answers](const Request&, Response& response) { guarded(response, [&] { answers.events(response); }); });
+  server.Get("/report", [&answers](const Request& request, Response& response) {
+    answers.guarded(response, [&] { answers.report(request, response); });
+  });
+  server.Get("/events", [&answers](const Request&, Response& response) {
+    answers.guarded(response, [&] { answers.events(response); });
+  });
   server.Get(".*", [](const Request&, Response& response) {
     refuse(response, {404, "there is nothing under this address; the list of runs is at /"});
   });
@@ -272,8 +287,9 @@ void serve(RunList& list, ReportStore& reports, const Listening& listening,
   httplib::Server& server = *bound.server;
   const int port = bound.port;
   const Gate gate(listening.address, port);
-  Answers answers(list, reports, gate);
-  set_up(server, answers);
+  Connections connections(port);
+  Answers answers(list, reports, gate, connections);
+  set_up(server, answers, connections);
 
   std::atomic<bool> is_over{false};
   std::thread listener([&] {

@@ -80,6 +80,7 @@ class Console : public Visualizer {
     best_ = {{name_or(run.train_loss, "train_loss"), {}}, {name_or(run.validation_loss, "val_loss"), {}}};
     earlier_.clear();
     tables_.clear();
+    table_of_tag_.clear();
     findings_.clear();
     looks_for_findings_ = names_health(run.config);
     ticks_ = 0;
@@ -88,14 +89,15 @@ class Console : public Visualizer {
   }
   void tag(const Tag& tag) override {
     const bool bounded = !std::isnan(tag.y_minimum) && !std::isnan(tag.y_maximum);
-    styles_[tag.id] = {tag.big != 0, tag.log_y != 0, tag.type == LOUPE_TAG_PROBABILITY, tag.type == LOUPE_TAG_RELATION,
-                       bounded};
+    styles_[tag.id] = {is_big(tag), is_logarithmic(tag), tag.type == LOUPE_TAG_PROBABILITY,
+                       tag.type == LOUPE_TAG_RELATION, bounded};
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
     is_past_ = tick.time > 0 && tick.time < start_time_;
     in_tick_ = true;
     tables_.clear();
+    table_of_tag_.clear();
   }
   void value(const Value& value) override {
     if (Table* table = table_of(value.tag)) table->add(value);
@@ -225,12 +227,9 @@ class Console : public Visualizer {
   }
 
   Table* table_of(const char* tag) {
-    for (Table& table : tables_) {
-      if (table.key() == tag) return &table;
-    }
-    if (!tags_.takes(tag)) return nullptr;
-    tables_.emplace_back(tag, styles_[tag]);
-    return &tables_.back();
+    const auto [found, is_new] = table_of_tag_.try_emplace(tag, nullptr);
+    if (is_new && tags_.takes(tag)) found->second = &tables_.emplace_back(tag, styles_[tag]);
+    return found->second;
   }
 
   void recall(Table& table) {
@@ -289,6 +288,7 @@ class Console : public Visualizer {
   std::map<std::string, Style> styles_;
   double epoch_ = 0;
   std::deque<Table> tables_;
+  std::unordered_map<std::string, Table*> table_of_tag_;  // null for one that is not taken
   std::unordered_map<std::string, std::unordered_map<std::string, std::deque<double>>> earlier_;
   Findings findings_;
   std::size_t ticks_ = 0;

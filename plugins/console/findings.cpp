@@ -48,12 +48,8 @@ std::string epochs(double first, double last) {
   return number + (count == 1 ? " epoch" : " epochs");
 }
 
-template <class All>
-auto worst_first(All& all) {
-  std::vector<decltype(&all.front())> order;
-  for (auto& each : all) order.push_back(&each);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->severity > b->severity; });
-  return order;
+std::string shown_under(const std::string& tag, const std::string& name) {
+  return tag + '\n' + name;
 }
 
 }  // namespace
@@ -61,13 +57,15 @@ auto worst_first(All& all) {
 void Findings::take(const loupe_finding& finding) {
   const std::string rule = shown(finding.rule), layer = shown(layer_of(finding)), parameter = shown(finding.parameter);
   const std::string key = rule + '\n' + layer + '\n' + parameter;
-  auto known = std::find_if(all_.begin(), all_.end(), [&](const Known& each) { return each.key == key; });
   const bool gone = finding.state == LOUPE_FINDING_GONE;
-  if (known == all_.end()) {
+  Known* known = all_.find(key);
+  const bool is_new = known == nullptr;
+  if (is_new) {
     if (gone) return;
-    known = all_.insert(all_.end(), Known());
-    known->key = key;
+    known = &all_[key];
+    known->number = all_.size() - 1;
   }
+  standing_.erase(rank_of(*known));
   const bool new_to_reader = !gone && (!known->stands || known->severity != finding.severity);
   if (new_to_reader) known->news = News::raised;
   // What came and went between two ticks was never shown.
@@ -77,18 +75,29 @@ void Findings::take(const loupe_finding& finding) {
   known->place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
   known->layer = text_of(layer_of(finding));
   known->parameter = text_of(finding.parameter);
-  known->tag = text_of(finding.tag);
+  const std::string tag = text_of(finding.tag);
+  if (is_new || known->tag != tag) {
+    for (const std::string& name : {known->layer, known->layer + "." + known->parameter}) {
+      if (!known->layer.empty()) shown_as_[shown_under(tag, name)].push_back(known->number);
+    }
+  }
+  known->tag = tag;
   known->severity = finding.severity;
   if (!gone) known->message = shown(finding.message);
   known->advice = shown(finding.advice);
   known->first_epoch = finding.first_epoch;
+  if (known->stands) standing_.insert(rank_of(*known));
+  if (known->news != News::none) with_news_.insert(known->number);
+  if (known->news == News::raised && known->severity >= LOUPE_SEVERITY_ERROR) urgent_.insert(known->number);
 }
 
 std::uint32_t Findings::standing_of(const std::string& tag, const std::string& shown) const {
   std::uint32_t worst = 0;
-  for (const Known& each : all_) {
-    if (!each.stands || each.layer.empty() || each.tag != tag) continue;
-    if (shown == each.layer || shown == each.layer + "." + each.parameter) worst = std::max(worst, each.severity);
+  const auto found = shown_as_.find(shown_under(tag, shown));
+  if (found == shown_as_.end()) return 0;
+  for (const std::size_t number : found->second) {
+    const Known& each = all_.at(number);
+    if (each.stands && each.tag == tag) worst = std::max(worst, each.severity);
   }
   return worst;
 }
@@ -103,17 +112,28 @@ std::string Findings::in_full(Known& each, const Layout& layout) {
 }
 
 std::string Findings::news(double epoch, const Layout& layout) {
+  if (with_news_.empty()) return "";
   std::string raised, still, gone;
-  std::size_t still_count = 0;
-  for (Known* each : worst_first(all_)) {
-    if (each->news == News::raised) {
-      raised += in_full(*each, layout);
-    } else if (each->news == News::gone) {
-      each->news = News::none;
-      gone += lines("gone", nullptr, "after " + epochs(each->first_epoch, epoch - 1) + ": " + each->called(), layout);
-    } else if (each->stands && ++still_count <= most_still) {
-      still += lines(word_of(severity_words, each->severity), color_of(each->severity),
-                     "still, for " + epochs(each->first_epoch, epoch) + ": " + each->called(), layout);
+  std::size_t still_count = standing_.size(), shown = 0;
+  for (auto rank = standing_.begin(); rank != standing_.end() && shown < most_still; ++rank) {
+    const Known& each = all_.at(rank->second);
+    if (each.news == News::raised) continue;
+    ++shown;
+    still += lines(word_of(severity_words, each.severity), color_of(each.severity),
+                   "still, for " + epochs(each.first_epoch, epoch) + ": " + each.called(), layout);
+  }
+  WorstFirst order;
+  for (const std::size_t number : with_news_) order.insert(rank_of(all_.at(number)));
+  with_news_.clear();
+  urgent_.clear();
+  for (const auto& [severity, number] : order) {
+    Known& each = all_.at(number);
+    if (each.news == News::raised) {
+      --still_count;
+      raised += in_full(each, layout);
+    } else if (each.news == News::gone) {
+      each.news = News::none;
+      gone += lines("gone", nullptr, "after " + epochs(each.first_epoch, epoch - 1) + ": " + each.called(), layout);
     }
   }
   if (raised.empty() && gone.empty()) return "";
@@ -125,18 +145,20 @@ std::string Findings::news(double epoch, const Layout& layout) {
 
 std::string Findings::urgent(const Layout& layout) {
   std::string text;
-  for (Known& each : all_) {
+  for (const std::size_t number : urgent_) {
+    Known& each = all_.at(number);
     if (each.news == News::raised && each.severity >= LOUPE_SEVERITY_ERROR) text += in_full(each, layout);
   }
+  urgent_.clear();
   return text;
 }
 
 std::string Findings::standing(double epoch, const Layout& layout) const {
   std::string text;
-  for (const Known* each : worst_first(all_)) {
-    if (!each->stands) continue;
-    text += lines(word_of(severity_words, each->severity), color_of(each->severity),
-                  each->in_words() + " (" + each->rule + ", for " + epochs(each->first_epoch, epoch) + ")", layout);
+  for (const auto& [severity, number] : standing_) {
+    const Known& each = all_.at(number);
+    text += lines(word_of(severity_words, each.severity), color_of(each.severity),
+                  each.in_words() + " (" + each.rule + ", for " + epochs(each.first_epoch, epoch) + ")", layout);
   }
   return text;
 }

@@ -1,11 +1,15 @@
 #ifndef LOUPE_CONSOLE_FINDINGS_H
 #define LOUPE_CONSOLE_FINDINGS_H
 
+#include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "console/layout.h"
@@ -16,7 +20,7 @@ namespace loupe::console {
 /// something else changes, and that it is gone.
 class Findings {
  public:
-  void clear() { all_.clear(); }
+  void clear() { *this = Findings(); }
   void take(const loupe_finding& finding);
 
   /// Lines on what changed since this was last asked, the worst first; "" where nothing did.
@@ -33,7 +37,8 @@ class Findings {
  private:
   enum class News { none, raised, gone };
   struct Known {
-    std::string key, rule, place, message, advice;
+    std::size_t number = 0;  ///< in the order in which they came
+    std::string rule, place, message, advice;
     std::string tag, layer, parameter;  ///< as told
     std::uint32_t severity = 0;
     double first_epoch = 0;
@@ -44,9 +49,17 @@ class Findings {
     std::string in_words() const { return place.empty() ? message : place + ": " + message; }
   };
 
-  static std::string in_full(Known& each, const Layout& layout);
+  using Numbers = std::set<std::size_t>;
+  using WorstFirst = std::set<std::pair<std::int64_t, std::size_t>>;
 
-  std::vector<Known> all_;
+  static std::string in_full(Known& each, const Layout& layout);
+  static WorstFirst::value_type rank_of(const Known& each) { return {-std::int64_t{each.severity}, each.number}; }
+
+  // A run may have very many: at each tick only those are walked through of which there is something to say.
+  detail::KeyedList<Known> all_;
+  Numbers with_news_, urgent_;
+  WorstFirst standing_;
+  std::unordered_map<std::string, std::vector<std::size_t>> shown_as_;  // by tag, and layer or parameter
 };
 
 /// "note", and what happened.

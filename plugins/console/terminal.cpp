@@ -1,10 +1,12 @@
 #include "console/terminal.h"
 
 #include <loupe/files/descriptor.h>
+#include <stdio_ext.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +33,20 @@ bool is_dumb() {
   return terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
 }
 
+/// Why a write of so many bytes would raise a signal: an errno, or 0.
+int what_hinders(int descriptor, std::size_t bytes) {
+  constexpr std::size_t buffer_of_cout = 8192;  // which does not say how full it is
+  pollfd end{descriptor, POLLOUT, 0};
+  if (::poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0) return EPIPE;
+  rlimit limit{};
+  struct stat file {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  if (::fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return 0;
+  const bool appends = (::fcntl(descriptor, F_GETFL) & O_APPEND) != 0;
+  const off_t place = appends ? file.st_size : ::lseek(descriptor, 0, SEEK_CUR);
+  return static_cast<rlim_t>(place) + bytes + buffer_of_cout > limit.rlim_cur ? EFBIG : 0;
+}
+
 }  // namespace
 
 Terminal::Terminal(const std::string& to, const std::string& color)
@@ -50,15 +66,16 @@ std::size_t Terminal::width() const {
 }
 
 void Terminal::write(const std::string& text) const {
-  // A failure of the program's own output is the program's to find: it keeps its buffer and its error flag.
-  const FatalSignalsHeld held;
+  FILE* const stream = descriptor_ == STDOUT_FILENO ? stdout : stderr;
+  // What the program has buffered is the program's: where it cannot be written, its own write has to find that out.
+  if (const int reason = what_hinders(descriptor_, ::__fpending(stream)); reason != 0)
+    throw std::system_error(reason, std::generic_category());
   if (descriptor_ == STDOUT_FILENO) {
     std::cout.flush();
-    std::fflush(stdout);
   } else {
     std::cerr.flush();
-    std::fflush(stderr);
   }
+  std::fflush(stream);
   write_all(descriptor_, ascii_ ? ascii(text) : text);
 }
 

@@ -2,8 +2,8 @@
 
 #include <loupe/number_text.h>
 #include <loupe/text_of.h>
-#include <loupe/utf8.h>
 #include <loupe/words.h>
+#include <utf8.h>
 
 #include <charconv>
 #include <cmath>
@@ -26,7 +26,7 @@ bool is_number(const std::string& text) {
 }
 
 std::string field(const std::string& name) {
-  std::string text = valid_utf8(name);
+  std::string text = utf8::replace_invalid(name);
   if (begins_a_formula(text) && !is_number(text)) text.insert(0, 1, '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -29,19 +29,20 @@ void FindingsFile::begin(const Run& run) {
   const auto kind = fs::status(values_.in(run), no_matter).type();
   takes_any_ = kind == fs::file_type::regular || kind == fs::file_type::not_found;
   waiting_run_ = std::make_unique<detail::Owned<loupe_run>>(run);
+  waiting_path_ = path_.in(run);
   in_tick_ = ticked_ = has_earlier_ = false;
   text_.clear();
-  const fs::path file = path_.in(run);
-  if (!takes_any_ || !fs::is_regular_file(file, no_matter)) return;
+  if (!takes_any_ || !fs::is_regular_file(waiting_path_, no_matter)) return;
   if ((run.flags & LOUPE_RUN_RESUMED) != 0) {
     has_earlier_ = true;
     return;
   }
   // A healthy run writes none, and must not seem to have what an earlier one found.
   try {
-    keep_older(file);
+    keep_older(waiting_path_, run.start_time);
   } catch (const std::system_error& reason) {
-    host_.warn("'" + file.string() + "' is of an earlier run and cannot be moved away: " + reason.code().message());
+    host_.warn("'" + waiting_path_.string() +
+               "' is of an earlier run and cannot be moved away: " + reason.code().message());
   }
 }
 
@@ -74,7 +75,7 @@ void FindingsFile::end() {
 }
 
 void FindingsFile::write(double epoch) {
-  if (const auto run = std::exchange(waiting_run_, nullptr)) file_.begin(run->get());
+  if (const auto run = std::exchange(waiting_run_, nullptr)) file_.begin(run->get(), waiting_path_);
   has_earlier_ = false;
   file_.write(epoch, std::exchange(text_, ""), {finding_heading, "", ""});
 }

@@ -33,6 +33,7 @@ class FindingsFile {
   Host host_;
   EpochFile file_;
   std::unique_ptr<detail::Owned<loupe_run>> waiting_run_;  // until there is something to write
+  std::filesystem::path waiting_path_;                     // a link laid later is not followed
   bool takes_any_ = false, has_earlier_ = false, in_tick_ = false, ticked_ = false;
   double epoch_ = 0, last_epoch_ = 0;
   std::string text_;

@@ -145,7 +145,7 @@ class DifferenceMonitorLens : public Lens {
     for (const Layer& layer : layers_) {
       if (reducer_.is_passthrough()) {
         lines_.write(report, tag_, layer.name, layer.source, "difference");
-      } else if (const auto state = layer.source.get("reduced", LOUPE_LAST); state && !std::isnan(*state)) {
+      } else if (const auto state = layer.source.get("reduced", LOUPE_AGGREGATE_LAST); state && !std::isnan(*state)) {
         report.value(tag_, layer.name, reducer_.kind(), *state);
       }
       non_finite_.write(report, tag_, layer.name, layer.source, "difference");

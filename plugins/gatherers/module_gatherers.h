@@ -1,6 +1,7 @@
 #ifndef LOUPE_PLUGINS_GATHERERS_MODULE_GATHERERS_H
 #define LOUPE_PLUGINS_GATHERERS_MODULE_GATHERERS_H
 
+#include <loupe/draft/abi/loss_input.h>
 #include <loupe/plugin.h>
 
 #include <string>
@@ -67,7 +68,7 @@ class InputGradient : public ModuleGatherer<InputGradient, LOUPE_TAP_INPUT_GRADI
   using ModuleGatherer::ModuleGatherer;
 };
 
-class LossInput : public ModuleGatherer<LossInput, LOUPE_TAP_LOSS_INPUT> {
+class LossInput : public ModuleGatherer<LossInput, LOUPE_DRAFT_TAP_LOSS_INPUT> {
  public:
   static constexpr const char* name = "loss_input";
   static constexpr const char* which = nullptr;

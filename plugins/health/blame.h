@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "health/ledger.h"
+#include "health/rules/ledger.h"
 #include "health/trail.h"
 
 namespace loupe::health {
@@ -11,7 +11,7 @@ namespace loupe::health {
 /// Who made a NaN or Inf, in words.
 /// @param loss     whether the training loss was not finite either
 /// @param opening  what the message begins with: "the first NaN or Inf of this run"
-Sight blame(const Origin& origin, bool loss, const std::string& opening);
+Observation blame(const Origin& origin, bool loss, const std::string& opening);
 
 }  // namespace loupe::health
 

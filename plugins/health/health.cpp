@@ -1,268 +1,47 @@
+#include "health/health.h"
+
+#include <loupe/draft/tally.h>
 #include <loupe/plugin.h>
 
 #include <algorithm>
-#include <memory>
-#include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "health/blame.h"
-#include "health/judge.h"
-#include "health/losses.h"
-#include "health/rules.h"
-#include "health/watches.h"
 
 namespace loupe::health {
-/// Says what is wrong with training, where, since when, and what to do about it. Watches by itself what its rules need,
-/// through the measurements that other lenses share.
-class Health : public Lens {
- public:
-  static constexpr const char* name = "health";
-  static constexpr const char* help =
-      "says what is wrong with training, where, and what to do; silent while it is healthy";
-  static constexpr const char* example = "health: {off: [update_ratio], dead_share: 0.6}";
-  static std::vector<const char*> gives() {
-    return {
-        "non_finite: error; the first NaN or Inf of the run, and what made it",
-        "gradients_not_cleared: error; a step's gradients still hold those of the step before",
-        "no_step: error; gradients are made in a whole epoch, and nothing steps",
-        "zero_learning_rate: warning; a parameter group's rate stays 0",
-        "no_effect: error; a step changes nothing, or, with 16 bits, less than the type can hold",
-        "nothing_trainable: error; nothing requires a gradient, or the loss reaches nothing",
-        "unchanged_parameter: warning; in no optimizer, or cut off from the loss",
-        "stale_optimizer: error; the optimizer holds parameters that the model no longer has",
-        "unregistered_module: warning; a module with parameters runs in the model and is never trained",
-        "mode_mismatch: error or warning; trained in eval mode, validated in training mode, dropout left on",
-        "repeated_batch: warning; the input stopped changing",
-        "small_batch_norm: warning; batch statistics of one or two values",
-        "double_softmax: warning; a cross entropy of what is a distribution already",
-        "vanishing_gradient: error; first layer's gradient against the last's",
-        "exploding_gradient: warning; the same, or a norm far above all before",
-        "dead_units: error; ReLU-like units silent for a whole window of samples",
-        "saturated_activation: warning; tanh or sigmoid pressed to its bounds",
-        "update_ratio: warning; a step's norm over the parameter's, too large or too small",
-        "poor_initialization: error or warning; equal units, or a variance that grows or shrinks by layer",
-        "unnormalized_input: warning; inputs far from unit scale",
-        "constant_output: warning; a layer's output does not depend on its input",
-        "loss_not_decreasing, loss_oscillating, loss_spike, overfitting: warnings; diverging_loss: error",
-        "departs_from_baseline: warning; the first series outside of what good runs show, where a baseline is given",
-    };
-  }
-  static std::vector<Option> options() { return health::options(); }
 
-  Health(const Options& options, const Host& host)
-      : limits_(options),
-        watched_(host, limits_.told_dead_share()),
-        ledger_(off(options), options.get<int>("patience"), options.get<int>("cooldown")),
-        window_(options.get<uint64_t>("window")) {}
-
-  void attach() override { watch_pushes({"push"}, losses_); }
-  void visit(const Module& module) override;
-  void forget(const Module& module) override;
-  void step(const loupe_step& step, Report& report) override;
-  void report(Report& report) override;
-
- private:
-  static std::set<std::string> off(const Options& options) {
-    const Strings names = options.get<Strings>("off");
-    return {names.begin(), names.end()};
-  }
-  Model& model_of(const Module& module);
-  void drop_detached();
-  const Layer& watch_layer(Model& model, const Module& module);
-  void watch_parameters(Model& model, const Module& module, const Layer* layer);
-  template <class Watch, class... Arguments>
-  Watch& keep(Model& model, Arguments&&... arguments) {
-    auto made = std::make_unique<Watch>(watched_, model, std::forward<Arguments>(arguments)...);
-    Watch& kept = *made;
-    model.watches.push_back(std::move(made));
-    return kept;
-  }
-
-  Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
-  void close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer);
-  void close_window(const Judge& judge, Model& model);
-  void follow_trail(const Judge& judge, Model& model);
-  void follow_recovery(Model& model);
-  bool any_broken() const {
-    return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
-  }
-  void tell_unregistered(const Judge& judge);
-  /// Whether its rule cannot see whether a finding still holds.
-  bool is_open(const Finding& finding) const;
-  /// What the findings in the windows that have ended, and in the epoch where it is a tick, have come to.
-  void end_windows(Report& report, bool is_tick);
-  bool has_window_ended(const loupe_module* module) const;
-  void tell_of_device(Model& model);
-  void take_loss() {
-    if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
-  }
-  void make_changes();
-  void notice_gap(uint64_t step, bool loss_is_bad);
-  void tell_unseen_loss(const Judge& judge);
-
-  Limits limits_;
-  Watched watched_;
-  Ledger ledger_;
-  uint64_t window_;
-  Losses losses_;
-  std::vector<std::unique_ptr<Model>> models_;
-  std::vector<const loupe_module*> unregistered_;
-  std::optional<Sight> non_finite_;                             ///< as it was told last
-  Changes changes_;                                             ///< that a step asks for
-  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of models that are detached
-  RateHistory rates_;
-  bool annealed_ = false, loss_is_bad_ = false;
-  bool met_non_finite_ = false;  ///< since the step before, or the tick
-  bool met_unregistered_ = false;
-  uint64_t steps_since_tick_ = 0;
-  uint64_t last_step_ = 0;         ///< the last that was looked at
-  uint64_t steps_since_loss_ = 0;  ///< looked at since the loss was not finite, where it was so in an unseen step
-  bool loss_turned_bad_ = false;   ///< since the last step that was looked at
-  bool loss_was_unseen_ = false;   ///< and the steps since show nothing yet
-};
-
-/// A model that is attached again begins anew, while the numbers of the time before may still wait for their tick.
-Model& Health::model_of(const Module& module) {
-  if (!module.is_root()) {
-    const auto known = std::find_if(models_.rbegin(), models_.rend(),
-                                    [&](const auto& model) { return model->name == module.model(); });
-    if (known != models_.rend()) return **known;
-  }
-  models_.push_back(std::make_unique<Model>(module.model()));
-  if (spare_tallies_.empty()) {
-    models_.back()->tallies = Tallies({make_tally(), make_tally()}, {make_tally(), make_tally()});
-    models_.back()->output_tally = OutputTally(make_tally());
-  } else {
-    std::tie(models_.back()->tallies, models_.back()->output_tally) = spare_tallies_.back();
-    spare_tallies_.pop_back();
-  }
-  return *models_.back();
-}
-
-/// Not while a module is being forgotten: what watches it ends after that.
-void Health::drop_detached() {
-  const auto gone =
-      std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });
-  for (auto each = gone; each != models_.end(); ++each)
-    spare_tallies_.emplace_back((*each)->tallies.emptied(), (*each)->output_tally.emptied());
-  models_.erase(gone, models_.end());
-}
-
-void Health::visit(const Module& module) {
-  if (module.is_loss()) return;
-  if (module.is_root()) drop_detached();
-  Model& model = model_of(module);
-  model.modules[module.raw()];
-  if ((module.raw()->flags & LOUPE_MODULE_UNREGISTERED) != 0) {
-    unregistered_.push_back(module.raw());
-    met_unregistered_ = true;
-    return;
-  }
-  if (module.is_root()) {
-    model.root = module.raw();
-    watch(module, {"loss_input"}, keep<LossInputLook>(model));
-  }
-  const bool runs_as_one = module.is_leaf() || module.family() == LOUPE_FAMILY_ATTENTION;
-  const Layer* layer = runs_as_one && module.is_tapped() ? &watch_layer(model, module) : nullptr;
-  watch_parameters(model, module, layer);
-}
-
-const Layer& Health::watch_layer(Model& model, const Module& module) {
-  Layer* layer = nullptr;
-  {
-    // Functions are met while the model runs.
-    const std::lock_guard lock(model.mutex);
-    layer = &model.layers.emplace_back(module);
-    model.modules[module.raw()].layers.push_back(layer);
-  }
-  const Source outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
-  const Source device_outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
-  const Source device_looks = watch(module, {"forward"}, keep<DeviceOutputLook>(model, *layer));
-  const std::lock_guard lock(model.mutex);
-  layer->outputs = outputs;
-  layer->device_outputs = device_outputs;
-  layer->device_looks = device_looks;
-  return *layer;
-}
-
-void Health::watch_parameters(Model& model, const Module& module, const Layer* layer) {
-  for (std::size_t i = 0; i < module.parameter_count(); ++i) {
-    const Parameter& parameter = module.parameter(i);
-    if (is_buffer(parameter)) continue;
-    ParameterState* state = nullptr;
-    {
-      const std::lock_guard lock(model.mutex);
-      state = &model.parameters.emplace_back();
-      model.modules[module.raw()].parameters.push_back(state);
-    }
-    state->module = module.raw();
-    state->parameter = module.raw()->parameters[i];
-    state->layer = module.name();
-    state->name = parameter.name;
-    state->runs = layer;
-    const Watch gradient = {"parameter_gradient", parameter.name}, step = {"optimizer_step", parameter.name};
-    state->gradient_source = watch(module, gradient, keep<GradientNumbers>(model, *state));
-    state->device_gradient_look = watch(module, gradient, keep<DeviceGradientLook>(model));
-    state->step_source = watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
-    watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
-    watch(module, step, keep<DeviceStepLook>(model, *state));
-  }
-}
-
-void Health::forget(const Module& module) {
-  ledger_.forget(module.raw());
-  const std::optional<Origin> origin = watched_.trail.first();
-  if (origin && origin->module == module.raw()) watched_.trail.forget();
-  if (non_finite_ && non_finite_->module == module.raw()) non_finite_.reset();
-  unregistered_.erase(std::remove(unregistered_.begin(), unregistered_.end(), module.raw()), unregistered_.end());
-  for (const auto& model : models_) {
-    const std::lock_guard lock(model->mutex);
-    const auto parts = model->modules.find(module.raw());
-    if (parts == model->modules.end()) continue;
-    if (model->root == module.raw()) model->root = nullptr;
-    model->pass = {};
-    model->resting.begin_anew();
-    model->flow.end_pass();
-    model->sums.weights.largest = model->sums.others.largest = nullptr;
-    model->small_norm = nullptr;
-    model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
-    // What watches them refers to them until this call has ended.
-    for (Layer* layer : parts->second.layers) {
-      layer->module = nullptr;
-      layer->first_run = 0;
-      layer->rests = 0;
-      layer->may_be_added_up = layer->is_added_up = layer->lacks_input = false;
-      layer->neighbours = {};
-      for (Layer& other : model->layers) other.forget(*layer);
-      layer->next_window();
-    }
-    for (ParameterState* each : parts->second.parameters) *each = {};
-    model->modules.erase(parts);
-  }
+std::vector<const char*> Health::gives() {
+  static const std::vector<std::string> lines = [] {
+    std::vector<std::string> each;
+    for (const Rule& rule : rules()) each.push_back(std::string(rule.name) + ": " + rule.help);
+    return each;
+  }();
+  std::vector<const char*> pointers;
+  for (const std::string& line : lines) pointers.push_back(line.c_str());
+  return pointers;
 }
 
 /// Once they are met, and in each window, since nothing but another program mends that.
 void Health::tell_unregistered(const Judge& judge) {
   for (const loupe_module* module : unregistered_) {
-    Sight sight;
-    sight.rule = "unregistered_module";
-    sight.module = module;
-    sight.message = std::string("a ") + module->full_type + " runs in the model ('" + module->name +
-                    "') that no module has registered: its parameters get gradients and are never trained";
-    sight.advice = "make it with register_module in the constructor of the module that uses it";
-    judge.tell(sight);
+    Observation seen;
+    seen.module = module;
+    seen.message = std::string("a ") + module->full_type + " runs in the model ('" + module->name +
+                   "') that no module has registered: its parameters get gradients and are never trained";
+    seen.advice = "make it with register_module in the constructor of the module that uses it";
+    judge.by(rule_named(unregistered_module)).tell(seen);
   }
 }
 
-/// A verdict that says nothing of what it could not see is none.
+/// Says once which rules are silent about layers on a device, so that silence is not taken for health.
 void Health::tell_of_device(Model& model) {
   if (!model.is_on_device || std::exchange(model.told_of_device, true)) return;
   std::string blind;
-  for (const std::string& rule : blind_on_devices()) {
-    if (!ledger_.is_off(rule.c_str())) blind += (blind.empty() ? "" : ", ") + rule;
+  for (const Rule& rule : rules()) {
+    if (rule.is_blind_on_devices && !ledger_.is_off(rule.name))
+      blind += (blind.empty() ? "" : ", ") + std::string(rule.name);
   }
   if (blind.empty()) return;
   watched_.host.info("health: of the layers of " + whose(model) + " that run on a device nothing is said of " + blind +
@@ -281,16 +60,16 @@ void Health::follow_trail(const Judge& judge, Model& model) {
   if (harmed || loss_is_bad_) {
     non_finite_ =
         blame(*origin, loss_is_bad_, non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
-    judge.tell(*non_finite_);
+    judge.by(rule_named(non_finite)).tell(*non_finite_);
     model.is_broken = true;
     model.finite_steps = 0;
   } else if (stepped && model.name == origin->module->model) {
     // An Inf alone may be meant, as in masks and where a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
-      Sight sight = blame(*origin, /*loss=*/false,
-                          "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
-      sight.severity = LOUPE_SEVERITY_INFO;
-      judge.tell(sight);
+      Observation seen = blame(*origin, /*loss=*/false,
+                               "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
+      seen.severity = LOUPE_SEVERITY_INFO;
+      judge.by(rule_named(non_finite)).tell(seen);
     }
     watched_.trail.forget();
   }
@@ -310,7 +89,7 @@ void Health::follow_recovery(Model& model) {
 }
 
 bool Health::is_open(const Finding& finding) const {
-  return finding.rule != "non_finite" &&
+  return finding.rule != non_finite &&
          std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
            return model->is_broken &&
                   (finding.module == nullptr || model->modules.find(finding.module) != model->modules.end());
@@ -328,7 +107,7 @@ bool Health::has_window_ended(const loupe_module* module) const {
 }
 
 void Health::end_windows(Report& report, bool is_tick) {
-  if (any_broken() && non_finite_) judge(report).tell(*non_finite_);
+  if (any_broken() && non_finite_) judge(report).by(rule_named(non_finite)).tell(*non_finite_);
   tell_unregistered(judge(report));
   Ended ended;
   ended.tick = is_tick;
@@ -338,37 +117,66 @@ void Health::end_windows(Report& report, bool is_tick) {
   for (const auto& model : models_) model->has_window_ended = false;
 }
 
-void Health::close_step(const Judge& judge, Model& model, const loupe_optimizer* optimizer) {
+Moment Health::moment(Model* model, const loupe_optimizer* optimizer) {
+  Moment moment;
+  moment.model = model;
+  moment.losses = &losses_;
+  moment.rates = &rates_;
+  moment.optimizer = optimizer;
+  return moment;
+}
+
+void Health::close_step(const Judge& judge, const Moment& moment) {
+  Model& model = *moment.model;
   model.end_pass();
   ++model.steps;
   ++model.steps_in_window;
   follow_trail(judge, model);
-  // A loss that was not finite beside a model that is: what comes later is not to blame for it.
-  if (!watched_.trail.is_taken() && !model.is_on_device) loss_is_bad_ = false;
+  if (!model.is_on_device) tell_lone_loss(judge);
   // Numbers from a device come at the tick.
   if (model.is_broken && !model.is_on_device) follow_recovery(model);
   if (model.is_broken) return;
-  if (model.steps == 1) judge_first_step(judge, model);
-  if (!model.step_is_plain) judge_parameters(judge, model, optimizer);
-  judge_loop(judge, model);
-  judge_modes(judge, model);
-  judge_input(judge, model);
-  judge_gradient_jump(judge, model);
-  constexpr uint64_t start = 3;
-  if (model.steps == start) judge_start(judge, model);
+  if (!model.step_is_plain) {
+    // Where something is missing of what is added up, the next step says of each parameter what it was.
+    if (!model.knows_each()) model.resting.begin_anew();
+    judge_all(When::parameters, judge, moment);
+  }
+  judge_all(When::step, judge, moment);
 }
 
 void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
-    if (model.is_on_device) judge_device_effect(judge, model);
-    judge_gradients(judge, model, models_.size() == 1 && !losses_.has_come_down());
-    judge_updates(judge, model, annealed_);
-    judge_outputs(judge, model, losses_.has_halved());
-    judge_standing(judge, model);
-    if (model.has_equal_units) judge_equal_units(judge, model);
+    Moment now = moment(&model);
+    now.is_annealed = annealed_;
+    {
+      const std::lock_guard lock(losses_.mutex);
+      now.is_stuck = models_.size() == 1 && !losses_.has_come_down();
+      now.has_loss_halved = losses_.has_halved();
+    }
+    judge_all(When::window, judge, now);
   }
   model.next_window();
   model.has_window_ended = true;
+}
+
+void Health::judge_losses(const Judge& judge) {
+  const std::lock_guard lock(losses_.mutex);
+  judge_all(When::losses, judge, moment());
+}
+
+void Health::judge_epoch(const Judge& judge, bool trends) {
+  const std::lock_guard lock(losses_.mutex);
+  const Losses::Ended ended = losses_.end_epoch();
+  if (!trends) return;
+  Moment now = moment();
+  now.has_slow_swings = !rates_.any_returned();
+  if (ended.training) judge_all(When::training_epoch, judge, now);
+  if (ended.validation) judge_all(When::validation_epoch, judge, now);
+}
+
+void Health::take_loss() {
+  const std::lock_guard lock(losses_.mutex);
+  if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
 }
 
 /// The host looks at some steps only: what counts steps in a row begins anew, and nothing is compared across the gap.
@@ -391,25 +199,36 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   }
 }
 
+/// A loss that is not finite beside a model that is. What comes later is not to blame for it.
+void Health::tell_lone_loss(const Judge& judge) {
+  if (watched_.trail.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken()) return;
+  Observation seen;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.tag = "Loss";
+  seen.message = "the training loss is NaN or Inf, while all outputs and gradients that were seen are finite";
+  seen.advice =
+      "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an empty batch, is NaN";
+  judge.by(rule_named(non_finite)).tell(seen);
+}
+
 /// A loss that was not finite in a step that nobody looked at, and of which the steps after it show nothing.
 void Health::tell_unseen_loss(const Judge& judge) {
   constexpr uint64_t enough = 2;
   if (!loss_was_unseen_ || any_broken() || ++steps_since_loss_ <= enough) return;
-  Sight sight;
-  sight.rule = "non_finite";
-  sight.tag = "Loss";
-  sight.message =
+  Observation seen;
+  seen.tag = "Loss";
+  seen.message =
       "the training loss was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
       "outputs, gradients and parameters are finite again in the steps after it";
-  sight.advice = "look at every step to learn what made it, and see the batch of that step";
-  judge.tell(sight);
+  seen.advice = "look at every step to learn what made it, and see the batch of that step";
+  judge.by(rule_named(non_finite)).tell(seen);
   loss_was_unseen_ = loss_is_bad_ = false;
 }
 
 /// Not under a model's mutex: an event holds its module's when it takes that one.
 void Health::make_changes() {
-  for (const auto& [source, what] : changes_.rests) source.rest(what);
-  for (const auto& [source, tally] : changes_.uses) source.use(tally);
+  for (const auto& [source, what] : changes_.rests) draft::rest(source, what);
+  for (const auto& [source, tally] : changes_.uses) draft::use(source, tally);
   changes_.rests.clear();
   changes_.uses.clear();
 }
@@ -417,7 +236,10 @@ void Health::make_changes() {
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
-  if (step.number == 1 && step.epoch > 1) losses_.begin_late();
+  if (step.number == 1 && step.epoch > 1) {
+    const std::lock_guard lock(losses_.mutex);
+    losses_.began_late = true;
+  }
   ++steps_since_tick_;
   take_loss();
   met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;
@@ -433,13 +255,16 @@ void Health::step(const loupe_step& step, Report& report) {
     if (!model->step_is_plain || watched_.trail.is_taken()) model->follow();
   }
   if (step.optimizer != nullptr) {
-    const double epochs = LOUPE_REACHES(step, epochs) ? step.epochs : 0;
+    const double epochs = step.epochs;
     const double after_this = epochs - step.epoch;
     const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // the last tenth may rest at a rate of 0
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
-      judge_optimizer(judge, *model, *step.optimizer, rates_, to_come);
+      model->had_no_rate = model->had_no_rate || !has_rate(step.optimizer);
+      Moment now = moment(model.get(), step.optimizer);
+      now.epochs_to_come = to_come;
+      judge_all(When::optimizer, judge, now);
       model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
     }
     annealed_ = rates_.is_annealed(step.optimizer);
@@ -449,7 +274,7 @@ void Health::step(const loupe_step& step, Report& report) {
     {
       const std::lock_guard lock(model->mutex);
       if (model->sums.counts.stepped > 0) {
-        close_step(judge, *model, step.optimizer);
+        close_step(judge, moment(model.get(), step.optimizer));
         if (model->steps_in_window >= window_ && ends_windows) {
           close_window(judge, *model);
           model->resting.begin_window(*model, changes_);
@@ -467,7 +292,7 @@ void Health::step(const loupe_step& step, Report& report) {
     make_changes();
   }
   tell_unseen_loss(judge);
-  losses_.judge_spikes(judge);
+  judge_losses(judge);
   if (std::exchange(met_unregistered_, false)) tell_unregistered(judge);
   if (window_ended) end_windows(report, /*is_tick=*/false);
 }
@@ -476,7 +301,11 @@ void Health::report(Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
   take_loss();
-  const bool validated = losses_.take_validation();
+  bool was_validated = false;
+  {
+    const std::lock_guard lock(losses_.mutex);
+    was_validated = losses_.take_validation();
+  }
   met_non_finite_ = watched_.trail.take_met();
   std::size_t trained = 0;
   for (const auto& model : models_) {
@@ -489,21 +318,10 @@ void Health::report(Report& report) {
     tell_of_device(*model);
     for (ParameterState& each : model->parameters)
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
-    if (validated && model->steps > 0 && !model->is_broken) judge_validation(judge, *model);
-    if (!model->is_broken) judge_untouched(judge, *model);
-    const bool changed = std::any_of(model->parameters.begin(), model->parameters.end(), [](const auto& each) {
-      return each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED);
-    });
-    if (model->has_backward && steps_since_tick_ == 0 && !changed) {
-      Sight sight;
-      sight.rule = "no_step";
-      sight.at_tick = true;
-      sight.severity = LOUPE_SEVERITY_ERROR;
-      sight.module = model->root;
-      sight.message = "gradients were made in this epoch, but no optimizer stepped and no parameter changed";
-      sight.advice = "call optimizer.step() after backward()";
-      judge.tell(sight);
-    }
+    Moment now = moment(model.get());
+    now.was_validated = was_validated;
+    now.was_stepped = steps_since_tick_ > 0;
+    judge_all(When::tick, judge, now);
     model->has_backward = false;
     // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
     // window does not end another, in which nothing was seen.
@@ -511,8 +329,11 @@ void Health::report(Report& report) {
     model->resting.begin_window(*model, changes_);
   }
   make_changes();
-  losses_.judge_spikes(judge);
-  losses_.judge_epoch(judge, trained == 1 && !any_broken(), !rates_.any_returned());
+  // Where steps are left out, the next that is looked at may show what made it.
+  if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
+    tell_lone_loss(judge);
+  judge_losses(judge);
+  judge_epoch(judge, trained == 1 && !any_broken());
   end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;
 }

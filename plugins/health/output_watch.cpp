@@ -1,10 +1,11 @@
+#include <loupe/draft/abi/tally.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "health/elements.h"
+#include "health/rules/elements.h"
 #include "health/watches.h"
 
 namespace loupe::health {
@@ -163,7 +164,7 @@ void OutputWatch::look_for_life(const TensorView& output) {
   layer_.samples += output.size(0);
   const int64_t silent = units - layer_.alive_units;
   layer_.knows_life =
-      silent == 0 || static_cast<double>(silent) < watched_.told_dead_share * static_cast<double>(units);
+      silent == 0 || static_cast<double>(silent) < watched_.reported_dead_share * static_cast<double>(units);
   if (layer_.knows_life) return;
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);

@@ -1,10 +1,11 @@
 #include "health/watches.h"
 
+#include <loupe/event.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "health/elements.h"
+#include "health/rules/elements.h"
 
 namespace loupe::health {
 namespace {
@@ -102,16 +103,16 @@ void StepWatch::process(const Event& event) {
     state_.norm = std::sqrt(measured.sum_squares);
     state_.is_sampled = (measured.flags & LOUPE_MEASURED_SAMPLE) != 0;
     state_.is_finite = is_finite(measured);
-    const double change = measured.has_change != 0 ? std::sqrt(measured.change_sum_squares) : 0;
+    const double change = has_change(measured) ? std::sqrt(measured.change_sum_squares) : 0;
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
       state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
-      state_.has_change = measured.has_change != 0;
+      state_.has_change = has_change(measured);
       state_.change_norm = change;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
       if (state_.has_change) state_.take_change(change);
       model_.note_step(state_);
-    } else if (measured.has_change != 0) {
+    } else if (has_change(measured)) {
       state_.take_change(change);
     }
   }

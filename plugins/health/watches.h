@@ -7,16 +7,16 @@
 #include <atomic>
 #include <vector>
 
-#include "health/model.h"
+#include "health/rules/model.h"
 #include "health/trail.h"
 
 namespace loupe::health {
 
 /// What the events of all models write to.
 struct Watched {
-  Watched(const Host& host_, double told_dead_share_) : host(host_), told_dead_share(told_dead_share_) {}
+  Watched(const Host& host_, double reported_dead_share_) : host(host_), reported_dead_share(reported_dead_share_) {}
   Host host;
-  double told_dead_share;  ///< see Limits
+  double reported_dead_share;  ///< the share of silent units from which dead_units speaks
   Trail trail;
   std::atomic<uint64_t> last_step{0};  ///< of the run's clock, at the end of the last step that was looked at
 };

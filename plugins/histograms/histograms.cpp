@@ -123,7 +123,7 @@ class Histograms : public Lens {
         histogram.edges = edges.data();
         histogram.counts = bins.data();
         histogram.bin_count = bins.size();
-        for (const uint32_t counted : {LOUPE_COUNT, LOUPE_NAN_COUNT, LOUPE_INF_COUNT}) {
+        for (const uint32_t counted : {LOUPE_AGGREGATE_COUNT, LOUPE_AGGREGATE_NAN_COUNT, LOUPE_AGGREGATE_INF_COUNT}) {
           histogram.events += static_cast<uint64_t>(layer.source.get("elements", counted).value_or(0));
         }
         report.histogram(histogram);

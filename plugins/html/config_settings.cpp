@@ -3,12 +3,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
+#include <map>
 
 namespace loupe::html {
 
 namespace {
-
-using Settings = std::map<std::string, std::string>;
 
 // Of aliases, a short text can make endless settings.
 constexpr std::size_t MOST_SETTINGS = 2000;
@@ -23,7 +22,7 @@ bool lists_components(const std::string& name) {
   return name == "lenses" || name == "visualizers";
 }
 
-void flatten(const YAML::Node& node, const std::string& name, int depth, Settings& settings) {
+void flatten(const YAML::Node& node, const std::string& name, int depth, std::map<std::string, std::string>& settings) {
   if (is_left_out(name) || depth > DEEPEST || settings.size() >= MOST_SETTINGS) return;
   if (node.IsScalar()) {
     settings[name] = node.Scalar();
@@ -51,16 +50,13 @@ void flatten(const YAML::Node& node, const std::string& name, int depth, Setting
 
 }  // namespace
 
-Settings settings_of(const std::string& config) {
-  Settings settings;
-  try {
-    const YAML::Node root = YAML::Load(config);
-    if (root.IsMap()) flatten(root, "", 0, settings);
-  } catch (const YAML::Exception&) {
-    // The host has refused a bad config long before; a config in another form is shown as its text alone.
-    settings.clear();
-  }
-  return settings;
+Settings settings_of(const std::string& config) try {
+  std::map<std::string, std::string> settings;
+  const YAML::Node root = YAML::Load(config);
+  if (root.IsMap()) flatten(root, "", 0, settings);
+  return {settings.begin(), settings.end()};
+} catch (const YAML::Exception&) {
+  return {};  // the host has refused a bad config long before; one in another form is shown as its text alone
 }
 
 }  // namespace loupe::html

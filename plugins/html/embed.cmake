@@ -1,21 +1,13 @@
 # Puts the report's page together and writes it as a C++ source.
-# cmake -DOUTPUT=... -DDYGRAPHS=folder -DLICENCE=file -DPAGE=folder -DSTYLES=files -DSCRIPTS=files -P embed.cmake
+# cmake -DOUTPUT=... -DDYGRAPHS=folder -DLICENCE=file -DPAGE=report.html -DBUNDLE=file-without-extension -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
-file(READ ${PAGE}/report.html page)
+file(READ ${PAGE} page)
 file(READ ${DYGRAPHS}/dygraph.min.css dygraphs_styles)
 file(READ ${DYGRAPHS}/dygraph.min.js dygraphs)
 file(READ ${LICENCE} licence)
-set(styles "")
-set(scripts "")
-foreach(file ${STYLES})
-  file(READ ${file} text)
-  string(APPEND styles "${text}")
-endforeach()
-foreach(file ${SCRIPTS})
-  file(READ ${file} text)
-  string(APPEND scripts "${text}")
-endforeach()
+file(READ ${BUNDLE}.css styles)
+file(READ ${BUNDLE}.js scripts)
 
 # A source map is a file that a report does not have.
 string(REGEX REPLACE "/[/*]# sourceMappingURL=[^\n]*" "" dygraphs "${dygraphs}")

@@ -1,8 +1,5 @@
 #include "html/histogram_history.h"
 
-#include "html/json_text.h"
-#include "html/packing.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +8,7 @@ namespace loupe::html {
 namespace {
 
 constexpr std::size_t MAXIMUM_COLUMNS = 256;
-constexpr double SMALLEST_SHARE_EXPONENT = -6;  // data.js spreads levels 1 to 63 over the same range
+constexpr double SMALLEST_SHARE_EXPONENT = -6;  // histogram.js spreads levels 1 to 63 over the same range
 
 std::uint32_t level_of(double share) {
   if (!(share > 0)) return 0;
@@ -76,15 +73,11 @@ void HistogramHistory::thin() {
 }
 
 std::string HistogramHistory::json() const {
-  std::string text = "{\"line\":" + json_text(line_) + ",\"edges\":[";
-  for (std::size_t i = 0; i < edges_.size(); ++i) text += (i == 0 ? "" : ",") + json_numbers(edges_[i]);
-  text += "],\"columns\":[";
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    text += (i == 0 ? "[" : ",[") + json_number(column.epoch) + ',' + std::to_string(column.edges) + ',' +
-            std::to_string(column.first_bin) + ",\"" + column.levels + "\"," + json_number(column.total) + ']';
+  Json columns = Json::array();
+  for (const Column& column : columns_) {
+    columns.push_back({column.epoch, column.edges, column.first_bin, column.levels, column.total});
   }
-  return text + "]}";
+  return page_json({{"line", line}, {"edges", edges_}, {"columns", std::move(columns)}});
 }
 
 }  // namespace loupe::html

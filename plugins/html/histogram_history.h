@@ -1,22 +1,24 @@
 #ifndef LOUPE_HTML_HISTOGRAM_HISTORY_H
 #define LOUPE_HTML_HISTOGRAM_HISTORY_H
 
+#include "html/page_text.h"
+
 #include <loupe/visualizer.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace loupe::html {
 
-/// The histograms of one line over epochs, each bin as one of 64 levels of its share of the whole on a logarithmic
-/// scale: what a heat map can show. At most 256 epochs are kept, evenly spread; the last is always among them.
+/// The histograms of one line over epochs. Each bin is one of 64 levels of its share of the whole, on a logarithmic
+/// scale, which is what a heat map can show. Keeps at most 256 epochs, evenly spread and always with the last.
 class HistogramHistory {
  public:
-  explicit HistogramHistory(std::string line) : line_(std::move(line)) {}
+  std::string line;  ///< its name in the page
+  /// Reads what json() wrote. Throws if it is something else.
+  static HistogramHistory read(const Json& json);
 
-  const std::string& line() const { return line_; }
   void put(double epoch, const Histogram& histogram);
   /// Forgets the histograms at `epoch` and later.
   void forget_from(double epoch);
@@ -36,7 +38,6 @@ class HistogramHistory {
   std::size_t edges_index(const Histogram& histogram);
   void thin();
 
-  std::string line_;
   std::vector<std::vector<double>> edges_;
   std::vector<Column> columns_;
   std::size_t stride_ = 1, told_ = 0;

@@ -1,23 +1,28 @@
+#include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
 #include <loupe/selection.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <list>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
-#include "html/json_text.h"
 #include "html/pace.h"
 #include "html/page.h"
 #include "html/run_history.h"
 
 namespace loupe::html {
 
-/// One self-contained page of every run told to it: a second begin() adds a run to compare with. Works on a thread of
-/// its own, for a large page takes long to write.
+/// Writes one self-contained page that shows every run; a second begin() adds a run to compare with. Works on a thread
+/// of its own, because a large page takes long to write.
 class Html : public Visualizer {
  public:
   static constexpr const char* name = "html";
@@ -31,7 +36,7 @@ class Html : public Visualizer {
         {{"path", "report.html", "the report's file; relative to the run's directory"},
          {"past",
           "all",
-          "what to show of a resumed run from before, out of what `record` kept",
+          "what to show of a resumed run from before, out of what `record` or the report kept",
           {"all", "values", "none"}},
          {"baseline", "", "of several runs, the name of the one that the others are compared with"},
          {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}});
@@ -39,16 +44,25 @@ class Html : public Visualizer {
 
   Html(const Options& options, const Host& host)
       : selection_(options, host, name),
+        host_(host),
         path_(options),
+        past_(options.get<std::string>("past")),
         baseline_(options.get<std::string>("baseline")),
         budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
   void begin(const Run& run) override {
-    // The first run's directory is the report's place; those that come after it are compared in the same file.
+    if (!runs_.empty() && runs_.back().is_moved_to(run)) {
+      file_ = path_.in(run);
+      return;
+    }
+    // The report lies in the first run's directory; later runs are compared in the same file.
     if (file_.empty()) file_ = path_.in(run);
     if (!runs_.empty() && runs_.back().is_empty()) runs_.pop_back();
     runs_.emplace_back(run);
     selection_.begin();
+    const bool is_resumed = (run.flags & LOUPE_RUN_RESUMED) != 0;
+    start_time_ = is_resumed ? run.start_time : 0;
+    has_earlier_ = is_resumed && runs_.size() == 1 && read_earlier();
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
@@ -61,6 +75,7 @@ class Html : public Visualizer {
   void begin_tick(const Tick& tick) override {
     if (!selection_.begin_tick()) return;
     is_in_tick_ = true;
+    if (has_earlier_) continue_earlier(tick.epoch, tick.time > 0 && tick.time < start_time_);
     current().begin_tick(tick);
   }
   void value(const Value& value) override {
@@ -91,6 +106,7 @@ class Html : public Visualizer {
   void flush() override { write(); }
   void end(const Ending& ending) override {
     selection_.end();
+    if (has_earlier_) continue_earlier(INFINITY, false);
     current().story().end(ending);
     write();
   }
@@ -99,8 +115,33 @@ class Html : public Visualizer {
   using Clock = std::chrono::steady_clock;
 
   RunHistory& current() {
-    if (runs_.empty()) throw Error("the report was told something before its run began");
+    if (runs_.empty()) throw Error("the report got values before its run began");
     return runs_.back();
+  }
+
+  /// Reads what an earlier process left, before anything is written over it. Returns whether there is any.
+  bool read_earlier() {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(file_, none) || std::filesystem::file_size(file_, none) == 0) return false;
+    std::ifstream input(file_, std::ios::binary);
+    earlier_ = RunHistory::read({std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()});
+    return true;
+  }
+  /// Continues the earlier report from `epoch` on.
+  /// @param is_past whether the host replays the tick out of the record: the run itself then comes later
+  void continue_earlier(double epoch, bool is_past) {
+    if (earlier_ && past_ != "none" && current().ticks() == 0)
+      current().continue_from(*earlier_, epoch, past_ == "all");
+    if (is_past) {
+      has_record_ = true;
+      return;
+    }
+    // The host compares with the record, where there is one.
+    const std::string other = earlier_ && !has_record_ ? current().differences_from(*earlier_) : "";
+    if (!other.empty()) host_.warn("this run continues '" + file_.string() + "' with changes: " + other);
+    replaces_earlier_ = past_ == "none" || !earlier_ || earlier_->last_epoch() >= epoch;
+    earlier_.reset();
+    has_earlier_ = false;
   }
 
   double seconds_since_write() const { return std::chrono::duration<double>(Clock::now() - last_write_).count(); }
@@ -118,7 +159,8 @@ class Html : public Visualizer {
     }
   }
 
-  /// An error must not wait for the end of an epoch of hours. What fails is written, or told, when the tick ends.
+  /// An error must not wait hours for the end of an epoch. If writing fails, the end of the tick tries again and says
+  /// so.
   void write_early() {
     try {
       write();
@@ -128,10 +170,17 @@ class Html : public Visualizer {
   }
 
   void write() {
+    if (has_earlier_) return;  // the epoch to continue from is not known yet
     const auto before = Clock::now();
     try {
       Replacement file(file_);
       const std::size_t bytes = write_page(file);
+      if (replaces_earlier_) {
+        const std::string kept = keep_replaced(file_, start_time_).string();
+        replaces_earlier_ = false;
+        host_.warn("the report '" + file_.string() +
+                   "' showed more than it can continue with; the earlier file is kept as '" + kept + "'");
+      }
       file.commit(false);
       last_write_ = Clock::now();
       pace_.wrote(bytes, std::chrono::duration<double>(last_write_ - before).count());
@@ -153,7 +202,7 @@ class Html : public Visualizer {
     };
     write(PAGE_BEFORE_DATA);
     if (!baseline_.empty()) {
-      write("<script type=\"application/json\" id=\"report\">{\"baseline\":" + json_text(baseline_) + "}</script>\n");
+      write("<script type=\"application/json\" id=\"report\">{\"baseline\":" + page_json(baseline_) + "}</script>\n");
     }
     for (const RunHistory& run : runs_) run.write(index++, write);
     write(PAGE_AFTER_DATA);
@@ -165,11 +214,17 @@ class Html : public Visualizer {
   static constexpr std::size_t WRITTEN_AT_ONCE = std::size_t{1} << 20;
 
   Selection selection_;
+  Host host_;
   OutputPath path_;
-  std::string baseline_;
+  std::string past_, baseline_;
   std::size_t budget_;
   std::filesystem::path file_;
   std::list<RunHistory> runs_;
+  double start_time_ = 0;  // of a resumed run: earlier ticks belong to its past
+  std::optional<RunHistory> earlier_;
+  bool has_earlier_ = false;       // there is a file of an earlier process that is not continued yet
+  bool has_record_ = false;        // the host replays the past out of a record
+  bool replaces_earlier_ = false;  // the earlier file shows what this report does not
   bool is_in_tick_ = false;
   Pace pace_;
   Clock::time_point last_write_ = Clock::now();

@@ -1,18 +1,21 @@
 #ifndef LOUPE_HTML_PACE_H
 #define LOUPE_HTML_PACE_H
 
+#include <algorithm>
 #include <cstddef>
 
 namespace loupe::html {
 
-/// Decides at which ticks the whole report is written anew, so that a long run does not pay for it quadratically. A
-/// small report is written at every tick. A larger one is left out while writing it would take more than a twentieth of
-/// the run's time, but never for 20 ticks in a row.
+/// Decides at which ticks the whole report is written, so that the cost does not grow with the square of the run's
+/// length. A small report is written at every tick. A larger one is skipped while writing it would take more than a
+/// twentieth of the run's time, but never for more than 20 ticks in a row, or a twentieth of all ticks if those are
+/// more.
 class Pace {
  public:
-  /// Asked at each tick. @param seconds since the last write ended
+  /// Called at each tick. @param seconds since the last write ended
   bool is_due(double seconds) {
-    const bool due = bytes_ < SMALL || ++waited_ >= MOST_TICKS || seconds >= 19 * cost_;
+    ++ticks_;
+    const bool due = bytes_ < SMALL || ++waited_ >= std::max(MOST_TICKS, ticks_ / 20) || seconds >= 19 * cost_;
     if (due) waited_ = 0;
     return due;
   }
@@ -21,12 +24,12 @@ class Pace {
     bytes_ = bytes;
     cost_ = seconds;
   }
-  /// The next tick is due, because this one's write failed.
+  /// Makes the next tick due, because writing at this one failed.
   void failed() { bytes_ = 0; }
 
  private:
   static constexpr std::size_t SMALL = std::size_t{2} << 20, MOST_TICKS = 20;
-  std::size_t bytes_ = 0, waited_ = 0;
+  std::size_t bytes_ = 0, ticks_ = 0, waited_ = 0;
   double cost_ = 0;
 };
 

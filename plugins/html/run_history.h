@@ -1,48 +1,57 @@
 #ifndef LOUPE_HTML_RUN_HISTORY_H
 #define LOUPE_HTML_RUN_HISTORY_H
 
+#include "html/config_settings.h"
 #include "html/histogram_history.h"
 #include "html/run_story.h"
 
+#include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace loupe::html {
 
-/// Everything told of one run, in the form in which the page holds it, so that writing is copying.
+/// Everything that the report shows of one run, kept in the form in which the page holds it, so that writing is
+/// copying.
 class RunHistory {
  public:
   using Write = std::function<void(std::string_view)>;
 
-  /// @param now ISO 8601, UTC
-  RunHistory(const Run& run);
+  explicit RunHistory(const Run& run);
+  /// Reads the run out of a report; nothing where the page is no report or holds several runs.
+  static std::optional<RunHistory> read(const std::string& page);
+  /// Puts what an earlier part of the run showed before `epoch` in front. @param with_story its findings and notes too
+  void continue_from(RunHistory earlier, double epoch, bool with_story);
+  /// Says how the configuration and the models differ from the earlier ones; "" where they do not.
+  std::string differences_from(const RunHistory& earlier) const;
+  /// Whether `run` is this one, moved to another folder. If so, takes over the folder.
+  bool is_moved_to(const Run& run);
 
   void tag(const Tag& tag);
-  /// Epochs ascend: what was told of `epoch` and later is forgotten first.
   void model(const Model& model);
+  /// Epochs ascend: values of the tick's epoch and later ones are forgotten first.
   void begin_tick(const Tick& tick);
   void value(const Value& value);
   void range(const Range& range);
   void histogram(const Histogram& histogram);
 
-  /// What is told of it in words.
   RunStory& story() { return story_; }
-  /// Nothing was told of it yet.
   bool is_empty() const { return epochs_.empty() && story_.is_empty(); }
   std::size_t ticks() const { return epochs_.size(); }
-  /// What the values take, in characters.
+  double last_epoch() const { return epochs_.empty() ? -INFINITY : epochs_.back(); }
+  /// The size of what write() writes, in characters.
   std::size_t bytes() const;
-  /// Keeps every second of the epochs kept so far, and from now on as many fewer; the last one is always kept.
+  /// Drops every second epoch, also of those to come; the last one is always kept.
   void thin();
-  /// The script elements of this run: "run-INDEX", then "run-INDEX-tag-T" for each tag.
+  /// Writes the script elements of this run: "run-INDEX", then "run-INDEX-tag-T" for each tag.
   void write(std::size_t index, const Write& write) const;
 
  private:
@@ -54,10 +63,10 @@ class RunHistory {
   };
   struct Layer {
     std::string name;
-    std::vector<Line> lines;
-    std::vector<Band> bands;
-    std::vector<HistogramHistory> histograms;
-    double first_broken = NAN;  // the first epoch that brought NaN or infinity
+    detail::KeyedList<Line> lines;
+    detail::KeyedList<Band> bands;                   // by both names
+    detail::KeyedList<HistogramHistory> histograms;  // by line
+    double first_broken = NAN;                       // the first epoch with NaN or infinity
   };
   struct TagHistory {
     std::string name;
@@ -65,29 +74,32 @@ class RunHistory {
     std::uint32_t type = LOUPE_TAG_NUMERICAL;
     bool log_y = false, big = false, annotate = false;
     double y_minimum = NAN, y_maximum = NAN;
-    std::vector<Layer> layers;
-    std::unordered_map<std::string, std::size_t> layer_index;
+    detail::KeyedList<Layer> layers;
   };
 
-  TagHistory& tag_of(const char* name);
-  Layer& layer_of(const char* tag, const char* layer);
+  RunHistory() = default;
+  TagHistory& tag_of(const std::string& name);
+  Layer& layer_of(const std::string& tag, const std::string& name);
   std::size_t column() const;
   void keep(std::size_t columns);
   void forget_from(double epoch);
-  template <class Use>
-  void each_series(Use&& use);
+  void put(std::string& values, double value);
+  template <class Change>
+  void change_series(Change&& change);
   static std::string describe(const TagHistory& tag);
   static void write_layer(const Layer& layer, const Write& write);
 
-  std::string name_, directory_, config_, settings_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
-  // settings_ is JSON
+  std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
+  Settings settings_;
+  double start_time_ = 0;
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;
-  bool resumed_;
+  bool resumed_ = false;
   std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
   std::size_t told_ = 0, stride_ = 1;
+  std::size_t series_bytes_ = 0;      // counted as it changes: it is asked for at every tick
   bool last_is_provisional_ = false;  // the last epoch is off the stride: the next one takes its place
-  std::vector<TagHistory> tags_;
+  detail::KeyedList<TagHistory> tags_;
 };
 
 }  // namespace loupe::html

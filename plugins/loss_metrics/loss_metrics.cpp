@@ -17,7 +17,6 @@ class LossMetrics : public Lens {
   static std::vector<const char*> gives() {
     return {"Loss: the training and validation loss; called Loss & Metrics where both share a plot",
             "Metrics: each pushed metric, from its first value on",
-            "Learning Rate: of each group of each optimizer, as the lens learning_rate shows it",
             "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
   }
   static constexpr const char* example = "loss_metrics: {loss_range: [], metrics: [accuracy]}";
@@ -28,9 +27,6 @@ class LossMetrics : public Lens {
             {"separate_loss_and_metrics", true, "two plots rather than one"},
             {"loss_fn", true, "watch the loss modules that the trainer attached; their values go before pushed ones"},
             {"loss_fn_inplace", true, "fold a loss module's values as they come; false keeps them all"},
-            {"learning_rate", true,
-             "also show the learning rate of each group of each optimizer, by the lens learning_rate, unless that is "
-             "named itself"},
             line_option("loss_line"),
             range_option("loss_range", {"std"}),
             line_option("metrics_line"),
@@ -107,8 +103,8 @@ class LossMetrics : public Lens {
 
   /// A loss module's values go by the names under which the trainer's pushes are filed.
   static std::string loss_name(const loupe_run* run, bool train) {
-    if (train) return run != nullptr && LOUPE_OFFERS(*run, train_loss) ? run->train_loss : "train_loss";
-    return run != nullptr && LOUPE_OFFERS(*run, validation_loss) ? run->validation_loss : "val_loss";
+    if (train) return run != nullptr && run->train_loss != nullptr ? run->train_loss : "train_loss";
+    return run != nullptr && run->validation_loss != nullptr ? run->validation_loss : "val_loss";
   }
 
   static Explanation loss_explained() {
@@ -155,7 +151,7 @@ class LossMetrics : public Lens {
   void report_metric(Report& report, std::size_t i) {
     const std::string metric = pushed_metrics_.series_name(i);
     const bool shown = metrics_.empty() || metrics_.count(metric) > 0;
-    if (!shown || !pushed_metrics_.get(i, LOUPE_COUNT)) return;
+    if (!shown || !pushed_metrics_.get(i, LOUPE_AGGREGATE_COUNT)) return;
     if (metrics_.empty() && !metrics_seen_) introduce_metrics(report);
     metrics_seen_ = true;
     remember(pushed_metrics_, i, metric);

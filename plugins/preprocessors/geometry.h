@@ -1,6 +1,7 @@
 #ifndef LOUPE_PLUGINS_PREPROCESSORS_GEOMETRY_H
 #define LOUPE_PLUGINS_PREPROCESSORS_GEOMETRY_H
 
+#include <loupe/event.h>
 #include "preprocessors/norms.h"
 
 namespace loupe {
@@ -74,7 +75,7 @@ class TensorGeometry : public Geometry {
     if (bad) return push_non_finite(*bad);
     push_norm(measurement->sum_squares, measurement->numel);
     if (!wants_correlation()) return;
-    if (measurement->has_previous == 0) {
+    if (!has_previous(*measurement)) {
       // Later in a stream the shape has changed, and then there is nothing to correlate with.
       if (first) push_first_correlation();
     } else if (comparable) {
@@ -125,7 +126,7 @@ class ParameterDifferenceGeometry : public Geometry {
   void process(const Event& event) override {
     const Measurement* measurement = measured(event, LOUPE_MEASURE_CHANGE);
     if (measurement == nullptr) return;
-    const bool comparable = last_is_finite_ && measurement->has_change != 0;
+    const bool comparable = last_is_finite_ && has_change(*measurement);
     const auto bad = non_finite(*measurement);
     last_is_finite_ = !bad;
     if (bad) push_non_finite(*bad);

@@ -1,7 +1,7 @@
 #include "prometheus/exposition.h"
 
 #include <loupe/number_text.h>
-#include <loupe/utf8.h>
+#include <utf8.h>
 
 #include <cmath>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace {
 
 std::string escaped(const std::string& value) {
   std::string text;
-  for (const char character : valid_utf8(value)) {
+  for (const char character : utf8::replace_invalid(value)) {
     if (character == '\n') {
       text += "\\n";
       continue;

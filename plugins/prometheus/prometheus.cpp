@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -47,7 +46,7 @@ class Prometheus : public Visualizer {
     file_ = path_.in(run);
     for (Metric* metric : all()) metric->clear();
     findings_.clear();
-    severities_.clear();
+    counts_.clear();
     in_tick_ = shown_ = false;
     finished_.set({{"run", run_}}, 0);
     try {
@@ -79,8 +78,12 @@ class Prometheus : public Visualizer {
   void finding(const loupe_finding& finding) override {
     const std::string rule = finding.rule;
     std::uint32_t& severity = findings_[rule][text_of(layer_of(finding)) + '\n' + text_of(finding.parameter)];
+    std::map<std::uint32_t, std::uint64_t>& counts = counts_[rule];
+    if (severity != 0) --counts[severity];
     severity = finding.state == LOUPE_FINDING_GONE ? 0 : finding.severity;
-    count(rule, finding.severity);
+    ++counts[finding.severity];
+    if (severity == 0) --counts[finding.severity];
+    tell_counts(rule);
     // What needs a person's eye does not wait for the next tick.
     if (!in_tick_ && finding.state != LOUPE_FINDING_CHANGED) show();
   }
@@ -103,14 +106,10 @@ class Prometheus : public Visualizer {
     return {&epoch_, &time_, &steps_, &broken_, &finished_, &ended_, &standing_, &value_, &low_, &high_};
   }
 
-  /// Severities that had a finding of the rule before stay, with 0: an alert that is over has to see so.
-  void count(const std::string& rule, std::uint32_t severity) {
-    std::set<std::uint32_t>& severities = severities_[rule];
-    severities.insert(severity);
-    for (const std::uint32_t each : severities) {
-      double number = 0;
-      for (const auto& [place, found] : findings_[rule]) number += found == each ? 1 : 0;
-      standing_.set({{"run", run_}, {"rule", rule}, {"severity", word_of(severity_words, each)}}, number);
+  void tell_counts(const std::string& rule) {
+    for (const auto& [severity, count] : counts_[rule]) {
+      standing_.set({{"run", run_}, {"rule", rule}, {"severity", word_of(severity_words, severity)}},
+                    static_cast<double>(count));
     }
   }
 
@@ -136,7 +135,8 @@ class Prometheus : public Visualizer {
   std::uint64_t non_finite_ = 0;
   bool in_tick_ = false, shown_ = false;
   std::map<std::string, std::map<std::string, std::uint32_t>> findings_;  // by rule and place; 0: gone
-  std::map<std::string, std::set<std::uint32_t>> severities_;             // that a rule has had
+  // How many stand, by rule and severity. What had one before stays, with 0: an alert that is over has to see so.
+  std::map<std::string, std::map<std::uint32_t, std::uint64_t>> counts_;
   Metric epoch_{"loupe_epoch", "The epoch of the last tick."};
   Metric time_{"loupe_last_tick_timestamp_seconds", "When the last tick was, in seconds since 1970."};
   Metric steps_{"loupe_steps_total", "Steps of the run's clock up to the last tick.", "counter"};

@@ -13,8 +13,7 @@ namespace {
 void take(OldLine& line, std::string_view kind, std::optional<double> epoch) {
   line.epoch = epoch;
   line.closes_epoch = kind == "tick";
-  // A run that goes on has not ended.
-  line.gives_way = kind == "end";
+  line.stands_alone = kind == "finding" || kind == "note" || kind == "end";
 }
 
 // Lines just as JsonLine writes them need no parser, which takes most of the time over a long record.

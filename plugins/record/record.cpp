@@ -107,10 +107,7 @@ class Record : public Visualizer {
 
   /// The run as the host knows it: in a replay with the folder that it had, not the one where files go now. Null where
   /// the host does not say.
-  const Run* recorded_run() const {
-    const Run* own = host_.run();
-    return own != nullptr && LOUPE_REACHES(*own, world_size) ? own : nullptr;
-  }
+  const Run* recorded_run() const { return host_.run(); }
 
   void know(const std::string& key, std::string line) {
     notice_run();
@@ -128,6 +125,7 @@ class Record : public Visualizer {
     if (own == nullptr || (own->flags & LOUPE_RUN_RESUMED) == 0) return;
     std::string line = run_line(*own);
     if (line == run_) return;
+    flush();  // what is left was said before
     run_ = std::move(line);
     known_.clear();
     goes_on_ = true;

@@ -3,8 +3,9 @@
 #include <loupe/model_json.h>
 #include <loupe/number_text.h>
 #include <loupe/utc_text.h>
-#include <loupe/utf8.h>
+#include <loupe/visualizer.h>
 #include <loupe/words.h>
+#include <utf8.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -75,7 +76,7 @@ std::string run_line(const Run& run) {
 
 std::string model_line(const Model& model) {
   Json line{{"kind", "model"}};
-  line.update(Json::parse(valid_utf8(model_json(model))));
+  line.update(Json::parse(utf8::replace_invalid(model_json(model))));
   return text_of(line) + '\n';
 }
 
@@ -83,9 +84,9 @@ std::string tag_line(const Tag& tag) {
   Json line{{"kind", "tag"},
             {"tag", tag.id},
             {"type", type_name(tag.type)},
-            {"log_y", tag.log_y != 0},
-            {"big", tag.big != 0},
-            {"annotate", tag.annotate != 0},
+            {"log_y", is_logarithmic(tag)},
+            {"big", is_big(tag)},
+            {"annotate", is_annotated(tag)},
             {"y_minimum", limit(tag.y_minimum)},
             {"y_maximum", limit(tag.y_maximum)}};
   add_texts(line, tag);

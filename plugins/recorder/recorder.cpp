@@ -1,12 +1,15 @@
 #include <loupe/explanation.h>
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
 #include <loupe/kind_filter.h>
 #include <loupe/layers.h>
 #include <loupe/number_text.h>
 
 #include <deque>
-#include <fstream>
+#include <set>
+#include <string>
+#include <system_error>
 
 #include "recorder/recording.h"
 
@@ -32,10 +35,10 @@ const MomentName& moment_of(const std::string& name) {
 }
 
 std::optional<uint32_t> fold_of(const std::string& name) {
-  if (name == "sum") return LOUPE_SUM;
-  if (name == "mean") return LOUPE_MEAN;
-  if (name == "max") return LOUPE_MAX;
-  if (name == "min") return LOUPE_MIN;
+  if (name == "sum") return LOUPE_AGGREGATE_SUM;
+  if (name == "mean") return LOUPE_AGGREGATE_MEAN;
+  if (name == "max") return LOUPE_AGGREGATE_MAX;
+  if (name == "min") return LOUPE_AGGREGATE_MIN;
   return std::nullopt;
 }
 
@@ -111,7 +114,7 @@ class Recorder : public Lens {
   void report(Report& report) override {
     filter_.warn(host_, name, !recorded_.empty());
     for (const Layer& layer : layers_) {
-      if (const auto samples = layer.source.get("samples", LOUPE_SUM)) {
+      if (const auto samples = layer.source.get("samples", LOUPE_AGGREGATE_SUM)) {
         report.value(tag_, layer.name, "this epoch", *samples);
       }
     }
@@ -133,25 +136,33 @@ class Recorder : public Lens {
   void save(const Report& report) {
     const loupe_run* run = host_.run();
     std::filesystem::path folder = path_.in(run != nullptr ? run->directory : "");
-    const bool resumed = run != nullptr && (run->flags & LOUPE_RUN_RESUMED) != 0;
-    if (!std::exchange(saved_, true) && !resumed) keep_recorded(folder);
+    const bool goes_on = each_epoch_ && run != nullptr && (run->flags & LOUPE_RUN_RESUMED) != 0;
+    const double since = run != nullptr ? run->start_time : 0;
+    if (!goes_on && !std::exchange(saved_, true)) keep_recorded(folder, since);
     if (each_epoch_) folder /= number_text(report.epoch());
+    // Of a run that goes on, only the epochs that are trained again give way.
+    if (goes_on && epochs_.insert(report.epoch()).second) keep_recorded(folder, since);
     try {
       std::filesystem::create_directories(folder);
     } catch (const std::filesystem::filesystem_error& reason) {
       throw Error("cannot make the folder '" + folder.string() + "': " + reason.code().message());
     }
-    std::ofstream names(folder / "modules.txt");
+    std::string names;
     for (std::size_t i = 0; i < recorded_.size(); ++i) {
       recorded_[i].recording->save((folder / (std::to_string(i) + ".pt")).string());
       if (each_epoch_) recorded_[i].recording->clear();
-      names << i << ".pt " << recorded_[i].layer << '\n';
+      names += std::to_string(i) + ".pt " + recorded_[i].layer + '\n';
     }
-    names.close();
-    if (!names) throw Error("cannot write '" + (folder / "modules.txt").string() + "'; is there room on the disk?");
+    try {
+      Replacement file(folder / "modules.txt");
+      file.write(names);
+      file.commit(false);
+    } catch (const std::system_error& reason) {
+      throw cannot_write(folder / "modules.txt", reason, "the tensors are there, and not which module each is of");
+    }
   }
   /// A folder that has nothing recorded in it is left alone.
-  void keep_recorded(const std::filesystem::path& folder) const {
+  void keep_recorded(const std::filesystem::path& folder, double since) const {
     try {
       bool recorded = std::filesystem::exists(folder / "modules.txt");
       if (!recorded && std::filesystem::is_directory(folder)) {
@@ -160,7 +171,7 @@ class Recorder : public Lens {
         }
       }
       if (recorded) {
-        host_.info("recorder: what an earlier run recorded is kept in '" + keep_older(folder).string() + "'");
+        host_.info("recorder: what an earlier run recorded is kept in '" + keep_older(folder, since).string() + "'");
       }
     } catch (const std::system_error& reason) {
       throw Error("cannot keep what an earlier run recorded in '" + folder.string() + "': " + reason.code().message());
@@ -179,6 +190,7 @@ class Recorder : public Lens {
   OutputPath path_;
   bool each_epoch_;
   bool saved_ = false;
+  std::set<double> epochs_;  // that a run that goes on has saved
   RecordingSettings settings_;
   std::size_t position_ = 0;
   std::deque<Recording> own_;  // kept after a module is forgotten: what was recorded is saved at the next tick

@@ -21,7 +21,7 @@ struct RecordingSettings {
   uint64_t every = 1;            ///< each n-th event
   uint64_t limit = 0;            ///< no more tensors than that; 0 is no limit
   bool sample = false;           ///< the first item of a batch alone
-  std::optional<uint32_t> fold;  ///< LOUPE_SUM, …: into one tensor; without it all are kept
+  std::optional<uint32_t> fold;  ///< LOUPE_AGGREGATE_SUM, …: into one tensor; without it all are kept
 };
 
 /// What is recorded of one module. Its own preprocessor: the tensors are kept, not measured.

@@ -3,6 +3,7 @@
 
 #include <loupe/plugin.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace loupe {
@@ -22,17 +23,19 @@ class SampleCount : public Preprocessor {
   void process(const Event& event) override {
     const TensorView tensor = event.tensor();
     if (!tensor || !event.grad_enabled()) return;
-    ++events_;
-    if (tensor.raw()->dim > dimension_) samples_ += static_cast<uint64_t>(tensor.raw()->sizes[dimension_]);
+    events_.fetch_add(1, std::memory_order_relaxed);
+    if (tensor.raw()->dim > dimension_)
+      samples_.fetch_add(static_cast<uint64_t>(tensor.raw()->sizes[dimension_]), std::memory_order_relaxed);
   }
   void reset() override { events_ = samples_ = 0; }
 
-  uint64_t events() const { return events_; }
-  uint64_t samples() const { return samples_; }
+  // At a tick, while other threads may run the model.
+  uint64_t events() const { return events_.load(std::memory_order_relaxed); }
+  uint64_t samples() const { return samples_.load(std::memory_order_relaxed); }
 
  private:
   int64_t dimension_;
-  uint64_t events_ = 0, samples_ = 0;
+  std::atomic<uint64_t> events_{0}, samples_{0};
 };
 
 }  // namespace loupe

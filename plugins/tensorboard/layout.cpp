@@ -60,8 +60,8 @@ std::string band_chart(const std::string& tag, const std::string& layer, const s
 
 void Charts::tag(const Tag& tag) {
   TagCharts& charts = tag_of(tag.id);
-  if (charts.big != (tag.big != 0)) changed_ = true;
-  charts.big = tag.big != 0;
+  if (charts.big != (is_big(tag))) changed_ = true;
+  charts.big = is_big(tag);
   charts.shares = tag.type == LOUPE_TAG_RELATION;
 }
 
@@ -78,17 +78,15 @@ void Charts::band(const char* tag, const char* layer, const char* low_name, cons
 }
 
 Charts::TagCharts& Charts::tag_of(const std::string& tag) {
-  const auto found = std::find_if(tags_.begin(), tags_.end(), [&](const TagCharts& each) { return each.name == tag; });
-  if (found != tags_.end()) return *found;
-  tags_.push_back({tag, false, false, {}});
-  return tags_.back();
+  TagCharts& charts = tags_[tag];
+  charts.name = tag;
+  return charts;
 }
 
 Charts::LayerCharts& Charts::layer_of(const std::string& tag, const std::string& layer) {
-  TagCharts& charts = tag_of(tag);
-  const auto [place, is_new] = charts.place_of.try_emplace(layer, charts.layers.size());
-  if (is_new) charts.layers.push_back({layer, {}, {}});
-  return charts.layers[place->second];
+  LayerCharts& charts = tag_of(tag).layers[layer];
+  charts.name = layer;
+  return charts;
 }
 
 std::string Charts::layout() {

@@ -1,11 +1,11 @@
 #ifndef LOUPE_TENSORBOARD_LAYOUT_H
 #define LOUPE_TENSORBOARD_LAYOUT_H
 
+#include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
 
 #include <cstddef>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -36,14 +36,13 @@ class Charts {
   struct TagCharts {
     std::string name;
     bool big = false, shares = false;
-    std::vector<LayerCharts> layers;
-    std::unordered_map<std::string, std::size_t> place_of = {};  // of a layer among these
+    detail::KeyedList<LayerCharts> layers;
   };
 
   TagCharts& tag_of(const std::string& tag);
   LayerCharts& layer_of(const std::string& tag, const std::string& layer);
 
-  std::vector<TagCharts> tags_;
+  detail::KeyedList<TagCharts> tags_;
   std::unordered_set<std::string> known_;
   bool changed_ = false;
 };

@@ -3,14 +3,13 @@
 #include <loupe/number_text.h>
 #include <loupe/text_of.h>
 
-#include <algorithm>
 #include <cstring>
 
 namespace loupe::tensorboard {
 
 namespace {
 
-constexpr std::size_t MOST_NOTES = 200;
+constexpr std::size_t MOST_NOTES = 200, MOST_FINDINGS = 200;
 
 /// Words as they are: nothing of them is read as Markdown or HTML, and they stay one paragraph.
 std::string escaped(const char* text) {
@@ -64,14 +63,7 @@ void Story::finding(const loupe_finding& finding) {
   const char* layer = layer_of(finding);
   std::string key = finding.rule;
   for (const char* part : {layer, finding.parameter}) key += '\n' + text_of(part);
-  Found found{key, line_of(finding, layer), finding.severity, finding.state == LOUPE_FINDING_GONE};
-  const auto known =
-      std::find_if(findings_.begin(), findings_.end(), [&](const Found& each) { return each.key == key; });
-  if (known != findings_.end()) {
-    *known = std::move(found);
-  } else {
-    findings_.push_back(std::move(found));
-  }
+  findings_[key] = {line_of(finding, layer), finding.severity, finding.state == LOUPE_FINDING_GONE};
   changed_ = true;
 }
 
@@ -84,16 +76,15 @@ void Story::note(const Note& note) {
 
 std::string Story::markdown() {
   changed_ = false;
-  std::vector<const Found*> order;
-  for (const Found& found : findings_) order.push_back(&found);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Found* a, const Found* b) { return a->severity > b->severity; });
   const auto lines = [&](bool gone) {
     std::string text;
-    for (const Found* found : order) {
-      if (found->gone == gone) text += found->line;
+    std::size_t count = 0;
+    for (uint32_t severity = LOUPE_SEVERITY_ERROR; severity >= LOUPE_SEVERITY_INFO; --severity) {
+      for (const Found& found : findings_) {
+        if (found.gone == gone && found.severity == severity && ++count <= MOST_FINDINGS) text += found.line;
+      }
     }
-    return text;
+    return count <= MOST_FINDINGS ? text : text + "- and " + std::to_string(count - MOST_FINDINGS) + " more\n";
   };
   const std::string standing = lines(false), over = lines(true);
   std::string text;

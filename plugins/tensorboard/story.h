@@ -1,12 +1,12 @@
 #ifndef LOUPE_TENSORBOARD_STORY_H
 #define LOUPE_TENSORBOARD_STORY_H
 
+#include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
 
 #include <cstddef>
 #include <deque>
 #include <string>
-#include <vector>
 
 namespace loupe::tensorboard {
 
@@ -20,16 +20,17 @@ class Story {
 
   /// Whether something was told since the last markdown().
   bool changed() const { return changed_; }
-  /// Findings worst first, those that are over after them, then the notes as they came.
+  /// Findings worst first, those that are over after them, then the notes as they came. Of very many findings the worst
+  /// alone: the text is told anew at each tick that brings one.
   std::string markdown();
 
  private:
   struct Found {
-    std::string key, line;
-    uint32_t severity;
-    bool gone;
+    std::string line;
+    uint32_t severity = 0;
+    bool gone = false;
   };
-  std::vector<Found> findings_;
+  detail::KeyedList<Found> findings_;
   std::deque<std::string> notes_;
   bool changed_ = false;
 };

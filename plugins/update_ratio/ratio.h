@@ -32,7 +32,7 @@ class ChangeRatio : public Preprocessor {
     const Measurement& measurement = event.measurement();
     const uint32_t needed = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
     if ((measurement.measures & needed) != needed || measurement.numel == 0) return;
-    const bool comparable = last_is_finite_ && measurement.has_change != 0;
+    const bool comparable = last_is_finite_ && has_change(measurement);
     last_is_finite_ = measurement.nan_count == 0 && measurement.inf_count == 0;
     if (!last_is_finite_) return ratio_.push(measurement.nan_count != 0 ? NAN : INFINITY);
     if (!comparable || measurement.sum_squares <= 0) return;

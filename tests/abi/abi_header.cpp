@@ -38,14 +38,16 @@ std::string comment_above(const std::string& text, std::size_t position) {
 /// What is wrong with a contract; empty when nothing is.
 std::string contract_fault(const std::string& comment) {
   static const std::regex contract(
-      R"(/\* @thread (serial|event|any) @state (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
+      R"(/\* @thread (trainer|model|trainer or model|any) @state (\w[^@]*) @reenter (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
   std::smatch parts;
   if (comment.empty()) return "no contract right above it";
   if (!std::regex_match(comment, parts, contract)) {
-    return "a contract that is not '@thread serial, event or any @state … @owns … @since N.N': " + comment;
+    return "a contract that is not '@thread trainer, model, trainer or model, or any @state … @reenter … @owns … "
+           "@since N.N': " +
+           comment;
   }
-  const auto major = std::stoul(parts[4]);
-  const auto minor = std::stoul(parts[5]);
+  const auto major = std::stoul(parts[5]);
+  const auto minor = std::stoul(parts[6]);
   if (major != LOUPE_ABI_MAJOR || minor > LOUPE_ABI_MINOR) return "a version that is not yet: " + comment;
   return "";
 }
@@ -71,9 +73,12 @@ Texts faults_of_header(const std::string& text) {
     if (each[1] != "loupe_entry" && each[2] != "uint32_t struct_size")
       faults.push_back("'" + each[1].str() + "' does not begin with struct_size but with '" + each[2].str() + "'");
   }
+  for (const std::smatch& member : all(code, std::regex(R"(\n  (?:const )?(loupe_(?!status\b)\w+) (\w+);)")))
+    faults.push_back("'" + member[2].str() + "' holds a " + member[1].str() + " by value, which could never grow");
   for (const std::smatch& include : all(code, std::regex(R"(#\s*include\s*(\S+))"))) {
-    if (include[1] != "<stddef.h>" && include[1] != "<stdint.h>")
-      faults.push_back("it includes " + include[1].str() + ", and may include <stddef.h> and <stdint.h> only");
+    const std::string name = include[1].str();
+    if (name != "<stddef.h>" && name != "<stdint.h>" && name.rfind("<loupe/abi/", 0) != 0)
+      faults.push_back("it includes " + name + ", and may include <stddef.h>, <stdint.h> and <loupe/abi/...> only");
   }
   return faults;
 }

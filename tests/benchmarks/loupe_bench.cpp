@@ -10,6 +10,7 @@
 
 #include "benchmarks/bandwidth.h"
 #include "benchmarks/bench_models.h"
+#include "benchmarks/programs.h"
 #include "benchmarks/together.h"
 
 namespace {
@@ -263,6 +264,23 @@ nlohmann::json measure_together(const std::string& model, const std::vector<std:
   return rows;
 }
 
+nlohmann::json measure_programs(const std::vector<std::string>& models, const std::string& config, double seconds,
+                                int rounds, bool prints) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (prints) std::printf("model    step us   with an inspector   under loupe run   more than the inspector\n");
+  for (const std::string& model : models) {
+    const std::string parameters = make_subject(model == "asks" ? "D" : model).parameters;
+    const nlohmann::json row = measure_program(model, yaml_of(config, parameters), seconds, rounds);
+    if (prints)
+      std::printf("%-6s %9.1f %19.1f %17.1f %23.1f %%\n", model.c_str(), row["step_us"].get<double>(),
+                  row["inspector_us"].get<double>(), row["run_us"].get<double>(),
+                  row["run_more_percent"].get<double>());
+    std::fflush(stdout);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -294,7 +312,19 @@ int main(int argc, char** argv) {
   app.add_option("--visualizers", visualizers, "for --growth: each as YAML lists them, such as 'record, html'");
   app.add_option("--ticks", tick_count, "for --growth: how many ticks before the last that is timed")
       ->check(CLI::Range(10, 100000));
+  std::vector<std::string> programs;
+  int rounds = 5;
+  app.add_option("--programs", programs,
+                 "instead: a program of each of these models on its own, with an inspector and under `loupe run`, in "
+                 "turn; 'asks' is D with a loop that asks it for its parameters. Of --config the last is taken");
+  app.add_option("--rounds", rounds, "for --programs: how often each runs")->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
+
+  if (!programs.empty()) {
+    const nlohmann::json measured = measure_programs(programs, configs.back(), seconds, rounds, !as_json);
+    if (as_json) std::cout << measured.dump(1) << "\n";
+    return 0;
+  }
 
   if (!layers.empty()) {
     const nlohmann::json grown = measure_all_growth(layers, visualizers, tick_count, !as_json);

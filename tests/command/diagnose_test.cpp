@@ -158,17 +158,20 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   write(folder / "grows", losses({"1.0", "0.9", "2.5"}));
   const Finished grows = diagnose("grows", folder);
   EXPECT_EQ(grows.exit_code, 1);
-  EXPECT_EQ(grows.output,
+  const std::string rest = "  could not be judged: ";
+  const std::size_t at_rest = grows.output.find(rest);
+  ASSERT_NE(at_rest, std::string::npos) << grows.output;
+  EXPECT_EQ(grows.output.substr(0, at_rest),
             "digits (grows): running, or stopped without a word, after epoch 3\n"
             "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
             "    advice: lower the learning rate or clip the gradients; see that the loss is minimized, not maximized\n"
             "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
-            "loss_spike, non_finite\n"
-            "  could not be judged: gradients_not_cleared, no_step, zero_learning_rate, no_effect, nothing_trainable, "
-            "unchanged_parameter, stale_optimizer, unregistered_module, mode_mismatch, repeated_batch, "
-            "small_batch_norm, double_softmax, vanishing_gradient, exploding_gradient, dead_units, "
-            "saturated_activation, update_ratio, poor_initialization, unnormalized_input, constant_output, "
-            "loss_oscillating, overfitting\n");
+            "loss_spike, non_finite\n");
+  const std::string not_judged = grows.output.substr(at_rest + rest.size());
+  for (const char* rule : {"gradients_not_cleared", "unregistered_module", "dead_units", "overfitting"})
+    EXPECT_NE(not_judged.find(rule), std::string::npos) << not_judged;
+  for (const char* rule : {"diverging_loss", "loss_not_decreasing", "loss_spike", "non_finite"})
+    EXPECT_EQ(not_judged.find(rule), std::string::npos) << not_judged;
   EXPECT_EQ(rules_in(folder, losses({"1.0", "1.01", "1.0", "1.02"})), Names{"loss_not_decreasing"});
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.8", "0.7", "0.65"})), Names());
 }

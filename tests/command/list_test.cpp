@@ -11,6 +11,7 @@
 #include <regex>
 
 #include "examples/process.h"
+#include "visualizers/driver.h"
 
 namespace loupe::test {
 namespace {
@@ -175,6 +176,22 @@ TEST(Usage, IsToldOnRequest) {
   const Finished told = loupe_command("--help");
   EXPECT_EQ(told.exit_code, 0);
   for (const char* command : {"list", "describe", "validate"}) EXPECT_TRUE(contains(told.output, command));
+}
+
+TEST(List, HasNoLensOrVisualizerThatTheGuideToConfigurationsLeavesOut) {
+  const std::string guide = read(CONFIGURATION_GUIDE);
+  const Finished listed = run("LOUPE_PLUGIN_PATH= " LOUPE_COMMAND " list", fresh_folder());
+  ASSERT_EQ(listed.exit_code, 0);
+  std::string kind;
+  int found = 0;
+  for (const std::string& line : lines_of(listed.output)) {
+    if (line.find(' ') == std::string::npos) kind = line;
+    if (line.rfind("  ", 0) != 0 || line[2] == ' ' || (kind != "lenses" && kind != "visualizers")) continue;
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    EXPECT_NE(guide.find('`' + name + '`'), std::string::npos) << name << " is not in configs/README.md";
+    ++found;
+  }
+  EXPECT_GT(found, 20);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   share.struct_size = sizeof share;
   share.type = LOUPE_TAG_RELATION;
   share.id = "Share";
-  share.big = share.annotate = 1;
+  share.flags = LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE;
   share.y_minimum = -1;
   share.y_maximum = INFINITY;
   share.title = "Share of the \"whole\"";
@@ -66,10 +66,10 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
     warning.advice = "lower the learning rate";
     if (!run.healthy && epoch == 1) tell(record, warning, "conv1");
     record.value("Loss", "Loss", "train_loss mean", run.offset + 0.1 / epoch, 96);
-    record.range("Loss", "Loss", "train_loss min", "train_loss max", -0.0, epoch == 2 ? INFINITY : 2.5);
+    record.range("Loss", "Loss", "train_loss min", "train_loss max", -0.0, epoch == 2 ? INFINITY : 2.5, 96);
     record.value("Rates \"q\" \u00dc\n", "conv1", "activation_rate", epoch == 2 ? NAN : 1.0 / 3);
     record.value("Share", "Share", "conv1", -INFINITY);
-    record.histogram("Rates \"q\" \u00dc\n", "conv1", "output", {-INFINITY, -1, 0.5, INFINITY}, {3, 0, 1e18});
+    record.histogram("Rates \"q\" \u00dc\n", "conv1", "output", {-INFINITY, -1, 0.5, INFINITY}, {3, 0, 1e18}, 5);
     if (epoch >= 2) record.value("Later", "conv1", "mean", 1e-300);
     if (!run.healthy && epoch == 2) tell(record, gone(warning), "conv1");
     record.end_tick();

@@ -36,7 +36,7 @@ TEST(Replay, GivesEveryEventAgainBitForBit) {
 
 TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
   const fs::path folder = fresh_folder();
-  record_run(folder, {"digits", 1, 2, false, 0, false});
+  record_run(folder, {"digits", 1, 2, false, 0, false, 0});
   record_run(folder, {"digits", 3, 5, true, 0, false});
   EXPECT_TRUE(has(folder / "record.jsonl", "\"resumed\":true"));
   EXPECT_TRUE(has(folder / "record.jsonl", "\"directory\":\"" + folder.string() + "\""));
@@ -46,6 +46,16 @@ TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
   record_run(later, {"digits", 3, 5, true});
   EXPECT_TRUE(has(later / "record.jsonl", "\"resumed\":true"));
   expect_same_again(later);
+}
+
+TEST(Replay, PlaysOnBehindTheEndOfARunThatWentOn) {
+  const fs::path folder = fresh_folder();
+  record_run(folder, {"digits", 1, 2});
+  record_run(folder, {"digits", 3, 5, true});
+  EXPECT_EQ(replay("record.jsonl --visualizer csv --visualizer html --out again", folder).output, "");
+  EXPECT_TRUE(has(folder / "again/values.csv", "\n2,Loss,") && has(folder / "again/values.csv", "\n5,Loss,"));
+  EXPECT_TRUE(has(folder / "again/report.html", "\"epochs\":[1.0,2.0,3.0,4.0,5.0]"));
+  EXPECT_TRUE(has(folder / "again/report.html", "\"ended\":true"));
 }
 
 TEST(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
@@ -136,6 +146,27 @@ TEST(Replay, NamesAnEventThatIsWrong) {
     EXPECT_EQ(finished.exit_code, 2) << text;
     EXPECT_EQ(finished.output.substr(0, place.size()), place) << text << finished.output;
     EXPECT_NE(finished.output.find(message), std::string::npos) << text << finished.output;
+  }
+}
+
+TEST(Replay, TakesTimeInProportionToTheFindings) {
+  const fs::path folder = fresh_folder();
+  // Names that begin alike take long to be told apart, and each is of a finding of its own.
+  const std::string rule(400, 'r'), layer(400, 'l');
+  std::string text = R"({"kind":"run","format":3,"name":"crowded"})"
+                     "\n";
+  for (int i = 0; i < 50'000; ++i) {
+    text += R"({"kind":"finding","epoch":1,"severity":"error","state":"raised","message":"it is silent","rule":")" +
+            rule + R"(","layer":")" + layer + std::to_string(i) + "\"}\n";
+  }
+  write(folder / "record.jsonl", text + R"({"kind":"tick","epoch":1})" + "\n" + R"({"kind":"end","epoch":1})" + "\n");
+  // Some seconds of the processor's time, and minutes where each is searched for among all others.
+  const auto within_limit = [&](const std::string& arguments) {
+    return run("ulimit -t 50; " + std::string(LOUPE_COMMAND) + ' ' + arguments + " > out.txt", folder).exit_code;
+  };
+  EXPECT_EQ(within_limit("diagnose record.jsonl"), 1) << "there are errors";
+  for (const char* visualizer : {"html", "console", "tensorboard", "prometheus", "csv"}) {
+    EXPECT_EQ(within_limit(std::string("replay record.jsonl --out . --visualizer ") + visualizer), 0) << visualizer;
   }
 }
 

@@ -206,6 +206,60 @@ TEST(Replay, NamesTheLineThatIsWrong) {
   }
 }
 
+TEST(Replay, NamesTheLineWithANumberThatNoRunHas) {
+  const fs::path folder = fresh_folder();
+  const std::string record = record_run(folder), whole = read(record);
+  const std::string at = "record.jsonl:" + std::to_string(lines_of(whole).size() + 1) + ": error: '";
+  const auto of = [](const std::string& kind, const std::string& members) {
+    const std::string finding =
+        kind == "finding" ? R"("severity":"error","state":"raised","rule":"r","message":"",)" : "";
+    const std::string note = kind == "note" ? R"("about":"trainer","text":"",)" : "";
+    return R"({"kind":")" + kind + "\"," + finding + note + members + "}\n";
+  };
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {of("tick", R"("epoch":1e300)"), "epoch' cannot be 1e+300: "},
+      {of("tick", R"("epoch":-1e300)"), "epoch' cannot be -1e+300: "},
+      {of("tick", R"("epoch":"Infinity")"), "epoch' cannot be Infinity: "},
+      {of("end", R"("epoch":"NaN")"), "epoch' cannot be NaN: "},
+      {of("note", R"("epoch":"-Infinity")"), "epoch' cannot be -Infinity: "},
+      {of("finding", R"("epoch":9007199254740994)"), "epoch' cannot be 9007199254740994: "},
+      {of("tick", R"("epoch":4,"timestamp":1e300)"), "timestamp' cannot be 1e+300: "},
+      {of("note", R"("epoch":4,"timestamp":"Infinity")"), "timestamp' cannot be Infinity: "},
+      {of("end", R"("epoch":4,"timestamp":null)"), "timestamp' cannot be NaN: "},
+      {of("end", R"("epoch":4,"timestamp":-1)"), "timestamp' cannot be -1: "},
+      {of("tick", R"("epoch":4,"time":"0001-01-01T00:00:00Z")"), "timestamp' cannot be -62135596800: "},
+      {of("tick", R"("epoch":4,"elapsed":1e300)"), "elapsed' cannot be 1e+300: "},
+      {of("end", R"("epoch":4,"elapsed":-0.5)"), "elapsed' cannot be -0.5: "},
+      {of("tick", R"("epoch":4,"step":18446744073709551615)"), "step' cannot be 18446744073709551616: "},
+      {of("finding", R"("epoch":4,"first_step":18446744073709551615)"), "first_step' cannot be "},
+      {of("finding", R"("epoch":4,"last_step":18446744073709551615)"), "last_step' cannot be "},
+      {of("finding", R"("epoch":4,"count":18446744073709551615)"), "count' cannot be "},
+      {of("finding", R"("epoch":4,"first_epoch":"Infinity")"), "first_epoch' cannot be Infinity: "},
+      {of("finding", R"("epoch":4,"last_epoch":1e300)"), "last_epoch' cannot be 1e+300: "},
+      {of("run", R"("format":3,"resumed":true,"start_time":1e300)"), "start_time' cannot be 1e+300: "},
+      {of("run", R"("format":3,"resumed":true,"start_time":-1)"), "start_time' cannot be -1: "},
+      {of("run", R"("format":3,"resumed":true,"rank":1e300)"), "rank' cannot be 1e+300: "},
+      {of("run", R"("format":3,"resumed":true,"world_size":4294967296)"), "world_size' cannot be 4294967296: "},
+      {of("run", R"("format":3.5)"), "format' cannot be 3.5: "},
+      {model("1e300", "[]"), "parameters' cannot be 1e+300: "},
+      {model("1", "[[0.5]]"), "shapes' cannot be 0.5: "},
+      {of("hyperparameter", R"("name":"n","type":"integer","setting":1e300)"), "setting' cannot be 1e+300: "},
+  };
+  for (const auto& [text, reason] : wrong) {
+    write(record, whole + text);
+    const Finished finished = replay("record.jsonl --visualizer csv --out .", folder);
+    EXPECT_EQ(finished.exit_code, 2) << text;
+    EXPECT_EQ(finished.output.substr(0, (at + reason).size()), at + reason);
+    EXPECT_EQ(lines_of(finished.output).size(), 1u) << "it is told once: " << finished.output;
+  }
+  // What a run may well have.
+  for (const std::string& text : {of("tick", R"("epoch":-1,"timestamp":0)"), of("tick", R"("epoch":9007199254740992)"),
+                                  of("finding", R"("epoch":4,"first_epoch":null,"last_epoch":"NaN")")}) {
+    write(record, whole + text);
+    EXPECT_EQ(replay("record.jsonl --visualizer csv --out .", folder).output, "") << text;
+  }
+}
+
 TEST(Replay, RefusesWhatIsNoRecord) {
   const fs::path folder = fresh_folder();
   write(folder / "empty", "");

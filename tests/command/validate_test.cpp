@@ -48,7 +48,7 @@ TEST(Validate, VisualizersWithoutALensAreToldToHaveNothingToShow) {
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output,
             "loupe: warning: monitor.yaml: no lens is named, so the visualizers have nothing to show; name some under "
-            "lenses, such as health and loss_metrics\nmonitor.yaml: valid, 0 lenses, 1 visualizer\n");
+            "lenses ('loupe list' shows what there is)\nmonitor.yaml: valid, 0 lenses, 1 visualizer\n");
   EXPECT_EQ(validate("lenses: []\n").output, "monitor.yaml: valid, 0 lenses, 0 visualizers\n");
 }
 

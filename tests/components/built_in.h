@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/catalogue.h"
+#include "loader/catalogue.h"
 
 namespace loupe {
 

@@ -2,6 +2,7 @@
 // the run that was never split.
 
 #include <gtest/gtest.h>
+#include <loupe/detail/series_reading.h>
 #include <loupe/error.h>
 
 #include <cmath>
@@ -9,9 +10,9 @@
 #include <random>
 
 #include "built_in.h"
-#include "config/diagnostics.h"
-#include "config/option_set.h"
-#include "plugins/component_instance.h"
+#include "loader/component_instance.h"
+#include "options/diagnostics.h"
+#include "options/option_set.h"
 #include "services.h"
 
 namespace loupe {
@@ -52,8 +53,7 @@ class MadeUp {
     measurement_.dead_units = static_cast<int64_t>(random() % 5);
     measurement_.sample_count = 2;
     // The stream is one: its second half has a value before its first.
-    measurement_.has_previous = number > 0;
-    measurement_.has_change = number > 0;
+    measurement_.flags = number > 0 ? LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE : 0;
     for (uint64_t& bin : bins_) bin = random() % 10;
     measurement_.bins = bins_;
     measurement_.bin_edges = edges_;
@@ -90,7 +90,7 @@ class Folded {
   Folded(const CatalogueEntry& entry, const std::string& yaml)
       : name_(entry.component->name),
         options_(read(entry, yaml)),
-        instance_(*entry.component, options_->get(), "the preprocessor", nullptr) {}
+        instance_(entry, options_->get(), "the preprocessor", nullptr) {}
 
   void see(std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
@@ -115,7 +115,8 @@ class Folded {
 
   std::vector<std::string> series() {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < table().series_count(self()); ++i) names.emplace_back(table().series_name(self(), i));
+    for (std::size_t i = 0; i < table().series_count(self()); ++i)
+      names.push_back(detail::series_name(table(), self(), i));
     return names;
   }
   /// The numbers of each series by "name aggregation", those that there are.
@@ -123,7 +124,7 @@ class Folded {
     std::map<std::string, double> numbers;
     const std::vector<std::string> names = series();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      for (uint32_t aggregation = LOUPE_MEAN; aggregation <= LOUPE_INF_COUNT; ++aggregation) {
+      for (uint32_t aggregation = LOUPE_AGGREGATE_MEAN; aggregation <= LOUPE_AGGREGATE_INF_COUNT; ++aggregation) {
         double number = 0;
         if (table().aggregate(self(), i, aggregation, &number, error_.get()) != LOUPE_OK) continue;
         numbers[names[i] + " " + std::to_string(aggregation)] = number;
@@ -135,10 +136,9 @@ class Folded {
     std::map<std::string, std::vector<double>> all;
     const std::vector<std::string> names = series();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const double* values = nullptr;
-      std::size_t count = 0;
-      if (table().values(self(), i, &values, &count, error_.get()) == LOUPE_OK) {
-        all[names[i]].assign(values, values + count);
+      try {
+        all[names[i]] = detail::series_values(table(), self(), i);
+      } catch (const Error&) {  // they are folded, not kept
       }
     }
     return all;

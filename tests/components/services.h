@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugins/component_host.h"
+#include "loader/component_host.h"
 
 namespace loupe {
 
 /// What LibTorch would do, for contiguous matrices of floats.
-inline const loupe_tensors tensors_service = [] {
-  loupe_tensors table{};
+inline const loupe_tensor_service tensors_service = [] {
+  loupe_tensor_service table{};
   table.struct_size = sizeof table;
   table.copy = [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
     for (int64_t i = 0; i < tensor->numel; ++i) values[i] = static_cast<const float*>(tensor->data)[i];
@@ -20,8 +20,8 @@ inline const loupe_tensors tensors_service = [] {
   };
   return table;
 }();
-inline const loupe_tensor_math math_service = [] {
-  loupe_tensor_math table{};
+inline const loupe_tensor_math_service math_service = [] {
+  loupe_tensor_math_service table{};
   table.struct_size = sizeof table;
   table.singular_values = [](void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
                              std::size_t* count, loupe_error*) -> loupe_status {

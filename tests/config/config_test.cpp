@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "faults.h"
-#include "plugins/sha256.h"
+#include "loader/plugin_file.h"
 #include "stage.h"
 
 namespace loupe {

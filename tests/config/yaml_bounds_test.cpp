@@ -1,6 +1,6 @@
 // A configuration that has no end, or is out of all proportion, is refused at once and in one sentence.
 
-#include "config/yaml_bounds.h"
+#include "config/yaml_text.h"
 
 #include <gtest/gtest.h>
 

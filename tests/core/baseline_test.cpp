@@ -100,8 +100,8 @@ TEST(BaselineOfARun, OfAnotherModelIsAnError) {
 TEST(BaselineOfARun, NamesLayersThatItLacksOnce) {
   BaselineWatch watch(good_runs(), 2);
   for (int epoch = 1; epoch <= 2; ++epoch) {
-    watch.take(tag, "conv", "sum", epoch);
-    watch.take(tag, "head", "sum", 1);
+    watch.add(tag, "conv", "sum", epoch);
+    watch.add(tag, "head", "sum", 1);
     EXPECT_TRUE(watch.end_tick(epoch).empty());
     EXPECT_EQ(watch.take_lacking().find("has nothing of 'head'") != std::string::npos, epoch == 1);
   }

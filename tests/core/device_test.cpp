@@ -113,31 +113,6 @@ TEST_F(DeviceTest, WhatIsUsualIsNotAddedUpButProcessedAtTheTick) {
   EXPECT_EQ(it.shown("conv", "sum count"), 1);
 }
 
-TEST_F(DeviceTest, ALensThatSkipsStepsIsGivenThoseItLookedAtThoughTheTickComesWhileItSkips) {
-  Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
-  const auto layer = it.add("conv");
-  const auto skip = [&](bool skips) {
-    it.monitor.lenses()[0]->skip(skips);
-    layer->follow_lenses();
-  };
-  forward(*layer, 1);
-  forward(*layer, 2);
-  skip(true);
-  for (float i = 3; i <= 7; ++i) forward(*layer, i);
-  it.monitor.tick(std::nullopt);
-  EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 2);
-  EXPECT_EQ(it.shown("conv", "sum", "Probe"), 2);
-  EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 7);
-  forward(*layer, 8);
-  skip(false);
-  forward(*layer, 9);
-  it.monitor.tick(std::nullopt);
-  EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
-  EXPECT_EQ(it.shown("conv", "sum", "Probe"), 9);
-  EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
-  EXPECT_EQ(it.shown("conv", "deferred", "Probe (other)"), 1);
-}
-
 TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
   for (const std::string what : {"events", "measures"}) {
     Monitored it("lenses:\n  - probe_lens: {rests: [" + what + ", nothing]}\n  - {probe: {id: other}, as: other}\n");

@@ -42,9 +42,21 @@ class DisplayTest : public testing::Test {
   }
   void tick(double epoch) {
     display_.begin_tick(tick_of(epoch));
-    display_.value({sizeof(loupe_value), 0, "T", "l", "mean", epoch * 10, nullptr, 0});
-    display_.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2, nullptr, 0});
-    display_.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", edges, counts, 1, nullptr, 0});
+    display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = epoch * 10});
+    display_.range({.struct_size = sizeof(loupe_range),
+                    .tag = "T",
+                    .layer = "l",
+                    .low_name = "min",
+                    .high_name = "max",
+                    .low = 1,
+                    .high = 2});
+    display_.histogram({.struct_size = sizeof(loupe_histogram),
+                        .tag = "T",
+                        .layer = "l",
+                        .line = "h",
+                        .edges = edges,
+                        .counts = counts,
+                        .bin_count = 1});
     display_.end_tick();
   }
   const std::vector<std::string> whole_tick(const std::string& id, const std::string& epoch) {
@@ -90,7 +102,14 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
   for (const std::string step : {"begin_tick*", "value*", "range*", "histogram*", "end_tick", "progress*"}) {
     stage_.take_messages();
     stage_.fail("a " + step);
-    if (step == "progress*") display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5, 0});
+    if (step == "progress*")
+      display_.progress({.struct_size = sizeof(loupe_progress),
+                         .epoch = 1,
+                         .epochs = 2,
+                         .step = 0,
+                         .steps = 3,
+                         .steps_before = 4,
+                         .seconds = 5});
     tick(2);
     EXPECT_EQ(stage_.take_messages().size(), step == "progress*" ? 2u : 1u) << step;  // works again within the tick
     stage_.mend();
@@ -186,7 +205,13 @@ TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
 }
 
 TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
-  display_.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5, 0});
+  display_.progress({.struct_size = sizeof(loupe_progress),
+                     .epoch = 1,
+                     .epochs = 2,
+                     .step = 0,
+                     .steps = 3,
+                     .steps_before = 4,
+                     .seconds = 5});
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
 }
 
@@ -210,11 +235,29 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   tag.id = "T";
   display.tag(tag);
   display.begin_tick(tick_of(1));
-  display.value({sizeof(loupe_value), 0, "T", "l", "mean", 3, nullptr, 0});
-  display.range({sizeof(loupe_range), 0, "T", "l", "min", "max", 1, 2, nullptr, 0});
-  display.histogram({sizeof(loupe_histogram), 0, "T", "l", "h", edges, counts, 1, nullptr, 0});
+  display.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 3});
+  display.range({.struct_size = sizeof(loupe_range),
+                 .tag = "T",
+                 .layer = "l",
+                 .low_name = "min",
+                 .high_name = "max",
+                 .low = 1,
+                 .high = 2});
+  display.histogram({.struct_size = sizeof(loupe_histogram),
+                     .tag = "T",
+                     .layer = "l",
+                     .line = "h",
+                     .edges = edges,
+                     .counts = counts,
+                     .bin_count = 1});
   display.end_tick();
-  display.progress({sizeof(loupe_progress), 0, 1, 2, 3, 4, 5, 0});
+  display.progress({.struct_size = sizeof(loupe_progress),
+                    .epoch = 1,
+                    .epochs = 2,
+                    .step = 0,
+                    .steps = 3,
+                    .steps_before = 4,
+                    .seconds = 5});
   display.end(ending);
   EXPECT_EQ(stage.take_messages(), Texts{});
 }

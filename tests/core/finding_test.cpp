@@ -14,21 +14,21 @@ loupe_finding found(const Finding& finding) {
 TEST(FindingBoard, KeepsWhatWasLastSaidOfARuleAndItsPlace) {
   FindingBoard board;
   Finding first{"vanishing_gradient", LOUPE_SEVERITY_WARNING, "small"};
-  const loupe_finding* raised = board.take(found(first), 7, 2);
+  const loupe_finding* raised = board.add(found(first), 7, 2);
   ASSERT_NE(raised, nullptr);
   EXPECT_EQ(raised->state, static_cast<uint32_t>(LOUPE_FINDING_RAISED));
   EXPECT_EQ(raised->first_step, 7u);
   Finding worse = first;
   worse.severity = LOUPE_SEVERITY_ERROR;
   worse.message = "smaller";
-  const loupe_finding* changed = board.take(found(worse), 9, 3);
+  const loupe_finding* changed = board.add(found(worse), 9, 3);
   ASSERT_NE(changed, nullptr);
   EXPECT_EQ(changed->state, static_cast<uint32_t>(LOUPE_FINDING_CHANGED));
   EXPECT_EQ(changed->first_step, 7u);
   EXPECT_EQ(changed->last_step, 9u);
   EXPECT_EQ(board.standing().size(), 1u);
   worse.parameter = "weight";
-  board.take(found(worse), 9, 3);
+  board.add(found(worse), 9, 3);
   EXPECT_EQ(board.standing().size(), 2u);
 }
 
@@ -37,24 +37,24 @@ TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
   Finding finding{"no_step", LOUPE_SEVERITY_ERROR, "nothing steps"};
   Finding gone = finding;
   gone.state = LOUPE_FINDING_GONE;
-  EXPECT_EQ(board.take(found(gone), 1, 1), nullptr);
-  board.take(found(finding), 2, 1);
-  EXPECT_NE(board.take(found(gone), 3, 1), nullptr);
+  EXPECT_EQ(board.add(found(gone), 1, 1), nullptr);
+  board.add(found(finding), 2, 1);
+  EXPECT_NE(board.add(found(gone), 3, 1), nullptr);
   EXPECT_TRUE(board.standing().empty());
   EXPECT_EQ(board.all().size(), 1u);
-  const loupe_finding* again = board.take(found(finding), 5, 1);
+  const loupe_finding* again = board.add(found(finding), 5, 1);
   EXPECT_EQ(again->state, static_cast<uint32_t>(LOUPE_FINDING_RAISED));
   EXPECT_EQ(again->first_step, 5u);
 }
 
 TEST(FindingBoard, RefusesWhatSaysNothing) {
   FindingBoard board;
-  EXPECT_THROW(board.take(found(Finding{"", LOUPE_SEVERITY_INFO, "text"}), 0, 0), Error);
-  EXPECT_THROW(board.take(found(Finding{"rule", LOUPE_SEVERITY_INFO, ""}), 0, 0), Error);
-  EXPECT_THROW(board.take(found(Finding{"rule", 9, "text"}), 0, 0), Error);
+  EXPECT_THROW(board.add(found(Finding{"", LOUPE_SEVERITY_INFO, "text"}), 0, 0), Error);
+  EXPECT_THROW(board.add(found(Finding{"rule", LOUPE_SEVERITY_INFO, ""}), 0, 0), Error);
+  EXPECT_THROW(board.add(found(Finding{"rule", 9, "text"}), 0, 0), Error);
   Finding odd{"rule", LOUPE_SEVERITY_INFO, "text"};
   odd.state = 9;
-  EXPECT_THROW(board.take(found(odd), 0, 0), Error);
+  EXPECT_THROW(board.add(found(odd), 0, 0), Error);
 }
 
 TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {

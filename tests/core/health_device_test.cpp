@@ -29,7 +29,7 @@ class SummingDevice : public DeviceMeasurer {
       measured.sum_squares += now[i] * now[i];
       if (!last_.empty()) measured.change_sum_squares += (now[i] - last_[i]) * (now[i] - last_[i]);
     }
-    measured.has_change = last_.empty() ? 0 : 1;
+    measured.flags = last_.empty() ? 0 : LOUPE_MEASURED_CHANGE;
     last_ = now;
     pending_.push_back({measured, flags, number});
   }
@@ -66,9 +66,9 @@ class HealthOnADevice : public testing::Test {
     set_rate(0.01);
     for (const uint32_t flag : {LOUPE_PARAMETER_OPTIMIZED, LOUPE_PARAMETER_GRADIENT})
       layer->set_parameter_flag(0, flag, true);
-    it.monitor.findings().set_listener([this](const loupe_finding& finding) {
+    it.host.on_finding = [this](const loupe_finding& finding) {
       if (finding.state == LOUPE_FINDING_RAISED) found.push_back(finding.rule);
-    });
+    };
   }
   ~HealthOnADevice() override { set_device_measurer_factory({}); }
 
@@ -95,7 +95,13 @@ class HealthOnADevice : public testing::Test {
     it.monitor.note_step(&optimizer.get());
     it.monitor.end_step();
   }
-  void set_rate(double rate) { optimizer.set_groups({{sizeof(loupe_parameter_group), 0, rate, NAN, 0, 1, 6, 0, 0}}); }
+  void set_rate(double rate) {
+    optimizer.set_groups({{.struct_size = sizeof(loupe_parameter_group),
+                           .learning_rate = rate,
+                           .momentum = NAN,
+                           .tensor_count = 1,
+                           .element_count = 6}});
+  }
   void tick() {
     layer->set_parameter_flag(0, LOUPE_PARAMETER_CHANGED, true);
     it.monitor.tick(std::nullopt);

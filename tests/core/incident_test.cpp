@@ -3,72 +3,24 @@
 #include <gtest/gtest.h>
 #include <loupe/finding.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "folder.h"
-#include "monitored.h"
-#include "pipeline/abnormal_end.h"
 #include "says.h"
+#include "watched_run.h"
 
 namespace loupe {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-std::vector<Json> lines_of(const fs::path& file) {
-  std::ifstream stream(file);
-  std::vector<Json> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
-  return lines;
-}
-Texts folders_in(const fs::path& folder) {
-  Texts names;
-  for (const auto& each : fs::directory_iterator(folder)) {
-    if (each.is_directory()) names.push_back(each.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-/// A run with a folder, one layer and a lens that measures it.
-struct Watched {
-  explicit Watched(const std::string& run = "", const std::string& more = "")
-      : it("run: {name: digits, dir: " + folder.path("run") + run + "}\nlenses: [probe_lens]\n" + more),
-        layer(it.add("conv")) {}
-
-  void step(float value = 1) {
-    Monitored::forward(*layer, {value, value});
-    it.monitor.note_step();
-  }
-  void find(const std::string& rule, uint32_t severity = LOUPE_SEVERITY_ERROR) {
-    Finding finding{rule, severity, "it is wrong"};
-    finding.layer = "conv";
-    Surroundings& surroundings = it.monitor;
-    surroundings.publish(finding.c_form(), "the lens 'x'");
-  }
-  fs::path path(const std::string& name) const { return fs::path(folder.path("run")) / name; }
-
-  const Folder folder;
-  Monitored it;
-  std::shared_ptr<ModuleNode> layer;
-};
 
 TEST(Incident, HoldsTheLastStepsOfAStreamTheFindingsAndTheConfiguration) {
   Watched run;
@@ -209,10 +161,10 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
     };
     it.monitor.add_module(std::move(description));
   }
-  it.monitor.set_save_tensor([](const loupe_tensor& tensor, const fs::path& file) {
+  it.host.save_tensor = [](const loupe_tensor& tensor, const fs::path& file) {
     if (file.filename() == "conv_1.bias.pt") throw std::runtime_error("no room");
     std::ofstream(file) << tensor.numel;
-  });
+  };
   Finding finding{"dead_units", LOUPE_SEVERITY_ERROR, "it is wrong"};
   finding.layer = "conv/1";
   Surroundings& surroundings = it.monitor;
@@ -225,100 +177,6 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
   EXPECT_EQ(tensors[1]["file"], "conv_1.weight.gradient.pt");
   EXPECT_EQ(tensors[2]["left_out"], "no room");
   EXPECT_EQ(text_of(incident / "conv_1.weight.pt"), "2");
-}
-
-void run_out_of_memory() {
-  throw std::runtime_error("out of memory");
-}
-
-// Each in a process of its own, which ends by it.
-TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
-  const Folder folder;
-  const auto train = [&] {
-    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
-    const auto layer = it.add("conv");
-    Monitored::forward(*layer, {1});
-    it.monitor.note_step();
-    ::raise(SIGTERM);
-    std::ofstream(folder.path("alive")) << "yes";
-    it.monitor.note_step();
-    std::_Exit(0);
-  };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
-  EXPECT_EQ(text_of(folder.path("alive")), "yes");
-  EXPECT_EQ(Json::parse(text_of(folder.path("run/incident-2/about.json")))["how"], "SIGTERM");
-}
-
-TEST(AbnormalEndDeathTest, ByASecondSigtermNeedsNoStep) {
-  const Folder folder;
-  const auto train = [&] {
-    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
-    it.monitor.note_step();
-    ::raise(SIGTERM);
-    ::raise(SIGTERM);
-    std::_Exit(0);
-  };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
-}
-
-TEST(AbnormalEndDeathTest, ByTerminateLeavesAnIncidentWithWhatTheExceptionSays) {
-  const Folder folder;
-  // Of its own: whether a compiler unwinds to where an exception may not leave is up to it.
-  const auto fail = []() noexcept { run_out_of_memory(); };
-  const auto train = [&] {
-    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
-    it.monitor.note_step();
-    fail();
-  };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), "");
-  const Json about = Json::parse(text_of(folder.path("run/incident-1/about.json")));
-  EXPECT_EQ(about["how"], "terminate");
-  EXPECT_EQ(about["why"], "out of memory");
-}
-
-volatile std::sig_atomic_t signals_seen = 0;
-
-TEST(AbnormalEnd, BySigtermIsUpToTheProgramsOwnHandler) {
-  signals_seen = 0;
-  const auto before = std::signal(SIGTERM, [](int) { signals_seen = signals_seen + 1; });
-  {
-    Watched run;
-    run.step();
-    ::raise(SIGTERM);
-    EXPECT_EQ(signals_seen, 1);
-    run.step();
-    run.step();
-    EXPECT_EQ(folders_in(run.folder.path("run")), Texts{"incident-2"});
-  }
-  ::raise(SIGTERM);
-  EXPECT_EQ(signals_seen, 2);
-  std::signal(SIGTERM, before);
-}
-
-TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
-  Watched run;
-  run.step();
-  const auto signal_that_ends = [](auto end) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      end();
-      std::_Exit(0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  };
-  EXPECT_EQ(signal_that_ends([] { ::raise(SIGTERM); }), SIGTERM);
-  EXPECT_EQ(signal_that_ends([] { std::terminate(); }), SIGABRT);
-  const auto after_one_of_its_own = [] {
-    {
-      const AbnormalEnd own([](const std::string&, const std::string&) {});
-    }
-    ::raise(SIGTERM);
-  };
-  EXPECT_EQ(signal_that_ends(after_one_of_its_own), SIGTERM);
-  run.step();
-  EXPECT_FALSE(fs::exists(run.folder.path("run"))) << "an incident was written";
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>
+#include <loupe/option_values.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "plugins/kind.h"
+#include "loader/kind.h"
 
 namespace loupe {
 namespace {

@@ -28,13 +28,13 @@ TEST(LensActivity, LeavesAStreamAsleepThatNobodyElseLooksAt) {
   Monitored it("lenses: [probe_lens: {active: 2}]\n");
   const auto layer = it.add("conv");
   Stream* stream = layer->stream(LOUPE_TAP_FORWARD);
-  EXPECT_FALSE(stream->awake());
+  EXPECT_TRUE(stream->resting());
   Monitored::forward(*layer, {1});
   EXPECT_TRUE(it.stage.take_notes("probe_forward event").empty());  // not even the gatherer is called
   it.monitor.tick(std::nullopt);
-  EXPECT_TRUE(stream->awake());
+  EXPECT_FALSE(stream->resting());
   it.monitor.tick(std::nullopt);
-  EXPECT_FALSE(stream->awake());
+  EXPECT_TRUE(stream->resting());
 }
 
 TEST(LensActivity, BeginsAnewAfterAGap) {
@@ -66,7 +66,7 @@ TEST(LensActivity, CountsChangesFromTheValueAtWhichItBeginsAnewAndLeavesOthersTh
       "other}\n");
   const auto layer = it.add("conv");
   const FloatTensor now({5, 5});
-  it.monitor.set_on_resume([&] { layer->stream(LOUPE_TAP_FORWARD)->prime(*now.get()); });
+  it.host.on_looking_changed = [&] { layer->stream(LOUPE_TAP_FORWARD)->prime(*now.get()); };
   Monitored::forward(*layer, {4, 4});
   it.monitor.tick(std::nullopt);
   Monitored::forward(*layer, {6, 7});

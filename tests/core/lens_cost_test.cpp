@@ -1,4 +1,4 @@
-#include "pipeline/lens_cost.h"
+#include "pipeline/lens_guard.h"
 
 #include <gtest/gtest.h>
 

@@ -83,7 +83,7 @@ TEST(Monitor, ActiveEveryThirdEpochLooksAtTheThirdAndTheSixth) {
   Monitored it("attach: {active: 3}\nlenses: [probe_lens: {pushes: true}]\nvisualizers: [probe_visualizer]\n");
   std::vector<bool> active;
   int resumed = 0;
-  it.monitor.set_on_resume([&] { ++resumed; });
+  it.host.on_looking_changed = [&] { resumed += it.monitor.looks() ? 1 : 0; };
   for (int epoch = 1; epoch <= 7; ++epoch) {
     active.push_back(it.monitor.active());
     it.monitor.push("loss", epoch, LOUPE_EVENT_LOSS);
@@ -107,7 +107,7 @@ TEST(Monitor, TheTrainerMaySayWhichEpochsToLookAt) {
 
 TEST(Monitor, WhatIsOwedComesBeforeTheReport) {
   Monitored it("lenses: [probe_lens: {pushes: true}]\n");
-  it.monitor.set_before_tick([&] { it.monitor.push("late", 4, 0); });
+  it.host.on_before_tick = [&] { it.monitor.push("late", 4, 0); };
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.shown("pushes", "late"), 4);
 }

@@ -1,6 +1,7 @@
 #ifndef LOUPE_TESTS_MONITORED_H
 #define LOUPE_TESTS_MONITORED_H
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,10 +41,33 @@ class FloatTensor {
 
 constexpr uint32_t training_pass = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
 
+/// A monitor's host as a test makes it up; what is empty does nothing.
+struct MadeHost : MonitorHost {
+  void before_tick() override {
+    if (on_before_tick) on_before_tick();
+  }
+  std::vector<const loupe_optimizer*> optimizers() override { return attached; }
+  void looking_changed() override {
+    if (on_looking_changed) on_looking_changed();
+  }
+  void tick_due() override {
+    if (on_tick_due) on_tick_due();
+  }
+  void finding_told(const loupe_finding& finding) override {
+    if (on_finding) on_finding(finding);
+  }
+  SaveTensor tensor_saver() override { return save_tensor; }
+
+  std::function<void()> on_before_tick, on_looking_changed, on_tick_due;
+  std::function<void(const loupe_finding&)> on_finding;
+  std::vector<const loupe_optimizer*> attached;
+  SaveTensor save_tensor;
+};
+
 /// A monitor with the probe plugin, and modules that are made up.
 class Monitored {
  public:
-  explicit Monitored(const std::string& yaml) : monitor(Config::from_text(with_probe(yaml), "a.yaml", "/")) {}
+  explicit Monitored(const std::string& yaml) : monitor(Config::from_text(with_probe(yaml), "a.yaml", "/"), &host) {}
 
   std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t flags = LOUPE_MODULE_LEAF) {
     ModuleDescription description;
@@ -68,6 +92,7 @@ class Monitored {
   }
 
   Stage stage;
+  MadeHost host;
   Monitor monitor;
 };
 

@@ -1,7 +1,8 @@
-#include "config/option_set.h"
+#include "options/option_set.h"
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>
+#include <loupe/option_values.h>
 
 #include <limits>
 

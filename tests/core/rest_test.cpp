@@ -24,11 +24,11 @@ TEST(Rest, FromEventsLetsNothingThroughAndPutsTheTapToSleep) {
   Monitored::forward(*layer, {1});
   EXPECT_EQ(processed(it, "lens"), 1u);
   it.monitor.tick(std::nullopt);
-  EXPECT_FALSE(stream.awake());
+  EXPECT_TRUE(stream.resting());
   Monitored::forward(*layer, {2});
   EXPECT_EQ(processed(it, "lens"), 0u);
   it.monitor.tick(std::nullopt);
-  EXPECT_TRUE(stream.awake());
+  EXPECT_FALSE(stream.resting());
   Monitored::forward(*layer, {3});
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.shown("conv", "sum"), 3);
@@ -72,7 +72,7 @@ TEST(Rest, FromTensorsBringsTheEventsWithoutInputsWhichNobodyNeedsToKeep) {
   EXPECT_EQ(tensors.times, 1);
   it.monitor.tick(std::nullopt);
   EXPECT_FALSE(state.reads_tensors);
-  EXPECT_TRUE(state.awake);
+  EXPECT_FALSE(state.resting);
   EXPECT_EQ(processed(it, "lens"), 1u);
   forward();
   EXPECT_EQ(tensors.times, 1);
@@ -89,13 +89,13 @@ TEST(Rest, FromEventsOfAllIsCopiedToWhoeverMakesThem) {
   TapState state;
   stream.copy_state(&state);
   it.monitor.tick(std::nullopt);
-  EXPECT_FALSE(state.awake);
+  EXPECT_TRUE(state.resting);
   stream.copy_state(nullptr);
   it.monitor.tick(std::nullopt);
-  EXPECT_TRUE(stream.awake());
-  EXPECT_FALSE(state.awake) << "it is no longer told";
+  EXPECT_FALSE(stream.resting());
+  EXPECT_TRUE(state.resting) << "it is no longer told";
   stream.copy_state(&state);
-  EXPECT_TRUE(state.awake);
+  EXPECT_FALSE(state.resting);
   stream.copy_state(nullptr);
 }
 

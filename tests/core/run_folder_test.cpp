@@ -4,25 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/log.h"
+#include <memory>
+
 #include "folder.h"
-#include "pipeline/monitor.h"
+#include "told.h"
 
 namespace loupe {
 namespace {
-
-/// What is told while it lives.
-class Told {
- public:
-  Told() : before_(set_log_sink([this](int, const std::string& message) { messages.push_back(message); })) {}
-  ~Told() { set_log_sink(before_); }
-  Told(const Told&) = delete;
-  Told& operator=(const Told&) = delete;
-  std::vector<std::string> messages;
-
- private:
-  LogSink before_;
-};
 
 TEST(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
   const Folder folder;
@@ -75,6 +63,56 @@ TEST(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
   RunFolder later;
   EXPECT_EQ(later.take(folder.path("digits")), folder.path("digits"));
   for (const int end : {ready[0], ready[1], done[0], done[1]}) close(end);
+}
+
+TEST(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
+  const Folder folder;
+  const Told told;
+  RunFolder run;
+  run.take(folder.path("digits"));
+  EXPECT_FALSE(run.is_lost());
+  std::filesystem::rename(folder.path("digits"), folder.path("moved"));
+  EXPECT_TRUE(run.is_lost());
+  EXPECT_EQ(run.retake(folder.path("digits")), folder.path("digits"));
+  EXPECT_FALSE(run.is_lost());
+  std::filesystem::remove(folder.path("digits/.loupe.lock"));
+  EXPECT_TRUE(run.is_lost()) << "another could take it";
+  run.retake(folder.path("digits"));
+  std::filesystem::remove_all(folder.path("digits"));
+  EXPECT_TRUE(run.is_lost());
+  ASSERT_EQ(told.messages.size(), 2u);
+  EXPECT_EQ(told.messages[0], "the folder '" + folder.path("digits") +
+                                  "' was moved or deleted while this run was writing there; from now on the files of "
+                                  "this run go to a new folder of that name");
+}
+
+TEST(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
+  const Folder folder;
+  const Told told;
+  RunFolder first, second;
+  first.take(folder.path("digits"));
+  std::filesystem::rename(folder.path("digits"), folder.path("moved"));
+  second.take(folder.path("digits"));
+  EXPECT_TRUE(first.is_lost());
+  EXPECT_EQ(first.retake(folder.path("digits")), folder.path("digits-2"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/.loupe.lock"))) << "it is the other's";
+  EXPECT_FALSE(second.is_lost());
+  ASSERT_EQ(told.messages.size(), 1u);
+  EXPECT_EQ(told.messages[0], "the folder '" + folder.path("digits") +
+                                  "' was moved or deleted while this run was writing there, and another inspector of "
+                                  "this process writes there now; from now on the files of this run go to '" +
+                                  folder.path("digits-2") + "'");
+}
+
+TEST(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
+  const Folder folder;
+  auto first = std::make_unique<RunFolder>();
+  RunFolder second;
+  first->take(folder.path("digits"));
+  std::filesystem::rename(folder.path("digits"), folder.path("moved"));
+  second.take(folder.path("digits"));
+  first.reset();
+  EXPECT_FALSE(second.is_lost());
 }
 
 TEST(RunFolder, WritesNoLockThroughALinkThatAnotherLaid) {
@@ -164,85 +202,6 @@ TEST(RunFolder, TellsWhatItCannotKeep) {
   EXPECT_FALSE(run.keep_older({unmovable}));
   ASSERT_EQ(told.messages.size(), 1u);
   EXPECT_EQ(told.messages[0].find("what an earlier run left in '" + unmovable + "' cannot be kept: "), 0u);
-}
-
-/// A run of some epochs that records its loss.
-class RecordedRun {
- public:
-  explicit RecordedRun(const Folder& folder, const std::string& more = "")
-      : monitor_(Config::from_text(
-            "run: {dir: " + folder.path("digits") + more + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
-            "a.yaml", "/")) {}
-  void tick(std::optional<double> epoch = std::nullopt) {
-    monitor_.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-    monitor_.tick(epoch);
-  }
-  static std::size_t lines(const std::string& file) {
-    std::ifstream input(file);
-    std::size_t count = 0;
-    for (std::string line; std::getline(input, line);) ++count;
-    return count;
-  }
-
- private:
-  Monitor monitor_;
-};
-
-TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
-  const Folder folder;
-  const Told told;
-  { RecordedRun(folder).tick(); }
-  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
-  ASSERT_GT(lines, 0u);
-  EXPECT_EQ(told.messages, std::vector<std::string>{});
-  { RecordedRun fails(folder); }
-  EXPECT_EQ(told.messages, std::vector<std::string>{});
-  {
-    RecordedRun again(folder);
-    again.tick();
-    again.tick();
-  }
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
-  EXPECT_GT(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
-  EXPECT_EQ(told.messages.size(), 1u);
-}
-
-TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
-  const Folder folder;
-  const Told told;
-  folder.write("digits/incident-412/about.json", "x");
-  Monitor monitor(
-      Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
-  monitor.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-  monitor.tick(std::nullopt);
-  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/older-1/incident-412/about.json")));
-  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/incident-412")));
-  EXPECT_EQ(told.messages.size(), 1u);
-}
-
-TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
-  const Folder folder;
-  const Told told;
-  { RecordedRun(folder).tick(); }
-  { RecordedRun(folder, ", resume: true").tick(2); }
-  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/older-1")));
-  EXPECT_EQ(told.messages, std::vector<std::string>{});
-  { RecordedRun(folder).tick(3); }
-  ASSERT_EQ(told.messages.size(), 2u);
-  EXPECT_NE(told.messages[1].find("set 'resume: true' under run"), std::string::npos);
-}
-
-TEST(RecordedRun, BesideAnotherHasAFolderOfItsOwn) {
-  const Folder folder;
-  const Told told;
-  RecordedRun first(folder), second(folder);
-  first.tick();
-  second.tick();
-  first.tick();
-  EXPECT_EQ(told.messages.size(), 1u);
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits-2/record.jsonl")) + 3,
-            RecordedRun::lines(folder.path("digits/record.jsonl")))
-      << "a value, a band and a tick more";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Which steps are looked at, and how a budget chooses them. No clock runs here: times are numbers.
 
-#include "pipeline/sampling.h"
+#include "pipeline/look_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 
 #include "core/clock.h"
 #include "monitored.h"
-#include "pipeline/budget.h"
 
 namespace loupe {
 namespace {
@@ -21,7 +20,7 @@ std::string looks(Sampling& sampling, int steps) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
     text += sampling.looking() ? '+' : '.';
-    sampling.step_over();
+    sampling.end_step();
   }
   return text;
 }
@@ -56,11 +55,11 @@ struct Trainer {
     for (int i = 0; i < steps; ++i) {
       const double more = sampling.looking() ? added : 0;
       looked += more;
-      if (budget.step(step + more, sampling.looking() ? Budget::Looked::all : Budget::Looked::no)) {
+      if (budget.step(step + more, sampling.looking())) {
         sampling.set_every(budget.every());
         ++changes;
       }
-      sampling.step_over();
+      sampling.end_step();
     }
     return looked / (steps * step);
   }
@@ -169,7 +168,7 @@ class BudgetedSteps : public testing::Test {
 TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
   Monitored it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   const auto layer = it.add("conv");
-  EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allow (now at one step in 4)");
+  EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allows (now at one step in 4)");
   for (int i = 0; i < 300; ++i) {
     now += it.monitor.looks() ? 1.085 : 1;
     step(it, *layer, 1);
@@ -229,7 +228,7 @@ TEST(SampledSteps, CompareWithinPairsAndNeverAcrossTheStepsBetween) {
   Monitored it("attach: {every: 3}\nlenses: [probe_lens: {measures: [sums, previous]}]\n");
   const auto layer = it.add("conv");
   int begun = 0;
-  it.monitor.set_on_look([&] { begun += it.monitor.looks() ? 1 : 0; });
+  it.host.on_looking_changed = [&] { begun += it.monitor.looks() ? 1 : 0; };
   for (int i = 1; i <= 8; ++i) step(it, *layer, static_cast<float>(i));
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.shown("conv", "sum count"), 4);  // steps 1, 2, 7, 8
@@ -281,7 +280,7 @@ TEST(SampledSteps, ThatNoTapSeesAreAllLookedAt) {
 TEST(TicksByThemselves, ComeAtTheStepsOfTheClockAlone) {
   Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\n");
   it.add("conv");
-  it.monitor.set_on_due([&] { it.monitor.tick_if_due(); });
+  it.host.on_tick_due = [&] { it.monitor.tick_if_due(); };
   for (int i = 0; i < 7; ++i) {
     it.monitor.note_step();
     it.monitor.end_step();
@@ -295,7 +294,7 @@ TEST(TicksByThemselves, ComeAtTheStepsOfTheClockAlone) {
 TEST(TicksByThemselves, ShowTheRestAtTheEndOnce) {
   Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.add("conv");
-  it.monitor.set_on_due([&] { it.monitor.tick_if_due(); });
+  it.host.on_tick_due = [&] { it.monitor.tick_if_due(); };
   for (int i = 0; i < 4; ++i) {
     it.monitor.note_step();
     it.monitor.end_step();
@@ -307,7 +306,7 @@ TEST(TicksByThemselves, ShowTheRestAtTheEndOnce) {
 
 TEST(TicksByThemselves, CountFromATickThatTheTrainerAsksFor) {
   Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\n");
-  it.monitor.set_on_due([&] { it.monitor.tick_if_due(); });
+  it.host.on_tick_due = [&] { it.monitor.tick_if_due(); };
   const auto steps = [&](int count) {
     for (int i = 0; i < count; ++i) {
       it.monitor.note_step();

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "core/log.h"
-#include "plugins/component_host.h"
+#include "loader/component_host.h"
 #include "plugins/stage_interface.h"
 
 namespace loupe {

@@ -1,6 +1,7 @@
 // A lens lets events that are as usual be added up.
 
 #include <gtest/gtest.h>
+#include <loupe/draft/abi/tally.h>
 
 #include <limits>
 #include <map>
@@ -10,7 +11,6 @@
 
 #include "monitored.h"
 #include "pipeline/source.h"
-#include "pipeline/tally.h"
 
 namespace loupe {
 namespace {
@@ -34,7 +34,7 @@ TEST(Tally, AddsUpWhatIsUsualAndLetsNothingOfItThrough) {
   Monitored::forward(*it.layer, {1, 2});
   Monitored::forward(*it.layer, {3, 4});
   EXPECT_EQ(processed(it), 0U);
-  EXPECT_TRUE(it.layer->stream(LOUPE_TAP_FORWARD)->awake());
+  EXPECT_FALSE(it.layer->stream(LOUPE_TAP_FORWARD)->resting());
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.shown("tally", "events"), 2);
   EXPECT_EQ(it.shown("tally", "sum_squares"), 30);

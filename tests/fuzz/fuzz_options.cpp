@@ -6,11 +6,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "config/option_set.h"
-#include "config/yaml_bounds.h"
 #include "config/yaml_text.h"
 #include "loupe/config_error.h"
 #include "loupe/error.h"
+#include "options/option_set.h"
 
 namespace {
 

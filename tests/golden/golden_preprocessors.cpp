@@ -1,14 +1,16 @@
 // Feeds the golden events to the preprocessors by name, through the ABI, and compares every value and summary.
 
 #include <gtest/gtest.h>
+#include <loupe/detail/series_reading.h>
+#include <loupe/preprocessor.h>
 #include <loupe/series.h>
 
 #include <cmath>
 
 #include "golden/golden_files.h"
+#include "loader/catalogue.h"
+#include "loader/component_instance.h"
 #include "measure/measurer.h"
-#include "plugins/catalogue.h"
-#include "plugins/component_instance.h"
 
 using namespace loupe;
 using nlohmann::json;
@@ -18,8 +20,9 @@ namespace {
 constexpr double tolerance = 1e-5;  // float32 sums
 
 const std::pair<const char*, uint32_t> aggregations[] = {
-    {"count", LOUPE_COUNT}, {"mean", LOUPE_MEAN},     {"std", LOUPE_STD}, {"min", LOUPE_MIN},
-    {"max", LOUPE_MAX},     {"median", LOUPE_MEDIAN}, {"Q1", LOUPE_Q1},   {"Q3", LOUPE_Q3}};
+    {"count", LOUPE_AGGREGATE_COUNT}, {"mean", LOUPE_AGGREGATE_MEAN}, {"std", LOUPE_AGGREGATE_STD},
+    {"min", LOUPE_AGGREGATE_MIN},     {"max", LOUPE_AGGREGATE_MAX},   {"median", LOUPE_AGGREGATE_MEDIAN},
+    {"Q1", LOUPE_AGGREGATE_Q1},       {"Q3", LOUPE_AGGREGATE_Q3}};
 
 void expect_near(double actual, double expected, const std::string& what) {
   EXPECT_NEAR(actual, expected, tolerance * std::max(1.0, std::abs(expected))) << what;
@@ -62,9 +65,9 @@ class GoldenCase : public ::testing::Test {
     const CatalogueEntry* entry = catalogue.find(Kind::preprocessor, golden_.at("preprocessor"));
     ASSERT_NE(entry, nullptr) << "no preprocessor " << golden_["preprocessor"];
     const auto options = options_of(*entry, golden_.at("options"), inplace_);
-    const ComponentInstance instance(*entry->component, options->get(), "the preprocessor under test", nullptr);
+    const ComponentInstance instance(*entry, options->get(), "the preprocessor under test", nullptr);
     const auto& table = instance.table<loupe_preprocessor>();
-    loupe_request request{sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
+    loupe_request request = Request::defaults();
     ASSERT_EQ(table.request(instance.self(), &request, nullptr), LOUPE_OK);
     measure::Measurer measurer(request);
     uint64_t number = 0;
@@ -105,15 +108,13 @@ class GoldenCase : public ::testing::Test {
 
   void compare(const loupe_preprocessor& table, void* self, const std::string& name, const json& expected) const {
     std::size_t series = 0;
-    while (series < table.series_count(self) && table.series_name(self, series) != name) ++series;
+    while (series < table.series_count(self) && detail::series_name(table, self, series) != name) ++series;
     ASSERT_LT(series, table.series_count(self)) << "no series " << name;
     detail::ErrorBuffer error;
     if (!inplace_) {
-      const double* values = nullptr;
-      std::size_t count = 0;
-      ASSERT_EQ(table.values(self, series, &values, &count, error.get()), LOUPE_OK) << error.text();
-      ASSERT_EQ(count, expected.at("values").size()) << name;
-      for (std::size_t i = 0; i < count; ++i)
+      const std::vector<double> values = detail::series_values(table, self, series);
+      ASSERT_EQ(values.size(), expected.at("values").size()) << name;
+      for (std::size_t i = 0; i < values.size(); ++i)
         expect_near(values[i], expected["values"][i], name + " of event " + std::to_string(i));
     }
     for (const auto& [key, aggregation] : aggregations) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "measure/careful.h"
 #include "measure/measurer.h"
 #include "reference.h"
 #include "tensor.h"
@@ -106,6 +107,63 @@ TEST(Measurer, MeasuresZerosThatStayZero) {
     EXPECT_EQ(m.change_sum_squares, 0);
     EXPECT_EQ(m.bins[80], 5000u);
   }
+}
+
+const float zeros[2] = {0, 0}, tiny[2] = {1e-25F, 0};
+constexpr unsigned all_terms = kDot | kChange | kDotChange;
+
+bool is_trusted(const Sums& sums, const float* x, const float* last, unsigned terms = all_terms, bool squares = true) {
+  return trustworthy<float>(sums, terms, squares, x, last, 2);
+}
+Sums of_order_one() {
+  Sums sums{};
+  sums.squares = sums.dot = sums.change_squares = sums.dot_change = 1;
+  return sums;
+}
+
+TEST(Trustworthy, IsNoSumThatIsNotFinite) {
+  EXPECT_TRUE(is_trusted(of_order_one(), zeros, zeros));
+  for (double Sums::*term : {&Sums::squares, &Sums::dot, &Sums::change_squares, &Sums::dot_change}) {
+    for (const double odd : {double{NAN}, double{INFINITY}, -double{INFINITY}}) {
+      Sums sums = of_order_one();
+      sums.*term = odd;
+      EXPECT_FALSE(is_trusted(sums, zeros, zeros)) << odd;
+    }
+  }
+  Sums negative = of_order_one();
+  negative.dot = negative.dot_change = -1;
+  EXPECT_TRUE(is_trusted(negative, zeros, zeros));
+}
+
+TEST(Trustworthy, IsASmallSumOfSquaresOfZerosAlone) {
+  Sums sums = of_order_one();
+  sums.squares = 0;
+  EXPECT_TRUE(is_trusted(sums, zeros, zeros));
+  EXPECT_FALSE(is_trusted(sums, tiny, zeros)) << "its square is lost in floats";
+  const float negative[2] = {0, -1e-25F};
+  EXPECT_FALSE(is_trusted(sums, negative, zeros));
+  EXPECT_TRUE(is_trusted(sums, tiny, zeros, all_terms, false)) << "nobody asked for squares";
+}
+
+TEST(Trustworthy, IsASmallSumOfChangesWhereNothingChanged) {
+  Sums sums = of_order_one();
+  sums.change_squares = 0;
+  EXPECT_TRUE(is_trusted(sums, tiny, tiny));
+  EXPECT_FALSE(is_trusted(sums, tiny, zeros));
+  EXPECT_TRUE(is_trusted(sums, tiny, zeros, kDot)) << "nobody asked for the change";
+}
+
+TEST(SummedCarefully, LeavesOutProductsWithAFactorThatIsNotFinite) {
+  const float x[4] = {NAN, 2, 3, 4}, last[4] = {1, INFINITY, 1, 2}, older[4] = {1, 1, NAN, 1};
+  const CarefulSums<float> careful = sum_carefully<float>(all_terms, x, last, older, 4);
+  EXPECT_EQ(careful.nan_count, 1);
+  EXPECT_EQ(careful.inf_count, 0);
+  EXPECT_EQ(careful.sums.squares, 4 + 9 + 16);
+  EXPECT_EQ(careful.sums.dot, 3 * 1 + 4 * 2);
+  EXPECT_EQ(careful.sums.change_squares, 4 + 4);
+  EXPECT_EQ(careful.sums.dot_change, 2 * 1) << "of the last element alone";
+  EXPECT_EQ(careful.range.minimum, 2);
+  EXPECT_EQ(careful.range.maximum, 4);
 }
 
 }  // namespace

@@ -123,6 +123,41 @@ TEST_F(RecorderLens, KeepsWhatAnEarlierRunRecorded) {
   EXPECT_EQ(list("apart/1/0.pt").size(), 2U);
 }
 
+TEST_F(RecorderLens, KeepsWhatTheRunRecordedThatItGoesOnWith) {
+  const auto record = [&](const std::string& options, int first, int last) {
+    auto inspector = Inspector::from_text("loupe: 1\nrun: {resume: true, dir: " + directory_.string() +
+                                          "}\nlenses:\n  - recorder: {indices: [3], " + options + "}\n");
+    inspector.attach(*model_);
+    for (int epoch = first; epoch <= last; ++epoch) {
+      for (int batch = 0; batch < first; ++batch) model_->forward(torch::randn({5, 3}));
+      inspector.tick_epoch(epoch);
+    }
+  };
+  for (const int first : {1, 2}) record("path: all", first, 2);
+  EXPECT_EQ(list("older-1/all/0.pt").size(), 2U);
+  EXPECT_EQ(list("all/0.pt").size(), 2U);
+  for (const int first : {1, 2}) record("each_epoch: true, path: apart", first, 2);
+  EXPECT_EQ(list("apart/1/0.pt").size(), 1U);
+  EXPECT_EQ(list("apart/older-1/2/0.pt").size(), 1U);
+  EXPECT_EQ(list("apart/2/0.pt").size(), 2U);
+}
+
+TEST_F(RecorderLens, WritesThroughNoLinkLaidInTheMiddle) {
+  auto inspector = watch("indices: [3]");
+  model_->forward(torch::randn({5, 3}));
+  inspector.tick_epoch();
+  const auto victim = directory_ / "victim", file = directory_ / "forward_output/0.pt";
+  std::ofstream(victim) << "precious";
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink(victim, file);
+  testing::internal::CaptureStderr();
+  model_->forward(torch::randn({5, 3}));
+  inspector.tick_epoch();
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("it is a symbolic link"), std::string::npos) << told;
+  EXPECT_EQ(std::filesystem::file_size(victim), 8U);
+}
+
 TEST_F(RecorderLens, SaysWhichShapesDoNotFoldAndLetsTrainingGoOn) {
   testing::internal::CaptureStderr();
   auto inspector = watch("indices: [1], reduction: sum");

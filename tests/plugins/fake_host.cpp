@@ -56,32 +56,27 @@ std::vector<double> singular_values(const loupe_tensor& matrix) {
   return lengths;
 }
 
-const loupe_tensors tensors = {sizeof(loupe_tensors),
-                               0,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
-                                 const std::vector<double> all = elements(*tensor);
-                                 std::copy(all.begin(), all.end(), values);
-                                 return LOUPE_OK;
-                               }};
-const loupe_tensor_math math = {sizeof(loupe_tensor_math), 0,
-                                [](void*, const loupe_tensor* matrix, double* values, size_t capacity, size_t* count,
-                                   loupe_error* error) -> loupe_status {
-                                  return detail::guarded(error, [&] {
-                                    for (double value : elements(*matrix)) {
-                                      if (!std::isfinite(value))
-                                        throw Error("the decomposition of a matrix with NaN or Inf fails");
-                                    }
-                                    const std::vector<double> all = singular_values(*matrix);
-                                    if (all.size() > capacity) throw Error("there is no room for the singular values");
-                                    std::copy(all.begin(), all.end(), values);
-                                    *count = all.size();
-                                  });
-                                },
-                                nullptr};
+const loupe_tensor_service tensors = {
+    .struct_size = sizeof(loupe_tensor_service),
+    .copy = [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
+      const std::vector<double> all = elements(*tensor);
+      std::copy(all.begin(), all.end(), values);
+      return LOUPE_OK;
+    }};
+const loupe_tensor_math_service math = {
+    .struct_size = sizeof(loupe_tensor_math_service),
+    .singular_values = [](void*, const loupe_tensor* matrix, double* values, size_t capacity, size_t* count,
+                          loupe_error* error) -> loupe_status {
+      return detail::guarded(error, [&] {
+        for (double value : elements(*matrix)) {
+          if (!std::isfinite(value)) throw Error("the decomposition of a matrix with NaN or Inf fails");
+        }
+        const std::vector<double> all = singular_values(*matrix);
+        if (all.size() > capacity) throw Error("there is no room for the singular values");
+        std::copy(all.begin(), all.end(), values);
+        *count = all.size();
+      });
+    }};
 
 const void* service(void*, const char* id) {
   if (std::strcmp(id, LOUPE_TENSORS_ID) == 0) return &tensors;
@@ -96,14 +91,13 @@ std::vector<std::string>& fake_log() {
 }
 
 const loupe_host& fake_host() {
-  static const loupe_host host = {sizeof(loupe_host),
-                                  LOUPE_ABI_MAJOR,
-                                  LOUPE_ABI_MINOR,
-                                  0,
-                                  "0.1.0",
-                                  nullptr,
-                                  [](void*, int32_t, const char* message) { fake_log().push_back(message); },
-                                  &service};
+  static const loupe_host host = {.struct_size = sizeof(loupe_host),
+                                  .abi_major = LOUPE_ABI_MAJOR,
+                                  .abi_minor = LOUPE_ABI_MINOR,
+                                  .version = "0.1.0",
+                                  .plugin_path = "",
+                                  .log = [](void*, int32_t, const char* message) { fake_log().push_back(message); },
+                                  .get_interface = &service};
   return host;
 }
 

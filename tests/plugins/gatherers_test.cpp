@@ -14,18 +14,20 @@ struct Taps {
     bool has_label;
   };
   Taps() {
-    c = {sizeof(loupe_taps), 0, this,
-         [](void* self, const loupe_subscription* asked, loupe_error* error) {
-           return detail::guarded(error, [&] {
-             const char* label = asked->label;
-             if (label != nullptr && std::string(label) == "missing") {
-               throw Error("'fc' has no parameter 'missing'", LOUPE_NOT_FOUND);
-             }
-             static_cast<Taps*>(self)->subscriptions.push_back(
-                 {asked->tap, label != nullptr ? label : "", label != nullptr});
-           });
-         },
-         [](void* self, const loupe_event* event, loupe_error*) -> loupe_status {
+    c = {.struct_size = sizeof(loupe_taps),
+         .context = this,
+         .subscribe =
+             [](void* self, const loupe_subscription* asked, loupe_error* error) {
+               return detail::guarded(error, [&] {
+                 const char* label = asked->label;
+                 if (label != nullptr && std::string(label) == "missing") {
+                   throw Error("'fc' has no parameter 'missing'", LOUPE_NOT_FOUND);
+                 }
+                 static_cast<Taps*>(self)->subscriptions.push_back(
+                     {asked->tap, label != nullptr ? label : "", label != nullptr});
+               });
+             },
+         .emit = [](void* self, const loupe_event* event, loupe_error*) -> loupe_status {
            static_cast<Taps*>(self)->emitted.push_back(event);
            return LOUPE_OK;
          }};

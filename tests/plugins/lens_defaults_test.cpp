@@ -58,7 +58,6 @@ TEST(LensDefaults, OfLossMetrics) {
                    {"separate_loss_and_metrics", "true"},
                    {"loss_fn", "true"},
                    {"loss_fn_inplace", "true"},
-                   {"learning_rate", "true"},
                    {"loss_line", "[mean]"},
                    {"loss_range", "[std]"},
                    {"metrics_line", "[mean]"},

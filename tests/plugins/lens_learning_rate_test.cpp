@@ -13,7 +13,11 @@ class FakeOptimizer {
  public:
   FakeOptimizer(uint64_t id, const char* type, std::vector<double> rates, const char* model = "") {
     for (const double rate : rates)
-      groups_.push_back({sizeof(loupe_parameter_group), 0, rate, /*momentum*/ 0.9, 0, 1, 4, 0, 0});
+      groups_.push_back({.struct_size = sizeof(loupe_parameter_group),
+                         .learning_rate = rate,
+                         .momentum = 0.9,
+                         .tensor_count = 1,
+                         .element_count = 4});
     for (const auto& group : groups_) pointers_.push_back(&group);
     optimizer_ = {sizeof(loupe_optimizer), 0, id, model, type, pointers_.data(), pointers_.size()};
   }

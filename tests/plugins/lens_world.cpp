@@ -21,7 +21,12 @@ struct LensWorld::FakeModule {
     for (const std::string& parameter : spec.parameters) {
       // As modules have them: what is called a bias is a vector.
       const int64_t dim = parameter.find("bias") != std::string::npos ? 1 : 2;
-      parameters.push_back({sizeof(loupe_parameter), LOUPE_PARAMETER_TRAINABLE, parameter.c_str(), dim, 4, sizes});
+      parameters.push_back({.struct_size = sizeof(loupe_parameter),
+                            .flags = LOUPE_PARAMETER_TRAINABLE,
+                            .name = parameter.c_str(),
+                            .dim = dim,
+                            .numel = 4,
+                            .sizes = sizes});
     }
     for (const auto& parameter : parameters) pointers.push_back(&parameter);
     shown = spec.model.empty() ? spec.name : spec.model + "." + spec.name;
@@ -52,13 +57,14 @@ struct LensWorld::Watch {
         label(asked.label != nullptr ? asked.label : ""),
         gatherer(gatherer_component, ComponentOptions(gatherer_component, asked.gatherer_options)),
         stream(asked.preprocessor, asked.preprocessor_options) {
-    taps = {sizeof(loupe_taps), 0, this,
-            [](void* self, const loupe_subscription* asked, loupe_error*) -> loupe_status {
+    taps = {.struct_size = sizeof(loupe_taps),
+            .context = this,
+            .subscribe = [](void* self, const loupe_subscription* asked, loupe_error*) -> loupe_status {
               static_cast<Watch*>(self)->subscriptions.emplace_back(
                   asked->tap, asked->label != nullptr ? asked->label : "", asked->index);
               return LOUPE_OK;
             },
-            [](void* self, const loupe_event* event, loupe_error* error) -> loupe_status {
+            .emit = [](void* self, const loupe_event* event, loupe_error* error) -> loupe_status {
               return detail::guarded(error, [&] { static_cast<Watch*>(self)->stream.feed(*event); });
             }};
     detail::ErrorBuffer error;
@@ -83,31 +89,31 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
     return as_watch(source)->stream.instance().table<loupe_preprocessor>();
   };
   static const auto self = [](loupe_source* source) { return as_watch(source)->stream.instance().self(); };
-  wiring_ = {sizeof(loupe_wiring),
-             0,
-             this,
-             [](void* world, const loupe_watch* watch, loupe_source** source, loupe_error* error) -> loupe_status {
-               return detail::guarded(error, [&] {
-                 auto& watches = static_cast<LensWorld*>(world)->watches_;
-                 watches.emplace_back(*watch, *find_component("gatherers", LOUPE_GATHERER_ID, watch->gatherer));
-                 *source = reinterpret_cast<loupe_source*>(&watches.back());
-               });
-             },
-             [](void*, loupe_source* source) { return table(source).series_count(self(source)); },
-             [](void* world, loupe_source* source, size_t i) {
-               ++static_cast<LensWorld*>(world)->names_asked_;
-               return table(source).series_name(self(source), i);
-             },
-             [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value, loupe_error* error) {
-               return table(source).aggregate(self(source), i, aggregation, value, error);
-             },
-             [](void*, loupe_source* source, size_t i, const double** values, size_t* count, loupe_error* error) {
-               return table(source).values(self(source), i, values, count, error);
-             },
-             nullptr,
-             nullptr,
-             nullptr,
-             nullptr};
+  wiring_ = {
+      .struct_size = sizeof(loupe_wiring),
+      .context = this,
+      .watch = [](void* world, const loupe_watch* watch, loupe_source** source, loupe_error* error) -> loupe_status {
+        return detail::guarded(error, [&] {
+          auto& watches = static_cast<LensWorld*>(world)->watches_;
+          watches.emplace_back(*watch, *find_component("gatherers", LOUPE_GATHERER_ID, watch->gatherer));
+          *source = reinterpret_cast<loupe_source*>(&watches.back());
+        });
+      },
+      .series_count = [](void*, loupe_source* source) { return table(source).series_count(self(source)); },
+      .series_name =
+          [](void* world, loupe_source* source, size_t i, char* name, size_t capacity, size_t* length,
+             loupe_error* error) {
+            ++static_cast<LensWorld*>(world)->names_asked_;
+            return table(source).series_name(self(source), i, name, capacity, length, error);
+          },
+      .aggregate =
+          [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value, loupe_error* error) {
+            return table(source).aggregate(self(source), i, aggregation, value, error);
+          },
+      .values =
+          [](void*, loupe_source* source, size_t i, double* values, size_t capacity, size_t* count,
+             loupe_error* error) { return table(source).values(self(source), i, values, capacity, count, error); },
+      .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
   const loupe_component& component = *find_component(plugin.empty() ? lens : plugin, LOUPE_LENS_ID, lens);
   lens_ = std::make_unique<Instance>(component, ComponentOptions(component, yaml));
   detail::ErrorBuffer error;
@@ -184,22 +190,21 @@ void LensWorld::prime(const std::string& module, const std::string& label, const
 loupe_sink LensWorld::sink(Shown& shown) {
   showing_ = &shown;
   return {
-      sizeof(loupe_sink),
-      0,
-      this,
-      [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
+      .struct_size = sizeof(loupe_sink),
+      .context = this,
+      .tag = [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
         self.introduced_[tag->id] = true;
         self.showing_->tags[tag->id] = {tag->type,
-                                        tag->log_y != 0,
-                                        tag->big != 0,
-                                        tag->annotate != 0,
+                                        is_logarithmic(*tag),
+                                        is_big(*tag),
+                                        is_annotated(*tag),
                                         tag->y_minimum,
                                         tag->y_maximum,
                                         tag->healthy != nullptr ? tag->healthy : ""};
         return LOUPE_OK;
       },
-      [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
+      .value = [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
         EXPECT_TRUE(self.introduced_[value->tag]) << value->tag << " has a value before it was introduced";
         const bool first =
@@ -207,7 +212,7 @@ loupe_sink LensWorld::sink(Shown& shown) {
         EXPECT_TRUE(first) << value->tag << ' ' << layer_of(*value) << ' ' << value->line << " was told twice";
         return LOUPE_OK;
       },
-      [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
+      .range = [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
         EXPECT_TRUE(self.introduced_[range->tag]) << range->tag << " has a range before it was introduced";
         const std::string names = std::string(range->low_name) + "|" + range->high_name;
@@ -215,7 +220,7 @@ loupe_sink LensWorld::sink(Shown& shown) {
                                       std::pair(range->low, range->high));
         return LOUPE_OK;
       },
-      [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
+      .histogram = [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
         EXPECT_TRUE(self.introduced_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
         self.showing_->histograms.emplace(
@@ -223,8 +228,7 @@ loupe_sink LensWorld::sink(Shown& shown) {
             Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
                              {histogram->counts, histogram->counts + histogram->bin_count}});
         return LOUPE_OK;
-      },
-      nullptr};
+      }};
 }
 
 void LensWorld::step() {
@@ -285,11 +289,10 @@ bool LensWorld::keeps_values() const {
   return std::all_of(watches_.begin(), watches_.end(), [](const Watch& watch) {
     const Instance& preprocessor = watch.stream.instance();
     if (watch.stream.series().empty()) return true;
-    const double* values = nullptr;
     size_t count = 0;
     detail::ErrorBuffer error;
-    return preprocessor.table<loupe_preprocessor>().values(preprocessor.self(), 0, &values, &count, error.get()) ==
-           LOUPE_OK;
+    const auto& table = preprocessor.table<loupe_preprocessor>();
+    return table.values(preprocessor.self(), 0, nullptr, 0, &count, error.get()) == LOUPE_OK;
   });
 }
 

@@ -1,5 +1,8 @@
 #include "stream.h"
 
+#include <loupe/detail/series_reading.h>
+#include <loupe/preprocessor.h>
+
 namespace loupe::test {
 namespace {
 
@@ -20,7 +23,7 @@ PreprocessorStream::PreprocessorStream(const std::string& preprocessor, const lo
 
 PreprocessorStream::PreprocessorStream(const loupe_component& component, const ComponentOptions& options)
     : instance_(std::make_unique<Instance>(component, options)) {
-  request_ = {sizeof(loupe_request), 0, LOUPE_PASS_BOTH, 0, 0, 1, 1e-8, LOUPE_PLACE_BOTH, 0};
+  request_ = Request::defaults();
   detail::ErrorBuffer error;
   error.check(table().request(instance_->self(), &request_, error.get()));
   measurer_ = std::make_unique<measure::Measurer>(request_);
@@ -37,7 +40,8 @@ bool PreprocessorStream::feed(const Tensor& tensor, uint32_t flags) {
 }
 
 bool PreprocessorStream::feed(loupe_event event) {
-  const uint32_t training = request_.pass_by_grad != 0 ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
+  const bool by_gradient = (request_.flags & LOUPE_REQUEST_PASS_BY_GRADIENT) != 0;
+  const uint32_t training = by_gradient ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
   const uint32_t pass = (event.flags & training) != 0 ? LOUPE_PASS_TRAINING : LOUPE_PASS_EVALUATION;
   if ((request_.passes & pass) == 0 || (request_.places & LOUPE_PLACE_CPU) == 0) return false;
   loupe_measurement measurement;
@@ -66,7 +70,7 @@ void PreprocessorStream::prime(const Tensor& tensor) {
 
 std::optional<size_t> PreprocessorStream::index(const std::string& series) const {
   for (size_t i = 0; i < table().series_count(instance_->self()); ++i) {
-    if (series == table().series_name(instance_->self(), i)) return i;
+    if (series == detail::series_name(table(), instance_->self(), i)) return i;
   }
   return std::nullopt;
 }
@@ -85,17 +89,13 @@ std::optional<double> PreprocessorStream::get(const std::string& series, uint32_
 std::vector<double> PreprocessorStream::values(const std::string& series) const {
   const auto i = index(series);
   if (!i) return {};
-  const double* values = nullptr;
-  size_t count = 0;
-  detail::ErrorBuffer error;
-  error.check(table().values(instance_->self(), *i, &values, &count, error.get()));
-  return {values, values + count};
+  return detail::series_values(table(), instance_->self(), *i);
 }
 
 std::vector<std::string> PreprocessorStream::series() const {
   std::vector<std::string> names;
   for (size_t i = 0; i < table().series_count(instance_->self()); ++i) {
-    names.push_back(table().series_name(instance_->self(), i));
+    names.push_back(detail::series_name(table(), instance_->self(), i));
   }
   return names;
 }

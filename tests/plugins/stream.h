@@ -32,7 +32,7 @@ class PreprocessorStream {
   }
 
   /// Nullopt when the series does not exist or has no values. Throws Error for a quantile that is not kept.
-  std::optional<double> get(const std::string& series, uint32_t aggregation = LOUPE_MEAN) const;
+  std::optional<double> get(const std::string& series, uint32_t aggregation = LOUPE_AGGREGATE_MEAN) const;
   /// What `inplace: false` kept, in the order it came.
   std::vector<double> values(const std::string& series) const;
   std::vector<std::string> series() const;

@@ -18,7 +18,7 @@ using Names = std::set<std::string>;
 const std::string loupe_command = LOUPE_COMMAND, trainers = LOUPE_TRAINERS;
 const std::string weight_norms = "Weight Gradient Norm";
 
-/// A program on its own and under `loupe run`, in a fresh folder.
+/// A program on its own and under `loupe run`, in a fresh folder; both with the same variables in the environment.
 struct Both {
   Finished alone, watched;
   std::string messages;  // what the watched one wrote to standard error
@@ -28,11 +28,12 @@ struct Both {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
 };
-Both run_both(const std::string& program, const std::string& options = "") {
+Both run_both(const std::string& program, const std::string& options = "", const std::string& variables = "") {
   Both both;
   both.folder = fresh_folder();
-  both.alone = run(program + " 2> alone.txt", both.folder);
-  both.watched = run(loupe_command + " run " + options + " " + program + " 2> watched.txt", both.folder);
+  both.alone = run(variables + " " + program + " 2> alone.txt", both.folder);
+  both.watched =
+      run(variables + " " + loupe_command + " run " + options + " " + program + " 2> watched.txt", both.folder);
   std::ifstream messages(both.folder / "watched.txt");
   both.messages.assign(std::istreambuf_iterator<char>(messages), {});
   return both;
@@ -121,6 +122,14 @@ TEST(Run, WatchesForkedChildrenInFoldersOfTheirOwn) {
   EXPECT_EQ(children, 2) << both.messages;
 }
 
+TEST(Run, LooksUpNoAddressAndTakesNoFurtherLockHoweverOftenParametersAreAskedFor) {
+  const Both both = run_both(LOUPE_ASKING);
+  expect_unchanged(both);
+  EXPECT_NE(both.watched.output.find("look-ups 0\nlook-ups 0\nlocks of 48 more layers 0\n"), std::string::npos)
+      << both.watched.output;
+  EXPECT_EQ(both.recorded("asking").layers("Weight Update Norm").size(), 52u) << both.messages;
+}
+
 TEST(Run, FollowsAProgramThatIsStartedUnlessToldNotTo) {
   const auto runs_of = [](const Both& both) {
     const fs::path folder = both.folder / "loupe-runs";
@@ -155,6 +164,63 @@ TEST(Run, LeavesARecordOfWhatEndsWithoutAnExit) {
   }
 }
 
+TEST(Run, LeavesARecordThatSaysHowItsProgramEnded) {
+  struct Case {
+    const char* shape;
+    int signal;
+    const char *how, *why;
+  };
+  for (const Case& each :
+       {Case{"throws", SIGABRT, "failed", "the program's own"}, Case{"faults", SIGSEGV, "failed", "SIGSEGV"},
+        Case{"aborts", SIGABRT, "failed", "SIGABRT"}, Case{"interrupted", SIGINT, "interrupted", "SIGINT"}}) {
+    const Both both = run_both(std::string(trainers) + " " + each.shape);
+    EXPECT_EQ(both.alone.exit_code, 128 + each.signal);
+    EXPECT_EQ(both.watched.exit_code, 128 + each.signal) << both.messages;
+    const std::string record = (both.folder / "loupe-runs/trainers/record.jsonl").string();
+    const Finished told = run(loupe_command + " diagnose " + record, both.folder);
+    EXPECT_NE(told.output.find(std::string(each.how) + " after"), std::string::npos) << each.shape << told.output;
+    EXPECT_NE(told.output.find(each.why), std::string::npos) << each.shape << told.output;
+    EXPECT_EQ(run(loupe_command + " replay " + record + " --visualizer csv --out again", both.folder).exit_code, 0);
+  }
+}
+
+TEST(Run, LetsAHandlerOfTheProgramDecideWhatAFaultDoes) {
+  const auto ending = [](const Both& both) {
+    return run(loupe_command + " diagnose " + (both.folder / "loupe-runs/trainers/record.jsonl").string(), both.folder)
+        .output;
+  };
+  const Both handled = run_both(std::string(trainers) + " handles");
+  expect_unchanged(handled);
+  EXPECT_EQ(handled.watched.exit_code, 9);
+  EXPECT_NE(ending(handled).find("failed after"), std::string::npos) << ending(handled);
+  EXPECT_NE(ending(handled).find("SIGSEGV"), std::string::npos) << ending(handled);
+
+  const Both recovered = run_both(std::string(trainers) + " recovers");
+  expect_unchanged(recovered);
+  EXPECT_EQ(recovered.watched.exit_code, 0);
+  EXPECT_EQ(ending(recovered).find("SIGSEGV"), std::string::npos) << ending(recovered);
+}
+
+TEST(Run, LetsAProgramEndAsEverWhereNobodyReadsStandardError) {
+  const fs::path folder = fresh_folder();
+  const auto ends_with = [&](const std::string& command) {
+    run("( sleep 0.2; " + command + " 2>&1 > output; echo code $? >> output ) | true", folder);
+    return run("cat output", folder).output;
+  };
+  const std::string alone = ends_with(trainers + " mlp");
+  EXPECT_NE(alone.find("code 0"), std::string::npos) << alone;
+  EXPECT_EQ(ends_with(loupe_command + " run " + trainers + " mlp"), alone);
+}
+
+TEST(Run, LetsAProgramEndAsEverWhereFilesMayGrowNoMore) {
+  const fs::path folder = fresh_folder();
+  const Finished alone = run("ulimit -f 1; " + trainers + " mlp 2> told", folder);
+  const Finished watched = run("ulimit -f 1; " + loupe_command + " run " + trainers + " mlp 2> told", folder);
+  EXPECT_EQ(alone.exit_code, 0);
+  EXPECT_EQ(watched.exit_code, 0);
+  EXPECT_EQ(watched.output, alone.output);
+}
+
 TEST(Run, WatchesProgramsThatAreBuiltInUnusualWays) {
   for (const std::string name : {"small_hidden", "small_fixed"}) {
     const Both both = run_both(LOUPE_SMALL "/" + name);
@@ -166,7 +232,7 @@ TEST(Run, WatchesProgramsThatAreBuiltInUnusualWays) {
 TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
   const Both both = run_both(trainers + " untrained");
   expect_unchanged(both);
-  EXPECT_NE(both.messages.find("nothing trained"), std::string::npos) << both.messages;
+  EXPECT_NE(both.messages.find("made no optimizer of LibTorch's"), std::string::npos) << both.messages;
   EXPECT_EQ(std::count(both.messages.begin(), both.messages.end(), '\n'), 1) << both.messages;
   EXPECT_FALSE(fs::exists(both.folder / "loupe-runs"));
 }
@@ -191,6 +257,35 @@ TEST(Run, RunsAProgramUnwatchedThatIsLinkedStaticallyAndSaysSo) {
   EXPECT_EQ(both.watched.output, "ran\n");
   EXPECT_NE(both.messages.find("linked statically"), std::string::npos) << both.messages;
   EXPECT_EQ(run_both(LOUPE_STATIC, "--require").watched.exit_code, 2);
+}
+
+TEST(Run, RunsAProgramUnwatchedWithAPreloadedSanitizerAndSaysSo) {
+  for (const std::string runtime : {LOUPE_ASAN, LOUPE_TSAN}) {
+    const std::string preloaded = "LD_PRELOAD=" + runtime;
+    const Both both = run_both(trainers + " mlp", "", preloaded);
+    expect_unchanged(both);
+    EXPECT_EQ(both.watched.exit_code, 0) << both.messages;
+    EXPECT_NE(both.messages.find("a sanitizer"), std::string::npos) << both.messages;
+    EXPECT_NE(both.messages.find("runs unwatched"), std::string::npos) << both.messages;
+    EXPECT_EQ(run_both(trainers + " mlp", "--require", preloaded).watched.exit_code, 2);
+  }
+}
+
+TEST(Run, KeepsWhatTheUserPreloadsBeforeItsOwnLibrary) {
+  const Both both = run_both(trainers + " mlp", "", "LD_PRELOAD=" LOUPE_UBSAN);
+  expect_unchanged(both);
+  EXPECT_TRUE(fs::exists(both.folder / "loupe-runs/trainers/record.jsonl")) << both.messages;
+  const Both shown = run_both("/bin/sh -c 'echo $LD_PRELOAD'", "", "LD_PRELOAD=" LOUPE_UBSAN);
+  EXPECT_EQ(shown.watched.output, LOUPE_UBSAN ":" LOUPE_RUN_LIBRARY "\n");
+}
+
+TEST(Run, LeavesTheExitCodeOfAProgramThatIsBuiltWithASanitizer) {
+  const Both shared = run_both(LOUPE_SMALL "/small_sanitized");
+  expect_unchanged(shared);
+  EXPECT_NE(shared.messages.find("built with a sanitizer"), std::string::npos) << shared.messages;
+  const Both within = run_both(LOUPE_SMALL "/small_sanitized_statically");
+  expect_unchanged(within);
+  EXPECT_EQ(within.messages.find("LeakSanitizer"), std::string::npos) << within.messages;
 }
 
 TEST(Run, NeverLoadsALoupeThatWasBuiltWithAnotherLibTorch) {
@@ -255,6 +350,37 @@ TEST(Run, LetsAConfigurationCorrectWhatIsGuessed) {
   EXPECT_EQ(recorded.layers(weight_norms), (Names{"Critic.first", "Critic.second"})) << finished.output;
   EXPECT_EQ(recorded.values["Loss"]["Loss"]["real mean"].size(), 3u) << finished.output;
   EXPECT_EQ(recorded.values["Metrics"]["Metrics"].count("train_loss#2 mean"), 0u) << finished.output;
+}
+
+TEST(Run, GoesOnCountingEpochsWhereTheRecordEnds) {
+  const fs::path folder = fresh_folder();
+  const auto epochs = [&](const std::string& file) {
+    std::vector<int> numbers;
+    std::ifstream record(folder / "mine" / file);
+    const std::string tick = R"({"kind":"tick","epoch":)";
+    for (std::string line; std::getline(record, line);) {
+      if (line.rfind(tick, 0) == 0) numbers.push_back(std::stoi(line.substr(tick.size())));
+    }
+    return numbers;
+  };
+  const auto train = [&](const std::string& more) {
+    std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {resume: true, dir: mine}\nrun_program: {epoch: 2 steps"
+                                           << more << "}\nlenses: [loss_metrics]\nvisualizers: [record]\n";
+    return run(loupe_command + " run --config monitor.yaml -- " + trainers + " gan", folder);
+  };
+  EXPECT_EQ(train("").exit_code, 0);
+  const std::vector<int> first = epochs("record.jsonl");
+  ASSERT_GT(first.size(), 1u);
+  const Finished second = train("");
+  std::vector<int> all = first;
+  for (std::size_t i = 0; i < first.size(); ++i) all.push_back(first.back() + 1 + static_cast<int>(i));
+  EXPECT_EQ(epochs("record.jsonl"), all) << second.output;
+  EXPECT_FALSE(fs::exists(folder / "mine/older-1")) << second.output;
+
+  const Finished again = train(", first_epoch: 2");
+  EXPECT_EQ(epochs("older-1/record.jsonl"), all) << again.output;
+  EXPECT_EQ(epochs("record.jsonl").size(), first.size() + 1) << again.output;
+  EXPECT_NE(again.output.find("the complete earlier file is kept as"), std::string::npos) << again.output;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -333,6 +334,30 @@ int main(int count, char** arguments) {
   if (shape == "aborts") {
     mlp(250);
     std::abort();
+  }
+  if (shape == "throws") {
+    mlp(250);
+    throw std::runtime_error("the program's own");
+  }
+  if (shape == "faults") {
+    mlp(250);
+    *static_cast<volatile int*>(nullptr) = 1;
+  }
+  if (shape == "handles") {
+    std::signal(SIGSEGV, [](int) { ::_exit(9); });
+    mlp(250);
+    ::raise(SIGSEGV);
+  }
+  if (shape == "recovers") {
+    std::signal(SIGSEGV, [](int) {});
+    mlp(250);
+    ::raise(SIGSEGV);
+    mlp(150);
+  }
+  if (shape == "interrupted") {
+    mlp(220);
+    ::raise(SIGINT);
+    mlp(30);
   }
   if (shape == "killed") {
     mlp(250);

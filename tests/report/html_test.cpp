@@ -100,7 +100,7 @@ TEST(HtmlReport, TellsOfTheRunAndItsTags) {
   rate.struct_size = sizeof rate;
   rate.type = LOUPE_TAG_PROBABILITY;
   rate.id = "Rate";
-  rate.log_y = rate.big = rate.annotate = 1;
+  rate.flags = LOUPE_PLOT_LOG_Y | LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE;
   rate.y_minimum = -1;
   rate.y_maximum = NAN;
   html.tag(rate);
@@ -140,6 +140,17 @@ TEST(HtmlReport, LetsNoNameBecomeMarkup) {
       page.line("<script>alert(1)</script>", "<script>alert(1)</script>", "</script><!-- <b onmouseover=alert(2)>"),
       (std::vector<double>{0, 1}));
   EXPECT_EQ(page.run(0).at("models").at(0).at("type"), "<img src=x onerror=alert(4)>");
+  // Nor where a run goes on with what its file holds.
+  Driver resumed(HTML_PLUGIN, {{"path", "hostile.html"}});
+  resumed.begin(folder.text(), true);
+  resumed.begin_tick(2);
+  resumed.end_tick();
+  resumed.end();
+  const HtmlPage continued(folder / "hostile.html");
+  EXPECT_EQ(continued.run(0).at("findings").size(), 1U);
+  for (const char* markup : {"<script", "</script", "<!--"}) {
+    EXPECT_EQ(occurrences(continued.text(), markup), occurrences(page.text(), markup)) << markup;
+  }
 }
 
 TEST(HtmlReport, NeedsNothingFromOutside) {
@@ -240,6 +251,80 @@ TEST(HtmlReport, KeepsHistogramsAsSharesOfTheWhole) {
   EXPECT_EQ(histogram.at("edges"), nlohmann::json::parse("[[null, -1.0, 0.0, 1.0, null]]"));
   // From the second bin on: the smallest share, none, the whole.
   EXPECT_EQ(histogram.at("columns"), nlohmann::json::parse(R"([[3.0, 0, 1, "BA/", 1000000.0]])"));
+}
+
+TEST(HtmlReport, GoesOnWithAllThatItsFileHolds) {
+  Folder folder;
+  const auto tell_epoch = [](Driver& html, double epoch) {
+    html.begin_tick(epoch);
+    html.value("Loss", "Loss", "mean", epoch == 2 ? NAN : epoch / 3);
+    html.range("Loss", "Loss", "min", "max", -epoch, epoch);
+    if (epoch < 4) html.histogram("Weights", "fc", "weight", {-INFINITY, -1, 0, 1, INFINITY}, {0, epoch, 0, 999'999});
+    html.end_tick();
+  };
+  const auto tags_of = [](const HtmlPage& page) {
+    nlohmann::json all = {page.run(0).at("tags"), page.layer("Loss", "Loss"), page.layer("Weights", "fc")};
+    return all;
+  };
+  Driver whole(HTML_PLUGIN, {{"path", "whole.html"}}), first(HTML_PLUGIN), second(HTML_PLUGIN);
+  for (Driver* each : {&whole, &first}) {
+    each->begin(folder.text());
+    each->tag("Loss");
+    each->tag("Weights", LOUPE_TAG_PROBABILITY);
+    for (const double epoch : {1, 2, 3}) tell_epoch(*each, epoch);
+    each->flush();
+  }
+  second.begin(folder.text(), true);
+  second.tag("Loss");
+  EXPECT_EQ(second.flush(), "") << "from where it goes on is not known yet";
+  EXPECT_EQ(HtmlPage(folder / "report.html").epochs(), (std::vector<double>{1, 2, 3}));
+  for (Driver* each : {&whole, &second}) {
+    tell_epoch(*each, 4);
+    each->flush();
+  }
+  const HtmlPage page(folder / "report.html");
+  EXPECT_EQ(page.epochs(), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(tags_of(page), tags_of(HtmlPage(folder / "whole.html")));
+  EXPECT_EQ(second.messages, std::vector<std::string>{});
+}
+
+TEST(HtmlReport, KeepsAFileThatItCannotGoOnWith) {
+  Folder folder;
+  write(folder / "report.html", "what an earlier process left");
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text(), true);
+  html.stored_loss_tick(7, 1);
+  EXPECT_EQ(read(folder / "older-1/report.html"), "what an earlier process left");
+  ASSERT_EQ(html.messages.size(), 1U);
+  EXPECT_NE(html.messages[0].find(folder / "older-1/report.html"), std::string::npos) << html.messages[0];
+}
+
+TEST(HtmlReport, HoldsARunThatMovesToAnotherFolderFromItsBeginning) {
+  Folder folder;
+  Driver html(HTML_PLUGIN);
+  html.begin(folder / "a");
+  html.model("net", 3);
+  html.stored_loss_tick(1, 1);
+  html.begin(folder / "a-2");
+  html.model("net", 3);
+  html.stored_loss_tick(2, 1);
+  const HtmlPage page(folder / "a-2/report.html");
+  EXPECT_EQ(page.run_count(), 1U);
+  EXPECT_EQ(page.epochs(), (std::vector<double>{1, 2}));
+  EXPECT_EQ(page.run(0).at("models").size(), 1U);
+  EXPECT_EQ(HtmlPage(folder / "a/report.html").epochs(), std::vector<double>{1});
+}
+
+TEST(HtmlReport, WritesThroughNoLinkLaidInTheMiddle) {
+  Folder folder;
+  write(folder / "victim", "precious");
+  Driver html(HTML_PLUGIN);
+  html.begin(folder.text());
+  html.stored_loss_tick(1, 1);
+  std::filesystem::remove(folder / "report.html");
+  std::filesystem::create_symlink(folder / "victim", folder / "report.html");
+  EXPECT_NE(html.stored_loss_tick(2, 1).find("it is a symbolic link"), std::string::npos);
+  EXPECT_EQ(read(folder / "victim"), "precious");
 }
 
 TEST(HtmlReport, SpreadsHistogramsOfALongRunEvenly) {

@@ -192,6 +192,26 @@ int main(int argument_count, char** arguments) {
   });
   make(folder + "/warned.html", [](Driver& html) { tell_small_run(html, loupe::test::warned_run()); });
   make(folder + "/healthy.html", [](Driver& html) { tell_small_run(html, loupe::test::healthy_run()); });
+  make(folder + "/crowded.html", [](Driver& html) {
+    html.begin("");
+    html.tag("Norm", LOUPE_TAG_NUMERICAL);
+    html.begin_tick(1);
+    for (int i = 0; i < 2000; ++i) {
+      const std::string layer = "layer" + std::to_string(i);
+      html.value("Norm", layer.c_str(), "norm", 1.0 + i);
+      loupe_finding finding{};
+      finding.struct_size = sizeof finding;
+      finding.rule = "dead_units";
+      finding.layer = layer.c_str();
+      finding.tag = "Norm";
+      finding.severity = LOUPE_SEVERITY_WARNING;
+      finding.message = "half of its units are silent";
+      finding.first_epoch = finding.last_epoch = 1;
+      html.finding(finding);
+    }
+    html.end_tick();
+    html.end();
+  });
   make(folder + "/large.html", [](Driver& html) { tell_large_run(html, {"resnet500", "", 1000}); });
   return 0;
 }

@@ -53,9 +53,8 @@ void tag(Driver& visualizer, const char* name, const Style& style) {
   tag.struct_size = sizeof tag;
   tag.type = style.type;
   tag.id = name;
-  tag.log_y = style.log_y;
-  tag.big = style.big;
-  tag.annotate = style.annotate;
+  tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
+              (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u);
   tag.y_minimum = style.low;
   tag.y_maximum = style.high;
   const std::string what = std::string("What ") + name + " is, with its formula: |a| / |b|, where a < b > 0.";

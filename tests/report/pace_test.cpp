@@ -34,6 +34,18 @@ TEST(Pace, LeavesOutTicksThatFollowTooFastButNeverTwentyInARow) {
   }
 }
 
+TEST(Pace, WritesALargeReportMoreAndMoreSeldomWhereVeryManyTicksFollowTooFast) {
+  Pace pace;
+  int writes = 0;
+  for (int tick = 0; tick < 100'000; ++tick) {
+    if (!pace.is_due(0)) continue;
+    ++writes;
+    pace.wrote(LARGE, 1);
+  }
+  // Each write is of all ticks so far, and all writes together are to be of some times as much as the last.
+  EXPECT_LT(writes, 200);
+}
+
 TEST(Pace, WritesAtTheNextTickAfterAFailure) {
   Pace pace;
   pace.wrote(LARGE, 0.05);

@@ -559,6 +559,27 @@ class Address(Reading):
                 self.wait_for_plots("#model")
 
 
+class CrowdedRun(Reading):
+    """2,000 layers, and a finding of each."""
+
+    def test_searches_no_list_of_findings_or_layers_for_each_of_them(self):
+        count = """
+            window.searched = 0;
+            for (const name of ["every", "filter", "find", "findIndex", "includes", "indexOf", "some"]) {
+              const own = Array.prototype[name];
+              Array.prototype[name] = function(...given) {
+                window.searched += this.length;
+                return own.apply(this, given);
+              };
+            }
+        """
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": count})
+        self.open("crowded.html")
+        self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+        self.assertEqual(len(self.all("#findings .finding")), 2000)
+        self.assertLess(self.script("return window.searched"), 1_000_000)
+
+
 class IllRun(Reading):
     """The small net, in which a lens found something."""
 

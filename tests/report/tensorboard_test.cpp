@@ -1,9 +1,13 @@
 #include "report/full_disk.h"
+#include "tensorboard/messages.h"
+#include "tensorboard/summaries.h"
 #include "visualizers/driver.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <protozero/pbf_message.hpp>
 
 namespace loupe::test {
 namespace {
@@ -67,6 +71,30 @@ TEST(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
   }
 }
 
+TEST(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
+  Folder folder;
+  Driver board(TENSORBOARD_PLUGIN);
+  ASSERT_EQ(board.begin(folder.text()), "");
+  board.begin_tick(1);
+  for (int i = 0; i <= 300; ++i) {
+    const std::string message = "number" + std::to_string(i), layer = "layer" + std::to_string(i);
+    loupe_finding finding{};
+    finding.struct_size = sizeof finding;
+    finding.rule = "dead_units";
+    finding.layer = layer.c_str();
+    finding.severity = i == 300 ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
+    finding.message = message.c_str();
+    EXPECT_EQ(board.finding(finding), "");
+  }
+  ASSERT_EQ(board.end_tick(), "");
+  ASSERT_EQ(board.flush(), "");
+  const std::string told = read(event_files(folder / "tensorboard").at(0));
+  EXPECT_NE(told.find("number300"), std::string::npos);
+  EXPECT_NE(told.find("number198"), std::string::npos);
+  EXPECT_EQ(told.find("number199"), std::string::npos);
+  EXPECT_NE(told.find("and 101 more"), std::string::npos);
+}
+
 TEST(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
   Folder folder;
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "logs"}});
@@ -120,6 +148,19 @@ TEST(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
   EXPECT_EQ(event_files(folder / "tensorboard").size(), 1U);
 }
 
+TEST(TensorBoard, WritesThroughNoLinkLaidInTheMiddle) {
+  Folder folder;
+  write(folder / "victim", "precious");
+  Driver board(TENSORBOARD_PLUGIN);
+  board.begin(folder.text());
+  board.stored_loss_tick(0, 1);
+  const std::string file = event_files(folder / "tensorboard")[0];
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink(folder / "victim", file);
+  EXPECT_NE(board.stored_loss_tick(1, 1).find("it is a symbolic link"), std::string::npos);
+  EXPECT_EQ(read(folder / "victim"), "precious");
+}
+
 TEST(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   Folder folder;
   write(folder / "obstacle", "");
@@ -150,6 +191,63 @@ TEST(TensorBoard, TakesAHistogramWithoutElements) {
   EXPECT_EQ(board.histogram("Weights", "fc", "weight", {-INFINITY, INFINITY}, {0}), "");
   EXPECT_EQ(board.end_tick(), "");
   EXPECT_EQ(board.flush(), "");
+}
+
+struct ShownHistogram {
+  double minimum = NAN, maximum = NAN, count = NAN;
+  std::vector<double> limits, buckets;
+};
+
+/// What is written of a histogram with three bins, whose neighbours in memory are not empty.
+ShownHistogram shown(const std::array<double, 3>& bins) {
+  namespace tb = tensorboard;
+  const std::array<double, 6> edges{-7, 1, 2, 4, 8, 16};
+  const std::array<double, 5> counts{9, bins[0], bins[1], bins[2], 9};
+  Histogram histogram{};
+  histogram.bin_count = bins.size();
+  histogram.edges = edges.data() + 1;
+  histogram.counts = counts.data() + 1;
+  std::string summary;
+  tb::add_histogram(summary, "weights", histogram);
+
+  ShownHistogram shown;
+  protozero::pbf_message<tb::Summary> message(summary);
+  message.next(tb::Summary::message_value);
+  protozero::pbf_message<tb::SummaryValue> value(message.get_message());
+  value.next(tb::SummaryValue::message_histogram);
+  protozero::pbf_message<tb::HistogramData> data(value.get_message());
+  while (data.next()) {
+    if (data.tag() == tb::HistogramData::double_minimum) {
+      shown.minimum = data.get_double();
+    } else if (data.tag() == tb::HistogramData::double_maximum) {
+      shown.maximum = data.get_double();
+    } else if (data.tag() == tb::HistogramData::double_count) {
+      shown.count = data.get_double();
+    } else if (data.tag() == tb::HistogramData::doubles_bucket_limit) {
+      for (const double each : data.get_packed_double()) shown.limits.push_back(each);
+    } else if (data.tag() == tb::HistogramData::doubles_bucket) {
+      for (const double each : data.get_packed_double()) shown.buckets.push_back(each);
+    } else {
+      data.skip();
+    }
+  }
+  return shown;
+}
+
+TEST(TensorBoardHistogram, LeavesOutBinsThatAreEmptyAtItsEndsAndReadsNoOthers) {
+  const ShownHistogram middle = shown({0, 5, 0});
+  EXPECT_EQ(middle.minimum, 2);
+  EXPECT_EQ(middle.maximum, 4);
+  EXPECT_EQ(middle.count, 5);
+  EXPECT_EQ(middle.limits, (std::vector<double>{2, 4}));
+  EXPECT_EQ(middle.buckets, (std::vector<double>{0, 5}));
+  const ShownHistogram whole = shown({1, 0, 2});
+  EXPECT_EQ(whole.limits, (std::vector<double>{1, 2, 4, 8}));
+  EXPECT_EQ(whole.buckets, (std::vector<double>{0, 1, 0, 2}));
+  const ShownHistogram empty = shown({0, 0, 0});
+  EXPECT_EQ(empty.minimum, empty.maximum);
+  EXPECT_EQ(empty.count, 0);
+  EXPECT_EQ(empty.buckets, std::vector<double>{0});
 }
 
 #ifdef LIBTORCH_LIBRARY

@@ -10,7 +10,7 @@
 namespace loupe::test {
 namespace {
 
-/// Lines such as "3 text", of an epoch each; or "over", which is so only at the end.
+/// Lines such as "3 text", of an epoch each; or "over", which stands alone.
 bool read_numbered(std::istream& input, OldLine& line) {
   line = {};
   if (!std::getline(input, line.text) || input.eof()) return false;
@@ -19,7 +19,7 @@ bool read_numbered(std::istream& input, OldLine& line) {
     line.epoch = epoch;
     line.closes_epoch = true;
   }
-  line.gives_way = line.text == "over";
+  line.stands_alone = line.text == "over";
   line.text += '\n';
   return true;
 }
@@ -54,7 +54,7 @@ TEST(EpochFile, GrowsByWholeEpochsAndStartsAnewWithoutResume) {
   }
 }
 
-TEST(EpochFile, GoesOnBehindTheEpochsThatAreNotTrainedAgain) {
+TEST(EpochFile, GoesOnBehindTheEpochsThatAreNotTrainedAgainAndKeepsAllThatWasThere) {
   const Folder folder;
   {
     Numbered file(folder, false);
@@ -63,11 +63,29 @@ TEST(EpochFile, GoesOnBehindTheEpochsThatAreNotTrainedAgain) {
   Numbered file(folder, true);
   file.epoch(3);
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\njoined\n3 text\n");
+  EXPECT_EQ(text_of(folder / "older-1/lines"), "fresh\n1 text\n2 text\n3 text\n");
   ASSERT_EQ(file.said().size(), 1u);
-  EXPECT_NE(file.said()[0].find("goes on from epoch 3: removed its later epochs"), std::string::npos);
+  EXPECT_EQ(file.said()[0],
+            "'" + (folder / "lines").string() +
+                "' had later epochs; it now continues from epoch 3, and the complete earlier file is kept as '" +
+                (folder / "older-1/lines").string() + "'");
 }
 
-TEST(EpochFile, DropsWithoutAWordWhatIsTrueOnlyAtTheEnd) {
+TEST(EpochFile, KeepsTheFileOfARunThatBeginsAgainAtTheFirstEpoch) {
+  const Folder folder;
+  std::string before;
+  for (int run = 1; run <= 3; ++run) {
+    Numbered file(folder, true);
+    for (const double epoch : {1, 2}) file.epoch(epoch + (run == 1 ? 3 : 0));
+    if (run > 1) {
+      EXPECT_EQ(text_of(folder / ("older-" + std::to_string(run - 1) + "/lines").c_str()), before);
+    }
+    before = text_of(folder / "lines");
+  }
+  EXPECT_EQ(before, "fresh\n1 text\n2 text\n");
+}
+
+TEST(EpochFile, IsOnlyAppendedToWhereEveryEpochStays) {
   const Folder folder;
   {
     Numbered file(folder, false);
@@ -76,13 +94,42 @@ TEST(EpochFile, DropsWithoutAWordWhatIsTrueOnlyAtTheEnd) {
   }
   Numbered file(folder, true);
   file.epoch(3);
-  EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\njoined\n3 text\n");
+  EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\nover\njoined\n3 text\n");
+  EXPECT_EQ(folder.names(), std::set<std::string>{"lines"});
   EXPECT_EQ(file.said(), Strings());
-  file.over();
-  Numbered again(folder, true);
-  again.epoch(2);
+}
+
+TEST(EpochFile, KeepsALastLineThatWasCutOffBesideTheFile) {
+  const Folder folder;
+  write(folder / "lines", "fresh\n1 text\n2 te");
+  Numbered file(folder, true);
+  file.epoch(2);
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\njoined\n2 text\n");
-  ASSERT_EQ(again.said().size(), 1u);
+  EXPECT_EQ(text_of(folder / "older-1/lines"), "fresh\n1 text\n2 te");
+  ASSERT_EQ(file.said().size(), 1u);
+  EXPECT_NE(file.said()[0].find("had a last line that was cut off"), std::string::npos) << file.said()[0];
+}
+
+TEST(EpochFile, WritesThroughNoLinkThatIsLaidMeanwhile) {
+  const Folder folder;
+  write(folder / "precious", "precious\n");
+  Numbered file(folder, false);
+  file.epoch(1);
+  std::filesystem::remove(folder / "lines");
+  std::filesystem::create_symlink(folder / "precious", folder / "lines");
+  try {
+    file.epoch(2);
+    ADD_FAILURE() << "it wrote through the link";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "cannot write '" + (folder / "lines").string() +
+                  "': it is a symbolic link, which Loupe does not write through; remove the link; epoch 2 is kept "
+                  "in memory and written as soon as the file can be");
+  }
+  EXPECT_EQ(text_of(folder / "precious"), "precious\n");
+  std::filesystem::remove(folder / "lines");
+  file.epoch(3);
+  EXPECT_EQ(text_of(folder / "lines"), "fresh\n2 text\n3 text\n");
 }
 
 TEST(EpochFile, KeepsAnEpochThatCannotBeWrittenAndWritesItWithTheNext) {

@@ -3,7 +3,7 @@
 
 #include <loupe/event.h>
 #include <loupe/host.h>
-#include <loupe/options.h>
+#include <loupe/option_values.h>
 
 #include <string>
 #include <utility>

@@ -3,12 +3,12 @@
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/number_text.h>
-#include <loupe/utf8.h>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <set>
 
@@ -86,6 +86,22 @@ TEST(Replacement, WritesADeviceDirectlyAndRefusesAFolder) {
   EXPECT_THROW(Replacement(folder / ""), std::system_error);
 }
 
+TEST(Replacement, RefusesALinkAtItsFilesPlace) {
+  const Folder folder;
+  write(folder / "precious", "precious");
+  std::filesystem::create_symlink(folder / "precious", folder / "report");
+  EXPECT_THROW(Replacement(folder / "report"), std::system_error);
+  EXPECT_EQ(text_of(folder / "precious"), "precious");
+}
+
+TEST(OutputPath, FollowsALinkThatIsThereWhenARunBegins) {
+  const Folder folder;
+  write(folder / "real", "");
+  std::filesystem::create_symlink(folder / "real", folder / "report");
+  EXPECT_EQ(OutputPath("report").in(folder / ""), std::filesystem::canonical(folder / "real"));
+  EXPECT_EQ(OutputPath("/dev/stdout").in(folder / ""), "/dev/stdout") << "which may be a pipe, that has no other name";
+}
+
 TEST(OutputPath, StartsWhereTheTrainerDidWhenTheComponentWasMade) {
   const Folder folder;
   const auto before = std::filesystem::current_path();
@@ -113,6 +129,16 @@ TEST(KeepOlder, PutsWhatOneRunLeftTogetherAndTheNextRunsApart) {
   EXPECT_THROW(keep_older(folder / "missing"), std::system_error);
 }
 
+TEST(KeepOlder, PutsNothingBesideWhatAnEarlierRunKept) {
+  const Folder folder;
+  write(folder / "a", "of the first");
+  EXPECT_EQ(keep_older(folder / "a"), folder / "older-1/a");
+  const double later = static_cast<double>(std::time(nullptr)) + 60;
+  write(folder / "b", "of the second");
+  EXPECT_EQ(keep_replaced(folder / "b", later), folder / "older-2/b");
+  EXPECT_EQ(text_of(folder / "b"), "of the second");
+}
+
 TEST(NumberText, ReadsBackAsTheSameNumber) {
   for (const double number : {0.1, 1e300, -1.5, 16777217.0, std::numeric_limits<double>::denorm_min()}) {
     EXPECT_EQ(std::strtod(number_text(number).c_str(), nullptr), number);
@@ -120,21 +146,6 @@ TEST(NumberText, ReadsBackAsTheSameNumber) {
   EXPECT_EQ(number_text(0.1), "0.1");
   EXPECT_EQ(number_text(NAN), "NaN");
   EXPECT_EQ(number_text(-INFINITY), "-Infinity");
-}
-
-TEST(Utf8, ReplacesBytesThatAreNone) {
-  EXPECT_EQ(valid_utf8("caf\xe9"), "caf\xEF\xBF\xBD");
-  EXPECT_EQ(valid_utf8("σ"), "σ");
-}
-
-TEST(Printable, LeavesNothingThatSteersATerminal) {
-  EXPECT_EQ(printable("\x1b[31mred\x07\x7f\r"), "?[31mred???");
-  EXPECT_EQ(printable("\xC2\x9B"
-                      "31m"),
-            "?31m")
-      << "the control sequence introducer in one character";
-  EXPECT_EQ(printable("two\nlines\tand σ \xC2\xA0"), "two\nlines\tand σ \xC2\xA0");
-  EXPECT_EQ(printable("\xe9"), "\xEF\xBF\xBD");
 }
 
 }  // namespace

@@ -52,9 +52,10 @@ TEST_P(Merge, HasTheRunningNumbersOfOneThatWasFedEverything) {
   for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, std::size_t{3000}, values.size()}) {
     Series merged = fed(GetParam(), values, 0, cut);
     merged.merge(sent(fed(GetParam(), values, cut, values.size())));
-    for (const std::uint32_t exact : {LOUPE_COUNT, LOUPE_NAN_COUNT, LOUPE_INF_COUNT, LOUPE_MIN, LOUPE_MAX, LOUPE_LAST})
+    for (const std::uint32_t exact : {LOUPE_AGGREGATE_COUNT, LOUPE_AGGREGATE_NAN_COUNT, LOUPE_AGGREGATE_INF_COUNT,
+                                      LOUPE_AGGREGATE_MIN, LOUPE_AGGREGATE_MAX, LOUPE_AGGREGATE_LAST})
       EXPECT_EQ(merged.aggregate(exact), whole.aggregate(exact)) << exact;
-    for (const std::uint32_t number : {LOUPE_MEAN, LOUPE_STD, LOUPE_SUM})
+    for (const std::uint32_t number : {LOUPE_AGGREGATE_MEAN, LOUPE_AGGREGATE_STD, LOUPE_AGGREGATE_SUM})
       EXPECT_NEAR(*merged.aggregate(number) / *whole.aggregate(number), 1, 1e-12) << number;
     EXPECT_EQ(merged.values(), whole.values());
   }
@@ -64,7 +65,7 @@ TEST_P(Merge, OfNothingWithNothingIsNothing) {
   Series merged(GetParam());
   merged.merge(sent(Series(GetParam())));
   EXPECT_TRUE(merged.empty());
-  EXPECT_TRUE(std::isnan(*merged.aggregate(LOUPE_MEAN)));
+  EXPECT_TRUE(std::isnan(*merged.aggregate(LOUPE_AGGREGATE_MEAN)));
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryWayToKeep, Merge,

@@ -3,6 +3,7 @@
 #include <loupe/comparison.h>
 #include <loupe/geometry_plots.h>
 
+#include <cstdio>
 #include <iterator>
 #include <list>
 #include <map>
@@ -20,7 +21,12 @@ class World {
   World() {
     wiring_.struct_size = sizeof wiring_;
     wiring_.series_count = [](void*, loupe_source* source) { return all(source).size(); };
-    wiring_.series_name = [](void*, loupe_source* source, size_t i) { return at(source, i).first.c_str(); };
+    wiring_.series_name = [](void*, loupe_source* source, size_t i, char* name, size_t capacity, size_t* length,
+                             loupe_error*) -> loupe_status {
+      *length = at(source, i).first.size();
+      if (capacity > 0) std::snprintf(name, capacity, "%s", at(source, i).first.c_str());
+      return LOUPE_OK;
+    };
     wiring_.aggregate = [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value,
                            loupe_error*) -> loupe_status {
       const Series& series = at(source, i).second;
@@ -76,14 +82,14 @@ TEST(Comparison, SharesOutWhatIsFiniteAndLeavesTheRestOut) {
   const Layers layers = {world.layer("a", {{"norm", {1}}}), world.layer("b", {{"norm", {3}}}),
                          world.layer("nan", {{"norm", {NAN}}}), world.layer("none", {{"norm", {}}})};
   Comparison::introduce(world.report(), "Shares");
-  Comparison::write(world.report(), "Shares", layers, "norm", LOUPE_MEAN);
+  Comparison::write(world.report(), "Shares", layers, "norm", LOUPE_AGGREGATE_MEAN);
   EXPECT_EQ(world.tags, std::set<std::string>{"Shares"});
   EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0.25}, {"Shares | Shares | b", 0.75}}));
 }
 
 TEST(Comparison, SharesOutNothingAsZeros) {
   World world;
-  Comparison::write(world.report(), "Shares", {world.layer("a", {{"norm", {0}}})}, "norm", LOUPE_MEAN);
+  Comparison::write(world.report(), "Shares", {world.layer("a", {{"norm", {0}}})}, "norm", LOUPE_AGGREGATE_MEAN);
   EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0}}));
 }
 

@@ -74,10 +74,19 @@ class ThreadedVisualizerTest : public testing::Test {
     visualizer_.begin_tick(tick(epoch));
     // What is told is borrowed for the call: it must be gone afterwards.
     std::string tag = "T", layer = "conv", line = "mean";
-    visualizer_.value({sizeof(loupe_value), 0, tag.c_str(), layer.c_str(), line.c_str(), 1, nullptr, 0});
+    visualizer_.value({.struct_size = sizeof(loupe_value),
+                       .tag = tag.c_str(),
+                       .layer = layer.c_str(),
+                       .line = line.c_str(),
+                       .value = 1});
     std::vector<double> edges{0, 5}, counts{7};
-    visualizer_.histogram({sizeof(loupe_histogram), 0, tag.c_str(), layer.c_str(), line.c_str(), edges.data(),
-                           counts.data(), 1, nullptr, 0});
+    visualizer_.histogram({.struct_size = sizeof(loupe_histogram),
+                           .tag = tag.c_str(),
+                           .layer = layer.c_str(),
+                           .line = line.c_str(),
+                           .edges = edges.data(),
+                           .counts = counts.data(),
+                           .bin_count = 1});
     tag = layer = line = "gone";
     edges = {100, 200};
     counts = {300};
@@ -119,7 +128,8 @@ TEST_F(ThreadedVisualizerTest, TellsTicksOfAnySizeAfterOneAnother) {
     expected.push_back("begin_tick 1");
     for (std::size_t i = 0; i < 200; ++i) {
       const std::string layer(i % 50 == 0 ? size : 40, static_cast<char>('a' + i % 26));
-      visualizer_.value({sizeof(loupe_value), 0, "T", layer.c_str(), "mean", 1, nullptr, 0});
+      visualizer_.value(
+          {.struct_size = sizeof(loupe_value), .tag = "T", .layer = layer.c_str(), .line = "mean", .value = 1});
       expected.push_back("value " + layer + "/mean");
     }
     visualizer_.end_tick();
@@ -259,7 +269,8 @@ TEST_F(ThreadedVisualizerTest, TakesNoMoreProgressThanItKeepsUpWith) {
   };
   ThreadedVisualizer<Slow> visualizer{Options(&none_), host_.host()};
   visualizer.begin(run());
-  const Progress progress{sizeof(Progress), 0, 1, 2, 3, 4, 5, 6};
+  const Progress progress{
+      .struct_size = sizeof(Progress), .epoch = 1, .epochs = 2, .step = 6, .steps = 3, .steps_before = 4, .seconds = 5};
   visualizer.progress(progress);
   while (started == 0) std::this_thread::yield();
   for (int i = 0; i < 100; ++i) visualizer.progress(progress);

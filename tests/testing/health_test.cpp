@@ -91,6 +91,15 @@ class Net {
     }
     bench_.step();
   }
+  /// A pass without gradients, and the loss of it.
+  void validate(const Step& how) {
+    ++number_;
+    for (int i = 0; i < 3; ++i) {
+      const lt::Tensor in = tensor(noises(batch * width, number_ + i), {batch, width});
+      bench_.forward(linears_[i], std::vector{in}, std::vector{in}, how.pass);
+    }
+    bench_.push_loss(1, /*train=*/false);
+  }
   void epoch(const Step& how, int steps = 8) {
     for (int i = 0; i < steps; ++i) step(how);
     bench_.tick();
@@ -159,6 +168,36 @@ TEST(Health, NamesTheBatchWhereTheFirstLayersInputIsNotFinite) {
   EXPECT_NE(net.bench().findings().at(0).message.find("the batch itself"), std::string::npos);
 }
 
+TEST(Health, TakesALossThatIsNaNForAnErrorWhereAllElseIsFinite) {
+  Net net;
+  net.epoch();
+  for (int i = 0; i < 3; ++i) {
+    net.bench().push_loss(nan);
+    net.step();
+    ASSERT_EQ(net.found(), Names{"non_finite"}) << "at once";
+    net.epoch();
+  }
+  ASSERT_EQ(net.found(), Names{"non_finite"});
+  EXPECT_EQ(net.bench().findings().at(0).severity, static_cast<uint32_t>(LOUPE_SEVERITY_ERROR));
+  EXPECT_NE(net.bench().findings().at(0).advice.find("an empty batch"), std::string::npos);
+}
+
+TEST(Health, TakesALossThatTurnsNaNAfterTheLastStepOfAnEpochForAnError) {
+  Net net;
+  for (int i = 0; i < 8; ++i) net.step();
+  net.bench().push_loss(nan);
+  net.bench().tick();
+  EXPECT_EQ(net.found(), Names{"non_finite"});
+}
+
+TEST(Health, SaysNothingOfAValidationLossThatIsNaN) {
+  Net net;
+  net.epoch();
+  net.bench().push_loss(nan, /*train=*/false);
+  net.epoch();
+  EXPECT_EQ(net.found(), Names());
+}
+
 TEST(Health, NamesTheGradientThatIsNotFiniteWhereAllOutputsAre) {
   Net net;
   Net::Step step;
@@ -220,16 +259,40 @@ TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
   EXPECT_EQ(found(0), Names()) << "not known";
 }
 
+/// What the wrong mode does is said of each kind of layer that the model has.
 TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
-  Net net("{}", {"Dropout"});
-  Net::Step step;
-  step.pass = {false, true};
-  net.step(step);
-  EXPECT_EQ(net.found(), Names{"mode_mismatch Net"});
+  const auto trained = [](const Names& more) {
+    Net net("{}", more);
+    Net::Step step;
+    step.pass = {false, true};
+    net.step(step);
+    EXPECT_EQ(net.found(), more.empty() ? Names() : Names{"mode_mismatch Net"});
+    return net.bench().findings().at(0).message;
+  };
+  const std::string beginning = "the whole of the model is in eval mode while it is trained";
+  EXPECT_EQ(trained({}), beginning + ", which here changes nothing");
+  EXPECT_EQ(trained({"Dropout"}), beginning + ": dropout is off");
+  EXPECT_EQ(trained({"BatchNorm1d"}), beginning + ": batch norms do not learn");
+  EXPECT_EQ(trained({"Dropout", "BatchNorm1d"}), beginning + ": dropout is off and batch norms do not learn");
+}
 
-  Net without_dropout;
-  without_dropout.step(step);
-  EXPECT_EQ(without_dropout.found(), Names());
+TEST(Health, SeesAModelThatIsValidatedInTrainingModeIfThatMatters) {
+  const auto validated = [](const Names& more) {
+    Net net("{}", more);
+    for (int i = 0; i < 4; ++i) net.step();
+    Net::Step pass;
+    pass.pass = {true, false};
+    net.validate(pass);
+    net.bench().tick();
+    EXPECT_EQ(net.found(), more.empty() ? Names() : Names{"mode_mismatch Net"});
+    return net.bench().findings().at(0).message;
+  };
+  const std::string beginning = "the model is in training mode while it is validated";
+  EXPECT_EQ(validated({}), beginning + ", which here changes nothing");
+  EXPECT_EQ(validated({"Dropout"}), beginning + ": dropout is on");
+  EXPECT_EQ(validated({"BatchNorm1d"}), beginning + ": batch norms take in the validation data");
+  EXPECT_EQ(validated({"Dropout", "BatchNorm1d"}),
+            beginning + ": dropout is on and batch norms take in the validation data");
 }
 
 TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {

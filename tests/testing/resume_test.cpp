@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -35,9 +36,14 @@ class Resume : public testing::Test {
     bench.end();
     log_ = bench.log();
   }
-  std::string report() const {
-    std::ifstream file(folder_ / "report.html");
+  static std::string text_of(const fs::path& path) {
+    std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  std::string report() const { return text_of(folder_ / "report.html"); }
+  bool told(const std::string& part) const {
+    return std::any_of(log_.begin(), log_.end(),
+                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
   }
   bool reports(const std::string& part) const { return report().find(part) != std::string::npos; }
 
@@ -64,13 +70,64 @@ TEST_F(Resume, LeavesOutTheEpochsThatAreTrainedAgain) {
   EXPECT_FALSE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0]"));
 }
 
-TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWithoutARecord) {
+TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWhereNothingIsLeft) {
   train(0, 1, false, "[record, html]");
+  const std::string before = report();
   train(2, 2, true, "[record, html: {past: none}]");
   EXPECT_TRUE(reports("\"epochs\":[2.0]"));
+  EXPECT_EQ(text_of(folder_ / "older-1/report.html"), before);
   fs::remove(folder_ / "record.jsonl");
+  fs::remove(folder_ / "report.html");
   train(3, 3, true, "[record, html]");
   EXPECT_TRUE(reports("\"epochs\":[3.0]"));
+}
+
+TEST_F(Resume, ShowsAReportWithoutARecordFromWhereTheRunBegan) {
+  train(0, 3, false, "[html]");
+  train(4, 5, true, "[html]");
+  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0,5.0]"));
+  EXPECT_TRUE(reports("its gradients vanish"));
+  EXPECT_TRUE(reports("\"gone\":true"));
+  EXPECT_FALSE(fs::exists(folder_ / "older-1"));
+  for (const std::string& line : log_) EXPECT_EQ(line.find("warning"), std::string::npos) << line;
+}
+
+TEST_F(Resume, SaysWithoutARecordWhatIsNotAsItWas) {
+  train(0, 1, false, "[html]");
+  train(2, 2, true, "[html, csv]");
+  EXPECT_TRUE(
+      told("this run continues '" + (folder_ / "report.html").string() + "' with changes: 'visualizers.csv' is new"));
+  train(3, 3, true, "[html, csv]");
+  EXPECT_FALSE(told("with changes"));
+}
+
+TEST_F(Resume, KeepsAReportWhoseEpochsAreTrainedAgain) {
+  train(0, 3, false, "[html]");
+  const std::string before = report();
+  train(2, 2, true, "[html]");
+  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0]"));
+  EXPECT_EQ(text_of(folder_ / "older-1/report.html"), before);
+  EXPECT_TRUE(told("the earlier file is kept as '" + (folder_ / "older-1/report.html").string() + "'"));
+}
+
+TEST_F(Resume, KeepsAllFilesOfARunThatBeginsAgainInOneFolder) {
+  train(1, 5, false, "[record, csv, html]");
+  const std::string record = text_of(folder_ / "record.jsonl"), values = text_of(folder_ / "values.csv");
+  train(1, 3, true, "[record, csv, html]");
+  EXPECT_EQ(text_of(folder_ / "older-1/record.jsonl"), record);
+  EXPECT_EQ(text_of(folder_ / "older-1/values.csv"), values);
+  EXPECT_TRUE(fs::exists(folder_ / "older-1/report.html"));
+  EXPECT_FALSE(fs::exists(folder_ / "older-2"));
+}
+
+TEST_F(Resume, SaysHowTheConfigurationIsNotAsItWas) {
+  train(0, 1, false, "[record]");
+  train(2, 2, true, "[record]");
+  EXPECT_FALSE(told("another configuration"));
+  train(3, 3, true, "[record: {sync: true}, html]");
+  EXPECT_TRUE(
+      told("with another configuration: 'visualizers.html: on' is new, 'visualizers.record.sync: true' is new, "
+           "'visualizers.record: on' is gone"));
 }
 
 TEST_F(Resume, GoesOnPastARecordThatIsBroken) {

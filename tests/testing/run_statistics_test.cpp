@@ -109,6 +109,21 @@ TEST(RunStatistics, CountsSamplesByTheFirstLayerUnlessItRunsSeveralTimesAStep) {
   EXPECT_FALSE(on.has_value("Samples per Second", "", "samples"));
 }
 
+TEST(RunStatistics, CountsASingleSampleAndNoneWhereNoLayerWasSeen) {
+  Bench on = bench();
+  const auto model = on.module("Net", "Sequential", {}, LOUPE_MODULE_ROOT | LOUPE_MODULE_TAPPED);
+  on.forward(model, {tensor({1, 2}, {1, 2})}, {tensor({1}, {1})});
+  for (int i = 0; i < 2; ++i) on.step();
+  on.tick();
+  EXPECT_DOUBLE_EQ(on.value("Samples per Second", "", "samples") / on.value("Steps per Second", "", "steps"), 0.5);
+
+  Net net;
+  for (int i = 0; i < 2; ++i) net.step(1, 1, 1);
+  net.on.tick();
+  EXPECT_TRUE(net.on.has_value("Steps per Second", "", "steps"));
+  EXPECT_FALSE(net.on.has_value("Samples per Second", "", "samples"));
+}
+
 TEST(RunStatistics, TellsNoSpeedOfASingleStep) {
   Net net;
   net.step(1, 1, 1);

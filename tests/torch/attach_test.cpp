@@ -206,7 +206,7 @@ TEST(Turns, ThatBeginLateAskForResume) {
                                                  "}\nlenses: [loss_metrics]\nvisualizers: [record]\n");
     for (const int epoch : inspector.epochs(first, first)) inspector.push_loss(epoch, true);
     for (const int epoch : inspector.epochs(first + 3, first + 3)) inspector.push_loss(epoch, true);
-    return heard.count("run: {resume: true}");
+    return heard.count("set run.resume: true");
   };
   EXPECT_EQ(warnings("", 6), 1);
   EXPECT_EQ(warnings("", 1), 0);
@@ -217,6 +217,7 @@ TEST(Inspector, RefusesWhatCannotBe) {
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   EXPECT_THROW(inspector.tick_epoch(NAN), std::invalid_argument);
   EXPECT_THROW(inspector.tick_epoch(INFINITY), std::invalid_argument);
+  EXPECT_THROW(inspector.tick_epoch(1e300), std::invalid_argument) << "no reader of a record would take it";
   try {
     inspector.loss(true, "medain");
     FAIL();

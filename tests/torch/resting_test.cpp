@@ -279,7 +279,7 @@ TEST(ParametersThatRest, AreNotThoseOfSixteenBitsOfWhichEachStepIsToBeSeen) {
   EXPECT_NE(trainer.found().find("no_effect 2.weight at "), std::string::npos) << trainer.found();
 }
 
-TEST(ParametersThatRest, AreKeptOfEachStepForTheBlackBoxButForTheGradientsOfBiases) {
+TEST(ParametersThatRest, AreKeptOfEachStepForIncidentsButForTheGradientsOfBiases) {
   const auto folder = std::filesystem::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / "resting";
   std::filesystem::remove_all(folder);
   RestingTrainer trainer("{name: trainer, dir: " + folder.string() + "}");

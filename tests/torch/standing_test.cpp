@@ -157,13 +157,23 @@ TEST(FindingsAfterNaN, TellOfTheNextOneAsOfTheNext) {
   EXPECT_NE(it.find("non_finite")->message.find("came again"), std::string::npos) << it.find("non_finite")->message;
 }
 
-TEST(FindingsAfterNaN, AreNoneWhereALossOutsideOfTheModelWasNotFiniteAndAnInfDidNoHarm) {
+TEST(FindingsAfterNaN, SayOfALossThatWasNotFiniteBesideAModelThatIs) {
   CarefulLoop it;
   torch::optim::SGD optimizer(it.model->parameters(), 0.05);
   it.inspector.attach(*it.model, optimizer);
   it.epochs(2, [&] { it.step(optimizer, some_batch()); });
   it.inspector.push_loss(NAN, true);
   it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  ASSERT_TRUE(it.find("non_finite"));
+  EXPECT_EQ(it.find("non_finite")->module, nullptr);
+  EXPECT_NE(it.find("non_finite")->message.find("the training loss is NaN or Inf, while all"), std::string::npos);
+}
+
+TEST(FindingsAfterNaN, AreNoneWhereAnInfDidNoHarm) {
+  CarefulLoop it;
+  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
+  it.inspector.attach(*it.model, optimizer);
+  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
   // As where a scaled loss overflows: the step is left out.
   optimizer.zero_grad();
   (it.loss_of(some_batch()) * INFINITY).backward();

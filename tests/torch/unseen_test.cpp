@@ -126,7 +126,7 @@ TORCH_MODULE(Headed);
 
 }  // namespace
 
-TEST(Newcomers, AreNamedOnceAtTheNextTick) {
+TEST(LateModules, AreNamedOnceAtTheNextTick) {
   Headed model;
   auto inspector = probed();
   inspector.attach(*model);
@@ -143,7 +143,7 @@ TEST(Newcomers, AreNamedOnceAtTheNextTick) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "said twice";
 }
 
-TEST(Newcomers, ThatNoOptimizerHoldsAreNotCalledUnregistered) {
+TEST(LateModules, ThatNoOptimizerHoldsAreNotCalledUnregistered) {
   Headed model;
   torch::optim::SGD optimizer(model->parameters(), 0.1);
   auto inspector = probed();

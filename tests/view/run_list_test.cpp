@@ -66,6 +66,32 @@ TEST(RunList, ListsADamagedRecordWithWhatIsWrong) {
   }
 }
 
+TEST(RunList, ShowsOthersAsTheyAreBesideRecordsWithNumbersThatNoRunHas) {
+  const fs::path root = fresh_folder();
+  const std::vector<std::string> bad = {R"({"kind":"tick","epoch":3,"timestamp":1e300})",
+                                        R"({"kind":"tick","epoch":3,"timestamp":"Infinity"})",
+                                        R"({"kind":"tick","epoch":"Infinity"})",
+                                        R"({"kind":"tick","epoch":"NaN"})",
+                                        R"({"kind":"tick","epoch":1e300})",
+                                        R"({"kind":"tick","epoch":3,"step":18446744073709551615})",
+                                        R"({"kind":"tick","epoch":3,"elapsed":"Infinity"})"};
+  put(root / "good/record.jsonl", two_epochs("good") + end_line("completed"));
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    put(root / std::to_string(i) / "record.jsonl", two_epochs("bad") + bad[i] + '\n');
+  }
+  view::RunList list({root.string()});
+  const Json told = looked(list);
+  EXPECT_EQ(told.at("runs").size(), bad.size() + 1);
+  for (const Json& run : told.at("runs")) {
+    // A page makes dates and texts of these.
+    EXPECT_EQ(run.at("epoch"), 2) << run;
+    EXPECT_EQ(run.at("time"), 2002) << run;
+    EXPECT_EQ(run.at("step"), 20) << run;
+    EXPECT_EQ(run.at("state"), run.at("name") == "good" ? "completed" : "damaged") << run;
+    EXPECT_EQ(run.at("damage").get<std::string>().substr(0, 8), run.at("name") == "good" ? "" : "line 7: ") << run;
+  }
+}
+
 TEST(RunList, KeepsNamesThatAreNoTextOrMarkupAsTheyAre) {
   const fs::path root = fresh_folder();
   put(root / "a/record.jsonl", two_epochs("<img src=x onerror=alert(1)>"));

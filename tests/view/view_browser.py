@@ -155,6 +155,16 @@ class List(Viewing):
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
         self.screenshot("list")
 
+    def test_shows_the_others_beside_records_with_numbers_that_no_run_has(self):
+        self.put_some()
+        begun = beginning("bad", self.START + 2000) + epoch(1, 0.5, self.START + 2000)
+        self.put("bad/time", begun + line("tick", epoch=2, timestamp=1e300))
+        self.put("bad/epoch", begun + line("tick", epoch="Infinity"))
+        self.serve()
+        self.assertEqual(self.names(), ["bad", "bad", "live", "sgd", "adam", "broken", MARKUP])
+        self.assertRegex(self.row("bad").text, "damaged record\nline 6: '(epoch|timestamp)' cannot be ")
+        self.assertIn("completed", self.row("adam").text)
+
     def test_follows_a_record_that_grows_and_a_run_that_begins(self):
         record = self.put_some()
         self.serve()

@@ -1,9 +1,11 @@
 // How the console behaves towards what is at the other end of its stream.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 
 #include "console_output.h"
 #include "screen.h"
@@ -169,6 +171,40 @@ TEST(Console, SurvivesAClosedPipe) {
   sigset_t pending;
   sigpending(&pending);
   EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+TEST(ConsoleDeathTest, LeavesWhatTheProgramPrintedToTheProgramsOwnWrite) {
+  const auto print_into_nothing = [] {
+    int ends[2];
+    if (pipe(ends) != 0 || dup2(ends[1], STDOUT_FILENO) < 0) std::abort();
+    close(ends[0]);
+    close(ends[1]);
+    Driver console(CONSOLE_PLUGIN);
+    console.begin("");
+    fputs("the program's own", stdout);
+    console.loss_tick(1, 1);
+    std::exit(0);  // which writes what is buffered
+  };
+  EXPECT_EXIT(print_into_nothing(), testing::KilledBySignal(SIGPIPE), "");
+}
+
+TEST(Console, GivesUpWhereAFileMayGrowNoMore) {
+  const std::string file = testing::TempDir() + "/console_limited.txt";
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::string told;
+  const int output = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  {
+    const Redirected redirected(stdout, output);
+    Driver console(CONSOLE_PLUGIN);
+    console.begin("");
+    const rlimit tight{100, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    told = console.loss_tick(1, 1);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  }
+  close(output);
+  EXPECT_EQ(told, "cannot write to stdout: File too large; the table of epoch 1 is lost");
 }
 
 TEST(Console, SaysWhenTheDiskBehindItIsFull) {

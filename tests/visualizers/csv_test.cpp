@@ -87,7 +87,7 @@ TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
       "2,,,digits,,1714564920\n"
       "3,Loss,Loss,train_loss mean,30,,,digits,,1714564980\n4,Loss,Loss,train_loss mean,40,,,digits,,1714565040\n");
   ASSERT_EQ(csv.messages.size(), 1u);
-  EXPECT_NE(csv.messages[0].find("its later epochs and a last line that was cut off"), std::string::npos)
+  EXPECT_NE(csv.messages[0].find("later epochs and a last line that was cut off"), std::string::npos)
       << csv.messages[0];
 }
 
@@ -188,6 +188,18 @@ TEST(Csv, ForgetsTheFindingsOfEpochsThatAResumedRunTrainsAgain) {
   }
   EXPECT_EQ(rules, (std::vector<std::string>{finding_heading, "1,warning,raised,rule_1", "2,warning,raised,rule_2",
                                              "1,warning,raised,between", "4,warning,raised,rule_4"}));
+}
+
+TEST(Csv, WritesNoFindingsThroughALinkLaidAfterTheRunBegan) {
+  const Folder folder;
+  write(folder / "victim", "precious\n");
+  Driver csv(CSV_PLUGIN);
+  csv.begin(folder.text());
+  std::filesystem::create_symlink(folder / "victim", folder / "values.findings.csv");
+  csv.begin_tick(1);
+  tell(csv, a_finding("rule"));
+  EXPECT_NE(csv.end_tick().find("it is a symbolic link"), std::string::npos);
+  EXPECT_EQ(read(folder / "victim"), "precious\n");
 }
 
 TEST(Csv, WritesNoFindingsBesideWhatIsNoFile) {

@@ -2,7 +2,7 @@
 #define LOUPE_TESTS_VISUALIZERS_DRIVER_H
 
 #include <dlfcn.h>
-#include <loupe/options.h>
+#include <loupe/option_values.h>
 #include <stdlib.h>
 
 #include <cstring>
@@ -24,7 +24,14 @@ class Driver {
  public:
   /// The plugin's component gets its declared defaults, and `options` over them.
   explicit Driver(const std::string& plugin, const std::vector<OptionValues::Item>& options = {})
-      : host_{sizeof(loupe_host), LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, 0, "test", &messages, &log, &no_interface} {
+      : host_{.struct_size = sizeof(loupe_host),
+              .abi_major = LOUPE_ABI_MAJOR,
+              .abi_minor = LOUPE_ABI_MINOR,
+              .version = "test",
+              .plugin_path = "",
+              .context = &messages,
+              .log = &log,
+              .get_interface = &no_interface} {
     void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
     const auto* entry = static_cast<const loupe_entry*>(dlsym(library, LOUPE_ENTRY_SYMBOL));
@@ -73,7 +80,8 @@ class Driver {
   std::string model(const std::string& name, int64_t parameters, const std::string& type = "torch::nn::LinearImpl",
                     std::size_t count = 1) {
     const int64_t sizes[] = {parameters};
-    const loupe_parameter parameter{sizeof(loupe_parameter), 0, "weight", 1, parameters, sizes};
+    const loupe_parameter parameter{
+        .struct_size = sizeof(loupe_parameter), .name = "weight", .dim = 1, .numel = parameters, .sizes = sizes};
     const loupe_parameter* const all_parameters[] = {&parameter};
     loupe_module module{};
     module.struct_size = sizeof module;
@@ -100,8 +108,7 @@ class Driver {
     tag.struct_size = sizeof tag;
     tag.type = type;
     tag.id = name.c_str();
-    tag.log_y = log_y;
-    tag.big = big;
+    tag.flags = (log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (big ? uint32_t{LOUPE_PLOT_BIG} : 0u);
     tag.y_minimum = tag.y_maximum = NAN;
     return this->tag(tag);
   }
@@ -132,43 +139,49 @@ class Driver {
   }
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
                     std::uint64_t events = 0) {
-    const loupe_value value{sizeof(loupe_value), 0,      tag.c_str(), layer_or_null(tag, layer),
-                            line.c_str(),        number, nullptr,     events};
+    const loupe_value value{.struct_size = sizeof(loupe_value),
+                            .tag = tag.c_str(),
+                            .layer = layer_or_null(tag, layer),
+                            .line = line.c_str(),
+                            .value = number,
+                            .events = events};
     return call([&](loupe_error* error) { return table_->value(self_, &value, error); });
   }
   std::string range(const std::string& tag, const std::string& layer, const std::string& low_name,
-                    const std::string& high_name, double low, double high) {
-    const loupe_range range{sizeof(loupe_range),
-                            0,
-                            tag.c_str(),
-                            layer_or_null(tag, layer),
-                            low_name.c_str(),
-                            high_name.c_str(),
-                            low,
-                            high,
-                            nullptr,
-                            0};
+                    const std::string& high_name, double low, double high, uint64_t events = 0) {
+    const loupe_range range{.struct_size = sizeof(loupe_range),
+                            .tag = tag.c_str(),
+                            .layer = layer_or_null(tag, layer),
+                            .low_name = low_name.c_str(),
+                            .high_name = high_name.c_str(),
+                            .low = low,
+                            .high = high,
+                            .events = events};
     return call([&](loupe_error* error) { return table_->range(self_, &range, error); });
   }
   std::string histogram(const std::string& tag, const std::string& layer, const std::string& line,
-                        const std::vector<double>& edges, const std::vector<double>& counts) {
-    const loupe_histogram histogram{sizeof(loupe_histogram),
-                                    0,
-                                    tag.c_str(),
-                                    layer_or_null(tag, layer),
-                                    line.c_str(),
-                                    edges.data(),
-                                    counts.data(),
-                                    counts.size(),
-                                    nullptr,
-                                    0};
+                        const std::vector<double>& edges, const std::vector<double>& counts, uint64_t events = 0) {
+    const loupe_histogram histogram{.struct_size = sizeof(loupe_histogram),
+                                    .tag = tag.c_str(),
+                                    .layer = layer_or_null(tag, layer),
+                                    .line = line.c_str(),
+                                    .edges = edges.data(),
+                                    .counts = counts.data(),
+                                    .bin_count = counts.size(),
+                                    .events = events};
     return call([&](loupe_error* error) { return table_->histogram(self_, &histogram, error); });
   }
   std::string end_tick() {
     return call([&](loupe_error* error) { return table_->end_tick(self_, error); });
   }
   std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds) {
-    const loupe_progress progress{sizeof(loupe_progress), 0, epoch, epochs, steps, steps_before, seconds, steps};
+    const loupe_progress progress{.struct_size = sizeof(loupe_progress),
+                                  .epoch = epoch,
+                                  .epochs = epochs,
+                                  .step = steps,
+                                  .steps = steps,
+                                  .steps_before = steps_before,
+                                  .seconds = seconds};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
   std::string finding(const loupe_finding& finding) {

@@ -139,6 +139,23 @@ TEST_P(Faults, AFullDeviceIsToldAtEachTickAndAtTheEnd) {
   EXPECT_EQ(driver.end(), "");
 }
 
+TEST_P(Faults, ALinkLaidInTheMiddleIsNamedAndNotFollowed) {
+  const Folder folder;
+  const std::string file = folder / writer().file;
+  write(folder / "victim", "precious\n");
+  Driver driver(writer().plugin);
+  driver.begin(folder.text());
+  EXPECT_EQ(driver.loss_tick(1, 1), "");
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink(folder / "victim", file);
+  const std::string told = driver.loss_tick(2, 2);
+  EXPECT_EQ(told.find("cannot write '" + file + "': it is a symbolic link"), 0u) << told;
+  EXPECT_EQ(read(folder / "victim"), "precious\n");
+  std::filesystem::remove(file);
+  EXPECT_EQ(driver.loss_tick(3, 3), "");
+  EXPECT_TRUE(std::filesystem::is_regular_file(file));
+}
+
 TEST_P(Faults, AFolderGoneInTheMiddleIsMadeAgain) {
   const Folder folder;
   Driver driver(writer().plugin);

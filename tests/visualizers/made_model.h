@@ -36,8 +36,11 @@ class MadeModel {
     for (const auto& sizes : made.shapes) {
       int64_t elements = 1;
       for (const int64_t size : sizes) elements *= size;
-      parameters_.push_back(
-          {sizeof(loupe_parameter), 0, "weight", static_cast<int64_t>(sizes.size()), elements, sizes.data()});
+      parameters_.push_back({.struct_size = sizeof(loupe_parameter),
+                             .name = "weight",
+                             .dim = static_cast<int64_t>(sizes.size()),
+                             .numel = elements,
+                             .sizes = sizes.data()});
       own.push_back(&parameters_.back());
       elements_ += elements;
     }

@@ -125,7 +125,7 @@ TEST(Record, WritesNothingOfTheSortWhereNoneWasTold) {
   EXPECT_EQ(kinds(folder / "record.jsonl"), (std::vector<std::string>{"run", "value", "tick", "end"}));
 }
 
-TEST(Record, ForgetsTheEndAndTheUnfinishedEpochOfARunThatGoesOn) {
+TEST(Record, IsAppendedToBehindTheEndAndTheLastWordsOfTheRunBefore) {
   const Folder folder;
   const std::string file = folder / "record.jsonl";
   const auto first_part = [&](bool unfinished) {
@@ -141,14 +141,15 @@ TEST(Record, ForgetsTheEndAndTheUnfinishedEpochOfARunThatGoesOn) {
   record.begin(folder.text(), true);
   tell_note(record, LOUPE_NOTE_TRAINER, "on again", 2);  // nobody knows yet from where it goes on
   record.loss_tick(2, 1);
-  EXPECT_EQ(kinds(file), (std::vector<std::string>{"run", "value", "tick", "run", "note", "value", "tick"}));
+  EXPECT_EQ(kinds(file), (std::vector<std::string>{"run", "value", "tick", "end", "run", "note", "value", "tick"}));
   EXPECT_EQ(record.messages, std::vector<std::string>{});
 
   first_part(true);
   Driver again(RECORD_PLUGIN);
   again.begin(folder.text(), true);
   again.loss_tick(2, 1);
-  EXPECT_EQ(kinds(file), (std::vector<std::string>{"run", "value", "tick", "run", "value", "tick"}));
+  EXPECT_EQ(kinds(file), (std::vector<std::string>{"run", "value", "tick", "note", "end", "run", "value", "tick"}));
+  EXPECT_EQ(again.messages, std::vector<std::string>{});
 }
 
 TEST(Record, LosesNoEpochOfTheEarlierRunWhereAResumedOneEndsBeforeItsFirstTick) {

@@ -190,7 +190,7 @@ TEST(Record, AppendsToTheRecordThatItResumes) {
   EXPECT_EQ(record.messages, std::vector<std::string>{});
 }
 
-TEST(Record, DropsTheEpochsThatAResumedRunTrainsAgain) {
+TEST(Record, KeepsAsideWhatAResumedRunTrainsAgain) {
   const Folder folder;
   {
     Driver record(RECORD_PLUGIN);
@@ -198,6 +198,7 @@ TEST(Record, DropsTheEpochsThatAResumedRunTrainsAgain) {
     for (int epoch = 1; epoch <= 5; ++epoch) record.loss_tick(epoch, epoch);
   }
   std::filesystem::permissions(folder / "record.jsonl", std::filesystem::perms(0640));
+  const std::string before = read(folder / "record.jsonl");
   Driver record(RECORD_PLUGIN);
   record.begin(folder.text(), true);
   record.loss_tick(3, 30);
@@ -207,7 +208,11 @@ TEST(Record, DropsTheEpochsThatAResumedRunTrainsAgain) {
   EXPECT_EQ(found[5]["resumed"], true);
   EXPECT_EQ(found[6]["value"], 30.0);
   ASSERT_EQ(record.messages.size(), 1u);
-  EXPECT_EQ(record.messages[0], "'" + (folder / "record.jsonl") + "' goes on from epoch 3: removed its later epochs");
+  EXPECT_EQ(record.messages[0],
+            "'" + (folder / "record.jsonl") +
+                "' had later epochs; it now continues from epoch 3, and the complete earlier file is kept as '" +
+                (folder / "older-1/record.jsonl") + "'");
+  EXPECT_EQ(read(folder / "older-1/record.jsonl"), before);
   EXPECT_EQ(std::filesystem::status(folder / "record.jsonl").permissions(), std::filesystem::perms(0640));
   EXPECT_FALSE(std::filesystem::exists(folder / "record.jsonl.tmp"));
 }

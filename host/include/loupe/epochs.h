@@ -1,6 +1,7 @@
 #ifndef LOUPE_EPOCHS_H
 #define LOUPE_EPOCHS_H
 
+#include "loupe/loop_scope.h"
 #include "loupe/version.h"
 
 namespace loupe {
@@ -25,11 +26,13 @@ class LOUPE_API Epochs {
     int last_;
   };
 
-  Epochs(Inspector* inspector, int first, int last) : inspector_(inspector), first_(first), last_(last) {}
+  Epochs(Inspector* inspector, int first, int last)
+      : scope_(inspector), inspector_(inspector), first_(first), last_(last) {}
   Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 
  private:
+  detail::LoopScope scope_;
   Inspector* inspector_;
   int first_;
   int last_;

@@ -50,7 +50,9 @@ class LOUPE_API Inspector {
 
   Inspector(Inspector&&) noexcept;
   Inspector& operator=(Inspector&&) noexcept;
-  /// Detaches everything and ends the visualizers. Warns of values that came after the last tick, which are not shown.
+  /// Detaches everything and ends the visualizers. Warns of values that came after the last tick, which are not shown,
+  /// unless an exception ends it or has left its loop: the run then counts as failed, and they are shown as an epoch
+  /// that is incomplete. So they are where the process ends by exit(), SIGINT or SIGTERM.
   ~Inspector();
 
   /// Taps `model`, and `optimizer` where there is one. Several models may be attached at once, each under its own name,
@@ -92,7 +94,7 @@ class LOUPE_API Inspector {
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
 
   /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last; inside
-  /// of a loop over epochs() the turn's. Throws std::invalid_argument for a number that is not finite.
+  /// of a loop over epochs() the turn's. Throws std::invalid_argument for a number that is not finite, or beyond 2^53.
   void tick_epoch();
   void tick_epoch(double epoch);
   /// A range over the next `count` epochs, from 1 at first, that ticks after each turn that did not tick itself.
@@ -125,9 +127,11 @@ class LOUPE_API Inspector {
 
   /// What lenses have found wrong so far, in the order in which it was first told; `state` says what is over.
   std::vector<Finding> findings() const;
-  /// Calls with each finding as it is raised, changes or goes: in a step or tick, on the thread that takes it. What the
-  /// callback throws comes out of the next push or tick, as what the YAML's `on_finding: {error: throw}` throws does.
-  /// Replaces the callback before; an empty one ends it.
+  /// Calls with each finding that is raised, changes or goes, at the end of the step or tick that brought it and while
+  /// no lock is held. The callback may do what the trainer may: run and train models, tick, attach, detach, join
+  /// threads that train, and replace itself. What is found meanwhile is told when it returns. What it throws comes out
+  /// of that tick or the next push or tick, as what the YAML's `on_finding: {error: throw}` throws does. It is also
+  /// called as the inspector ends. Replaces the callback before; an empty one ends it.
   void on_finding(std::function<void(const Finding&)> callback);
   /// True once a finding came that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps ends
   /// after its turn by itself.
@@ -164,9 +168,12 @@ class LOUPE_API Inspector {
  private:
   friend class Epochs::Iterator;
   friend class Steps::Iterator;
+  friend class detail::LoopScope;
   friend struct ProgramInspector;
+  void end();
   bool end_turn(int epoch, bool is_last);
   bool end_step(bool is_last);
+  void left_by_exception() noexcept;
 
   explicit Inspector(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

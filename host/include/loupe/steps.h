@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "loupe/loop_scope.h"
 #include "loupe/version.h"
 
 namespace loupe {
@@ -30,11 +31,12 @@ class LOUPE_API Steps {
   };
 
   Steps(Inspector* inspector, std::int64_t first, std::int64_t last)
-      : inspector_(inspector), first_(first), last_(last) {}
+      : scope_(inspector), inspector_(inspector), first_(first), last_(last) {}
   Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 
  private:
+  detail::LoopScope scope_;
   Inspector* inspector_;
   std::int64_t first_;
   std::int64_t last_;

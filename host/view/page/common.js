@@ -1,11 +1,11 @@
-"use strict";
+import {followTheme} from "../../../plugins/html/page/colours.js";
 
-function byId(id) { return document.getElementById(id); }
+export function byId(id) { return document.getElementById(id); }
 
 /** A number as a record has it: what JSON cannot hold is a text, and what nobody could tell null. */
-function numberOf(value) { return value === null ? null : Number(value); }
+export function numberOf(value) { return value === null ? null : Number(value); }
 
-const STATES = {
+export const STATES = {
   reading: "being read",
   running: "running",
   stopped: "stopped without an end",
@@ -16,44 +16,7 @@ const STATES = {
   damaged: "damaged record"
 };
 
-/**
- * Light or dark: as the system says until the reader chooses. Reports have the same switch, and share the choice; in the
- * bar above a report there is none.
- */
-(() => {
-  const key = "loupe-theme";
-  const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
-  const button = byId("theme");
-  let chosen = null;
-  try {
-    chosen = localStorage.getItem(key);
-  } catch {
-    // A browser that keeps nothing follows the system.
-  }
-  const show = () => {
-    const dark = chosen === null ? darkPreferred.matches : chosen === "dark";
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    if (button !== null) button.textContent = dark ? "☀ Light" : "☾ Dark";
-  };
-  addEventListener("storage", ({key: changed, newValue}) => {
-    if (changed !== key) return;
-    chosen = newValue;
-    show();
-  });
-  if (button !== null) {
-    button.addEventListener("click", () => {
-      chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-      show();
-      try {
-        localStorage.setItem(key, chosen);
-      } catch {
-        // The choice then lasts as long as the page.
-      }
-    });
-  }
-  darkPreferred.addEventListener("change", show);
-  show();
-})();
+followTheme(byId("theme"));
 
 // The token is kept as a cookie from now on, and need not stay where it can be read over a shoulder.
 if (new URLSearchParams(location.search).has("token")) {
@@ -62,8 +25,15 @@ if (new URLSearchParams(location.search).has("token")) {
   history.replaceState(null, "", address);
 }
 
-/** Calls `show` with the list, now and whenever it changes; `lost` where the server does not answer. */
-function followList(show, lost) {
+/** Shows a line beside the title. @param isLost whether it says that the page is no longer up to date */
+export function showStatus(text, isLost = false) {
+  byId("status").textContent = text;
+  byId("status").classList.toggle("lost", isLost);
+}
+
+/** Calls `show` with the list, now and whenever it changes, and says so where the server does not answer. */
+export function followList(show) {
+  const lost = (why) => showStatus(why || "The server does not answer; start loupe view again.", true);
   let events = null, asked = 0;
   const load = async () => {
     const mine = ++asked;

@@ -1,4 +1,5 @@
-"use strict";
+import {element, fill, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
+import {byId, followList, numberOf, showStatus, STATES} from "./common.js";
 
 const MOST_COMPARED = 20;
 const body = document.querySelector("#runs tbody");
@@ -9,23 +10,17 @@ class Row {
   constructor(id) {
     this.id = id;
     this.shown = "";
-    this.box = element("input", {
-      type: "checkbox",
-      onchange: () => {
-        if (this.box.checked)
-          chosen.add(id);
-        else
-          chosen.delete(id);
-        showChoice();
-      }
-    });
+    this.box = element("input", {type: "checkbox", onchange: () => {
+      if (this.box.checked) chosen.add(id);
+      else chosen.delete(id);
+      showChoice();
+    }});
     this.link = element("a", {href: `open?runs=${id}`});
     this.folder = element("span", {class: "folder muted"});
-    this.cells = ["State", "Last tick", "Losses", "Findings"].map(
-        (label) => element("td", {role: "cell", "data-label": label}));
-    this.root = element(
-        "tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box),
-        element("th", {role: "rowheader", scope: "row"}, this.link, this.folder), this.cells);
+    this.cells =
+      ["State", "Last tick", "Losses", "Findings"].map((label) => element("td", {role: "cell", "data-label": label}));
+    this.root = element("tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box),
+      element("th", {role: "rowheader", scope: "row"}, this.link, this.folder), this.cells);
   }
 
   show(run, place) {
@@ -39,16 +34,11 @@ class Row {
     this.folder.title = run.folder;
     this.box.setAttribute("aria-label", `Compare ${run.name}, ${place}`);
     const [state, tick, losses, findings] = this.cells;
-    state.replaceChildren(
-        element("span", {class: `state ${run.state}`}, STATES[run.state] || run.state),
-        ...[run.why, run.damage].filter((text) => text !== "").map((text) => element("span", {class: "why"}, text)));
-    tick.replaceChildren(...tickOf(run));
-    losses.replaceChildren(...run.losses.map(
-        ({name, value}) => element(
-            "div", {class: "loss"}, element("span", {class: "muted"}, name), " ",
-            element("span", {class: typeof value === "string" ? "broken" : null}, formatNumber(numberOf(value))))));
-    if (run.losses.length === 0) losses.textContent = "–";
-    findings.replaceChildren(...findingsOf(run));
+    fill(state, element("span", {class: `state ${run.state}`}, STATES[run.state] || run.state),
+        [run.why, run.damage].filter((text) => text !== "").map((text) => element("span", {class: "why"}, text)));
+    fill(tick, tickOf(run));
+    fill(losses, run.losses.length > 0 ? run.losses.map(lossItem) : "–");
+    fill(findings, findingsOf(run));
   }
 
   matches(wanted) {
@@ -57,10 +47,16 @@ class Row {
   }
 }
 
+function lossItem({name, value}) {
+  return element("div", {class: "loss"}, element("span", {class: "muted"}, name), " ",
+      element("span", {class: typeof value === "string" ? "broken" : null}, formatNumber(numberOf(value))));
+}
+
 /** Where a run lies; the one folder that all lie in goes without saying. */
 function placeOf(folder, folders) {
   const prefix = folders.length === 1 ? `${folders[0].replace(/\/$/, "")}/` : "";
-  return prefix !== "" && folder.startsWith(prefix) && folder.length > prefix.length ? folder.slice(prefix.length) : folder;
+  const isWithin = prefix !== "" && folder.startsWith(prefix) && folder.length > prefix.length;
+  return isWithin ? folder.slice(prefix.length) : folder;
 }
 
 function tickOf(run) {
@@ -76,29 +72,21 @@ function tickOf(run) {
 function findingsOf({findings, state}) {
   const {counts, worst} = findings;
   if (worst === null) return [state === "damaged" || state === "reading" ? "–" : "none"];
-  const badges = ["error", "warning", "info"]
-                     .filter((severity) => counts[severity] > 0)
-                     .map(
-                         (severity) => element(
-                             "span", {class: `badge ${severity}`},
-                             severity === "info" ? `${counts.info} info` : plural(counts[severity], severity)));
-  if (counts.gone > 0) badges.push(element("span", {class: "badge gone"}, `${counts.gone} gone`));
-  const severity = worst.gone ? "gone" : worst.severity;
-  return [
-    element("div", {class: "badges"}, badges),
-    element("div", {class: `worst ${severity}`}, worst.gone ? `(gone) ${worst.text}` : worst.text)
-  ];
+  const words = (kind) => (["info", "gone"].includes(kind) ? `${counts[kind]} ${kind}` : plural(counts[kind], kind));
+  const badges = ["error", "warning", "info", "gone"].filter((kind) => counts[kind] > 0)
+      .map((kind) => element("span", {class: `badge ${kind}`}, words(kind)));
+  const text = worst.gone ? `(gone) ${worst.text}` : worst.text;
+  return [element("div", {class: "badges"}, badges),
+    element("div", {class: `worst ${worst.gone ? "gone" : worst.severity}`}, text)];
 }
 
 function showChoice() {
-  const count = chosen.size;
-  const button = byId("compare");
+  const count = chosen.size, button = byId("compare");
   button.disabled = count === 0 || count > MOST_COMPARED;
   button.textContent = count === 0 ? "Compare" : count === 1 ? "Open 1 run" : `Compare ${count} runs`;
   byId("clear").hidden = count === 0;
   byId("hint").textContent = count > MOST_COMPARED ? `One report takes at most ${MOST_COMPARED} runs.` :
-      count === 0                                  ? "Tick runs to compare them in one report." :
-                                                     "";
+    count === 0 ? "Tick runs to compare them in one report." : "";
 }
 
 function showMatching() {
@@ -124,13 +112,12 @@ function show({runs, folders, left_out}) {
   byId("runs").hidden = byId("tools").hidden = runs.length === 0;
   byId("empty").hidden = runs.length > 0;
   byId("empty").textContent = `No runs under ${folders.join(", ")} yet. A run is listed as soon as its visualizer ` +
-      "“record” has written a record.jsonl there: put “record” among the visualizers of its YAML. " +
-      "This page goes on looking.";
+    "“record” has written a record.jsonl there: put “record” among the visualizers of its YAML. " +
+    "This page goes on looking.";
   byId("left-out").hidden = left_out === "";
   byId("left-out").textContent = left_out === "" ? "" : `Not all is listed: ${left_out}.`;
   const running = runs.filter(({state}) => state === "running").length;
-  byId("status").textContent = `${plural(runs.length, "run")}${running > 0 ? `, ${running} running` : ""}, live`;
-  byId("status").classList.remove("lost");
+  showStatus(`${plural(runs.length, "run")}${running > 0 ? `, ${running} running` : ""}, live`);
   showMatching();
   showChoice();
   document.documentElement.dataset.ready = "true";
@@ -155,7 +142,4 @@ addEventListener("pageshow", () => {
   }
   showChoice();
 });
-followList(show, (why) => {
-  byId("status").textContent = why || "The server does not answer; start loupe view again.";
-  byId("status").classList.add("lost");
-});
+followList(show);

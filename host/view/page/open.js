@@ -1,6 +1,6 @@
-"use strict";
+import {byId, followList, showStatus, STATES} from "./common.js";
 
-// To make a large report again takes a while, and a reader wants to read.
+// Making a large report again takes a while, and a reader wants to read.
 const LEAST_SECONDS = 5;
 const wanted = new URLSearchParams(location.search).get("runs") || "";
 const address = `report?runs=${encodeURIComponent(wanted)}`;
@@ -12,7 +12,7 @@ function load() {
   waiting = 0;
   shownVersions = latestVersions;
   loading = true;
-  byId("status").textContent = "The report is being made …";
+  showState();
   showNews();
   try {
     // Where the reader was; the report looks for it under this key.
@@ -51,31 +51,20 @@ byId("alone").href = address;
 
 let runs = [];
 function showState() {
-  byId("status").classList.remove("lost");
-  byId("status").textContent = loading ? "The report is being made …" :
-      runs.length === 1                ? STATES[runs[0].state] :
-      runs.some(({state}) => state === "running") ? "some are running" :
-                                                    "";
+  showStatus(loading ? "The report is being made …" : runs.length === 1 ? STATES[runs[0].state] :
+    runs.some(({state}) => state === "running") ? "some are running" : "");
 }
 
-followList(
-    (told) => {
-      const ids = wanted.split(",").map(Number);
-      runs = told.runs.filter(({id}) => ids.includes(id)).sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
-      latestVersions = runs.map(({id, version}) => `${id}:${version}`).join(" ");
-      const names = runs.map(({name}) => name).join(" · ") || "Report";
-      byId("title").textContent = names;
-      frame.title = `Report of ${names}`;
-      document.title = `${names} – Loupe`;
-      // A run that is still being read changes with each part of it.
-      if (shownVersions === null && !runs.some(({state}) => state === "reading")) {
-        load();
-      } else {
-        showState();
-        showNews();
-      }
-    },
-    (why) => {
-      byId("status").textContent = why || "The server does not answer; start loupe view again.";
-      byId("status").classList.add("lost");
-    });
+followList((told) => {
+  const ids = wanted.split(",").map(Number);
+  runs = told.runs.filter(({id}) => ids.includes(id)).sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+  latestVersions = runs.map(({id, version}) => `${id}:${version}`).join(" ");
+  const names = runs.map(({name}) => name).join(" · ") || "Report";
+  byId("title").textContent = names;
+  frame.title = `Report of ${names}`;
+  document.title = `${names} – Loupe`;
+  // A run that is still being read changes with each part of it.
+  if (shownVersions === null && !runs.some(({state}) => state === "reading")) return load();
+  showState();
+  showNews();
+});

@@ -1,67 +1,61 @@
+import {breakable, button, element} from "./text.js";
+import {helpButton} from "./popup.js";
+import {RELATION} from "./data.js";
+import {announce, on, visibleRuns} from "./state.js";
+import {epochAt} from "./axis.js";
+import {LineChart} from "./chart.js";
+import {HistogramPlot} from "./histogram.js";
+import {menuButton} from "./card_menu.js";
+
 // Plots are drawn when they come near the window and dropped when they leave it, so that thousands cost nothing.
 const nearWindow = new IntersectionObserver((entries) => {
   for (const {target, isIntersecting} of entries) {
-    if (isIntersecting)
-      target.card.mount();
-    else
-      target.card.unmount();
+    if (isIntersecting) target.card.mount();
+    else target.card.unmount();
   }
 }, {rootMargin: "400px 0px"});
 
 const cards = new Set();
 
 /** A titled plot of one tag and layer; histograms get a plot each. */
-class Card {
+export class Card {
   /** @param size "small", "medium" or "wide"  @param onTitle makes the title a button */
   constructor(tag, layerName, title, {size = "small", onTitle = null} = {}) {
-    Object.assign(this, {tag, layerName, size});
-    this.mounted = false;
-    this.plots = [];
+    Object.assign(this, {tag, layerName, size, mounted: false, plots: []});
     const name = element("span", {}, breakable(title));
-    const heading = onTitle ?
-        element(
-            "button", {type: "button", class: "card-title", onclick: onTitle, title: `All plots of ${title}`}, name) :
-        element("span", {class: "card-title"}, name);
+    const heading = onTitle === null ? element("span", {class: "card-title"}, name) :
+      button({class: "card-title", onclick: onTitle, title: `All plots of ${title}`}, name);
     this.body = element("div", {class: "card-body"});
-    this.root = element(
-        "article", {
-          class: `card ${size}`,
-          tabindex: "0",
-          "aria-label": `${tag.name}: ${layerName}`,
-          "data-tag": tag.name,
-          "data-layer": layerName,
-          onkeydown: (event) => this.moveCursor(event),
-          onblur: () => announce("cursor", null),
-        },
-        element("h3", {}, heading, helpButton(tag), menuButton(this)), this.body);
+    this.root = element("article", {
+      class: `card ${size}`, tabindex: "0", "aria-label": `${tag.name}: ${layerName}`,
+      "data-tag": tag.name, "data-layer": layerName,
+      onkeydown: (event) => this.moveCursor(event), onblur: () => announce("cursor", null),
+    }, element("h3", {}, heading, helpButton(tag), menuButton(this)), this.body);
     this.root.card = this;
     cards.add(this);
     this.slots();
     nearWindow.observe(this.root);
   }
 
-  /** Rooms of fixed height for what there is to draw, so that nothing moves when it is drawn. */
+  /** Makes room of fixed height for each plot, so that nothing moves when it is drawn. */
   slots() {
-    const shown = visibleRuns();
-    const layers =
-        shown.map((run) => [run, run.layers(this.tag.name).get(this.layerName)]).filter(([, layer]) => layer);
+    const {tag, layerName} = this;
+    this.body.replaceChildren();
+    this.plots = [];
     const slot = (make) => {
       const legend = element("div", {class: "legend"}), plot = element("div", {class: "plot"});
       this.body.append(element("div", {class: "slot"}, legend, plot));
-      this.plots.push({legend, plot, make, drawn: null});
+      this.plots.push({make: () => make(plot, legend), drawn: null});
     };
-    this.body.replaceChildren();
-    this.plots = [];
-    const histograms = layers.flatMap(([run, layer]) => layer.histograms.map((histogram) => [run, histogram]));
+    const layers = visibleRuns().map((run) => [run, run.layers(tag.name).get(layerName)]).filter(([, layer]) => layer);
     const drawn = layers.filter(([, layer]) => layer.lines.length > 0).map(([run]) => run);
+    const labelled = this.size !== "small" && innerWidth > 640;
     // Parts of one run are stacked; those of another belong on a ground of their own.
-    const charts = this.tag.type === RELATION ? drawn.map((run) => [run]) : drawn.length > 0 ? [drawn] : [];
-    for (const shownRuns of charts) {
-      slot((plot, legend) => new LineChart(plot, legend, this.tag, this.layerName, shownRuns, {
-             labelled: this.size !== "small" && innerWidth > 640
-           }));
+    for (const shownRuns of tag.type === RELATION ? drawn.map((run) => [run]) : drawn.length > 0 ? [drawn] : [])
+      slot((plot, legend) => new LineChart(plot, legend, tag, layerName, shownRuns, labelled));
+    for (const [run, {histograms}] of layers) {
+      for (const histogram of histograms) slot((plot, legend) => new HistogramPlot(plot, legend, run, histogram));
     }
-    for (const [run, histogram] of histograms) slot((plot, legend) => new HistogramPlot(plot, legend, run, histogram));
     this.root.classList.toggle("many", this.plots.length > 1);
     if (this.plots.length === 0) this.body.append(element("p", {class: "muted"}, "Not in the runs on show."));
   }
@@ -69,7 +63,7 @@ class Card {
   mount() {
     if (this.mounted) return;
     this.mounted = true;
-    for (const slot of this.plots) slot.drawn = slot.make(slot.plot, slot.legend);
+    for (const slot of this.plots) slot.drawn = slot.make();
   }
 
   unmount() {
@@ -92,28 +86,27 @@ class Card {
     this.root.remove();
   }
 
-  /** Left and right read the values of the epoch before and after; Escape lets go. */
+  /** The left and right keys move the cursor by one epoch; Escape removes it. */
   moveCursor(event) {
     const chart = this.plots.map((slot) => slot.drawn).find((drawn) => drawn instanceof LineChart && drawn.graph);
     if (event.key === "Escape") announce("cursor", null);
-    if (!chart || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
+    const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (!chart || by === undefined) return;
     event.preventDefault();
-    const epochs = chart.rows.map((row) => epochAt(chart.shownRuns, row[0]));
-    const last = epochs.length - 1;
-    const from = chart.cursorLine.hidden ? (event.key === "ArrowLeft" ? last + 1 : -1) : chart.graph.getSelection();
-    const to = Math.min(last, Math.max(0, from + (event.key === "ArrowLeft" ? -1 : 1)));
-    announce("cursor", epochs[to]);
+    const last = chart.rows.length - 1;
+    const from = chart.cursorLine.hidden ? (by < 0 ? last + 1 : -1) : chart.graph.getSelection();
+    announce("cursor", epochAt(chart.shownRuns, chart.rows[Math.min(last, Math.max(0, from + by))][0]));
   }
 }
 
-/** Brings a card into view and the keyboard to it, and makes it stand out until the reader turns elsewhere. */
-function goToCard(root) {
+/** Scrolls to a card, focuses it, and highlights it until it loses the focus. */
+export function goToCard(root) {
   root.scrollIntoView({block: "start"});
   root.focus({preventScroll: true});
   root.classList.add("sought");
   root.addEventListener("blur", () => root.classList.remove("sought"), {once: true});
 }
 
-for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"]) on(change, () => cards.forEach((card) => card.redraw()));
-
+for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"])
+  on(change, () => cards.forEach((card) => card.redraw()));
 addEventListener("beforeprint", () => cards.forEach((card) => card.mount()));

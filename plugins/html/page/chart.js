@@ -1,26 +1,77 @@
+import {element, fill, formatEpoch, formatNumber, textWidth} from "./text.js";
+import {firstEpoch, lastEpoch, nearestIndex, RELATION, runs} from "./data.js";
+import {announce, baselineRun, epochWindow, isLogarithmic, on, setZoom, showsDifferences, state} from "./state.js";
+import {gatheredMarks, markElement, marksOf} from "./findings.js";
+import {asHtml, epochAt, formatPlace, momentInWords, placeOfEpoch, placesOf, stepTicks, timeTicks, valueTicks,
+  valueTicksWidth, valueTitle} from "./axis.js";
+import {themeColour, withAlpha} from "./colours.js";
+import {chartRows, chartSeries, divergedRun, valueLimits} from "./chart_data.js";
+
 const liveCharts = new Set();
 
 // Dragging along the epochs zooms all plots. A finger scrolls the page, as everywhere else, and a tap reads values.
-const CHART_INTERACTION = {
-  ...Dygraph.defaultInteractionModel,
-  touchstart: undefined,
-  touchmove: undefined,
-  touchend: undefined,
-  dblclick: () => setZoom(firstEpoch, lastEpoch),
-};
-for (const gesture of ["touchstart", "touchmove", "touchend"]) delete CHART_INTERACTION[gesture];
+const {touchstart, touchmove, touchend, ...withoutTouch} = Dygraph.defaultInteractionModel;
+const CHART_INTERACTION = {...withoutTouch, dblclick: () => setZoom(firstEpoch, lastEpoch)};
 
-/**
- * A plot of one tag and layer: lines with bands, or stacked areas, and a legend that shows the values at the cursor.
- */
-class LineChart {
+/** An entry of a legend, and a function that shows the values in a row of its run; of the last ones for -1. */
+function entryOf(run, kind, style, name, text) {
+  const value = element("b", {}), swatch = element("i", {class: `swatch ${kind}`, style, "aria-hidden": "true"});
+  const show = (row) => {
+    const [words, isBroken] = text(row);
+    value.textContent = words;
+    value.classList.toggle("alarm", isBroken);
+  };
+  return {item: element("span", {class: "entry"}, swatch, element("span", {}, name), value), show, run};
+}
+
+function bandShade(colour, alpha) { return `color:${withAlpha(colour, Math.min(1, alpha * 2.4))}`; }
+
+/** The entries of a plot's legend: [{item, show, run}]. */
+function legendEntries({tag, series: {lines, bands}, stacked, logarithmic}) {
+  const entries = [], first = lines[0].run;
+  const plain = (run, kind, ...text) => entries.push({item: element("span", {class: kind}, ...text), show() {}, run});
+  if (stacked && runs.length > 1) entries.push({item: element("strong", {}, first.label), show() {}, run: first});
+  for (const {run, series, colour, dash, label} of lines) {
+    entries.push(entryOf(run, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, label, (row) => {
+      const number = row < 0 ? series.last() : series.at(row);
+      return [formatNumber(number), number !== null && !Number.isFinite(number)];
+    }));
+  }
+  if (runs.length > 1) {
+    // What the shades stand for, once each.
+    for (const {name, alpha, run} of new Map(bands.map((band) => [band.name, band])).values()) {
+      const style = bandShade(themeColour("muted"), alpha);
+      plain(run, "entry", element("i", {class: "swatch area", style, "aria-hidden": "true"}), name);
+    }
+  } else {
+    for (const {run, name, low, high, colour, alpha} of bands) {
+      entries.push(entryOf(run, "area", bandShade(colour, alpha), name, (row) => {
+        const numbers = [low, high].map((series) => (row < 0 ? series.last() : series.at(row)));
+        return [numbers.map((number) => formatNumber(number, 3)).join(" … "), false];
+      }));
+    }
+  }
+  const diverged = divergedRun(tag, {lines}, epochWindow(), logarithmic);
+  if (diverged !== null) {
+    const {run, high} = diverged;
+    plain(run, "entry alarm", `${run.label} reaches ${formatNumber(high, 3)} and is cut off`);
+  }
+  if (showsDifferences(tag)) plain(first, "entry", `difference to ${baselineRun().label}, without bands`);
+  if (state.smoothing > 0 && !stacked)
+    plain(first, "entry", `smoothed (exponential, ${state.smoothing}); faint and in numbers: as measured`);
+  return entries;
+}
+
+/** A plot of one tag and layer: lines with bands, or stacked areas; its legend shows the values at the cursor. */
+export class LineChart {
   /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
-  constructor(plot, legend, tag, layerName, shownRuns, {labelled = false} = {}) {
+  constructor(plot, legend, tag, layerName, shownRuns, labelled) {
     Object.assign(this, {plot, legend, tag, shownRuns});
     this.series = chartSeries(tag, layerName, shownRuns);
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
-    this.logarithmic = isLogarithmic(tag) && !showsDifferences(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
+    this.logarithmic =
+      isLogarithmic(tag) && !showsDifferences(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
     this.labelled = labelled && tag.annotate && !this.stacked && this.series.lines.length > 1;
     if (this.series.lines.length === 0) {
       legend.replaceChildren(element("span", {class: "muted"}, "No values yet"));
@@ -52,6 +103,7 @@ class LineChart {
     const {lines} = this.series;
     this.rows = chartRows(lines, this.logarithmic);
     const whole = this.rows.every(([place]) => Number.isInteger(place));
+    // Where epochs are closer than pixels, thick lines would bury their bands.
     const thick = this.stacked || (this.rows.length > this.plot.clientWidth && state.smoothing === 0) ? 1 : 1.7;
     const box = element("div", {class: "graph"});
     this.plot.replaceChildren(box);
@@ -59,35 +111,17 @@ class LineChart {
       labels: [state.axis, ...lines.map((_, i) => String(i))],
       colors: lines.map((line) => line.colour),
       series: Object.fromEntries(lines.map((line, i) => [String(i), {strokePattern: line.dash}])),
-      // Where epochs are closer than pixels, thick lines would bury their bands.
-      strokeWidth: thick,
-      fillGraph: this.stacked,
-      stackedGraph: this.stacked,
-      fillAlpha: 0.55,
-      connectSeparatedPoints: true,
-      drawPoints: this.rows.length < 3,
-      pointSize: 2.5,
-      highlightCircleSize: 3.5,
-      legend: "never",
-      logscale: this.logarithmic,
-      gridLineColor: themeColour("grid"),
-      axisLineColor: themeColour("axis"),
-      gridLineWidth: 1,
-      axisLabelFontSize: 11,
+      strokeWidth: thick, fillGraph: this.stacked, stackedGraph: this.stacked, fillAlpha: 0.55,
+      connectSeparatedPoints: true, drawPoints: this.rows.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
+      legend: "never", logscale: this.logarithmic, xRangePad: 0,
+      gridLineColor: themeColour("grid"), axisLineColor: themeColour("axis"), gridLineWidth: 1, axisLabelFontSize: 11,
       rightGap: this.labelled ? this.labelWidth() + 14 : 20,
-      xRangePad: 0,
-      xlabel: AXES[state.axis].label,
-      ylabel: asHtml(valueTitle(this.tag)),
-      xLabelHeight: 14,
-      yLabelWidth: 15,
+      xlabel: state.axis, ylabel: asHtml(valueTitle(this.tag)), xLabelHeight: 14, yLabelWidth: 15,
       axes: {
         x: {
-          drawGrid: false,
-          pixelsPerLabel: state.axis === "epoch" ? 46 : 70,
+          drawGrid: false, pixelsPerLabel: state.axis === "epoch" ? 46 : 70,
           axisLabelFormatter: (place) => formatPlace(place, whole),
-          ...(state.axis === "time"     ? {ticker: timeTicks} :
-                  state.axis === "step" ? {ticker: stepTicks} :
-                                          {}),
+          ...(state.axis === "time" ? {ticker: timeTicks} : state.axis === "step" ? {ticker: stepTicks} : {}),
         },
         y: {
           axisLabelWidth: this.labelRoom(),
@@ -118,9 +152,9 @@ class LineChart {
     const shown = epochWindow();
     if (state.axis === "epoch") return shown;
     const places = this.shownRuns.flatMap(
-        (run) => placesOf(run).filter((_, i) => run.epochs[i] >= shown[0] && run.epochs[i] <= shown[1]));
-    return places.length === 0 ? [0, 1] :
-                                 places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [places[0], places[0]]);
+      (run) => placesOf(run).filter((_, i) => run.epochs[i] >= shown[0] && run.epochs[i] <= shown[1]));
+    if (places.length === 0) return [0, 1];
+    return places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [Infinity, -Infinity]);
   }
 
   dateWindow() {
@@ -148,31 +182,26 @@ class LineChart {
     for (const {run, low, high, colour, alpha} of this.series.bands) {
       context.fillStyle = withAlpha(colour, alpha);
       let upper = [], lower = [];
-      const fill = () => {
+      const paint = () => {
         if (upper.length === 1) {
           const [[x, top]] = upper;
           context.fillRect(x - 5, top, 10, lower[0][1] - top);
         } else if (upper.length > 1) {
           context.beginPath();
-          for (const [x, y] of upper) context.lineTo(x, y);
-          for (const [x, y] of lower.reverse()) context.lineTo(x, y);
+          for (const [x, y] of [...upper, ...lower.reverse()]) context.lineTo(x, y);
           context.closePath();
           context.fill();
         }
-        upper = [];
-        lower = [];
+        [upper, lower] = [[], []];
       };
-      for (let i = 0; i < run.epochs.length; ++i) {
-        if (low.isMissing(i)) continue;
-        if (!Number.isFinite(low.values[i]) || !Number.isFinite(high.values[i])) {
-          fill();
-          continue;
-        }
-        const x = graph.toDomXCoord(placesOf(run)[i]);
+      placesOf(run).forEach((place, i) => {
+        if (low.isMissing(i)) return;
+        if (!Number.isFinite(low.values[i]) || !Number.isFinite(high.values[i])) return paint();
+        const x = graph.toDomXCoord(place);
         upper.push([x, yOf(high.values[i])]);
         lower.push([x, yOf(low.values[i])]);
-      }
-      fill();
+      });
+      paint();
     }
     if (state.smoothing > 0 && !this.stacked) this.drawMeasured(context, graph);
     this.markBroken(context, area, graph);
@@ -185,19 +214,13 @@ class LineChart {
       context.strokeStyle = withAlpha(colour, 0.35);
       context.beginPath();
       let isBroken = true;
-      for (let i = 0; i < run.epochs.length; ++i) {
-        if (series.isMissing(i)) continue;
-        const value = series.values[i];
+      placesOf(run).forEach((place, i) => {
+        const value = series.at(i);
+        if (value === null) return;
         const isDrawn = Number.isFinite(value) && !(this.logarithmic && value <= 0);
-        if (isDrawn) {
-          const x = graph.toDomXCoord(placesOf(run)[i]), y = graph.toDomYCoord(value);
-          if (isBroken)
-            context.moveTo(x, y);
-          else
-            context.lineTo(x, y);
-        }
+        if (isDrawn) context[isBroken ? "moveTo" : "lineTo"](graph.toDomXCoord(place), graph.toDomYCoord(value));
         isBroken = !isDrawn;
-      }
+      });
       context.stroke();
     }
   }
@@ -206,9 +229,9 @@ class LineChart {
   markBroken(context, area, graph) {
     context.fillStyle = themeColour("alarm");
     for (const {run, series} of this.series.lines) {
-      for (let i = 0; i < run.epochs.length; ++i) {
-        if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(placesOf(run)[i]) - 1, area.y + area.h - 7, 2, 7);
-      }
+      placesOf(run).forEach((place, i) => {
+        if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(place) - 1, area.y + area.h - 7, 2, 7);
+      });
     }
   }
 
@@ -221,12 +244,10 @@ class LineChart {
   /** Findings and notes at their epochs; one of the epoch that is being trained stands at the end. */
   placeMarks() {
     for (const old of this.plot.querySelectorAll(".mark")) old.remove();
-    const area = this.graph.getArea();
     const [first, last] = epochWindow();
     const shown = this.marks.filter(({epoch}) => epoch >= first && (epoch <= last || last === lastEpoch));
-    for (const gathered of gatheredMarks(
-             shown, ({run, epoch}) => this.graph.toDomXCoord(placeOfEpoch(run, Math.min(epoch, last)))))
-      this.plot.append(markElement(gathered, area));
+    const xOf = ({run, epoch}) => this.graph.toDomXCoord(placeOfEpoch(run, Math.min(epoch, last)));
+    this.plot.append(...gatheredMarks(shown, xOf).map((gathered) => markElement(gathered, this.graph.getArea())));
   }
 
   labelWidth() {
@@ -237,19 +258,13 @@ class LineChart {
   placeLabels() {
     for (const old of this.plot.querySelectorAll(".end-label")) old.remove();
     if (!this.labelled) return;
-    const area = this.graph.getArea();
+    const area = this.graph.getArea(), height = 14;
     const [first, last] = this.graph.xAxisRange();
-    const labels = this.series.lines
-                       .map((line) => {
-                         let end = -1;
-                         placesOf(line.run).forEach((place, i) => {
-                           if (place >= first && place <= last && Number.isFinite(line.drawn.values[i])) end = i;
-                         });
-                         return {line, y: end < 0 ? null : this.graph.toDomYCoord(line.drawn.values[end])};
-                       })
-                       .filter(({y}) => y !== null)
-                       .sort((a, b) => a.y - b.y);
-    const height = 14;
+    const labels = this.series.lines.map((line) => {
+      const values = line.drawn.values, places = placesOf(line.run);
+      const end = places.findLastIndex((place, i) => place >= first && place <= last && Number.isFinite(values[i]));
+      return {line, y: end < 0 ? null : this.graph.toDomYCoord(values[end])};
+    }).filter(({y}) => y !== null).sort((a, b) => a.y - b.y);
     if (labels.length * height > area.h) return;
     labels.forEach((label, i) => {
       label.top = Math.max(label.y, i > 0 ? labels[i - 1].top + height : area.y + height / 2);
@@ -258,21 +273,15 @@ class LineChart {
       labels[i].top = Math.min(labels[i].top, floor);
       floor = labels[i].top - height;
     }
-    for (const {line, top} of labels) {
-      this.plot.append(element(
-          "div", {
-            class: "end-label",
-            title: line.label,
-            style: `top:${top - height / 2}px;left:${area.x + area.w + 6}px;` +
-                `max-width:${this.labelWidth() + 6}px;color:${line.colour}`,
-          },
-          line.label));
-    }
+    this.plot.append(...labels.map(({line: {label, colour}, top}) => {
+      const place = `top:${top - height / 2}px;left:${area.x + area.w + 6}px;max-width:${this.labelWidth() + 6}px`;
+      return element("div", {class: "end-label", title: label, style: `${place};color:${colour}`}, label);
+    }));
   }
 
   fillLegend() {
     this.entries = legendEntries(this);
-    this.legend.replaceChildren(...this.entries.map(({item}) => item));
+    fill(this.legend, this.entries.map(({item}) => item));
     this.showValues(null);
   }
 
@@ -288,8 +297,7 @@ class LineChart {
     } else {
       const place = placeOfEpoch(this.shownRuns[0], epoch);
       this.graph.setSelection(nearestIndex(this.rows.map((row) => row[0]), place));
-      const area = this.graph.getArea();
-      const x = this.graph.toDomXCoord(place);
+      const area = this.graph.getArea(), x = this.graph.toDomXCoord(place);
       this.cursorLine.style.cssText = `left:${x}px;top:${area.y}px;height:${area.h}px`;
       this.cursorEpoch.textContent = momentInWords(this.shownRuns[0], epoch);
       const half = textWidth(this.cursorEpoch.textContent) / 2 + 5;

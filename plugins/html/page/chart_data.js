@@ -1,8 +1,17 @@
+import {addTo, lineNames, median, NUMERICAL, PROBABILITY, RELATION, runs, Series} from "./data.js";
+import {baselineRun, differenceSeries, showsDifferences, state} from "./state.js";
+import {placesOf} from "./axis.js";
+import {lineColour} from "./colours.js";
+
 // The aggregations and bands that lenses name; what stands before them says whose they are: "train_loss mean".
 const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|[-+−]σ)$/;
 const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
 // As many as there are colours, less one for the rest.
 const SHOWN_PARTS = 7;
+// A run that reaches so many times as high as all others is cut off, for it would flatten them.
+const DIVERGED = 20;
+// How much of the average so far each further value leaves as it is.
+export const SMOOTHINGS = [["0", "none"], ["0.6", "light (0.6)"], ["0.9", "medium (0.9)"], ["0.97", "strong (0.97)"]];
 
 function subjectOf(lineName) {
   const match = AGGREGATION.exec(lineName);
@@ -19,14 +28,11 @@ function bandName(lowName, highName) {
 }
 
 /** The lines and bands of one layer, coloured by run where there are several, else by subject; parts always by name. */
-function chartSeries(tag, layerName, shownRuns) {
-  const lines = [], bands = [];
-  const several = runs.length > 1 && tag.type !== RELATION;
-  const labelOf = (run, name) =>
-      (!several                           ? name :
-           lineNames(tag.name).length > 1 ? `${run.label} ${name}` :
-                                            run.label);
-  const subjects = [], names = [];
+export function chartSeries(tag, layerName, shownRuns) {
+  const lines = [], bands = [], subjects = [], names = [];
+  const several = runs.length > 1 && tag.type !== RELATION, hasDifferences = showsDifferences(tag);
+  const isAlone = lineNames(tag.name).length <= 1;
+  const labelOf = (run, name) => (!several ? name : isAlone ? run.label : `${run.label} ${name}`);
   const indexIn = (list, item) => {
     if (!list.includes(item)) list.push(item);
     return list.indexOf(item);
@@ -34,49 +40,23 @@ function chartSeries(tag, layerName, shownRuns) {
   for (const run of shownRuns) {
     const layer = run.layers(tag.name).get(layerName);
     if (!layer) continue;
-    const length = run.epochs.length;
-    const told = tag.type === RELATION ?
-        fewParts(layer.lines, length) :
-        layer.lines.map(([name, packed]) => ({name, series: new Series(packed, length)}));
-    if (showsDifferences(tag))
-      for (const line of told)
-        line.series = differenceSeries(run, line.series, baselineRun().line(tag.name, layerName, line.name));
+    const unpacked = (packed) => new Series(packed, run.epochs.length);
+    const all = layer.lines.map(([name, packed]) => ({name, series: unpacked(packed)}));
+    const told = tag.type === RELATION ? fewParts(all, run.epochs.length) : all;
     const bySubject = new Set(told.map(({name}) => subjectOf(name))).size > 1 || layer.bands.length > 0;
-    for (const {name, series} of told) {
-      const subject = indexIn(subjects, subjectOf(name));
-      const own = indexIn(names, name);
+    for (const {name, series: measured} of told) {
+      const subject = indexIn(subjects, subjectOf(name)), own = indexIn(names, name);
       const same = told.filter((other) => subjectOf(other.name) === subjectOf(name)).findIndex((l) => l.name === name);
-      lines.push({
-        run,
-        series,
-        drawn: drawnSeries(tag, series),
-        name,
-        label: labelOf(run, name),
-        colour: lineColour(
-            several       ? run.index :
-                bySubject ? subject :
-                            own),
-        dash: DASHES
-            [(several                                ? own :
-                  bySubject && tag.type !== RELATION ? same :
-                                                       0) %
-             DASHES.length],
-      });
+      const series =
+        hasDifferences ? differenceSeries(run, measured, baselineRun().line(tag.name, layerName, name)) : measured;
+      const dash = several ? own : bySubject && tag.type !== RELATION ? same : 0;
+      lines.push({run, series, drawn: drawnSeries(tag, series), name, label: labelOf(run, name),
+        colour: lineColour(several ? run.index : bySubject ? subject : own), dash: DASHES[dash % DASHES.length]});
     }
-    for (const [lowName, highName, low, high] of showsDifferences(tag) ? [] : layer.bands) {
+    for (const [lowName, highName, low, high] of hasDifferences ? [] : layer.bands) {
       const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
-      const name = bandName(lowName, highName);
-      bands.push({
-        run,
-        name,
-        lowName,
-        highName,
-        label: name,
-        low: new Series(low, length),
-        high: new Series(high, length),
-        colour: lineColour(several ? run.index : subject),
-        alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11,
-      });
+      bands.push({run, name: bandName(lowName, highName), lowName, highName, low: unpacked(low), high: unpacked(high),
+        colour: lineColour(several ? run.index : subject), alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11});
     }
   }
   // The widest lies at the back.
@@ -84,13 +64,9 @@ function chartSeries(tag, layerName, shownRuns) {
   return {lines, bands};
 }
 
-/**
- * The parts of a relation, few enough to make a picture: 500 layers by what their names begin with, else the largest.
- */
-function fewParts(told, length) {
-  const parts = told.map(([name, packed]) => ({name, series: new Series(packed, length)}));
-  if (parts.length <= SHOWN_PARTS + 1) return parts;
-  return partsByPrefix(parts, length) || largestParts(parts, length);
+/** The parts of a relation, few enough for a picture: of 500 layers what their names begin with, else the largest. */
+function fewParts(parts, length) {
+  return parts.length <= SHOWN_PARTS + 1 ? parts : partsByPrefix(parts, length) || largestParts(parts, length);
 }
 
 /** The deepest level of names that gives at most SHOWN_PARTS + 1 groups; null where none gives two. */
@@ -98,25 +74,19 @@ function partsByPrefix(parts, length) {
   let best = null;
   for (let depth = 1; depth <= 8; ++depth) {
     const groups = new Map();
-    for (const part of parts) {
-      const prefix = part.name.split(".").slice(0, depth).join(".");
-      groups.set(prefix, [...(groups.get(prefix) || []), part]);
-    }
+    for (const part of parts) addTo(groups, part.name.split(".").slice(0, depth).join("."), part);
     if (groups.size > SHOWN_PARTS + 1) break;
     if (groups.size > 1) best = groups;
   }
-  return best &&
-      [...best].map(
-          ([prefix, members]) =>
-              (members.length === 1 ? members[0] :
-                                      {name: `${prefix} (${members.length})`, series: sumOf(members, length)}));
+  return best && [...best].map(([prefix, members]) =>
+    (members.length === 1 ? members[0] : {name: `${prefix} (${members.length})`, series: sumOf(members, length)}));
 }
 
 function largestParts(parts, length) {
   const size = ({series}) => series.values.reduce((sum, value) => sum + (Number.isFinite(value) ? value : 0), 0);
-  const ranked = parts.map((part) => [size(part), part]).sort((a, b) => b[0] - a[0]).map(([, part]) => part);
-  const rest = ranked.slice(SHOWN_PARTS);
-  return [...ranked.slice(0, SHOWN_PARTS), {name: `${rest.length} others`, series: sumOf(rest, length)}];
+  const descending = parts.map((part) => [size(part), part]).sort((a, b) => b[0] - a[0]).map(([, part]) => part);
+  const rest = descending.slice(SHOWN_PARTS);
+  return [...descending.slice(0, SHOWN_PARTS), {name: `${rest.length} others`, series: sumOf(rest, length)}];
 }
 
 function sumOf(parts, length) {
@@ -129,55 +99,74 @@ function sumOf(parts, length) {
   return sum;
 }
 
-/** What dygraphs takes: rows of a place and each line's number; null where nothing was told, NaN where it broke. */
-function chartRows(lines, logarithmic) {
+/**
+ * The exponential moving average of a line, corrected for its beginning at zero. It begins anew after NaN or infinity,
+ * and after a gap longer than is usual between two values of this line: nothing is smoothed over.
+ */
+function smoothed(series, weight) {
+  const told = [...series.values.keys()].filter((i) => !series.isMissing(i));
+  const gaps = told.slice(1).map((i, at) => i - told[at]);
+  const usual = median(gaps), made = new Series("", series.values.length);
+  let average = 0, count = 0;
+  told.forEach((i, at) => {
+    const value = series.values[i], isFinite = Number.isFinite(value);
+    if (!isFinite || (at > 0 && gaps[at - 1] > 1.5 * usual)) average = count = 0;
+    if (isFinite) average = weight * average + (1 - weight) * value;
+    made.values[i] = isFinite ? average / (1 - weight ** ++count) : value;
+  });
+  return made;
+}
+
+/** What is drawn of a line: its values, or their average. Shares of a whole stay what they are. */
+function drawnSeries(tag, series) {
+  return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing) : series;
+}
+
+/** What dygraphs takes: rows of a place and each line's number; null where there is none, NaN where it broke. */
+export function chartRows(lines, logarithmic) {
   const shownRuns = [...new Set(lines.map((line) => line.run))];
   const places = [...new Set(shownRuns.flatMap((run) => placesOf(run)))].sort((a, b) => a - b);
   const rows = places.map((place) => [place, ...lines.map(() => null)]);
   const rowOf = new Map(places.map((place, row) => [place, row]));
-  lines.forEach(({run, drawn: series}, column) => {
-    placesOf(run).forEach((place, i) => {
-      const value = series.at(i);
-      if (value === null) return;
-      const isDrawn = Number.isFinite(value) && !(logarithmic && value <= 0);
-      rows[rowOf.get(place)][column + 1] = isDrawn ? value : NaN;
-    });
-  });
+  lines.forEach(({run, drawn: series}, column) => placesOf(run).forEach((place, i) => {
+    const value = series.at(i);
+    if (value === null) return;
+    const isDrawn = Number.isFinite(value) && !(logarithmic && value <= 0);
+    rows[rowOf.get(place)][column + 1] = isDrawn ? value : NaN;
+  }));
   return rows;
 }
 
-// A run that reaches so many times as high as all others is cut off, for it would flatten them.
-const DIVERGED = 20;
-
 /** Of several runs in one plot, the one that is cut off, how high it reaches and how high the others do; or null. */
-function divergedRun(tag, {lines}, [first, last], logarithmic) {
+export function divergedRun(tag, {lines}, [first, last], logarithmic) {
   const shownRuns = [...new Set(lines.map(({run}) => run))];
   if (logarithmic || tag.type !== NUMERICAL || shownRuns.length < 2) return null;
   const highs = shownRuns.map((run) => {
     let high = 0;
-    for (const line of lines) {
-      if (line.run !== run) continue;
+    for (const {series} of lines.filter((line) => line.run === run)) {
       run.epochs.forEach((epoch, i) => {
-        const value = Math.abs(line.series.values[i]);
+        const value = Math.abs(series.values[i]);
         if (epoch >= first && epoch <= last && Number.isFinite(value)) high = Math.max(high, value);
       });
     }
     return {run, high};
   });
-  highs.sort((a, b) => b.high - a.high);
-  const [{run, high}, {high: others}] = highs;
+  const [{run, high}, {high: others}] = highs.sort((a, b) => b.high - a.high);
   return others > 0 && high > DIVERGED * others ? {run, high, others} : null;
 }
 
 /** The lowest and highest number on show between two epochs, as far as the tag does not say; null without any. */
-function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
+export function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
   const diverged = divergedRun(tag, {lines}, [first, last], logarithmic);
-  if (diverged !== null) {
-    lines = lines.filter(({run}) => run !== diverged.run);
-    bands = bands.filter(({run}) => run !== diverged.run);
-  }
+  const isShown = ({run}) => diverged === null || run !== diverged.run;
+  const forEachShown = (items, visit) => {
+    for (const item of items.filter(isShown)) {
+      item.run.epochs.forEach((epoch, i) => {
+        if (epoch >= first && epoch <= last) visit(item, i, epoch);
+      });
+    }
+  };
   let low = Infinity, high = -Infinity, lowestLine = Infinity;
-  const within = (run, i) => run.epochs[i] >= first && run.epochs[i] <= last;
   const take = (value) => {
     if (!Number.isFinite(value) || (logarithmic && value <= 0)) return;
     low = Math.min(low, value);
@@ -185,35 +174,23 @@ function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
   };
   if (tag.type === RELATION) {
     const totals = new Map();
-    for (const {run, series} of lines) {
-      for (let i = 0; i < run.epochs.length; ++i) {
-        if (!within(run, i) || !Number.isFinite(series.values[i])) continue;
-        totals.set(run.epochs[i], (totals.get(run.epochs[i]) || 0) + series.values[i]);
-      }
-    }
+    forEachShown(lines, ({series}, i, epoch) => {
+      if (Number.isFinite(series.values[i])) totals.set(epoch, (totals.get(epoch) || 0) + series.values[i]);
+    });
     low = 0;
     high = Math.max(...totals.values(), 0);
     if (Math.abs(high - 1) < 1e-3) return [0, 1.015];
   } else {
-    for (const {run, series} of lines) {
-      for (let i = 0; i < run.epochs.length; ++i)
-        if (within(run, i)) take(series.values[i]);
-    }
+    forEachShown(lines, ({series}, i) => take(series.values[i]));
     lowestLine = low;
-    for (const {run, low: lows, high: highs} of bands) {
-      for (let i = 0; i < run.epochs.length; ++i) {
-        if (!within(run, i)) continue;
-        take(lows.values[i]);
-        take(highs.values[i]);
-      }
-    }
+    forEachShown(bands, (band, i) => [band.low, band.high].forEach(({values}) => take(values[i])));
   }
   if (!(high >= low)) return null;
   const isDifference = showsDifferences(tag);
   if (tag.type === PROBABILITY && !isDifference) return [-0.02, 1.02];
   if (logarithmic) {
     // A band that nearly reaches zero would squeeze the lines into the top of the plot.
-    const bottom = Math.max(low, lowestLine / 1000);
+    const bottom = Number.isFinite(lowestLine) ? Math.max(low, lowestLine / 1000) : low;
     const room = Math.max((high / bottom) ** 0.06, 1.1);
     return [bottom / room, high * room];
   }

@@ -1,26 +1,28 @@
 function isDark() { return document.documentElement.dataset.theme === "dark"; }
 
 /** A colour that the style sheet names, as it is in the theme of the moment. */
-function themeColour(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); }
+export function themeColour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
 
 // Okabe and Ito's colours, which stay apart in every kind of colour blindness; lighter on dark ground.
 const LINES_ON_LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b4478a", "#b07d00", "#3a9ad9", "#6a51c7", "#5d6470"];
 const LINES_ON_DARK = ["#5cb3f0", "#ff9657", "#2fcf9f", "#f0a3d2", "#f0c04a", "#a3d8ff", "#b9a6ff", "#b6bdc9"];
 
-function lineColour(index) {
+export function lineColour(index) {
   const palette = isDark() ? LINES_ON_DARK : LINES_ON_LIGHT;
   return palette[index % palette.length];
 }
 
-function withAlpha(colour, alpha) {
+export function withAlpha(colour, alpha) {
   const [red, green, blue] = rgb(colour);
   return `rgba(${red},${green},${blue},${alpha})`;
 }
 
-function rgb(colour) { return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)); }
+export function rgb(colour) { return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)); }
 
-const SEQUENTIAL =
-    ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
+export const SEQUENTIAL =
+  ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const DIVERGING_ON_LIGHT = ["#2166ac", "#67a9cf", "#d1e5f0", "#f5f5f5", "#fddbc7", "#ef8a62", "#b2182b"];
 const DIVERGING_ON_DARK = ["#8ccbff", "#3f8fd6", "#1e4a72", "#20242b", "#6e3a1c", "#d0743a", "#ffbd8a"];
 
@@ -31,13 +33,51 @@ function colourTable(stops) {
     const place = (i / 255) * (parts.length - 1);
     const left = Math.min(Math.floor(place), parts.length - 2);
     const mix = (channel) =>
-        Math.round(parts[left][channel] + (parts[left + 1][channel] - parts[left][channel]) * (place - left));
+      Math.round(parts[left][channel] + (parts[left + 1][channel] - parts[left][channel]) * (place - left));
     return packColour([mix(0), mix(1), mix(2)]);
   });
 }
 
-function packColour([red, green, blue]) { return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; }
+export function packColour([red, green, blue]) { return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; }
 
-function sequentialColours() { return colourTable(SEQUENTIAL); }
+export function sequentialColours() { return colourTable(SEQUENTIAL); }
 
-function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_DARK : DIVERGING_ON_LIGHT); }
+export function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_DARK : DIVERGING_ON_LIGHT); }
+
+const THEME_KEY = "loupe-theme";
+
+/**
+ * Light or dark: as the system says until the reader chooses, in this page or in another that shares its store.
+ * @param button switches; null where there is none  @param changed is called after each change
+ */
+export function followTheme(button, changed = () => {}) {
+  const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  try {
+    chosen = localStorage.getItem(THEME_KEY);
+  } catch {
+    // A browser that keeps nothing follows the system.
+  }
+  const show = () => {
+    document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
+    if (button !== null) button.textContent = isDark() ? "☀ Light" : "☾ Dark";
+    changed();
+  };
+  const choose = (theme) => {
+    chosen = theme;
+    show();
+  };
+  button?.addEventListener("click", () => {
+    choose(isDark() ? "light" : "dark");
+    try {
+      localStorage.setItem(THEME_KEY, chosen);
+    } catch {
+      // The choice then lasts as long as the page.
+    }
+  });
+  addEventListener("storage", ({key, newValue}) => {
+    if (key === THEME_KEY) choose(newValue);
+  });
+  darkPreferred.addEventListener("change", show);
+  show();
+}

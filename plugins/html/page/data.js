@@ -1,38 +1,36 @@
-const NUMERICAL = 1, PROBABILITY = 2, RELATION = 3;
+export const NUMERICAL = 1, PROBABILITY = 2, RELATION = 3;
 
-const BASE64 = new Uint8Array(128);
+export const BASE64 = new Uint8Array(128);
 [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((digit, value) => {
   BASE64[digit.charCodeAt(0)] = value;
 });
 
-// The NaN that packing.cpp writes where nothing was told.
+// The NaN that stands for "no value"; see page_text.h.
 const MISSING_BITS = 0x7fffff00;
 
 /** One number an epoch, unpacked from four characters each: a float without its lowest eight bits. */
-class Series {
+export class Series {
   constructor(packed, length) {
     this.values = new Float32Array(length);
     this.bits = new Uint32Array(this.values.buffer);
     const told = Math.min(length, packed.length / 4);
     for (let i = 0, at = 0; i < told; ++i, at += 4) {
       this.bits[i] = (BASE64[packed.charCodeAt(at)] << 26) | (BASE64[packed.charCodeAt(at + 1)] << 20) |
-          (BASE64[packed.charCodeAt(at + 2)] << 14) | (BASE64[packed.charCodeAt(at + 3)] << 8);
+        (BASE64[packed.charCodeAt(at + 2)] << 14) | (BASE64[packed.charCodeAt(at + 3)] << 8);
     }
     this.bits.fill(MISSING_BITS, told);
   }
 
   isMissing(i) { return this.bits[i] === MISSING_BITS; }
 
-  /** null where nothing was told; NaN and infinities as they are. */
+  /** null where there is no value; NaN and infinities as they are. */
   at(i) { return this.isMissing(i) ? null : this.values[i]; }
 
   isBroken(i) { return !this.isMissing(i) && !Number.isFinite(this.values[i]); }
 
   last() {
-    for (let i = this.values.length - 1; i >= 0; --i) {
-      if (!this.isMissing(i)) return this.values[i];
-    }
-    return null;
+    const last = this.bits.findLastIndex((bits) => bits !== MISSING_BITS);
+    return last < 0 ? null : this.values[last];
   }
 }
 
@@ -40,7 +38,7 @@ function embedded(id) {
   const script = document.getElementById(id);
   if (script === null) return null;
   const value = JSON.parse(script.textContent);
-  // What has been read need not stay in memory twice.
+  // What has been parsed need not stay in memory as text.
   script.remove();
   return value;
 }
@@ -52,9 +50,11 @@ class Run {
     this.label = this.name || "run";
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
     this.layersRead = new Map();
+    const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
+    this.modules = new Map(modules.map((module) => [module.name, module]));
   }
 
-  /** The layers of a tag by name; a tag's numbers are parsed when first asked for. */
+  /** The layers of a tag by name; a tag's numbers are parsed when they are first needed. */
   layers(tagName) {
     if (!this.layersRead.has(tagName)) {
       const index = this.tagIndex.get(tagName);
@@ -71,55 +71,77 @@ class Run {
   }
 }
 
-// What was asked for when the report was made.
-const reportSettings = embedded("report") || {};
+// What the configuration of the report asks for.
+export const reportSettings = embedded("report") || {};
 
-const runs = [];
+export const runs = [];
 for (let told; (told = embedded(`run-${runs.length}`)) !== null;) runs.push(new Run(runs.length, told));
 for (const run of runs) {
   const namesakes = runs.filter((other) => other.name === run.name);
   if (namesakes.length > 1) run.label = `${run.label} (${namesakes.indexOf(run) + 1})`;
 }
 
-/** What each run told of a tag: its layers, its lines. */
-function toldOf(tagName) { return runs.flatMap((run) => run.tags.filter((tag) => tag.name === tagName)); }
-
-/** The layers of a tag in any run, in model order. */
-function layerNames(tagName) { return [...new Set(toldOf(tagName).flatMap((tag) => tag.layers))]; }
-
-/** The lines of a tag in any run; none where it holds histograms only. */
-function lineNames(tagName) { return [...new Set(toldOf(tagName).flatMap((tag) => tag.lines))]; }
-
-/** Every tag of any run that has something to show, in the order in which they were first told. */
-const tags = [
-  ...runs.flatMap((run) => run.tags)
-      .reduce((known, tag) => (known.has(tag.name) ? known : known.set(tag.name, tag)), new Map())
-      .values()
-].filter((tag) => layerNames(tag.name).length > 0);
-const bigTags = tags.filter((tag) => tag.big);
-const layerTags = tags.filter((tag) => !tag.big);
-
-/** Tags with a number a layer, as a heat map shows them. */
-function mappedTags() { return layerTags.filter((tag) => lineNames(tag.name).length > 0); }
-
-/** Every epoch of the given runs, ascending. */
-function unitedEpochs(shownRuns) {
-  if (shownRuns.length === 1) return shownRuns[0].epochs;
-  return [...new Set(shownRuns.flatMap((run) => run.epochs))].sort((a, b) => a - b);
+/** Adds to the list that a map has under a key. */
+export function addTo(lists, key, item) {
+  if (!lists.has(key)) lists.set(key, []);
+  lists.get(key).push(item);
 }
 
-const allEpochs = unitedEpochs(runs);
-const firstEpoch = allEpochs[0], lastEpoch = allEpochs[allEpochs.length - 1];
+// By a tag's name: what each run says of it, and its layers, in model order, and lines in all runs together.
+const tagsByName = new Map();
+for (const tag of runs.flatMap((run) => run.tags)) addTo(tagsByName, tag.name, tag);
+const united = (tags, key) => new Set(tags.flatMap((tag) => tag[key]));
+const layersOf = new Map([...tagsByName].map(([name, told]) => [name, united(told, "layers")]));
+const linesOf = new Map([...tagsByName].map(([name, told]) => [name, united(told, "lines")]));
+
+/** The layers of a tag in any run, in model order. */
+export function layerNames(tagName) { return [...(layersOf.get(tagName) || [])]; }
+
+/** The lines of a tag in any run; none where it holds histograms only. */
+export function lineNames(tagName) { return [...(linesOf.get(tagName) || [])]; }
+
+/** Whether a tag shows something of a layer in any run. */
+export function showsLayer(tag, layerName) { return layersOf.get(tag.name).has(layerName); }
+
+/** Every tag of any run that has something to show, in the order of their first values. */
+const tags = [...tagsByName.values()].map(([first]) => first).filter(({name}) => layersOf.get(name).size > 0);
+export const tagNamed = new Map(tags.map((tag) => [tag.name, tag]));
+export const bigTags = tags.filter((tag) => tag.big);
+export const layerTags = tags.filter((tag) => !tag.big);
+
+/** Tags with a number a layer, as a heat map shows them. */
+export const mappedTags = layerTags.filter((tag) => lineNames(tag.name).length > 0);
+
+/** Every epoch of any run, ascending. */
+export const allEpochs = [...new Set(runs.flatMap((run) => run.epochs))].sort((a, b) => a - b);
+export const firstEpoch = allEpochs[0], lastEpoch = allEpochs[allEpochs.length - 1];
+
+/** "64 → 10" of a Linear, the weight's "32 × 1 × 3 × 3" of other types, "" where a module holds no such tensor. */
+export function shapeOf({type, shapes}) {
+  const weight = (shapes || []).find((shape) => shape.length > 1);
+  if (!weight) return "";
+  return type === "Linear" && weight.length === 2 ? `${weight[1]} → ${weight[0]}` : weight.join(" × ");
+}
+
+/** "Linear 64 → 10"; "" where no module is called so, as with a function or the output of one of several. */
+export function kindOf(run, layerName) {
+  const module = run.modules.get(layerName);
+  return module ? [module.type, shapeOf(module)].filter(Boolean).join(" ") : "";
+}
+
+export function median(values) {
+  if (values.length === 0) return NaN;
+  const sorted = Float64Array.from(values).sort();
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+}
 
 /** The index of the number nearest to `wanted` in an ascending array; -1 in an empty one. */
-function nearestIndex(ascending, wanted) {
+export function nearestIndex(ascending, wanted) {
   let low = 0, high = ascending.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (ascending[middle] <= wanted)
-      low = middle;
-    else
-      high = middle;
+    if (ascending[middle] <= wanted) low = middle;
+    else high = middle;
   }
   if (high < 0) return -1;
   return wanted - ascending[low] <= ascending[high] - wanted ? low : high;

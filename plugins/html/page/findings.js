@@ -1,98 +1,99 @@
-const INFO = 1, WARNING = 2, ERROR = 3;
-const SEVERITIES = {[INFO]: "info", [WARNING]: "warning", [ERROR]: "error"};
-const NOTE_KINDS = {1: "Note", 2: "Put aside", 3: "Learning rate", 4: "Not seen", 5: "Cost"};
+import {breakable, button, element, formatEpoch, plural, section} from "./text.js";
+import {hideTooltip, showTooltip} from "./popup.js";
+import {addTo, layerTags, runs, Series, showsLayer, tagNamed} from "./data.js";
+
+export const INFO = 1, WARNING = 2, ERROR = 3;
+export const SEVERITIES = [null, "info", "warning", "error"];
+const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost"];
 const SHOWN_FINDINGS = 8, SHOWN_NOTES = 6;
-// Lenses that tell findings, as a configuration names them: a run under one of these that told none is healthy.
+// Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
 
-function severityName({severity}) { return SEVERITIES[severity] || "info"; }
+export function severityName({severity}) { return SEVERITIES[severity] || "info"; }
 
-/** Every finding of the runs with the run it is of, worst first, then those that came first. */
-const findings = runs.flatMap((run) => run.findings.map((finding) => ({...finding, run})))
-                     .sort((a, b) => b.severity - a.severity || a.firstEpoch - b.firstEpoch);
+/** Whether anything looked for findings in a run: one without any is healthy then. */
+export function wasJudged(run) { return run.findings.length > 0 || TELLS_FINDINGS.test(run.config); }
+
+/** Every finding with its run, the worst first, then the earliest. */
+export const findings = runs.flatMap((run) => run.findings.map((finding) => ({...finding, run})))
+    .sort((a, b) => b.severity - a.severity || a.firstEpoch - b.firstEpoch);
 const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
 
-/** The layer under which a plot shows what a finding is about: the module, or its parameter; null without any. */
-function plottedLayer({layer, parameter}, names) {
-  return [layer, `${layer}.${parameter}`].find((name) => name !== null && names.includes(name)) || null;
+/** The names by which a plot may show what a finding is about: the module and its parameter; none without any. */
+function plottedNames({layer, parameter}) { return layer === null ? [] : [layer, `${layer}.${parameter}`]; }
+
+// The findings of each run by those names, the worst first; under null, those of no single layer.
+const findingsByName = new Map(runs.map((run) => [run, new Map()]));
+for (const finding of findings) {
+  const names = finding.layer === null ? [null] : plottedNames(finding);
+  for (const name of names) addTo(findingsByName.get(finding.run), name, finding);
 }
 
-/** The findings that stand for a layer or one of its parameters, worst first. */
-function standingFindings(run, layerName) {
-  return findings.filter(
-      (finding) =>
-          !finding.gone && finding.run === run && finding.severity >= WARNING && plottedLayer(finding, [layerName]));
+/** The findings of a layer or one of its parameters, the worst first. */
+function findingsAbout(run, layerName) { return findingsByName.get(run).get(layerName) || []; }
+
+/** Those that are not over and more than a hint. */
+export function standingFindings(run, layerName) {
+  return findingsAbout(run, layerName).filter(({gone, severity}) => !gone && severity >= WARNING);
 }
 
-/** Of the findings that stand for a layer, and of those that this tag shows; 0 without any. */
-function severitiesOf(run, layerName, tag) {
+/** The worst severity among a layer's findings, and among those that this tag shows; 0 without any. */
+export function severitiesOf(run, layerName, tag) {
   const standing = standingFindings(run, layerName), shown = standing.find((finding) => finding.tag === tag.name);
   return {severity: standing.length > 0 ? standing[0].severity : 0, shownSeverity: shown ? shown.severity : 0};
 }
 
 /** Where a finding is seen: its plot's tag, and the layer where there is a plot a layer; null where nowhere. */
 function placeOf(finding) {
-  const tag = tags.find(({name}) => name === finding.tag);
+  const tag = tagNamed.get(finding.tag);
   if (tag && tag.big) return {tag};
-  const layer = tag ? plottedLayer(finding, layerNames(tag.name)) : null;
-  if (layer !== null) return {tag, layer};
-  const other = layerTags.map((each) => plottedLayer(finding, layerNames(each.name))).find((name) => name !== null);
-  if (other) return {layer: other};
+  const layerIn = (each) => plottedNames(finding).find((name) => showsLayer(each, name));
+  const layer = tag ? layerIn(tag) : undefined;
+  if (layer !== undefined) return {tag, layer};
+  const other = layerTags.find((each) => layerIn(each) !== undefined);
+  if (other) return {layer: layerIn(other)};
   return tag ? {tag} : null;
 }
 
 /** "epoch 3, step 120" */
 function momentOf(epoch, step) {
   return [epoch === null ? null : `epoch ${formatEpoch(epoch)}`, step > 0 ? `step ${step.toLocaleString("en")}` : null]
-      .filter(Boolean)
-      .join(", ");
+      .filter(Boolean).join(", ");
 }
 
-function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
+export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
 
 function findingItem(finding, openPlace) {
   const since = momentOf(finding.firstEpoch, finding.firstStep);
-  const until = momentOf(finding.lastEpoch, finding.lastStep);
-  const place = placeOf(finding);
   const words = [
-    finding.gone ? `from ${since} to ${until}` : `since ${since}`,
+    finding.gone ? `from ${since} to ${momentOf(finding.lastEpoch, finding.lastStep)}` : `since ${since}`,
     finding.count > 1 ? `seen ${finding.count.toLocaleString("en")} times` : null,
     finding.source ? `told by ${finding.source}` : null,
-  ];
-  const layer = finding.layer === null ?
-      null :
-      element("span", {class: "of-layer"}, breakable(finding.layer), finding.parameter ? ` ${finding.parameter}` : "");
-  const link = place === null ?
-      null :
-      element(
-          "button", {type: "button", class: "link", onclick: () => openPlace(place)},
-          place.tag ? `Show ${place.tag.name}` : "Show the layer");
+  ].filter(Boolean);
+  const layer = finding.layer === null ? null :
+    element("span", {class: "of-layer"}, breakable(finding.layer), finding.parameter ? ` ${finding.parameter}` : "");
+  const place = placeOf(finding);
+  const link = place === null ? null :
+    button({class: "link", onclick: () => openPlace(place)}, place.tag ? `Show ${place.tag.name}` : "Show the layer");
   const name = severityName(finding);
-  return element(
-      "li", {class: `finding ${name}${finding.gone ? " gone" : ""}`},
+  return element("li", {class: `finding ${name}${finding.gone ? " gone" : ""}`},
       element("div", {class: "finding-head"}, element("span", {class: "severity"}, name), ...runLabel(finding), layer),
       element("p", {class: "message"}, finding.message),
       finding.advice ? element("p", {class: "advice"}, finding.advice) : null,
-      element(
-          "div", {class: "finding-foot"}, element("span", {class: "muted"}, words.filter(Boolean).join(" · ")), link));
+      element("div", {class: "finding-foot"}, element("span", {class: "muted"}, words.join(" · ")), link));
 }
 
 /** A list of which the first few are shown, and the others unfold. */
 function longList(items, shown, what) {
   const list = (some) => element("ul", {class: "told"}, some);
   if (items.length <= shown) return [list(items)];
-  return [
-    list(items.slice(0, shown)),
-    element(
-        "details", {class: "rest"},
-        element("summary", {}, `${(items.length - shown).toLocaleString("en")} more ${what}`),
-        list(items.slice(shown)))
-  ];
+  const more = `${(items.length - shown).toLocaleString("en")} more ${what}`;
+  return [list(items.slice(0, shown)),
+    element("details", {class: "rest"}, element("summary", {}, more), list(items.slice(shown)))];
 }
 
 function noteItem(note) {
-  return element(
-      "li", {class: "note-item"},
+  return element("li", {class: "note-item"},
       element("span", {class: "muted"}, momentOf(note.epoch, note.step), " · ", NOTE_KINDS[note.kind] || "Note"),
       ...runLabel(note), element("span", {}, note.text));
 }
@@ -106,32 +107,111 @@ function countsOf(some) {
       .join(", ");
 }
 
-/** What is wrong, worst first, and what happened; null where nothing of it was told and nobody looked. */
-function findingsSection(openPlace) {
+/** What is wrong, the worst first, and what happened; null where nothing looked and nothing was noted. */
+export function findingsSection(openPlace) {
   const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
-  const looked = findings.length > 0 || runs.some((run) => TELLS_FINDINGS.test(run.config));
+  const looked = runs.some(wasJudged);
   if (!looked && notes.length === 0) return null;
   const item = (finding) => findingItem(finding, openPlace);
-  const lost = runs.reduce((sum, run) => sum + run.lostNotes, 0);
   const parts = [];
-  if (standing.length > 0)
-    parts.push(...longList(standing.map(item), SHOWN_FINDINGS, "findings"));
-  else if (looked)
-    parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
-  if (over.length > 0)
-    parts.push(element(
-        "details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
+  if (standing.length > 0) parts.push(...longList(standing.map(item), SHOWN_FINDINGS, "findings"));
+  else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
+  if (over.length > 0) {
+    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
         element("ul", {class: "told"}, over.map(item))));
+  }
   if (notes.length > 0) {
     if (looked) parts.push(element("h3", {}, "Notes"));
     parts.push(...longList(notes.map(noteItem), SHOWN_NOTES, "notes"));
+    const lost = runs.reduce((sum, run) => sum + run.lostNotes, 0);
     if (lost > 0) parts.push(element("p", {class: "muted"}, `${plural(lost, "earlier note")} left out.`));
   }
-  const counts = standing.length > 0 ? element("span", {class: "muted"}, countsOf(standing)) : null;
-  return element(
-      "section", {id: "findings", "aria-labelledby": "findings-title"},
-      element(
-          "div", {class: "section-head"},
-          element("h2", {id: "findings-title"}, looked ? "Findings" : "Notes", counts ? " " : "", counts)),
-      element("div", {class: "panel"}, parts));
+  const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(standing))] : [""];
+  return section("findings", [looked ? "Findings" : "Notes", ...counts], [], element("div", {class: "panel"}, parts));
+}
+
+// Marks that are nearer than this many pixels become one, of which at most so many lines are shown.
+const MARK_ROOM = 9, MARK_LINES = 8;
+
+/** What to mark on the time axis of a plot: its layer's findings, or all for the whole model, and notes. */
+export function marksOf(tag, layerName, shownRuns) {
+  const concerned = tag.big ? findings.filter(({run}) => shownRuns.includes(run)) :
+    shownRuns.flatMap((run) => [...findingsAbout(run, null), ...findingsAbout(run, layerName)]);
+  const found = concerned.map(({firstEpoch, severity, run, layer, message}) =>
+    ({epoch: firstEpoch, severity, text: `${layer && tag.big ? `${layer}: ` : ""}${message}`, run}));
+  const noted = notes.filter(({run}) => shownRuns.includes(run)).map(({epoch, kind, text, run}) =>
+    ({epoch, severity: 0, text: `${NOTE_KINDS[kind] || "Note"}: ${text}`, run}));
+  return [...found, ...noted].filter(({epoch}) => epoch !== null)
+      .sort((a, b) => a.epoch - b.epoch || b.severity - a.severity);
+}
+
+/** Marks by their place, those too near to each other together: [{x, marks}]. @param xOf mark → pixels */
+export function gatheredMarks(marks, xOf) {
+  const gathered = [];
+  for (const {mark, x} of marks.map((each) => ({mark: each, x: xOf(each)})).sort((a, b) => a.x - b.x)) {
+    const last = gathered[gathered.length - 1];
+    if (last && x - last.x < MARK_ROOM) last.marks.push(mark);
+    else gathered.push({x, marks: [mark]});
+  }
+  return gathered;
+}
+
+/** A mark at the foot of a plot, in its worst finding's colour, with all words under the pointer. */
+export function markElement({x, marks}, area) {
+  const worst = Math.max(...marks.map(({severity}) => severity));
+  const lines = marks.slice(0, MARK_LINES).map(({severity, text, run}) =>
+    `${runs.length > 1 ? `${run.label}: ` : ""}${severity > 0 ? `${SEVERITIES[severity]}: ` : ""}${text}`);
+  if (marks.length > MARK_LINES) lines.push(`and ${marks.length - MARK_LINES} more`);
+  const first = formatEpoch(marks[0].epoch), last = formatEpoch(marks[marks.length - 1].epoch);
+  const told = [first === last ? `epoch ${first}` : `epochs ${first} to ${last}`, ...lines];
+  const style = `left:${x}px;top:${area.y}px;height:${area.h}px`;
+  return element("div", {class: `mark ${SEVERITIES[worst] || "noted"}`, style, "aria-hidden": "true"}, element("span",
+      {onpointerenter: (event) => showTooltip(event.clientX, event.clientY, told), onpointerleave: hideTooltip}));
+}
+
+/**
+ * Whether a layer has a finite value after the epoch at `place` of what was counted, as "Output Activations NaN" or
+ * "train_loss Inf". Not every lens tells one in each epoch.
+ */
+function isFiniteAfter(run, layerName, counted, place) {
+  const what = counted.replace(/ (NaN|Inf)$/, "");
+  const isFiniteIn = (packed) => new Series(packed, run.epochs.length).values.findLastIndex(Number.isFinite) > place;
+  return run.tags.some(({name: tag}) => {
+    const layer = tag === "Non-Finite Values" ? undefined : run.layers(tag).get(layerName);
+    return layer !== undefined && layer.lines.some(([line, packed]) =>
+      (tag === what || line === what || line.startsWith(`${what} `)) && isFiniteIn(packed));
+  });
+}
+
+/**
+ * The layers in which a number was NaN or infinite, and when: [layer, epoch, tag, run, last], earliest first; `last` is
+ * undefined where that is not over.
+ */
+export function brokenLayers() {
+  const found = new Map();
+  const add = (run, layer, epoch, tagName, last) => {
+    const key = `${run.index} ${layer}`, before = found.get(key);
+    const isOver = last !== undefined && (before === undefined || before[4] !== undefined);
+    const until = isOver ? Math.max(last, before === undefined ? last : before[4]) : undefined;
+    const first = before === undefined || before[1] > epoch ? [layer, epoch, tagName, run] : before.slice(0, 4);
+    found.set(key, [...first, until]);
+  };
+  for (const run of runs) {
+    for (const tag of run.tags) {
+      (tag.broken || []).forEach((epoch, i) => {
+        if (epoch !== null) add(run, tag.layers[i], epoch, tag.name);
+      });
+      // Averages leave such numbers out, so lenses count them under a tag of its own.
+      if (tag.name !== "Non-Finite Values") continue;
+      for (const [name, layer] of run.layers(tag.name)) {
+        for (const [line, packed] of layer.lines) {
+          const {values} = new Series(packed, run.epochs.length), first = values.findIndex((value) => value > 0);
+          if (first < 0) continue;
+          const last = values.findLastIndex((value) => value > 0);
+          add(run, name, run.epochs[first], line, isFiniteAfter(run, name, line, last) ? run.epochs[last] : undefined);
+        }
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => a[1] - b[1]);
 }

@@ -1,5 +1,12 @@
-/** How numbers become colours: limits, a logarithm where it serves, a middle where signs differ. */
-class ColourScale {
+import {element, formatEpoch, formatNumber} from "./text.js";
+import {NUMERICAL, PROBABILITY} from "./data.js";
+import {epochWindow, isLogarithmic, state} from "./state.js";
+import {SEVERITIES} from "./findings.js";
+import {divergingColours, sequentialColours, themeColour} from "./colours.js";
+import {worstOf} from "./ranking.js";
+
+/** How numbers become colours: with limits, a logarithm where numbers spread, a middle where signs differ. */
+export class ColourScale {
   /** @param samples finite numbers, unsorted  @param tag whose limits and kind count */
   constructor(samples, tag) {
     const sorted = Float64Array.from(samples).sort();
@@ -10,11 +17,9 @@ class ColourScale {
     const positive = sorted.length > 0 && sorted[0] >= 0;
     const spread = positive && high > 0 && high / Math.max(quantile(0.25), Number.MIN_VALUE) > 300;
     this.logarithmic =
-        positive && high > 0 && tag.type === NUMERICAL && (isLogarithmic(tag) || (state.scale === "tag" && spread));
-    if (tag.type === PROBABILITY)
-      [low, high] = [0, 1];
-    else if (tag.low !== null && tag.high !== null)
-      [low, high] = [tag.low, tag.high];
+      positive && high > 0 && tag.type === NUMERICAL && (isLogarithmic(tag) || (state.scale === "tag" && spread));
+    if (tag.type === PROBABILITY) [low, high] = [0, 1];
+    else if (tag.low !== null && tag.high !== null) [low, high] = [tag.low, tag.high];
     this.diverging = low < 0 && high > 0;
     if (this.diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
     if (this.logarithmic) low = Math.max(low, sorted.find((value) => value > 0) || high / 10, high * 1e-12);
@@ -27,8 +32,9 @@ class ColourScale {
 
   /** Where a finite number lies, from 0 to 1. */
   place(value) {
-    const share = this.logarithmic ? Math.log(Math.max(value, this.low) / this.low) / Math.log(this.high / this.low) :
-                                     (value - this.low) / (this.high - this.low);
+    const {low, high} = this;
+    const share = this.logarithmic ? Math.log(Math.max(value, low) / low) / Math.log(high / low) :
+      (value - low) / (high - low);
     return Math.min(1, Math.max(0, share));
   }
 
@@ -40,35 +46,25 @@ class ColourScale {
 }
 
 /** A colour bar with its numbers, and what the other colours of a heat map mean. */
-function colourBar(scale, {broken, missing, severities}) {
+export function colourBar(scale, {broken, missing, severities}) {
   const canvas = element("canvas", {width: 256, height: 1, "aria-hidden": "true"});
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(256, 1);
-  new Uint32Array(image.data.buffer).set(scale.colours);
-  context.putImageData(image, 0, 0);
+  paintMatrix(canvas.getContext("2d"), {x: 0, y: 0, width: 256, height: 1}, 256, 1, (i) => scale.colours[i]);
   const stops = [0, 0.5, 1];
   const texts = stops.map((stop) => formatNumber(scale.valueAt(stop), 3));
   if (scale.cutsLow) texts[0] = `≤ ${texts[0]}`;
   if (scale.cutsHigh) texts[texts.length - 1] = `≥ ${texts[texts.length - 1]}`;
   const key = (kind, text) => element("span", {class: "entry"}, element("i", {class: `swatch ${kind}`}), text);
-  return element(
-      "div", {class: "colour-bar"},
-      element(
-          "div", {class: "ramp"}, canvas,
-          element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)))),
-      scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
-      broken ? key("broken", "NaN or ∞") : null, missing ? key("missing", "no value") : null,
-      severities.map((severity) => key(SEVERITIES[severity], `${SEVERITIES[severity]} found`)));
+  const numbers = element("div", {class: "stops"}, texts.map((text) => element("span", {}, text)));
+  return element("div", {class: "colour-bar"}, element("div", {class: "ramp"}, canvas, numbers),
+    scale.logarithmic ? element("span", {class: "muted"}, "log scale") : null,
+    broken ? key("broken", "NaN or ∞") : null, missing ? key("missing", "no value") : null,
+    severities.map((severity) => key(SEVERITIES[severity], `${SEVERITIES[severity]} found`)));
 }
 
-/**
- * Paints a matrix of colours into a rectangle of a canvas, without smoothing.
- * @param colourAt (column, row) → 32 bits of an ImageData
- */
-function paintMatrix(context, {x, y, width, height}, columns, rows, colourAt) {
+/** Paints a matrix of colours into a rectangle, unsmoothed. @param colourAt (column, row) → 32 bits of an ImageData */
+export function paintMatrix(context, {x, y, width, height}, columns, rows, colourAt) {
   if (columns === 0 || rows === 0) return;
-  const image = new ImageData(columns, rows);
-  const pixels = new Uint32Array(image.data.buffer);
+  const image = new ImageData(columns, rows), pixels = new Uint32Array(image.data.buffer);
   for (let row = 0, at = 0; row < rows; ++row) {
     for (let column = 0; column < columns; ++column) pixels[at++] = colourAt(column, row);
   }
@@ -79,7 +75,7 @@ function paintMatrix(context, {x, y, width, height}, columns, rows, colourAt) {
 }
 
 /** A canvas of a given size in CSS pixels, sharp on every screen, ready to be drawn on. */
-function sizedContext(canvas, width, height) {
+export function sizedContext(canvas, width, height) {
   const density = devicePixelRatio || 1;
   canvas.width = Math.round(width * density);
   canvas.height = Math.round(height * density);
@@ -92,22 +88,21 @@ function sizedContext(canvas, width, height) {
 }
 
 /** Epochs under a heat map: as many as fit, at the middle of their columns. */
-function drawEpochAxis(context, {x, y, width}, epochs) {
+export function drawEpochAxis(context, {x, y, width}, epochs) {
   if (epochs.length === 0) return;
   const column = width / epochs.length;
   const room = context.measureText(formatEpoch(epochs[epochs.length - 1])).width + 28;
   const fits = Math.max(1, Math.floor(width / room));
-  const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000].find(
-                   (candidate) => epochs.length / candidate <= fits) ||
-      epochs.length;
+  const steps = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
+  const step = steps.find((each) => epochs.length / each <= fits) || epochs.length;
   context.fillStyle = themeColour("muted");
   context.textAlign = "center";
   // Round epochs where they are evenly spaced: 100, 200 rather than 1, 101.
   const spacing = (epochs[epochs.length - 1] - epochs[0]) / (epochs.length - 1 || 1);
-  const steps = epochs.map((epoch) => epoch / spacing);
-  const even = epochs.length > 1 && steps.every((place) => Math.abs(place - Math.round(place)) < 1e-6);
+  const counts = epochs.map((epoch) => epoch / spacing);
+  const even = epochs.length > 1 && counts.every((count) => Math.abs(count - Math.round(count)) < 1e-6);
   for (let i = 0; i < epochs.length; ++i) {
-    if ((even ? Math.round(steps[i]) : i) % step !== 0) continue;
+    if ((even ? Math.round(counts[i]) : i) % step !== 0) continue;
     const middle = x + (i + 0.5) * column;
     context.fillRect(middle - 0.5, y, 1, 4);
     const text = formatEpoch(epochs[i]);
@@ -117,22 +112,31 @@ function drawEpochAxis(context, {x, y, width}, epochs) {
 }
 
 /** The indices of the epochs on show. */
-function shownColumns(epochs) {
+export function shownColumns(epochs) {
   const [first, last] = epochWindow();
   return epochs.map((_, i) => i).filter((i) => epochs[i] >= first && epochs[i] <= last);
 }
 
-const tooltip = document.getElementById("tooltip");
-
-/** Shows lines of text near a point of the window. */
-function showTooltip(x, y, lines) {
-  tooltip.replaceChildren(...lines.map((line, i) => element(i === 0 ? "strong" : "div", {}, line)));
-  tooltip.hidden = false;
-  const box = tooltip.getBoundingClientRect();
-  const left = x + 14 + box.width > innerWidth ? Math.max(4, x - box.width - 14) : x + 14;
-  const top = y + 14 + box.height > innerHeight ? y - box.height - 10 : y + 14;
-  tooltip.style.left = `${left}px`;
-  tooltip.style.top = `${top}px`;
+/** A heat map's rows for those who do not see it: each layer's first, last and worst value of the epochs on show. */
+export function heatTable({rows, columns, run, tag, line}) {
+  const [worstName, isWorse] = worstOf(tag, line);
+  const said = (series, i) =>
+    i === null ? "no value" : `${formatNumber(series.values[i])} in epoch ${formatEpoch(run.epochs[i])}`;
+  const row = ({name, series, severity}) => {
+    let first = null, last = null, worst = null;
+    for (const i of columns) {
+      if (series.isMissing(i)) continue;
+      if (first === null) first = i;
+      last = i;
+      if (worst === null || (!series.isBroken(worst) &&
+          (series.isBroken(i) || isWorse(series.values[i], series.values[worst])))) worst = i;
+    }
+    return element("tr", {}, element("th", {scope: "row"}, name),
+      [first, last, worst].map((i) => element("td", {}, said(series, i))),
+      element("td", {}, severity === 0 ? "none" : SEVERITIES[severity]));
+  };
+  const heads = ["Layer", "First", "Last", `Worst (${worstName})`, "Finding"];
+  return element("table", {}, element("caption", {}, `${tag.name}, ${line}, of ${run.label}`),
+    element("thead", {}, element("tr", {}, heads.map((head) => element("th", {scope: "col"}, head)))),
+    element("tbody", {}, rows.map(row)));
 }
-
-function hideTooltip() { tooltip.hidden = true; }

@@ -1,3 +1,111 @@
+import {element, fill, formatEpoch, formatNumber, selector} from "./text.js";
+import {hideTooltip, showTooltip} from "./popup.js";
+import {BASE64, runs} from "./data.js";
+import {epochWindow, on, state} from "./state.js";
+import {distinctLabels, valueTicks} from "./axis.js";
+import {lineColour, SEQUENTIAL, sequentialColours, themeColour, withAlpha} from "./colours.js";
+import {drawEpochAxis, paintMatrix, sizedContext} from "./heat_map.js";
+
+/** The share of all elements in each bin of one epoch, from its first bin on; together 1. */
+export function sharesOf([, , , levels]) {
+  const shares = [...levels].map((level) => shareOfLevel(BASE64[level.charCodeAt(0)]));
+  const sum = shares.reduce((a, b) => a + b, 0);
+  return sum > 0 ? shares.map((share) => share / sum) : shares;
+}
+
+/** "about 1,230 of 100,000 elements", as far as is known how many there are. */
+function elementsInWords(share, total) {
+  if (share === 0) return "no element";
+  const percent = `${formatNumber(share * 100, 2)} % of the elements`;
+  if (!total) return `about ${percent}`;
+  const count = Number((share * total).toPrecision(2));
+  return `about ${Math.round(count).toLocaleString("en")} of ${total.toLocaleString("en")} elements (${percent})`;
+}
+
+// Narrower bins of a linear scale are merged: a single element in one would tower above all others.
+const NARROWEST = 1 / 60;
+
+/**
+ * Where bins lie, from 0 to 1: side by side, or on a linear scale of their values, where bins without an end get a
+ * little room. Gives [{bin, last, from, to, width}], each for the bins from `bin` to `last` (null for a stretch of empty
+ * ones); the width is in values.
+ */
+function placedBins(bins, edges, linear) {
+  if (!linear)
+    return bins.map((bin, i) => ({bin, last: bin, from: i / bins.length, to: (i + 1) / bins.length, width: null}));
+  const finite = bins.flatMap((bin) => [edges[bin], edges[bin + 1]]).filter((edge) => edge !== null);
+  const [lowest, highest] = [Math.min(...finite), Math.max(...finite)];
+  const room = (highest - lowest || 1) * 0.03;
+  const low = edges[bins[0]] === null ? lowest - room : lowest;
+  const high = edges[bins[bins.length - 1] + 1] === null ? highest + room : highest;
+  const place = (edge, open) => ((edge === null ? open : edge) - low) / (high - low || 1);
+  const placed = [];
+  for (const bin of bins) {
+    const from = place(edges[bin], low), to = place(edges[bin + 1], high), before = placed[placed.length - 1];
+    if (before && (before.to - before.from < NARROWEST || to - from < NARROWEST / 4))
+      Object.assign(before, {last: bin, to});
+    else placed.push({bin, last: bin, from, to});
+  }
+  return placed.map((each) => ({...each, width: (each.to - each.from) * (high - low)}));
+}
+
+/** The share of all elements in the bins that are placed together. */
+function shareOfPlace({bin, last}, first, shares) {
+  let sum = 0;
+  for (let i = bin; i <= last; ++i) sum += shares[i - first] || 0;
+  return sum;
+}
+
+/** Labels at the lower edges of placed bins, as many as fit. @param room for one label, of `pixels` for all bins */
+function edgeLabels(placed, edges, pixels, room) {
+  const labels = [];
+  let free = -Infinity;
+  for (const {bin, from} of placed) {
+    if (bin === null || edges[bin] === null || from * pixels - free < room) continue;
+    labels.push({place: from, value: edges[bin]});
+    free = from * pixels;
+  }
+  const texts = distinctLabels(labels.map(({value}) => value), 2);
+  return labels.map(({place}, i) => ({place, text: texts[i]}));
+}
+
+/** Bars of one epoch. @return what to point at: [{bin, from, to, share}] */
+function drawBars(context, area, column, bins, edges, linear) {
+  const logarithmic = state.scale === "log";
+  const [, , first, , total] = column, shares = sharesOf(column);
+  const placed = placedBins(bins, edges, linear).filter(({bin}) => bin !== null).map((place) => {
+    const share = shareOfPlace(place, first, shares);
+    return {...place, share, height: linear ? share / place.width : share * (total || 1)};
+  });
+  const heights = placed.map(({height}) => height).filter((height) => height > 0);
+  const high = Math.max(...heights, Number.MIN_VALUE) * (logarithmic ? 1.3 : 1.06);
+  const low = logarithmic ? Math.min(...heights) / 2 : 0;
+  const up = (value) => (logarithmic ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : value / high);
+  context.textAlign = "right";
+  for (const {v, label} of valueTicks(low, high, area.height, logarithmic)) {
+    if (v > high) continue;
+    const y = area.y + area.height * (1 - up(v));
+    context.fillStyle = themeColour("grid");
+    context.fillRect(area.x, y, area.width, 1);
+    context.fillStyle = themeColour("muted");
+    context.fillText(label, area.x - 6, Math.max(y, area.y + 5));
+  }
+  context.fillStyle = withAlpha(lineColour(0), 0.75);
+  for (const {from, to, height} of placed) {
+    if (height <= 0) continue;
+    const x = area.x + from * area.width, width = (to - from) * area.width;
+    const top = area.y + area.height * (1 - up(height));
+    context.fillRect(x, top, Math.max(width - (width > 3 ? 1 : 0), 0.5), area.y + area.height - top);
+  }
+  context.fillStyle = themeColour("axis");
+  context.fillRect(area.x, area.y + area.height, area.width, 1);
+  context.fillStyle = themeColour("muted");
+  context.textAlign = "center";
+  for (const {place, text} of edgeLabels(placed, edges, area.width, 56))
+    context.fillText(text, area.x + place * area.width, area.y + area.height + 11);
+  return placed;
+}
+
 const HISTOGRAM_LEVELS = 63, SMALLEST_SHARE_EXPONENT = -6;
 
 /** The share of all elements that a level of HistogramHistory::json stands for. */
@@ -6,19 +114,15 @@ function shareOfLevel(level) {
 }
 
 /**
- * Histograms over epochs, a column each, or the bars of one epoch that the reader chooses. Columns of one edge list at
- * a time: bins that were never filled are left out at both ends.
+ * Histograms over epochs, a column each, or the bars of one epoch that the reader chooses. Shows the columns that share
+ * the last one's edges, without the bins at both ends that are always empty.
  */
-class HistogramPlot {
+export class HistogramPlot {
   constructor(plot, legend, run, histogram) {
     Object.assign(this, {plot, legend, run, histogram});
     this.linear = state.scale === "linear";
-    this.canvas = element("canvas", {
-      class: "heat",
-      role: "img",
-      onpointermove: (event) => this.point(event),
-      onpointerleave: hideTooltip,
-    });
+    this.canvas = element("canvas",
+      {class: "heat", role: "img", onpointermove: (event) => this.point(event), onpointerleave: hideTooltip});
     plot.replaceChildren(this.canvas);
     this.draw();
     this.resizing = new ResizeObserver(() => this.draw());
@@ -37,16 +141,13 @@ class HistogramPlot {
     const epochs = this.columns.map(([epoch]) => [String(epoch), formatEpoch(epoch)]);
     const chosen = this.chosen === null ? "all" : String(this.chosen[0]);
     const choice = selector("Epoch", [["all", "all"], ...epochs], chosen, (epoch) => this.choose(epoch));
-    const heights = this.linear                ? "share of elements per 1" :
-        this.chosen !== null && this.chosen[4] ? "elements" :
-                                                 "share of elements";
-    const key = this.chosen !== null ? [`height: ${heights}${state.scale === "log" ? ", log scale" : ""}`] : [
-      `${heights} ${formatNumber(this.linear ? 0 : shareOfLevel(1), 3)}`,
-      element("i", {class: "swatch ramp-swatch", style: `background:linear-gradient(90deg,${SEQUENTIAL.join(",")})`}),
-      this.linear ? formatNumber(this.densest, 3) : "1"
-    ];
-    this.legend.replaceChildren(
-        element("span", {class: "entry"}, name), element("span", {class: "entry muted"}, key), choice);
+    const counts = this.chosen !== null && this.chosen[4];
+    const heights = this.linear ? "share of elements per 1" : counts ? "elements" : "share of elements";
+    const ramp = `background:linear-gradient(90deg,${SEQUENTIAL.join(",")})`;
+    const key = this.chosen !== null ? [`height: ${heights}${state.scale === "log" ? ", log scale" : ""}`] :
+      [`${heights} ${formatNumber(this.linear ? 0 : shareOfLevel(1), 3)}`,
+        element("i", {class: "swatch ramp-swatch", style: ramp}), this.linear ? formatNumber(this.densest, 3) : "1"];
+    fill(this.legend, element("span", {class: "entry"}, name), element("span", {class: "entry muted"}, key), choice);
   }
 
   /** @param epoch as its text; "all" for the map of all */
@@ -75,12 +176,8 @@ class HistogramPlot {
     const area = this.area = {x: 62, y: 4, width: width - 62 - 10, height: height - 26};
     const context = sizedContext(this.canvas, width, height);
     this.placed = placedBins(this.bins, edges, this.linear);
-    if (this.chosen === null)
-      this.drawMap(context, area);
-    else
-      this.placed = drawBars(
-          context, area,
-          {column: this.chosen, bins: this.bins, edges, linear: this.linear, logarithmic: state.scale === "log"});
+    if (this.chosen === null) this.drawMap(context, area);
+    else this.placed = drawBars(context, area, this.chosen, this.bins, edges, this.linear);
     this.canvas.setAttribute("aria-label", this.inWords());
     this.fillLegend();
   }
@@ -155,7 +252,7 @@ class HistogramPlot {
     if (this.chosen === null) return `${what} over epochs`;
     const fullest = this.placed.reduce((best, each) => (each.share > best.share ? each : best));
     return `${what} in epoch ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, holds ` +
-        elementsInWords(fullest.share, this.chosen[4]);
+      elementsInWords(fullest.share, this.chosen[4]);
   }
 
   point(event) {

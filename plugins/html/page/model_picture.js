@@ -1,3 +1,8 @@
+import {breakable, button, element, formatEpoch, plural, section} from "./text.js";
+import {addTo, kindOf, runs, shapeOf} from "./data.js";
+import {isFound, on, state} from "./state.js";
+import {ERROR, severityName, standingFindings, wasJudged} from "./findings.js";
+
 // More layers than this are shown as small squares without words.
 const LAYERS_WITH_NAMES = 64;
 
@@ -11,32 +16,26 @@ function healthOf(run, name, since) {
   if (since !== undefined) words.push(`NaN or ∞ since epoch ${formatEpoch(since)}`);
   if (since !== undefined || (standing.length > 0 && standing[0].severity === ERROR)) return {level: "error", words};
   if (standing.length > 0) return {level: "warning", words};
-  const looked = run.findings.length > 0 || TELLS_FINDINGS.test(run.config);
-  return looked ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
+  return wasJudged(run) ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
 }
 
 /** The layers of a run that have plots of their own. */
 function plottedLayers(run) { return new Set(run.tags.filter(({big}) => !big).flatMap(({layers}) => layers)); }
 
-/**
- * The modules of a run, and behind each the functions that ran after it, as "fc1:relu", of which something was told.
- */
+/** The modules of a run, each followed by the functions behind it, as "fc1:relu", that have plots or findings. */
 function modulesAndFunctions(run) {
-  const told = new Set([...plottedLayers(run), ...run.findings.map(({layer}) => layer)]);
   const functions = new Map();
-  for (const name of told) {
-    const colon = name === null ? -1 : name.lastIndexOf(":");
-    const module = colon < 0 ? null : name.slice(0, colon);
-    if (colon < 0 || modulesOf(run).has(name)) continue;
-    functions.set(module, [...(functions.get(module) || []), {name, type: "function", leaf: true, parameters: 0}]);
+  for (const name of new Set([...plottedLayers(run), ...run.findings.map(({layer}) => layer || "")])) {
+    if (!name.includes(":") || run.modules.has(name)) continue;
+    addTo(functions, name.slice(0, name.lastIndexOf(":")), {name, type: "function", leaf: true, parameters: 0});
   }
-  return [...modulesOf(run).values()].flatMap((module) => [module, ...(functions.get(module.name) || [])]);
+  return [...run.modules.values()].flatMap((module) => [module, ...(functions.get(module.name) || [])]);
 }
 
-/** What the layers of a model are called without the containers around them, and what those are called. */
+/** The containers around a layer, and what it is called in them. */
 function partsOf(name) {
   const dot = name.lastIndexOf(".");
-  return dot < 0 ? ["", name] : [name.slice(0, dot), name.slice(dot + 1)];
+  return [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
 }
 
 /**
@@ -47,22 +46,18 @@ class ModelPicture {
   constructor(run, broken, openLayer) {
     Object.assign(this, {run, openLayer});
     const standing = broken.filter(([, , , of, last]) => of === run && last === undefined);
-    const since = new Map(standing.map(([layer, epoch]) => [layer, epoch]));
-    const plotted = plottedLayers(run);
-    const judged = (module) => healthOf(run, module.name, since.get(module.name));
+    const since = new Map(standing), plotted = plottedLayers(run);
     // Of containers only those are layers that hold something of their own, or of which something is wrong.
-    this.layers =
-        modulesAndFunctions(run)
-            .map((module) => ({...module, health: judged(module), hasPlots: plotted.has(module.name)}))
-            .filter(
-                ({leaf, parameters, health}) => leaf || parameters > 0 || ["error", "warning"].includes(health.level));
+    this.layers = modulesAndFunctions(run).map((module) => {
+      const {name} = module;
+      return {...module, health: healthOf(run, name, since.get(name)), hasPlots: plotted.has(name)};
+    }).filter(({leaf, parameters, health}) => leaf || parameters > 0 || ["error", "warning"].includes(health.level));
     this.isSmall = this.layers.length > LAYERS_WITH_NAMES;
     this.buttons = this.layers.map((layer, i) => this.button(layer, i));
-    this.root = element(
-        "div", {class: `picture${this.isSmall ? " small" : ""}`, onkeydown: (event) => this.key(event)},
+    const group = {class: "groups", role: "group", "aria-label": "Layers in the order of the model"};
+    this.root = element("div", {class: `picture${this.isSmall ? " small" : ""}`, onkeydown: (event) => this.key(event)},
         runs.length > 1 ? element("h3", {}, run.label) : null, element("p", {class: "muted"}, this.summary()),
-        element(
-            "div", {class: "groups", role: "group", "aria-label": "Layers in the order of the model"}, this.groups()));
+        element("div", group, this.groups()));
     this.makeReachable(0);
     for (const change of ["search", "selected"]) on(change, () => this.mark());
     this.mark();
@@ -76,20 +71,11 @@ class ModelPicture {
       element("span", {class: "layer-type"}, type),
       element("span", {class: "layer-shape"}, shapeOf(this.layers[i]) || " "),
     ];
-    return element(
-        "button", {
-          type: "button",
-          class: "layer",
-          "data-health": health.level,
-          tabindex: "-1",
-          title: told.join("\n"),
-          "aria-label": told.join(", "),
-          "aria-disabled": hasPlots ? null : "true",
-          "data-layer": name,
-          onclick: () => this.open(i),
-          onfocus: () => this.makeReachable(i),
-        },
-        ...words);
+    return button({
+      class: "layer", tabindex: "-1", title: told.join("\n"), "aria-label": told.join(", "),
+      "aria-disabled": hasPlots ? null : "true", "data-health": health.level, "data-layer": name,
+      onclick: () => this.open(i), onfocus: () => this.makeReachable(i),
+    }, ...words);
   }
 
   /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
@@ -100,19 +86,15 @@ class ModelPicture {
       if (made.length === 0 || made[made.length - 1].inside !== inside) made.push({inside, buttons: []});
       made[made.length - 1].buttons.push(this.buttons[i]);
     });
-    return made.map(
-        ({inside, buttons}) => element(
-            "div", {class: `layer-group${inside === "" ? "" : " framed"}`},
-            inside === "" ? null : element("span", {class: "layer-group-name"}, breakable(inside)),
-            element("div", {class: "layer-row"}, buttons)));
+    return made.map(({inside, buttons}) => element("div", {class: `layer-group${inside === "" ? "" : " framed"}`},
+        inside === "" ? null : element("span", {class: "layer-group-name"}, breakable(inside)),
+        element("div", {class: "layer-row"}, buttons)));
   }
 
   summary() {
     const count = (level) => this.layers.filter(({health}) => health.level === level).length;
     const told = [["error", "with an error"], ["warning", "with a warning"]]
-                     .map(([level, words]) => [count(level), words])
-                     .filter(([number]) => number > 0)
-                     .map(([number, words]) => `${number.toLocaleString("en")} ${words}`);
+        .filter(([level]) => count(level) > 0).map(([level, words]) => `${count(level).toLocaleString("en")} ${words}`);
     if (count("calm") > 0 && told.length === 0) told.push("none with an error or a warning");
     const judged = told.length > 0 ? told.join(", ") : "not judged: the lens `health` tells what is wrong";
     return `${plural(this.layers.length, "layer")} · ${judged} · click one for its plots`;
@@ -132,38 +114,27 @@ class ModelPicture {
     this.buttons.forEach((button, i) => {
       const {name} = this.layers[i];
       button.classList.toggle("dimmed", !isFound(name));
-      if (name === state.selectedLayer)
-        button.setAttribute("aria-current", "true");
-      else
-        button.removeAttribute("aria-current");
+      if (name === state.selectedLayer) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
     });
   }
 
   key(event) {
-    const last = this.buttons.length - 1;
-    const moves = {
-      ArrowLeft: this.at - 1,
-      ArrowUp: this.at - 1,
-      ArrowRight: this.at + 1,
-      ArrowDown: this.at + 1,
-      Home: 0,
-      End: last
-    };
+    const {at} = this, last = this.buttons.length - 1;
+    const moves = {ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: last};
     if (!(event.key in moves)) return;
     event.preventDefault();
     this.buttons[Math.min(last, Math.max(0, moves[event.key]))].focus();
   }
 }
 
-/** null where no run told of more than one layer. */
-function pictureSection(broken, openLayer) {
+/** The pictures of all runs; null where no run has more than one layer. */
+export function pictureSection(broken, openLayer) {
   const pictures = runs.map((run) => new ModelPicture(run, broken, openLayer)).filter(({layers}) => layers.length > 1);
   if (pictures.length === 0) return null;
   const show = () => pictures.forEach(({root, run}) => root.hidden = state.hiddenRuns.has(run.index));
   on("runs", show);
   show();
-  return element(
-      "section", {id: "picture", "aria-labelledby": "picture-title"},
-      element("h2", {id: "picture-title"}, "The layers in order"),
+  return section("picture", "The layers in order", null,
       element("div", {class: "panel"}, pictures.map(({root}) => root)));
 }

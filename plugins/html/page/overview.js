@@ -1,42 +1,37 @@
-const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
+import {button, element, fill, formatEpoch, formatNumber, plural, section, selector} from "./text.js";
+import {helpButton, hideTooltip, showTooltip} from "./popup.js";
+import {kindOf, lineNames, mappedTags, runs} from "./data.js";
+import {announce, isFound, on, setState, state} from "./state.js";
+import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING} from "./findings.js";
+import {lineColour, packColour, rgb, themeColour, withAlpha} from "./colours.js";
+import {orderOf, ORDERS, ranked, tellingLine, worstMeans} from "./ranking.js";
+import {colourBar, ColourScale, drawEpochAxis, heatTable, paintMatrix, shownColumns, sizedContext} from "./heat_map.js";
 
-/**
- * The heat map of layer by epoch for a chosen tag, and beside it one epoch's values from layer to layer; a click or
- * Enter opens a layer.
- */
-class Overview {
-  /** @param openLayer called with a layer's name */
+export const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
+
+/** The heat map of layer by epoch for a chosen tag, and beside it one epoch's values from layer to layer. */
+export class Overview {
+  /** @param openLayer called with the name of the layer that a click or Enter opens, and the names on show */
   constructor(openLayer) {
-    this.openLayer = openLayer;
-    this.tag = null;
-    this.rowLimit = state.heatRows;
-    this.run = runs[state.heatRun];
-    this.cell = null;
-    this.tagButtons = new Map();
+    Object.assign(this, {openLayer, tag: null, cell: null});
     this.controls = element("div", {class: "controls"});
     this.explained = element("span", {});
     this.caption = element("p", {class: "muted caption"});
     this.bar = element("div", {});
     this.canvas = element("canvas", {
-      class: "heat",
-      tabindex: "0",
-      role: "img",
-      id: "heat-map",
-      onpointermove: (event) => this.point(event),
-      onpointerleave: () => this.leave(),
-      onclick: (event) => this.click(event),
-      onkeydown: (event) => this.key(event),
-      onblur: () => this.leave(),
+      class: "heat", tabindex: "0", role: "img", id: "heat-map",
+      onpointermove: (event) => this.point(event), onpointerleave: () => this.leave(),
+      onclick: (event) => this.click(event), onkeydown: (event) => this.key(event), onblur: () => this.leave(),
     });
     this.table = element("div", {class: "visually-hidden"});
     this.box = element("div", {class: "heat-box"}, this.canvas, this.table);
-    const buttons = element(
-        "div", {class: "chips", role: "group", "aria-label": "Tag"}, this.tags().map((tag) => this.tagButton(tag)));
-    this.root = element(
-        "section", {id: "overview", "aria-labelledby": "overview-title"},
-        element("h2", {id: "overview-title"}, "Overview", this.explained),
-        element("div", {class: "panel"}, buttons, this.controls, this.caption, this.box, this.bar));
-    if (this.tags().length === 0) return;
+    const choose = ({name}) => setState("overview", {tagName: name, lineName: null});
+    this.tagButtons =
+      new Map(mappedTags.map((tag) => [tag, button({class: "chip", onclick: () => choose(tag)}, tag.name)]));
+    const chips = element("div", {class: "chips", role: "group", "aria-label": "Tag"}, [...this.tagButtons.values()]);
+    this.root = section("overview", ["Overview", this.explained], null,
+        element("div", {class: "panel"}, chips, this.controls, this.caption, this.box, this.bar));
+    if (mappedTags.length === 0) return;
     this.follow();
     on("overview", () => this.follow());
     new ResizeObserver(() => this.draw()).observe(this.box);
@@ -44,101 +39,67 @@ class Overview {
     on("order", () => this.fillControls());
   }
 
-  /** Tags with numbers: histograms have a map of their own. */
-  tags() { return mappedTags(); }
-
-  tagButton(tag) {
-    const button = element("button", {type: "button", class: "chip", onclick: () => this.chooseTag(tag)}, tag.name);
-    this.tagButtons.set(tag, button);
-    return button;
-  }
-
-  chooseTag(tag) { setState("overview", {tagName: tag.name, lineName: null}); }
-
   /** Shows what the state says, as the reader or an address chose it. */
   follow() {
-    const tag = this.tag = this.tags().find(({name}) => name === state.tagName) || this.tags()[0];
+    const tag = this.tag = mappedTags.find(({name}) => name === state.tagName) || mappedTags[0];
     const lines = lineNames(tag.name);
     this.line = lines.includes(state.lineName) ? state.lineName : tellingLine(lines);
     this.run = runs[state.heatRun];
-    this.rowLimit = state.heatRows;
     Object.assign(state, {tagName: tag.name, lineName: this.line});
-    for (const [other, button] of this.tagButtons) button.setAttribute("aria-pressed", String(other === tag));
+    for (const [other, chip] of this.tagButtons) chip.setAttribute("aria-pressed", String(other === tag));
     this.fillControls();
     this.refresh();
   }
 
   fillControls() {
-    const names = lineNames(this.tag.name);
+    const names = lineNames(this.tag.name), choose = (values) => setState("overview", values);
     const focused = [...this.controls.querySelectorAll("select")].indexOf(document.activeElement);
-    this.explained.replaceChildren(...[helpButton(this.tag)].filter(Boolean));
-    this.controls.replaceChildren(
-        ...[names.length > 1 ?
-                selector("Value", names.map((name) => [name, name]), this.line, (lineName) => this.choose({lineName})) :
-                null,
-            runs.length > 1 ? selector(
-                                  "Run", runs.map((run) => [String(run.index), run.label]), String(this.run.index),
-                                  (index) => this.choose({heatRun: Number(index)})) :
-                              null,
-            selector("Order", ORDERS, this.order(), (order) => this.reorder(order)),
-            selector("Layers", ROW_CHOICES, this.shownRows(), (heatRows) => this.choose({heatRows})),
-    ].filter((control) => control !== null));
+    fill(this.explained, helpButton(this.tag));
+    fill(this.controls,
+        names.length < 2 ? null :
+          selector("Value", names.map((name) => [name, name]), this.line, (lineName) => choose({lineName})),
+        runs.length < 2 ? null : selector("Run", runs.map((run) => [String(run.index), run.label]),
+            String(this.run.index), (index) => choose({heatRun: Number(index)})),
+        selector("Order", ORDERS, this.order(), (order) => setState("order", {order})),
+        selector("Layers", ROW_CHOICES, this.shownRows(), (heatRows) => choose({heatRows})));
     if (focused >= 0) this.controls.querySelectorAll("select")[focused].focus();
   }
 
   order() { return orderOf(this.tag, this.line); }
 
   /** The worst are few; a model is seen as a whole. */
-  shownRows() { return this.rowLimit || (this.order() === "model" ? "all" : "24"); }
-
-  reorder(order) { setState("order", {order}); }
-
-  choose(values) { setState("overview", values); }
+  shownRows() { return state.heatRows || (this.order() === "model" ? "all" : "24"); }
 
   refresh() {
-    this.cell = null;
-    const layers = [...this.run.layers(this.tag.name).keys()];
-    this.columns = shownColumns(this.run.epochs);
-    const told = layers
-                     .map((name) => ({
-                            name,
-                            kind: kindOf(this.run, name),
-                            series: this.run.line(this.tag.name, name, this.line),
-                            ...severitiesOf(this.run, name, this.tag),
-                          }))
-                     .filter(({series}) => series !== null);
-    this.scale = new ColourScale(this.samples(told), this.tag);
-    const order = this.order(), limit = this.shownRows();
-    const sorted = ranked(told.filter(({name}) => isFound(name)), this.columns, this.tag, this.line, order);
-    this.labelWidths = null;
+    const {run, tag, line} = this, order = this.order(), limit = this.shownRows();
+    this.cell = this.labelWidths = null;
+    this.columns = shownColumns(run.epochs);
+    const told = [...run.layers(tag.name).keys()].map((name) => (
+      {name, kind: kindOf(run, name), series: run.line(tag.name, name, line), ...severitiesOf(run, name, tag)}
+    )).filter(({series}) => series !== null);
+    this.scale = new ColourScale(this.samples(told), tag);
+    const sorted = ranked(told.filter(({name}) => isFound(name)), this.columns, tag, line, order);
     this.rows = limit === "all" ? sorted : sorted.slice(0, Number(limit));
     const called = ORDERS.find(([each]) => each === order)[1].toLowerCase();
-    const which = order === "worst" ? worstMeans(this.tag, this.line) : called;
+    const which = order === "worst" ? worstMeans(tag, line) : called, count = this.rows.length;
     this.caption.textContent =
-        `${this.rows.length} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
-    this.canvas.setAttribute(
-        "aria-label",
-        `Heat map of ${this.tag.name}, ${this.rows.length} layers by ` +
-            `${plural(this.columns.length, "epoch")}, ${called}. Arrow keys move, Enter opens the layer.`);
+      `${count} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
+    this.canvas.setAttribute("aria-label", `Heat map of ${tag.name}, ${count} layers by ` +
+      `${plural(this.columns.length, "epoch")}, ${called}. Arrow keys move, Enter opens the layer.`);
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
     const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
     const severities = [ERROR, WARNING].filter((severity) => this.rows.some((row) => row.severity === severity));
-    this.table.replaceChildren(heatTable(this));
-    this.bar.replaceChildren(colourBar(this.scale, {broken, missing, severities}));
+    fill(this.table, heatTable(this));
+    fill(this.bar, colourBar(this.scale, {broken, missing, severities}));
     this.draw();
   }
 
   /** Enough finite numbers of all layers to place the colours by; the rarest extremes do not matter. */
   samples(told) {
-    const step = Math.max(1, Math.floor((told.length * this.columns.length) / 60000));
-    const found = [];
-    let at = 0;
-    for (const {series} of told) {
-      for (; at < this.columns.length; at += step) {
-        const value = series.values[this.columns[at]];
-        if (Number.isFinite(value)) found.push(value);
-      }
-      at -= this.columns.length;
+    const count = this.columns.length, step = Math.max(1, Math.floor((told.length * count) / 60000)), found = [];
+    for (let at = 0; at < told.length * count; at += step) {
+      const value = told[Math.floor(at / count)].series.values[this.columns[at % count]];
+      if (Number.isFinite(value)) found.push(value);
     }
     return found;
   }
@@ -147,15 +108,14 @@ class Overview {
     const width = this.box.clientWidth;
     if (width === 0) return;
     const count = this.rows.length;
-    const rowHeight = this.rowHeight =
-        Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
-    const context = sizedContext(this.canvas, width, Math.max(count * rowHeight, 24) + 26);
-    const {names, kinds} = this.labelWidths = this.labelWidths || this.measuredLabels(context);
+    this.rowHeight = Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
+    const context = sizedContext(this.canvas, width, Math.max(count * this.rowHeight, 24) + 26);
+    const {names, kinds} = this.labelWidths ||= this.measuredLabels(context);
     // A name that is cut off says less than a type beside it tells.
     this.kinds = names + kinds <= width * 0.36 ? Math.ceil(kinds) : 0;
     const labels = Math.ceil(Math.min(names, Math.max(100, width * 0.32))) + this.kinds;
     const profile = width < 560 ? 0 : Math.min(140, Math.round(width * 0.14));
-    this.area = {x: labels, y: 2, width: width - labels - profile - 2, height: count * rowHeight};
+    this.area = {x: labels, y: 2, width: width - labels - profile - 2, height: count * this.rowHeight};
     this.profile = {x: width - profile + 10, width: profile - 12};
     if (count === 0) {
       context.fillStyle = themeColour("muted");
@@ -166,24 +126,21 @@ class Overview {
     this.label(context, labels);
     this.markFindings(context);
     if (profile > 0) this.drawProfile(context);
-    drawEpochAxis(
-        context, {...this.area, y: this.area.y + this.area.height}, this.columns.map((i) => this.run.epochs[i]));
+    const below = {...this.area, y: this.area.y + this.area.height};
+    drawEpochAxis(context, below, this.columns.map((i) => this.run.epochs[i]));
     if (this.cell !== null) this.mark(context);
   }
 
   /** Measured once for the rows on show, as pointing at them draws them again and again. */
   measuredLabels(context) {
     const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
-    return {
-      names: Math.max(40, widest(this.rows.map(({name}) => name))) + 14,
-      kinds: widest(this.rows.map(({kind}) => kind)) + 12
-    };
+    const names = Math.max(40, widest(this.rows.map(({name}) => name))) + 14;
+    return {names, kinds: widest(this.rows.map(({kind}) => kind)) + 12};
   }
 
   paint(context) {
     const {scale, columns} = this;
-    const broken = packColour(rgb(themeColour("alarm")));
-    const missing = packColour(rgb(themeColour("missing")));
+    const [broken, missing] = ["alarm", "missing"].map((name) => packColour(rgb(themeColour(name))));
     // With more epochs than pixels, a pixel shows the one of its epochs that stands out.
     const pixels = Math.min(columns.length, Math.round(this.area.width * (devicePixelRatio || 1)));
     const standsOut = scale.diverging ? Math.abs : (value) => value;
@@ -235,12 +192,10 @@ class Overview {
     this.rows.forEach(({series}, row) => {
       const value = series.at(column);
       if (value === null) return;
-      const finite = Number.isFinite(value);
-      const end = finite ? x + scale.place(value) * width : x + width;
+      const finite = Number.isFinite(value), end = finite ? x + scale.place(value) * width : x + width;
       context.fillStyle = finite ? withAlpha(lineColour(0), 0.75) : themeColour("alarm");
-      const left = Math.min(zero, end);
-      context.fillRect(
-          left, y + row * this.rowHeight, Math.max(Math.abs(end - zero), 1), Math.max(this.rowHeight - 1, 1));
+      context.fillRect(Math.min(zero, end), y + row * this.rowHeight, Math.max(Math.abs(end - zero), 1),
+          Math.max(this.rowHeight - 1, 1));
     });
     context.fillStyle = themeColour("muted");
     context.textAlign = "center";
@@ -249,9 +204,7 @@ class Overview {
 
   /** Two strokes of different lightness, so that the mark is seen on every colour. */
   mark(context) {
-    const {x, y, width} = this.area;
-    const column = width / this.columns.length;
-    const top = y + this.cell.row * this.rowHeight;
+    const {x, y, width} = this.area, column = width / this.columns.length, top = y + this.cell.row * this.rowHeight;
     for (const [name, thickness] of [["panel", 4], ["text", 1.5]]) {
       context.lineWidth = thickness;
       context.strokeStyle = themeColour(name);
@@ -277,16 +230,14 @@ class Overview {
   }
 
   tell(x, y) {
-    const {name, kind, series} = this.rows[this.cell.row];
-    const column = this.columns[this.cell.column];
-    const value = series.at(column);
-    const standing = standingFindings(this.run, name);
+    const {name, kind, series} = this.rows[this.cell.row], column = this.columns[this.cell.column];
+    const value = series.at(column), epoch = this.run.epochs[column];
     showTooltip(x, y, [
-      kind === "" ? name : `${name} · ${kind}`, `epoch ${formatEpoch(this.run.epochs[column])}`,
+      kind === "" ? name : `${name} · ${kind}`, `epoch ${formatEpoch(epoch)}`,
       `${this.line}: ${value === null ? "no value" : formatNumber(value)}`,
-      ...standing.slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`)
+      ...standingFindings(this.run, name).slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`),
     ]);
-    announce("cursor", this.run.epochs[column]);
+    announce("cursor", epoch);
   }
 
   leave() {
@@ -318,16 +269,23 @@ class Overview {
     event.preventDefault();
     const [down, right] = moves[event.key];
     const within = (value, end) => Math.min(end - 1, Math.max(0, value));
-    this.cell = this.cell ? {
-      row: within(this.cell.row + down, this.rows.length),
-      column: within(this.cell.column + right, this.columns.length)
-    } :
-                            {row: 0, column: this.columns.length - 1};
+    const {row, column} = this.cell || {row: -down, column: this.columns.length - 1 - right};
+    this.cell = {row: within(row + down, this.rows.length), column: within(column + right, this.columns.length)};
     this.draw();
     const box = this.canvas.getBoundingClientRect();
-    const column = this.area.width / this.columns.length;
-    this.tell(
-        box.left + this.area.x + (this.cell.column + 0.5) * column,
+    this.tell(box.left + this.area.x + ((this.cell.column + 0.5) * this.area.width) / this.columns.length,
         box.top + this.area.y + (this.cell.row + 1) * this.rowHeight);
   }
+}
+
+/** `text` cut at its front to fit `width` pixels: the end of a layer's name tells more than its beginning. */
+function fitText(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  let low = 0, high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText("…" + text.slice(text.length - middle)).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return "…" + text.slice(text.length - low);
 }

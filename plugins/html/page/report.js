@@ -1,79 +1,36 @@
+import {breakable, button, element, formatEpoch, section} from "./text.js";
+import {bigTags, layerNames, layerTags, runs, showsLayer} from "./data.js";
+import {on} from "./state.js";
+import {brokenLayers, findings, findingsSection, runLabel} from "./findings.js";
+import {Card, goToCard} from "./cards.js";
+import {Overview} from "./overview.js";
+import {Detail, Layers} from "./layers.js";
+import {pictureSection} from "./model_picture.js";
+import {runTable} from "./run_table.js";
+import {axisSelector, baselineSelector, epochFields, goOnReading, reloadSwitch, runChips, scaleSelector, searchField,
+  smoothingSelector, themeButton} from "./toolbar.js";
+import {linkViewAndAddress, readView} from "./view.js";
+
 function modelSection() {
-  const made = bigTags.flatMap(
-      (tag) => layerNames(tag.name).map(
-          (layer) => new Card(tag, layer, layer === tag.name ? tag.name : `${tag.name}: ${layer}`, {size: "wide"})));
-  if (made.length === 0) return null;
-  return element(
-      "section", {id: "model", "aria-labelledby": "model-title"}, element("h2", {id: "model-title"}, "Whole model"),
-      element("div", {class: "grid wide"}, made.map((card) => card.root)));
-}
-
-/**
- * Whether a number that was counted as "Output Activations NaN" or "train_loss Inf" was told of a layer after the epoch
- * at a place. Not every lens tells one in each epoch.
- */
-function isToldAfter(run, layerName, counted, place) {
-  const what = counted.replace(/ (NaN|Inf)$/, "");
-  const isToldIn = (packed) => new Series(packed, run.epochs.length).values.findLastIndex(Number.isFinite) > place;
-  return run.tags.some(({name: tag}) => {
-    const layer = tag === "Non-Finite Values" ? undefined : run.layers(tag).get(layerName);
-    if (layer === undefined) return false;
-    return [...layer.lines].some(
-        ([line, packed]) => (tag === what || line === what || line.startsWith(`${what} `)) && isToldIn(packed));
-  });
-}
-
-/**
- * The layers in which a number was NaN or infinite, and when: [layer, epoch, tag, run, last], earliest first; `last` is
- * undefined where that is not over.
- */
-function brokenLayers() {
-  const found = new Map();
-  const add = (run, layer, epoch, tagName, last) => {
-    const key = `${run.index} ${layer}`;
-    const before = found.get(key);
-    const isOver = last !== undefined && (before === undefined || before[4] !== undefined);
-    const until = isOver ? Math.max(last, before === undefined ? last : before[4]) : undefined;
-    const first = before === undefined || before[1] > epoch ? [layer, epoch, tagName, run] : before.slice(0, 4);
-    found.set(key, [...first, until]);
-  };
-  for (const run of runs) {
-    for (const tag of run.tags) {
-      (tag.broken || []).forEach((epoch, i) => {
-        if (epoch !== null) add(run, tag.layers[i], epoch, tag.name);
-      });
-      // Averages leave such numbers out, so that lenses count them under a tag of its own.
-      if (tag.name !== "Non-Finite Values") continue;
-      for (const [name, layer] of run.layers(tag.name)) {
-        for (const [line, packed] of layer.lines) {
-          const series = new Series(packed, run.epochs.length);
-          const first = series.values.findIndex((value) => value > 0);
-          if (first < 0) continue;
-          const last = series.values.findLastIndex((value) => value > 0);
-          add(run, name, run.epochs[first], line, isToldAfter(run, name, line, last) ? run.epochs[last] : undefined);
-        }
-      }
-    }
-  }
-  return [...found.values()].sort((a, b) => a[1] - b[1]);
+  const cards = bigTags.flatMap((tag) => layerNames(tag.name).map((layer) =>
+    new Card(tag, layer, layer === tag.name ? tag.name : `${tag.name}: ${layer}`, {size: "wide"})));
+  return cards.length === 0 ? null :
+    section("model", "Whole model", null, element("div", {class: "grid wide"}, cards.map(({root}) => root)));
 }
 
 function alertOf(broken, openLayer) {
   if (broken.length === 0) return null;
   const names = [...new Set(broken.map(([layer]) => layer))];
-  const shown = broken.slice(0, 6).map(([layer, epoch, tagName, run, last]) => {
-    const when = last === undefined ? `since epoch ${formatEpoch(epoch)}` :
-        last === epoch              ? `in epoch ${formatEpoch(epoch)}` :
-                                      `in epochs ${formatEpoch(epoch)} to ${formatEpoch(last)}`;
+  const shown = broken.slice(0, 6).map(([layer, epoch, title, run, last]) => {
+    const first = formatEpoch(epoch);
+    const when = last === undefined ? `since epoch ${first}` :
+      last === epoch ? `in epoch ${first}` : `in epochs ${first} to ${formatEpoch(last)}`;
     const text = [...runLabel({run}), ...breakable(layer), ` ${when}`];
-    const hasPlots = layerTags.some((tag) => layerNames(tag.name).includes(layer));
-    return hasPlots ?
-        element("button", {type: "button", title: tagName, onclick: () => openLayer(layer, names)}, text) :
-        element("span", {title: tagName}, text);
+    const hasPlots = layerTags.some((tag) => showsLayer(tag, layer));
+    return hasPlots ? button({title, onclick: () => openLayer(layer, names)}, text) : element("span", {title}, text);
   });
   const more = broken.length - shown.length;
-  return element(
-      "div", {class: "alert", id: "alert"}, element("strong", {}, "NaN or ∞ in"), shown,
+  return element("div", {class: "alert", id: "alert"}, element("strong", {}, "NaN or ∞ in"), shown,
       more > 0 ? element("span", {}, `and ${more} more`) : null);
 }
 
@@ -86,61 +43,49 @@ function openPlace({tag, layer}, detail, layers) {
 }
 
 /** Goes to a section, and leaves what the address says of the view. */
-function sectionLink(section, name) {
-  section.tabIndex = -1;
+function sectionLink(root, name) {
+  root.tabIndex = -1;
   const go = (event) => {
     event.preventDefault();
-    section.scrollIntoView({block: "start"});
-    section.focus({preventScroll: true});
+    root.scrollIntoView({block: "start"});
+    root.focus({preventScroll: true});
   };
-  return element("a", {href: `#${section.id}`, onclick: go}, name);
+  return element("a", {href: `#${root.id}`, onclick: go}, name);
 }
 
+function append(id, ...parts) { document.getElementById(id).append(...parts.filter((part) => part !== null)); }
+
 function build() {
-  const main = document.getElementById("main");
   const names = runs.map((run) => run.label).join(" · ");
   if (names !== "") {
     document.title = `${names} – Loupe`;
     document.getElementById("title").textContent = names;
   }
   const theme = themeButton();
-  Object.assign(state, startingView);
   readView();
   if (!runs.some((run) => run.epochs.length > 0)) {
-    document.getElementById("tools").append(...[reloadSwitch(), theme].filter(Boolean));
-    const early = findingsSection(() => {});
-    main.append(...[early].filter(Boolean));
-    main.append(element("p", {class: "note"}, "No epoch has ended yet; load this page again later."));
-    if (runs.length > 0) main.append(runTable());
+    append("tools", reloadSwitch(), theme);
+    append("main", findingsSection(() => {}),
+        element("p", {class: "note"}, "No epoch has ended yet; load this page again later."),
+        runs.length > 0 ? runTable() : null);
     return;
   }
-  document.getElementById("tools").append(
-      ...[searchField(), epochFields(), axisSelector(), scaleSelector(), smoothingSelector(), runChips(),
-          baselineSelector(), reloadSwitch(), theme]
-          .filter(Boolean));
-
-  const detail = new Detail();
+  append("tools", searchField(), epochFields(), axisSelector(), scaleSelector(), smoothingSelector(), runChips(),
+      baselineSelector(), reloadSwitch(), theme);
+  const detail = new Detail(), broken = brokenLayers();
   const openLayer = (name, order) => detail.open(name, order);
-  const broken = brokenLayers();
   // One picture is small enough to come first; those of several runs would hide what is compared.
   const atAGlance = [["Picture", pictureSection(broken, openLayer)], ["Model", modelSection()]];
   if (runs.length > 1) atAGlance.reverse();
-  const sections = [[null, null], [null, alertOf(broken, openLayer)], ...atAGlance];
   const overview = new Overview(openLayer);
-  if (overview.tags().length > 0) sections.push(["Overview", overview.root]);
-  sections.push([null, detail.root]);
   const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
-  if (layers) sections.push(["Layers", layers.root]);
-  sections.push(["Run", runTable()]);
-  const found = findingsSection((place) => openPlace(place, detail, layers));
-  sections[0] = [found && findings.length > 0 ? "Findings" : null, found];
-  const links = [];
-  for (const [name, section] of sections) {
-    if (section === null) continue;
-    main.append(section);
-    if (name !== null) links.push(sectionLink(section, name));
-  }
-  document.getElementById("sections").append(...links);
+  const sections = [
+    [findings.length > 0 ? "Findings" : null, findingsSection((place) => openPlace(place, detail, layers))],
+    [null, alertOf(broken, openLayer)], ...atAGlance, ["Overview", overview.tag && overview.root],
+    [null, detail.root], ["Layers", layers && layers.root], ["Run", runTable()],
+  ].filter(([, root]) => root !== null);
+  append("main", ...sections.map(([, root]) => root));
+  append("sections", ...sections.filter(([name]) => name !== null).map(([name, root]) => sectionLink(root, name)));
   if (overview.tag !== null) on("selected", () => overview.draw());
   detail.follow();
   goOnReading();

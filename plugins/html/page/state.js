@@ -1,5 +1,11 @@
+import {formatNumber} from "./text.js";
+import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs,
+  Series} from "./data.js";
+
+const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSettings.baseline));
+
 /** What the whole page shares; whoever changes it announces the change. */
-const state = {
+export const state = {
   zoom: null,     // [first epoch, last epoch]
   axis: "epoch",  // what plots go by: "epoch", "step" or "time"
   scale: "tag",   // "tag" as each tag says, "log" or "linear"
@@ -7,7 +13,7 @@ const state = {
   search: "",
   order: null,  // of layers; null: what suits the tag
   hiddenRuns: new Set(),
-  baseline: null,      // the index of the run that others are compared with
+  baseline: namedBaseline ? namedBaseline.index : null,  // the index of the run that others are compared with
   differences: false,  // whether curves are shown as differences to it
   selectedLayer: null,
   plotName: null,  // the tag of the plot sought in it
@@ -18,57 +24,77 @@ const state = {
   openTags: layerTags.slice(0, 1).map((tag) => tag.name),
 };
 
-const {openTags: _, ...plainView} = state;
-
-/** What differs from that in this report when it is opened. */
-const startingView = {};
+/** What an address that says nothing stands for. */
+export const {openTags: _, ...plainView} = state;
 
 const listeners = new Map();
 
 /**
  * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs",
- * "theme", "cursor", "baseline", "overview", "layer" of which plots are shown where, "selected" when a layer is.
+ * "theme", "cursor", "baseline", "overview", "layer" when another layer is chosen, "selected" when its plots stand.
  */
-function on(change, react) {
+export function on(change, react) {
   if (!listeners.has(change)) listeners.set(change, new Set());
   listeners.get(change).add(react);
-  return () => listeners.get(change).delete(react);
 }
 
-function announce(change, ...details) {
+export function announce(change, ...details) {
   for (const react of [...(listeners.get(change) || [])]) react(...details);
 }
 
-function setState(change, values) {
+export function setState(change, values) {
   Object.assign(state, values);
   announce(change);
 }
 
-/**
- * The epochs from `low` to `high`, which snap to the nearest there are; null, for all, where none or one would be
- * left.
- */
-function snappedZoom(low, high) {
+/** The epochs from `low` to `high`, snapped to existing ones; null, for all, where less than two would be left. */
+export function snappedZoom(low, high) {
   const [first, last] = [low, high].map((wanted) => allEpochs[nearestIndex(allEpochs, wanted)]);
-  const whole = first === firstEpoch && last === lastEpoch;
-  return whole || !(last > first) ? null : [first, last];
+  return (first === firstEpoch && last === lastEpoch) || !(last > first) ? null : [first, last];
 }
 
-function setZoom(low, high) { setState("zoom", {zoom: snappedZoom(low, high)}); }
+export function setZoom(low, high) { setState("zoom", {zoom: snappedZoom(low, high)}); }
 
 /** The epochs on show. */
-function epochWindow() { return state.zoom || [firstEpoch, lastEpoch]; }
+export function epochWindow() { return state.zoom || [firstEpoch, lastEpoch]; }
 
-function visibleRuns() { return runs.filter((run) => !state.hiddenRuns.has(run.index)); }
+export function visibleRuns() { return runs.filter((run) => !state.hiddenRuns.has(run.index)); }
 
 /** Whether a layer's name contains every word of the search. */
-function isFound(layerName) {
+export function isFound(layerName) {
   const name = layerName.toLowerCase();
   return state.search.toLowerCase().split(/\s+/).every((word) => name.includes(word));
 }
 
 /** Whether a tag is drawn on a logarithmic scale. */
-function isLogarithmic(tag) {
-  if (tag.type !== NUMERICAL) return false;
-  return state.scale === "log" || (state.scale === "tag" && tag.log);
+export function isLogarithmic(tag) {
+  return tag.type === NUMERICAL && (state.scale === "log" || (state.scale === "tag" && tag.log));
+}
+
+export function baselineRun() { return state.baseline === null ? null : runs[state.baseline]; }
+
+/** Whether the curves of a tag are shown as differences to the baseline; shares of a whole and histograms never are. */
+export function showsDifferences(tag) {
+  return state.differences && state.baseline !== null && runs.length > 1 && tag.type !== RELATION;
+}
+
+/** What a line is more than the baseline's at the same epochs; nothing where either has no value. */
+export function differenceSeries(run, series, base) {
+  const made = new Series("", series.values.length), other = baselineRun();
+  const indexOf = new Map(base === null ? [] : other.epochs.map((epoch, i) => [epoch, i]));
+  run.epochs.forEach((epoch, i) => {
+    const j = indexOf.get(epoch);
+    if (j !== undefined && !series.isMissing(i) && !base.isMissing(j))
+      made.values[i] = series.values[i] - base.values[j];
+  });
+  return made;
+}
+
+/** "+0.02 (+10 %)" */
+export function differenceInWords(value, base) {
+  const signed = (number, digits) => (number > 0 ? "+" : number === 0 ? "±" : "") + formatNumber(number, digits);
+  // The report holds numbers of five digits; what is less than that is no difference.
+  const difference = Math.abs(value - base) < 1e-5 * Math.abs(base) ? 0 : value - base;
+  const share = base === 0 ? "" : ` (${signed((difference / Math.abs(base)) * 100, 3)} %)`;
+  return `${signed(difference, 3)}${share}`;
 }

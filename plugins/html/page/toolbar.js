@@ -1,63 +1,60 @@
-/** A drop-down list that follows `change`, by which others may choose for it. @param chosen what is chosen now */
-function boundSelector(label, choices, change, chosen, onChange) {
-  const field = selector(label, choices, chosen(), onChange);
-  on(change, () => {
-    field.querySelector("select").value = chosen();
-  });
+import {button, element, selector} from "./text.js";
+import {firstEpoch, lastEpoch, runs} from "./data.js";
+import {announce, epochWindow, on, setState, setZoom, state} from "./state.js";
+import {knownAxes} from "./axis.js";
+import {followTheme, lineColour} from "./colours.js";
+import {SMOOTHINGS} from "./chart_data.js";
+
+/** A drop-down list for a part of the state, which follows changes that others make. */
+function stateSelector(label, choices, key, parsed = (text) => text, change = key) {
+  const text = () => String(state[key] ?? ""), field = selector(label, choices, text(), (chosen) =>
+    setState(change, {[key]: parsed(chosen)}));
+  on(change, () => field.querySelector("select").value = text());
   return field;
 }
 
-function scaleSelector() {
-  return boundSelector(
-      "Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], "scale", () => state.scale,
-      (scale) => setState("scale", {scale}));
+export function scaleSelector() {
+  return stateSelector("Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], "scale");
 }
 
-/** Light or dark: as the system says until the reader chooses; the choice is remembered where the browser allows it. */
-function themeButton() {
-  const key = "loupe-theme";
-  const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
-  try {
-    chosen = localStorage.getItem(key);
-  } catch {
-    // A browser that keeps nothing for local files follows the system.
-  }
-  const button = element("button", {
-    type: "button",
-    id: "theme",
-    onclick: () => {
-      chosen = isDark() ? "light" : "dark";
-      show();
-      try {
-        localStorage.setItem(key, chosen);
-      } catch {
-        // The choice then lasts as long as the page.
-      }
-    }
-  });
+export function smoothingSelector() { return stateSelector("Smoothing", SMOOTHINGS, "smoothing", Number); }
+
+/** The choice of an axis; null where there are only epochs. */
+export function axisSelector() {
+  return knownAxes.length < 2 ? null : stateSelector("By", knownAxes.map((name) => [name, name]), "axis");
+}
+
+/** The choice of a baseline, and whether curves are differences to it; null where there is nothing to compare. */
+export function baselineSelector() {
+  if (runs.length < 2) return null;
+  const choices = [["", "none"], ...runs.map((run) => [String(run.index), run.label])];
+  const choice = stateSelector("Baseline", choices, "baseline", (index) => (index === "" ? null : Number(index)));
+  const box = element("input", {type: "checkbox", id: "differences",
+    onchange: () => setState("baseline", {differences: box.checked})});
+  const differences = element("label", {class: "field"}, box, element("span", {}, "Curves as differences"));
   const show = () => {
-    document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
-    button.textContent = isDark() ? "☀ Light" : "☾ Dark";
-    announce("theme");
+    differences.hidden = state.baseline === null;
+    box.checked = state.differences;
   };
-  darkPreferred.addEventListener("change", show);
+  on("baseline", show);
   show();
-  return button;
+  return element("div", {class: "field"}, choice, differences);
 }
 
-function searchField() {
+export function themeButton() {
+  const switcher = button({id: "theme"});
+  followTheme(switcher, () => announce("theme"));
+  return switcher;
+}
+
+export function searchField() {
   let waiting = 0;
   const input = element("input", {
-    type: "search",
-    id: "search",
-    placeholder: "Search layers",
-    "aria-label": "Search layers",
-    value: state.search,
+    type: "search", id: "search", placeholder: "Search layers", "aria-label": "Search layers", value: state.search,
     oninput: () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => setState("search", {search: input.value.trim()}), 120);
-    }
+    },
   });
   on("search", () => {
     if (input.value.trim() !== state.search) input.value = state.search;
@@ -66,19 +63,13 @@ function searchField() {
 }
 
 /** The epochs on show as two numbers, for those who do not drag. */
-function epochFields() {
-  const field = (label) =>
-      element("input", {type: "number", step: "any", "aria-label": label, min: firstEpoch, max: lastEpoch});
-  const [from, to] = [field("First epoch on show"), field("Last epoch on show")];
+export function epochFields() {
   const apply = () => setZoom(Number(from.value || firstEpoch), Number(to.value || lastEpoch));
-  from.addEventListener("change", apply);
-  to.addEventListener("change", apply);
-  const whole =
-      element("button", {type: "button", id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
+  const [from, to] = ["First epoch on show", "Last epoch on show"].map((label) => element("input",
+      {type: "number", step: "any", "aria-label": label, min: firstEpoch, max: lastEpoch, onchange: apply}));
+  const whole = button({id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
   const show = () => {
-    const [first, last] = epochWindow();
-    from.value = Number(first.toPrecision(10));
-    to.value = Number(last.toPrecision(10));
+    [from.value, to.value] = epochWindow().map((epoch) => Number(epoch.toPrecision(10)));
     whole.disabled = state.zoom === null;
   };
   on("zoom", show);
@@ -86,30 +77,81 @@ function epochFields() {
   return element("div", {class: "field"}, element("span", {}, "Epochs"), from, element("span", {}, "to"), to, whole);
 }
 
-function runChips() {
+export function runChips() {
   if (runs.length < 2) return null;
-  const chips = runs.map((run) => {
-    const chip = element(
-        "button", {
-          type: "button",
-          class: "chip",
-          "aria-pressed": String(!state.hiddenRuns.has(run.index)),
-          onclick: () => {
-            const hidden = new Set(state.hiddenRuns);
-            if (!hidden.delete(run.index)) hidden.add(run.index);
-            setState("runs", {hiddenRuns: hidden});
-          }
-        },
-        element("i", {class: "swatch line", "aria-hidden": "true"}), run.label);
-    return [run, chip];
+  const chips = runs.map((run) => button({class: "chip", onclick: () => {
+    const hidden = new Set(state.hiddenRuns);
+    if (!hidden.delete(run.index)) hidden.add(run.index);
+    setState("runs", {hiddenRuns: hidden});
+  }}, element("i", {class: "swatch line", "aria-hidden": "true"}), run.label));
+  const show = () => chips.forEach((chip, i) => {
+    chip.setAttribute("aria-pressed", String(!state.hiddenRuns.has(i)));
+    chip.querySelector(".swatch").style.color = lineColour(i);
   });
-  const colour = () => chips.forEach(([run, chip]) => {
-    chip.querySelector(".swatch").style.color = lineColour(run.index);
-  });
-  on("theme", colour);
-  on("runs", () => chips.forEach(([run, chip]) => {
-    chip.setAttribute("aria-pressed", String(!state.hiddenRuns.has(run.index)));
-  }));
-  colour();
-  return element("div", {class: "chips", role: "group", "aria-label": "Runs"}, chips.map(([, chip]) => chip));
+  for (const change of ["theme", "runs"]) on(change, show);
+  show();
+  return element("div", {class: "chips", role: "group", "aria-label": "Runs"}, chips);
+}
+
+const RELOAD_SECONDS = 20;
+// Files opened from a disk share one store, and so each report has a key of its own.
+const READING_KEY = `loupe-reading:${location.pathname}`;
+
+/** What the reader had chosen when the page reloaded itself; {} otherwise. */
+const resumedReading = (() => {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(READING_KEY)) || {};
+    sessionStorage.removeItem(READING_KEY);
+    return kept;
+  } catch {
+    // A browser that keeps nothing for local files begins anew.
+    return {};
+  }
+})();
+if (resumedReading.openTags) state.openTags = resumedReading.openTags;
+
+function reloadAndGoOn() {
+  try {
+    // The address holds the rest of the view.
+    sessionStorage.setItem(READING_KEY, JSON.stringify({openTags: state.openTags, scroll: scrollY, reloads: true}));
+  } catch {
+    // The page then loads as if for the first time.
+  }
+  location.reload();
+}
+
+/** Whether a run may still bring news: one without a tick for a day was killed long ago. */
+function goesOn(run) {
+  return !run.ended && Date.now() - new Date(run.lastTick || run.begun) < 24 * 3600 * 1000;
+}
+
+let lastKey = -Infinity;
+addEventListener("keydown", () => lastKey = performance.now(), {capture: true});
+
+/** Whether the reader is doing something that reloading would interrupt. */
+function isBusy() {
+  const types = performance.now() - lastKey < RELOAD_SECONDS * 500;
+  return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
+}
+
+/**
+ * A switch that reloads the page now and then while a run trains; null once all have ended. On by default, except in a
+ * page within another, which knows when there is something new.
+ */
+export function reloadSwitch() {
+  if (runs.length === 0 || runs.every((run) => run.ended)) return null;
+  const {reloads = window.top === window && runs.some((run) => goesOn(run))} = resumedReading;
+  let waiting = 0;
+  const wait = (wanted) => {
+    clearTimeout(waiting);
+    if (wanted) waiting = setTimeout(() => (isBusy() ? wait(true) : reloadAndGoOn()), RELOAD_SECONDS * 1000);
+  };
+  wait(reloads);
+  const box = element("input", {type: "checkbox", id: "reload", checked: reloads, onchange: () => wait(box.checked)});
+  return element("label", {class: "field"}, box, element("span", {}, `Reload every ${RELOAD_SECONDS} s`));
+}
+
+/** Scrolls to where the reader was, once everything stands. */
+export function goOnReading() {
+  if (resumedReading.scroll !== undefined) scrollTo(0, resumedReading.scroll);
 }

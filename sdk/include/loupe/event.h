@@ -15,6 +15,19 @@ using Parameter = loupe_parameter;
 inline bool is_buffer(const Parameter& parameter) {
   return (parameter.flags & LOUPE_PARAMETER_BUFFER) != 0;
 }
+/// LOUPE_PARAMETER_ bits as of the last step or tick. Any thread.
+inline uint32_t current_flags(const Parameter& parameter) {
+  return parameter.current_flags != nullptr ? parameter.current_flags(&parameter) : parameter.flags;
+}
+
+/// Whether there was an event before this one to compare with.
+inline bool has_previous(const Measurement& measured) {
+  return (measured.flags & LOUPE_MEASURED_PREVIOUS) != 0;
+}
+/// Whether there was a value before this one to compute the change from.
+inline bool has_change(const Measurement& measured) {
+  return (measured.flags & LOUPE_MEASURED_CHANGE) != 0;
+}
 
 /// A module as lenses see it. Lives until it is forgotten.
 class Module {

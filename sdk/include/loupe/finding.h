@@ -50,25 +50,26 @@ struct Finding {
   }
   /// The form that crosses the boundary; borrows from this.
   loupe_finding c_form() const {
-    return {sizeof(loupe_finding),
-            severity,
-            state,
-            0,
-            rule.c_str(),
-            module,
-            layer.empty() && module != nullptr ? module->name : or_null(layer),
-            or_null(parameter),
-            message.c_str(),
-            or_null(advice),
-            or_null(tag),
-            or_null(source),
-            value,
-            threshold,
-            first_step,
-            last_step,
-            first_epoch,
-            last_epoch,
-            count};
+    loupe_finding told{};
+    told.struct_size = sizeof told;
+    told.severity = severity;
+    told.state = state;
+    told.rule = rule.c_str();
+    told.module = module;
+    told.layer = layer.empty() && module != nullptr ? module->name : or_null(layer);
+    told.parameter = or_null(parameter);
+    told.message = message.c_str();
+    told.advice = or_null(advice);
+    told.tag = or_null(tag);
+    told.source = or_null(source);
+    told.value = value;
+    told.threshold = threshold;
+    told.first_step = first_step;
+    told.last_step = last_step;
+    told.first_epoch = first_epoch;
+    told.last_epoch = last_epoch;
+    told.count = count;
+    return told;
   }
 
  private:

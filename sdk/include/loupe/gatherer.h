@@ -18,6 +18,8 @@ class Gatherer {
   virtual void open(const std::optional<Module>& module, const char* label) = 0;
   /// On the model's thread. Leave it out to hand every event on as it comes: then the host does not even call.
   virtual void event(const Event& event) { emit(*event.raw()); }
+  /// What this gatherer offers beyond the ABI's table, by an id with a revision.
+  virtual const void* get_extension(const char*) { return nullptr; }
 
   void bind(const loupe_taps* taps) { taps_ = taps; }
   bool is_bound() const { return taps_ != nullptr; }
@@ -26,7 +28,11 @@ class Gatherer {
   /// Asks for a tap's events, a LOUPE_TAP_; throws Error when the module has no such parameter or attribute. `index`
   /// says which output or input, for the taps of those.
   void subscribe(uint32_t tap, const char* label = nullptr, uint32_t index = 0) {
-    const loupe_subscription subscription{sizeof(loupe_subscription), tap, label, index, 0};
+    loupe_subscription subscription{};
+    subscription.struct_size = sizeof subscription;
+    subscription.tap = tap;
+    subscription.label = label;
+    subscription.index = index;
     detail::ErrorBuffer error;
     error.check(taps_->subscribe(taps_->context, &subscription, error.get()));
   }

@@ -17,6 +17,8 @@ class Host {
   explicit Host(const loupe_host* host) : host_(host) {}
 
   const char* version() const { return host_->version; }
+  /// The file that this plugin was loaded from; "" where it is part of the program.
+  const char* plugin_path() const { return host_->plugin_path; }
   /// One line to the user.
   void info(const std::string& message) const { host_->log(host_->context, LOUPE_LOG_INFO, message.c_str()); }
   void warn(const std::string& message) const { host_->log(host_->context, LOUPE_LOG_WARNING, message.c_str()); }
@@ -44,32 +46,27 @@ class Host {
   /// is only validated, and from a host that does not say. Where calls never overlap: not from an event.
   const loupe_run* run() const {
     const auto* table = static_cast<const loupe_run_service*>(get_interface(LOUPE_RUN_ID));
-    return table != nullptr ? table->run(host_->context) : nullptr;
-  }
-  /// Tells what is wrong, from a component that has no Report at hand. Does nothing where the host takes no findings.
-  void publish(const loupe_finding& finding) const {
-    const auto* table = static_cast<const loupe_findings*>(get_interface(LOUPE_FINDINGS_ID));
-    if (table == nullptr) return;
-    detail::ErrorBuffer error;
-    error.check(table->publish(host_->context, &finding, error.get()));
+    const loupe_run* run = table != nullptr ? table->run(host_->context) : nullptr;
+    return run != nullptr && LOUPE_REACHES(*run, world_size) ? run : nullptr;
   }
 
   /// Calls `take(const loupe_tensor&)` with a parameter or buffer of the module as it is now, or with its gradient;
   /// false where there is none. From an event only when there is something to say.
   template <class Take>
   bool lend_parameter(const loupe_module* module, const char* name, bool gradient, Take&& take) const {
-    const auto* table = static_cast<const loupe_parameters*>(get_interface(LOUPE_PARAMETERS_ID));
+    const auto* table = static_cast<const loupe_parameter_service*>(get_interface(LOUPE_PARAMETERS_ID));
     if (table == nullptr) return false;
     const auto call = [](void* context, const loupe_tensor* tensor) {
       (*static_cast<std::remove_reference_t<Take>*>(context))(*tensor);
     };
-    return table->lend(host_->context, module, name, gradient ? 1 : 0, call, &take, nullptr) == LOUPE_OK;
+    return table->lend(host_->context, module, name, gradient ? uint32_t{LOUPE_LEND_GRADIENT} : 0u, call, &take,
+                       nullptr) == LOUPE_OK;
   }
 
   /// The services, for what else they offer. Each throws Error where there is no LibTorch.
-  const loupe_tensors& tensors() const { return service<loupe_tensors>(LOUPE_TENSORS_ID); }
-  const loupe_tensor_math& math() const { return service<loupe_tensor_math>(LOUPE_TENSOR_MATH_ID); }
-  const loupe_tensor_files& files() const { return service<loupe_tensor_files>(LOUPE_TENSOR_FILES_ID); }
+  const loupe_tensor_service& tensors() const { return service<loupe_tensor_service>(LOUPE_TENSORS_ID); }
+  const loupe_tensor_math_service& math() const { return service<loupe_tensor_math_service>(LOUPE_TENSOR_MATH_ID); }
+  const loupe_tensor_file_service& files() const { return service<loupe_tensor_file_service>(LOUPE_TENSOR_FILES_ID); }
   /// The first argument of every function there.
   void* context() const { return host_->context; }
 

@@ -29,7 +29,8 @@ class KeptTensor {
   }
 
   const loupe_tensor& view() const { return *host_.tensors().view(host_.context(), kept_); }
-  /// Becomes the LOUPE_SUM, MEAN, MAX or MIN of the `count` tensors folded so far and one more of the same shape.
+  /// Becomes the LOUPE_AGGREGATE_SUM, MEAN, MAX or MIN of the `count` tensors folded so far and one more of the same
+  /// shape.
   void fold(const loupe_tensor& tensor, uint32_t aggregation, uint64_t count) {
     detail::ErrorBuffer error;
     error.check(host_.math().fold(host_.context(), kept_, &tensor, aggregation, count, error.get()));

@@ -2,8 +2,10 @@
 #define LOUPE_LENS_H
 
 #include <loupe/detail/preprocessor_table.h>
+#include <loupe/detail/series_reading.h>
+#include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
-#include <loupe/options.h>
+#include <loupe/option_values.h>
 #include <loupe/preprocessor.h>
 #include <loupe/report.h>
 
@@ -14,30 +16,6 @@
 
 namespace loupe {
 
-/// Adds up events that are as usual; see loupe_tally. A small value; good as long as its lens.
-class Tally {
- public:
-  using Sums = loupe_tally_sums;
-  Tally() = default;
-  Tally(const loupe_wiring* wiring, loupe_tally* tally) : wiring_(wiring), tally_(tally) {}
-
-  /// False where the host cannot do it.
-  explicit operator bool() const { return tally_ != nullptr; }
-  /// What came since the last call. Any thread, also while an event is processed.
-  Sums take() const {
-    detail::ErrorBuffer error;
-    Sums sums{};
-    sums.struct_size = sizeof sums;
-    if (tally_ != nullptr) error.check(wiring_->take_tally(wiring_->context, tally_, &sums, error.get()));
-    return sums;
-  }
-  loupe_tally* raw() const { return tally_; }
-
- private:
-  const loupe_wiring* wiring_ = nullptr;
-  loupe_tally* tally_ = nullptr;
-};
-
 /// The numbers of one stream that a lens watches. A small value; good until the module is forgotten.
 class Source {
  public:
@@ -45,10 +23,15 @@ class Source {
   Source(const loupe_wiring* wiring, loupe_source* source) : wiring_(wiring), source_(source) {}
 
   std::size_t series_count() const { return wiring_->series_count(wiring_->context, source_); }
-  const char* series_name(std::size_t i) const { return wiring_->series_name(wiring_->context, source_, i); }
-  /// This epoch's number: `aggregation` is a LOUPE_MEAN, …. Nullopt when the series is empty or was never made.
-  /// Throws Error for a quantile that the preprocessor was not asked to keep.
-  std::optional<double> get(std::string_view series, uint32_t aggregation = LOUPE_MEAN) const {
+  /// Throws Error where there is no such series.
+  std::string series_name(std::size_t i) const {
+    return detail::read_series_name([&](char* name, std::size_t capacity, std::size_t* length, loupe_error* error) {
+      return wiring_->series_name(wiring_->context, source_, i, name, capacity, length, error);
+    });
+  }
+  /// This epoch's number: `aggregation` is a LOUPE_AGGREGATE_MEAN, …. Nullopt when the series is empty or was never
+  /// made. Throws Error for a quantile that the preprocessor was not asked to keep.
+  std::optional<double> get(std::string_view series, uint32_t aggregation = LOUPE_AGGREGATE_MEAN) const {
     const auto found = index_of(series);
     return found ? get(*found, aggregation) : std::nullopt;
   }
@@ -56,7 +39,11 @@ class Source {
   std::optional<std::size_t> index_of(std::string_view series) const {
     const std::size_t count = series_count();
     for (std::size_t i = 0; i < count; ++i) {
-      if (series_name(i) == series) return i;
+      char name[64];
+      std::size_t length = 0;
+      read_name(i, name, sizeof name, length);
+      if (length != series.size()) continue;
+      if (length < sizeof name ? series == name : series == series_name(i)) return i;
     }
     return std::nullopt;
   }
@@ -71,40 +58,29 @@ class Source {
   /// How many values of this epoch its numbers are made of, for Report::value; 0 where the preprocessor does not count.
   uint64_t count(std::size_t series) const {
     double count = 0;
-    const loupe_status status =
-        wiring_->aggregate(wiring_->context, source_, series, LOUPE_COUNT, &count, detail::ErrorBuffer().get());
+    const loupe_status status = wiring_->aggregate(wiring_->context, source_, series, LOUPE_AGGREGATE_COUNT, &count,
+                                                   detail::ErrorBuffer().get());
     return status == LOUPE_OK && count > 0 ? static_cast<uint64_t>(count) : 0;
   }
-  /// From the next event on it does without `what`, LOUPE_REST_ bits; 0: it has all again, and what nobody measured
-  /// meanwhile is compared anew. Not from forget() or introduce(). A host that cannot do it goes on as before.
-  void rest(uint32_t what) const {
-    if (!LOUPE_OFFERS(*wiring_, rest)) return;
-    detail::ErrorBuffer error;
-    error.check(wiring_->rest(wiring_->context, source_, what, error.get()));
-  }
-  /// From the next event on, those that are usual are added to the tally, not processed; by one that is empty, all are
-  /// processed again. Not from forget() or introduce().
-  void use(const Tally& tally) const {
-    if (!LOUPE_OFFERS(*wiring_, use_tally)) return;
-    detail::ErrorBuffer error;
-    error.check(wiring_->use_tally(wiring_->context, source_, tally.raw(), error.get()));
-  }
-  const loupe_source* raw() const { return source_; }
+  loupe_source* raw() const { return source_; }
+  const loupe_wiring* wiring() const { return wiring_; }
   /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error
   /// where they are only folded.
   std::vector<double> values(std::string_view series) const {
-    for (std::size_t i = 0; i < series_count(); ++i) {
-      if (series_name(i) != series) continue;
-      detail::ErrorBuffer error;
-      const double* values = nullptr;
-      std::size_t count = 0;
-      error.check(wiring_->values(wiring_->context, source_, i, &values, &count, error.get()));
-      return {values, values + count};
-    }
-    return {};
+    const auto found = index_of(series);
+    if (!found) return {};
+    return detail::read_series_values(
+        [&](double* values, std::size_t capacity, std::size_t* count, loupe_error* error) {
+          return wiring_->values(wiring_->context, source_, *found, values, capacity, count, error);
+        });
   }
 
  private:
+  void read_name(std::size_t i, char* name, std::size_t capacity, std::size_t& length) const {
+    detail::ErrorBuffer error;
+    error.check(wiring_->series_name(wiring_->context, source_, i, name, capacity, &length, error.get()));
+  }
+
   const loupe_wiring* wiring_ = nullptr;
   loupe_source* source_ = nullptr;
 };
@@ -129,9 +105,12 @@ class Lens {
   virtual std::optional<double> query(std::string_view) { return std::nullopt; }
   /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
   virtual void step(const loupe_step&, Report&) {}
+  /// What this lens offers beyond the ABI's table, by an id with a revision.
+  virtual const void* get_extension(const char*) { return nullptr; }
 
   void bind(const loupe_wiring* wiring) { wiring_ = wiring; }
   bool is_bound() const { return wiring_ != nullptr; }
+  const loupe_wiring* wiring() const { return wiring_; }
 
  protected:
   struct Watch {
@@ -147,14 +126,6 @@ class Lens {
   Source watch(const Module& module, const Watch& watched, Preprocessor& own) {
     return watch(module.raw(), watched, &own);
   }
-  /// For sources to share. Empty where the host is too old. Not from forget() or introduce().
-  Tally make_tally() {
-    if (!LOUPE_OFFERS(*wiring_, take_tally)) return {};
-    detail::ErrorBuffer error;
-    loupe_tally* tally = nullptr;
-    error.check(wiring_->make_tally(wiring_->context, &tally, error.get()));
-    return {wiring_, tally};
-  }
   /// Of what the trainer pushes.
   Source watch_pushes(const Watch& watched) { return watch(nullptr, watched, nullptr); }
   Source watch_pushes(const Watch& watched, Preprocessor& own) { return watch(nullptr, watched, &own); }
@@ -163,16 +134,16 @@ class Lens {
   Source watch(const loupe_module* module, const Watch& watched, Preprocessor* own) {
     return watched.preprocessor_options.lend([&](const loupe_options* preprocessor_options) {
       return watched.gatherer_options.lend([&](const loupe_options* gatherer_options) {
-        const loupe_watch request{sizeof(loupe_watch),
-                                  0,
-                                  module,
-                                  watched.gatherer,
-                                  gatherer_options,
-                                  watched.label,
-                                  own != nullptr ? nullptr : watched.preprocessor,
-                                  preprocessor_options,
-                                  own != nullptr ? detail::preprocessor_table() : nullptr,
-                                  own};
+        loupe_watch request{};
+        request.struct_size = sizeof request;
+        request.module = module;
+        request.gatherer = watched.gatherer;
+        request.gatherer_options = gatherer_options;
+        request.label = watched.label;
+        request.preprocessor = own != nullptr ? nullptr : watched.preprocessor;
+        request.preprocessor_options = preprocessor_options;
+        request.own_interface = own != nullptr ? detail::preprocessor_table() : nullptr;
+        request.own_preprocessor = own;
         detail::ErrorBuffer error;
         loupe_source* source = nullptr;
         error.check(wiring_->watch(wiring_->context, &request, &source, error.get()));

@@ -20,7 +20,7 @@ inline const Strings& band_names() {
   return names;
 }
 
-/// The LOUPE_MEAN, … of a name; throws Error for an unknown one.
+/// The LOUPE_AGGREGATE_MEAN, … of a name; throws Error for an unknown one.
 inline uint32_t aggregation_from(const std::string& name) {
   for (std::size_t i = 0; i < aggregation_names().size(); ++i) {
     if (aggregation_names()[i] == name) return static_cast<uint32_t>(i) + 1;
@@ -29,7 +29,8 @@ inline uint32_t aggregation_from(const std::string& name) {
 }
 
 inline bool is_quantile(uint32_t aggregation) {
-  return aggregation == LOUPE_MEDIAN || aggregation == LOUPE_Q1 || aggregation == LOUPE_Q3 || aggregation == LOUPE_IQR;
+  return aggregation == LOUPE_AGGREGATE_MEDIAN || aggregation == LOUPE_AGGREGATE_Q1 ||
+         aggregation == LOUPE_AGGREGATE_Q3 || aggregation == LOUPE_AGGREGATE_IQR;
 }
 
 /// Which lines and bands a lens draws of a series, as its options `line` and `range` say.
@@ -81,16 +82,16 @@ class Lines {
   static void write_band(Report& report, const std::string& tag, const std::string& layer, const Source& source,
                          std::size_t series, const std::string& prefix, const std::string& band, uint64_t events) {
     if (band == "std") {
-      const auto mean = source.get(series, LOUPE_MEAN);
-      const auto deviation = source.get(series, LOUPE_STD);
+      const auto mean = source.get(series, LOUPE_AGGREGATE_MEAN);
+      const auto deviation = source.get(series, LOUPE_AGGREGATE_STD);
       if (mean && deviation) {
         report.range(tag, layer, prefix + "-σ", prefix + "+σ", *mean - *deviation, *mean + *deviation, events);
       }
       return;
     }
     const bool quartiles = band == "Q1-Q3";
-    const auto low = source.get(series, quartiles ? LOUPE_Q1 : LOUPE_MIN);
-    const auto high = source.get(series, quartiles ? LOUPE_Q3 : LOUPE_MAX);
+    const auto low = source.get(series, quartiles ? LOUPE_AGGREGATE_Q1 : LOUPE_AGGREGATE_MIN);
+    const auto high = source.get(series, quartiles ? LOUPE_AGGREGATE_Q3 : LOUPE_AGGREGATE_MAX);
     if (low && high) {
       report.range(tag, layer, prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"), *low, *high,
                    events);

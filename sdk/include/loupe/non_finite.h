@@ -24,8 +24,8 @@ class NonFinite {
   /// The same of a series by its place.
   void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
              std::size_t series) {
-    write(report, layer, what, " NaN", source.get(series, LOUPE_NAN_COUNT).value_or(0));
-    write(report, layer, what, " Inf", source.get(series, LOUPE_INF_COUNT).value_or(0));
+    write(report, layer, what, " NaN", source.get(series, LOUPE_AGGREGATE_NAN_COUNT).value_or(0));
+    write(report, layer, what, " Inf", source.get(series, LOUPE_AGGREGATE_INF_COUNT).value_or(0));
   }
 
  private:

@@ -1,7 +1,7 @@
 #ifndef LOUPE_OUTPUT_OPTION_H
 #define LOUPE_OUTPUT_OPTION_H
 
-#include <loupe/options.h>
+#include <loupe/option_values.h>
 
 namespace loupe {
 

@@ -23,7 +23,24 @@ struct Request {
   bool wants_tensor = false;  ///< events come with tensors, at once
   int unit_dimension = 1;
   double epsilon = 1e-8;
-  uint32_t places = LOUPE_PLACE_BOTH;  ///< where tensors lie; a host older than this member sends all
+  uint32_t places = LOUPE_PLACE_BOTH;  ///< where tensors lie
+
+  void write(loupe_request& request) const {
+    request.flags = (wants_tensor ? uint32_t{LOUPE_REQUEST_TENSORS} : 0u) |
+                    (pass_by_grad ? uint32_t{LOUPE_REQUEST_PASS_BY_GRADIENT} : 0u);
+    request.measures = measures;
+    request.passes = passes;
+    request.places = places;
+    request.unit_dimension = unit_dimension;
+    request.epsilon = epsilon;
+  }
+  /// What a preprocessor is handed to fill.
+  static loupe_request defaults() {
+    loupe_request request{};
+    request.struct_size = sizeof request;
+    Request().write(request);
+    return request;
+  }
 };
 
 /// Turns the events of one stream into numbers and folds them over an epoch. One instance watches one stream; calls on
@@ -38,6 +55,8 @@ class Preprocessor {
   virtual void process(const Event& event) = 0;
   /// The epoch is over. The series are emptied by themselves; override for what else an epoch keeps.
   virtual void reset() {}
+  /// What this preprocessor offers beyond the ABI's table, by an id with a revision.
+  virtual const void* get_extension(const char*) { return nullptr; }
   /// The numbers since the last reset as bytes that another process, on any machine, can merge. The default holds the
   /// series, which is all that most keep.
   virtual std::string save_state() const {

@@ -37,39 +37,37 @@ class Report {
 
   /// Must come before the tag's first value. The same id again replaces what was said of it.
   void tag(const std::string& id, const TagStyle& style) {
-    const loupe_tag tag{sizeof(loupe_tag),
-                        style.type,
-                        id.c_str(),
-                        or_null(style.title),
-                        or_null(style.unit),
-                        or_null(style.description),
-                        or_null(style.healthy),
-                        or_null(style.advice),
-                        style.log_y,
-                        style.big,
-                        style.annotate,
-                        0,
-                        style.y_minimum,
-                        style.y_maximum};
+    loupe_tag tag{};
+    tag.struct_size = sizeof tag;
+    tag.type = style.type;
+    tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
+                (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u);
+    tag.id = id.c_str();
+    tag.title = or_null(style.title);
+    tag.unit = or_null(style.unit);
+    tag.description = or_null(style.description);
+    tag.healthy = or_null(style.healthy);
+    tag.advice = or_null(style.advice);
+    tag.y_minimum = style.y_minimum;
+    tag.y_maximum = style.y_maximum;
     check([&](loupe_error* error) { return sink_->tag(sink_->context, &tag, error); });
   }
   /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.
   void value(const std::string& tag, const std::string& layer, const std::string& line, double number,
              uint64_t events = 0) {
-    tell({sizeof(loupe_value), 0, tag.c_str(), layer.c_str(), line.c_str(), number, nullptr, events});
+    tell_value(tag, layer.c_str(), line, number, events);
   }
   /// Of a big plot.
   void value(const std::string& tag, const std::string& line, double number) {
-    tell({sizeof(loupe_value), 0, tag.c_str(), nullptr, line.c_str(), number, nullptr, 0});
+    tell_value(tag, nullptr, line, number, 0);
   }
   void range(const std::string& tag, const std::string& layer, const std::string& low_name,
              const std::string& high_name, double low, double high, uint64_t events = 0) {
-    tell({sizeof(loupe_range), 0, tag.c_str(), layer.c_str(), low_name.c_str(), high_name.c_str(), low, high, nullptr,
-          events});
+    tell_range(tag, layer.c_str(), low_name, high_name, low, high, events);
   }
   void range(const std::string& tag, const std::string& low_name, const std::string& high_name, double low,
              double high) {
-    tell({sizeof(loupe_range), 0, tag.c_str(), nullptr, low_name.c_str(), high_name.c_str(), low, high, nullptr, 0});
+    tell_range(tag, nullptr, low_name, high_name, low, high, 0);
   }
   void histogram(const loupe_histogram& histogram) {
     check([&](loupe_error* error) { return sink_->histogram(sink_->context, &histogram, error); });
@@ -82,10 +80,27 @@ class Report {
 
  private:
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-  void tell(const loupe_value& value) {
+  void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
+    loupe_value value{};
+    value.struct_size = sizeof value;
+    value.tag = tag.c_str();
+    value.layer = layer;
+    value.line = line.c_str();
+    value.value = number;
+    value.events = events;
     check([&](loupe_error* error) { return sink_->value(sink_->context, &value, error); });
   }
-  void tell(const loupe_range& range) {
+  void tell_range(const std::string& tag, const char* layer, const std::string& low_name, const std::string& high_name,
+                  double low, double high, uint64_t events) {
+    loupe_range range{};
+    range.struct_size = sizeof range;
+    range.tag = tag.c_str();
+    range.layer = layer;
+    range.low_name = low_name.c_str();
+    range.high_name = high_name.c_str();
+    range.low = low;
+    range.high = high;
+    range.events = events;
     check([&](loupe_error* error) { return sink_->range(sink_->context, &range, error); });
   }
   template <class Call>

@@ -85,40 +85,41 @@ class Series {
   bool keeps_values() const { return keep_ == Keep::values; }
   Keep keep() const { return keep_; }
   bool knows(std::uint32_t aggregation) const {
-    return keep_ != Keep::running || !(aggregation == LOUPE_MEDIAN || aggregation == LOUPE_Q1 ||
-                                       aggregation == LOUPE_Q3 || aggregation == LOUPE_IQR);
+    return keep_ != Keep::running || !(aggregation == LOUPE_AGGREGATE_MEDIAN || aggregation == LOUPE_AGGREGATE_Q1 ||
+                                       aggregation == LOUPE_AGGREGATE_Q3 || aggregation == LOUPE_AGGREGATE_IQR);
   }
 
-  /// The number that a LOUPE_MEAN, … names; NaN when there is nothing to make it of, nullopt when it is not kept.
+  /// The number that a LOUPE_AGGREGATE_MEAN, … names; NaN when there is nothing to make it of, nullopt when it is not
+  /// kept.
   std::optional<double> aggregate(std::uint32_t aggregation) const {
     if (!knows(aggregation)) return std::nullopt;
     const bool any = running_.count > 0;
     switch (aggregation) {
-      case LOUPE_MEAN:
+      case LOUPE_AGGREGATE_MEAN:
         return any ? running_.mean : NAN;
-      case LOUPE_MAX:
+      case LOUPE_AGGREGATE_MAX:
         return any ? running_.maximum : NAN;
-      case LOUPE_MIN:
+      case LOUPE_AGGREGATE_MIN:
         return any ? running_.minimum : NAN;
-      case LOUPE_STD:
+      case LOUPE_AGGREGATE_STD:
         return std::sqrt(running_.variance());
-      case LOUPE_SUM:
+      case LOUPE_AGGREGATE_SUM:
         return running_.mean * static_cast<double>(running_.count);
-      case LOUPE_LAST:
+      case LOUPE_AGGREGATE_LAST:
         return empty() ? NAN : last_;
-      case LOUPE_COUNT:
+      case LOUPE_AGGREGATE_COUNT:
         return static_cast<double>(running_.count);
-      case LOUPE_NAN_COUNT:
+      case LOUPE_AGGREGATE_NAN_COUNT:
         return static_cast<double>(nan_count_);
-      case LOUPE_INF_COUNT:
+      case LOUPE_AGGREGATE_INF_COUNT:
         return static_cast<double>(inf_count_);
-      case LOUPE_MEDIAN:
+      case LOUPE_AGGREGATE_MEDIAN:
         return quantile(0.5);
-      case LOUPE_Q1:
+      case LOUPE_AGGREGATE_Q1:
         return quantile(0.25);
-      case LOUPE_Q3:
+      case LOUPE_AGGREGATE_Q3:
         return quantile(0.75);
-      case LOUPE_IQR:
+      case LOUPE_AGGREGATE_IQR:
         return quantile(0.75) - quantile(0.25);
       default:
         return std::nullopt;

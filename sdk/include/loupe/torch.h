@@ -43,7 +43,7 @@ inline const at::Tensor& as_torch(const loupe_tensor* tensor) {
   if (tensor == nullptr || tensor->native == nullptr) {
     throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);
   }
-  detail::check_libtorch(LOUPE_REACHES(*tensor, native_library) ? tensor->native_library : nullptr);
+  detail::check_libtorch(tensor->native_library);
   return *static_cast<const at::Tensor*>(tensor->native);
 }
 

@@ -46,8 +46,20 @@ class Visualizer {
   /// A few times a second while the model trains.
   virtual void progress(const Progress&) {}
   virtual void end(const Ending&) {}
+  /// What this visualizer offers beyond the ABI's table, by an id with a revision.
+  virtual const void* get_extension(const char*) { return nullptr; }
 };
 
+inline bool is_logarithmic(const Tag& tag) {
+  return (tag.flags & LOUPE_PLOT_LOG_Y) != 0;
+}
+/// Whether it is one plot for the whole model.
+inline bool is_big(const Tag& tag) {
+  return (tag.flags & LOUPE_PLOT_BIG) != 0;
+}
+inline bool is_annotated(const Tag& tag) {
+  return (tag.flags & LOUPE_PLOT_ANNOTATE) != 0;
+}
 /// The layer of a value, range or histogram to show: a big plot's is called like the plot.
 template <class Shown>
 const char* layer_of(const Shown& shown) {

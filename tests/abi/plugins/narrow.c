@@ -1,4 +1,4 @@
-/* A plugin as an older minor might have left it: its structs end where it knew no more, and what is optional is
+/* A plugin as an older minor might have left it: its table ends where it knew no more, and what is optional is
  * missing. */
 #include <loupe/abi.h>
 #include <stdlib.h>
@@ -37,17 +37,13 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
 static const loupe_lens lens = {
     .struct_size = UP_TO(loupe_lens, report), .attach = attach, .visit = visit, .report = report};
 
-/* Ends after destroy: no aliases; what lies behind must not be read. */
-static const char* const trap[] = {"read_beyond"};
-static const loupe_component component = {.struct_size = UP_TO(loupe_component, destroy),
+static const loupe_component component = {.struct_size = sizeof(loupe_component),
                                           .interface_id = LOUPE_LENS_ID,
                                           .name = "narrow",
                                           .help = "knows the least",
                                           .table = &lens,
                                           .create = create,
-                                          .destroy = destroy,
-                                          .aliases = trap,
-                                          .alias_count = 1};
+                                          .destroy = destroy};
 static const loupe_component* const components[] = {&component};
 static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
                                     .name = "narrow",

@@ -16,9 +16,12 @@ static size_t series_count(void* self) {
   (void)self;
   return 1;
 }
-static const char* series_name(void* self, size_t series) {
-  (void)self, (void)series;
-  return "nothing";
+static loupe_status series_name(void* self, size_t series, char* name, size_t capacity, size_t* length,
+                                loupe_error* error) {
+  (void)self, (void)series, (void)error;
+  *length = 7;
+  if (capacity > 7) memcpy(name, "nothing", 8);
+  return LOUPE_OK;
 }
 static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error) {
   (void)self, (void)series, (void)aggregation, (void)value, (void)error;
@@ -86,13 +89,12 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
-  const double* values = NULL;
   size_t count = 0;
   const loupe_value value = {.struct_size = sizeof value,
                              .tag = "Own",
                              .layer = "Own",
                              .line = "status of values",
-                             .value = me->wiring->values(me->wiring->context, me->source, 0, &values, &count, error)};
+                             .value = me->wiring->values(me->wiring->context, me->source, 0, NULL, 0, &count, error)};
   (void)tick;
   return sink->value(sink->context, &value, error);
 }

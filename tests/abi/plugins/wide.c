@@ -100,7 +100,8 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   tag.known.struct_size = sizeof tag;
   value.known.struct_size = sizeof value;
   (void)tick;
-  if (me->wiring->aggregate(me->wiring->context, me->source, 0, LOUPE_LAST, &value.known.value, error) != LOUPE_OK)
+  if (me->wiring->aggregate(me->wiring->context, me->source, 0, LOUPE_AGGREGATE_LAST, &value.known.value, error) !=
+      LOUPE_OK)
     return LOUPE_OK; /* nothing happened */
   const loupe_status told = sink->tag(sink->context, &tag.known, error);
   return told == LOUPE_OK ? sink->value(sink->context, &value.known, error) : told;

@@ -1,6 +1,7 @@
 /* A plugin in plain C with a component of each kind. As it stands it keeps every rule; built with one of the macros
  * named FAULT_ it breaks the rule of that name, and is otherwise the same. */
 #include <loupe/abi.h>
+#include <loupe/draft/abi/tally.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ typedef struct instance {
   const loupe_taps* taps;
   const loupe_wiring* wiring;
   loupe_source* source;
+  const loupe_draft_tally* tallies;
   loupe_tally* tally;
   const void* kept;
 } instance;
@@ -115,8 +117,8 @@ static _Thread_local int seen_here;
 
 static loupe_status request(void* self, loupe_request* request, loupe_error* error) {
   (void)self;
-  if (!READABLE(request, wants_tensor)) return too_short(error);
-  request->wants_tensor = 1;
+  if (!READABLE(request, flags)) return too_short(error);
+  request->flags |= LOUPE_REQUEST_TENSORS;
 #ifdef FAULT_THREADS
   seen_here = 1;
 #endif
@@ -158,14 +160,18 @@ static size_t series_count(void* self) {
   (void)self;
   return 1;
 }
-static const char* series_name(void* self, size_t series) {
-  (void)self, (void)series;
-  return "numel";
+static loupe_status series_name(void* self, size_t series, char* name, size_t capacity, size_t* length,
+                                loupe_error* error) {
+  (void)self;
+  if (series != 0) return fail(error, LOUPE_NOT_FOUND, "there is one series alone, and this is another");
+  *length = strlen("numel");
+  if (capacity > 0) snprintf(name, capacity, "numel");
+  return LOUPE_OK;
 }
 static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error) {
   const instance* it = numbers_of(self);
   if (series != 0) return fail(error, LOUPE_NOT_FOUND, "there is one series alone, and this is another");
-  if (aggregation != LOUPE_MEAN) return fail(error, LOUPE_UNSUPPORTED, "the mean alone is kept");
+  if (aggregation != LOUPE_AGGREGATE_MEAN) return fail(error, LOUPE_UNSUPPORTED, "the mean alone is kept");
   if (it->count == 0) return fail(error, LOUPE_NOT_FOUND, "there is no value yet");
   *value = it->sum / (double)it->count;
   return LOUPE_OK;
@@ -226,10 +232,10 @@ static const loupe_preprocessor preprocessor = {.struct_size = sizeof preprocess
 
 static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* error) {
   instance* it = self;
-  if (!READABLE(wiring, values)) return too_short(error);
+  if (!READABLE(wiring, get_extension)) return too_short(error);
   it->wiring = wiring;
-  if (!LOUPE_OFFERS(*wiring, take_tally)) return LOUPE_OK;
-  return wiring->make_tally(wiring->context, &it->tally, error);
+  it->tallies = wiring->get_extension(wiring->context, LOUPE_DRAFT_TALLY_ID);
+  return it->tallies != NULL ? it->tallies->make(wiring->context, &it->tally, error) : LOUPE_OK;
 }
 static loupe_status watch(instance* it, const loupe_module* module, loupe_error* error) {
   const loupe_watch watch = {
@@ -239,9 +245,9 @@ static loupe_status watch(instance* it, const loupe_module* module, loupe_error*
 static loupe_status tally(instance* it, loupe_error* error) {
   if (it->tally == NULL) return LOUPE_OK;
 #ifdef FAULT_TALLY
-  return it->wiring->use_tally(it->wiring->context, it->source, (loupe_tally*)&it->count, error);
+  return it->tallies->use(it->wiring->context, it->source, (loupe_tally*)&it->count, error);
 #else
-  return it->wiring->use_tally(it->wiring->context, it->source, it->tally, error);
+  return it->tallies->use(it->wiring->context, it->source, it->tally, error);
 #endif
 }
 static loupe_status visit(void* self, const loupe_module* module, loupe_error* error) {
@@ -261,9 +267,10 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   if (it->wiring != NULL) watch(it, NULL, error);
 #endif
   loupe_tally_sums sums = {.struct_size = sizeof sums};
-  if (it->tally != NULL && it->wiring->take_tally(it->wiring->context, it->tally, &sums, error) != LOUPE_OK)
+  if (it->tally != NULL && it->tallies->take(it->wiring->context, it->tally, &sums, error) != LOUPE_OK)
     return LOUPE_FAILED;
-  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Epoch", .big = 1};
+  const loupe_tag tag = {
+      .struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .flags = LOUPE_PLOT_BIG, .id = "Epoch"};
   const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);

@@ -1,5 +1,8 @@
 // Components of all four kinds that do what a test tells them.
 
+#include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/tally.h>
+#include <loupe/draft/tally.h>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,7 +51,7 @@ class ProbePush : public ProbeGatherer<ProbePush, LOUPE_TAP_PUSH> {
   using ProbeGatherer::ProbeGatherer;
 };
 
-class ProbeLossInput : public ProbeGatherer<ProbeLossInput, LOUPE_TAP_LOSS_INPUT> {
+class ProbeLossInput : public ProbeGatherer<ProbeLossInput, LOUPE_DRAFT_TAP_LOSS_INPUT> {
  public:
   static constexpr const char* name = "probe_loss_input";
   using ProbeGatherer::ProbeGatherer;
@@ -189,11 +192,12 @@ class ProbeLens : public Lens {
     actor_.act("introduce");
     report.tag("Probe", TagStyle());
     if (wrong_ == "rest_too_early") rest("events");
-    if (wrong_ == "tally_too_early") make_tally();
+    if (wrong_ == "tally_too_early") draft::make_tally(*this);
   }
   void report(Report& report) override {
     actor_.act("report " + text_of(report.epoch()));
-    if (wrong_ == "foreign_tally") sources_.begin()->second.use(Tally(nullptr, reinterpret_cast<loupe_tally*>(this)));
+    if (wrong_ == "foreign_tally")
+      draft::use(sources_.begin()->second, draft::Tally(nullptr, nullptr, reinterpret_cast<loupe_tally*>(this)));
     if (tally_) write(report, tally_.take());
     if (reports_ < static_cast<int>(rests_.size())) rest(rests_[static_cast<std::size_t>(reports_)]);
     ++reports_;
@@ -214,13 +218,13 @@ class ProbeLens : public Lens {
     return named.at(name);
   }
   void rest(const std::string& what) {
-    if (what == "usual" && !tally_) tally_ = make_tally();
+    if (what == "usual" && !tally_) tally_ = draft::make_tally(*this);
     for (const auto& [layer, source] : sources_) {
-      source.rest(what == "usual" ? 0 : named_rest(what));
-      source.use(what == "usual" ? tally_ : Tally());
+      draft::rest(source, what == "usual" ? 0 : named_rest(what));
+      draft::use(source, what == "usual" ? tally_ : draft::Tally());
     }
   }
-  void write(Report& report, const Tally::Sums& sums) {
+  void write(Report& report, const draft::Tally::Sums& sums) {
     report.value("Probe", "tally", "events", static_cast<double>(sums.events));
     report.value("Probe", "tally", "nonzero_events", static_cast<double>(sums.nonzero_events));
     report.value("Probe", "tally", "changed_events", static_cast<double>(sums.changed_events));
@@ -233,8 +237,9 @@ class ProbeLens : public Lens {
   static void write(Report& report, const std::string& layer, const Source& source) {
     for (std::size_t i = 0; i < source.series_count(); ++i) {
       const std::string series = source.series_name(i);
-      if (const auto count = source.get(i, LOUPE_COUNT)) report.value("Probe", layer, series + " count", *count);
-      if (const auto last = source.get(i, LOUPE_LAST)) report.value("Probe", layer, series, *last);
+      if (const auto count = source.get(i, LOUPE_AGGREGATE_COUNT))
+        report.value("Probe", layer, series + " count", *count);
+      if (const auto last = source.get(i, LOUPE_AGGREGATE_LAST)) report.value("Probe", layer, series, *last);
     }
   }
 
@@ -245,7 +250,7 @@ class ProbeLens : public Lens {
   std::string wrong_;
   OptionValues gatherer_options_, preprocessor_options_;
   std::map<std::string, Source> sources_;
-  Tally tally_;
+  draft::Tally tally_;
   std::optional<Source> pushed_;
   int reports_ = 0;
 };

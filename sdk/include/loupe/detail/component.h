@@ -81,22 +81,19 @@ class Component {
   Component() : options_(T::options()) {
     if constexpr (HasAliases<T>::value) aliases_ = T::aliases();
     if constexpr (HasGives<T>::value) gives_ = T::gives();
-    descriptor_ = {sizeof(loupe_component),
-                   0,
-                   interface_id(),
-                   T::name,
-                   T::help,
-                   options_.pointers(),
-                   options_.size(),
-                   table(),
-                   nullptr,
-                   &create,
-                   &destroy,
-                   aliases_.data(),
-                   aliases_.size(),
-                   gives_.data(),
-                   gives_.size(),
-                   nullptr};
+    descriptor_.struct_size = sizeof descriptor_;
+    descriptor_.interface_id = interface_id();
+    descriptor_.name = T::name;
+    descriptor_.aliases = aliases_.data();
+    descriptor_.alias_count = aliases_.size();
+    descriptor_.help = T::help;
+    descriptor_.gives = gives_.data();
+    descriptor_.give_count = gives_.size();
+    descriptor_.options = options_.pointers();
+    descriptor_.option_count = options_.size();
+    descriptor_.table = table();
+    descriptor_.create = &create;
+    descriptor_.destroy = &destroy;
     if constexpr (HasExample<T>::value) descriptor_.example = T::example;
   }
 
@@ -140,9 +137,20 @@ const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
   try {
     static const std::array<const loupe_component*, sizeof...(Components)> components = {
         Component<Components>::descriptor()...};
-    static const loupe_plugin plugin = {
-        sizeof(loupe_plugin), 0,           info.name,    info.version,  components.data(), components.size(),
-        info.description,     info.author, info.license, info.homepage, info.unload};
+    static const loupe_plugin plugin = [&] {
+      loupe_plugin made{};
+      made.struct_size = sizeof made;
+      made.name = info.name;
+      made.version = info.version;
+      made.description = info.description;
+      made.author = info.author;
+      made.license = info.license;
+      made.homepage = info.homepage;
+      made.components = components.data();
+      made.component_count = components.size();
+      made.unload = info.unload;
+      return made;
+    }();
     return &plugin;
   } catch (...) {
     return nullptr;  // a declaration that throws: the host reports a plugin that offers nothing

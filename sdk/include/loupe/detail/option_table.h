@@ -18,14 +18,22 @@ class OptionStorage {
     for (const Option& option : options_) {
       auto& texts = lists_.emplace_back();
       for (const std::string& text : option.texts) texts.push_back(text.c_str());
-      defaults_.push_back({sizeof(loupe_option_value), option.type, option.name.c_str(), option.integer, option.number,
-                           option.text.c_str(), texts.data(), texts.size(), nullptr});
+      defaults_.push_back(c_value(option, texts));
       auto& choices = lists_.emplace_back();
       for (const std::string& choice : option.choices) choices.push_back(choice.c_str());
-      c_options_.push_back({sizeof(loupe_option), option.type, option.name.c_str(), option.help.c_str(),
-                            option.is_required ? nullptr : &defaults_.back(), option.minimum, option.maximum,
-                            choices.data(), choices.size(), text_or_null(option.names), text_or_null(option.of),
-                            option.is_required ? static_cast<uint32_t>(LOUPE_OPTION_REQUIRED) : 0u, 0});
+      loupe_option& declared = c_options_.emplace_back();
+      declared.struct_size = sizeof declared;
+      declared.type = option.type;
+      declared.flags = option.is_required ? static_cast<uint32_t>(LOUPE_OPTION_REQUIRED) : 0u;
+      declared.name = option.name.c_str();
+      declared.help = option.help.c_str();
+      declared.default_value = option.is_required ? nullptr : &defaults_.back();
+      declared.minimum = option.minimum;
+      declared.maximum = option.maximum;
+      declared.choices = choices.data();
+      declared.choice_count = choices.size();
+      declared.names = text_or_null(option.names);
+      declared.options_of = text_or_null(option.of);
       pointers_.push_back(&c_options_.back());
     }
   }

@@ -6,6 +6,7 @@
 #include <loupe/detail/whole.h>
 #include <loupe/preprocessor.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -18,76 +19,96 @@ T& as(void* self) {
   return *static_cast<T*>(self);
 }
 
+template <class Kind>
+const void* get_extension(void* self, const char* id) {
+  const void* table = nullptr;
+  guarded(nullptr, [&] { table = id != nullptr ? as<Kind>(self).get_extension(id) : nullptr; });
+  return table;
+}
+
 inline void need_series(void* self, std::size_t i) {
   if (i >= as<Preprocessor>(self).series_count())
     throw Error("there is no series " + std::to_string(i), LOUPE_NOT_FOUND);
 }
 
+inline loupe_status aggregate(const Preprocessor& preprocessor, std::size_t i, uint32_t aggregation, double* value,
+                              loupe_error* error) {
+  const Series& series = preprocessor.series(i);
+  const std::optional<double> number = series.aggregate(aggregation);
+  if (!number) {
+    throw Error("a quantile of '" + preprocessor.series_name(i) +
+                    "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false'",
+                LOUPE_UNSUPPORTED);
+  }
+  if (series.empty()) {
+    write_error(error, "no values");
+    return LOUPE_NOT_FOUND;
+  }
+  *value = *number;
+  return LOUPE_OK;
+}
+
 inline const loupe_preprocessor* preprocessor_table() {
-  static const loupe_preprocessor table = {
-      sizeof(loupe_preprocessor),
-      0,
-      [](void* self, loupe_request* request, loupe_error* error) {
-        return guarded(error, [&] {
-          need(request != nullptr && LOUPE_REACHES(*request, epsilon), "the request");
-          const Request wanted = as<Preprocessor>(self).request();
-          request->measures = wanted.measures;
-          request->passes = wanted.passes;
-          request->pass_by_grad = wanted.pass_by_grad;
-          request->wants_tensor = wanted.wants_tensor;
-          request->unit_dimension = wanted.unit_dimension;
-          request->epsilon = wanted.epsilon;
-          if (LOUPE_REACHES(*request, places)) request->places = wanted.places;
-        });
-      },
-      [](void* self, const loupe_event* event, loupe_error* error) {
-        return guarded(error, [&] {
-          need_whole(event);
-          as<Preprocessor>(self).process(Event(event));
-        });
-      },
-      [](void* self) { return as<Preprocessor>(self).series_count(); },
-      [](void* self, std::size_t i) -> const char* {
-        return i < as<Preprocessor>(self).series_count() ? as<Preprocessor>(self).series_name(i).c_str() : "";
-      },
-      [](void* self, std::size_t i, uint32_t aggregation, double* value, loupe_error* error) {
-        return guarded(error, [&]() -> loupe_status {
-          need_series(self, i);
-          const Series& series = as<Preprocessor>(self).series(i);
-          const std::optional<double> number = series.aggregate(aggregation);
-          if (!number) {
-            throw Error("a quantile of '" + as<Preprocessor>(self).series_name(i) +
-                            "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false'",
-                        LOUPE_UNSUPPORTED);
-          }
-          if (series.empty()) {
-            write_error(error, "no values");
-            return LOUPE_NOT_FOUND;
-          }
-          *value = *number;
-          return LOUPE_OK;
-        });
-      },
-      [](void* self, std::size_t i, const double** values, std::size_t* count, loupe_error* error) {
-        return guarded(error, [&] {
-          need_series(self, i);
-          const Series& series = as<Preprocessor>(self).series(i);
-          if (!series.keeps_values()) throw Error("the values are folded, not kept", LOUPE_UNSUPPORTED);
-          *values = series.values().data();
-          *count = series.values().size();
-        });
-      },
-      [](void* self, loupe_error* error) { return guarded(error, [&] { as<Preprocessor>(self).reset_all(); }); },
-      [](void* self, void* bytes, std::size_t capacity, std::size_t* size, loupe_error* error) {
-        return guarded(error, [&] {
-          const std::string state = as<Preprocessor>(self).save_state();
-          *size = state.size();
-          if (capacity >= state.size()) std::memcpy(bytes, state.data(), state.size());
-        });
-      },
-      [](void* self, const void* bytes, std::size_t size, loupe_error* error) {
-        return guarded(error, [&] { as<Preprocessor>(self).merge_state({static_cast<const char*>(bytes), size}); });
-      }};
+  static const loupe_preprocessor table = [] {
+    loupe_preprocessor made{};
+    made.struct_size = sizeof made;
+    made.get_extension = &get_extension<Preprocessor>;
+    made.request = [](void* self, loupe_request* request, loupe_error* error) {
+      return guarded(error, [&] {
+        need(request != nullptr && LOUPE_REACHES(*request, epsilon), "the request");
+        as<Preprocessor>(self).request().write(*request);
+      });
+    };
+    made.process = [](void* self, const loupe_event* event, loupe_error* error) {
+      return guarded(error, [&] {
+        need_whole(event);
+        as<Preprocessor>(self).process(Event(event));
+      });
+    };
+    made.series_count = [](void* self) { return as<Preprocessor>(self).series_count(); };
+    made.series_name = [](void* self, std::size_t i, char* name, std::size_t capacity, std::size_t* length,
+                          loupe_error* error) {
+      return guarded(error, [&] {
+        need_series(self, i);
+        const std::string& whole = as<Preprocessor>(self).series_name(i);
+        *length = whole.size();
+        if (capacity == 0) return;
+        const std::size_t written = std::min(whole.size(), capacity - 1);
+        std::memcpy(name, whole.data(), written);
+        name[written] = '\0';
+      });
+    };
+    made.aggregate = [](void* self, std::size_t i, uint32_t aggregation, double* value, loupe_error* error) {
+      return guarded(error, [&] {
+        need_series(self, i);
+        return aggregate(as<Preprocessor>(self), i, aggregation, value, error);
+      });
+    };
+    made.values = [](void* self, std::size_t i, double* values, std::size_t capacity, std::size_t* count,
+                     loupe_error* error) {
+      return guarded(error, [&] {
+        need_series(self, i);
+        const Series& series = as<Preprocessor>(self).series(i);
+        if (!series.keeps_values()) throw Error("the values are folded, not kept", LOUPE_UNSUPPORTED);
+        *count = series.values().size();
+        std::copy_n(series.values().begin(), std::min(*count, capacity), values);
+      });
+    };
+    made.reset = [](void* self, loupe_error* error) {
+      return guarded(error, [&] { as<Preprocessor>(self).reset_all(); });
+    };
+    made.save_state = [](void* self, void* bytes, std::size_t capacity, std::size_t* size, loupe_error* error) {
+      return guarded(error, [&] {
+        const std::string state = as<Preprocessor>(self).save_state();
+        *size = state.size();
+        if (capacity >= state.size()) std::memcpy(bytes, state.data(), state.size());
+      });
+    };
+    made.merge_state = [](void* self, const void* bytes, std::size_t size, loupe_error* error) {
+      return guarded(error, [&] { as<Preprocessor>(self).merge_state({static_cast<const char*>(bytes), size}); });
+    };
+    return made;
+  }();
   return &table;
 }
 

@@ -17,25 +17,31 @@ namespace detail {
 /// @tparam hands_on  the gatherer has no event() of its own
 template <bool hands_on>
 const loupe_gatherer* gatherer_table() {
-  static const loupe_gatherer table = {
-      sizeof(loupe_gatherer), 0,
-      [](void* self, const loupe_taps* taps, const loupe_module* module, const char* label, loupe_error* error) {
+  static const loupe_gatherer table = [] {
+    loupe_gatherer gatherer{};
+    gatherer.struct_size = sizeof gatherer;
+    gatherer.get_extension = &get_extension<Gatherer>;
+    gatherer.open = [](void* self, const loupe_taps* taps, const loupe_module* module, const char* label,
+                       loupe_error* error) {
+      return guarded(error, [&] {
+        need_whole(taps);
+        need_whole(module);
+        as<Gatherer>(self).bind(taps);
+        as<Gatherer>(self).open(module != nullptr ? std::optional<Module>(module) : std::nullopt, label);
+      });
+    };
+    if constexpr (!hands_on) {
+      gatherer.event = [](void* self, const loupe_event* event, loupe_error* error) {
         return guarded(error, [&] {
-          need_whole(taps);
-          need_whole(module);
-          as<Gatherer>(self).bind(taps);
-          as<Gatherer>(self).open(module != nullptr ? std::optional<Module>(module) : std::nullopt, label);
+          need_whole(event);
+          if (!as<Gatherer>(self).is_bound())
+            throw Error("a gatherer gets an event before it was opened", LOUPE_INVALID);
+          as<Gatherer>(self).event(Event(event));
         });
-      },
-      hands_on ? nullptr
-               : +[](void* self, const loupe_event* event, loupe_error* error) {
-                   return guarded(error, [&] {
-                     need_whole(event);
-                     if (!as<Gatherer>(self).is_bound())
-                       throw Error("a gatherer gets an event before it was opened", LOUPE_INVALID);
-                     as<Gatherer>(self).event(Event(event));
-                   });
-                 }};
+      };
+    }
+    return gatherer;
+  }();
   return &table;
 }
 
@@ -47,56 +53,63 @@ inline Lens& attached(void* self) {
 /// @tparam takes_steps  the lens has a step() of its own
 template <bool takes_steps>
 const loupe_lens* lens_table() {
-  static const loupe_lens table = {
-      sizeof(loupe_lens),
-      0,
-      [](void* self, const loupe_wiring* wiring, loupe_error* error) {
-        return guarded(error, [&] {
-          need_whole(wiring);
-          as<Lens>(self).bind(wiring);
-          as<Lens>(self).attach();
-        });
-      },
-      [](void* self, const loupe_module* module, loupe_error* error) {
-        return guarded(error, [&] {
-          need_whole(module);
-          attached(self).visit(Module(module));
-        });
-      },
-      [](void* self, const loupe_module* module) { guarded(nullptr, [&] {
-          need_whole(module);
-          attached(self).forget(Module(module));
-        }); },
-      [](void* self, const loupe_sink* sink, loupe_error* error) {
-        return guarded(error, [&] {
-          need_whole(sink);
-          Report report(sink);
-          attached(self).introduce(report);
-        });
-      },
-      [](void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
-        return guarded(error, [&] {
-          need_whole(tick);
-          need_whole(sink);
-          Report report(sink, tick);
-          attached(self).report(report);
-        });
-      },
-      [](void* self, const char* key, double* value, loupe_error* error) {
-        return guarded(error, [&] {
-          const std::optional<double> number = attached(self).query(key);
-          if (!number) throw Error(std::string("the lens has no number '") + key + "'", LOUPE_NOT_FOUND);
-          *value = *number;
-        });
-      },
-      !takes_steps ? nullptr : +[](void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error) {
+  static const loupe_lens table = [] {
+    loupe_lens lens{};
+    lens.struct_size = sizeof lens;
+    lens.get_extension = &get_extension<Lens>;
+    lens.attach = [](void* self, const loupe_wiring* wiring, loupe_error* error) {
+      return guarded(error, [&] {
+        need_whole(wiring);
+        as<Lens>(self).bind(wiring);
+        as<Lens>(self).attach();
+      });
+    };
+    lens.visit = [](void* self, const loupe_module* module, loupe_error* error) {
+      return guarded(error, [&] {
+        need_whole(module);
+        attached(self).visit(Module(module));
+      });
+    };
+    lens.forget = [](void* self, const loupe_module* module) {
+      guarded(nullptr, [&] {
+        need_whole(module);
+        attached(self).forget(Module(module));
+      });
+    };
+    if constexpr (takes_steps) {
+      lens.step = [](void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error) {
         return guarded(error, [&] {
           need_whole(step);
           need_whole(sink);
           Report report(sink);
           attached(self).step(*step, report);
         });
-      }};
+      };
+    }
+    lens.introduce = [](void* self, const loupe_sink* sink, loupe_error* error) {
+      return guarded(error, [&] {
+        need_whole(sink);
+        Report report(sink);
+        attached(self).introduce(report);
+      });
+    };
+    lens.report = [](void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
+      return guarded(error, [&] {
+        need_whole(tick);
+        need_whole(sink);
+        Report report(sink, tick);
+        attached(self).report(report);
+      });
+    };
+    lens.query = [](void* self, const char* key, double* value, loupe_error* error) {
+      return guarded(error, [&] {
+        const std::optional<double> number = attached(self).query(key);
+        if (!number) throw Error(std::string("the lens has no number '") + key + "'", LOUPE_NOT_FOUND);
+        *value = *number;
+      });
+    };
+    return lens;
+  }();
   return &table;
 }
 
@@ -122,22 +135,26 @@ loupe_status show(void* self, loupe_error* error) {
 /// @tparam takes_progress  the visualizer has a progress() of its own
 template <bool takes_progress>
 const loupe_visualizer* visualizer_table() {
-  static const loupe_visualizer table = {sizeof(loupe_visualizer),
-                                         0,
-                                         &show<Run, &Visualizer::begin>,
-                                         &show<Tag, &Visualizer::tag>,
-                                         &show<Tick, &Visualizer::begin_tick>,
-                                         &show<Value, &Visualizer::value>,
-                                         &show<Range, &Visualizer::range>,
-                                         &show<Histogram, &Visualizer::histogram>,
-                                         &show<&Visualizer::end_tick>,
-                                         &show<&Visualizer::flush>,
-                                         takes_progress ? &show<Progress, &Visualizer::progress> : nullptr,
-                                         &show<loupe_finding, &Visualizer::finding>,
-                                         &show<Note, &Visualizer::note>,
-                                         &show<Model, &Visualizer::model>,
-                                         &show<Hyperparameter, &Visualizer::hyperparameter>,
-                                         &show<Ending, &Visualizer::end>};
+  static const loupe_visualizer table = [] {
+    loupe_visualizer visualizer{};
+    visualizer.struct_size = sizeof visualizer;
+    visualizer.get_extension = &get_extension<Visualizer>;
+    visualizer.begin = &show<Run, &Visualizer::begin>;
+    visualizer.tag = &show<Tag, &Visualizer::tag>;
+    visualizer.begin_tick = &show<Tick, &Visualizer::begin_tick>;
+    visualizer.value = &show<Value, &Visualizer::value>;
+    visualizer.range = &show<Range, &Visualizer::range>;
+    visualizer.histogram = &show<Histogram, &Visualizer::histogram>;
+    visualizer.end_tick = &show<&Visualizer::end_tick>;
+    visualizer.flush = &show<&Visualizer::flush>;
+    if constexpr (takes_progress) visualizer.progress = &show<Progress, &Visualizer::progress>;
+    visualizer.finding = &show<loupe_finding, &Visualizer::finding>;
+    visualizer.note = &show<Note, &Visualizer::note>;
+    visualizer.model = &show<Model, &Visualizer::model>;
+    visualizer.hyperparameter = &show<Hyperparameter, &Visualizer::hyperparameter>;
+    visualizer.end = &show<Ending, &Visualizer::end>;
+    return visualizer;
+  }();
   return &table;
 }
 

@@ -1,8 +1,8 @@
 #ifndef LOUPE_DETAIL_WHOLE_H
 #define LOUPE_DETAIL_WHOLE_H
 
-// Whether what the other side gives has what this side reads of it: members that lie beyond a struct's `struct_size`
-// must not be read. Members newer than 1.0 are asked for where they are read.
+// Checks that a struct of the other side has the members that this side reads: those beyond its `struct_size` must not
+// be read. Ask for members newer than 1.0 where they are read.
 
 #include <loupe/abi.h>
 #include <loupe/error.h>
@@ -15,7 +15,7 @@
 namespace loupe {
 namespace detail {
 
-/// The other side's struct as far as this side knows it: what it lacks is zero, what is newer is left out.
+/// The other side's struct as far as this side knows it: members that it lacks are zero, newer ones are left out.
 template <class T>
 T known_part(const T& other) {
   T copy{};
@@ -46,7 +46,7 @@ inline void need_whole(const loupe_taps* taps) {
   need(taps != nullptr && LOUPE_REACHES(*taps, emit), "the taps");
 }
 inline void need_whole(const loupe_wiring* wiring) {
-  need(wiring != nullptr && LOUPE_REACHES(*wiring, values), "the wiring");
+  need(wiring != nullptr && LOUPE_REACHES(*wiring, get_extension), "the wiring");
 }
 inline void need_whole(const loupe_sink* sink) {
   need(sink != nullptr && LOUPE_REACHES(*sink, finding), "the sink");
@@ -55,13 +55,13 @@ inline void need_whole(const loupe_module* module) {
   if (module == nullptr) return;
   need(LOUPE_REACHES(*module, parameter_count), "a module");
   for (std::size_t i = 0; i < module->parameter_count; ++i)
-    need(LOUPE_REACHES(*module->parameters[i], sizes), "a module's parameter");
+    need(LOUPE_REACHES(*module->parameters[i], current_flags), "a module's parameter");
 }
 inline void need_whole(const loupe_optimizer* optimizer) {
   if (optimizer == nullptr) return;
   need(LOUPE_REACHES(*optimizer, group_count), "an optimizer");
   for (std::size_t i = 0; i < optimizer->group_count; ++i)
-    need(LOUPE_REACHES(*optimizer->groups[i], element_count), "an optimizer's group");
+    need(LOUPE_REACHES(*optimizer->groups[i], unknown_element_count), "an optimizer's group");
 }
 inline void need_whole(const loupe_tick* tick) {
   need(tick != nullptr && LOUPE_REACHES(*tick, optimizer_count), "the tick");
@@ -75,9 +75,9 @@ inline void need_whole(const loupe_tensor* tensor) {
   need(tensor == nullptr || LOUPE_REACHES(*tensor, stream), "a tensor");
 }
 inline void need_whole(const loupe_event* event) {
-  need(event != nullptr && LOUPE_REACHES(*event, step), "the event");
+  need(event != nullptr && LOUPE_REACHES(*event, output_count), "the event");
   need_whole(event->tensor);
-  need(event->measurement == nullptr || LOUPE_REACHES(*event->measurement, compared), "a measurement");
+  need(event->measurement == nullptr || LOUPE_REACHES(*event->measurement, bin_count), "a measurement");
   need(event->module == nullptr || LOUPE_REACHES(*event->module, parameter_count), "a module");
   for (std::size_t i = 0; i < event->input_count; ++i) need_whole(event->inputs[i]);
   for (std::size_t i = 0; i < event->output_count; ++i) need_whole(event->outputs[i]);

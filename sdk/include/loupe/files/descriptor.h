@@ -1,14 +1,14 @@
 #ifndef LOUPE_FILES_DESCRIPTOR_H
 #define LOUPE_FILES_DESCRIPTOR_H
 
+#include <loupe/files/held_signals.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -18,34 +18,6 @@ namespace loupe {
 inline std::system_error last_error() {
   return std::system_error(errno, std::generic_category());
 }
-
-/// While it lives, a write to a closed pipe or past a size limit fails in this thread instead of killing the process.
-class FatalSignalsHeld {
- public:
-  FatalSignalsHeld() {
-    sigset_t pending;
-    sigemptyset(&held_);
-    sigpending(&pending);
-    for (const int signal : {SIGPIPE, SIGXFSZ}) {
-      // One that was pending before is not of our making: it stays for its owner.
-      if (sigismember(&pending, signal) == 0) sigaddset(&held_, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &held_, &before_);
-  }
-  ~FatalSignalsHeld() {
-    const timespec now{0, 0};
-    const int reason = errno;
-    while (sigtimedwait(&held_, nullptr, &now) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = reason;
-  }
-  FatalSignalsHeld(const FatalSignalsHeld&) = delete;
-  FatalSignalsHeld& operator=(const FatalSignalsHeld&) = delete;
-
- private:
-  sigset_t held_, before_;
-};
 
 /// Writes all of `text`. A reader that takes nothing for five seconds counts as an error, for training must not wait.
 /// Throws std::system_error.
@@ -65,10 +37,16 @@ inline void write_all(int descriptor, std::string_view text) {
   }
 }
 
+/// Whether a path is one of the system's own links, such as /dev/stdout, which nobody else can lay.
+inline bool is_system_link(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  return folder == "/dev" || folder == "/dev/fd" || path.native().compare(0, 6, "/proc/") == 0;
+}
+
 /// An open file. Throws std::system_error where the system refuses.
 class Descriptor {
  public:
-  /// Never waits for the other end of a named pipe, and never takes over a terminal.
+  /// Never waits for the other end of a named pipe, never takes over a terminal, and never writes through a link.
   Descriptor(const std::filesystem::path& path, int flags) : Descriptor(AT_FDCWD, path, flags) {}
   /// @param folder an open folder that `path` starts at
   Descriptor(const Descriptor& folder, const std::filesystem::path& path, int flags)
@@ -90,8 +68,12 @@ class Descriptor {
 
  private:
   Descriptor(int folder, const std::filesystem::path& path, int flags)
-      : descriptor_(::openat(folder, path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666)) {
+      : descriptor_(
+            ::openat(folder, path.c_str(), flags | links(path, flags) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666)) {
     if (descriptor_ < 0) throw last_error();
+  }
+  static int links(const std::filesystem::path& path, int flags) {
+    return (flags & O_ACCMODE) == O_RDONLY || is_system_link(path) ? 0 : O_NOFOLLOW;
   }
   void close() {
     if (descriptor_ >= 0) ::close(descriptor_);

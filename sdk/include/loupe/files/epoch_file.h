@@ -1,12 +1,14 @@
 #ifndef LOUPE_FILES_EPOCH_FILE_H
 #define LOUPE_FILES_EPOCH_FILE_H
 
+#include <loupe/files/older.h>
 #include <loupe/files/older_epochs.h>
 #include <loupe/files/replacement.h>
 #include <loupe/host.h>
 #include <loupe/number_text.h>
 #include <loupe/visualizer.h>
 
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -30,10 +32,13 @@ class EpochFile {
       : path_(std::move(path)), sync_(sync), read_(std::move(read)), host_(host) {}
 
   /// Warns the user at once when the file cannot be written. That is no failure yet: epochs are kept until it can be.
-  void begin(const Run& run) {
-    file_ = path_.in(run);
+  void begin(const Run& run) { begin(run, path_.in(run)); }
+  void begin(const Run& run, const std::filesystem::path& file) {
+    file_ = file;
     resumed_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
+    start_time_ = run.start_time;
     started_ = false;
+    kept_.clear();
     waiting_.clear();
     waiting_bytes_ = 0;
     lost_.clear();
@@ -103,15 +108,13 @@ class EpochFile {
   void start(const Preamble& preamble) {
     if (!resumed_ || !std::filesystem::is_regular_file(file_)) return replace(preamble.fresh, nullptr);
     const OlderEpochs older(file_, waiting_.front().number, read_);
-    if (older.untouched() && !older.empty()) {
-      append(preamble.joined, preamble.fresh);
-    } else {
-      replace(older.empty() ? preamble.fresh : preamble.joined, &older);
-    }
-    if (const std::string removed = older.removed(); !removed.empty()) {
-      host_.info("'" + file_.string() + "' goes on from epoch " + number_text(waiting_.front().number) + ": removed " +
-                 removed);
-    }
+    if (older.is_whole() && !older.empty()) return append(preamble.joined, preamble.fresh);
+    replace(older.empty() ? preamble.fresh : preamble.joined, &older);
+    if (kept_.empty()) return;
+    const double first = waiting_.front().number;
+    host_.warn("'" + file_.string() + "' had " + older.left_out() + "; it now continues " +
+               (std::isinf(first) ? "without" : "from epoch " + number_text(first)) +
+               ", and the complete earlier file is kept as '" + kept_.string() + "'");
   }
 
   void replace(const std::string& head, const OlderEpochs* older) {
@@ -119,6 +122,9 @@ class EpochFile {
     if (older != nullptr) older->copy([&](const std::string& text) { replacement.write(text); });
     replacement.write(head);
     for (const Epoch& epoch : waiting_) replacement.write(epoch.text);
+    // What an earlier run recorded is never lost.
+    if (older != nullptr && kept_.empty() && std::filesystem::file_size(file_) > 0)
+      kept_ = keep_replaced(file_, start_time_);
     replacement.commit(sync_);
   }
 
@@ -143,6 +149,8 @@ class EpochFile {
   ReadOldLine read_;
   Host host_;
   std::filesystem::path file_;
+  double start_time_ = 0;
+  std::filesystem::path kept_;  // what the earlier run left, where not all of it stays
   bool resumed_ = false, started_ = false;
   std::deque<Epoch> waiting_;
   std::size_t waiting_bytes_ = 0;

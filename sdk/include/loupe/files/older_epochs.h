@@ -19,14 +19,14 @@ struct OldLine {
   std::string text;             ///< with its line end
   std::optional<double> epoch;  ///< none for a line of no epoch, such as a heading
   bool closes_epoch = false;    ///< everything of its epoch has been written
-  bool gives_way = false;       ///< was true only while nothing came after it, such as how a run ended
+  bool stands_alone = false;    ///< means something without the rest of its epoch, such as a finding
 };
 
 /// Reads the next whole line; false at the file's end, and where the last line was cut off.
 using ReadOldLine = std::function<bool(std::istream&, OldLine&)>;
 
-/// What of an earlier run's file stays when a run goes on from some epoch: everything up to the last whole epoch before
-/// that one, so that no curve overlaps another.
+/// What of an earlier run's file a run goes on behind, from some epoch on: everything up to the last whole epoch before
+/// that one, so that no curve overlaps another, and what stands alone behind it.
 class OlderEpochs {
  public:
   /// Throws std::system_error where the file cannot be read.
@@ -34,35 +34,33 @@ class OlderEpochs {
       : file_(file), first_(first_epoch), read_(std::move(read)) {
     std::ifstream input = open();
     OldLine line;
-    bool later = false;
+    bool later = false, within = false;  // within an epoch that is not whole yet
     while (next(input, line)) {
       read_bytes_ += line.text.size();
-      if (line.gives_way) {
-        given_way_bytes_ += line.text.size();
-      } else if (stays(line)) {
-        if (!line.closes_epoch) continue;
+      const bool alone = line.stands_alone && !within;
+      if (stays(line) ? line.closes_epoch || alone : alone && !later) {
         kept_bytes_ = read_bytes_;
-        given_way_bytes_ = 0;
         later_inside_ = later;
-      } else {
+        within = false;
+      } else if (!stays(line)) {
         later = true;
+      } else {
+        within = within || line.epoch;
       }
     }
-    removes_later_ = later;
+    has_later_ = later;
     size_ = std::filesystem::file_size(file);
   }
 
   bool empty() const { return kept_bytes_ == 0; }
-  bool all() const { return kept_bytes_ == size_; }
   /// Whether the file may be appended to as it is.
-  bool untouched() const { return all() && !later_inside_; }
-  /// For the user: what is removed, "" where nothing of note is.
-  std::string removed() const {
+  bool is_whole() const { return kept_bytes_ == size_ && !later_inside_; }
+  /// For the user: what does not stay.
+  std::string left_out() const {
     std::string text;
-    if (removes_later_) text = "its later epochs";
+    if (has_later_) text = "later epochs";
     if (size_ > read_bytes_) text += std::string(text.empty() ? "" : " and ") + "a last line that was cut off";
-    if (text.empty() && kept_bytes_ + given_way_bytes_ != size_) text = "an epoch that was not whole";
-    return text;
+    return text.empty() ? "an unfinished epoch" : text;
   }
   /// Hands on everything that stays, in pieces. Throws std::system_error where the file cannot be read.
   template <class Write>
@@ -74,7 +72,7 @@ class OlderEpochs {
     if (later_inside_) {
       for (OldLine line; bytes < kept_bytes_ && next(input, line);) {
         bytes += line.text.size();
-        if (stays(line) && !line.gives_way) text += line.text;
+        if (stays(line)) text += line.text;
         if (text.size() < piece) continue;
         write(text);
         text.clear();
@@ -109,8 +107,7 @@ class OlderEpochs {
   double first_;
   ReadOldLine read_;
   std::uintmax_t size_ = 0, read_bytes_ = 0, kept_bytes_ = 0;
-  std::uintmax_t given_way_bytes_ = 0;  // behind what is kept
-  bool later_inside_ = false, removes_later_ = false;
+  bool later_inside_ = false, has_later_ = false;
 };
 
 }  // namespace loupe

@@ -1,10 +1,8 @@
 #ifndef LOUPE_FILES_OUTPUT_PATH_H
 #define LOUPE_FILES_OUTPUT_PATH_H
 
+#include <loupe/files/descriptor.h>
 #include <loupe/visualizer.h>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -13,9 +11,17 @@
 
 namespace loupe {
 
+/// What a link at this path names now. Nothing is written through one that is laid later.
+inline std::filesystem::path followed(const std::filesystem::path& path) {
+  std::error_code error;
+  if (is_system_link(path) || !std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target;
+}
+
 /// Where the file or folder of the option `path` belongs. Made in a component's constructor, for a trainer may change
-/// its working directory later. What an earlier run left at a visualizer's `path` is kept by the host: unless a run
-/// resumes, it finds none there.
+/// its working directory later. A link that is there when a run begins is followed, and none afterwards. What an
+/// earlier run left at a visualizer's `path` is kept by the host: unless a run resumes, it finds none there.
 class OutputPath {
  public:
   /// Throws Error when the option is empty.
@@ -29,7 +35,7 @@ class OutputPath {
 
   /// The path as it is when absolute, else in the run's directory, else in the working directory of the start.
   std::filesystem::path in(const std::string& run_directory) const {
-    return (start_ / run_directory / path_).lexically_normal();
+    return followed((start_ / run_directory / path_).lexically_normal());
   }
   std::filesystem::path in(const Run& run) const { return in(std::string(run.directory)); }
 
@@ -58,10 +64,16 @@ inline void check_writable(const std::filesystem::path& file) {
   }
 }
 
+/// Why a file cannot be written, in words.
+inline std::string reason_of(const std::system_error& reason) {
+  if (reason.code() != std::errc::too_many_symbolic_link_levels) return reason.code().message();
+  return "it is a symbolic link, which Loupe does not write through; remove the link";
+}
+
 /// The sentence for a file that cannot be written.
 inline Error cannot_write(const std::filesystem::path& file, const std::system_error& reason,
                           const std::string& consequence) {
-  return Error("cannot write '" + file.string() + "': " + reason.code().message() + "; " + consequence);
+  return Error("cannot write '" + file.string() + "': " + reason_of(reason) + "; " + consequence);
 }
 
 }  // namespace loupe

@@ -12,12 +12,15 @@
 namespace loupe {
 
 /// A file's new contents, which take the old one's place in one step at commit(): a reader sees the old file or the
-/// new, never half of one. Devices and pipes are written directly; a link keeps pointing where it did. Everything
-/// throws std::system_error, and the old file then stands.
+/// new, never half of one. Devices and pipes are written directly; a link is refused, see followed(). Everything throws
+/// std::system_error, and the old file then stands.
 class Replacement {
  public:
   explicit Replacement(const std::filesystem::path& file) {
-    const std::filesystem::path target = resolved(file);
+    const std::filesystem::path target = std::filesystem::absolute(file);
+    std::error_code no_matter;
+    if (!is_system_link(target) && std::filesystem::is_symlink(target, no_matter))
+      throw std::system_error(ELOOP, std::generic_category());
     if (is_special(target)) {
       special_.emplace(target, O_WRONLY);
       return;
@@ -35,11 +38,6 @@ class Replacement {
   }
 
  private:
-  static std::filesystem::path resolved(const std::filesystem::path& file) {
-    std::error_code no_matter;
-    const std::filesystem::path target = std::filesystem::canonical(file, no_matter);
-    return target.empty() ? std::filesystem::absolute(file) : target;
-  }
   static bool is_special(const std::filesystem::path& file) {
     std::error_code no_matter;
     const auto status = std::filesystem::status(file, no_matter);

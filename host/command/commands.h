@@ -1,0 +1,160 @@
+#ifndef LOUPE_COMMAND_COMMANDS_H
+#define LOUPE_COMMAND_COMMANDS_H
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/visualizer_choice.h"
+#include "loader/catalogue.h"
+#include "replay/record_reader.h"
+
+// One struct a subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
+// outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.
+namespace loupe {
+
+/// `loupe check`: holds plugin files to the rules of the boundary.
+struct Check {
+  std::vector<std::string> files;
+  bool as_json = false, only_rules = false;
+  double seconds = 10;
+
+  CLI::App* add_to(CLI::App& app);
+  /// Returns whether every rule is kept. Throws UsageError for a file that is not there.
+  bool run(std::ostream& out) const;
+};
+
+/// A line a component, by kind: name, what it is, the file it is from.
+void list_components(const Catalogue& catalogue, std::ostream& out);
+
+/// Every plugin by file: name, version, description, author, license and homepage, as far as it tells them.
+void list_plugins(const Catalogue& catalogue, std::ostream& out);
+
+/// Every component of that name (or the configuration's own keys, for "config") with its options, what it gives and an
+/// example. False, and a message to `errors`, when there is none.
+bool describe_component(const Catalogue& catalogue, const std::string& name, std::ostream& out, std::ostream& errors);
+
+/// `loupe explain`: what the plots mean that lenses show.
+struct Explain {
+  std::string tag;  ///< "" lists all
+  bool as_glossary = false;
+
+  CLI::App* add_to(CLI::App& app);
+  /// Explains the plot of that name, all whose names begin with it or else have it within; case does not matter. False,
+  /// and a message to `errors`, when there is none.
+  /// @param paths further folders or files with plugins
+  bool run(const Catalogue& catalogue, const std::vector<std::string>& paths, std::ostream& out,
+           std::ostream& errors) const;
+};
+
+/// `loupe new KIND NAME`: a folder with a plugin that builds, and a test of it that passes.
+class New {
+ public:
+  /// Adds the command; this outlives the parsing.
+  CLI::App* add_to(CLI::App& app);
+  /// Throws UsageError for a name that no plugin can have or a folder that is there already.
+  void run(std::ostream& out) const;
+
+ private:
+  std::string kind_, name_, folder_;
+  bool plain_c_ = false;
+};
+
+/// `loupe run`: another program, watched.
+struct RunProgram {
+  std::string config, folder, follow = "yes";
+  bool required = false;
+  std::vector<std::string> program;  ///< with its arguments
+
+  CLI::App* add_to(CLI::App& app);
+  /// Takes the program and its arguments off the end of a command line, for they are nobody else's, whatever they look
+  /// like. How many arguments are left.
+  int take_program(int count, char** arguments);
+  /// Becomes the program; returns only where it cannot, with the exit code of a shell: 126 or 127. Throws ConfigError
+  /// for a configuration that is wrong, and UsageError where nothing can be watched and that is required.
+  int run(std::ostream& errors) const;
+};
+
+/// `loupe replay`: one record to visualizers, as if its run took place again, or an incident as text.
+struct Replay {
+  std::string record;
+  VisualizerArguments visualizers;
+
+  CLI::App* add_to(CLI::App& app);
+  /// An incident goes to `out`, what was left out at the record's end to `errors`. Throws UsageError, ConfigError for a
+  /// wrong record or incident, and Error when a visualizer fails.
+  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+};
+
+/// `loupe compare`: several records to the same visualizers, one run after the other. The first run's files belong into
+/// the folder itself, where `html` then shows all runs in one report; each other run has a folder in it, of its name.
+struct Compare {
+  std::vector<std::string> records;
+  std::vector<std::string> names;
+  std::string baseline;  ///< the name of the run that the others are compared with; may be empty
+  bool follow = false;   ///< go on until every run has ended
+  VisualizerArguments visualizers;
+
+  CLI::App* add_to(CLI::App& app);
+  /// Where a run had findings, `out` gets a line a run with how many. What was left out at a record's end goes to
+  /// `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Throws UsageError,
+  /// ConfigError for a wrong record, and Error when a visualizer fails.
+  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+
+ private:
+  /// What a play of all records told, in words, and whether each has its run's end.
+  struct Told {
+    std::string counts, left_out;
+    bool any_findings = false, all_ended = true;
+  };
+  using Readers = std::deque<replay::RecordReader>;
+  Told play(const std::vector<ComponentConfig>& chosen, Readers& readers, const std::vector<std::string>& shown) const;
+  Told play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
+                        const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
+};
+
+/// Each run's name, with what tells its record's path from the others' behind it where names are equal.
+std::vector<std::string> distinct_names(const std::vector<std::string>& names, const std::vector<std::string>& files);
+
+/// `loupe view`: a page of the runs under some folders, served to a browser until the process is told to end.
+struct View {
+  std::vector<std::string> folders;
+  std::string address = "127.0.0.1";
+  std::optional<int> port;
+
+  CLI::App* add_to(CLI::App& app);
+  /// The page's address goes to `out`, warnings go to `errors`. Returns at SIGINT, SIGTERM or SIGHUP, which it holds
+  /// back from all threads; a second one ends the process. Throws UsageError for a folder that is not there, and Error
+  /// where it cannot listen.
+  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+};
+
+/// `loupe diagnose`: what was found to be wrong with past runs, and what the rules say of their values.
+struct Diagnose {
+  std::vector<std::string> records;
+  std::string baseline;  ///< a file that `loupe learn` wrote; empty for none
+  bool as_json = false;
+
+  CLI::App* add_to(CLI::App& app);
+  /// What was left out at a record's end goes to `errors`. Returns whether no run ever had an error. Throws ConfigError
+  /// for a wrong record or baseline, before anything is written.
+  bool run(std::ostream& out, std::ostream& errors) const;
+};
+
+/// `loupe learn`: what the series of good runs are between, for later runs to be compared with.
+struct Learn {
+  std::vector<std::string> records;
+  std::string file;
+
+  CLI::App* add_to(CLI::App& app);
+  /// What is odd about the records goes to `errors`. Throws ConfigError for a wrong record, UsageError where nothing
+  /// can be learned, and std::system_error when the file cannot be written; nothing is written then.
+  void run(std::ostream& out, std::ostream& errors) const;
+};
+
+}  // namespace loupe
+
+#endif

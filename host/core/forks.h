@@ -1,0 +1,65 @@
+#ifndef LOUPE_CORE_FORKS_H
+#define LOUPE_CORE_FORKS_H
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/lock_order.h"
+
+namespace loupe {
+
+/// How many forks lie between the process that loaded Loupe and this one: what was made at another count belongs to a
+/// parent, whose files and threads are not this process's. Any thread.
+uint64_t forks_of_process();
+
+/// Calls `in_child` in every forked child from now on, after what was given before. Only the forking thread is there,
+/// and it must take no memory: not every allocator can be used in a child.
+void at_fork(void (*in_child)());
+
+/// Tells something that a process shares whether it is a parent's. Under the lock of what it is part of.
+class ForkWatch {
+ public:
+  /// True once after each fork.
+  bool is_new_process() {
+    const uint64_t now = forks_of_process();
+    return std::exchange(seen_, now) != now;
+  }
+
+ private:
+  uint64_t seen_ = forks_of_process();
+};
+
+/// In a forked child: keeps for good what is the parent's, whose threads are not there to let it be destroyed.
+void leave_to_parent(std::shared_ptr<const void> left);
+
+/// A short-held lock on something that the whole process shares. It is held across each fork, so that in the child it
+/// is free and what it guards is whole. Lives for good. No user code may run while it is held.
+class ProcessMutex {
+ public:
+  explicit ProcessMutex(LockRank rank = LockRank::leaf);
+  ProcessMutex(const ProcessMutex&) = delete;
+  ProcessMutex& operator=(const ProcessMutex&) = delete;
+
+  void lock() {
+    if (is_strict) LockOrder::expect(rank_, this);
+    mutex_.lock();
+    if (is_strict) LockOrder::locked(rank_, this);
+  }
+  void unlock() {
+    if (is_strict) LockOrder::unlocked(this);
+    mutex_.unlock();
+  }
+  LockRank rank() const { return rank_; }
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
+ private:
+  LockRank rank_;
+  std::mutex mutex_;
+};
+
+}  // namespace loupe
+
+#endif

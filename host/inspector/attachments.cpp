@@ -1,0 +1,100 @@
+#include "inspector/attachments.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "core/log.h"
+
+namespace loupe {
+
+void Attachments::attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
+                         const std::string& name, bool is_loss, bool awaits_optimizers) {
+  if (is_closed_) throw std::logic_error("loupe: an inspector that is being destroyed attaches no model");
+  for (const auto& other : attachments_) {
+    if (other->name() == name) {
+      throw std::invalid_argument("loupe: a model is attached under the name '" + name +
+                                  "' already; give each its own: attach(model, optimizer, \"name\"), or, for one "
+                                  "more optimizer of the same model, call attach_optimizer(optimizer)");
+    }
+  }
+  auto attachment = std::make_shared<Attachment>(monitor_, name);
+  attachment->attach(model, optimizers, exposed_, is_loss);
+  if (awaits_optimizers) attachment->await_optimizers();
+  attachments_.push_back(attachment);
+  if (monitor_.config().list_modules) {
+    for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
+  }
+  if (monitor_.config().summary) log(LOUPE_LOG_INFO, attachment->summary());
+}
+
+void Attachments::attach_optimizer(torch::optim::Optimizer& optimizer) {
+  bool any = false;
+  for (const auto& attachment : attachments_) {
+    if (!attachment->holds_any(optimizer)) continue;
+    attachment->attach_optimizer(optimizer);
+    any = true;
+  }
+  if (!any)
+    throw std::invalid_argument(
+        "loupe: the optimizer given to attach_optimizer holds no parameter of a model that is attached; attach its "
+        "model first");
+}
+
+void Attachments::detach(const std::string& name) {
+  const auto found =
+      std::find_if(attachments_.begin(), attachments_.end(), [&](const auto& each) { return each->name() == name; });
+  if (found == attachments_.end())
+    throw std::invalid_argument("loupe: no model is attached under the name '" + name + "'");
+  (*found)->detach();
+  attachments_.erase(found);
+}
+
+void Attachments::detach_all() {
+  for (const auto& attachment : attachments_) attachment->detach();
+  attachments_.clear();
+}
+
+void Attachments::expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
+  if (!attachments_.empty())
+    log(LOUPE_LOG_WARNING, "expose('" + path + "', '" + attribute +
+                               "') comes after attach, which has looked for attributes; only models attached from now "
+                               "on show it");
+  exposed_[{path, attribute}] = std::move(get);
+}
+
+bool Attachments::any_has_optimizer() const {
+  return std::any_of(attachments_.begin(), attachments_.end(), [](const auto& each) { return each->has_optimizer(); });
+}
+
+std::vector<const loupe_optimizer*> Attachments::optimizers() const {
+  std::vector<const loupe_optimizer*> optimizers;
+  for (const auto& attachment : attachments_) attachment->list_optimizers(optimizers);
+  return optimizers;
+}
+
+void Attachments::tick() {
+  for (const auto& attachment : attachments_) attachment->tick();
+}
+
+void Attachments::follow_looking() {
+  const bool looks = monitor_.looks();
+  for (const auto& attachment : attachments_) {
+    attachment->set_active(looks);
+    if (looks) attachment->prime();
+  }
+}
+
+void Attachments::stepped_by_hand() {
+  for (const auto& attachment : attachments_) attachment->stepped_by_hand();
+}
+
+std::string Attachments::coverage() const {
+  std::string text;
+  for (const auto& attachment : attachments_) {
+    for (const std::string& line : attachment->coverage()) text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace loupe

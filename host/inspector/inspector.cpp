@@ -1,0 +1,262 @@
+// The members of Inspector, which hand over to its parts.
+
+#include "loupe/inspector.h"
+#include <loupe/draft/abi/dlpack.h>
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "core/utf8.h"
+#include "inspector/forked_child.h"
+#include "inspector/inspector_impl.h"
+#include "inspector/program_inspector.h"
+#include "inspector/thread_pool.h"
+#include "loader/component_host.h"
+#include "torch/redirect/redirections.h"
+#include "torch/script/script_model.h"
+#include "torch/tensor/device_measurer.h"
+#include "torch/tensor/services.h"
+
+namespace loupe {
+namespace {
+
+void offer_services() {
+  static const bool once = [] {
+    leave_models_at_forks();
+    offer_interface(LOUPE_TENSORS_ID, &tensor_service());
+    offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
+    offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
+    offer_interface(LOUPE_DRAFT_DLPACK_ID, &dlpack_service());
+    set_device_measurer_factory(&make_device_measurer);
+    measure::Measurer::set_parallel_for(threads_of_libtorch());
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+using Optimizers = std::vector<std::reference_wrapper<torch::optim::Optimizer>>;
+
+std::vector<torch::optim::Optimizer*> pointers_to(const Optimizers& optimizers) {
+  std::vector<torch::optim::Optimizer*> all;
+  for (torch::optim::Optimizer& each : optimizers) all.push_back(&each);
+  return all;
+}
+
+uint32_t loss_flags(bool train, bool keep) {
+  uint32_t flags = LOUPE_EVENT_LOSS;
+  if (train) flags |= LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
+  if (keep) flags |= LOUPE_EVENT_MEMORY;
+  return flags;
+}
+
+}  // namespace
+
+Inspector::Inspector(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Inspector::Inspector(Inspector&&) noexcept = default;
+Inspector& Inspector::operator=(Inspector&& other) noexcept {
+  if (this != &other) {
+    end();
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+Inspector::~Inspector() {
+  end();
+}
+void Inspector::end() {
+  // Its threads are not in a forked child, and its files and locks are the parent's: it is left as it is.
+  if (impl_ != nullptr && impl_->is_of_parent()) leave_to_parent(std::shared_ptr<Impl>(std::move(impl_)));
+  if (impl_ != nullptr) impl_->finish();
+  impl_.reset();
+}
+
+Inspector Inspector::from_yaml(const std::string& path) {
+  offer_services();
+  return Inspector(std::make_unique<Impl>(Config::from_file(path)));
+}
+
+Inspector Inspector::from_text(const std::string& text, const std::string& name) {
+  offer_services();
+  return Inspector(std::make_unique<Impl>(Config::from_text(text, name, ".")));
+}
+
+void Inspector::attach(torch::nn::Module& model, const std::string& name) {
+  attach(model, Optimizers(), name);
+}
+void Inspector::attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name) {
+  attach(model, Optimizers{optimizer}, name);
+}
+void Inspector::attach(torch::nn::Module& model, const Optimizers& optimizers, const std::string& name) {
+  impl_->enter([&] { impl_->attach(model, pointers_to(optimizers), name, false); });
+}
+void Inspector::attach(const torch::jit::Module& model, const std::string& name) {
+  attach(model, Optimizers(), name);
+}
+void Inspector::attach(const torch::jit::Module& model, torch::optim::Optimizer& optimizer, const std::string& name) {
+  attach(model, Optimizers{optimizer}, name);
+}
+void Inspector::attach(const torch::jit::Module& model, const Optimizers& optimizers, const std::string& name) {
+  impl_->enter([&] { impl_->attach(*ScriptModel::of(model), pointers_to(optimizers), name, false); });
+}
+void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
+  impl_->enter([&] { impl_->attach_optimizer(optimizer); });
+}
+void Inspector::attach_loss(torch::nn::Module& loss, const std::string& name) {
+  impl_->enter([&] { impl_->attach(loss, {}, name, true); });
+}
+void Inspector::detach(const std::string& name) {
+  impl_->enter([&] { impl_->detach(name); });
+}
+void Inspector::detach() {
+  impl_->enter([&] { impl_->attachments().detach_all(); });
+}
+
+void Inspector::push_loss(double value, bool train, bool keep) {
+  impl_->enter([&] { impl_->push(impl_->loss_name(train), value, loss_flags(train, keep)); });
+}
+void Inspector::push_loss(const at::Tensor& value, bool train, bool keep) {
+  impl_->enter([&] { impl_->push_tensor(impl_->loss_name(train), value, loss_flags(train, keep)); });
+}
+void Inspector::push_metric(const std::string& name, double value, bool keep) {
+  impl_->enter([&] { impl_->push(name, value, keep ? uint32_t{LOUPE_EVENT_MEMORY} : 0U); });
+}
+void Inspector::optimizer_stepped() {
+  impl_->enter([&] { impl_->optimizer_stepped(); });
+}
+void Inspector::expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
+  impl_->enter([&] { impl_->attachments().expose(path, attribute, std::move(get)); });
+}
+
+void Inspector::tick_epoch() {
+  impl_->enter_and_throw([&] { impl_->epochs().tick(std::nullopt); });
+}
+void Inspector::tick_epoch(double epoch) {
+  impl_->enter_and_throw([&] { impl_->epochs().tick(epoch); });
+}
+Epochs Inspector::epochs(int count) {
+  const int before = impl_->enter([&] { return static_cast<int>(impl_->monitor().epoch()); });
+  return epochs(before + 1, before + count);
+}
+Epochs Inspector::epochs(int first, int last) {
+  impl_->enter([&] { impl_->epochs().begin(first, last); });
+  return {this, first, last};
+}
+/// Whether another epoch follows.
+bool Inspector::end_turn(int epoch, bool is_last) {
+  if (impl_->is_of_parent()) return !is_last;
+  impl_->enter_and_throw([&] { impl_->epochs().end_epoch(epoch); });
+  return impl_->enter([&] { return impl_->begin_next_epoch(epoch + 1, is_last); });
+}
+Epochs::Iterator& Epochs::Iterator::operator++() {
+  const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
+  epoch_ = goes_on ? epoch_ + 1 : last_ + 1;
+  return *this;
+}
+
+void Inspector::left_by_exception() noexcept {
+  if (impl_->is_of_parent()) return;
+  const std::lock_guard lock(*impl_->monitor().mutex());  // without a delivery, in the midst of an exception
+  impl_->calls().note_exception();
+}
+detail::LoopScope::LoopScope(Inspector* inspector) : inspector_(inspector), exceptions_(std::uncaught_exceptions()) {}
+detail::LoopScope::~LoopScope() {
+  if (std::uncaught_exceptions() > exceptions_) inspector_->left_by_exception();
+}
+
+Steps Inspector::steps(std::int64_t count) {
+  const auto before = impl_->enter([&] { return static_cast<std::int64_t>(impl_->monitor().step()); });
+  return steps(before + 1, before + count);
+}
+Steps Inspector::steps(std::int64_t first, std::int64_t last) {
+  impl_->enter([&] { impl_->steps().begin(first, last); });
+  return {this, first, last};
+}
+/// Whether another turn follows.
+bool Inspector::end_step(bool is_last) {
+  if (impl_->is_of_parent()) return !is_last;
+  impl_->enter_and_throw([&] { impl_->steps().end_turn(); });
+  return impl_->enter([&] { return impl_->begin_next_turn(is_last); });
+}
+Steps::Iterator& Steps::Iterator::operator++() {
+  const bool goes_on = inspector_->end_step(step_ >= last_);
+  step_ = goes_on ? step_ + 1 : last_ + 1;
+  return *this;
+}
+
+std::optional<double> Inspector::loss(bool train, const std::string& aggregation) const {
+  return impl_->enter([&] { return impl_->loss(train, aggregation); });
+}
+std::optional<double> Inspector::value(const std::string& tag, const std::string& layer,
+                                       const std::string& line) const {
+  return impl_->enter([&] { return impl_->monitor().display().last(tag, layer, line); });
+}
+
+std::vector<Finding> Inspector::findings() const {
+  return impl_->enter([&] { return impl_->findings(); });
+}
+void Inspector::on_finding(std::function<void(const Finding&)> callback) {
+  impl_->enter_unlocked([&] { impl_->monitor().outbox()->set_callback(std::move(callback)); });
+}
+bool Inspector::should_stop() const {
+  return impl_->enter([&] { return impl_->policy().should_stop(); });
+}
+std::string Inspector::dump(const std::string& why) {
+  return impl_->enter([&] { return impl_->monitor().dump(why); });
+}
+void Inspector::note(const std::string& text) {
+  impl_->enter_unlocked([&] { impl_->monitor().note(LOUPE_NOTE_TRAINER, text); });
+}
+void Inspector::set_hyperparameter(const std::string& name, double value) {
+  loupe_option_value number{};
+  number.type = LOUPE_OPTION_NUMBER;
+  number.number = value;
+  impl_->enter([&] { impl_->set_hyperparameter(name, number); });
+}
+void Inspector::set_hyperparameter(const std::string& name, const std::string& value) {
+  const std::string shown = utf8(value);
+  loupe_option_value text{};
+  text.type = LOUPE_OPTION_STRING;
+  text.string = shown.c_str();
+  impl_->enter([&] { impl_->set_hyperparameter(name, text); });
+}
+
+void Inspector::set_active(ActiveWhen when) {
+  if (!when) throw std::invalid_argument("loupe: set_active takes a function of the tick's number, not an empty one");
+  impl_->enter([&] { impl_->monitor().set_active(std::move(when)); });
+}
+bool Inspector::is_active() const {
+  return impl_->enter([&] { return impl_->monitor().active(); });
+}
+
+void Inspector::set_directory(const std::string& directory) {
+  impl_->enter([&] { impl_->monitor().set_directory(directory); });
+}
+void Inspector::set_visualizers(const std::string& yaml) {
+  impl_->enter([&] { impl_->set_visualizers(yaml); });
+}
+
+Inspector ProgramInspector::make(Config config) {
+  offer_services();
+  return Inspector(std::make_unique<Inspector::Impl>(std::move(config)));
+}
+void ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, const std::string& name) {
+  inspector.impl_->enter(
+      [&] { inspector.impl_->attach(model, {}, name, /*is_loss=*/false, /*awaits_optimizers=*/true); });
+}
+void ProgramInspector::begin_epochs_at(Inspector& inspector, double first) {
+  inspector.impl_->enter([&] { inspector.impl_->monitor().begin_epochs_at(first); });
+}
+void ProgramInspector::push(Inspector& inspector, const std::string& label, const at::Tensor& value) {
+  inspector.impl_->enter([&] { inspector.impl_->push_tensor(label, value, 0); });
+}
+
+std::size_t Inspector::redirected_calls() {
+  return Redirections::instance().active_count();
+}
+
+std::string Inspector::coverage() const {
+  return impl_->enter([&] { return impl_->attachments().coverage(); });
+}
+
+}  // namespace loupe

@@ -1,0 +1,161 @@
+#include "inspector/inspector_impl.h"
+
+#include <loupe/lines.h>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "core/log.h"
+#include "core/suggestion.h"
+#include "core/utf8.h"
+#include "torch/tensor/retained_tensor.h"
+#include "torch/tensor/tensor_file.h"
+
+namespace loupe {
+
+Inspector::Impl::Impl(Config config) : monitor_(std::move(config), this) {}
+
+void Inspector::Impl::finish() {
+  if (calls_.ends_by_exception()) monitor_.end(LOUPE_END_FAILED, "an exception left the training loop");
+  {
+    const std::lock_guard lock(*monitor_.mutex());
+    try {
+      if (std::uncaught_exceptions() == 0) due_.tick_rest();
+      losses_.flush();
+    } catch (const std::exception& e) {
+      log(LOUPE_LOG_WARNING, std::string("the losses since the last tick cannot be read: ") + e.what());
+    }
+    attachments_.detach_all();
+    attachments_.close();
+    monitor_.end_lenses();
+  }
+  monitor_.outbox()->deliver();
+  monitor_.outbox()->end_delivery();
+  warn_of_unthrown();
+}
+
+/// Once for each inspector that a child uses.
+void Inspector::Impl::warn_of_parent() {
+  if (warned_of_parent_.exchange(true)) return;
+  const LogToStderr past_the_sink;  // which may wait for a thread of the parent's
+  log(LOUPE_LOG_WARNING,
+      "this process was forked from one that has an inspector, and calls it: nothing is watched or written here; make "
+      "an inspector of its own after the fork");
+}
+
+void Inspector::Impl::warn_of_unthrown() {
+  try {
+    monitor_.outbox()->rethrow();
+  } catch (const std::exception& e) {
+    log(LOUPE_LOG_WARNING, std::string("the inspector ended before it could throw: ") + e.what());
+  } catch (...) {
+    log(LOUPE_LOG_WARNING, "the inspector ended before it could throw what the callback of on_finding threw");
+  }
+}
+
+void Inspector::Impl::before_tick() {
+  losses_.flush();
+  attachments_.tick();
+}
+
+SaveTensor Inspector::Impl::tensor_saver() {
+  return [](const loupe_tensor& tensor, const std::filesystem::path& file) {
+    save_tensors({native_tensor(&tensor).detach()}, false, file);
+  };
+}
+
+void Inspector::Impl::attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
+                             const std::string& name, bool is_loss, bool awaits_optimizers) {
+  attachments_.attach(model, optimizers, name, is_loss, awaits_optimizers);
+  calls_.note_calling_thread();
+  clock_.choose();
+}
+
+void Inspector::Impl::attach_optimizer(torch::optim::Optimizer& optimizer) {
+  attachments_.attach_optimizer(optimizer);
+  clock_.choose();
+}
+
+void Inspector::Impl::detach(const std::string& name) {
+  losses_.flush();
+  attachments_.detach(name);
+  clock_.choose();
+}
+
+void Inspector::Impl::optimizer_stepped() {
+  calls_.note_calling_thread();
+  attachments_.stepped_by_hand();
+  monitor_.end_step();
+}
+
+void Inspector::Impl::push(const std::string& label, double value, uint32_t flags) {
+  monitor_.outbox()->rethrow();
+  calls_.note_calling_thread();
+  due_.tick_if_due();
+  monitor_.push(label, value, flags);
+}
+
+void Inspector::Impl::push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags) {
+  if (!value.defined() || value.numel() != 1)
+    throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
+  if (!monitor_.active()) return;
+  if (value.device().is_cpu()) return push(label, value.item<double>(), flags);
+  losses_.add(value, label, flags);
+}
+
+const std::string& Inspector::Impl::loss_name(bool train) const {
+  return train ? monitor_.config().train_loss : monitor_.config().validation_loss;
+}
+
+std::optional<double> Inspector::Impl::loss(bool train, const std::string& aggregation) {
+  const auto value = monitor_.query(loss_name(train) + " " + aggregation);
+  const Strings& known = aggregation_names();
+  if (!value && std::find(known.begin(), known.end(), aggregation) == known.end()) {
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    throw std::invalid_argument("loupe: a loss has no '" + aggregation + "'" + suggestion(aggregation, known) +
+                                "; the aggregations are " + list);
+  }
+  return value;
+}
+
+bool Inspector::Impl::begin_next_epoch(int epoch, bool is_last) {
+  const bool goes_on = !is_last && !policy_.should_stop();
+  if (goes_on) {
+    epochs_.begin_next(epoch);
+  } else {
+    epochs_.end();
+  }
+  return goes_on;
+}
+
+bool Inspector::Impl::begin_next_turn(bool is_last) {
+  const bool goes_on = !is_last && !policy_.should_stop();
+  if (!goes_on) steps_.end();
+  return goes_on;
+}
+
+std::vector<Finding> Inspector::Impl::findings() const {
+  std::vector<Finding> found;
+  for (const loupe_finding* each : monitor_.findings().all()) found.push_back(Finding::from(*each));
+  return found;
+}
+
+void Inspector::Impl::set_hyperparameter(const std::string& name, loupe_option_value value) {
+  if (name.empty()) throw std::invalid_argument("loupe: a hyperparameter needs a name");
+  const std::string shown = utf8(name);
+  value.struct_size = sizeof value;
+  value.name = shown.c_str();
+  monitor_.display().hyperparameter(value);
+}
+
+void Inspector::Impl::set_visualizers(const std::string& yaml) {
+  const auto visualizers = Config::visualizers_from_text(yaml, monitor_.config().catalogue);
+  if (!monitor_.config().master) return;
+  monitor_.display().replace(visualizers);
+  monitor_.expect_files_of(visualizers);
+}
+
+}  // namespace loupe

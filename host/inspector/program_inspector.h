@@ -1,0 +1,25 @@
+#ifndef LOUPE_INSPECTOR_PROGRAM_INSPECTOR_H
+#define LOUPE_INSPECTOR_PROGRAM_INSPECTOR_H
+
+#include <string>
+
+#include "config/config.h"
+#include "loupe/inspector.h"
+
+namespace loupe {
+
+/// What `loupe run` needs of an inspector and trainers do not.
+struct ProgramInspector {
+  /// Of a configuration that was read and changed.
+  static Inspector make(Config config);
+  /// Attaches a model whose optimizers are met as they clear gradients or step.
+  static void attach(Inspector& inspector, torch::nn::Module& model, const std::string& name);
+  /// The next epoch has this number.
+  static void begin_epochs_at(Inspector& inspector, double first);
+  /// A tensor of one element under a name of its own, read from its device at the tick.
+  static void push(Inspector& inspector, const std::string& label, const at::Tensor& value);
+};
+
+}  // namespace loupe
+
+#endif

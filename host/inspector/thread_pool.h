@@ -1,0 +1,14 @@
+#ifndef LOUPE_INSPECTOR_THREAD_POOL_H
+#define LOUPE_INSPECTOR_THREAD_POOL_H
+
+#include "measure/measurer.h"
+
+namespace loupe {
+
+/// What runs the parts of a range on LibTorch's own threads, as many as torch::set_num_threads says. Null where
+/// LibTorch does not stand on OpenMP: large tensors are then measured by the calling thread.
+measure::ParallelFor threads_of_libtorch();
+
+}  // namespace loupe
+
+#endif

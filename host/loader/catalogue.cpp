@@ -1,0 +1,309 @@
+#include "loader/catalogue.h"
+
+#include <loupe/error.h>
+
+#include <errno.h>
+
+#include <algorithm>
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "core/any_size.h"
+#include "core/suggestion.h"
+#include "loader/plugin_file.h"
+#include "loader/plugin_library.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string versions(const PluginLibrary& library) {
+  return "(ABI " + version_text(library.abi_major, library.abi_minor) + ", this host " +
+         version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + ")";
+}
+
+constexpr char double_remedy[] = "; rename one, or take one file out of the plugin path";
+
+/// What is wrong with a component's description, in words that follow its name; empty when nothing is.
+std::string option_fault(const loupe_component& component) {
+  if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not give";
+  const OptionTable table{component.options, component.option_count};
+  for (const loupe_option* option : table) {
+    const bool whole = option != nullptr && LOUPE_REACHES(*option, options_of) && option->name != nullptr &&
+                       option->help != nullptr && (option->choice_count == 0 || option->choices != nullptr);
+    if (!whole) return "declares an option that is cut short, or has no name or help";
+  }
+  Diagnostics diagnostics("");
+  OptionSet::check_defaults(table, component.name, diagnostics);
+  return diagnostics.empty() ? "" : "declares a default that it refuses itself: " + diagnostics.messages();
+}
+
+}  // namespace
+
+std::string own_plugin_folder() {
+  std::string file = boost::dll::this_line_location().string();
+  // Of a program's own code nothing more is known than how it was called, which PATH may have completed.
+  if (file == program_invocation_name) file = boost::dll::program_location().string();
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);  // a link to the command stands elsewhere
+  const fs::path here = (error ? fs::path(file) : real).parent_path();
+  const std::initializer_list<fs::path> candidates = {here / "loupe/plugins", here / "../lib/loupe/plugins",
+                                                      here / LOUPE_INSTALL_PLUGINS};
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_directory(candidate)) return fs::canonical(candidate).string();
+  }
+  return "";
+}
+
+std::vector<std::string> Catalogue::missing_pins() const {
+  std::vector<std::string> missing;
+  for (const auto& [name, digest] : pins_) {
+    if (std::find(found_names_.begin(), found_names_.end(), name) == found_names_.end()) missing.push_back(name);
+  }
+  return missing;
+}
+
+bool Catalogue::opened_folder(const std::string& path) const {
+  return std::find(folders_.begin(), folders_.end(), path) != folders_.end();
+}
+
+void Catalogue::add_registered() {
+  for (const PluginLibrary* library : registered_plugins()) add_components(*library);
+}
+
+void Catalogue::add_path(const std::string& written) {
+  std::error_code error;
+  const std::string path = fs::absolute(written).lexically_normal().string();
+  searched_.push_back(path);
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    problems_.push_back("the plugin path '" + path + "' does not exist; correct it, or build what should be there");
+  } else if (!fs::is_directory(status)) {
+    add_file(path, true);
+  } else if (const std::string fault = trust_fault(path); !fault.empty()) {
+    problems_.push_back(fault);
+  } else {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+      if (entry.path().extension() == ".so") files.push_back(entry.path().string());
+    }
+    if (error)
+      problems_.push_back("the plugin path '" + path + "' cannot be read: " + error.message() + "; correct its rights");
+    if (!error) folders_.push_back(path);
+    if (!error && files.empty()) empty_folders_.push_back(path);
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) add_file(file, false);
+  }
+}
+
+void Catalogue::add_standard_paths() {
+  // Who runs a program that has another's rights must not choose the code that it runs.
+  if (const char* variable = ::secure_getenv("LOUPE_PLUGIN_PATH")) {
+    std::istringstream list(variable);
+    for (std::string path; std::getline(list, path, ':');) {
+      if (!path.empty()) add_path(path);
+    }
+  }
+  const std::string own = own_plugin_folder();
+  if (!own.empty()) return add_path(own);
+  problems_.emplace_back(
+      "the folder with Loupe's own plugins is not where it was built or installed; name it in LOUPE_PLUGIN_PATH");
+}
+
+void Catalogue::add_file(const std::string& file, bool open_now) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(file, error);
+  const std::string path = error ? file : canonical.string();
+  const bool known = std::any_of(files_.begin(), files_.end(), [&](const File& each) { return each.path == path; });
+  const std::string name = fs::path(file).filename().string();
+  found_names_.push_back(name);
+  if (known) return;
+  File& added = files_.emplace_back(File{path});
+  if (!pins_.empty()) {
+    const auto pin = pins_.find(name);
+    added.pinned = true;
+    added.sha256 = pin == pins_.end() ? "" : pin->second;
+  }
+  try {
+    // A link may lead to a file in a folder that others may change.
+    const std::string fault = trust_fault(fs::path(path).parent_path().string());
+    if (!fault.empty()) throw Error(fault);
+    const PluginFile bytes(path);
+    added.index = read_index(ElfFile(bytes));
+  } catch (const std::exception& e) {
+    added.opened = true;
+    added.problem = e.what();
+    problems_.push_back(added.problem);
+    return;
+  }
+  if (open_now) {
+    open(added);
+  } else {
+    tell_doubles(added);
+  }
+}
+
+void Catalogue::open(File& file) const {
+  file.opened = true;
+  try {
+    if (file.pinned && file.sha256.empty()) {
+      throw Error("the plugin '" + file.path + "' is not opened: it is not in plugins.sha256; write '" +
+                  fs::path(file.path).filename().string() + ": " + sha256_of(PluginFile(file.path)) + "' there");
+    }
+    add_components(load_plugin(file.path, file.sha256));
+  } catch (const std::exception& e) {
+    file.problem = e.what();
+    problems_.push_back(file.problem);
+  }
+}
+
+void Catalogue::open_all() {
+  for (File& file : files_) {
+    if (!file.opened) open(file);
+  }
+}
+
+/// What a note names twice can be told without opening either file.
+void Catalogue::tell_doubles(const File& file) {
+  for (const NamedComponent& component : file.index.components) {
+    const CatalogueEntry* open = find_open(component.kind, component.name);
+    std::string first = open != nullptr ? open->library->file : "";
+    for (const File& other : files_) {
+      if (first.empty() && &other != &file && other.index.names(component.kind, component.name)) first = other.path;
+    }
+    if (first.empty()) continue;
+    problems_.push_back("the " + std::string(kind_name(component.kind)) + " '" + component.name + "' of '" + file.path +
+                        "' is left out: '" + first + "' already has one of that name" + double_remedy);
+  }
+}
+
+void Catalogue::add_components(const PluginLibrary& library) const {
+  for (std::size_t i = 0; i < library.plugin->component_count; ++i)
+    add_component(library.plugin->components[i], library);
+}
+
+void Catalogue::add_component(const loupe_component* component, const PluginLibrary& library) const {
+  const std::string remedy = "; rebuild it against this Loupe's SDK";
+  const bool whole = component != nullptr && LOUPE_OFFERS(*component, destroy) && component->interface_id != nullptr &&
+                     component->name != nullptr && component->help != nullptr && component->table != nullptr &&
+                     component->create != nullptr;
+  if (!whole) {
+    problems_.push_back("the plugin '" + library.file + "' " + versions(library) +
+                        " offers a component that is cut short" + remedy);
+    return;
+  }
+  const std::string where =
+      "the component '" + std::string(component->name) + "' of '" + library.file + "' " + versions(library);
+  const std::optional<Kind> known = kind_of(component->interface_id);
+  if (!known) {
+    problems_.push_back(where + " is a '" + component->interface_id + "', which this host does not know; update Loupe");
+    return;
+  }
+  const Kind kind = *known;
+  const std::string lacking = lacking_function(kind, component->table);
+  if (!lacking.empty()) {
+    problems_.push_back(where + " lacks '" + lacking + "', which every " + kind_name(kind) + " has" + remedy);
+    return;
+  }
+  const std::string fault = option_fault(*component);
+  if (!fault.empty()) {
+    problems_.push_back(where + " " + fault + "; correct its declaration");
+    return;
+  }
+  if (const CatalogueEntry* first = find_open(kind, component->name)) {
+    const std::string message = "the " + std::string(kind_name(kind)) + " '" + component->name + "' of '" +
+                                library.file + "' is left out: '" + first->library->file +
+                                "' already has one of that name" + double_remedy;
+    if (std::find(problems_.begin(), problems_.end(), message) == problems_.end()) problems_.push_back(message);
+    return;
+  }
+  entries_.push_back({kind, component, &library});
+}
+
+const CatalogueEntry* Catalogue::find_open(Kind kind, const std::string& name) const {
+  for (const CatalogueEntry& entry : entries_) {
+    if (entry.kind != kind) continue;
+    const loupe_component& component = *entry.component;
+    if (component.name == name) return &entry;
+    const bool has_aliases = component.aliases != nullptr;
+    for (std::size_t i = 0; has_aliases && i < component.alias_count; ++i) {
+      if (component.aliases[i] == name) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+const CatalogueEntry* Catalogue::find(Kind kind, const std::string& name) const {
+  if (const CatalogueEntry* entry = find_open(kind, name)) return entry;
+  // Those that say they have it; then those that may have it as an alias; then those that say nothing.
+  const std::function<bool(const File&)> may_have[] = {
+      [&](const File& file) { return file.index.names(kind, name); },
+      [&](const File& file) { return file.index.has_aliases(kind); },
+      [&](const File& file) { return !file.index.noted; },
+  };
+  for (const auto& likely : may_have) {
+    for (File& file : files_) {
+      if (file.opened || !likely(file)) continue;
+      open(file);
+      if (const CatalogueEntry* entry = find_open(kind, name)) return entry;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Catalogue::names(Kind kind) const {
+  std::set<std::string> names;
+  for (const CatalogueEntry& entry : entries_) {
+    if (entry.kind == kind) names.emplace(entry.component->name);
+  }
+  for (const File& file : files_) {
+    if (file.opened) continue;
+    for (const NamedComponent& component : file.index.components) {
+      if (component.kind == kind) names.insert(component.name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+/// Where a component of that name is of another kind.
+std::string Catalogue::other_kind_hint(Kind kind, const std::string& name) const {
+  const std::pair<Kind, const char*> places[] = {
+      {Kind::lens, "a lens; write it under lenses"},
+      {Kind::visualizer, "a visualizer; write it under visualizers"},
+      {Kind::preprocessor, "a preprocessor, which lenses make use of"},
+      {Kind::gatherer, "a gatherer, which lenses make use of"},
+  };
+  for (const auto& [other, words] : places) {
+    const bool is_other = find_open(other, name) != nullptr ||
+                          std::any_of(files_.begin(), files_.end(),
+                                      [&, of = other](const File& file) { return file.index.names(of, name); });
+    if (other != kind && is_other) return std::string("; it is ") + words;
+  }
+  return "";
+}
+
+std::string Catalogue::hint(Kind kind, const std::string& name) const {
+  for (const File& file : files_) {
+    if (!file.problem.empty() && file.index.names(kind, name)) return "; " + file.problem;
+  }
+  if (std::string other = other_kind_hint(kind, name); !other.empty()) return other;
+  if (const std::vector<std::string> known = names(kind); !known.empty()) {
+    std::string empty;
+    for (const std::string& folder : empty_folders_) empty += "; no plugin is in '" + folder + "'";
+    return empty + suggestion(name, known);
+  }
+  std::string places;
+  for (const std::string& path : searched_) places += (places.empty() ? "'" : ", '") + path + "'";
+  return std::string("; no plugin that brings a ") + kind_name(kind) + " is in " +
+         (places.empty() ? "any place" : places) +
+         "; name the right folder in plugins.path or LOUPE_PLUGIN_PATH, or install it";
+}
+
+}  // namespace loupe

@@ -1,0 +1,92 @@
+#ifndef LOUPE_LOADER_CATALOGUE_H
+#define LOUPE_LOADER_CATALOGUE_H
+
+#include <loupe/abi.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loader/component_index.h"
+#include "loader/kind.h"
+#include "loader/plugin_library.h"
+#include "options/option_set.h"
+
+namespace loupe {
+
+/// One component found, and the file it is from.
+struct CatalogueEntry {
+  Kind kind;
+  const loupe_component* component;
+  const PluginLibrary* library;
+  OptionTable options() const { return {component->options, component->option_count}; }
+};
+
+/// The components of the plugins on the search path. A file in a folder is opened only when one of its components is
+/// needed, so that code does not run just because it lies there; a note in the file says what it contains. A plugin
+/// that cannot be used becomes a problem, and the others still work. One thread.
+class Catalogue {
+ public:
+  /// The components that the program registered. They take precedence over those that are added later.
+  void add_registered();
+  /// From now on only these files are opened, and only with the SHA-256 digest given for their names. Empty: any file.
+  void pin(std::map<std::string, std::string> sha256_by_name) { pins_ = std::move(sha256_by_name); }
+  /// The names given to pin that no file has.
+  std::vector<std::string> missing_pins() const;
+  /// Adds a folder or file; the first component of a name wins. A file is opened at once. A missing path becomes a
+  /// problem. Relative paths start at the current working directory.
+  void add_path(const std::string& path);
+  /// A plugin that is loaded, or linked, already.
+  void add_plugin(const PluginLibrary& library) { add_components(library); }
+  /// Whether that path is a folder that was added and could be read.
+  bool opened_folder(const std::string& path) const;
+  /// What LOUPE_PLUGIN_PATH names (not in a program that runs with another's rights), then the folder that belongs to
+  /// this build or installation.
+  void add_standard_paths();
+  /// Opens every plugin, to list all components.
+  void open_all();
+
+  /// By name or alias, opening its plugin where it is not open yet; null when there is none. Pointers stay valid.
+  const CatalogueEntry* find(Kind kind, const std::string& name) const;
+  /// All names that are known without opening another plugin, sorted.
+  std::vector<std::string> names(Kind kind) const;
+  /// The end of the sentence that says find() found nothing: the nearest name, all names, or where plugins were
+  /// searched; and why a plugin with that name could not be used. Begins with "; ".
+  std::string hint(Kind kind, const std::string& name) const;
+  /// The components of the plugins that are open.
+  const std::deque<CatalogueEntry>& entries() const { return entries_; }
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct File {
+    std::string path;
+    bool pinned = false;  // opened only with this digest; never, where that is empty
+    std::string sha256 = {};
+    ComponentIndex index = {};
+    bool opened = false;
+    std::string problem = {};
+  };
+  void add_file(const std::string& file, bool open_now);
+  void tell_doubles(const File& file);
+  void open(File& file) const;
+  void add_components(const PluginLibrary& library) const;
+  void add_component(const loupe_component* component, const PluginLibrary& library) const;
+  const CatalogueEntry* find_open(Kind kind, const std::string& name) const;
+  std::string other_kind_hint(Kind kind, const std::string& name) const;
+
+  std::map<std::string, std::string> pins_;
+  std::vector<std::string> searched_, folders_, empty_folders_, found_names_;
+  // Looking for a name may open the plugin that has it.
+  mutable std::deque<File> files_;
+  mutable std::deque<CatalogueEntry> entries_;
+  mutable std::vector<std::string> problems_;
+};
+
+/// The plugin folder beside the program or library that contains this code; empty when there is none.
+std::string own_plugin_folder();
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,50 @@
+#ifndef LOUPE_LOADER_COMPONENT_HOST_H
+#define LOUPE_LOADER_COMPONENT_HOST_H
+
+#include <loupe/abi.h>
+
+#include <functional>
+#include <string>
+
+namespace loupe {
+
+/// What the components of one inspector, or of one replay, share: the run they are part of, and where findings go that
+/// they publish. Outlives them.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  /// Null while there is none. Where calls never overlap.
+  virtual const loupe_run* run() const = 0;
+  /// Any thread. Throws Error for a finding without rule or message.
+  virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
+  using Take = std::function<void(const loupe_tensor&)>;
+  /// Calls with a parameter or buffer of an attached module, or its gradient; false where there is none. Any thread.
+  virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
+};
+
+/// The host as one instance of a component sees it: its lines to the user begin with who speaks.
+class ComponentHost {
+ public:
+  /// @param speaker  "the lens 'x'"  @param surroundings  may be null
+  /// @param plugin_path  the file of its plugin; empty where that is part of the program
+  ComponentHost(std::string speaker, Surroundings* surroundings, std::string plugin_path = "");
+  ComponentHost(const ComponentHost&) = delete;
+  ComponentHost& operator=(const ComponentHost&) = delete;
+
+  const loupe_host* get() const { return &host_; }
+  const std::string& speaker() const { return speaker_; }
+  Surroundings* surroundings() const { return surroundings_; }
+
+ private:
+  std::string speaker_, plugin_path_;
+  Surroundings* surroundings_;
+  loupe_host host_;
+};
+
+/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must live for good. Any
+/// thread.
+void offer_interface(const char* id, const void* table);
+
+}  // namespace loupe
+
+#endif

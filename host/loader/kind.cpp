@@ -1,0 +1,80 @@
+#include "loader/kind.h"
+
+#include <loupe/abi.h>
+
+#include <cstddef>
+
+#include "core/any_size.h"
+
+namespace loupe {
+namespace {
+
+struct KindId {
+  const char* id;
+  const char* name;
+};
+const KindId kind_ids[] = {{LOUPE_GATHERER_ID, "gatherer"},
+                           {LOUPE_PREPROCESSOR_ID, "preprocessor"},
+                           {LOUPE_LENS_ID, "lens"},
+                           {LOUPE_VISUALIZER_ID, "visualizer"}};
+
+#define LOUPE_NEEDS(MEMBER) \
+  if (!LOUPE_OFFERS(table, MEMBER)) return #MEMBER
+
+std::string lacking(const loupe_gatherer& table) {
+  LOUPE_NEEDS(open);
+  return "";
+}
+
+std::string lacking(const loupe_preprocessor& table) {
+  LOUPE_NEEDS(request);
+  LOUPE_NEEDS(process);
+  LOUPE_NEEDS(series_count);
+  LOUPE_NEEDS(series_name);
+  LOUPE_NEEDS(aggregate);
+  LOUPE_NEEDS(reset);
+  return "";
+}
+
+std::string lacking(const loupe_lens& table) {
+  LOUPE_NEEDS(attach);
+  LOUPE_NEEDS(visit);
+  LOUPE_NEEDS(report);
+  return "";
+}
+
+std::string lacking(const loupe_visualizer& table) {
+  LOUPE_NEEDS(begin_tick);
+  LOUPE_NEEDS(value);
+  return "";
+}
+
+#undef LOUPE_NEEDS
+
+}  // namespace
+
+const char* kind_name(Kind kind) {
+  return kind_ids[static_cast<int>(kind)].name;
+}
+
+std::optional<Kind> kind_of(const std::string& interface_id) {
+  for (int i = 0; i < 4; ++i) {
+    if (interface_id == kind_ids[i].id) return static_cast<Kind>(i);
+  }
+  return std::nullopt;
+}
+
+std::string lacking_function(Kind kind, const void* table) {
+  switch (kind) {
+    case Kind::gatherer:
+      return lacking(*static_cast<const loupe_gatherer*>(table));
+    case Kind::preprocessor:
+      return lacking(*static_cast<const loupe_preprocessor*>(table));
+    case Kind::lens:
+      return lacking(*static_cast<const loupe_lens*>(table));
+    default:
+      return lacking(*static_cast<const loupe_visualizer*>(table));
+  }
+}
+
+}  // namespace loupe

@@ -1,0 +1,24 @@
+#ifndef LOUPE_LOADER_KIND_H
+#define LOUPE_LOADER_KIND_H
+
+#include <optional>
+#include <string>
+
+namespace loupe {
+
+/// The four kinds of components.
+enum class Kind { gatherer, preprocessor, lens, visualizer };
+
+/// The kind's word for messages.
+const char* kind_name(Kind kind);
+
+/// The kind of an interface's id, such as LOUPE_LENS_ID; nullopt for one that this host does not know.
+std::optional<Kind> kind_of(const std::string& interface_id);
+
+/// The first function that every component of that kind has and `table` lacks, be it cut short or null; empty when it
+/// lacks none. The optional ones are not looked at.
+std::string lacking_function(Kind kind, const void* table);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,111 @@
+#include "loader/plugin_library.h"
+
+#include <loupe/error.h>
+
+#include <dlfcn.h>
+
+#include <boost/dll/shared_library.hpp>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "loader/elf_file.h"
+#include "loader/plugin_file.h"
+#include "loader/unloading.h"
+
+namespace loupe {
+namespace {
+
+/// dlerror's words begin with the file, which the message names already.
+std::string linker_words(const std::string& file) {
+  const char* words = ::dlerror();
+  std::string text = words != nullptr ? words : "the linker does not say why";
+  if (text.rfind(file + ": ", 0) == 0) text.erase(0, file.size() + 2);
+  return text;
+}
+
+PluginLibrary open_plugin(const std::string& file) {
+  // Never destroyed, so that static destruction closes nothing.
+  static auto* const libraries = new std::deque<boost::dll::shared_library>();
+  boost::dll::shared_library* library = &libraries->emplace_back();
+  boost::dll::fs::error_code error;
+  library->load(file, error, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  if (error) {
+    libraries->pop_back();
+    throw Error("the plugin '" + file + "' cannot be loaded: " + linker_words(file) +
+                "; check that it is a shared library for this system and that what it links is installed");
+  }
+  if (!library->has(LOUPE_ENTRY_SYMBOL)) {
+    throw Error("'" + file +
+                "' is no Loupe plugin: it does not export " LOUPE_ENTRY_SYMBOL
+                "; close the plugin's source with LOUPE_PLUGIN(...), or take the file out of the plugin path");
+  }
+  PluginLibrary opened = read_entry(library->get<const loupe_entry>(LOUPE_ENTRY_SYMBOL), file);
+  opened.path = std::filesystem::absolute(file).string();
+  return opened;
+}
+
+}  // namespace
+
+std::string version_text(uint32_t major, uint32_t minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+PluginLibrary read_entry(const loupe_entry& entry, const std::string& file) {
+  if (entry.magic != LOUPE_MAGIC) {
+    throw Error("'" + file +
+                "' exports " LOUPE_ENTRY_SYMBOL " without Loupe's mark; rebuild it against loupe/plugin.h");
+  }
+  if (entry.abi_major != LOUPE_ABI_MAJOR) {
+    const bool newer = entry.abi_major > LOUPE_ABI_MAJOR;
+    throw Error("the plugin '" + file + "' was built for ABI " + version_text(entry.abi_major, entry.abi_minor) +
+                ", this host has " + version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; " +
+                (newer ? "update Loupe, or rebuild the plugin against this Loupe's SDK"
+                       : "rebuild the plugin against this Loupe's SDK"));
+  }
+  const auto* plugin = static_cast<const loupe_plugin*>(entry.get_interface(LOUPE_PLUGIN_ID));
+  if (plugin == nullptr || plugin->struct_size < offsetof(loupe_plugin, component_count) + sizeof(std::size_t)) {
+    throw Error("the plugin '" + file + "' (ABI " + version_text(entry.abi_major, entry.abi_minor) + ", host " +
+                version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) +
+                ") does not offer " LOUPE_PLUGIN_ID
+                "; one of its components' declarations failed, or it was built wrongly");
+  }
+  if (plugin->name == nullptr || plugin->version == nullptr ||
+      (plugin->components == nullptr && plugin->component_count > 0)) {
+    throw Error("the plugin '" + file + "' has no name, no version or no list of its components; " +
+                "fill them in its loupe_plugin");
+  }
+  unload_at_exit(*plugin);
+  return {.file = file, .path = "", .plugin = plugin, .abi_major = entry.abi_major, .abi_minor = entry.abi_minor};
+}
+
+const PluginLibrary& load_plugin(const std::string& file, const std::string& sha256) {
+  static std::mutex mutex;
+  static std::map<std::string, PluginLibrary> loaded;
+  const std::lock_guard lock(mutex);
+  const PluginFile bytes(file);
+  if (!sha256.empty()) {
+    const std::string own = sha256_of(bytes);
+    if (own != sha256) {
+      throw Error("the plugin '" + file + "' is not the one that plugins.sha256 names: its digest is " + own +
+                  "; find out who changed it, or write the new digest");
+    }
+  }
+  const auto found = loaded.find(file);
+  if (found != loaded.end()) return found->second;
+  check_elf(ElfFile(bytes));
+  return loaded.emplace(file, open_plugin(file)).first->second;
+}
+
+const PluginLibrary& linked_plugin(const loupe_entry& entry) {
+  static std::mutex mutex;
+  static std::map<const loupe_entry*, PluginLibrary> linked;
+  const std::lock_guard lock(mutex);
+  const auto found = linked.find(&entry);
+  if (found != linked.end()) return found->second;
+  return linked.emplace(&entry, read_entry(entry, "linked into this program")).first->second;
+}
+
+}  // namespace loupe

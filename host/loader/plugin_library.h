@@ -1,0 +1,39 @@
+#ifndef LOUPE_LOADER_PLUGIN_LIBRARY_H
+#define LOUPE_LOADER_PLUGIN_LIBRARY_H
+
+#include <loupe/abi.h>
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// A plugin that is loaded, or linked into the program, and understood.
+struct PluginLibrary {
+  std::string file;  ///< or who it is, where it is no file
+  std::string path;  ///< the file; empty where it is linked into the program
+  const loupe_plugin* plugin = nullptr;
+  uint32_t abi_major = 0, abi_minor = 0;
+};
+
+/// "1.0"
+std::string version_text(uint32_t major, uint32_t minor);
+
+/// Checks an entry and asks it for its plugin, which is unloaded as the process ends. `file`: where the entry is from.
+/// Throws Error naming the file, what is wrong and what to do.
+PluginLibrary read_entry(const loupe_entry& entry, const std::string& file);
+
+/// Loads a plugin (now, locally) and checks its entry. A file is loaded once a process and never unloaded: programs
+/// with LibTorch crash on unloading. It is checked first, so that no damaged file kills the process. `sha256`: what the
+/// file's digest must be, unless empty. Throws Error naming the file, what is wrong and what to do.
+const PluginLibrary& load_plugin(const std::string& file, const std::string& sha256 = "");
+
+/// The same for a plugin that is linked into this program; `entry` and what it offers live for good.
+const PluginLibrary& linked_plugin(const loupe_entry& entry);
+
+/// The plugins that the program registered so far, in that order. They live for good. Any thread.
+std::vector<const PluginLibrary*> registered_plugins();
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,69 @@
+#include "loader/running_component.h"
+
+#include <loupe/files/held_signals.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/last_words.h"
+
+namespace loupe {
+
+thread_local constinit const char* RunningComponent::current_ = nullptr;
+
+namespace {
+
+struct Fault {
+  int signal;
+  const char* name;
+  struct sigaction before {};
+};
+Fault faults[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
+
+void write_text(const char* text) {
+  const FatalSignalsHeld held;  // a message must not be what kills the process
+  // What cannot be written cannot be told either.
+  if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+}
+
+// Only what POSIX calls async-signal-safe. A handler that was there before, of the program or of one of its libraries
+// (UCX brings one), runs next. If it lets the program go on, the lines that follow in the record overrule the last
+// words.
+void tell(int signal, siginfo_t* info, void* context) {
+  const Fault* fault = faults;
+  while (fault->signal != signal) ++fault;
+  LastWords::speak("failed", fault->name);
+  if (const char* speaker = RunningComponent::current()) {
+    write_text("loupe: error: a fault inside ");
+    write_text(speaker);
+    write_text("; take it out of the configuration to train on, and report it to its author\n");
+  }
+  if ((fault->before.sa_flags & SA_SIGINFO) != 0) return fault->before.sa_sigaction(signal, info, context);
+  if (fault->before.sa_handler != SIG_DFL) return fault->before.sa_handler(signal);
+  ::sigaction(signal, &fault->before, nullptr);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void name_components_in_crashes() {
+  static const bool once = [] {
+    for (Fault& fault : faults) {
+      if (::sigaction(fault.signal, nullptr, &fault.before) != 0) continue;
+      const bool takes_info = (fault.before.sa_flags & SA_SIGINFO) != 0;
+      if (!takes_info && fault.before.sa_handler == SIG_IGN) continue;
+      struct sigaction action = fault.before;
+      action.sa_sigaction = &tell;
+      action.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+      if (!takes_info && fault.before.sa_handler == SIG_DFL)
+        action.sa_flags |= SA_NODEFER;  // else raise() waits for a handler that waits for it
+      ::sigaction(fault.signal, &action, nullptr);
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+}  // namespace loupe

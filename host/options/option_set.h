@@ -1,0 +1,74 @@
+#ifndef LOUPE_OPTIONS_OPTION_SET_H
+#define LOUPE_OPTIONS_OPTION_SET_H
+
+#include <loupe/abi.h>
+#include <yaml-cpp/yaml.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options/diagnostics.h"
+
+namespace loupe {
+
+/// A component's declared options, as a range to loop over.
+struct OptionTable {
+  const loupe_option* const* options = nullptr;
+  std::size_t count = 0;
+  const loupe_option* const* begin() const { return options; }
+  const loupe_option* const* end() const { return options + count; }
+};
+
+/// Values for one component, checked against what it declares, defaults filled in, in the form that crosses the ABI.
+class OptionSet {
+ public:
+  OptionSet() = default;
+  OptionSet(const OptionSet&) = delete;
+  OptionSet& operator=(const OptionSet&) = delete;
+
+  /// From a YAML map (or nothing). Faults go to `diagnostics`; `owner` names the component in them, and `place` is
+  /// where it is named, for what it lacks.
+  static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
+                                              const std::string& owner, Diagnostics& diagnostics,
+                                              const YAML::Mark& place = YAML::Mark::null_mark());
+  /// From values that a lens gives. Throws Error for an unknown name, a wrong type or a value out of range.
+  static std::unique_ptr<OptionSet> from_values(const OptionTable& table, const loupe_options* values,
+                                                const std::string& owner);
+
+  /// What an option is when nothing is said of it, as YAML; null for one that is required.
+  static YAML::Node default_of(const loupe_option& option);
+  /// Whether the declared defaults keep the rules that they declare. Faults go to `diagnostics`.
+  static void check_defaults(const OptionTable& table, const std::string& owner, Diagnostics& diagnostics);
+
+  const loupe_options* get() const { return &options_; }
+  /// Takes a number's option out, so that what this is given to does not see it. Nullopt where there is none such.
+  std::optional<int64_t> take_integer(const std::string& name);
+  /// The same text for the same values: for telling whether two components can be one.
+  std::string key() const;
+
+ private:
+  struct Value {
+    loupe_option_value value{};
+    std::string name, text;
+    std::vector<std::string> strings;
+    std::vector<const char*> pointers;
+    std::unique_ptr<OptionSet> map;
+  };
+  Value& add(const std::string& name, uint32_t type);
+  void read(Value& value, const loupe_option& option, const YAML::Node& node, const std::string& where,
+            Diagnostics& diagnostics);
+  void read_default(Value& value, const loupe_option& option, const std::string& where, Diagnostics& diagnostics);
+  static std::unique_ptr<OptionSet> untyped(const YAML::Node& node, const std::string& where, Diagnostics& diagnostics);
+  void finish();
+
+  std::deque<Value> values_;
+  std::vector<const loupe_option_value*> pointers_;
+  loupe_options options_{sizeof(loupe_options), 0, nullptr, 0};
+};
+
+}  // namespace loupe
+
+#endif

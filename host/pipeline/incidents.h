@@ -1,0 +1,60 @@
+#ifndef LOUPE_PIPELINE_INCIDENTS_H
+#define LOUPE_PIPELINE_INCIDENTS_H
+
+#include <loupe/abi.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "config/config.h"
+#include "pipeline/last_steps.h"
+
+namespace loupe {
+
+/// Why an incident is written.
+struct IncidentCause {
+  std::string how;  ///< "finding", "dump", "terminate" or "SIGTERM"
+  std::string why;  ///< the finding's message, or what the trainer or the exception says; may be empty
+  std::string rule, layer, parameter;  ///< of the finding
+};
+
+/// Decides which incidents a run writes, and keeps the last steps of pushed values and learning rates.
+/// Calls come one at a time.
+class Incidents {
+ public:
+  /// @param config  outlives this
+  explicit Incidents(const Config& config) : config_(config) {}
+
+  void pushed(const std::string& label, double value, uint32_t flags, uint64_t step);
+  void stepped(const loupe_optimizer& optimizer, uint64_t step);
+  /// A finding was told. An incident becomes due at the first error of each rule, and where `on_finding` says `dump`.
+  void consider(const loupe_finding& finding);
+  /// The incident that is due, if any.
+  std::optional<IncidentCause> take_due();
+  /// Counts one that the trainer asks for. False, after a warning, where the run has written all that it may.
+  bool allow_dump(const std::string& why);
+
+  const std::map<std::string, LastSteps>& pushes() const { return pushes_; }
+  struct Rates {
+    std::string name;  ///< "generator Adam group 0"
+    LastSteps steps;
+  };
+  using GroupKey = std::pair<uint64_t, std::size_t>;  ///< the optimizer's id, and which of its groups
+  const std::map<GroupKey, Rates>& rates() const { return rates_; }
+
+ private:
+  const Config& config_;
+  int written_ = 0, dumps_ = 0;
+  std::set<std::string> rules_;  // that have had theirs
+  std::optional<IncidentCause> due_;
+  std::map<std::string, LastSteps> pushes_;
+  std::map<GroupKey, Rates> rates_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,131 @@
+#include "pipeline/module_table.h"
+
+#include <loupe/error.h>
+
+#include <exception>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "core/log.h"
+#include "measure/sample.h"
+
+namespace loupe {
+
+ModuleTable::ModuleTable(const std::atomic<uint64_t>& step, int64_t history)
+    : step_(step), history_(history), pushes_(std::make_shared<ModuleNode>(0, ModuleDescription{}, step)) {
+  pushes_->stand_for_pushes();
+}
+
+std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description) {
+  if (description.lend) {
+    const std::lock_guard lock(lenders_mutex_);
+    lenders_.emplace(next_id_, description.lend);
+  }
+  auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_, history_);
+  modules_.push_back(node);
+  by_id_[node->c_module()->id] = node.get();
+  by_name_[node->description().name] = node->c_module();
+  return node;
+}
+
+void ModuleTable::remove(const std::shared_ptr<ModuleNode>& module) {
+  forget(*module);
+  // From the back: the modules of a model are removed from its last on.
+  const auto found = std::find(modules_.rbegin(), modules_.rend(), module);
+  if (found != modules_.rend()) modules_.erase(std::next(found).base());
+}
+
+void ModuleTable::forget(const ModuleNode& module) {
+  {
+    const std::lock_guard lock(lenders_mutex_);
+    lenders_.erase(module.c_module()->id);
+  }
+  by_id_.erase(module.c_module()->id);
+  const auto named = by_name_.find(module.description().name);
+  if (named != by_name_.end() && named->second == module.c_module()) by_name_.erase(named);
+}
+
+ModuleNode& ModuleTable::node_of(const loupe_module* module) {
+  if (module == nullptr) return *pushes_;
+  const auto found = by_id_.find(module->id);
+  if (found == by_id_.end()) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
+  return *found->second;
+}
+
+const loupe_module* ModuleTable::module_called(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool ModuleTable::lend(const loupe_module& module, const std::string& name, bool gradient,
+                       const ModuleDescription::Take& take) {
+  decltype(ModuleDescription::lend) lender;
+  {
+    const std::lock_guard lock(lenders_mutex_);
+    const auto found = lenders_.find(module.id);
+    if (found != lenders_.end()) lender = found->second;
+  }
+  return lender && lender(name, gradient, take);
+}
+
+uint64_t ModuleTable::unticked() const {
+  uint64_t count = 0;
+  each([&](ModuleNode& module) { count += module.unticked(); });
+  return count;
+}
+
+void ModuleTable::warn_of_unticked() const {
+  const uint64_t count = unticked();
+  // A trainer that an exception ends has more important things to say.
+  if (count == 0 || std::uncaught_exceptions() > 0) return;
+  log(LOUPE_LOG_WARNING,
+      std::to_string(count) + (count == 1 ? " value that came" : " values that came") + " after the last tick " +
+          (count == 1 ? "is" : "are") +
+          " not shown; end with inspector.tick_epoch(), or call detach() before what is not to be watched");
+}
+
+void ModuleTable::warn_of_lacking() const {
+  constexpr std::size_t shown_modules = 5;
+  std::map<std::string, std::vector<std::string>> lacking;  // names of modules, by what they lack
+  for (const auto& module : modules_) {
+    for (Stream& stream : module->streams()) {
+      if (!stream.take_lacking()) continue;
+      const bool is_output = stream.tap() == LOUPE_TAP_FORWARD || stream.tap() == LOUPE_TAP_OUTPUT_GRADIENT;
+      auto& names = lacking[(is_output ? "output " : "input ") + std::to_string(stream.index())];
+      const std::string name = "'" + module->description().name + "'";
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  for (const auto& [what, names] : lacking) {
+    std::string all;
+    for (std::size_t i = 0; i < names.size() && i < shown_modules; ++i) all += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > shown_modules) all += " and " + std::to_string(names.size() - shown_modules) + " more modules";
+    log(LOUPE_LOG_WARNING, "there is no " + what + " of " + all +
+                               ", which a lens asks for, so nothing is shown of it; let the lens include only modules "
+                               "that have it (counted from 0)");
+  }
+}
+
+std::string estimate_words(const std::vector<std::shared_ptr<ModuleNode>>& modules) {
+  constexpr std::size_t most_named = 5;
+  std::size_t parameters = 0, estimated = 0;
+  std::string names;
+  for (const auto& module : modules) {
+    const ModuleDescription& description = module->description();
+    for (const ParameterDescription& parameter : description.parameters) {
+      if ((parameter.flags & LOUPE_PARAMETER_BUFFER) != 0) continue;
+      ++parameters;
+      if (measure::Sample(parameter.numel, module->history()).is_whole() || ++estimated > most_named) continue;
+      names += (names.empty() ? "" : ", ") + description.name + "." + parameter.name;
+    }
+  }
+  if (estimated == 0) return "";
+  if (estimated > most_named) names += " and " + std::to_string(estimated - most_named) + " more";
+  return "attach.history: what compares a step with earlier ones (correlations, norms of updates) is "
+         "estimated from at most " +
+         std::to_string(modules.front()->history()) + " elements of each of " + std::to_string(estimated) + " of " +
+         std::to_string(parameters) + " parameters: " + names + "; all else is exact";
+}
+
+}  // namespace loupe

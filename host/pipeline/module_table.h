@@ -1,0 +1,83 @@
+#ifndef LOUPE_PIPELINE_MODULE_TABLE_H
+#define LOUPE_PIPELINE_MODULE_TABLE_H
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/lock_order.h"
+#include "pipeline/module_node.h"
+
+namespace loupe {
+
+/// The modules that a monitor watches, and the node that stands for what the trainer pushes. Calls come one at a time,
+/// except for lend.
+class ModuleTable {
+ public:
+  /// @param step  the run's clock, which outlives this  @param history  see ModuleNode
+  ModuleTable(const std::atomic<uint64_t>& step, int64_t history);
+
+  std::shared_ptr<ModuleNode> add(ModuleDescription description);
+  /// Forgets a module at once.
+  void remove(const std::shared_ptr<ModuleNode>& module);
+  /// Forgets every module that is closed.
+  /// @param tell  is called with each before it is gone
+  template <class Tell>
+  void remove_closed(Tell&& tell) {
+    const auto closed =
+        std::stable_partition(modules_.begin(), modules_.end(), [](const auto& module) { return !module->closed(); });
+    std::for_each(closed, modules_.end(), [&](const auto& module) {
+      tell(*module);
+      forget(*module);
+    });
+    modules_.erase(closed, modules_.end());
+  }
+
+  const std::vector<std::shared_ptr<ModuleNode>>& all() const { return modules_; }
+  /// What the trainer pushes.
+  ModuleNode& pushes() { return *pushes_; }
+  /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
+  ModuleNode& node_of(const loupe_module* module);
+  /// The module that is shown under that name; null where there is none.
+  const loupe_module* module_called(const std::string& name) const;
+  /// Calls with a parameter of a module, see ModuleDescription::lend. Any thread.
+  bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);
+
+  /// Calls with the pushes' node and then with each module.
+  template <class Call>
+  void each(Call&& call) const {
+    call(*pushes_);
+    for (const auto& module : modules_) call(*module);
+  }
+  /// How many values came since the last tick.
+  uint64_t unticked() const;
+  /// Warns of values that no tick has shown, which are in no record.
+  void warn_of_unticked() const;
+  /// Warns, once each, of outputs and inputs that a lens asks for and that a module does not have.
+  void warn_of_lacking() const;
+
+ private:
+  void forget(const ModuleNode& module);
+
+  const std::atomic<uint64_t>& step_;
+  const int64_t history_;
+  uint64_t next_id_ = 1;
+  std::shared_ptr<ModuleNode> pushes_;
+  std::vector<std::shared_ptr<ModuleNode>> modules_;
+  std::unordered_map<uint64_t, ModuleNode*> by_id_;
+  std::unordered_map<std::string, const loupe_module*> by_name_;
+  LeafMutex lenders_mutex_;
+  std::unordered_map<uint64_t, decltype(ModuleDescription::lend)> lenders_;  // by module
+};
+
+/// Of which parameters of a model only a sample is compared with earlier steps, as a sentence; empty without any.
+std::string estimate_words(const std::vector<std::shared_ptr<ModuleNode>>& modules);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,46 @@
+#include "pipeline/output_folder.h"
+
+#include <loupe/options.h>
+
+namespace loupe {
+
+void OutputFolder::expect_files_of(const std::vector<ComponentConfig>& visualizers) {
+  for (const ComponentConfig& component : visualizers) {
+    const Options options(component.options->get());
+    if (!options.has("path")) continue;
+    if (const auto path = options.get<std::string>("path"); !path.empty()) files_.push_back(path);
+  }
+}
+
+void OutputFolder::claim() {
+  if (config_.lenses.empty() && config_.visualizers.empty()) return;
+  RunDescription run = display_.run();
+  const bool is_lost = claimed_ == run.directory && folder_.is_lost();
+  if (is_lost) {
+    run.resumed = false;  // what is there now is not what this run went on with
+    run.directory = folder_.retake(run.directory);
+    if (run.directory == *claimed_) {
+      display_.set_run(run);
+    } else {
+      display_.move(run);
+    }
+  } else if (claimed_ != run.directory) {
+    const bool is_shared = !config_.has_run_directory && run.directory == config_.run_directory;
+    if (is_shared) {
+      folder_.take("");
+    } else {
+      run.directory = folder_.take(run.directory);
+    }
+    display_.set_run(run);
+  }
+  claimed_ = run.directory;
+  if (run.resumed) return;
+  const bool has_kept = folder_.keep_older(files_);
+  if (!is_lost) kept_older_ = has_kept || kept_older_;
+}
+
+bool OutputFolder::is_own() const {
+  return config_.master && (config_.has_run_directory || display_.run().directory != config_.run_directory);
+}
+
+}  // namespace loupe

@@ -1,0 +1,155 @@
+#include "show/earlier_run.h"
+
+#include <loupe/options.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "config/yaml_text.h"
+#include "options/diagnostics.h"
+
+namespace loupe {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+/// Settings that may differ although it is the same run.
+bool may_differ(const std::string& name) {
+  return name == "run.name" || name == "run.dir" || name == "run.resume";
+}
+
+void add_settings(const YAML::Node& node, const std::string& name, Settings& settings) {
+  if (may_differ(name)) return;
+  const std::string before = name.empty() ? "" : name + ".";
+  if (node.IsMap()) {
+    for (const auto& each : node) add_settings(each.second, before + each.first.Scalar(), settings);
+  } else if (node.IsSequence()) {
+    for (const YAML::Node& each : node) {
+      if (each.IsScalar()) {
+        settings[before + each.Scalar()] = "on";
+      } else {
+        add_settings(each, name, settings);
+      }
+    }
+  } else if (!name.empty()) {
+    settings[name] = node.IsScalar() ? node.Scalar() : "on";
+  }
+}
+
+Settings settings_in(const std::string& config) {
+  Settings settings;
+  try {
+    Diagnostics none("");
+    add_settings(read_yaml(config, none), "", settings);
+  } catch (const std::exception&) {
+    // A record may hold no configuration, or one that this Loupe cannot read.
+    settings.clear();
+  }
+  return settings;
+}
+
+/// The first few of a list, and how many more there are.
+std::string listed(const std::vector<std::string>& items) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(items.size(), most); ++i) text += (i == 0 ? "" : ", ") + items[i];
+  return items.size() > most ? text + " and " + std::to_string(items.size() - most) + " more" : text;
+}
+
+std::string in_words(const replay::RecordedModel::Module& module) {
+  std::string shapes;
+  for (const auto& parameter : module.parameters) {
+    shapes += shapes.empty() ? " of " : " and ";
+    for (std::size_t i = 0; i < parameter.sizes.size(); ++i)
+      shapes += (i == 0 ? "" : "x") + std::to_string(parameter.sizes[i]);
+  }
+  return "'" + module.name + "' (" + module.type + shapes + ")";
+}
+
+/// "" where they are alike.
+std::string difference(const replay::RecordedModel& before, const replay::RecordedModel& now) {
+  if (before.type != now.type) return "is a " + now.type + " and was a " + before.type;
+  const std::size_t shared = std::min(before.modules.size(), now.modules.size());
+  for (std::size_t i = 0; i < shared; ++i) {
+    const std::string was = in_words(before.modules[i]), is = in_words(now.modules[i]);
+    if (was != is) return "has " + is + " where it had " + was;
+  }
+  if (before.modules.size() == now.modules.size()) return "";
+  return "has " + std::to_string(now.modules.size()) + " modules and had " + std::to_string(before.modules.size());
+}
+
+}  // namespace
+
+std::string record_of(const std::vector<ComponentConfig>& visualizers) {
+  for (const ComponentConfig& config : visualizers) {
+    const Options options(config.options->get());
+    if (config.entry.component->name == std::string("record") && options.has("path"))
+      return options.get<std::string>("path");
+  }
+  return "";
+}
+
+std::optional<EarlierRun> EarlierRun::read(const std::string& record) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(record, none)) return std::nullopt;
+  EarlierRun run;
+  std::ifstream input(record, std::ios::binary);
+  const auto is = [](std::string_view line, std::string_view kind) { return line.substr(9, kind.size()) == kind; };
+  constexpr std::string_view beginning = "{\"kind\":\"";
+  replay::RecordLine parsed;
+  for (std::string line; std::getline(input, line) && !input.eof();) {
+    // Of a long record, few lines are worth taking apart.
+    if (line.compare(0, beginning.size(), beginning) != 0) continue;
+    try {
+      if (is(line, "tick\"")) {
+        replay::parse_record_line(line, parsed);
+        run.last_epoch = std::max(run.last_epoch.value_or(parsed.epoch), parsed.epoch);
+      } else if (is(line, "run\"")) {
+        run.config = replay::parse_run_line(line).config;
+        run.models.clear();
+      } else if (is(line, "model\"")) {
+        replay::RecordedModel model = replay::parse_model_line(line);
+        run.models[model.name] = std::move(model);
+      }
+    } catch (const std::exception&) {
+      // Who plays the record tells what is wrong with it.
+    }
+  }
+  return run;
+}
+
+std::string EarlierRun::other_settings(const std::string& now) const {
+  const Settings were = settings_in(config), are = settings_in(now);
+  std::vector<std::string> all;
+  for (const auto& [name, value] : are) {
+    const auto before = were.find(name);
+    if (before == were.end()) {
+      all.push_back("'" + name + ": " + value + "' is new");
+    } else if (before->second != value) {
+      all.push_back("'" + name + "' is '" + value + "' and was '" + before->second + "'");
+    }
+  }
+  for (const auto& [name, value] : were) {
+    if (are.count(name) == 0) all.push_back("'" + name + ": " + value + "' is gone");
+  }
+  return were.empty() ? "" : listed(all);
+}
+
+std::string EarlierRun::other_models(const RecordedModels& now) const {
+  std::vector<std::string> all;
+  for (const auto& [name, model] : now) {
+    const auto before = models.find(name);
+    const std::string differs = before == models.end() ? "is new" : difference(before->second, model);
+    if (!differs.empty()) all.push_back("'" + name + "' " + differs);
+  }
+  for (const auto& [name, model] : models) {
+    if (now.count(name) == 0) all.push_back("'" + name + "' is gone");
+  }
+  return models.empty() ? "" : listed(all);
+}
+
+}  // namespace loupe

@@ -1,0 +1,23 @@
+#include "torch/all_taps.h"
+
+#include "torch/model/module_types.h"
+#include "torch/redirect/symbol_names.h"
+#include "torch/script/script_taps.h"
+#include "torch/taps/function_taps.h"
+#include "torch/taps/optimizer_taps.h"
+
+namespace loupe {
+
+void declare_all_taps() {
+  static const bool once = [] {
+    declare_forward_taps();
+    declare_function_taps();
+    declare_optimizer_taps();
+    declare_script_taps();
+    forget_symbol_names();
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+}  // namespace loupe

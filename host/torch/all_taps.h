@@ -1,0 +1,11 @@
+#ifndef LOUPE_TORCH_ALL_TAPS_H
+#define LOUPE_TORCH_ALL_TAPS_H
+
+namespace loupe {
+
+/// Declares every function of LibTorch that taps may redirect; once, before anything is redirected.
+void declare_all_taps();
+
+}  // namespace loupe
+
+#endif

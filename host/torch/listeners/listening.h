@@ -1,0 +1,28 @@
+#ifndef LOUPE_TORCH_LISTENERS_LISTENING_H
+#define LOUPE_TORCH_LISTENERS_LISTENING_H
+
+#include <memory>
+#include <string>
+
+#include "torch/model/tap_point.h"
+
+namespace loupe {
+
+/// A listener at one module for as long as this lives. The module may die first.
+class Listening {
+ public:
+  /// @param first  before those that watch the module already
+  /// Throws std::invalid_argument for a module whose forward cannot be seen, with the reason.
+  Listening(torch::nn::Module& module, std::shared_ptr<ForwardListener> listener, bool first = false);
+  ~Listening();
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  std::shared_ptr<std::atomic<bool>> active_ = std::make_shared<std::atomic<bool>>(true);
+  std::shared_ptr<TapPoint> point_ = std::make_shared<TapPoint>();
+};
+
+}  // namespace loupe
+
+#endif

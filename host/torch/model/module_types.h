@@ -1,0 +1,40 @@
+#ifndef LOUPE_TORCH_MODEL_MODULE_TYPES_H
+#define LOUPE_TORCH_MODEL_MODULE_TYPES_H
+
+#include <cstdint>
+#include <string>
+
+namespace torch::nn {
+class Module;
+}
+
+namespace loupe {
+
+/// "Linear" for "torch::nn::LinearImpl"; the class's own name for others.
+std::string short_type(const std::string& full_type);
+/// A LOUPE_FAMILY_ for a type of LibTorch's.
+uint32_t family_of(const std::string& short_type);
+
+/// How the forward of a module's type can be seen.
+struct Reach {
+  bool tapped = false;
+  bool perhaps = false;    ///< tapped, unless the module's type has a forward of its own: only a run tells
+  bool container = false;  ///< runs its children; its own forward need not be seen
+  bool opaque = false;     ///< one of LibTorch's leaves
+  std::string reason;      ///< why it is not tapped, and what to do
+};
+/// A module that itself knows how its results can be told.
+struct KnowsItsReach {
+  virtual ~KnowsItsReach() = default;
+  Reach reach;  ///< written before the module is attached
+};
+/// Lays what the taps of the module's own type need. Under a hold of the redirections.
+/// @param redirect  whether calls into LibTorch may be redirected (`taps: auto`)
+Reach reach_of(const torch::nn::Module& module, bool redirect);
+
+/// Declares every forward of LibTorch's modules to the redirections; once.
+void declare_forward_taps();
+
+}  // namespace loupe
+
+#endif

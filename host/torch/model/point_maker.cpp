@@ -1,0 +1,148 @@
+#include "torch/model/point_maker.h"
+
+#include <loupe/draft/abi/loss_input.h>
+
+#include "torch/tensor/tensor_view.h"
+
+namespace loupe {
+
+uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
+  if (is_buffer) return LOUPE_PARAMETER_BUFFER;
+  return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
+}
+
+namespace {
+
+void add_parameters(const torch::nn::Module& module, TapPoint& point, ModuleDescription& description) {
+  const auto add = [&](const std::string& name, const at::Tensor& tensor, bool is_buffer) {
+    if (!tensor.defined()) return;
+    ParameterTap tap;
+    tap.name = name;
+    tap.tensor = tensor;
+    tap.is_buffer = is_buffer;
+    point.parameters.push_back(std::move(tap));
+    description.parameters.push_back({name, parameter_flags(tensor, is_buffer), tensor.sizes().vec(), tensor.numel()});
+  };
+  for (const auto& item : module.named_parameters(/*recurse=*/false)) add(item.key(), item.value(), false);
+  for (const auto& item : module.named_buffers(/*recurse=*/false)) add(item.key(), item.value(), true);
+}
+
+void bind_result(ResultPoint& point) {
+  point.forward = point.node->stream(LOUPE_TAP_FORWARD);
+  if (point.forward != nullptr) point.forward->copy_state(&point.forward_state);
+  point.output_gradient = point.node->stream(LOUPE_TAP_OUTPUT_GRADIENT);
+  point.wants_tensors = point.forward != nullptr && point.forward->wants_tensors();
+  for (Stream& stream : point.node->streams()) {
+    if (stream.index() == 0) continue;
+    point.further.push_back(&stream);
+    point.wants_tensors = point.wants_tensors || (stream.tap() == LOUPE_TAP_FORWARD && stream.wants_tensors());
+  }
+  point.is_simple = point.output_gradient == nullptr && point.further.empty();
+}
+
+void bind_parameters(TapPoint& point) {
+  const ModuleNode& node = *point.node;
+  for (ParameterTap& tap : point.parameters) {
+    tap.gradient = node.stream(LOUPE_TAP_PARAMETER_GRADIENT, tap.name);
+    tap.step_gradient = node.stream(LOUPE_TAP_STEP_GRADIENT, tap.name);
+    tap.step = node.stream(LOUPE_TAP_OPTIMIZER_STEP, tap.name);
+    tap.tick = node.stream(LOUPE_TAP_TICK, tap.name);
+    point.has_gradient_streams = point.has_gradient_streams || tap.gradient != nullptr;
+  }
+}
+
+void bind_attributes(TapPoint& point, const FoundModule& found, const Exposed& exposed) {
+  for (Stream& stream : point.node->streams()) {
+    if (stream.label().empty()) continue;
+    auto* attributes = stream.tap() == LOUPE_TAP_FORWARD          ? &point.attributes_after
+                       : stream.tap() == LOUPE_TAP_FORWARD_BEFORE ? &point.attributes_before
+                                                                  : nullptr;
+    if (attributes == nullptr) continue;
+    attributes->push_back({attribute_reader(*found.module, found.path, stream.label(), exposed), &stream});
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found, const Reach& reach,
+                                     const LayerNames& names, const Exposed& exposed, bool is_loss) {
+  auto point = std::make_shared<TapPoint>();
+  point->module = found.module;
+  point->owner = found.module->weak_from_this();
+  point->has_owner = !point->owner.expired();
+
+  ModuleDescription description;
+  add_parameters(*found.module, *point, description);
+  description.path = found.path;
+  description.name = names.of(found.path);
+  description.model = names.model;
+  description.full_type = found.module->name();
+  description.type = short_type(description.full_type);
+  description.family = is_loss ? static_cast<uint32_t>(LOUPE_FAMILY_LOSS) : family_of(description.type);
+  if (found.path.empty()) description.flags |= LOUPE_MODULE_ROOT;
+  if (found.is_leaf) description.flags |= LOUPE_MODULE_LEAF;
+  if (reach.tapped) description.flags |= LOUPE_MODULE_TAPPED;
+  if (is_loss) description.flags |= LOUPE_MODULE_LOSS;
+  // Lenses may ask as long as the node lives, which is longer than the model.
+  description.offers = [parameters = description.parameters, owner = point->owner, has_owner = point->has_owner, found,
+                        &exposed](uint32_t tap, const std::string& label) {
+    const bool at_forward = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE;
+    for (const ParameterDescription& each : parameters) {
+      if (each.name == label) return at_forward || tap == LOUPE_TAP_TICK || (each.flags & LOUPE_PARAMETER_BUFFER) == 0;
+    }
+    const auto alive = owner.lock();
+    if (has_owner && alive == nullptr) return false;
+    return at_forward && attribute_reader(*found.module, found.path, label, exposed) != nullptr;
+  };
+
+  description.lend = [owner = point->owner, has_owner = point->has_owner, module = found.module](
+                         const std::string& name, bool gradient, const ModuleDescription::Take& take) {
+    const auto alive = owner.lock();
+    if (has_owner && alive == nullptr) return false;
+    const auto parameters = module->named_parameters(/*recurse=*/false);
+    const auto buffers = module->named_buffers(/*recurse=*/false);
+    const at::Tensor* tensor = parameters.find(name);
+    if (tensor == nullptr) tensor = buffers.find(name);
+    if (tensor == nullptr || !tensor->defined()) return false;
+    const at::Tensor lent = gradient ? tensor->grad() : *tensor;
+    if (!lent.defined()) return false;
+    const TorchTensorView view(lent);
+    if (view.readable()) take(*view.get());
+    return view.readable();
+  };
+  point->node = monitor.add_module(std::move(description));
+  bind_result(*point);
+  point->loss_input = point->node->stream(LOUPE_DRAFT_TAP_LOSS_INPUT);
+  point->before = point->node->stream(LOUPE_TAP_FORWARD_BEFORE);
+  point->input_gradient = point->node->stream(LOUPE_TAP_INPUT_GRADIENT);
+  bind_parameters(*point);
+  bind_attributes(*point, found, exposed);
+  point->is_simple = point->is_simple && point->before == nullptr && point->input_gradient == nullptr &&
+                     point->attributes_before.empty() && point->attributes_after.empty();
+  return point;
+}
+
+std::shared_ptr<FunctionPoint> make_function_point(Monitor& monitor, const TapPoint& after, const FunctionKind& kind,
+                                                   std::size_t occurrence) {
+  const ModuleDescription& module = after.node->description();
+  const std::string suffix =
+      std::string(":") + kind.name + (occurrence == 0 ? "" : "#" + std::to_string(occurrence + 1));
+  ModuleDescription description;
+  description.name = module.name + suffix;
+  description.path = module.path + suffix;
+  description.model = module.model;
+  description.type = kind.name;
+  description.full_type = std::string("torch::") + kind.name;
+  description.family = kind.family;
+  description.flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_FUNCTIONAL | LOUPE_MODULE_TAPPED;
+  description.offers = [](uint32_t, const std::string&) { return false; };
+
+  auto point = std::make_shared<FunctionPoint>();
+  point->active = after.active;
+  point->redirects = after.redirects;
+  point->node = monitor.add_module(std::move(description));
+  bind_result(*point);
+  return point;
+}
+
+}  // namespace loupe

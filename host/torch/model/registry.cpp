@@ -1,0 +1,106 @@
+#include "torch/model/registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "torch/model/watched_model.h"
+
+namespace loupe {
+namespace {
+
+template <class Predicate>
+void erase_points(ModuleEntry& entry, Predicate&& predicate) {
+  entry.points.erase(std::remove_if(entry.points.begin(), entry.points.end(), predicate), entry.points.end());
+}
+
+void collect_code(Registry::Table& table) {
+  table.code.clear();
+  for (const auto& root : table.roots) {
+    for (CodeRange range : root->code) {
+      range.attachment = root->model_id;
+      table.code.push_back(range);
+    }
+  }
+  std::stable_sort(table.code.begin(), table.code.end(),
+                   [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
+}
+
+}  // namespace
+
+std::atomic<int> active_attachments{0};
+std::atomic<int> counting_attachments{0};
+
+Registry& Registry::instance() {
+  static auto* registry = new Registry();  // taps may outlive static destruction
+  return *registry;
+}
+
+/// Publishes a table that `change` has made of a copy of the present one.
+template <class Change>
+void Registry::publish(const Change& change) {
+  std::shared_ptr<const Table> before;  // its last points may end with it, and no lock may be held over plugins' code
+  const std::lock_guard lock(mutex_);
+  if (forks_.is_new_process()) leave_to_parent(std::exchange(table_, std::make_shared<Table>()));
+  auto next = std::make_shared<Table>(*table_);
+  change(*next);
+  before = std::exchange(table_, std::move(next));
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void Registry::abandon() {
+  for (const auto& root : table_->roots) {
+    if (const auto attachment = root->attachment.lock()) attachment->abandon();
+  }
+}
+
+void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque) {
+  publish([&](Table& table) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      ModuleEntry& entry = table.modules[points[i]->module];
+      // An address whose module died belongs to the new one.
+      erase_points(entry, [](const auto& point) { return !point->alive(); });
+      entry.points.push_back(points[i]);
+      entry.opaque = opaque[i];
+    }
+    if (!points.empty()) table.roots.push_back(points[0]);
+    collect_code(table);
+  });
+}
+
+void Registry::remove(const WatchedModel* attachment) {
+  const auto is_its = [&](const auto& point) { return point->model_id == attachment; };
+  publish([&](Table& table) {
+    for (auto& each : table.modules) erase_points(each.second, is_its);
+    std::erase_if(table.modules, [](const auto& each) { return each.second.points.empty(); });
+    std::erase_if(table.roots, is_its);
+    collect_code(table);
+  });
+}
+
+void Registry::add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first) {
+  publish([&](Table& table) {
+    ModuleEntry& entry = table.modules[point->module];
+    erase_points(entry, [](const auto& other) { return !other->alive(); });
+    entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
+    entry.opaque = opaque;
+  });
+}
+
+void Registry::remove_listener(const TapPoint* point) {
+  publish([&](Table& table) {
+    const auto found = table.modules.find(point->module);
+    if (found == table.modules.end()) return;
+    erase_points(found->second, [&](const auto& other) { return other.get() == point; });
+    if (found->second.points.empty()) table.modules.erase(found);
+  });
+}
+
+bool Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation) {
+  if (generation_.load(std::memory_order_acquire) == generation) return false;
+  const std::lock_guard lock(mutex_);
+  table = table_;
+  generation = generation_.load(std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace loupe

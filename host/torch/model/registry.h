@@ -1,0 +1,68 @@
+#ifndef LOUPE_TORCH_MODEL_REGISTRY_H
+#define LOUPE_TORCH_MODEL_REGISTRY_H
+
+#include <c10/util/SmallVector.h>
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "core/forks.h"
+#include "torch/model/tap_point.h"
+#include "torch/redirect/model_code.h"
+
+namespace loupe {
+
+/// Everybody who watches one module.
+struct ModuleEntry {
+  c10::SmallVector<std::shared_ptr<TapPoint>, 1> points;
+  /// A leaf of LibTorch's own: functions called inside it are its business.
+  bool opaque = false;
+};
+
+/// From a module's address to those who watch it. Read by taps on any thread without a lock; written at attach and
+/// detach by publishing a new table.
+class Registry {
+ public:
+  struct Table {
+    std::unordered_map<const torch::nn::Module*, ModuleEntry> modules;
+    std::vector<std::shared_ptr<TapPoint>> roots;  // of the attached models
+    std::vector<CodeRange> code;                   // of all of them, sorted
+    const ModuleEntry* find(const torch::nn::Module* module) const {
+      const auto found = modules.find(module);
+      return found != modules.end() ? &found->second : nullptr;
+    }
+  };
+  static Registry& instance();
+
+  /// @param points  of one model, the root first
+  void add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque);
+  void remove(const WatchedModel* attachment);
+  /// One point that listens, before or after those that watch its module already.
+  void add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first);
+  void remove_listener(const TapPoint* point);
+  /// In a forked child: tells the attached models that nothing is seen of them any more. Takes no memory.
+  void abandon();
+
+  /// Brings a thread's table up to date; true when it changed. Entries live as long as the table they are from.
+  bool refresh(std::shared_ptr<const Table>& table, uint64_t& generation);
+
+ private:
+  std::atomic<uint64_t> generation_{1};
+  ProcessMutex mutex_{LockRank::registry};
+  ForkWatch forks_;
+  template <class Change>
+  void publish(const Change& change);
+
+  std::shared_ptr<const Table> table_ = std::make_shared<Table>();
+};
+
+/// How many attachments are active right now: 0 lets every tap through at the price of one branch.
+extern std::atomic<int> active_attachments;
+/// How many attachments count steps also while they are not active.
+extern std::atomic<int> counting_attachments;
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,142 @@
+#ifndef LOUPE_TORCH_MODEL_TAP_POINT_H
+#define LOUPE_TORCH_MODEL_TAP_POINT_H
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "pipeline/module_node.h"
+#include "torch/redirect/model_code.h"
+#include "torch/tensor/compat.h"
+#include "torch/tensor/kept_gradient.h"
+
+namespace loupe {
+
+class WatchedModel;
+
+/// A parameter or buffer of a tapped module, with the streams that somebody subscribed to. What every step looks at
+/// comes first.
+struct ParameterTap {
+  at::Tensor tensor;  // kept until the model's death is noticed
+  Stream* step = nullptr;
+  Stream* step_gradient = nullptr;
+  uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
+  uint32_t version = 0;  // at the last step, or look for one
+  bool is_buffer = false;
+  bool stepped = false;             // since the last look for steps that no tap saw
+  bool stepped_since_tick = false;  // or told by hand
+  uint64_t values = 0;              // a hash of some of its values at the last tick
+
+  Stream* gradient = nullptr;
+  Stream* tick = nullptr;
+  std::shared_ptr<KeptGradient> kept_gradient;  // where gradients and steps are watched
+  std::string name;
+  // Where nothing is redirected: the node that has the hook, and what the parameter was when it was laid.
+  NodeHandle accumulator;
+  c10::DispatchKeySet hooked_keys;
+  c10::ScalarType hooked_type = c10::ScalarType::Undefined;
+
+  /// Whether an optimizer could change it.
+  bool trains() const { return !is_buffer && tensor.requires_grad(); }
+};
+
+/// A value that a labelled stream reads off its module at a forward.
+struct AttributeTap {
+  std::function<at::Tensor()> get;
+  Stream* stream;
+};
+
+/// Who is called around the forwards of one module, past inspectors and lenses: the C++ classes of difference_monitor.h
+/// and recorders.h. The tensors are the caller's, in order; on the model's thread.
+class ForwardListener {
+ public:
+  virtual ~ForwardListener() = default;
+  virtual void entered(torch::nn::Module& module, const at::Tensor* const* inputs, std::size_t count) = 0;
+  virtual void left(torch::nn::Module& module, const at::Tensor* const* inputs, std::size_t input_count,
+                    const at::Tensor* const* outputs, std::size_t output_count) = 0;
+};
+
+constexpr uint8_t ran_at_all = 1, ran_in_training = 2;
+
+/// Where results are seen, a module's or a function's: the streams behind it. Fixed once it is published, but for who
+/// is awake.
+struct ResultPoint {
+  std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
+  std::shared_ptr<ModuleNode> node;
+  Stream* forward = nullptr;
+  Stream* output_gradient = nullptr;
+  TapState forward_state;        // as `forward` has it, which lies far away
+  bool wants_tensors = false;    // somebody reads all inputs and outputs
+  bool redirects = true;         // calls into LibTorch may be redirected
+  bool is_simple = false;        // of all that its own forward is seen by, there is at most `forward`
+  std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
+
+  ResultPoint() = default;
+  ResultPoint(const ResultPoint&) = delete;
+  ResultPoint& operator=(const ResultPoint&) = delete;
+  ~ResultPoint() {
+    if (forward != nullptr) forward->copy_state(nullptr);
+  }
+
+  bool listening() const { return active->load(std::memory_order_relaxed); }
+  bool is_awake() const { return forward != nullptr && !forward_state.resting.load(std::memory_order_relaxed); }
+  /// Whether the inputs and outputs of the forward that is on are read.
+  bool reads_tensors() const {
+    return wants_tensors && (forward_state.reads_tensors.load(std::memory_order_relaxed) || !further.empty());
+  }
+};
+
+/// A function of LibTorch that is seen as a layer of its own, such as torch::relu.
+struct FunctionKind {
+  const char* name;
+  uint32_t family;
+  int index;
+};
+
+/// A function that was called after one module, such as torch::relu.
+struct FunctionPoint : ResultPoint {};
+
+/// One module of one attached model, as taps find it; or one that only a listener watches, which has no node.
+struct alignas(64) TapPoint : ResultPoint {
+  // What every forward looks at comes first.
+  std::weak_ptr<torch::nn::Module> owner;
+  bool has_owner = false;
+  bool has_gradient_streams = false;
+  std::atomic<bool> checks_steps{false};  // an optimizer may step unseen
+  // What is known of its forward: seen so far, and whether it is surely the one that the tap sees.
+  std::atomic<uint8_t> ran{0};  // ran_at_all, ran_in_training
+  bool opaque = false, perhaps = false;
+  // What those that are simple have not.
+  std::shared_ptr<ForwardListener> listener;  // instead of streams
+  Stream* before = nullptr;
+  Stream* input_gradient = nullptr;
+  Stream* loss_input = nullptr;  // of the root alone
+  // Of the root alone: where its code lies, and whether nothing below it is tapped.
+  std::vector<CodeRange> code;
+  bool is_root = false, only_functions = false;
+  std::vector<ParameterTap> parameters;
+
+  std::vector<AttributeTap> attributes_before, attributes_after;
+  const WatchedModel* model_id = nullptr;  // only to compare with
+  std::weak_ptr<WatchedModel> attachment;
+  torch::nn::Module* module = nullptr;  // only to compare with, unless `owner` is alive
+  /// Functions called after this module: by the FunctionKind's index, then by how often since. Under functions_mutex.
+  OrderedMutex<std::mutex, LockRank::functions> functions_mutex;
+  std::atomic<bool> told_of_functions{false};  // that there are too many
+  std::vector<std::vector<std::shared_ptr<FunctionPoint>>> functions;
+
+  bool alive() const { return !has_owner || !owner.expired(); }
+  /// Those of one kind, by how often since. Under functions_mutex.
+  std::vector<std::shared_ptr<FunctionPoint>>& functions_of(int kind) {
+    const auto index = static_cast<std::size_t>(kind);
+    if (functions.size() <= index) functions.resize(index + 1);
+    return functions[index];
+  }
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,7 +1,0 @@
-#include "torch/program_hooks.h"
-
-namespace loupe {
-
-std::atomic<const ProgramHooks*> program_hooks{nullptr};
-
-}  // namespace loupe

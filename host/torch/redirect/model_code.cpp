@@ -1,0 +1,199 @@
+#include "torch/redirect/model_code.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <torch/nn/module.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+
+namespace loupe {
+namespace {
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
+                                                         &std::free);
+  return text != nullptr ? text.get() : "";
+}
+
+/// A class whose member functions are looked for.
+struct Wanted {
+  std::string name;   // "net::BlockImpl"
+  std::string token;  // "9BlockImpl", as it stands in every symbol of its members
+  bool root;
+  std::uintptr_t only_in = 0;  // the object that an anonymous namespace is in; others may have a class of that name
+};
+
+Wanted wanted_class(const std::string& name, bool root) {
+  std::string last = name.substr(0, name.find('<', name.rfind('>') == name.size() - 1 ? 0 : name.size()));
+  const auto colons = last.rfind("::");
+  if (colons != std::string::npos) last = last.substr(colons + 2);
+  return {name, std::to_string(last.size()) + last, root, 0};
+}
+
+/// A symbol's own class is what stands before its last name; classes in its arguments do not count.
+bool is_member(const std::string& symbol, const std::string& type) {
+  const std::string prefix = type + "::";
+  if (symbol.compare(0, prefix.size(), prefix) == 0) return true;
+  const auto place = symbol.find(" " + prefix);  // after the result's type, of a template
+  if (place == std::string::npos) return false;
+  const auto bracket = symbol.find('(');
+  return bracket > place || symbol.compare(bracket, 21, "(anonymous namespace)") == 0;
+}
+
+/// A file mapped to be read.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    struct stat status {};
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+      size_ = static_cast<std::size_t>(status.st_size);
+      void* memory = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+      if (memory != MAP_FAILED) data_ = static_cast<const char*>(memory);
+    }
+    close(file);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+  }
+  /// `count` values at `offset`; null where the file ends before.
+  template <class T>
+  const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
+    const bool fits = data_ != nullptr && offset <= size_ && count <= (size_ - offset) / sizeof(T);
+    return fits && offset % alignof(T) == 0 ? reinterpret_cast<const T*>(data_ + offset) : nullptr;
+  }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// @param base  where the object's addresses count from
+void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names, std::uintptr_t base,
+                  const std::vector<Wanted>& wanted, std::vector<CodeRange>& found) {
+  const std::uint64_t count = table.sh_size / sizeof(ElfW(Sym));
+  const auto* symbols = file.at<ElfW(Sym)>(table.sh_offset, count);
+  const auto* strings = file.at<char>(names.sh_offset, names.sh_size);
+  if (symbols == nullptr || strings == nullptr || names.sh_size == 0 || strings[names.sh_size - 1] != 0) return;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const ElfW(Sym)& symbol = symbols[i];
+    const bool is_code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF;
+    if (!is_code || symbol.st_size == 0 || symbol.st_name >= names.sh_size) continue;
+    const char* name = strings + symbol.st_name;
+    std::string plain;
+    for (const Wanted& each : wanted) {
+      if (std::strstr(name, each.token.c_str()) == nullptr) continue;
+      if (plain.empty()) plain = demangled(name);
+      if (!is_member(plain, each.name)) continue;
+      found.push_back({base + symbol.st_value, base + symbol.st_value + symbol.st_size, each.root, nullptr});
+      break;
+    }
+  }
+}
+
+void read_object(const std::string& path, std::uintptr_t base, const std::vector<Wanted>& wanted,
+                 std::vector<CodeRange>& found) {
+  std::vector<Wanted> here;
+  for (const Wanted& each : wanted) {
+    if (each.only_in == 0 || each.only_in == base) here.push_back(each);
+  }
+  const MappedFile file(path);
+  const auto* header = file.at<ElfW(Ehdr)>(0);
+  if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_shentsize != sizeof(ElfW(Shdr)))
+    return;
+  if (header->e_type == ET_EXEC) base = 0;  // its symbols are addresses
+  const auto* sections = file.at<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
+  for (int i = 0; sections != nullptr && i < header->e_shnum; ++i) {
+    const bool has_symbols = sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM;
+    if (has_symbols && sections[i].sh_link < header->e_shnum)
+      read_symbols(file, sections[i], sections[sections[i].sh_link], base, here, found);
+  }
+}
+
+bool is_libtorchs(const std::string& type) {
+  return type.compare(0, 11, "torch::nn::") == 0;
+}
+
+/// A class and those that it is derived from, up to LibTorch's own.
+void add_classes(const std::type_info& type, bool root, std::vector<const std::type_info*>& types,
+                 std::vector<Wanted>& wanted) {
+  const std::string name = demangled(type.name());
+  const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const Wanted& each) { return each.name == name; });
+  if (name.empty() || known || (is_libtorchs(name) && !(root && types.empty()))) return;
+  types.push_back(&type);
+  wanted.push_back(wanted_class(name, root));
+  Dl_info info{};
+  if (name.find("(anonymous namespace)") != std::string::npos && dladdr(&type, &info) != 0)
+    wanted.back().only_in = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  if (const auto* one = dynamic_cast<const abi::__si_class_type_info*>(&type)) {
+    add_classes(*one->__base_type, root, types, wanted);
+  } else if (const auto* several = dynamic_cast<const abi::__vmi_class_type_info*>(&type)) {
+    for (unsigned int i = 0; i < several->__base_count; ++i)
+      add_classes(*several->__base_info[i].__base_type, root, types, wanted);
+  }
+}
+
+}  // namespace
+
+std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
+  std::vector<const std::type_info*> types;
+  std::vector<Wanted> wanted;
+  add_classes(typeid(root), true, types, wanted);
+  for (const auto& module : root.modules(/*include_self=*/false)) {
+    if (module == nullptr) continue;
+    const torch::nn::Module& each = *module;
+    add_classes(typeid(each), false, types, wanted);
+  }
+
+  Dl_info program{};
+  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  const bool has_program = headers != nullptr && dladdr(headers, &program) != 0;
+  std::map<std::uintptr_t, std::string> objects;  // by where each was loaded
+  if (has_program) objects[reinterpret_cast<std::uintptr_t>(program.dli_fbase)] = "/proc/self/exe";
+  for (const std::type_info* type : types) {
+    Dl_info info{};
+    if (dladdr(type, &info) == 0 || info.dli_fname == nullptr) continue;
+    objects.emplace(reinterpret_cast<std::uintptr_t>(info.dli_fbase), info.dli_fname);
+  }
+  // LibTorch's own library holds the type of a Sequential, but not its forward: a template of the program's.
+  Dl_info libtorch{};
+  if (dladdr(&typeid(torch::nn::Module), &libtorch) != 0 && libtorch.dli_fbase != program.dli_fbase)
+    objects.erase(reinterpret_cast<std::uintptr_t>(libtorch.dli_fbase));
+
+  std::vector<CodeRange> found;
+  for (const auto& [base, path] : objects) read_object(path, base, wanted, found);
+  std::sort(found.begin(), found.end(), [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
+  return found;
+}
+
+std::vector<CodeRange> find_member_code(const std::string& type, const void* address) {
+  Dl_info object{}, program{};
+  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  if (dladdr(address, &object) == 0) return {};
+  const bool in_program = headers != nullptr && dladdr(headers, &program) != 0 && program.dli_fbase == object.dli_fbase;
+  std::vector<CodeRange> found;
+  read_object(in_program ? "/proc/self/exe" : object.dli_fname, reinterpret_cast<std::uintptr_t>(object.dli_fbase),
+              {wanted_class(type, false)}, found);
+  return found;
+}
+
+}  // namespace loupe

@@ -1,0 +1,126 @@
+#include "torch/redirect/redirections.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <loupe/abi.h>
+
+#include "core/log.h"
+
+namespace loupe {
+
+Redirections& Redirections::instance() {
+  static auto* redirections = new Redirections();  // taps may outlive static destruction
+  return *redirections;
+}
+
+void Redirections::declare(const std::string& symbol, void* tap, bool everywhere) {
+  const std::lock_guard lock(mutex_);
+  if (!symbol.empty()) declared_[symbol] = {tap, everywhere};
+}
+
+void Redirections::know_libtorch(const void* address) {
+  const std::lock_guard lock(mutex_);
+  libtorch_.push_back(address);
+}
+
+void Redirections::hold() {
+  std::string refusal;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool first = ++holders_ == 1;
+    if (first || library_changes() != libraries_) refusal = find_and_write();
+  }
+  if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
+}
+
+void Redirections::follow_libraries() {
+  std::string refusal;
+  {
+    const std::lock_guard lock(mutex_);
+    if (holders_ > 0 && library_changes() != libraries_) refusal = find_and_write();
+  }
+  if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
+}
+
+/// Returns what is to be said of slots that could not be written, once no lock is held.
+std::string Redirections::find_and_write() {
+  const unsigned long long now = library_changes();
+  if (now != libraries_) {
+    std::vector<std::string> symbols;
+    for (const auto& [symbol, declared] : declared_) symbols.push_back(symbol);
+    slots_ = find_slots(symbols, libtorch_);
+    libraries_ = now;
+  }
+  return write_slots();
+}
+
+std::string Redirections::write_slots() {
+  PointerWriter writer;
+  int why = 0;
+  reached_.clear();
+  refused_.clear();
+  for (const auto& [symbol, slots] : slots_) {
+    const Declared& declared = declared_.at(symbol);
+    for (const Slot& slot : slots) {
+      if (slot.in_libtorch && !declared.everywhere) continue;
+      if (*slot.address != declared.tap) {
+        void* original = *slot.address;
+        if (!writer.write(slot.address, declared.tap)) {
+          why = errno;
+          refused_.insert(symbol);
+          continue;
+        }
+        written_.push_back({slot.address, original, declared.tap});
+      }
+      reached_.insert(symbol);
+    }
+  }
+  if (refused_.empty() || std::exchange(told_of_refusal_, true)) return "";
+  return "the system refuses to redirect calls of " + std::to_string(refused_.size()) +
+         " functions of LibTorch's (mprotect: " + std::strerror(why) +
+         "): activation functions and modules called there are not seen; name your modules' types loupe::Tapped, or "
+         "run where memory may be made writable";
+}
+
+void Redirections::release() {
+  const std::lock_guard lock(mutex_);
+  if (--holders_ > 0) return;
+  PointerWriter writer;
+  for (auto it = written_.rbegin(); it != written_.rend(); ++it) {
+    // Whoever redirected after Loupe keeps its slot.
+    if (writer.holds(it->address, it->tap)) writer.write(it->address, it->original);
+  }
+  written_.clear();
+}
+
+bool Redirections::redirect_entry(void** entry, void* tap) {
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(written_.begin(), written_.end(), [&](const Written& each) { return each.address == entry; });
+  if (known != written_.end() && *entry == tap) return true;
+  if (known != written_.end()) written_.erase(known);  // a library that came where another had been
+  void* original = *entry;
+  PointerWriter writer;
+  if (!writer.write(entry, tap)) return false;
+  written_.push_back({entry, original, tap});
+  return true;
+}
+
+bool Redirections::reaches(const std::string& symbol) const {
+  const std::lock_guard lock(mutex_);
+  return reached_.count(symbol) != 0 && refused_.count(symbol) == 0;
+}
+
+bool Redirections::refuses(const std::string& symbol) const {
+  const std::lock_guard lock(mutex_);
+  return refused_.count(symbol) != 0;
+}
+
+std::size_t Redirections::active_count() const {
+  const std::lock_guard lock(mutex_);
+  return written_.size();
+}
+
+}  // namespace loupe

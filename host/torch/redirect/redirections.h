@@ -1,0 +1,67 @@
+#ifndef LOUPE_TORCH_REDIRECT_REDIRECTIONS_H
+#define LOUPE_TORCH_REDIRECT_REDIRECTIONS_H
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/forks.h"
+#include "torch/redirect/slots.h"
+
+namespace loupe {
+
+/// The functions of LibTorch that are redirected to taps, and the slots and vtable entries that were rewritten for it.
+/// Nothing is redirected while nobody holds it; releasing writes everything back. Any thread.
+class Redirections {
+ public:
+  static Redirections& instance();
+
+  /// Declares a function of LibTorch's and its tap; before the first hold. `everywhere`: also where LibTorch calls it
+  /// itself.
+  void declare(const std::string& symbol, void* tap, bool everywhere);
+  /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
+  void know_libtorch(const void* address);
+  /// Redirects what is declared; looks again for slots when libraries came since. Counted.
+  void hold();
+  void release();
+  /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
+  void follow_libraries();
+  /// Redirects one entry of a virtual table until the last release, again where it was done before. False where the
+  /// system refuses.
+  bool redirect_entry(void** entry, void* tap);
+
+  /// Whether the calls of a symbol are redirected, all of those that there are.
+  bool reaches(const std::string& symbol) const;
+  /// Whether the system refused to have some call of a symbol redirected.
+  bool refuses(const std::string& symbol) const;
+  /// Rewritten slots and entries right now; 0 when detached.
+  std::size_t active_count() const;
+
+ private:
+  struct Declared {
+    void* tap;
+    bool everywhere;
+  };
+  struct Written {
+    void** address;
+    void* original;
+    void* tap;
+  };
+  std::string find_and_write();
+  std::string write_slots();
+
+  mutable ProcessMutex mutex_;
+  std::unordered_map<std::string, Declared> declared_;
+  std::unordered_map<std::string, std::vector<Slot>> slots_;
+  std::vector<const void*> libtorch_;
+  std::vector<Written> written_;
+  std::unordered_set<std::string> reached_, refused_;  // symbols, by whether their slots could be written
+  bool told_of_refusal_ = false;
+  unsigned long long libraries_ = 0;
+  int holders_ = 0;
+};
+
+}  // namespace loupe
+
+#endif

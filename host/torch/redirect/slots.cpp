@@ -1,0 +1,154 @@
+#include "torch/redirect/slots.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <unordered_set>
+
+#include "torch/redirect/dynamic_section.h"
+
+namespace loupe {
+namespace {
+
+#if defined(__x86_64__)
+bool is_call_slot(std::uint64_t type) {
+  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+#elif defined(__aarch64__)
+bool is_call_slot(std::uint64_t type) {
+  return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
+}
+#else
+bool is_call_slot(std::uint64_t) {
+  return false;
+}
+#endif
+
+struct Search {
+  std::unordered_set<std::string_view> wanted;
+  std::unordered_map<std::string, std::vector<Slot>>* found;
+  const void* own_base;
+  std::unordered_set<const void*> libtorch_bases;
+};
+
+/// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
+/// tells them, with a version behind it or not.
+bool is_name_of_libtorch(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {
+      "libtorch.so",     "libtorch_cuda.so", "libtorch_cuda_cpp.so", "libtorch_cuda_cu.so", "libtorch_cuda_linalg.so",
+      "libtorch_hip.so", "libtorch_xpu.so",  "libtorch_python.so",   "libc10_cuda.so",      "libc10_hip.so",
+      "libc10_xpu.so"};
+  const auto ending = name.find(".so");
+  return ending != std::string_view::npos && names.count(name.substr(0, ending + 3)) != 0;
+}
+
+int search_object(dl_phdr_info* info, std::size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  if (reinterpret_cast<const void*>(info->dlpi_addr) == search.own_base) return 0;
+  const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+  if (name.find("linux-vdso") != std::string_view::npos) return 0;
+  const DynamicSection dynamic(*info);
+  if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return 0;
+  const bool in_libtorch = search.libtorch_bases.count(reinterpret_cast<const void*>(info->dlpi_addr)) != 0 ||
+                           (dynamic.own_name != 0 && is_name_of_libtorch(dynamic.strings + dynamic.own_name));
+  for (int t = 0; t < 2; ++t) {
+    for (std::size_t i = 0; dynamic.tables[t] != nullptr && i < dynamic.counts[t]; ++i) {
+      const ElfW(Rela)& relocation = dynamic.tables[t][i];
+      if (!is_call_slot(ELF64_R_TYPE(relocation.r_info))) continue;
+      const std::string_view symbol = dynamic.strings + dynamic.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
+      if (search.wanted.count(symbol) == 0) continue;
+      (*search.found)[std::string(symbol)].push_back(
+          {reinterpret_cast<void**>(info->dlpi_addr + relocation.r_offset), in_libtorch});
+    }
+  }
+  return 0;
+}
+
+const void* base_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+/// The program itself is never LibTorch: where it takes a function's address, that address may lie in the program.
+const void* base_of_program() {
+  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  return headers != nullptr ? base_of(headers) : nullptr;
+}
+
+}  // namespace
+
+std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
+                                                              const std::vector<const void*>& libtorch) {
+  std::unordered_map<std::string, std::vector<Slot>> found;
+  Search search{{symbols.begin(), symbols.end()}, &found, base_of(reinterpret_cast<const void*>(&base_of)), {}};
+  for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
+  search.libtorch_bases.erase(base_of_program());
+  search.libtorch_bases.erase(nullptr);
+  dl_iterate_phdr(&search_object, &search);
+  return found;
+}
+
+unsigned long long library_changes() {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        *static_cast<unsigned long long*>(data) = info->dlpi_adds + info->dlpi_subs;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+PointerWriter::PointerWriter() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.
+    Mapping mapping{};
+    const char* const last = line.data() + line.size();
+    const auto begin = std::from_chars(line.data(), last, mapping.begin, 16);
+    if (begin.ptr == last || *begin.ptr != '-') continue;
+    const auto end = std::from_chars(begin.ptr + 1, last, mapping.end, 16);
+    if (last - end.ptr < 4) continue;
+    const char* const rights = end.ptr + 1;
+    mapping.protection =
+        (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) | (rights[2] == 'x' ? PROT_EXEC : 0);
+    mappings_.push_back(mapping);
+  }
+}
+
+const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) const {
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  for (const Mapping& mapping : mappings_) {
+    if (place >= mapping.begin && place < mapping.end) return &mapping;
+  }
+  return nullptr;
+}
+
+bool PointerWriter::holds(void* const* address, const void* value) const {
+  const Mapping* mapping = mapping_of(address);
+  return mapping != nullptr && (mapping->protection & PROT_READ) != 0 && *address == value;
+}
+
+bool PointerWriter::write(void** address, void* value) {
+  const Mapping* mapping = mapping_of(address);
+  if (mapping == nullptr) return false;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  void* const start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) & ~(page - 1));
+  const bool read_only = (mapping->protection & PROT_WRITE) == 0;
+  if (read_only && mprotect(start, page, mapping->protection | PROT_WRITE) != 0) return false;
+  // Other threads may be calling through the slot: one aligned store, never a half-written pointer.
+  __atomic_store_n(address, value, __ATOMIC_RELEASE);
+  if (read_only) mprotect(start, page, mapping->protection);
+  return true;
+}
+
+}  // namespace loupe

@@ -1,0 +1,128 @@
+#include "torch/taps/call_place.h"
+
+#include <pthread.h>
+#include <unwind.h>
+
+#include <algorithm>
+
+namespace loupe {
+namespace {
+
+constexpr int most_frames = 200;
+
+const CodeRange* range_of(const std::vector<CodeRange>& code, std::uintptr_t address) {
+  auto after = std::upper_bound(code.begin(), code.end(), address,
+                                [](std::uintptr_t value, const CodeRange& range) { return value < range.begin; });
+  // Equal ranges may be listed several times, for several models of one class; any of them will do.
+  if (after == code.begin()) return nullptr;
+  --after;
+  return address < after->end ? &*after : nullptr;
+}
+
+/// The stack that the system gave this thread. Fibers run on other stacks, whose bounds are unknown.
+struct ThreadStack {
+  std::uintptr_t low = 0, high = 0;
+
+  static const ThreadStack& of_this_thread() {
+    thread_local const ThreadStack stack = [] {
+      ThreadStack found;
+      pthread_attr_t attributes;
+      if (pthread_getattr_np(pthread_self(), &attributes) != 0) return found;
+      void* begin = nullptr;
+      std::size_t size = 0;
+      if (pthread_attr_getstack(&attributes, &begin, &size) == 0) {
+        found.low = reinterpret_cast<std::uintptr_t>(begin);
+        found.high = found.low + size;
+      }
+      pthread_attr_destroy(&attributes);
+      return found;
+    }();
+    return stack;
+  }
+  bool holds(const void* place) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    return address >= low && address < high;
+  }
+};
+
+}  // namespace
+
+struct CallPlaces::Walk {
+  const std::vector<CodeRange>& code;
+  Known& known;
+  bool begun = false;
+  std::size_t next_witness = 1;  // from 1 on: the returns of the outermost member function and of its callers
+  int frames = 0;
+  std::uint64_t path = 0;
+
+  static Witness witness(std::uintptr_t stack, const void* address) {
+#if defined(__x86_64__)
+    // A call leaves its return address right below the caller's stack.
+    const auto* place = reinterpret_cast<const void* const*>(stack) - 1;
+    if (*place == address) return {place, address};
+#else
+    static_cast<void>(stack);
+    static_cast<void>(address);
+#endif
+    return {};
+  }
+
+  _Unwind_Reason_Code step(_Unwind_Context* context) {
+    if (++frames > most_frames) return _URC_END_OF_STACK;
+    const std::uintptr_t address = _Unwind_GetIP(context);
+    const void* pointer = reinterpret_cast<const void*>(address);
+    if (!begun && pointer != known.site.address) return _URC_NO_REASON;
+    const std::uintptr_t stack = _Unwind_GetCFA(context);
+    if (begun && known.witnesses[0].place == nullptr) known.witnesses[0] = witness(stack, pointer);
+    begun = true;
+    if (known.place.in_model && next_witness < known.witnesses.size())
+      known.witnesses[next_witness++] = witness(stack, pointer);
+    path = (path ^ address) * 0x9E3779B97F4A7C15ULL;
+    known.place.caller = (known.place.caller ^ address ^ stack) * 0x9E3779B97F4A7C15ULL;
+    // A return address may lie behind the last instruction of its function.
+    if (const CodeRange* range = range_of(code, address - 1)) {
+      CallPlace& place = known.place;
+      place.in_model = true;
+      place.path = path;
+      if (range->of_root) {
+        place.in_root = true;
+        place.root_frame = stack;
+        place.attachment = range->attachment;
+      }
+      place.caller = 0;
+      next_witness = 1;
+    }
+    return _URC_NO_REASON;
+  }
+};
+
+bool CallPlaces::Known::holds(const CallSite& other) const {
+  return site.address == other.address && site.frame == other.frame &&
+         std::all_of(witnesses.begin(), witnesses.end(), [](const Witness& each) { return each.holds(); });
+}
+
+const CallPlace& CallPlaces::find(const CallSite& site, const std::vector<CodeRange>& code) {
+  const std::uint64_t mixed =
+      (reinterpret_cast<std::uintptr_t>(site.address) * 31 + reinterpret_cast<std::uintptr_t>(site.frame)) *
+      0x9E3779B97F4A7C15ULL;
+  Known& known = known_[mixed >> 57];
+  if (known.holds(site)) return known.place;
+  known = {site, {}, {}};
+  Walk walk{code, known};
+  _Unwind_Backtrace([](_Unwind_Context* context, void* data) { return static_cast<Walk*>(data)->step(context); },
+                    &walk);
+  // A stack that the thread was not given may be gone by the next call: what is remembered of it must not be read.
+  const ThreadStack& stack = ThreadStack::of_this_thread();
+  const bool can_be_read =
+      stack.holds(site.frame) && std::all_of(known.witnesses.begin(), known.witnesses.end(), [&](const Witness& each) {
+        return each.place == nullptr || (each.place >= site.frame && stack.holds(each.place));
+      });
+  if (!can_be_read) known.site = {};
+  return known.place;
+}
+
+void CallPlaces::forget() {
+  known_.fill({});
+}
+
+}  // namespace loupe

@@ -1,0 +1,143 @@
+#ifndef LOUPE_TORCH_TAPS_FORWARD_LIST_H
+#define LOUPE_TORCH_TAPS_FORWARD_LIST_H
+
+#include "torch/tensor/compat.h"
+
+// The modules of LibTorch's whose forward its library exports, without "torch::nn::" and "Impl".
+
+/// Those that count as one layer each: functions called inside are their business.
+#define LOUPE_LEAVES(ONE)            \
+  ONE(AdaptiveAvgPool1d)             \
+  ONE(AdaptiveAvgPool2d)             \
+  ONE(AdaptiveAvgPool3d)             \
+  ONE(AdaptiveMaxPool1d)             \
+  ONE(AdaptiveMaxPool2d)             \
+  ONE(AdaptiveMaxPool3d)             \
+  ONE(AlphaDropout)                  \
+  ONE(AvgPool1d)                     \
+  ONE(AvgPool2d)                     \
+  ONE(AvgPool3d)                     \
+  ONE(BCELoss)                       \
+  ONE(BCEWithLogitsLoss)             \
+  ONE(Bilinear)                      \
+  ONE(CELU)                          \
+  ONE(CTCLoss)                       \
+  ONE(ConstantPad1d)                 \
+  ONE(ConstantPad2d)                 \
+  ONE(ConstantPad3d)                 \
+  ONE(Conv1d)                        \
+  ONE(Conv2d)                        \
+  ONE(Conv3d)                        \
+  ONE(ConvTranspose1d)               \
+  ONE(ConvTranspose2d)               \
+  ONE(ConvTranspose3d)               \
+  ONE(CosineEmbeddingLoss)           \
+  ONE(CosineSimilarity)              \
+  ONE(CrossEntropyLoss)              \
+  ONE(CrossMapLRN2d)                 \
+  ONE(Dropout)                       \
+  ONE(Dropout2d)                     \
+  ONE(Dropout3d)                     \
+  ONE(ELU)                           \
+  ONE(Embedding)                     \
+  ONE(EmbeddingBag)                  \
+  ONE(FeatureAlphaDropout)           \
+  ONE(Flatten)                       \
+  ONE(Fold)                          \
+  ONE(FractionalMaxPool2d)           \
+  ONE(FractionalMaxPool3d)           \
+  ONE(GELU)                          \
+  ONE(GLU)                           \
+  ONE(GRU)                           \
+  ONE(GRUCell)                       \
+  ONE(GroupNorm)                     \
+  ONE(Hardshrink)                    \
+  ONE(Hardtanh)                      \
+  ONE(HingeEmbeddingLoss)            \
+  ONE(HuberLoss)                     \
+  ONE(Identity)                      \
+  ONE(KLDivLoss)                     \
+  ONE(L1Loss)                        \
+  ONE(LPPool1d)                      \
+  ONE(LPPool2d)                      \
+  ONE(LSTM)                          \
+  ONE(LSTMCell)                      \
+  ONE(LayerNorm)                     \
+  ONE(LeakyReLU)                     \
+  ONE(Linear)                        \
+  ONE(LocalResponseNorm)             \
+  ONE(LogSigmoid)                    \
+  ONE(LogSoftmax)                    \
+  ONE(MSELoss)                       \
+  ONE(MarginRankingLoss)             \
+  ONE(MaxPool1d)                     \
+  ONE(MaxPool2d)                     \
+  ONE(MaxPool3d)                     \
+  ONE(MaxUnpool1d)                   \
+  ONE(MaxUnpool2d)                   \
+  ONE(MaxUnpool3d)                   \
+  ONE(Mish)                          \
+  ONE(MultiLabelMarginLoss)          \
+  ONE(MultiLabelSoftMarginLoss)      \
+  ONE(MultiMarginLoss)               \
+  ONE(MultiheadAttention)            \
+  ONE(NLLLoss)                       \
+  ONE(PReLU)                         \
+  ONE(PairwiseDistance)              \
+  ONE(PixelShuffle)                  \
+  ONE(PixelUnshuffle)                \
+  ONE(PoissonNLLLoss)                \
+  ONE(RNN)                           \
+  ONE(RNNCell)                       \
+  ONE(RReLU)                         \
+  ONE(ReLU)                          \
+  ONE(ReLU6)                         \
+  ONE(ReflectionPad1d)               \
+  ONE(ReflectionPad2d)               \
+  ONE(ReplicationPad1d)              \
+  ONE(ReplicationPad2d)              \
+  ONE(ReplicationPad3d)              \
+  ONE(SELU)                          \
+  ONE(SiLU)                          \
+  ONE(Sigmoid)                       \
+  ONE(SmoothL1Loss)                  \
+  ONE(SoftMarginLoss)                \
+  ONE(Softmax)                       \
+  ONE(Softmax2d)                     \
+  ONE(Softmin)                       \
+  ONE(Softplus)                      \
+  ONE(Softshrink)                    \
+  ONE(Softsign)                      \
+  ONE(Tanh)                          \
+  ONE(Tanhshrink)                    \
+  ONE(Threshold)                     \
+  ONE(TripletMarginLoss)             \
+  ONE(TripletMarginWithDistanceLoss) \
+  ONE(Unflatten)                     \
+  ONE(Unfold)                        \
+  ONE(Upsample)                      \
+  ONE(ZeroPad2d)
+
+#if LOUPE_TORCH_AT_LEAST(2, 1)
+#define LOUPE_LEAVES_SINCE(ONE) \
+  ONE(LPPool3d)                 \
+  ONE(ReflectionPad3d)          \
+  ONE(ZeroPad1d)                \
+  ONE(ZeroPad3d)
+#elif LOUPE_TORCH_AT_LEAST(1, 13)
+#define LOUPE_LEAVES_SINCE(ONE) ONE(ReflectionPad3d)
+#else
+#define LOUPE_LEAVES_SINCE(ONE)
+#endif
+
+/// Those that run modules or functions that are worth a look of their own.
+#define LOUPE_INNERS(ONE)         \
+  ONE(AdaptiveLogSoftmaxWithLoss) \
+  ONE(Functional)                 \
+  ONE(Transformer)                \
+  ONE(TransformerDecoder)         \
+  ONE(TransformerDecoderLayer)    \
+  ONE(TransformerEncoder)         \
+  ONE(TransformerEncoderLayer)
+
+#endif

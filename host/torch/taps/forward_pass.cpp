@@ -1,0 +1,216 @@
+#include "torch/taps/forward_pass.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/log.h"
+#include "torch/model/watched_model.h"
+#include "torch/taps/forward_streams.h"
+
+namespace loupe {
+namespace {
+
+constexpr std::size_t most_waiting = 16;
+
+/// A function's own point after one module of one model; made when it is first seen.
+std::shared_ptr<FunctionPoint> function_point(TapPoint& after, const FunctionKind& kind, std::size_t occurrence) {
+  {
+    const std::lock_guard lock(after.functions_mutex);
+    const auto& points = after.functions_of(kind.index);
+    if (occurrence < points.size()) return points[occurrence];
+  }
+  const auto attachment = after.attachment.lock();
+  return attachment != nullptr ? attachment->function_after(after, kind, occurrence) : nullptr;
+}
+
+void tell_of_too_many(const ModuleEntry& entry, const FunctionKind& kind) {
+  for (const auto& after : entry.points) {
+    if (!after->listening() || after->listener || after->told_of_functions.exchange(true)) continue;
+    log(LOUPE_LOG_WARNING, "more than " + std::to_string(max_occurrences) + " calls of torch::" + kind.name +
+                               " come after '" + after->node->description().name +
+                               "' in one forward; the later ones are not shown");
+  }
+}
+
+void tell_function(ThreadState& state, const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output,
+                   uint32_t more_flags) {
+  std::uint8_t& count = state.occurrences[static_cast<std::size_t>(kind.index)];
+  if (count == max_occurrences) return tell_of_too_many(*state.last, kind);
+  const std::size_t occurrence = count++;
+  const uint32_t flags = event_flags(state.last_training) | more_flags;
+  for (const auto& after : state.last->points) {
+    if (!after->listening() || !after->alive() || after->listener) continue;
+    const auto point = function_point(*after, kind, occurrence);
+    if (point == nullptr || !point->listening()) continue;
+    const TensorList inputs = {&input}, outputs = {&output};
+    show_result(*point, flags, input.defined() ? inputs : TensorList(), outputs);
+  }
+}
+
+/// The first of those who watch; a module is seldom part of two models.
+const WatchedModel* attachment_of(const ModuleEntry& entry) {
+  for (const auto& point : entry.points) {
+    if (point->model_id != nullptr) return point->model_id;
+  }
+  return nullptr;
+}
+
+bool only_functions(const ModuleEntry& root) {
+  return std::any_of(root.points.begin(), root.points.end(), [](const auto& point) { return point->only_functions; });
+}
+
+const ModuleEntry** final_of(Pass& pass, const WatchedModel* attachment) {
+  for (auto& [whose, entry] : pass.final) {
+    if (whose == attachment) return &entry;
+  }
+  return nullptr;
+}
+
+/// The module that ran last was the last of its pass.
+void note_final(ThreadState& state) {
+  Pass& pass = state.pass;
+  if (pass.attachment == nullptr || state.last == nullptr) return;
+  if (const ModuleEntry** known = final_of(pass, pass.attachment)) {
+    *known = state.last;
+  } else {
+    pass.final.push_back({pass.attachment, state.last});
+  }
+}
+
+void note_entry(Pass& pass, std::uint64_t path) {
+  const auto end = pass.entries.begin() + static_cast<std::ptrdiff_t>(pass.entry_count);
+  if (pass.entry_count < pass.entries.size() && std::find(pass.entries.begin(), end, path) == end)
+    pass.entries[pass.entry_count++] = path;
+}
+
+/// Whether a function begins the next forward though nothing was seen since the last one: it comes from where the first
+/// function came from, and either the module that ends a forward ran last, or nothing was computed on its input yet.
+bool begins_pass(ThreadState& state, const CallPlace& place, const at::Tensor& input) {
+  Pass& pass = state.pass;
+  if (!place.in_root) return false;
+  if (pass.in_code && place.caller != pass.caller) return true;
+  const auto end = pass.entries.begin() + static_cast<std::ptrdiff_t>(pass.entry_count);
+  if (std::find(pass.entries.begin(), end, place.path) == end) return false;
+  if (const ModuleEntry** final = final_of(pass, pass.attachment)) return *final == state.last;
+  return input.defined() && input.grad_fn() == nullptr;
+}
+
+}  // namespace
+
+const ModuleEntry* root_entry(const ThreadState& state, const WatchedModel* attachment) {
+  for (const auto& root : state.table->roots) {
+    if (root->model_id == attachment) return state.table->find(root->module);
+  }
+  return nullptr;
+}
+
+CallPlace place_of(ThreadState& state, const CallSite& site) {
+  if (state.table->code.empty() || site.address == nullptr) return {};
+  return state.places.find(site, state.table->code);
+}
+
+/// Takes what was attached or detached since.
+void refresh(ThreadState& state) {
+  if (!Registry::instance().refresh(state.table, state.generation)) return;
+  state.unregistered.forget();
+  state.last = nullptr;
+  state.pass = {};
+  state.places.forget();
+}
+
+ThreadState& thread_state() {
+  thread_local ThreadState state;
+  return state;
+}
+
+void begin_outermost(ThreadState& state, const torch::nn::Module& module, const ModuleEntry& entry,
+                     const CallSite& site) {
+  Pass& pass = state.pass;
+  const WatchedModel* attachment = attachment_of(entry);
+  const CallPlace place = place_of(state, site);
+  if (pass.attachment != attachment || (place.in_root && pass.in_code && place.caller != pass.caller)) {
+    auto waiting = std::move(pass.waiting);
+    end_pass();
+    pass.waiting = std::move(waiting);
+  }
+  if (pass.first == &entry) note_final(state);
+  if (pass.first == nullptr) pass.first = &entry;
+  pass.attachment = state.last_model = attachment;
+  pass.in_code = place.in_root;
+  pass.caller = place.caller;
+  if (pass.waiting.empty()) return;
+  auto waiting = std::move(pass.waiting);
+  const ModuleEntry* root = place.in_model ? root_entry(state, attachment) : nullptr;
+  if (root == nullptr) return;
+  state.last = root;
+  state.last_training = module.is_training();
+  state.occurrences.fill(0);
+  for (const auto& each : waiting) tell_function(state, *each.kind, each.input, each.output, each.flags);
+}
+
+void cross_entropy_called(const at::Tensor& scores) {
+  ThreadState& state = thread_state();
+  if (state.last_model == nullptr || !scores.defined()) return;
+  const ModuleEntry* root = root_entry(state, state.last_model);
+  if (root == nullptr) return;
+  for (const auto& point : root->points) {
+    if (point->loss_input == nullptr || !point->listening() || point->model_id != state.last_model) continue;
+    send(*point->loss_input, {&scores}, event_flags(state.last_training), false, {}, {});
+  }
+}
+
+void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
+                     uint32_t flags) {
+  if (!output.defined()) return;
+  ThreadState& state = thread_state();
+  if (state.depth > 0) {
+    if (state.last != nullptr) tell_function(state, kind, input, output, flags);
+    return;
+  }
+  refresh(state);
+  const CallPlace place = place_of(state, site);
+  Pass& pass = state.pass;
+  if (state.last != nullptr) {
+    const bool left = pass.in_code && !place.in_model;
+    if (left) return end_pass();
+    if (begins_pass(state, place, input)) end_pass();
+  }
+  if (state.last != nullptr) return tell_function(state, kind, input, output, flags);
+  if (!place.in_model) return;
+  note_entry(pass, place.path);
+  const ModuleEntry* root = root_entry(state, place.attachment);
+  if (root == nullptr || !only_functions(*root)) {
+    if (pass.waiting.size() < most_waiting) {
+      pass.waiting.push_back({&kind, input, output, flags});
+    } else if (!std::exchange(pass.told_of_waiting, true)) {
+      log(LOUPE_LOG_WARNING, "more than " + std::to_string(most_waiting) +
+                                 " functions are called in a model before its first module; of those in between, "
+                                 "none is shown");
+    }
+    return;
+  }
+  pass.attachment = place.attachment;
+  pass.in_code = true;
+  pass.caller = place.caller;
+  state.last = root;
+  state.occurrences.fill(0);
+  state.last_model = place.attachment;
+  tell_function(state, kind, input, output, flags);
+}
+
+void note_step() {
+  ++thread_state().steps;
+  end_pass();
+}
+
+void end_pass() {
+  ThreadState& state = thread_state();
+  if (state.depth > 0) return;  // a step that is noticed at the start of the next forward
+  note_final(state);
+  state.last = nullptr;
+  state.pass.first = nullptr;
+  state.pass.attachment = nullptr;
+  state.pass.waiting.clear();
+}
+
+}  // namespace loupe

@@ -1,0 +1,83 @@
+#ifndef LOUPE_TORCH_TAPS_FORWARD_PASS_H
+#define LOUPE_TORCH_TAPS_FORWARD_PASS_H
+
+#include <c10/util/SmallVector.h>
+
+#include <array>
+#include <utility>
+
+#include "torch/model/registry.h"
+#include "torch/taps/call_place.h"
+#include "torch/taps/unregistered.h"
+
+namespace loupe {
+
+constexpr int max_functions = 64;
+/// Calls of one function after one module that are told apart; a loop without modules may make any number.
+constexpr std::uint8_t max_occurrences = 100;
+
+class ForwardScope;
+
+/// One forward of a model whose own forward no tap sees: from the first module or function in it on.
+struct Pass {
+  const WatchedModel* attachment = nullptr;  // only to compare with
+  bool in_code = false;                      // its modules run below the code of the model's class
+  std::uint64_t caller = 0;                  // from where that was called
+  const ModuleEntry* first = nullptr;        // the module that ran first
+  /// The module that each model's pass ended with, as far as known.
+  c10::SmallVector<std::pair<const WatchedModel*, const ModuleEntry*>, 4> final;
+  /// Ways to the functions that were called before any module.
+  std::array<std::uint64_t, 16> entries{};
+  std::size_t entry_count = 0;
+  /// Functions before any module, until the first module shows whose they are.
+  struct Waiting {
+    const FunctionKind* kind;
+    at::Tensor input, output;
+    uint32_t flags;
+  };
+  c10::SmallVector<Waiting, 16> waiting;
+  bool told_of_waiting = false;
+};
+
+/// What one thread is in the middle of.
+struct ThreadState {
+  std::shared_ptr<const Registry::Table> table = std::make_shared<Registry::Table>();
+  uint64_t generation = 0;
+  int depth = 0;                      // tapped forwards entered and not left
+  int opaque = 0;                     // of them, LibTorch's own leaves
+  ForwardScope* scope = nullptr;      // the innermost of them
+  const ModuleEntry* last = nullptr;  // the module that functions are named after: the one that ran last, or runs
+  bool last_training = false;
+  std::array<uint8_t, max_functions> occurrences{};  // of each function since
+  Pass pass;
+  CallPlaces places;
+  UnregisteredModules unregistered;
+  std::uint32_t steps = 0;                   // of attached optimizers
+  const WatchedModel* last_model = nullptr;  // whose module or function ran last; only to compare with
+  // A normalization whose forward was entered and whose operator was not yet called.
+  torch::nn::Module* pending_norm = nullptr;
+  const c10::TensorImpl* pending_input = nullptr;
+};
+ThreadState& thread_state();
+
+/// Takes what was attached or detached since.
+void refresh(ThreadState& state);
+const ModuleEntry* root_entry(const ThreadState& state, const WatchedModel* model);
+CallPlace place_of(ThreadState& state, const CallSite& site);
+/// A module of an attached model begins its forward, and no other module's tap surrounds it.
+void begin_outermost(ThreadState& state, const torch::nn::Module& module, const ModuleEntry& entry,
+                     const CallSite& site);
+/// A function was called: decides which forward it belongs to, and shows its result there.
+/// @param site  of the call  @param flags  LOUPE_EVENT_DROPS
+void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
+                     uint32_t flags = 0);
+/// A cross entropy is about to be computed of these scores: told to the model that ran last on this thread.
+void cross_entropy_called(const at::Tensor& scores);
+/// Whatever the thread's forward was, it is over: what comes is no function of it. Any thread, for itself.
+void end_pass();
+/// The same at an optimizer's step.
+void note_step();
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,176 @@
+#include "torch/taps/forward_scope.h"
+
+#include <algorithm>
+
+#include "core/log.h"
+#include "torch/model/watched_model.h"
+#include "torch/taps/gradient_taps.h"
+#include "torch/taps/norm_taps.h"
+#include "torch/taps/program_hooks.h"
+
+namespace loupe {
+namespace {
+
+/// Whether everybody who watches has attached just this module: what comes after it is none of theirs.
+bool is_only_root(const ModuleEntry& entry) {
+  return std::all_of(entry.points.begin(), entry.points.end(),
+                     [](const auto& point) { return point->listener != nullptr || point->is_root; });
+}
+
+/// @param model  the model inside of which it runs
+void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module, const WatchedModel* model) {
+  const ModuleEntry* entry = state.last != nullptr ? state.last : root_entry(state, model);
+  std::string after;
+  bool is_registered = false;
+  if (entry != nullptr && !entry->points.empty() && entry->points[0]->node != nullptr) {
+    const std::string& name = entry->points[0]->node->description().name;
+    after = " after '" + name + "'";
+    for (const auto& point : entry->points) {
+      const auto attachment = point->attachment.lock();
+      if (attachment == nullptr) continue;
+      is_registered = is_registered || attachment->has_registered(module);
+      if (!is_registered) attachment->add_unregistered(module, name);
+    }
+  }
+  if (is_registered) {
+    log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
+                               " gets gradients, but no step of the optimizer has changed it: the model has registered "
+                               "it, but the optimizer does not hold its parameters, as where a module is put in "
+                               "later; make the optimizer anew, or call its add_param_group");
+    return;
+  }
+  log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
+                             " gets gradients, but no step of the optimizer has changed it: no module has registered "
+                             "it, so it is never trained; call register_module for it");
+}
+
+}  // namespace
+
+ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
+    : module_(module), site_(site), outer_(nullptr) {
+  ThreadState& state = thread_state();
+  if (state.pending_norm != nullptr) close_stale_norm();
+  if (state.depth == 0) {
+    if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_forward(*module);
+    refresh(state);
+  }
+  entry_ = state.table->find(module);
+  outer_ = state.scope;
+  if (state.depth == 0 && entry_ != nullptr) begin_outermost(state, *module, *entry_, site_);
+  if (entry_ == nullptr && state.opaque == 0) enter_unregistered();
+  if (outer_ != nullptr && !outer_->began_ && entry_ != nullptr) {
+    outer_->began_ = true;
+    outer_->occurrences_ = state.occurrences;
+  }
+  opaque_ = entry_ == nullptr || entry_->opaque;
+  if (opaque_) ++state.opaque;
+  ++state.depth;
+  state.scope = this;
+  if (!opaque_) {
+    state.last = entry_;
+    state.last_training = module->is_training();
+    state.occurrences.fill(0);
+  }
+}
+
+ForwardScope::~ForwardScope() {
+  ThreadState& state = thread_state();
+  --state.depth;
+  state.scope = outer_;
+  if (opaque_) --state.opaque;
+  if (entry_ == nullptr) return;
+  // Functions that it calls itself and those that come after it are counted on.
+  if (began_) state.occurrences = occurrences_;
+  if (opaque_) state.occurrences.fill(0);
+  state.last = entry_;
+  if (state.depth == 0 && is_only_root(*entry_)) end_pass();
+}
+
+/// A module that no attached model has registered: the trainer's, another model's, or one that was forgotten.
+void ForwardScope::enter_unregistered() {
+  ThreadState& state = thread_state();
+  UnregisteredModule& known = state.unregistered.find(*module_);
+  const CallPlace place = state.depth > 0 ? CallPlace() : place_of(state, site_);
+  const bool inside = state.depth > 0 || place.in_root;
+  if (inside && known.has_parameters && known.is_never_trained(*module_, state.steps))
+    tell_of_untrained(state, *module_, place.attachment);
+  if (known.is_loss || known.has_parameters) return end_pass();
+  kind_ = known.kind;
+}
+
+void ForwardScope::leave_as_function(const TensorList& outputs) {
+  if (outputs.empty()) return;
+  ThreadState& state = thread_state();
+  // Its own forward is over.
+  state.scope = outer_;
+  --state.depth;
+  --state.opaque;
+  struct Restore {
+    ThreadState& state;
+    ForwardScope* scope;
+    ~Restore() {
+      state.scope = scope;
+      ++state.depth;
+      ++state.opaque;
+    }
+  } restore{state, this};
+  if (state.opaque == 0) function_called(*kind_, inputs_.empty() ? at::Tensor() : inputs_[0], *outputs[0], site_);
+}
+
+bool ForwardScope::wants_inputs() const {
+  if (entry_ == nullptr) return true;
+  for (const auto& point : entry_->points) {
+    if (point->reads_tensors()) return true;
+    if (point->is_simple) continue;
+    const bool by_one = point->before != nullptr || point->input_gradient != nullptr;
+    if (point->listener || by_one || !point->further.empty()) return true;
+  }
+  return false;
+}
+
+void ForwardScope::enter_with(const TensorList& inputs) {
+  if (entry_ == nullptr) return keep(inputs);
+  const uint32_t flags = event_flags(module_->is_training());
+  for (const auto& point : entry_->points) {
+    if (!point->listening() || !point->alive()) continue;
+    if (!point->is_simple && point->listener) {
+      point->listener->entered(*module_, inputs.data(), inputs.size());
+      keep(inputs);
+      continue;
+    }
+    const uint8_t how = module_->is_training() ? ran_at_all | ran_in_training : ran_at_all;
+    if ((point->ran.load(std::memory_order_relaxed) & how) != how) point->ran.fetch_or(how, std::memory_order_relaxed);
+    keep_hooks(*point);
+    if (point->checks_steps.load(std::memory_order_relaxed) && thread_state().depth == 1) {
+      if (const auto attachment = point->attachment.lock()) attachment->notice_unseen_step();
+    }
+    if (!point->is_simple) enter_streams(*point, flags, inputs);
+    if (point->reads_tensors()) keep(inputs);
+  }
+}
+
+void ForwardScope::keep(const TensorList& inputs) {
+  // A forward that takes its tensor by value leaves nothing behind in the argument.
+  if (!inputs_.empty()) return;
+  for (const at::Tensor* input : inputs) inputs_.push_back(*input);
+}
+
+void ForwardScope::leave_with(const TensorList& outputs) {
+  if (entry_ == nullptr) return leave_as_function(outputs);
+  ThreadState& state = thread_state();
+  state.last_training = module_->is_training();
+  const uint32_t flags = event_flags(state.last_training);
+  TensorList inputs;
+  for (const at::Tensor& input : inputs_) inputs.push_back(&input);
+  for (const auto& point : entry_->points) {
+    if (!point->listening() || !point->alive()) continue;
+    if (!point->is_simple && point->listener) {
+      point->listener->left(*module_, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+      continue;
+    }
+    if (!point->is_simple && !point->attributes_after.empty()) send_attributes(point->attributes_after, flags);
+    show_result(*point, flags, inputs, outputs);
+  }
+}
+
+}  // namespace loupe

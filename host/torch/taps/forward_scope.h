@@ -1,0 +1,65 @@
+#ifndef LOUPE_TORCH_TAPS_FORWARD_SCOPE_H
+#define LOUPE_TORCH_TAPS_FORWARD_SCOPE_H
+
+#include "torch/taps/forward_pass.h"
+#include "torch/taps/forward_streams.h"
+
+namespace loupe {
+
+/// One forward of one module while it runs. Tells everybody who watches, also when the forward throws.
+class ForwardScope {
+ public:
+  /// @param site  of the call to the forward, where a tap knows it
+  explicit ForwardScope(torch::nn::Module* module, const CallSite& site = {});
+  ForwardScope(const ForwardScope&) = delete;
+  ForwardScope& operator=(const ForwardScope&) = delete;
+  ~ForwardScope();
+
+  bool watched() const { return entry_ != nullptr; }
+  /// Before the forward runs.
+  template <class... Arguments>
+  void enter(const Arguments&... arguments) {
+    if (entry_ == nullptr && kind_ == nullptr) return;
+    TensorList inputs;
+    if (wants_inputs()) (collect(inputs, arguments), ...);
+    enter_with(inputs);
+  }
+  /// After it returned.
+  template <class Result>
+  void leave(const Result& result) {
+    if (entry_ == nullptr && kind_ == nullptr) return;
+    TensorList outputs;
+    collect(outputs, result);
+    leave_with(outputs);
+  }
+
+  /// The same with the tensors already collected.
+  void enter_tensors(const TensorList& inputs) {
+    if (entry_ != nullptr) enter_with(inputs);
+  }
+  void leave_tensors(const TensorList& outputs) {
+    if (entry_ != nullptr) leave_with(outputs);
+  }
+
+ private:
+  void enter_unregistered();
+  void leave_as_function(const TensorList& outputs);
+  bool wants_inputs() const;
+  void enter_with(const TensorList& inputs);
+  void keep(const TensorList& inputs);
+  void leave_with(const TensorList& outputs);
+
+  torch::nn::Module* module_;
+  CallSite site_;
+  ForwardScope* outer_;
+  const ModuleEntry* entry_ = nullptr;
+  const FunctionKind* kind_ = nullptr;                // what a module that nobody registered counts as
+  bool opaque_ = false;                               // functions called inside are its business
+  bool began_ = false;                                // a module inside it ran
+  std::array<uint8_t, max_functions> occurrences_{};  // of functions before that
+  c10::SmallVector<at::Tensor, 2> inputs_;            // kept only where somebody reads them after the forward
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,61 @@
+#include "torch/taps/optimizer_settings.h"
+
+#include <cmath>
+
+namespace loupe {
+namespace {
+
+using namespace torch::optim;
+
+void read_options(const OptimizerOptions& options, loupe_parameter_group& group) {
+  const auto set = [&](double learning_rate, double momentum, double weight_decay) {
+    group.learning_rate = learning_rate;
+    group.momentum = momentum;
+    group.weight_decay = weight_decay;
+  };
+  if (const auto* adam = dynamic_cast<const AdamOptions*>(&options)) {
+    set(adam->lr(), std::get<0>(adam->betas()), adam->weight_decay());
+  } else if (const auto* adamw = dynamic_cast<const AdamWOptions*>(&options)) {
+    set(adamw->lr(), std::get<0>(adamw->betas()), adamw->weight_decay());
+  } else if (const auto* sgd = dynamic_cast<const SGDOptions*>(&options)) {
+    set(sgd->lr(), sgd->momentum(), sgd->weight_decay());
+  } else if (const auto* rmsprop = dynamic_cast<const RMSpropOptions*>(&options)) {
+    set(rmsprop->lr(), rmsprop->momentum(), rmsprop->weight_decay());
+  } else if (const auto* adagrad = dynamic_cast<const AdagradOptions*>(&options)) {
+    set(adagrad->lr(), NAN, adagrad->weight_decay());
+  } else if (const auto* lbfgs = dynamic_cast<const LBFGSOptions*>(&options)) {
+    set(lbfgs->lr(), NAN, NAN);
+  } else {
+    set(NAN, NAN, NAN);
+  }
+}
+
+}  // namespace
+
+std::string optimizer_type(const Optimizer& optimizer) {
+  if (dynamic_cast<const Adam*>(&optimizer) != nullptr) return "Adam";
+  if (dynamic_cast<const AdamW*>(&optimizer) != nullptr) return "AdamW";
+  if (dynamic_cast<const SGD*>(&optimizer) != nullptr) return "SGD";
+  if (dynamic_cast<const RMSprop*>(&optimizer) != nullptr) return "RMSprop";
+  if (dynamic_cast<const Adagrad*>(&optimizer) != nullptr) return "Adagrad";
+  if (dynamic_cast<const LBFGS*>(&optimizer) != nullptr) return "LBFGS";
+  return "optimizer";
+}
+
+void read_groups(const Optimizer& optimizer, std::vector<loupe_parameter_group>& groups) {
+  groups.clear();
+  for (const OptimizerParamGroup& each : optimizer.param_groups()) {
+    loupe_parameter_group group{};
+    group.struct_size = sizeof group;
+    if (each.has_options()) {
+      read_options(each.options(), group);
+    } else {
+      read_options(optimizer.defaults(), group);
+    }
+    group.tensor_count = each.params().size();
+    for (const at::Tensor& parameter : each.params()) group.element_count += parameter.numel();
+    groups.push_back(group);
+  }
+}
+
+}  // namespace loupe

@@ -1,0 +1,365 @@
+#include "torch/taps/optimizer_steps.h"
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_map>
+#include <utility>
+
+#include "core/forks.h"
+#include "core/log.h"
+#include "torch/model/point_maker.h"
+#include "torch/taps/optimizer_settings.h"
+#include "torch/taps/optimizer_taps.h"
+#include "torch/taps/unregistered.h"
+#include "torch/tensor/parameter_sample.h"
+#include "torch/tensor/tensor_dispatch.h"
+
+namespace loupe {
+namespace {
+
+constexpr std::size_t most_holders = 64;
+
+uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
+  uint64_t hash = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      hash = (hash ^ reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl())) * 0x9e3779b97f4a7c15;
+    }
+  }
+  return hash;
+}
+
+/// The parameters of all attached models, by whose they are.
+class KnownParameters {
+ public:
+  using Set = std::unordered_set<const c10::TensorImpl*>;
+  static KnownParameters& instance() {
+    static auto* known = new KnownParameters();  // optimizers may step during static destruction
+    return *known;
+  }
+  /// Changes when they do.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  void set(const OptimizerSteps* of, Set parameters) {
+    const std::lock_guard lock(mutex_);
+    sets_[of] = std::move(parameters);
+    ++generation_;
+  }
+  void remove(const OptimizerSteps* of) {
+    const std::lock_guard lock(mutex_);
+    if (sets_.erase(of) != 0) ++generation_;
+  }
+  bool has(const c10::TensorImpl* parameter) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(sets_.begin(), sets_.end(), [&](const auto& each) { return each.second.count(parameter) != 0; });
+  }
+
+ private:
+  mutable ProcessMutex mutex_;
+  std::unordered_map<const OptimizerSteps*, Set> sets_;
+  std::atomic<uint64_t> generation_{1};
+};
+
+/// What is shown of the parameter to lenses.
+void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, bool on) {
+  point.node->set_parameter_flag(static_cast<std::size_t>(&tap - point.parameters.data()), flag, on);
+}
+
+void note_gradient(const TapPoint& point, const ParameterTap& tap) {
+  if (tap.trains()) set_flag(point, tap, LOUPE_PARAMETER_GRADIENT, tap.tensor.grad().defined());
+}
+
+/// What counts the changes of a tensor; none are counted for one that was made in inference mode.
+uint32_t version_of(const at::Tensor& tensor) {
+  return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
+}
+
+}  // namespace
+
+template <class Call>
+void OptimizerSteps::each_parameter(Call&& call) {
+  for (const auto& point : points_) {
+    for (ParameterTap& tap : point->parameters) {
+      if (!tap.is_buffer) call(*point, tap);
+    }
+  }
+}
+
+void OptimizerSteps::learn_parameters() {
+  KnownParameters::Set now;
+  each_parameter([&](const TapPoint&, ParameterTap& tap) { now.insert(tap.tensor.unsafeGetTensorImpl()); });
+  KnownParameters::instance().set(this, now);  // marked anew when seen next
+  const std::lock_guard lock(parameters_mutex_);
+  parameters_ = std::move(now);
+}
+
+bool OptimizerSteps::holds_any(const torch::optim::Optimizer& optimizer) const {
+  const std::lock_guard lock(parameters_mutex_);
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      if (parameters_.count(parameter.unsafeGetTensorImpl()) != 0) return true;
+    }
+  }
+  return false;
+}
+
+bool OptimizerSteps::concerns(const torch::optim::Optimizer& optimizer) const {
+  {
+    const std::lock_guard lock(parameters_mutex_);
+    if (attached_.count(&optimizer) != 0) return true;
+  }
+  return holds_any(optimizer);
+}
+
+void OptimizerSteps::attach(torch::optim::Optimizer& optimizer, bool seen) {
+  {
+    const std::lock_guard lock(parameters_mutex_);
+    attached_.insert(&optimizer);
+  }
+  meet(optimizer, seen);
+  if (!holds_any(optimizer))
+    log(LOUPE_LOG_WARNING, "the optimizer attached with '" + names_.root() +
+                               "' holds none of its parameters; its steps change nothing here");
+}
+
+void OptimizerSteps::meet(torch::optim::Optimizer& optimizer, bool seen) {
+  const uint64_t bit = uint64_t{1} << slot_of(optimizer);
+  if (seen && !may_step_unseen(optimizer)) {
+    unseen_ &= ~bit;
+  } else {
+    unseen_ |= bit;
+  }
+  for (const auto& point : points_) point->checks_steps.store(unseen_ != 0, std::memory_order_relaxed);
+}
+
+void OptimizerSteps::forget() {
+  {
+    // An optimizer made later may come to lie at the address of one of these.
+    const std::lock_guard lock(parameters_mutex_);
+    attached_.clear();
+  }
+  KnownParameters::instance().remove(this);
+  set_trained_parameters(this, {});
+}
+
+std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
+  const uint64_t fingerprint = fingerprint_of(optimizer);
+  const uint64_t generation = KnownParameters::instance().generation();
+  std::size_t same = holders_.size();
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    const bool is_it = holders_[i].optimizer == &optimizer;
+    if (is_it && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation) return i;
+    // Made anew over the same parameters, or given others.
+    if (is_it || (same == holders_.size() && holders_[i].fingerprint == fingerprint)) same = i;
+  }
+  if (same == holders_.size()) {
+    if (holders_.size() < most_holders) {
+      holders_.push_back({});
+    } else {
+      same = next_reused_++ % most_holders;
+    }
+  }
+  Holder& holder = holders_[same];
+  const bool marked = holder.fingerprint == fingerprint && holder.generation == generation;
+  const std::string type = optimizer_type(optimizer);
+  if (holder.optimizer != &optimizer || holder.facts->get().type != type) {
+    static std::atomic<uint64_t> next_id{1};
+    holder.facts = std::make_unique<OptimizerFacts>(next_id++, names_.model, type);
+  }
+  holder.optimizer = &optimizer;
+  holder.fingerprint = fingerprint;
+  holder.generation = generation;
+  if (!marked) mark(optimizer, same);
+  read(optimizer, same);
+  return same;
+}
+
+void OptimizerSteps::read(const torch::optim::Optimizer& optimizer, std::size_t slot) {
+  read_groups(optimizer, groups_);
+  for (std::size_t i = 0; i < groups_.size() && i < holders_[slot].unknown.size(); ++i) {
+    groups_[i].unknown_tensor_count = holders_[slot].unknown[i].tensors;
+    groups_[i].unknown_element_count = holders_[slot].unknown[i].elements;
+  }
+  holders_[slot].facts->set_groups(groups_);
+}
+
+const loupe_optimizer* OptimizerSteps::latest() const {
+  const Holder* found = nullptr;
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    if ((latest_ >> i & 1) == 0) continue;
+    if (found != nullptr) return nullptr;
+    found = &holders_[i];
+  }
+  return found == nullptr ? nullptr : &found->facts->get();
+}
+
+void OptimizerSteps::list(std::vector<const loupe_optimizer*>& all) const {
+  for (const Holder& each : holders_) all.push_back(&each.facts->get());
+}
+
+void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t slot) {
+  const uint64_t bit = uint64_t{1} << slot;
+  std::unordered_set<const c10::TensorImpl*>& held = holders_[slot].held;
+  held.clear();
+  holders_[slot].unknown.clear();
+  for (const auto& group : optimizer.param_groups()) {
+    Unknown& unknown = holders_[slot].unknown.emplace_back();
+    for (const at::Tensor& parameter : group.params()) {
+      held.insert(parameter.unsafeGetTensorImpl());
+      if (KnownParameters::instance().has(parameter.unsafeGetTensorImpl())) continue;
+      ++unknown.tensors;
+      unknown.elements += parameter.numel();
+    }
+  }
+  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+    tap.holders = held.count(tap.tensor.unsafeGetTensorImpl()) != 0 ? tap.holders | bit : tap.holders & ~bit;
+    set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
+    set_flag(point, tap, LOUPE_PARAMETER_OPTIMIZED, tap.holders != 0);
+  });
+  counting_ = 1;
+  each_parameter([&](const TapPoint&, const ParameterTap& tap) {
+    if ((tap.holders & 1) != 0) counting_ |= tap.holders;
+  });
+  std::unordered_set<const c10::TensorImpl*> trained;
+  for (const Holder& each : holders_) trained.insert(each.held.begin(), each.held.end());
+  set_trained_parameters(this, std::move(trained));
+}
+
+void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
+  const std::size_t slot = slot_of(optimizer);
+  read(optimizer, slot);
+  const uint64_t bit = uint64_t{1} << slot;
+  each_parameter([&](const TapPoint&, const ParameterTap& tap) {
+    if (tap.step_gradient != nullptr && (tap.holders & bit) != 0 && tap.tensor.requires_grad())
+      dispatch_tensor(tap.step_gradient, tap.tensor.grad(), training_flags);
+  });
+}
+
+void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
+  stepped(uint64_t{1} << slot_of(optimizer));
+}
+
+bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {
+  const auto known = std::find_if(holders_.begin(), holders_.end(),
+                                  [&](const Holder& holder) { return holder.optimizer == &optimizer; });
+  const std::size_t slot =
+      known != holders_.end() ? static_cast<std::size_t>(known - holders_.begin()) : slot_of(optimizer);
+  return (counting_ >> slot & 1) != 0;
+}
+
+void OptimizerSteps::stepped(uint64_t holders) {
+  latest_ = holders;
+  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+    note_gradient(point, tap);
+    if ((tap.holders & holders) == 0 || !tap.tensor.requires_grad()) return;
+    tap.stepped = tap.stepped_since_tick = true;
+    tap.version = version_of(tap.tensor);
+    const bool kept = tap.kept_gradient != nullptr && tap.kept_gradient->at_step(tap.tensor.grad());
+    dispatch_tensor(tap.step, tap.tensor, kept ? training_flags | LOUPE_EVENT_NOT_CLEARED : training_flags);
+  });
+}
+
+void OptimizerSteps::by_hand() {
+  latest_ = ~uint64_t{0};
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if (!tap.tensor.requires_grad()) return;
+    const uint32_t version = version_of(tap.tensor);
+    // What a tap saw stepping and nobody touched since is not counted twice.
+    if (tap.holders != 0 && tap.stepped && tap.version == version) return;
+    tap.stepped_since_tick = true;
+    tap.version = version;
+    dispatch_tensor(tap.step, tap.tensor, training_flags);
+  });
+}
+
+bool OptimizerSteps::notice_unseen() {
+  uint64_t changed = 0;
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if ((tap.holders & unseen_) == 0) return;
+    const uint32_t version = version_of(tap.tensor);
+    if (version != tap.version && !tap.stepped && tap.tensor.grad().defined()) changed |= tap.holders & unseen_;
+    tap.version = version;
+    tap.stepped = false;
+  });
+  if (changed == 0) return false;
+  stepped(changed);
+  each_parameter([&](const TapPoint&, ParameterTap& tap) {
+    if ((tap.holders & changed) != 0) tap.stepped = false;
+  });
+  return true;
+}
+
+/// What changed since the last tick is still told where only some steps went by.
+void OptimizerSteps::prime() {
+  each_parameter([this](const TapPoint&, ParameterTap& tap) {
+    tap.version = version_of(tap.tensor);
+    tap.stepped = false;
+    if (tap.kept_gradient != nullptr) tap.kept_gradient->forget();
+    if (!passed_by_) tap.stepped_since_tick = false;
+    if (tap.step == nullptr) return;
+    if (!passed_by_) tap.values = sample_hash(tap.tensor);
+    const TorchTensorView view(tap.tensor);
+    if (view.readable()) tap.step->prime(*view.get());
+  });
+}
+
+void OptimizerSteps::check_at_tick() {
+  tell_of_unseen_changes();
+  tell_of_uncovered();
+}
+
+/// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
+void OptimizerSteps::tell_of_unseen_changes() {
+  std::string changed;
+  const bool some_unseen = std::exchange(passed_by_, false);
+  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+    const bool stepped = std::exchange(tap.stepped_since_tick, false);
+    set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
+    set_flag(point, tap, LOUPE_PARAMETER_CHANGED, stepped);
+    if (tap.step == nullptr) return;
+    const uint64_t values = sample_hash(tap.tensor);
+    const uint32_t version = version_of(tap.tensor);
+    const bool is_newer = std::exchange(tap.version, version) != version;
+    // Values on a device are not fetched for this; there the version has to do.
+    const bool differs = values != 0 ? values != tap.values : is_newer;
+    tap.values = values;
+    set_flag(point, tap, LOUPE_PARAMETER_CHANGED, differs);
+    if (differs && !stepped && !some_unseen && changed.empty() && tap.trains() && tap.tensor.grad().defined())
+      changed = "'" + tap.name + "' of '" + point.node->description().name + "'";
+  });
+  if (changed.empty() || std::exchange(told_of_changes_, true)) return;
+  log(LOUPE_LOG_WARNING,
+      "parameters of '" + names_.root() + "' (such as " + changed +
+          ") changed since the last tick, but no step of an optimizer was seen, so their updates are "
+          "not shown; attach the optimizer that changes them, or call "
+          "inspector.optimizer_stepped() after each step");
+}
+
+void OptimizerSteps::tell_of_uncovered() {
+  constexpr std::size_t shown_modules = 5;
+  if (holders_.empty() || std::exchange(told_of_uncovered_, true)) return;
+  std::vector<std::pair<const TapPoint*, std::string>> uncovered;  // a module and its parameters' names
+  std::size_t count = 0;
+  each_parameter([&](const TapPoint& point, const ParameterTap& tap) {
+    if (tap.holders != 0 || !tap.trains()) return;
+    ++count;
+    if (uncovered.empty() || uncovered.back().first != &point) {
+      uncovered.emplace_back(&point, tap.name);
+    } else {
+      uncovered.back().second += ", " + tap.name;
+    }
+  });
+  if (count == 0) return;
+  std::string names;
+  for (std::size_t i = 0; i < uncovered.size() && i < shown_modules; ++i) {
+    names += (i == 0 ? "'" : "; '") + uncovered[i].first->node->description().name + "' (" + uncovered[i].second + ")";
+  }
+  if (uncovered.size() > shown_modules)
+    names += "; and those of " + std::to_string(uncovered.size() - shown_modules) + " more modules";
+  log(LOUPE_LOG_WARNING, std::to_string(count) + " parameters of '" + names_.root() +
+                             "' require gradients, but no attached optimizer holds them, so their updates are not "
+                             "shown: " +
+                             names +
+                             "; attach their optimizer too: inspector.attach_optimizer(optimizer), or freeze them");
+}
+
+}  // namespace loupe

@@ -1,0 +1,234 @@
+#include "torch/taps/optimizer_taps.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/forks.h"
+#include "torch/model/registry.h"
+#include "torch/model/watched_model.h"
+#include "torch/redirect/redirections.h"
+#include "torch/redirect/symbol_names.h"
+#include "torch/redirect/virtual_entry.h"
+#include "torch/taps/program_hooks.h"
+#include "torch/taps/unregistered.h"
+#include "torch/tensor/compat.h"
+
+namespace loupe {
+namespace {
+
+using torch::optim::Optimizer;
+using Closure = Optimizer::LossClosure;
+using Step = at::Tensor (*)(Optimizer*, Closure);
+
+/// Which models wait for optimizers, and what the virtual tables held before.
+struct Watched {
+  ProcessMutex mutex;
+  ForkWatch forks;
+  std::unordered_map<void**, Step> originals;
+  std::vector<std::pair<const WatchedModel*, std::weak_ptr<WatchedModel>>> attachments;
+
+  static Watched& instance() {
+    static auto* watched = new Watched();  // taps may outlive static destruction
+    return *watched;
+  }
+  /// Those whose parameters it holds, or that it was attached with: trainers change the optimizer half way, or have
+  /// several.
+  c10::SmallVector<std::shared_ptr<WatchedModel>, 4> of(const Optimizer& optimizer) {
+    c10::SmallVector<std::shared_ptr<WatchedModel>, 4> alive, found;
+    {
+      const std::lock_guard lock(mutex);
+      for (const auto& [id, each] : attachments) alive.push_back(each.lock());
+    }
+    for (auto& each : alive) {
+      if (each != nullptr && each->concerns(optimizer)) found.push_back(std::move(each));
+    }
+    return found;
+  }
+};
+
+thread_local int steps_running = 0;
+
+/// Steps are counted by some also where they are not looked at.
+bool anybody_counts() {
+  return active_attachments.load(std::memory_order_relaxed) != 0 ||
+         counting_attachments.load(std::memory_order_relaxed) != 0;
+}
+
+template <class Call>
+at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
+  // One step may run another inside (a wrapper, a closure): only the outermost counts.
+  if (!anybody_counts() || steps_running > 0) return call();
+  const auto attachments = Watched::instance().of(*optimizer);
+  if (attachments.empty()) {
+    note_other_optimizer(*optimizer);
+    return call();
+  }
+  for (const auto& attachment : attachments) attachment->before_step(*optimizer);
+  ++steps_running;
+  at::Tensor result;
+  try {
+    result = call();
+  } catch (...) {
+    --steps_running;
+    throw;
+  }
+  --steps_running;
+  for (const auto& attachment : attachments) attachment->after_step(*optimizer);
+  for (const auto& attachment : attachments) attachment->end_step();
+  // A step within a forward leaves it to the next one: what the callback runs would be taken for a part of the model.
+  if (thread_state().depth == 0) {
+    for (const auto& attachment : attachments) attachment->deliver_findings();
+  }
+  return result;
+}
+
+template <class Call>
+at::Tensor around_step(Optimizer* optimizer, Call&& call) {
+  const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire);
+  if (hooks == nullptr || steps_running > 0) return around_watched_step(optimizer, call);
+  hooks->before_step(*optimizer);
+  at::Tensor result = around_watched_step(optimizer, call);
+  hooks->after_step(*optimizer);
+  return result;
+}
+
+at::Tensor virtual_step(Optimizer* self, Closure closure) {
+  Step original = nullptr;
+  {
+    auto& watched = Watched::instance();
+    const std::lock_guard lock(watched.mutex);
+    original = watched.originals.at(*reinterpret_cast<void***>(self));
+  }
+  return around_step(self, [&] { return original(self, std::move(closure)); });
+}
+
+void** entry_of_step(Optimizer& optimizer) {
+  return virtual_entry(&optimizer, &Optimizer::step);
+}
+
+void redirect_table(void** entry, void** table) {
+  if (*entry == reinterpret_cast<void*>(&virtual_step)) return;
+  auto& watched = Watched::instance();
+  {
+    const std::lock_guard lock(watched.mutex);
+    watched.originals[table] = reinterpret_cast<Step>(*entry);
+  }
+  Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&virtual_step));
+}
+void redirect_table(Optimizer& optimizer) {
+  redirect_table(entry_of_step(optimizer), *reinterpret_cast<void***>(&optimizer));
+}
+
+/// A direct call of a LibTorch optimizer's step, which the compiler makes where it knows the type.
+template <class Type, class Options>
+struct DirectStep {
+  using OwnStep = at::Tensor (*)(Type*, Closure);
+  static inline std::atomic<OwnStep> real_step{nullptr};
+  static inline void **entry = nullptr, **table = nullptr;
+
+  static at::Tensor tap(Type* self, Closure closure) {
+    return around_step(self, [&] { return real_step.load(std::memory_order_acquire)(self, std::move(closure)); });
+  }
+  static void declare(const Options& options) {
+    // The optimizer's table holds the address; a virtual member's pointer does not.
+    Type optimizer(std::vector<at::Tensor>{at::zeros({1})}, options);
+    entry = entry_of_step(optimizer);
+    table = *reinterpret_cast<void***>(&optimizer);
+    OwnStep real = nullptr;
+    std::memcpy(&real, entry, sizeof real);
+    real_step.store(real, std::memory_order_release);
+    Redirections::instance().declare(symbol_of(*entry), reinterpret_cast<void*>(&tap), false);
+  }
+};
+
+using SgdStep = DirectStep<torch::optim::SGD, torch::optim::SGDOptions>;
+using AdamStep = DirectStep<torch::optim::Adam, torch::optim::AdamOptions>;
+using AdamWStep = DirectStep<torch::optim::AdamW, torch::optim::AdamWOptions>;
+using RmspropStep = DirectStep<torch::optim::RMSprop, torch::optim::RMSpropOptions>;
+using AdagradStep = DirectStep<torch::optim::Adagrad, torch::optim::AdagradOptions>;
+using LbfgsStep = DirectStep<torch::optim::LBFGS, torch::optim::LBFGSOptions>;
+
+template <class... Steps>
+void redirect_tables() {
+  (redirect_table(Steps::entry, Steps::table), ...);
+}
+
+/// An optimizer that clears gradients is about to step, whoever made it.
+void meet(Optimizer& optimizer) {
+  if (!anybody_counts()) return;
+  const auto attachments = Watched::instance().of(optimizer);
+  if (attachments.empty()) return note_other_optimizer(optimizer);
+  redirect_table(optimizer);
+  for (const auto& attachment : attachments) {
+    attachment->notice_unseen_step();  // before the gradients go that tell of it
+    attachment->meet(optimizer);
+  }
+}
+
+template <class Member>
+struct ZeroGradTap;
+template <class... Arguments>
+struct ZeroGradTap<void (Optimizer::*)(Arguments...)> {
+  static void tap(Optimizer* self, Arguments... arguments) {
+    if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_clearing(*self);
+    meet(*self);
+    self->zero_grad(arguments...);
+  }
+  static void declare() {
+    const auto member = &Optimizer::zero_grad;
+    void* address = nullptr;
+    std::memcpy(&address, &member, sizeof address);
+    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
+  }
+};
+
+}  // namespace
+
+void declare_optimizer_taps() {
+  SgdStep::declare(torch::optim::SGDOptions(0.1));
+  AdamStep::declare(torch::optim::AdamOptions());
+  AdamWStep::declare(torch::optim::AdamWOptions());
+  RmspropStep::declare(torch::optim::RMSpropOptions());
+  AdagradStep::declare(torch::optim::AdagradOptions());
+  LbfgsStep::declare(torch::optim::LBFGSOptions());
+  ZeroGradTap<decltype(&Optimizer::zero_grad)>::declare();
+}
+
+bool may_step_unseen(const Optimizer& optimizer) {
+  using namespace torch::optim;
+  const auto is = [&](const std::type_info& type) { return typeid(optimizer) == type; };
+  return !(is(typeid(SGD)) || is(typeid(Adam)) || is(typeid(AdamW)) || is(typeid(RMSprop)) || is(typeid(Adagrad)) ||
+           is(typeid(LBFGS)));
+}
+
+void await_optimizers() {
+  redirect_tables<SgdStep, AdamStep, AdamWStep, RmspropStep, AdagradStep, LbfgsStep>();
+}
+
+void await_optimizers(const std::shared_ptr<WatchedModel>& attachment) {
+  auto& watched = Watched::instance();
+  {
+    const std::lock_guard lock(watched.mutex);
+    if (watched.forks.is_new_process()) watched.attachments.clear();
+    const bool known = std::any_of(watched.attachments.begin(), watched.attachments.end(),
+                                   [&](const auto& each) { return each.first == attachment.get(); });
+    if (!known) watched.attachments.emplace_back(attachment.get(), attachment);
+  }
+  await_optimizers();
+}
+
+void tap_optimizer(Optimizer& optimizer, const std::shared_ptr<WatchedModel>& attachment) {
+  await_optimizers(attachment);
+  redirect_table(optimizer);
+}
+
+void forget_optimizers(const WatchedModel* attachment) {
+  auto& watched = Watched::instance();
+  const std::lock_guard lock(watched.mutex);
+  std::erase_if(watched.attachments, [&](const auto& each) { return each.first == attachment; });
+}
+
+}  // namespace loupe

@@ -1,0 +1,32 @@
+#ifndef LOUPE_TORCH_TAPS_PROGRAM_HOOKS_H
+#define LOUPE_TORCH_TAPS_PROGRAM_HOOKS_H
+
+#include <atomic>
+
+namespace torch::nn {
+class Module;
+}
+namespace torch::jit {
+struct Module;
+}
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace loupe {
+
+/// What `loupe run` hears of a program that attached nothing itself, before the taps look for attachments. On the
+/// program's threads; none of them throws, and what they attach is seen by the call at hand.
+struct ProgramHooks {
+  void (*before_forward)(torch::nn::Module& module);        ///< one that no other tapped forward surrounds
+  void (*before_script)(const torch::jit::Module& script);  ///< one of which no ScriptModel was made
+  void (*before_clearing)(torch::optim::Optimizer& optimizer);
+  void (*before_step)(torch::optim::Optimizer& optimizer);
+  void (*after_step)(torch::optim::Optimizer& optimizer);
+};
+/// Null in a program that watches itself.
+extern std::atomic<const ProgramHooks*> program_hooks;
+
+}  // namespace loupe
+
+#endif

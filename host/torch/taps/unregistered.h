@@ -1,0 +1,69 @@
+#ifndef LOUPE_TORCH_TAPS_UNREGISTERED_H
+#define LOUPE_TORCH_TAPS_UNREGISTERED_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <typeinfo>
+#include <unordered_set>
+
+namespace c10 {
+struct TensorImpl;
+}
+
+namespace torch::nn {
+class Module;
+}
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace loupe {
+
+class OptimizerSteps;
+struct FunctionKind;
+
+/// What a module that no attached model has registered is to its taps.
+struct UnregisteredModule {
+  const torch::nn::Module* module = nullptr;  // only to compare with
+  const std::type_info* type = nullptr;
+  bool has_parameters = false;
+  bool is_loss = false;
+  const FunctionKind* kind = nullptr;  ///< the function that it does the same as, if that is shown
+
+  /// Whether its parameters get gradients and are as they were a step ago, and no optimizer that was seen holds them.
+  /// Says so once at most.
+  /// @param steps  of attached optimizers on this thread so far
+  bool is_never_trained(const torch::nn::Module& module, std::uint32_t steps);
+
+ private:
+  std::uint32_t since_step_ = 0;
+  std::uint64_t values_ = 0;
+  int looks_ = 0;
+};
+
+/// The parameters that an attached model's optimizers hold, until they are set anew; none at detach. Any thread.
+void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters);
+
+/// An optimizer of no attached model clears gradients or steps: what it holds is trained. Quick where no module is in
+/// doubt. Any thread.
+void note_other_optimizer(const torch::optim::Optimizer& optimizer);
+
+/// Those of one thread: each is looked at once. The latest that were found are known.
+class UnregisteredModules {
+ public:
+  UnregisteredModule& find(const torch::nn::Module& module);
+  /// What was attached or detached since may lie where others lay.
+  void forget() { known_ = {}; }
+
+ private:
+  static constexpr int set_bits = 6;
+  static constexpr std::size_t ways = 8;  // places for the addresses that fall together
+  using Set = std::array<UnregisteredModule, ways>;
+  std::array<Set, std::size_t{1} << set_bits> known_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,23 @@
+#ifndef LOUPE_TORCH_TENSOR_ATTRIBUTE_READER_H
+#define LOUPE_TORCH_TENSOR_ATTRIBUTE_READER_H
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "torch/tensor/compat.h"
+
+namespace loupe {
+
+/// Values that the trainer exposed by (module path, attribute).
+using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::Tensor()>>;
+
+/// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
+/// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.
+std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
+                                             const std::string& label, const Exposed& exposed);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef LOUPE_TORCH_TENSOR_COMPAT_H
+#define LOUPE_TORCH_TENSOR_COMPAT_H
+
+// The one place where LibTorch versions differ.
+
+#include <torch/torch.h>
+#include <torch/version.h>
+
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/variable.h>
+
+namespace loupe {
+
+#define LOUPE_TORCH_AT_LEAST(MAJOR, MINOR) \
+  (TORCH_VERSION_MAJOR > (MAJOR) || (TORCH_VERSION_MAJOR == (MAJOR) && TORCH_VERSION_MINOR >= (MINOR)))
+
+/// A shared_ptr before 2.13 (or so), an intrusive_ptr since.
+using NodeHandle = decltype(torch::autograd::impl::grad_accumulator(std::declval<const at::Tensor&>()));
+
+/// Reads without making a lazily copied tensor real.
+inline const void* const_data(const at::Tensor& tensor) {
+#if LOUPE_TORCH_AT_LEAST(2, 1)
+  return tensor.const_data_ptr();
+#else
+  return tensor.data_ptr();
+#endif
+}
+
+}  // namespace loupe
+
+#endif

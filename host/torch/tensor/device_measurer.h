@@ -1,0 +1,17 @@
+#ifndef LOUPE_TORCH_TENSOR_DEVICE_MEASURER_H
+#define LOUPE_TORCH_TENSOR_DEVICE_MEASURER_H
+
+#include <memory>
+
+#include "pipeline/gatherer_node.h"
+
+namespace loupe {
+
+/// Measures with LibTorch's own operators where the tensors are: numbers stay on the device, a row an event, and come
+/// over in one copy when they are collected. Works on any device, the processor included.
+/// @param history  how many elements of a tensor are compared with earlier ones at most, and kept on the device
+std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& request, int64_t history);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,47 @@
+#include "torch/tensor/parameter_sample.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace loupe {
+
+namespace {
+
+/// Calls with the bits of 32 elements at most, spread over the tensor; false where they cannot be read at once.
+template <class Call>
+bool each_sampled(const at::Tensor& tensor, Call&& call) {
+  constexpr int64_t samples = 32;
+  const bool readable = tensor.defined() && tensor.layout() == at::kStrided && tensor.device().is_cpu() &&
+                        !tensor.is_quantized() && tensor.has_storage() && tensor.numel() > 0;
+  if (!readable) return false;
+  const auto* data = static_cast<const char*>(const_data(tensor));
+  if (data == nullptr) return false;
+  const std::size_t size = std::min<std::size_t>(tensor.element_size(), sizeof(uint64_t));
+  const int64_t count = std::min(samples, tensor.numel());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = count == 1 ? 0 : i * (tensor.numel() - 1) / (count - 1), offset = 0;
+    for (int64_t d = tensor.dim() - 1; d >= 0; --d) {
+      offset += rest % tensor.size(d) * tensor.stride(d);
+      rest /= tensor.size(d);
+    }
+    uint64_t bits = 0;
+    std::memcpy(&bits, data + offset * static_cast<int64_t>(tensor.element_size()), size);
+    call(bits);
+  }
+  return true;
+}
+
+}  // namespace
+
+uint64_t sample_hash(const at::Tensor& tensor) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words
+  const bool read = each_sampled(tensor, [&](uint64_t bits) { hash = (hash ^ bits) * 0x100000001b3; });
+  return read ? hash : 0;
+}
+
+bool is_zero_in_sample(const at::Tensor& tensor) {
+  uint64_t any = 0;
+  return each_sampled(tensor, [&](uint64_t bits) { any |= bits; }) && any == 0;
+}
+
+}  // namespace loupe

@@ -1,0 +1,22 @@
+#ifndef LOUPE_TORCH_TENSOR_SERVICES_H
+#define LOUPE_TORCH_TENSOR_SERVICES_H
+
+#include <loupe/abi.h>
+#include <loupe/draft/abi/dlpack.h>
+
+namespace loupe {
+
+// The host services that stand on LibTorch, by their ids. The tables live for good.
+
+/// LOUPE_TENSORS_ID
+const loupe_tensor_service& tensor_service();
+/// LOUPE_TENSOR_MATH_ID
+const loupe_tensor_math_service& tensor_math_service();
+/// LOUPE_TENSOR_FILES_ID
+const loupe_tensor_file_service& tensor_files_service();
+/// LOUPE_DRAFT_DLPACK_ID
+const loupe_draft_dlpack_service& dlpack_service();
+
+}  // namespace loupe
+
+#endif

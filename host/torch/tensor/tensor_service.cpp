@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include "torch/tensor/retained_tensor.h"
+#include "torch/tensor/services.h"
+
+namespace loupe {
+namespace {
+
+loupe_status retain(void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
+  return detail::guarded(error, [&] { *kept = new loupe_retained(native_tensor(tensor).detach()); });
+}
+
+loupe_status clone(void*, const loupe_tensor* tensor, int64_t item, loupe_retained** kept, loupe_error* error) {
+  return detail::guarded(error, [&] {
+    const at::NoGradGuard no_grad;
+    at::Tensor source = native_tensor(tensor).detach();
+    if (item >= 0) {
+      if (source.dim() == 0 || item >= source.size(0)) {
+        throw Error("a tensor of shape " + shape_of(source) + " has no item " + std::to_string(item), LOUPE_NOT_FOUND);
+      }
+      source = source.select(0, item);
+    }
+    *kept = new loupe_retained(source.clone());
+  });
+}
+
+loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error* error) {
+  return detail::guarded(error, [&] {
+    const at::NoGradGuard no_grad;
+    const at::Tensor flat = native_tensor(tensor).detach().to(at::kCPU, at::kDouble).contiguous();
+    std::copy_n(flat.data_ptr<double>(), flat.numel(), values);
+  });
+}
+
+}  // namespace
+
+const loupe_tensor_service& tensor_service() {
+  static const loupe_tensor_service table = {.struct_size = sizeof(loupe_tensor_service),
+                                             .retain = &retain,
+                                             .release = [](void*, loupe_retained* kept) { delete kept; },
+                                             .view = [](void*, const loupe_retained* kept) { return kept->view.get(); },
+                                             .clone = &clone,
+                                             .copy = &copy};
+  return table;
+}
+
+}  // namespace loupe

@@ -1,0 +1,65 @@
+#ifndef LOUPE_VIEW_CONNECTIONS_H
+#define LOUPE_VIEW_CONNECTIONS_H
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace loupe::view {
+
+/// The connections to a port of this process, so that nobody keeps others from being served: each has a deadline for
+/// its whole request, however it is sent, and no peer has more than its share. Any thread.
+class Connections {
+ public:
+  struct Limits {
+    std::size_t all = 64, of_peer = 32;
+    std::size_t followers = 40, followers_of_peer = 24;
+    std::chrono::milliseconds request = std::chrono::seconds(10);
+  };
+
+  explicit Connections(int port) : Connections(port, Limits()) {}
+  Connections(int port, const Limits& limits);
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  /// To be called by the thread that accepts, once for each connection, with what serves and closes it. Returns what
+  /// is to be called in its place. Where there are too many, the one that has been asking the longest is cut off, else
+  /// this one.
+  std::function<void()> bounded(std::function<void()> serve);
+  /// The connection that this thread serves has sent its request.
+  void has_asked();
+  /// The same, and it follows the list to its end; false where too many do.
+  bool follow();
+  /// Cuts off all that are still asking.
+  void end();
+
+ private:
+  struct Connection;
+  using Matches = std::function<bool(const Connection&)>;
+
+  std::shared_ptr<Connection> newcomer() const;
+  void admit(Connection& newcomer);
+  bool cut_oldest(const Matches& matches);
+  std::size_t count(const Matches& matches) const;
+  void watch();
+
+  static thread_local Connection* served_;  // by this thread
+  const int port_;
+  const Limits limits_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::list<std::shared_ptr<Connection>> connections_;  // the oldest first
+  bool is_over_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace loupe::view
+
+#endif

@@ -1,0 +1,109 @@
+#ifndef LOUPE_PLUGINS_HEALTH_HEALTH_H
+#define LOUPE_PLUGINS_HEALTH_HEALTH_H
+
+#include <loupe/lens.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "health/rules/losses.h"
+#include "health/rules/rate_history.h"
+#include "health/rules/rule.h"
+#include "health/watches.h"
+
+namespace loupe::health {
+
+/// Says what is wrong with training, where, since when, and what to do about it. Watches by itself what its rules need,
+/// through the measurements that other lenses share.
+class Health : public Lens {
+ public:
+  static constexpr const char* name = "health";
+  static constexpr const char* help =
+      "says what is wrong with training, where, and what to do; silent while it is healthy";
+  static constexpr const char* example = "health: {off: [update_ratio], dead_share: 0.6}";
+  static std::vector<const char*> gives();
+  static std::vector<Option> options() { return health::options(); }
+
+  Health(const Options& options, const Host& host)
+      : limits_(options),
+        watched_(host, reported_dead_share(limits_)),
+        ledger_(off(options), options.get<int>("patience"), options.get<int>("cooldown")),
+        window_(options.get<uint64_t>("window")) {}
+
+  void attach() override { watch_pushes({"push"}, losses_); }
+  void visit(const Module& module) override;
+  void forget(const Module& module) override;
+  void step(const loupe_step& step, Report& report) override;
+  void report(Report& report) override;
+
+ private:
+  static std::set<std::string> off(const Options& options) {
+    const Strings names = options.get<Strings>("off");
+    return {names.begin(), names.end()};
+  }
+  Model& model_of(const Module& module);
+  void drop_detached();
+  const Layer& watch_layer(Model& model, const Module& module);
+  void watch_parameters(Model& model, const Module& module, const Layer* layer);
+  template <class Watch, class... Arguments>
+  Watch& keep(Model& model, Arguments&&... arguments) {
+    auto made = std::make_unique<Watch>(watched_, model, std::forward<Arguments>(arguments)...);
+    Watch& kept = *made;
+    model.watches.push_back(std::move(made));
+    return kept;
+  }
+
+  Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
+  /// What all rules may look at, of a model or of the losses alone.
+  Moment moment(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
+  void close_step(const Judge& judge, const Moment& moment);
+  void close_window(const Judge& judge, Model& model);
+  void judge_losses(const Judge& judge);
+  void judge_epoch(const Judge& judge, bool trends);
+  void follow_trail(const Judge& judge, Model& model);
+  void follow_recovery(Model& model);
+  bool any_broken() const {
+    return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
+  }
+  void tell_unregistered(const Judge& judge);
+  /// Whether its rule cannot see now if a finding still holds.
+  bool is_open(const Finding& finding) const;
+  /// Ends what was not seen in the windows that have ended, nor in the epoch where this is a tick.
+  void end_windows(Report& report, bool is_tick);
+  bool has_window_ended(const loupe_module* module) const;
+  void tell_of_device(Model& model);
+  void take_loss();
+  void make_changes();
+  void notice_gap(uint64_t step, bool loss_is_bad);
+  void tell_lone_loss(const Judge& judge);
+  void tell_unseen_loss(const Judge& judge);
+
+  Limits limits_;
+  Watched watched_;
+  Ledger ledger_;
+  uint64_t window_;
+  Losses losses_;
+  std::vector<std::unique_ptr<Model>> models_;
+  std::vector<const loupe_module*> unregistered_;
+  std::optional<Observation> non_finite_;                       ///< as it was told last
+  Changes changes_;                                             ///< that a step asks for
+  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of models that are detached
+  RateHistory rates_;
+  bool annealed_ = false, loss_is_bad_ = false;
+  bool met_non_finite_ = false;  ///< since the step before, or the tick
+  bool met_unregistered_ = false;
+  uint64_t steps_since_tick_ = 0;
+  uint64_t last_step_ = 0;         ///< the last that was looked at
+  uint64_t steps_since_loss_ = 0;  ///< looked at since the loss was not finite, where it was so in an unseen step
+  bool loss_turned_bad_ = false;   ///< since the last step that was looked at
+  bool loss_was_unseen_ = false;   ///< and the steps since show nothing yet
+};
+
+}  // namespace loupe::health
+
+#endif

@@ -1,0 +1,243 @@
+// Rules about the gradients of a window, and about what steps make of them.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "health/rules/rule.h"
+
+namespace loupe::health {
+namespace {
+
+/// The weights that got gradients, in the order in which their layers run.
+std::vector<const ParameterState*> weights_in_order(const Model& model) {
+  struct Placed {
+    uint64_t place;
+    const ParameterState* state;
+  };
+  std::vector<Placed> placed;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || each.gradient_count == 0) continue;
+    const bool is_seen = each.runs != nullptr && each.runs->first_run > 0;
+    placed.push_back({is_seen ? each.runs->first_run : placed.size() + 1, &each});
+  }
+  std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.place < b.place; });
+  std::vector<const ParameterState*> states;
+  for (const Placed& each : placed) states.push_back(each.state);
+  return states;
+}
+
+double mean_gradient(const ParameterState& state) {
+  return state.gradient_norm_sum / static_cast<double>(state.gradient_count);
+}
+
+/// From the first layer with weights to the last.
+struct Slope {
+  const ParameterState *first, *last;
+  double at_first, at_last;
+  double ratio() const { return at_first / at_last; }
+  std::string figures() const {
+    return "the gradient norm of '" + first->layer + "' is " + number(at_first) + " and that of '" + last->layer +
+           "' " + number(at_last);
+  }
+};
+
+std::optional<Slope> slope_of(const std::vector<const ParameterState*>& weights) {
+  if (weights.size() < 3) return std::nullopt;
+  const Slope slope = {weights.front(), weights.back(), mean_gradient(*weights.front()),
+                       mean_gradient(*weights.back())};
+  return slope.at_last > 0 ? std::optional(slope) : std::nullopt;
+}
+
+Observation observation_of(const Slope& slope) {
+  Observation seen;
+  seen.module = slope.first->module;
+  seen.parameter = slope.first->name;
+  seen.value = slope.ratio();
+  seen.tag = "Weight Gradient Norm";
+  return seen;
+}
+
+/// A gradient so much larger than its parameter that no rate fits both.
+void judge_size(const Judge& judge, const std::vector<const ParameterState*>& weights) {
+  const ParameterState* worst = nullptr;
+  double largest = 0;
+  for (const ParameterState* each : weights) {
+    const double size = each->norm > 0 ? mean_gradient(*each) / each->norm : 0;
+    if (size <= largest) continue;
+    largest = size;
+    worst = each;
+  }
+  if (worst == nullptr || largest <= judge.limit("exploding_norm")) return;
+  Observation seen;
+  seen.module = worst->module;
+  seen.parameter = worst->name;
+  seen.value = largest;
+  seen.threshold = judge.limit("exploding_norm");
+  seen.tag = "Weight Gradient Norm";
+  seen.message = "the gradient norm of '" + worst->layer + "' is " + number(mean_gradient(*worst)) + ", which is " +
+                 number(largest) + " times the norm of the weights themselves";
+  seen.advice = "initialize with smaller weights, normalize inputs and targets, or clip the gradients";
+  judge.tell(seen);
+}
+
+/// Whether the gradients become smaller from nearly every layer to the one before it.
+bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
+  constexpr std::size_t layers_enough = 5;
+  constexpr double nearly_all = 0.8;
+  std::size_t smaller = 0;
+  for (std::size_t i = 1; i < weights.size(); ++i)
+    smaller += mean_gradient(*weights[i - 1]) < mean_gradient(*weights[i]) ? 1 : 0;
+  return weights.size() >= layers_enough &&
+         static_cast<double>(smaller) >= nearly_all * static_cast<double>(weights.size() - 1);
+}
+
+}  // namespace
+
+void judge_vanishing(const Judge& judge, const Moment& moment) {
+  const std::vector<const ParameterState*> weights = weights_in_order(*moment.model);
+  const auto slope = slope_of(weights);
+  if (!slope) return;
+  // AutoTrainer's limit is for nets that may learn all the same; where nothing is learned, less says enough.
+  constexpr double more_where_stuck = 10;
+  const bool holds_back = moment.is_stuck && shrinks_layer_by_layer(weights);
+  const double limit = judge.limit("vanishing_ratio") * (holds_back ? more_where_stuck : 1);
+  if (!(slope->ratio() < limit)) return;
+  Observation seen = observation_of(*slope);
+  seen.severity = slope->at_first < judge.limit("vanishing_norm") ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
+  seen.threshold = limit;
+  seen.message = "gradients vanish on the way to the first layer: " + slope->figures() + ", a ratio of " +
+                 number(slope->ratio()) + (holds_back ? ", and the loss has come down by less than a tenth" : "");
+  seen.advice =
+      "use ReLU-like activations instead of sigmoid or tanh, normalization or skip connections between "
+      "layers, or a better initialization";
+  judge.see(seen);
+}
+
+void judge_exploding(const Judge& judge, const Moment& moment) {
+  const std::vector<const ParameterState*> weights = weights_in_order(*moment.model);
+  const auto slope = slope_of(weights);
+  if (!slope) return;
+  judge_size(judge, weights);
+  const double limit = judge.limit("exploding_ratio");
+  if (!(slope->ratio() > limit) || !(slope->at_first > 1)) return;
+  Observation seen = observation_of(*slope);
+  seen.threshold = limit;
+  seen.message =
+      "gradients explode on the way to the first layer: " + slope->figures() + ", a ratio of " + number(slope->ratio());
+  seen.advice =
+      "clip the gradients (torch::nn::utils::clip_grad_norm_), lower the learning rate, or initialize with "
+      "smaller weights";
+  judge.see(seen);
+}
+
+/// After each step: the norm over all weights beside the largest so far.
+void judge_gradient_jump(const Judge& judge, const Moment& moment) {
+  Model& model = *moment.model;
+  constexpr uint64_t steps_enough = 10;
+  const StepSums::Part& part = model.sums.deciding();
+  if (part.largest == nullptr) return;
+  const double norm = std::sqrt(part.gradient_squares);
+  const double limit = judge.limit("exploding_factor") * model.largest_gradient;
+  const ParameterState* largest = nullptr;
+  if (model.gradient_steps >= steps_enough && norm > limit && norm > 1) largest = model.parameter_of(part.largest);
+  if (largest != nullptr) {
+    Observation seen;
+    seen.module = largest->module;
+    seen.parameter = largest->name;
+    seen.value = norm;
+    seen.threshold = limit;
+    seen.tag = "Weight Gradient Norm";
+    seen.message = "the gradient's norm is " + number(norm) + ", where the largest of the " +
+                   std::to_string(model.gradient_steps) + " steps before was " + number(model.largest_gradient) +
+                   "; most of it is in '" + largest->layer + "'";
+    seen.advice =
+        "clip the gradients (torch::nn::utils::clip_grad_norm_), lower the learning rate, and look at the "
+        "batch of this step";
+    // A step that went by unseen may have been as large: it has to go on growing.
+    if (model.had_gaps) {
+      judge.see(seen);
+    } else {
+      judge.tell(seen);
+    }
+  }
+  model.largest_gradient = std::max(model.largest_gradient, norm);
+  ++model.gradient_steps;
+}
+
+void judge_first_step(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  if (model.steps != 1) return;
+  const ParameterState* worst = nullptr;
+  std::size_t replaced = 0, all = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || !each.stepped || !each.has_change || each.change_norm == 0) continue;
+    ++all;
+    if (!each.is_replaced()) continue;
+    ++replaced;
+    if (worst == nullptr || each.norm > worst->norm) worst = &each;
+  }
+  // What starts near 0 on purpose is no more than a part of a model, and one step may well solve a linear model.
+  if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
+  Observation seen;
+  seen.module = worst->module;
+  seen.parameter = worst->name;
+  seen.value = worst->change_norm / worst->norm;
+  seen.threshold = 0.95;
+  seen.tag = "Weight Update Ratio";
+  seen.message = "the first step put other values in the place of " + std::to_string(replaced) + " of " +
+                 std::to_string(all) + " weights rather than change them: that of '" + worst->layer +
+                 "' has a norm of " + number(worst->norm) + " now, and was changed by " + number(worst->change_norm);
+  seen.advice = "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm";
+  judge.tell(seen);
+}
+
+void judge_update_ratios(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  if (model.searches_steps) return;
+  // While it warms up, steps may be larger.
+  const bool is_first = model.steps == model.steps_in_window;
+  const double highest = is_first ? 3 * judge.limit("update_high") : judge.limit("update_high");
+  // Where training has arrived, steps are small.
+  constexpr double of_largest = 0.01;
+  double gradient_squares = 0;
+  for (const ParameterState& each : model.parameters)
+    gradient_squares += each.is_matrix() ? mean_gradient(each) * mean_gradient(each) : 0;
+  const bool has_arrived = std::sqrt(gradient_squares) < of_largest * model.largest_gradient;
+  const ParameterState* worst = nullptr;
+  double worst_ratio = 0;
+  std::size_t high = 0, low = 0, all = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || each.ratio_count < fewest_looks_in_window || each.gradient_norm_sum == 0) continue;
+    const double ratio = each.ratio_sum / static_cast<double>(each.ratio_count);
+    ++all;
+    const bool is_high = ratio > highest;
+    const bool is_low = ratio < judge.limit("update_low") && !moment.is_annealed && !has_arrived && !is_first;
+    high += is_high ? 1 : 0;
+    low += is_low ? 1 : 0;
+    if (is_high && (worst == nullptr || ratio > worst_ratio)) {
+      worst = &each;
+      worst_ratio = ratio;
+    } else if (is_low && high == 0 && (worst == nullptr || ratio < worst_ratio)) {
+      worst = &each;
+      worst_ratio = ratio;
+    }
+  }
+  // One that began at 0 has large steps for a while, and a linear model may be solved by a few.
+  if (worst == nullptr || (is_first && (2 * high < all || all == 1))) return;
+  const std::string of_all = std::to_string(high > 0 ? high : low) + " of " + std::to_string(all) + " weights";
+  Observation seen;
+  seen.module = worst->module;
+  seen.parameter = worst->name;
+  seen.value = worst_ratio;
+  seen.threshold = high > 0 ? highest : judge.limit("update_low");
+  seen.tag = "Weight Update Ratio";
+  seen.message = "a step changes '" + worst->layer + "' by " + number(worst_ratio) + " of its norm, and so too " +
+                 (high > 0 ? "much" : "little") + " of " + of_all + "; between 1e-4 and 1e-2 is usual";
+  seen.advice = high > 0 ? "lower the learning rate" : "raise the learning rate";
+  if (is_first) return judge.tell(seen);
+  judge.see(seen);
+}
+
+}  // namespace loupe::health

@@ -1,0 +1,199 @@
+#ifndef LOUPE_PLUGINS_HEALTH_LAYER_H
+#define LOUPE_PLUGINS_HEALTH_LAYER_H
+
+#include <loupe/draft/abi/tally.h>
+#include <loupe/event.h>
+#include <loupe/lens.h>
+#include <loupe/tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace loupe::health {
+
+/// What a layer does, as far as the rules tell it.
+enum class Role { linear, convolution, normalization, rectifier, bounded, dropout, softmax, other };
+
+Role role_of(const Module& module);
+/// Where a bounded activation's outputs end: 0 or -1 to 1.
+struct Bounds {
+  double low, high;
+};
+Bounds bounds_of(const std::string& type);
+
+constexpr int64_t looked_at_first = 4;  ///< events of a window
+
+/// What one module or function gave since the last step, and over the window that rules judge. Under its model's mutex.
+struct Layer {
+  explicit Layer(const Module& shown);
+
+  const loupe_module* module;
+  std::string name, type;
+  Role role;
+  bool is_batch_norm;
+  bool shows_non_finite;   ///< where a NaN goes in, or an Inf that does harm, its output is not finite
+  bool only_passes_on;     ///< what is not finite in its output was so in its input
+  bool only_selects;       ///< its output holds nothing but elements of its input
+  uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
+
+  uint64_t trained_at = 0;  ///< what Model::step_now was when it last ran in training
+
+  // At the first step: over the units, the mean of each unit's variance over the batch.
+  double start_variance = 0;
+  int64_t start_looks = 0;
+
+  bool may_be_added_up = false;  ///< by its model's tally, as the last step that was looked at whole showed
+  bool is_added_up = false;      ///< its elements are not looked at, then
+  bool lacks_input = false;      ///< its events come without
+
+  // Over the window.
+  bool knows_life = false;     ///< so many units were active that the rest is of no concern
+  std::vector<uint8_t> alive;  ///< of each unit whether it was ever active
+  int64_t alive_units = 0, looks = 0, samples = 0;
+  int64_t bounded_seen = 0, bounded_pressed = 0;
+  int64_t variation_looks = 0, constant_looks = 0, varied_looks = 0;  ///< neither: its input did not vary
+
+  // Over the run.
+  bool was_judged = false, began_saturated = false;
+
+  /// Between whom it stands, in the training passes of a step that was looked at whole.
+  struct Neighbours {
+    Layer* from = nullptr;         ///< whose output went in as it was, each time
+    Layer* to = nullptr;           ///< into which its output went so
+    uint32_t runs = 0, taken = 0;  ///< how often it ran, and how often that layer took its output
+    bool steady = true;            ///< always the same
+    bool has_one_input = true;
+    bool has_varied = false;       ///< its output, with its input
+    bool was_constant = false;     ///< its output, although its input varied
+    bool has_small_input = false;  ///< beside its output
+  } neighbours;
+  bool wavers = false;  ///< these were not always the same
+  const Layer *usual_from = nullptr, *usual_to = nullptr;
+  bool has_usual = false;
+  Source outputs;                       ///< the stream of its output
+  Source device_outputs, device_looks;  ///< the same where it lies on a device: its numbers, and that it ran
+  uint32_t rests = 0;                   ///< what they do without: LOUPE_REST_ bits
+
+  /// Its neighbour is gone.
+  void forget(const Layer& other) {
+    if (neighbours.from == &other) neighbours.from = nullptr;
+    if (neighbours.to == &other) neighbours.to = nullptr;
+    if (neighbours.to == nullptr) neighbours.taken = 0;
+    if (usual_from == &other || usual_to == &other) has_usual = false;
+  }
+  /// Where it rests: the layer that is looked at and whose output, or a choice of it, goes in; itself where its own
+  /// input is looked at.
+  const Layer* last_seen_before() const {
+    const Layer* layer = this;
+    while (layer != nullptr && (layer->rests & LOUPE_REST_EVENTS) != 0) layer = layer->neighbours.from;
+    return layer;
+  }
+  /// After how many steps its elements are looked at again; 0: not in this window. They change slowly.
+  uint32_t look_interval() const {
+    constexpr int64_t many_samples = 256;
+    constexpr uint32_t often = 4;
+    const uint32_t seldom = may_be_added_up ? 32 : 16;  // and where it is, in each step that is looked at whole
+    if (role == Role::bounded) return often;
+    if (role == Role::rectifier) return knows_life ? 0 : samples < many_samples ? often : seldom;
+    if (varied_looks > 0) return 0;  // what varied once is not constant
+    return variation_looks < looked_at_first ? often : seldom;
+  }
+  /// Whether they are looked at in its event of this number.
+  bool is_time(uint64_t event) const {
+    if (may_be_added_up) return !is_added_up;
+    if (role == Role::rectifier && looks < looked_at_first) return true;
+    const uint32_t interval = look_interval();
+    return interval != 0 && event % interval == 1;
+  }
+  /// Whether it computes what may overflow.
+  bool is_maker() const { return (role == Role::linear || role == Role::convolution) && !only_selects; }
+  /// Whether its output is the same whatever goes in, and was so often enough.
+  bool is_constant() const {
+    constexpr int64_t enough = 2;
+    return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && neighbours.was_constant));
+  }
+  void next_window() {
+    knows_life = false;
+    alive.assign(alive.size(), 0);
+    alive_units = looks = samples = bounded_seen = bounded_pressed = 0;
+    variation_looks = constant_looks = varied_looks = 0;
+  }
+};
+
+/// One parameter of one module. Under its model's mutex. What each step touches lies together, at the beginning:
+/// between two events the model runs, and has every cache to itself.
+struct alignas(64) ParameterState {
+  // Since the last step.
+  uint64_t seen_at = 0;  ///< what Model::step_now was when the rest of these were brought up to date
+  double gradient_norm = 0, change_norm = 0, norm = 0;
+  uint32_t gradients = 0;
+  bool stepped = false, not_cleared = false, is_finite = true, has_change = false;
+  bool is_sampled = false;  ///< the change is estimated from some of the elements
+
+  bool is_low_precision = false;
+  const loupe_parameter* parameter = nullptr;  ///< its flags are kept up to date; null once it is detached
+  bool is_added_up = false;                    ///< by its model's tallies, where it is as usual
+  bool rests = false;                          ///< its gradient, then
+
+  // Over the window.
+  double gradient_norm_sum = 0, ratio_sum = 0, largest_change = 0;
+  uint64_t gradient_count = 0, ratio_count = 0, change_count = 0;
+
+  // Over the run.
+  uint64_t steps = 0, steps_with_gradient = 0;
+  uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
+  uint64_t seen_gradients = 0, nonzero_gradients = 0;
+  bool told_of_zeros = false;   ///< that none of its first gradients was other than 0
+  double largest_gradient = 0;  ///< norm, of all steps so far
+  bool ever_changed = false;    ///< from one tick to the next
+
+  const loupe_module* module = nullptr;  ///< null once it is detached
+  std::string layer, name;
+  const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
+  Source gradient_source, step_source;
+  Source device_gradient_look;  ///< of the same stream as the first
+  /// In a type of 16 bits, of the elements with a gradient: how many were looked at, and how many did not change.
+  int64_t low_precision_seen = 0, low_precision_unchanged = 0;
+
+  bool is(uint32_t flag) const { return parameter != nullptr && (current_flags(*parameter) & flag) != 0; }
+  bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
+  /// Whether the step left next to nothing of what was there, other than zeros.
+  bool is_replaced() const {
+    constexpr double nearly_all = 0.95, rounding = 1e-6;
+    return has_change && !is_sampled && change_norm > nearly_all * norm &&
+           std::abs(norm - change_norm) > rounding * norm;
+  }
+  void take_gradient(double gradient) {
+    if (!std::isfinite(gradient)) return;
+    gradient_norm_sum += gradient;
+    ++gradient_count;
+  }
+  /// `norm` is that of the same step.
+  void take_change(double change) {
+    largest_change = std::max(largest_change, change);
+    ++change_count;
+    if (!(norm > 0)) return;
+    ratio_sum += change / norm;
+    ++ratio_count;
+  }
+  /// An event of it comes, or it is judged: what it was before the last step is over.
+  void follow(uint64_t step_now) {
+    if (seen_at == step_now) return;
+    seen_at = step_now;
+    gradients = 0;
+    stepped = not_cleared = has_change = false;
+    is_finite = true;
+    if (is_low_precision) low_precision_seen = low_precision_unchanged = 0;
+  }
+  void next_window() {
+    gradient_norm_sum = ratio_sum = largest_change = 0;
+    gradient_count = ratio_count = change_count = 0;
+  }
+};
+
+}  // namespace loupe::health
+
+#endif

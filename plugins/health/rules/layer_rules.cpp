@@ -1,0 +1,193 @@
+// Rules about what layers give, over a window or at the start.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "health/rules/elements.h"
+#include "health/rules/rule.h"
+
+namespace loupe::health {
+namespace {
+
+double variance(const Layer& layer) {
+  return layer.start_variance / static_cast<double>(layer.start_looks);
+}
+
+/// Weights whose rows are all one: its units compute the same, and learn the same.
+bool has_equal_rows(const loupe_tensor& tensor) {
+  const Elements weight(&tensor);
+  if (!weight.readable() || weight.dim() < 2 || weight.size(0) < 2) return false;
+  const int64_t columns = weight.count() / weight.size(0);
+  // Some processors add up units that are equal in orders of their own, so that a few steps round them differently.
+  constexpr double rounding = 1e-6;
+  double largest = 0;
+  for (int64_t column = 0; column < columns; ++column) largest = std::max(largest, std::abs(weight.at(column)));
+  for (int64_t row = 1; row < weight.size(0); ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      if (!(std::abs(weight.at(row * columns + column) - weight.at(column)) <= rounding * largest)) return false;
+    }
+  }
+  return true;
+}
+
+void judge_variances(const Judge& judge, const Model& model) {
+  std::vector<const Layer*> layers;
+  for (const Layer& layer : model.layers) {
+    if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
+      layers.push_back(&layer);
+  }
+  if (layers.size() < 3) return;
+  std::sort(layers.begin(), layers.end(), [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
+  const double first = variance(*layers.front()), last = variance(*layers.back());
+  if (!(first > 0) || !std::isfinite(last)) return;
+  const double steps = static_cast<double>(layers.size() - 1);
+  const double factor = std::pow(std::max(last, 1e-300) / first, 1 / steps);
+  // The usual initialization shrinks the variance, by ReLU to a tenth a layer and by sigmoid to a fortieth.
+  constexpr double more_to_shrink = 3;
+  constexpr std::size_t layers_to_shrink = 4;
+  const double limit = judge.limit("variance_factor");
+  const bool grows = factor > limit;
+  const bool shrinks = factor < 1 / (more_to_shrink * limit) && layers.size() >= layers_to_shrink;
+  if (!grows && !shrinks) return;
+  Observation seen;
+  seen.module = layers.back()->module;
+  seen.value = factor;
+  seen.threshold = grows ? limit : 1 / (more_to_shrink * limit);
+  seen.message = "at the first step the variance of the outputs goes from " + number(first) + " at '" +
+                 layers.front()->name + "' to " + number(last) + " at '" + layers.back()->name + "', by a factor of " +
+                 number(factor) + " a layer";
+  seen.advice =
+      "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, "
+      "xavier_normal_ for tanh), or normalize between layers";
+  judge.tell(seen);
+}
+
+/// Whether the weights of a layer's units are all the same.
+void look_for_equal_units(const Judge& judge, Model& model) {
+  model.has_equal_units = false;
+  for (const ParameterState& each : model.parameters) {
+    const Layer* layer = each.runs;
+    const bool has_units = layer != nullptr && (layer->role == Role::linear || layer->role == Role::convolution);
+    if (!has_units || !each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || each.steps_with_gradient < 2)
+      continue;
+    bool equal = false;
+    judge.host.lend_parameter(each.module, each.name.c_str(), false,
+                              [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
+    if (!equal) continue;
+    model.has_equal_units = true;
+    Observation seen;
+    seen.severity = LOUPE_SEVERITY_ERROR;
+    seen.module = each.module;
+    seen.parameter = each.name;
+    seen.message = "all units of '" + each.layer + "' have the same weights, also after " + std::to_string(each.steps) +
+                   " steps: they learn the same and count as one";
+    seen.advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_";
+    judge.tell(seen);
+  }
+}
+
+void judge_dead_units(const Judge& judge, const Layer& layer) {
+  constexpr int64_t fewest_looks = 4, fewest_samples = 64, fewest_units = 4;
+  const auto units = static_cast<int64_t>(layer.alive.size());
+  if (layer.looks < fewest_looks || layer.samples < fewest_samples || units < fewest_units) return;
+  const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
+  if (share < reported_dead_share(judge.limits)) return;
+  const bool is_error = share >= judge.limit("dead_share");
+  Observation seen;
+  seen.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
+  seen.module = layer.module;
+  seen.value = share;
+  seen.threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits);
+  seen.tag = "Activation";
+  seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
+                 layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
+                 " samples of the last steps: no gradient comes through them";
+  seen.advice = "lower the learning rate, start with smaller negative biases, or use LeakyReLU";
+  judge.see(seen);
+}
+
+void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool loss_halved) {
+  constexpr int64_t fewest = 512;
+  if (&layer == model.last_layer || layer.bounded_seen < fewest) return;  // an output that is sure lies at its bounds
+  const double share = static_cast<double>(layer.bounded_pressed) / static_cast<double>(layer.bounded_seen);
+  const bool is_first = !std::exchange(layer.was_judged, true);
+  if (share <= judge.limit("saturated_share")) return;
+  layer.began_saturated = layer.began_saturated || is_first;
+  // A network that learns may come to be sure of itself.
+  if (!layer.began_saturated && loss_halved) return;
+  Observation seen;
+  seen.module = layer.module;
+  seen.value = share;
+  seen.threshold = judge.limit("saturated_share");
+  seen.tag = "Output Norm";
+  seen.message = percent(share) + " of the outputs of '" + layer.name + "' lie at the bounds of " + layer.type +
+                 ", where its slope is nearly 0";
+  seen.advice =
+      "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning "
+      "rate";
+  judge.see(seen);
+}
+
+}  // namespace
+
+void judge_start(const Judge& judge, const Moment& moment) {
+  constexpr uint64_t start = 3;
+  if (moment.model->steps != start) return;
+  judge_variances(judge, *moment.model);
+  look_for_equal_units(judge, *moment.model);
+}
+
+void judge_equal_units(const Judge& judge, const Moment& moment) {
+  if (moment.model->has_equal_units) look_for_equal_units(judge, *moment.model);
+}
+
+void judge_dead(const Judge& judge, const Moment& moment) {
+  for (const Layer& layer : moment.model->layers) {
+    if (layer.role == Role::rectifier) judge_dead_units(judge, layer);
+  }
+}
+
+void judge_saturated(const Judge& judge, const Moment& moment) {
+  for (Layer& layer : moment.model->layers) {
+    if (layer.role == Role::bounded) judge_saturation(judge, *moment.model, layer, moment.has_loss_halved);
+  }
+}
+
+void judge_constant(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  const Layer* first = nullptr;
+  for (const Layer& layer : model.layers) {
+    if (!layer.is_constant()) continue;
+    if (first == nullptr || layer.first_run < first->first_run) first = &layer;
+  }
+  if (first == nullptr) return;
+  Observation seen;
+  seen.module = first->module;
+  seen.value = 0;
+  seen.message = "the output of '" + first->name + "' is the same for every sample, whatever goes in";
+  seen.advice = "look at its weights and at what saturates before it; a learning rate that was too large does this";
+  judge.see(seen);
+}
+
+void judge_input_scale(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  constexpr int64_t fewest_inputs = 64;
+  const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;
+  if (model.input_count < fewest_inputs || normalizes || model.first_layer == nullptr) return;
+  const double mean = model.input_sum / static_cast<double>(model.input_count);
+  const double scale = std::sqrt(model.input_sum_squares / static_cast<double>(model.input_count));
+  const double low = 0.01 / judge.limit("input_scale");
+  if (scale <= judge.limit("input_scale") && scale >= low) return;
+  Observation seen;
+  seen.module = model.first_layer->module;
+  seen.value = scale;
+  seen.threshold = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
+  seen.message = "the model's input is not near unit scale: its mean is " + number(mean) +
+                 " and its root mean square " + number(scale);
+  seen.advice = "subtract the training data's mean and divide by its standard deviation";
+  judge.tell(seen);
+}
+
+}  // namespace loupe::health

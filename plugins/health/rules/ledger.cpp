@@ -1,0 +1,90 @@
+#include "health/rules/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace loupe::health {
+
+/// Whether it lies ten times as far beyond its threshold as it did.
+bool Ledger::grows(const Finding& told, const Observation& now) {
+  constexpr double much = 10;
+  if (!(told.threshold > 0) || !(now.threshold > 0) || !(told.value > 0) || !(now.value > 0)) return false;
+  const double before = told.value / told.threshold, after = now.value / now.threshold;
+  return before > 1 ? after > much * before : after * much < before;
+}
+
+Ledger::Entry& Ledger::entry_of(const Observation& seen) {
+  const std::string layer = seen.module != nullptr ? seen.module->name : "";
+  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+    return each.finding.rule == seen.rule && each.finding.layer == layer && each.finding.parameter == seen.parameter;
+  });
+  if (known != entries_.end()) return *known;
+  Entry& entry = entries_.emplace_back();
+  entry.finding.rule = seen.rule;
+  entry.finding.layer = layer;
+  entry.finding.parameter = seen.parameter;
+  entry.finding.count = 0;
+  return entry;
+}
+
+void Ledger::take(Entry& entry, const Observation& seen) {
+  Finding& finding = entry.finding;
+  ++finding.count;
+  entry.seen = true;
+  entry.at_tick = seen.at_tick;
+  entry.unseen = 0;
+  entry.is_worse = entry.stands && (seen.severity > finding.severity || grows(finding, seen));
+  finding.module = seen.module;
+  // What stands keeps the words that were told last until it is told again, so that they do not flicker.
+  if (entry.stands && !entry.is_worse && !is_due(entry)) return;
+  finding.severity = std::max(seen.severity, entry.stands ? finding.severity : 0U);
+  finding.message = seen.message;
+  finding.advice = seen.advice;
+  finding.value = seen.value;
+  finding.threshold = seen.threshold;
+  finding.tag = seen.tag;
+}
+
+void Ledger::raise(Report& report, Entry& entry) {
+  if (entry.stands && !entry.is_worse && !is_due(entry)) return;
+  entry.finding.state = entry.stands ? LOUPE_FINDING_CHANGED : LOUPE_FINDING_RAISED;
+  entry.stands = true;
+  entry.told_count = entry.finding.count;
+  report.finding(entry.finding);
+}
+
+void Ledger::tell(Report& report, const Observation& seen) {
+  if (is_off(seen.rule)) return;
+  Entry& entry = entry_of(seen);
+  take(entry, seen);
+  raise(report, entry);
+}
+
+void Ledger::see(Report& report, const Observation& seen, int patience) {
+  if (is_off(seen.rule)) return;
+  Entry& entry = entry_of(seen);
+  if (!entry.seen) ++entry.streak;
+  take(entry, seen);
+  if (entry.stands || entry.streak >= patience) raise(report, entry);
+}
+
+void Ledger::end(Report& report, const Ended& ended) {
+  for (Entry& entry : entries_) {
+    if (!(entry.at_tick ? ended.tick : ended.window(entry.finding.module))) continue;
+    if (std::exchange(entry.seen, false) || (entry.stands && ended.is_open(entry.finding))) continue;
+    entry.streak = 0;
+    if (!entry.stands || ++entry.unseen < cooldown_) continue;
+    entry.stands = false;
+    entry.finding.state = LOUPE_FINDING_GONE;
+    report.finding(entry.finding);
+    entry.finding.count = entry.told_count = 0;
+  }
+}
+
+void Ledger::forget(const loupe_module* module) {
+  for (Entry& entry : entries_) {
+    if (entry.finding.module == module) entry.finding.module = nullptr;
+  }
+}
+
+}  // namespace loupe::health

@@ -1,0 +1,76 @@
+#ifndef LOUPE_PLUGINS_HEALTH_LEDGER_H
+#define LOUPE_PLUGINS_HEALTH_LEDGER_H
+
+#include <loupe/report.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <set>
+#include <string>
+
+namespace loupe::health {
+
+/// What one rule sees in one place: a finding, if it is seen long enough.
+struct Observation {
+  const char* rule = "";  ///< its name, which Judge fills in
+  uint32_t severity = LOUPE_SEVERITY_WARNING;
+  const loupe_module* module = nullptr;
+  std::string parameter = {};
+  std::string message, advice;
+  double value = NAN, threshold = NAN;
+  const char* tag = "";  ///< the plot of a built-in lens that shows it
+  bool at_tick = false;  ///< its rule looks at ticks alone
+};
+
+/// What ends: windows, a tick or both. What was not seen meanwhile counts towards its end.
+struct Ended {
+  bool tick = false;
+  /// Whether a window of the module's model ended; for null, of any model.
+  std::function<bool(const loupe_module* module)> window;
+  /// Whether the rule could not look, so that the finding stands.
+  std::function<bool(const Finding& finding)> is_open;
+};
+
+/// Turns observations into findings. Each is reported when it has been seen for as long as its rule's patience says,
+/// again when it grows worse, and when it is over. Calls come one at a time.
+class Ledger {
+ public:
+  /// @param off  rules that are silent  @param cooldown  windows without an observation after which a finding is over;
+  /// ticks, for rules that look at ticks alone
+  Ledger(std::set<std::string> off, int patience, int cooldown)
+      : off_(std::move(off)), patience_(patience), cooldown_(cooldown) {}
+
+  bool is_off(const char* rule) const { return off_.count(rule) != 0; }
+  /// For rules that are sure: reports at once.
+  void tell(Report& report, const Observation& seen);
+  /// For rules that look at windows: reports once it was seen in `patience` of them in a row.
+  void see(Report& report, const Observation& seen, int patience);
+  void see(Report& report, const Observation& seen) { see(report, seen, patience_); }
+  /// What was not seen for long enough is over.
+  void end(Report& report, const Ended& ended);
+  /// The module is detached.
+  void forget(const loupe_module* module);
+
+ private:
+  struct Entry {
+    Finding finding;
+    int streak = 0, unseen = 0;
+    bool seen = false, stands = false, is_worse = false, at_tick = false;
+    uint64_t told_count = 0;
+  };
+  static bool grows(const Finding& told, const Observation& now);
+  /// While a finding stands, its count is reported each time it has doubled.
+  static bool is_due(const Entry& entry) { return entry.finding.count >= 2 * entry.told_count; }
+  Entry& entry_of(const Observation& seen);
+  void take(Entry& entry, const Observation& seen);
+  void raise(Report& report, Entry& entry);
+
+  std::set<std::string> off_;
+  int patience_, cooldown_;
+  std::deque<Entry> entries_;
+};
+
+}  // namespace loupe::health
+
+#endif

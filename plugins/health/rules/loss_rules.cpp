@@ -1,0 +1,220 @@
+// Rules about the losses that the trainer pushes.
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <numeric>
+#include <vector>
+
+#include "health/rules/losses.h"
+#include "health/rules/rule.h"
+
+namespace loupe::health {
+namespace {
+
+constexpr std::size_t most_recent = 100;
+
+using Place = std::deque<double>::const_iterator;
+
+double mean_of(Place begin, Place end) {
+  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
+}
+
+constexpr std::ptrdiff_t just_before = 5;
+
+/// A loss over the mean of the few just before it.
+double jump_to(double loss, Place end) {
+  return loss * static_cast<double>(just_before) / std::accumulate(end - just_before, end, 0.0);
+}
+
+/// The largest of them: losses of single samples jump as a matter of course.
+double largest_jump(const std::deque<double>& losses) {
+  double largest = 1;
+  for (auto each = losses.begin() + just_before; each < losses.end(); ++each)
+    largest = std::max(largest, jump_to(*each, each));
+  return largest;
+}
+
+using EpochPlace = std::vector<Losses::Epoch>::const_iterator;
+
+EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
+  return std::min_element(begin, end, [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
+}
+
+}  // namespace
+
+void judge_spikes(const Judge& judge, const Moment& moment) {
+  Losses& losses = *moment.losses;
+  constexpr uint64_t enough = 10;
+  for (const double loss : losses.pending) {
+    if (losses.seen < enough) losses.first += loss / static_cast<double>(enough);
+    if (losses.seen >= enough) {
+      const Place begin = losses.recent.begin(), end = losses.recent.end();
+      const auto [smallest, at_largest] = std::minmax_element(begin, end);
+      const double mean = mean_of(begin, end), largest = *at_largest;
+      // Of a loss that crosses 0 nothing is so many times as much. Where one has come down to nearly nothing, ten times
+      // that is nothing too.
+      const bool crosses_zero = *smallest < 0;
+      const bool matters = !crosses_zero && loss > 0 && loss > 0.1 * std::abs(losses.first);
+      // Beside what came just before, too, where a loss has long come down from its start.
+      const std::size_t lately = std::min<std::size_t>(20, losses.recent.size());
+      const Place late = end - static_cast<std::ptrdiff_t>(lately);
+      constexpr double far_above = 5;
+      const double mean_lately = mean_of(late, end), largest_lately = *std::max_element(late, end);
+      const bool sudden = loss > 0.5 * std::abs(losses.first) &&
+                          loss > judge.limit("hard_spike_factor") * mean_lately && loss > far_above * largest_lately &&
+                          largest_lately < far_above * mean_lately &&
+                          jump_to(loss, end) > far_above * largest_jump(losses.recent);
+      const bool hard = matters && largest > 0 && (loss > judge.limit("hard_spike_factor") * largest || sudden);
+      losses.spikes = matters && mean > 0 && loss > judge.limit("spike_factor") * mean ? losses.spikes + 1 : 0;
+      if (hard || static_cast<double>(losses.spikes) >= judge.limit("spikes")) {
+        Observation seen;
+        seen.value = loss;
+        seen.threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
+                              : judge.limit("spike_factor") * mean;
+        seen.tag = "Loss";
+        seen.message =
+            hard ? "the training loss jumped to " + number(loss) + ", where the mean of the last " +
+                       std::to_string(lately) + " was " + number(mean_lately) + " and the largest of the last " +
+                       std::to_string(losses.recent.size()) + " was " + number(largest)
+                 : "the training loss was above " + number(judge.limit("spike_factor")) + " times its mean of " +
+                       number(mean) + " for " + std::to_string(losses.spikes) + " times in a row, last " + number(loss);
+        seen.advice = "look at the batch of this step, clip the gradients, or lower the learning rate";
+        judge.tell(seen);
+      }
+    }
+    ++losses.seen;
+    losses.recent.push_back(loss);
+    if (losses.recent.size() > most_recent) losses.recent.pop_front();
+  }
+  losses.pending.clear();
+}
+
+void judge_divergence(const Judge& judge, const Moment& moment) {
+  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  if (epochs.size() < 2) return;
+  const double now = epochs.back().mean;
+  const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
+  const double limit = judge.limit("diverging_factor") * best->mean;
+  if (!(best->mean > 0) || !(now > limit) || !(now > epochs.front().mean)) return;
+  Observation seen;
+  seen.at_tick = true;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.value = now;
+  seen.threshold = limit;
+  seen.tag = "Loss";
+  seen.message = "the training loss grows: " + number(now) + " in epoch " + std::to_string(epochs.size()) +
+                 ", where it was " + number(best->mean) + " in epoch " + std::to_string(best - epochs.begin() + 1);
+  seen.advice = "lower the learning rate or clip the gradients; see that the loss is minimized, not maximized";
+  judge.tell(seen);
+}
+
+void judge_stagnation(const Judge& judge, const Moment& moment) {
+  constexpr std::size_t enough_epochs = 3;
+  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  if (epochs.size() < enough_epochs) return;
+  const double first = epochs.front().mean, now = epochs.back().mean;
+  const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
+  // What goes on from a checkpoint may have arrived.
+  if (decreased || first == 0 || moment.losses->began_late) return;
+  Observation seen;
+  seen.at_tick = true;
+  seen.tag = "Loss";
+  seen.value = now;
+  seen.threshold = first;
+  seen.message = "the training loss has not come down in " + std::to_string(epochs.size()) +
+                 " epochs: " + number(first) + " in the first, " + number(now) + " in the last of them";
+  seen.advice =
+      "try another learning rate, and see that inputs belong to their targets and that the step changes the model";
+  judge.tell(seen);
+}
+
+void judge_oscillation(const Judge& judge, const Moment& moment) {
+  Losses& losses = *moment.losses;
+  const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
+  if (epochs.size() < 2) return;
+  const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
+  // Of a loss that crosses 0, as policies have it, nothing is a share.
+  if (std::any_of(losses.recent.begin(), losses.recent.end(), [](double loss) { return loss <= 0; })) return;
+  Observation seen;
+  seen.at_tick = true;
+  seen.tag = "Loss";
+  // Losses of small batches jump as well, and come down all the same: above its start less is enough.
+  const double first = epochs.front().mean;
+  const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
+  const auto jumps = [&](const Losses::Epoch& epoch) {
+    return epoch.count >= 8 && epoch.mean > 0.8 * first && epoch.mean_change > limit * std::abs(epoch.mean);
+  };
+  if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
+    seen.value = now.mean_change / now.mean;
+    seen.threshold = limit;
+    seen.message = "the training loss swings by " + percent(seen.value) +
+                   " of its mean from one to the next, and does not come down";
+    seen.advice = "lower the learning rate, or use larger batches";
+    return judge.tell(seen);
+  }
+  // Where little is left of the loss, swings of it are nothing.
+  if (!moment.has_slow_swings || now.mean < 0.1 * first) {
+    losses.epochs_with_swings = 0;
+    return;
+  }
+  // What swings slowly and widely is not noise, even while it becomes less.
+  constexpr std::size_t turns_enough = 4, enough_in_the_same_way = 3;
+  constexpr double sure_of_swings = 3, sure_of_repeats = 2.5, same_way = 0.7;
+  constexpr std::size_t enough_values = 64;
+  const std::vector<double>& curve = losses.training.last_curve.values();
+  const std::vector<double> lately =
+      curve.size() >= enough_values ? curve : std::vector<double>(losses.recent.begin(), losses.recent.end());
+  const std::size_t turns = count_turns(lately, sure_of_swings), repeated = count_turns(lately, sure_of_repeats);
+  const double likeness = correlation(curve, losses.training.curve_before.values());
+  constexpr int epochs_enough = 2;
+  losses.epochs_with_swings = turns >= turns_enough ? losses.epochs_with_swings + 1 : 0;
+  if (repeated >= enough_in_the_same_way && likeness > same_way) {
+    seen.value = likeness;
+    seen.threshold = same_way;
+    seen.message = "the training loss goes up and down in the same way in each epoch (a correlation of " +
+                   number(likeness) + " with the epoch before)";
+    seen.advice = "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted";
+    judge.tell(seen);
+  } else if (losses.epochs_with_swings >= epochs_enough) {
+    seen.value = static_cast<double>(turns);
+    seen.threshold = turns_enough;
+    seen.message = "the training loss swings slowly up and down by a fifth of its mean and more, " +
+                   std::to_string(turns) + " times lately";
+    seen.advice = "lower the learning rate or the momentum, and see that the samples are shuffled";
+    judge.tell(seen);
+  }
+}
+
+void judge_overfitting(const Judge& judge, const Moment& moment) {
+  constexpr std::size_t patience = 2;
+  const std::vector<Losses::Epoch>& held_out = moment.losses->validation.epochs;
+  const std::vector<Losses::Epoch>& trained = moment.losses->training.epochs;
+  if (held_out.size() < patience + 1 || trained.size() < 2) return;
+  const auto best = lowest_of(held_out.begin(), held_out.end());
+  const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
+  if (since < patience || !(best->mean > 0)) return;
+  // Where a loss has come down from far above, a tenth of what little is left says nothing.
+  constexpr double share_lost = 0.05;
+  const double won = std::max(held_out.front().mean - best->mean, 0.0);
+  const double limit = std::max(judge.limit("overfitting_factor") * best->mean, best->mean + share_lost * won);
+  const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
+                                       [&](const Losses::Epoch& each) { return each.mean > limit; });
+  const bool still_learns =
+      trained.back().mean < 0.9 * trained[trained.size() - 1 - std::min(since, trained.size() - 1)].mean;
+  if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
+  Observation seen;
+  seen.at_tick = true;
+  seen.value = held_out.back().mean;
+  seen.threshold = limit;
+  seen.tag = "Loss";
+  seen.message = "the validation loss grows while the training loss falls: it was lowest with " + number(best->mean) +
+                 ", and is " + number(held_out.back().mean) + " " + std::to_string(since) +
+                 " epochs later, beside a training loss of " + number(trained.back().mean);
+  seen.advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay";
+  // Densities have losses below 0 too; of others the sign is wrong.
+  if (trained.back().mean < 0) seen.advice = "see that the loss is minimized, not maximized; else " + seen.advice;
+  judge.tell(seen);
+}
+
+}  // namespace loupe::health

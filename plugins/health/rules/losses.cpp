@@ -1,0 +1,60 @@
+#include "health/rules/losses.h"
+
+#include <cmath>
+#include <utility>
+
+namespace loupe::health {
+
+void Losses::Side::add(double loss) {
+  sum += loss;
+  if (count > 0) changes += std::abs(loss - last);
+  last = loss;
+  ++count;
+  curve.add(loss);
+}
+
+bool Losses::Side::end_epoch() {
+  if (count == 0) return false;
+  Epoch epoch;
+  epoch.mean = sum / static_cast<double>(count);
+  epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
+  epoch.count = count;
+  epochs.push_back(epoch);
+  curve_before = std::exchange(last_curve, std::exchange(curve, {}));
+  sum = changes = last = 0;
+  count = 0;
+  return true;
+}
+
+void Losses::process(const Event& event) {
+  constexpr std::size_t most_pending = 1024;
+  if (!event.is_loss()) return;
+  const std::lock_guard lock(mutex);
+  if (!std::isfinite(event.scalar())) {
+    is_non_finite = is_non_finite || event.training();
+    return;
+  }
+  if (!event.training()) {
+    was_validated = true;
+    return validation.add(event.scalar());
+  }
+  training.add(event.scalar());
+  if (pending.size() < most_pending) pending.push_back(event.scalar());
+}
+
+bool Losses::has_halved() const {
+  return !training.epochs.empty() && training.mean_now() < 0.5 * training.epochs.front().mean;
+}
+
+bool Losses::has_come_down() const {
+  const std::vector<Epoch>& epochs = training.epochs;
+  const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && training.count == 0);
+  // Of a loss below 0 a tenth says nothing.
+  return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * epochs.front().mean;
+}
+
+Losses::Ended Losses::end_epoch() {
+  return {training.end_epoch(), validation.end_epoch()};
+}
+
+}  // namespace loupe::health

@@ -1,0 +1,64 @@
+#ifndef LOUPE_PLUGINS_HEALTH_RULES_LOSSES_H
+#define LOUPE_PLUGINS_HEALTH_RULES_LOSSES_H
+
+#include <loupe/preprocessor.h>
+
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "health/rules/loss_curve.h"
+
+namespace loupe::health {
+
+/// The losses that the trainer pushes. Events come on any thread: whoever reads or writes holds the mutex.
+struct Losses : Preprocessor {
+  Request request() const override { return {}; }
+  /// Takes the mutex by itself.
+  void process(const Event& event) override;
+
+  /// Whether a training loss was NaN or Inf since the last call.
+  bool take_non_finite() { return std::exchange(is_non_finite, false); }
+  /// Whether a validation loss was pushed since the last call.
+  bool take_validation() { return std::exchange(was_validated, false); }
+  /// Whether the training loss of the last epoch was below half of the first one's.
+  bool has_halved() const;
+  /// Whether the training loss is a tenth below the first epoch's, or cannot be expected to be.
+  bool has_come_down() const;
+  /// At a tick. Returns of which losses an epoch ended.
+  struct Ended {
+    bool training, validation;
+  };
+  Ended end_epoch();
+
+  struct Epoch {
+    double mean = 0, mean_change = 0;
+    uint64_t count = 0;
+  };
+  struct Side {
+    double sum = 0, changes = 0, last = 0;
+    uint64_t count = 0;
+    std::vector<Epoch> epochs;
+    LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
+    void add(double loss);
+    bool end_epoch();
+    /// The mean of the epoch that is on, or of the last one where that has no loss yet; there is one of them.
+    double mean_now() const { return count > 0 ? sum / static_cast<double>(count) : epochs.back().mean; }
+  };
+
+  std::mutex mutex;
+  Side training, validation;
+  bool is_non_finite = false, was_validated = false;
+  bool began_late = false;      ///< the first epoch that was seen is not the first of the training
+  std::vector<double> pending;  ///< training losses pushed since loss_spike looked last
+  std::deque<double> recent;    ///< training losses that it has seen, the last 100
+  double first = 0;             ///< mean of the first ten
+  uint64_t seen = 0;            ///< how many it has seen
+  int64_t spikes = 0;           ///< in a row
+  int epochs_with_swings = 0;   ///< in a row
+};
+
+}  // namespace loupe::health
+
+#endif

@@ -1,0 +1,198 @@
+// Rules about the optimizer: its rates, and whose parameters it holds.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "health/rules/rate_history.h"
+#include "health/rules/rule.h"
+
+namespace loupe::health {
+namespace {
+
+bool any_is(const Model& model, uint32_t flag) {
+  return std::any_of(model.parameters.begin(), model.parameters.end(),
+                     [&](const ParameterState& each) { return each.is(flag); });
+}
+
+/// What an optimizer holds that is not of the model.
+struct Strangers {
+  uint64_t tensors = 0, unknown = 0;  ///< in all; of no attached model
+  int64_t unknown_elements = 0;
+};
+
+Strangers strangers_in(const loupe_optimizer& optimizer) {
+  Strangers strangers;
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    const loupe_parameter_group& group = *optimizer.groups[i];
+    strangers.tensors += group.tensor_count;
+    strangers.unknown += group.unknown_tensor_count;
+    strangers.unknown_elements += group.unknown_element_count;
+  }
+  return strangers;
+}
+
+/// Whether an optimizer that was attached for the model holds none of its parameters: copies of them, or another
+/// model's.
+bool holds_copies(const Model& model, const Strangers& strangers) {
+  const bool any_held = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
+    return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
+  });
+  return strangers.tensors > 0 && !any_held &&
+         (strangers.unknown == strangers.tensors || any_is(model, LOUPE_PARAMETER_GRADIENT));
+}
+
+/// The parameters of the model that an optimizer lacks while it holds some that no model has; none where that may be
+/// meant.
+std::vector<const ParameterState*> replaced_parameters(const Model& model, const Strangers& strangers) {
+  if (strangers.unknown == 0 || holds_copies(model, strangers)) return {};
+  int64_t elements = 0;
+  std::vector<const ParameterState*> lacking;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is(LOUPE_PARAMETER_TRAINABLE) || each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
+    elements += each.parameter->numel;
+    lacking.push_back(&each);
+  }
+  // Parameters of another model, which is not attached, need not have to do with what is missing here.
+  if (2 * strangers.unknown_elements < elements) lacking.clear();
+  return lacking;
+}
+
+void tell_unheld(const Judge& judge, const ParameterState& state) {
+  Observation seen;
+  seen.module = state.module;
+  seen.parameter = state.name;
+  seen.message = shown(state) + " gets gradients, but no optimizer holds it, so it never changes";
+  seen.advice =
+      "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it with "
+      "requires_grad_(false)";
+  judge.tell(seen);
+}
+
+}  // namespace
+
+void judge_copies(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  const Strangers strangers = strangers_in(*moment.optimizer);
+  if (!holds_copies(model, strangers)) return;
+  // One that was attached beside the wrong model trains another one all the same.
+  const bool is_of_another = strangers.unknown < strangers.tensors;
+  Observation seen;
+  seen.severity = is_of_another ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR;
+  seen.module = model.root;
+  seen.value = 0;
+  seen.message = std::string("the step of ") + moment.optimizer->type + " changed nothing in " + whose(model) +
+                 ": all of the " + std::to_string(strangers.tensors) + " parameters that it holds are " +
+                 (strangers.unknown == 0 ? "another model's" : "others than the model's");
+  seen.advice = is_of_another ? "make the optimizer of this model's own parameters, or attach the one that holds them"
+                              : "make the optimizer of model->parameters() themselves, not of copies of them";
+  judge.tell(seen);
+}
+
+void judge_stale(const Judge& judge, const Moment& moment) {
+  const Strangers strangers = strangers_in(*moment.optimizer);
+  const auto lacking = replaced_parameters(*moment.model, strangers);
+  if (lacking.empty()) return;
+  Observation seen;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.module = lacking.front()->module;
+  seen.message = std::string("the optimizer ") + moment.optimizer->type + " holds " +
+                 std::to_string(strangers.unknown) + " parameters that the model does not have, and does not hold " +
+                 std::to_string(lacking.size()) + " that it has, such as " + shown(*lacking.front());
+  seen.advice = "make the optimizer anew after a layer is replaced or the model is copied";
+  judge.tell(seen);
+}
+
+/// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds.
+void judge_unheld(const Judge& judge, const Moment& moment) {
+  Model& model = *moment.model;
+  if (model.step_is_plain) return;
+  const Strangers strangers = strangers_in(*moment.optimizer);
+  if (holds_copies(model, strangers) || !replaced_parameters(model, strangers).empty()) return;
+  for (ParameterState& each : model.parameters) {
+    const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
+                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
+    each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
+    if (each.unoptimized_steps == steps_enough) tell_unheld(judge, each);
+  }
+}
+
+void judge_standing_unheld(const Judge& judge, const Moment& moment) {
+  for (const ParameterState& each : moment.model->parameters) {
+    const bool is_unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED);
+    if (is_unheld && each.unoptimized_steps >= steps_enough) tell_unheld(judge, each);
+  }
+}
+
+void judge_zero_rate(const Judge& judge, const Moment& moment) {
+  const loupe_optimizer& optimizer = *moment.optimizer;
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
+    const double rate = optimizer.groups[i]->learning_rate;
+    group.follow(rate);
+    if (rate != 0) {
+      group.zeros = 0;
+      if (rate > 0) group.last_nonzero = rate;
+      continue;
+    }
+    // A rate that is warmed up may begin at 0, and one that is annealed may end there.
+    const bool annealed = group.largest > 0 && group.last_nonzero < 0.05 * group.largest;
+    const bool may_be_meant = annealed && (moment.epochs_to_come < 1 || group.returned);
+    const uint64_t patience = may_be_meant ? std::max<uint64_t>(10, moment.model->steps / 10) : 2;
+    if (++group.zeros < patience) continue;
+    const std::string which = "group " + std::to_string(i);
+    Observation seen;
+    seen.module = moment.model->root;
+    if (optimizer.group_count > 1) seen.parameter = which;
+    seen.value = 0;
+    seen.message = std::string("the learning rate of ") + optimizer.type +
+                   (optimizer.group_count > 1 ? ", " + which + "," : "") + " is 0, so that its steps change nothing";
+    if (annealed && moment.epochs_to_come >= 1) {
+      seen.message += ", and the loop still has " + number(moment.epochs_to_come) + " more epoch" +
+                      (moment.epochs_to_come == 1 ? "" : "s") + " after this one";
+    }
+    seen.advice = "see where the rate is set; to freeze parameters, use requires_grad_(false)";
+    judge.tell(seen);
+  }
+}
+
+void judge_untrainable(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  if (model.parameters.empty() || any_is(model, LOUPE_PARAMETER_TRAINABLE)) return;
+  Observation seen;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.module = model.root;
+  seen.message = "none of the " + std::to_string(model.parameters.size()) + " parameters of " + whose(model) +
+                 " requires a gradient, though an optimizer steps";
+  seen.advice = "call requires_grad_(true) for what is to be trained";
+  judge.tell(seen);
+}
+
+void RateHistory::Group::follow(double rate) {
+  // A cycle's steps are small: what counts is how far it rose from its lowest.
+  if (rate < largest) lowest = std::min(lowest, rate);
+  largest = std::max(largest, rate);
+  returned = returned || rate > 1.1 * lowest;
+}
+
+void RateHistory::forget_streaks() {
+  constexpr uint32_t in_a_row = 2;
+  for (auto& [key, group] : groups) {
+    if (group.zeros < in_a_row) group.zeros = 0;
+  }
+}
+
+bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
+  if (optimizer == nullptr) return false;
+  for (std::size_t i = 0; i < optimizer->group_count; ++i) {
+    const auto found = groups.find({optimizer->id, i});
+    if (found == groups.end() || !(optimizer->groups[i]->learning_rate < 0.05 * found->second.largest)) return false;
+  }
+  return true;
+}
+
+bool RateHistory::any_returned() const {
+  return std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.returned; });
+}
+
+}  // namespace loupe::health

@@ -1,0 +1,125 @@
+#ifndef LOUPE_PLUGINS_HEALTH_RULES_RULE_H
+#define LOUPE_PLUGINS_HEALTH_RULES_RULE_H
+
+#include <loupe/host.h>
+#include <loupe/options.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "health/rules/ledger.h"
+#include "health/rules/model.h"
+
+namespace loupe::health {
+
+struct Losses;
+struct RateHistory;
+struct Rule;
+
+/// When rules look at training. All but the last three look at one model.
+enum class When {
+  optimizer,         ///< after a step of an optimizer that belongs to the model
+  parameters,        ///< after a step, where something about a parameter is not as usual
+  step,              ///< after each step
+  window,            ///< at the end of a window of steps
+  tick,              ///< at a tick
+  losses,            ///< after each step and at a tick: the single losses since the last time
+  training_epoch,    ///< at a tick with training losses: the epochs so far
+  validation_epoch,  ///< the same for validation losses
+};
+
+/// What there is to look at, as far as `When` says. The mutexes of the model and of the losses are held.
+struct Moment {
+  Model* model = nullptr;
+  Losses* losses = nullptr;
+  RateHistory* rates = nullptr;
+  const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer tells its steps by hand
+  double epochs_to_come = 0;     ///< in the trainer's loop after this one; 0 where not known, and near its end
+  bool is_annealed = false;      ///< the learning rate has come down as schedules end
+  bool is_stuck = false;         ///< the loss has hardly come down
+  bool has_loss_halved = false;  ///< since the first epoch
+  bool was_validated = false;    ///< a validation loss was pushed since the last tick
+  bool was_stepped = false;      ///< an optimizer stepped since the last tick
+  bool has_slow_swings = true;   ///< swings over many losses are a fault, as no schedule makes them on purpose
+};
+
+/// The thresholds of all rules, as the user set them.
+class Limits {
+ public:
+  explicit Limits(const Options& options);
+  /// Throws Error for a name that no rule declares.
+  double operator[](const char* name) const;
+
+ private:
+  std::map<std::string, double, std::less<>> values_;
+};
+
+/// What a rule judges by, and where it reports what it sees.
+struct Judge {
+  Ledger& ledger;
+  const Limits& limits;
+  Report& report;
+  const Host& host;
+  const Rule* rule = nullptr;
+
+  Judge by(const Rule& other) const { return {ledger, limits, report, host, &other}; }
+  double limit(const char* name) const { return limits[name]; }
+  /// Reports at once, as a rule that needs no threshold does.
+  void tell(Observation seen) const;
+  /// Reports once this was seen in as many windows in a row as the option `patience` says.
+  void see(Observation seen) const;
+};
+
+/// What a record must have for `loupe diagnose` to apply a rule to it.
+enum class Evidence { none, training_loss, both_losses, weight_gradients, update_ratios };
+
+/// One rule: all that is known of it but the code of its functions.
+struct Rule {
+  struct Look {
+    When when;
+    void (*judge)(const Judge&, const Moment&);
+  };
+  const char* name;
+  const char* help;                  ///< severity and meaning, a line
+  std::vector<Look> looks = {};      ///< none: the lens, or the host, finds it by itself
+  std::vector<Option> limits = {};   ///< its thresholds, which rules may share
+  bool is_blind_on_devices = false;  ///< it reads elements, which it can do on a processor only
+  Evidence evidence = Evidence::none;
+};
+
+/// The table of all rules, in table.cpp.
+const std::vector<Rule>& rules();
+/// Throws Error where there is none of that name.
+const Rule& rule_named(const char* name);
+/// Has all rules look that look then.
+void judge_all(When when, const Judge& judge, const Moment& moment);
+
+/// The options of the lens, which `loupe diagnose` reads from the configuration of a past run.
+std::vector<Option> options();
+
+// Rules without looks that the lens applies itself.
+constexpr const char* non_finite = "non_finite";
+constexpr const char* unregistered_module = "unregistered_module";
+
+/// After so many steps in a row a fault of a parameter is sure.
+constexpr uint32_t steps_enough = 2;
+/// Whether any group's learning rate is not 0, as far as known. `optimizer` may be null.
+bool has_rate(const loupe_optimizer* optimizer);
+/// The share of silent units from which dead_units speaks; half of its limit.
+double reported_dead_share(const Limits& limits);
+
+// Words for messages.
+/// "'weight' of 'fc1'".
+std::string shown(const ParameterState& state);
+/// "the model", or its name where there are several.
+std::string whose(const Model& model);
+/// "0.0012", "3.4e-05".
+std::string number(double value);
+/// "12 %".
+std::string percent(double share);
+
+}  // namespace loupe::health
+
+#endif

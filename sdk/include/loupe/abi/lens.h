@@ -1,0 +1,120 @@
+/* Lenses: decide what to look at, and turn an epoch into tagged values. */
+#ifndef LOUPE_ABI_LENS_H
+#define LOUPE_ABI_LENS_H
+
+#include <loupe/abi/findings.h>
+#include <loupe/abi/options.h>
+#include <loupe/abi/preprocessor.h>
+#include <loupe/abi/shown.h>
+#include <loupe/abi/steps.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LOUPE_LENS_ID "loupe.lens/1"
+
+typedef struct loupe_source loupe_source;
+
+/* One stream that a lens wants: a gatherer by name, and a preprocessor by name or of the lens's own. */
+typedef struct loupe_watch {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const loupe_module* module; /* null for pushed values */
+  const char* gatherer;
+  const loupe_options* gatherer_options;     /* may be null */
+  const char* label;                         /* parameter or attribute; null where the gatherer needs none */
+  const char* preprocessor;                  /* null: own_interface and own_preprocessor */
+  const loupe_options* preprocessor_options; /* may be null */
+  const loupe_preprocessor* own_interface;
+  void* own_preprocessor; /* the lens's; outlives the source */
+} loupe_watch;
+
+/* What a lens may do while it is attached. The functions that read a series hold its stream's lock, so no event changes
+ * it meanwhile. */
+typedef struct loupe_wiring {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  /* @thread trainer or model @state attaching or visiting @reenter request of its own preprocessor
+   * @owns the source lives until its module is forgotten, or with the lens @since 1.0 */
+  loupe_status (*watch)(void* wiring, const loupe_watch* watch, loupe_source** source, loupe_error* error);
+  /* @thread trainer or model @state always but in an event @reenter series_count of its own preprocessor @owns nothing
+   * @since 1.0 */
+  size_t (*series_count)(void* wiring, loupe_source* source);
+  /* See loupe_preprocessor, also for the next two. */
+  /* @thread trainer or model @state always but in an event @reenter series_name of its own preprocessor @owns caller's
+   * buffer @since 1.0 */
+  loupe_status (*series_name)(void* wiring, loupe_source* source, size_t series, char* name, size_t capacity,
+                              size_t* length, loupe_error* error);
+  /* @thread trainer or model @state always but in an event @reenter aggregate of its own preprocessor @owns nothing
+   * @since 1.0 */
+  loupe_status (*aggregate)(void* wiring, loupe_source* source, size_t series, uint32_t aggregation, double* value,
+                            loupe_error* error);
+  /* @thread trainer or model @state always but in an event @reenter values of its own preprocessor @owns caller's
+   * buffer @since 1.0 */
+  loupe_status (*values)(void* wiring, loupe_source* source, size_t series, double* values, size_t capacity,
+                         size_t* count, loupe_error* error);
+  /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
+   * know. */
+  /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
+  const void* (*get_extension)(void* wiring, const char* id);
+} loupe_wiring;
+
+/* Where a lens reports. A tag is told before its first value. */
+typedef struct loupe_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  /* @thread trainer @state introducing or reporting @reenter none @owns borrows tag @since 1.0 */
+  loupe_status (*tag)(void* sink, const loupe_tag* tag, loupe_error* error);
+  /* @thread trainer @state reporting @reenter none @owns borrows value @since 1.0 */
+  loupe_status (*value)(void* sink, const loupe_value* value, loupe_error* error);
+  /* @thread trainer @state reporting @reenter none @owns borrows range @since 1.0 */
+  loupe_status (*range)(void* sink, const loupe_range* range, loupe_error* error);
+  /* @thread trainer @state reporting @reenter none @owns borrows histogram @since 1.0 */
+  loupe_status (*histogram)(void* sink, const loupe_histogram* histogram, loupe_error* error);
+  /* Also between ticks, in `step`. */
+  /* @thread trainer or model @state stepping or reporting @reenter none @owns borrows finding @since 1.0 */
+  loupe_status (*finding)(void* sink, const loupe_finding* finding, loupe_error* error);
+} loupe_sink;
+
+/* LOUPE_LENS_ID: decides which modules to look at, and turns an epoch into tagged values. A lens that runs a model in
+ * one of these calls may get a visit before the call returns, for a function that it meets there; one that trains it in
+ * its report, a step. */
+typedef struct loupe_lens {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* What this component offers beyond this table, by an id with a revision; null for an id that it does not know.
+   * Optional. */
+  /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
+  const void* (*get_extension)(void* self, const char* id);
+  /* Once, before the first module. */
+  /* @thread trainer @state created @reenter visit @owns wiring outlives the lens @since 1.0 */
+  loupe_status (*attach)(void* self, const loupe_wiring* wiring, loupe_error* error);
+  /* Every module, parents before children; functions as they are first seen. */
+  /* @thread trainer or model @state attached @reenter visit @owns module lives until forgotten @since 1.0 */
+  loupe_status (*visit)(void* self, const loupe_module* module, loupe_error* error);
+  /* The module is detached: its sources end with this call. Optional. */
+  /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */
+  void (*forget)(void* self, const loupe_module* module);
+  /* After each step of an attached optimizer, on the thread that took it: quick, or training waits. The sink takes
+   * findings alone. Optional. */
+  /* @thread model @state attached @reenter visit @owns borrows step and sink @since 1.0 */
+  loupe_status (*step)(void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error);
+  /* All tags known so far: at the first tick, and at each tick before which modules were added. Optional. */
+  /* @thread trainer @state attached @reenter visit @owns borrows sink @since 1.0 */
+  loupe_status (*introduce)(void* self, const loupe_sink* sink, loupe_error* error);
+  /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */
+  /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
+  loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
+  /* A number of the last report by a key of the lens's own, such as "train_loss median"; optional. */
+  /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */
+  loupe_status (*query)(void* self, const char* key, double* value, loupe_error* error);
+} loupe_lens;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,106 @@
+/* Models, their modules and parameters. */
+#ifndef LOUPE_ABI_MODULES_H
+#define LOUPE_ABI_MODULES_H
+
+#include <loupe/abi/tensors.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LOUPE_PARAMETERS_ID "loupe.parameters/1"
+
+enum {
+  LOUPE_FAMILY_ACTIVATION = 1,
+  LOUPE_FAMILY_DROPOUT = 2,
+  LOUPE_FAMILY_LINEAR = 3,
+  LOUPE_FAMILY_CONVOLUTION = 4,
+  LOUPE_FAMILY_NORMALIZATION = 5,
+  LOUPE_FAMILY_RECURRENT = 6,
+  LOUPE_FAMILY_POOLING = 7,
+  LOUPE_FAMILY_EMBEDDING = 8,
+  LOUPE_FAMILY_ATTENTION = 9,
+  LOUPE_FAMILY_LOSS = 10,
+  LOUPE_FAMILY_PADDING = 11,
+  LOUPE_FAMILY_OTHER = 0
+};
+
+enum {
+  LOUPE_MODULE_ROOT = 1u << 0, /* the model itself */
+  LOUPE_MODULE_LEAF = 1u << 1, /* no children, or cut here by `depth` */
+  LOUPE_MODULE_FUNCTIONAL =
+      1u << 2,                   /* not a module: a function such as torch::relu, named after the module before it */
+  LOUPE_MODULE_TAPPED = 1u << 3, /* its forward is seen */
+  LOUPE_MODULE_LOSS = 1u << 4,   /* a loss module the trainer named, outside any model */
+  LOUPE_MODULE_UNREGISTERED = 1u << 5 /* runs in a model that has not registered it: its parameters are never trained */
+};
+
+enum {
+  LOUPE_PARAMETER_BUFFER = 1u << 0,    /* a buffer, such as running_mean; never changes */
+  LOUPE_PARAMETER_TRAINABLE = 1u << 1, /* requires a gradient */
+  LOUPE_PARAMETER_OPTIMIZED = 1u << 2, /* an attached optimizer holds it */
+  LOUPE_PARAMETER_GRADIENT = 1u << 3,  /* had a gradient at the last step of an optimizer of its model */
+  LOUPE_PARAMETER_CHANGED = 1u << 4    /* has other values than at the tick before, as a sample of them shows */
+};
+
+typedef struct loupe_parameter {
+  uint32_t struct_size;
+  uint32_t flags;   /* LOUPE_PARAMETER_ bits, as the module was attached */
+  const char* name; /* within its module: "weight" */
+  int64_t dim;
+  int64_t numel;
+  const int64_t* sizes; /* `dim` of them */
+  /* The flags as of the last step or tick. Null where they stay as they are, as in a recorded run. */
+  /* @thread any @state always @reenter none @owns nothing @since 1.0 */
+  uint32_t (*current_flags)(const struct loupe_parameter* parameter);
+} loupe_parameter;
+
+/* One module as lenses see it. Lives until the model is detached. */
+typedef struct loupe_module {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint64_t id; /* unique within the inspector */
+  uint32_t family;
+  uint32_t reserved;
+  const char* name;                         /* to show: the path, after the model's name where several are attached */
+  const char* path;                         /* within the model; "" for the model itself */
+  const char* model;                        /* the model's own name; "" for a single, unnamed one */
+  const char* type;                         /* "Linear" */
+  const char* full_type;                    /* "torch::nn::LinearImpl" */
+  const loupe_parameter* const* parameters; /* its own, not its children's; buffers last */
+  size_t parameter_count;
+} loupe_module;
+
+/* A model as it is attached. */
+typedef struct loupe_model {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name; /* to show */
+  const char* type; /* "torch::nn::SequentialImpl" */
+  int64_t parameter_elements;
+  const loupe_module* const* modules; /* parents before children */
+  size_t module_count;
+} loupe_model;
+
+/* @thread any @state within a call of lend @reenter none @owns borrows tensor @since 1.0 */
+typedef void (*loupe_take_tensor)(void* context, const loupe_tensor* tensor);
+
+enum { LOUPE_LEND_GRADIENT = 1u << 0 /* its gradient, not the parameter itself */ };
+
+/* Host service LOUPE_PARAMETERS_ID. */
+typedef struct loupe_parameter_service {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Calls `take` once with a parameter or buffer as it is now; `flags`: LOUPE_LEND_ bits. NOT_FOUND where the module is
+   * gone, or has no parameter of that name, or that has no gradient. Slow for a hook: call it there only when there is
+   * something to say, and do not wait for the tensor. */
+  /* @thread any @state always @reenter take @owns the view is borrowed by take @since 1.0 */
+  loupe_status (*lend)(void* host, const loupe_module* module, const char* name, uint32_t flags, loupe_take_tensor take,
+                       void* context, loupe_error* error);
+} loupe_parameter_service;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+/* Options: what a component declares, and what it is given. */
+#ifndef LOUPE_ABI_OPTIONS_H
+#define LOUPE_ABI_OPTIONS_H
+
+#include <loupe/abi/entry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  LOUPE_OPTION_BOOLEAN = 1,
+  LOUPE_OPTION_INTEGER = 2,
+  LOUPE_OPTION_NUMBER = 3,
+  LOUPE_OPTION_STRING = 4,
+  LOUPE_OPTION_STRINGS = 5, /* a list of strings; YAML's `none` is the empty list */
+  LOUPE_OPTION_MAP = 6      /* named values, read by the component itself */
+};
+
+struct loupe_options;
+
+typedef struct loupe_option_value {
+  uint32_t struct_size;
+  uint32_t type;
+  const char* name;
+  int64_t integer; /* a boolean is 0 or 1 */
+  double number;   /* also filled for an integer */
+  const char* string;
+  const char* const* strings;
+  size_t string_count;
+  const struct loupe_options* map;
+} loupe_option_value;
+
+typedef struct loupe_options {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const loupe_option_value* const* values;
+  size_t value_count;
+} loupe_options;
+
+enum { LOUPE_OPTION_REQUIRED = 1u << 0 /* must be given; has no default */ };
+
+/* One option that a component declares. Validation, `loupe describe` and the reference come from this table. */
+typedef struct loupe_option {
+  uint32_t struct_size;
+  uint32_t type;
+  uint32_t flags; /* LOUPE_OPTION_REQUIRED */
+  uint32_t reserved;
+  const char* name;
+  const char* help;                        /* one line */
+  const loupe_option_value* default_value; /* of the same type; its name is not read; null: false, 0, "" or empty */
+  double minimum, maximum;                 /* inclusive; for numbers; -INFINITY and INFINITY where unbounded */
+  const char* const* choices;              /* for strings; null where anything goes */
+  size_t choice_count;
+  const char* names;      /* a string that names a component of this interface, such as LOUPE_GATHERER_ID; or null */
+  const char* options_of; /* a map with the options of the component that this other option names; or null */
+} loupe_option;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+/* What lenses report and visualizers show: tags, values, ranges, histograms. */
+#ifndef LOUPE_ABI_SHOWN_H
+#define LOUPE_ABI_SHOWN_H
+
+#include <loupe/abi/modules.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LOUPE_TAG_NUMERICAL = 1, LOUPE_TAG_PROBABILITY = 2, LOUPE_TAG_RELATION = 3 };
+
+enum {
+  LOUPE_PLOT_LOG_Y = 1u << 0,   /* a logarithmic axis */
+  LOUPE_PLOT_BIG = 1u << 1,     /* one plot for the whole model, not one a layer */
+  LOUPE_PLOT_ANNOTATE = 1u << 2 /* label the lines at their ends */
+};
+
+/* A plot, or a family of plots with one a layer. */
+typedef struct loupe_tag {
+  uint32_t struct_size;
+  uint32_t type;  /* LOUPE_TAG_ */
+  uint32_t flags; /* LOUPE_PLOT_ bits */
+  uint32_t reserved;
+  const char* id;    /* what values name; unique within the inspector */
+  const char* title; /* "Weight Gradient Norm"; null: the id */
+  const char* unit;  /* "s", "samples/s"; null where the number has none */
+  /* For people, each a sentence or two, each may be null: what it is, with its formula; what is healthy; what to do
+   * when it is not. */
+  const char* description;
+  const char* healthy;
+  const char* advice;
+  double y_minimum, y_maximum; /* NaN: as the data wants */
+} loupe_tag;
+
+enum { LOUPE_VALUE_ESTIMATED = 1u << 0 /* of a sample of the elements */ };
+
+typedef struct loupe_value {
+  uint32_t struct_size;
+  uint32_t flags;             /* LOUPE_VALUE_ESTIMATED; so for the next two */
+  const char* tag;            /* its id */
+  const char* layer;          /* as shown; null for a big plot */
+  const loupe_module* module; /* whose; null for a big plot, or where a lens does not say */
+  const char* line;           /* "mean" */
+  double value;
+  uint64_t events; /* how many events it is made of; 0 where a lens does not say */
+} loupe_value;
+
+typedef struct loupe_range {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char* tag;
+  const char* layer;
+  const loupe_module* module;
+  const char* low_name; /* "min" */
+  const char* high_name;
+  double low, high;
+  uint64_t events;
+} loupe_range;
+
+typedef struct loupe_histogram {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char* tag;
+  const char* layer;
+  const loupe_module* module;
+  const char* line;
+  const double* edges; /* bin_count + 1, ascending; may be infinite at both ends */
+  const double* counts;
+  size_t bin_count;
+  uint64_t events;
+} loupe_histogram;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

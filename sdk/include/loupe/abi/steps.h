@@ -1,0 +1,72 @@
+/* Optimizers, their steps, and the ticks at which lenses report. */
+#ifndef LOUPE_ABI_STEPS_H
+#define LOUPE_ABI_STEPS_H
+
+#include <loupe/abi/entry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct loupe_parameter_group {
+  uint32_t struct_size;
+  uint32_t reserved;
+  double learning_rate; /* NaN where the optimizer does not say; so for the others */
+  double momentum;      /* Adam's is its first beta */
+  double weight_decay;
+  uint64_t tensor_count;
+  int64_t element_count;
+  uint64_t unknown_tensor_count; /* those that no attached model has */
+  int64_t unknown_element_count;
+} loupe_parameter_group;
+
+typedef struct loupe_optimizer {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t id;       /* unique within the inspector */
+  const char* model; /* the name of the model it was attached with */
+  const char* type;  /* "Adam" */
+  const loupe_parameter_group* const* groups;
+  size_t group_count;
+} loupe_optimizer;
+
+/* One step of an optimizer, told when it is done. */
+typedef struct loupe_step {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t number; /* steps of the run's clock so far, with this one; the first attached optimizer counts unless told */
+  double epoch;    /* the one being trained */
+  double epochs;   /* how many the trainer's loop has; 0 when unknown */
+  double time;     /* seconds since 1970, UTC */
+  double elapsed;  /* seconds since the run's start */
+  const loupe_optimizer* optimizer; /* whose step; null where the trainer told it by hand */
+} loupe_step;
+
+enum {
+  LOUPE_TICK_EPOCH = 1,   /* the trainer said so, or its loop helper */
+  LOUPE_TICK_STEPS = 2,   /* every n steps */
+  LOUPE_TICK_SECONDS = 3, /* every n seconds */
+  LOUPE_TICK_END = 4      /* the run ends with numbers that no tick has shown */
+};
+enum { LOUPE_TICK_INCOMPLETE = 1u << 0 /* the epoch, or the stretch of steps, was broken off */ };
+
+/* The moment when lenses report. */
+typedef struct loupe_tick {
+  uint32_t struct_size;
+  uint32_t reason; /* LOUPE_TICK_ */
+  uint32_t flags;
+  uint32_t reserved;
+  uint64_t number;                          /* of the inspector's ticks, from 0 */
+  double epoch;                             /* the one that is over; may be a fraction */
+  uint64_t step;                            /* steps of the run's clock so far */
+  double time;                              /* seconds since 1970, UTC */
+  double elapsed;                           /* seconds since the run's start */
+  const loupe_optimizer* const* optimizers; /* all that are attached, as they are now */
+  size_t optimizer_count;
+} loupe_tick;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,119 @@
+/* Tensors, and the host services that keep, compute and store them. */
+#ifndef LOUPE_ABI_TENSORS_H
+#define LOUPE_ABI_TENSORS_H
+
+#include <loupe/abi/entry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LOUPE_TENSORS_ID "loupe.tensors/1"
+#define LOUPE_TENSOR_MATH_ID "loupe.tensor_math/1"
+#define LOUPE_TENSOR_FILES_ID "loupe.tensor_files/1"
+
+/* Element types and devices are DLPack's: float32 is (LOUPE_DTYPE_FLOAT, 32, 1), bool (LOUPE_DTYPE_BOOL, 8, 1). Codes
+ * that are not listed here (float8, …) are DLPack's too; an inspector cannot measure them and says so once. */
+enum {
+  LOUPE_DTYPE_INT = 0,
+  LOUPE_DTYPE_UINT = 1,
+  LOUPE_DTYPE_FLOAT = 2,
+  LOUPE_DTYPE_OPAQUE = 3, /* an element type that DLPack has no code for */
+  LOUPE_DTYPE_BFLOAT = 4,
+  LOUPE_DTYPE_COMPLEX = 5,
+  LOUPE_DTYPE_BOOL = 6,
+  LOUPE_DTYPE_FLOAT8_E4M3FN = 10,
+  LOUPE_DTYPE_FLOAT8_E4M3FNUZ = 11,
+  LOUPE_DTYPE_FLOAT8_E5M2 = 12,
+  LOUPE_DTYPE_FLOAT8_E5M2FNUZ = 13
+};
+enum { LOUPE_DEVICE_CPU = 1, LOUPE_DEVICE_CUDA = 2, LOUPE_DEVICE_METAL = 8, LOUPE_DEVICE_ROCM = 10 };
+
+/* The library that `loupe_tensor.native` is an object of. A process has one of each, so an address in it identifies it.
+ */
+typedef struct loupe_native_library {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name;     /* "libtorch" */
+  const char* version;  /* as its headers say: "2.6.0" */
+  const void* identity; /* an address in that very library; see loupe/torch.h */
+} loupe_native_library;
+
+/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service).
+ *
+ * Streams: the data of a device tensor is valid in the order of `stream`, which is current on the thread of the call.
+ * Work enqueued there during the call sees it. To read the data on another stream, or on the CPU, make that wait for
+ * this stream first. Retaining keeps the memory from being reused, and waits for nothing. */
+typedef struct loupe_tensor {
+  uint32_t struct_size;
+  uint8_t dtype_code;     /* LOUPE_DTYPE_ */
+  uint8_t dtype_bits;     /* of one lane */
+  uint16_t dtype_lanes;   /* 1 but for packed types */
+  int32_t device_type;    /* LOUPE_DEVICE_ */
+  int32_t device_id;      /* 0 for the CPU */
+  const void* data;       /* null for an empty tensor; device memory unless LOUPE_DEVICE_CPU */
+  const int64_t* sizes;   /* `dim` of them */
+  const int64_t* strides; /* in elements */
+  int64_t dim;
+  int64_t numel;
+  const void* native;                         /* const at::Tensor*, for those that include loupe/torch.h; may be null */
+  const loupe_native_library* native_library; /* whose `native` is; null with it */
+  void* stream; /* the device's own handle, such as a cudaStream_t; null: its default stream, or unknown to the host */
+} loupe_tensor;
+
+typedef struct loupe_retained loupe_retained;
+
+/* Host service LOUPE_TENSORS_ID. */
+typedef struct loupe_tensor_service {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Shares the memory, which a module may change later. */
+  /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
+  loupe_status (*retain)(void* host, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
+  /* @thread any @state always @reenter none @owns the handle ends @since 1.0 */
+  void (*release)(void* host, loupe_retained* kept);
+  /* @thread any @state always @reenter none @owns the view lives as long as the handle @since 1.0 */
+  const loupe_tensor* (*view)(void* host, const loupe_retained* kept);
+  /* A copy on the tensor's own device: of item `item` along dimension 0, or of all when `item` is negative. Waits for
+   * no device. */
+  /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
+  loupe_status (*clone)(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
+                        loupe_error* error);
+  /* Copies every element, in row-major order, to `numel` doubles. Waits for a device: not for a hook. */
+  /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */
+  loupe_status (*copy)(void* host, const loupe_tensor* tensor, double* values, loupe_error* error);
+} loupe_tensor_service;
+
+/* Host service LOUPE_TENSOR_MATH_ID. */
+typedef struct loupe_tensor_math_service {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* The singular values of a matrix, largest first; count is min(rows, columns). More than two dimensions are flattened
+   * from dim 1. Slow: for a tick, not for a hook. */
+  /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
+  loupe_status (*singular_values)(void* host, const loupe_tensor* matrix, double* values, size_t capacity,
+                                  size_t* count, loupe_error* error);
+  /* Makes a clone, in place, the LOUPE_AGGREGATE_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more of
+   * the same shape. Waits for no device. */
+  /* @thread any @state always @reenter none @owns borrows tensor @since 1.0 */
+  loupe_status (*fold)(void* host, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
+                       uint64_t count, loupe_error* error);
+} loupe_tensor_math_service;
+
+enum { LOUPE_SAVE_LIST = 1u << 0 /* a list of tensors, even of one; otherwise the first tensor alone */ };
+
+/* Host service LOUPE_TENSOR_FILES_ID. */
+typedef struct loupe_tensor_file_service {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Writes a file that torch.load reads, in C++ and Python. `flags`: LOUPE_SAVE_ bits. */
+  /* @thread any @state always @reenter none @owns borrows tensors and path @since 1.0 */
+  loupe_status (*save)(void* host, const loupe_retained* const* tensors, size_t count, uint32_t flags, const char* path,
+                       loupe_error* error);
+} loupe_tensor_file_service;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

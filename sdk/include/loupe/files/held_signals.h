@@ -1,0 +1,45 @@
+#ifndef LOUPE_FILES_HELD_SIGNALS_H
+#define LOUPE_FILES_HELD_SIGNALS_H
+
+// Needs nothing but C's library, as code that is preloaded into any program includes it too.
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+namespace loupe {
+
+/// While it lives, a write to a closed pipe or past a size limit fails in this thread instead of killing the process.
+/// What such a write raised is gone with it; the program's own handlers and its own writes are untouched. For code that
+/// runs inside somebody else's program. Safe in a signal handler.
+class FatalSignalsHeld {
+ public:
+  FatalSignalsHeld() {
+    sigset_t pending;
+    sigemptyset(&held_);
+    sigpending(&pending);
+    const int fatal[] = {SIGPIPE, SIGXFSZ};
+    for (const int signal : fatal) {
+      // One that was pending before is not of our making: it stays for its owner.
+      if (sigismember(&pending, signal) == 0) sigaddset(&held_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~FatalSignalsHeld() {
+    const timespec now{0, 0};
+    const int reason = errno;
+    while (sigtimedwait(&held_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = reason;
+  }
+  FatalSignalsHeld(const FatalSignalsHeld&) = delete;
+  FatalSignalsHeld& operator=(const FatalSignalsHeld&) = delete;
+
+ private:
+  sigset_t held_, before_;
+};
+
+}  // namespace loupe
+
+#endif

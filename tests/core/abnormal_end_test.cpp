@@ -1,0 +1,378 @@
+// How a run ends whose process ends under it: what it leaves, and that the process ends as it would have without it.
+
+#include "pipeline/abnormal_end.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "core/log.h"
+#include "recording.h"
+#include "watched_run.h"
+
+namespace {
+std::atomic<bool> is_without_memory{false};
+}
+// Not inline: the compiler would take one for the counterpart of another.
+__attribute__((noinline)) void* operator new(std::size_t size) {
+  void* const memory = is_without_memory ? nullptr : std::malloc(size > 0 ? size : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// The epoch that was broken off is there, and one line says how the run ended.
+void expect_whole(const Folder& folder, const std::string& how, const std::string& message) {
+  const Left left(folder);
+  ASSERT_EQ(left.ticks.size(), 2u);
+  EXPECT_EQ(left.ticks[0]["incomplete"], false);
+  EXPECT_EQ(left.ticks[1]["incomplete"], true);
+  EXPECT_EQ(left.ticks[1]["reason"], "end");
+  ASSERT_EQ(left.ends.size(), 1u);
+  EXPECT_EQ(left.last, "end");
+  EXPECT_EQ(left.ends[0]["how"], how);
+  EXPECT_EQ(left.ends[0]["message"], message);
+  EXPECT_EQ(left.ends[0]["step"], 2);
+}
+
+/// The record ends with what could still be said.
+void expect_last_words(const Folder& folder, const std::string& how, const std::string& message) {
+  const Left left(folder);
+  EXPECT_EQ(left.ticks.size(), 1u);
+  ASSERT_EQ(left.ends.size(), 1u);
+  EXPECT_EQ(left.last, "end");
+  EXPECT_EQ(left.ends[0]["how"], how);
+  EXPECT_EQ(left.ends[0]["message"], message);
+  EXPECT_EQ(left.ends[0]["step"], 2);
+  EXPECT_EQ(left.ends[0]["epoch"], 1);
+}
+
+void run_out_of_memory() {
+  throw std::runtime_error("out of memory");
+}
+// Of its own: whether a compiler unwinds to where an exception may not leave is up to it.
+void fail() noexcept {
+  run_out_of_memory();
+}
+void want_memory() noexcept {
+  ::operator delete(::operator new(1));
+}
+const char* const blamed =
+    "terminate called after throwing an instance of 'std::runtime_error'\\s+what\\(\\):  out of memory";
+
+// Each in a process of its own, which ends by it.
+TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
+  const Folder folder;
+  const auto train = [&] {
+    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    const auto layer = it.add("conv");
+    Monitored::forward(*layer, {1});
+    it.monitor.note_step();
+    ::raise(SIGTERM);
+    std::ofstream(folder.path("alive")) << "yes";
+    it.monitor.note_step();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EQ(text_of(folder.path("alive")), "yes");
+  EXPECT_EQ(Json::parse(text_of(folder.path("run/incident-2/about.json")))["how"], "SIGTERM");
+}
+
+TEST(AbnormalEndDeathTest, ByASecondSigtermNeedsNoStep) {
+  const Folder folder;
+  const auto train = [&] {
+    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    it.monitor.note_step();
+    ::raise(SIGTERM);
+    ::raise(SIGTERM);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateLeavesAnIncidentWithWhatTheExceptionSays) {
+  const Folder folder;
+  const auto train = [&] {
+    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    it.monitor.note_step();
+    fail();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), "");
+  const Json about = Json::parse(text_of(folder.path("run/incident-1/about.json")));
+  EXPECT_EQ(about["how"], "terminate");
+  EXPECT_EQ(about["why"], "out of memory");
+}
+
+volatile std::sig_atomic_t signals_seen = 0;
+
+TEST(AbnormalEnd, BySigtermIsUpToTheProgramsOwnHandler) {
+  signals_seen = 0;
+  const auto before = std::signal(SIGTERM, [](int) { signals_seen = signals_seen + 1; });
+  {
+    Watched run;
+    run.step();
+    ::raise(SIGTERM);
+    EXPECT_EQ(signals_seen, 1);
+    run.step();
+    run.step();
+    EXPECT_EQ(folders_in(run.folder.path("run")), Texts{"incident-2"});
+  }
+  ::raise(SIGTERM);
+  EXPECT_EQ(signals_seen, 2);
+  std::signal(SIGTERM, before);
+}
+
+TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
+  Watched run;
+  run.step();
+  const auto signal_that_ends = [](auto end) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      end();
+      std::_Exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  };
+  EXPECT_EQ(signal_that_ends([] { ::raise(SIGTERM); }), SIGTERM);
+  EXPECT_EQ(signal_that_ends([] { std::terminate(); }), SIGABRT);
+  const auto after_one_of_its_own = [] {
+    {
+      const AbnormalEnd own([](const ProcessEnd&) {});
+    }
+    ::raise(SIGTERM);
+  };
+  EXPECT_EQ(signal_that_ends(after_one_of_its_own), SIGTERM);
+  run.step();
+  EXPECT_FALSE(fs::exists(run.folder.path("run"))) << "an incident was written";
+}
+
+// What the handler before says of the exception is what the program would have said alone.
+TEST(AbnormalEndDeathTest, ByTerminateEndsTheRecordAsFailedWithTheLastSteps) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    fail();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), blamed);
+  expect_whole(folder, "failed", "out of memory");
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    run.host.on_before_tick = [] { fail(); };
+    run.monitor.tick(std::nullopt);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), blamed);
+  expect_last_words(folder, "failed", "out of memory");
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateCallsNoSinkOfTheUsers) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    static std::mutex held;
+    set_log_sink([](int, const std::string&) { const std::lock_guard wait(held); });
+    const std::lock_guard hold(held);
+    fail();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), blamed);
+  expect_whole(folder, "failed", "out of memory");
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    is_without_memory = true;
+    want_memory();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT),
+              "terminate called after throwing an instance of 'std::bad_alloc'");
+  expect_last_words(folder, "failed", "std::bad_alloc");
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateWaitsAFewSecondsForWhoIsToldAtMost) {
+  const auto end = [] {
+    const AbnormalEnd told([](const ProcessEnd&) {
+      for (;;) ::pause();
+    });
+    fail();
+  };
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EXIT(end(), testing::KilledBySignal(SIGABRT), blamed);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateBlamesTheProgramsExceptionWhateverHappensInTelling) {
+  const auto end = [] {
+    const AbnormalEnd told([](const ProcessEnd&) { std::terminate(); });
+    fail();
+  };
+  EXPECT_EXIT(end(), testing::KilledBySignal(SIGABRT), blamed);
+}
+
+TEST(AbnormalEndDeathTest, ByTerminateIsUpToAHandlerOverOursThatCallsIt) {
+  const auto end = [] {
+    const AbnormalEnd told([](const ProcessEnd&) {});
+    static std::terminate_handler before;
+    before = std::set_terminate([] {
+      static_cast<void>(!::write(STDERR_FILENO, "mine, ", 6));
+      before();
+    });
+    fail();
+  };
+  EXPECT_EXIT(end(), testing::KilledBySignal(SIGABRT), std::string("mine, ") + blamed);
+}
+
+TEST(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    ::raise(SIGINT);
+    run.step();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGINT), "SIGINT: the run ends at its next step");
+  expect_whole(folder, "interrupted", "SIGINT");
+}
+
+TEST(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    ::raise(SIGTERM);
+    ::raise(SIGINT);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGINT), "");
+  expect_last_words(folder, "interrupted", "SIGINT");
+}
+
+TEST(AbnormalEndDeathTest, ByExitShowsTheLastStepsOfARunWhoseObjectsLiveOn) {
+  for (void (*end)() : {+[] { std::exit(5); }, +[] { std::quick_exit(5); }}) {
+    const Folder folder;
+    const auto train = [&] {
+      Recording run(folder);
+      run.step();
+      end();
+    };
+    EXPECT_EXIT(train(), testing::ExitedWithCode(5), "");
+    expect_whole(folder, "interrupted", "the program ended by exit()");
+  }
+}
+
+TEST(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    run.host.on_before_tick = [] { std::exit(5); };
+    run.monitor.tick(std::nullopt);
+  };
+  EXPECT_EXIT(train(), testing::ExitedWithCode(5), "");
+  EXPECT_EQ(Left(folder).ticks.size(), 1u);
+}
+
+TEST(AbnormalEndDeathTest, ByAFatalSignalLeavesLastWords) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder);
+    run.step();
+    std::abort();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), "");
+  expect_last_words(folder, "failed", "SIGABRT");
+}
+
+TEST(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnceThereIsARecord) {
+  const Folder folder;
+  const auto train = [&] {
+    Recording run(folder, /*epochs=*/0);
+    run.monitor.note(LOUPE_NOTE_TRAINER, "it begins");
+    run.step();
+    std::abort();
+  };
+  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), "");
+  const Left left(folder);
+  ASSERT_EQ(left.ends.size(), 1u);
+  EXPECT_EQ(left.ends[0]["how"], "failed");
+  EXPECT_EQ(left.ends[0]["step"], 1);
+}
+
+TEST(AbnormalEnd, OfAForkedChildSaysNothingOfTheParentsRun) {
+  const Folder folder;
+  {
+    Recording run(folder);
+    run.step();
+    for (void (*end)() : {+[] { std::abort(); }, +[] { std::exit(0); }, +[] { std::quick_exit(0); }}) {
+      const pid_t child = ::fork();
+      if (child == 0) end();
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      EXPECT_EQ(Left(folder).ends.size(), 0u);
+    }
+    run.monitor.tick(std::nullopt);
+  }
+  const Left left(folder);
+  ASSERT_EQ(left.ends.size(), 1u);
+  EXPECT_EQ(left.ends[0]["how"], "interrupted");
+}
+
+TEST(MonitorEnd, ShowsTheLastStepsAndPassesOverWhatComesLater) {
+  const Folder folder;
+  {
+    Recording run(folder);
+    run.step();
+    run.monitor.end(LOUPE_END_FAILED, "because");
+    run.step();
+    run.monitor.tick(std::nullopt);
+    run.monitor.end(LOUPE_END_COMPLETED, nullptr);
+  }
+  expect_whole(folder, "failed", "because");
+}
+
+TEST(MonitorEnd, BehindTheLastEpochBeginsNoOtherForATestSet) {
+  const Folder folder;
+  {
+    Recording run(folder);
+    Monitored::forward(*run.layer, {1}, 0);
+    run.monitor.end(LOUPE_END_FAILED, "because");
+  }
+  EXPECT_EQ(Left(folder).ticks.size(), 1u);
+}
+
+}  // namespace
+}  // namespace loupe

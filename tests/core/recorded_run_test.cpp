@@ -1,0 +1,198 @@
+// What becomes of the files of runs that follow each other, or run beside each other, in one folder.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <optional>
+
+#include "folder.h"
+#include "pipeline/monitor.h"
+#include "told.h"
+
+namespace loupe {
+namespace {
+
+/// A run of some epochs that records its loss.
+class RecordedRun {
+ public:
+  explicit RecordedRun(const Folder& folder, const std::string& more = "")
+      : monitor_(Config::from_text(
+            "run: {dir: " + folder.path("digits") + more + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
+            "a.yaml", "/")) {}
+  void tick(std::optional<double> epoch = std::nullopt) {
+    monitor_.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
+    monitor_.tick(epoch);
+  }
+  static std::size_t lines(const std::string& file) {
+    std::ifstream input(file);
+    std::size_t count = 0;
+    for (std::string line; std::getline(input, line);) ++count;
+    return count;
+  }
+
+ private:
+  Monitor monitor_;
+};
+
+TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
+  const Folder folder;
+  const Told told;
+  { RecordedRun(folder).tick(); }
+  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+  ASSERT_GT(lines, 0u);
+  EXPECT_EQ(told.messages, std::vector<std::string>{});
+  { RecordedRun fails(folder); }
+  EXPECT_EQ(told.messages, std::vector<std::string>{});
+  {
+    RecordedRun again(folder);
+    again.tick();
+    again.tick();
+  }
+  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
+  EXPECT_GT(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
+  EXPECT_EQ(told.messages.size(), 1u);
+}
+
+TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
+  const Folder folder;
+  const Told told;
+  folder.write("digits/incident-412/about.json", "x");
+  Monitor monitor(
+      Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
+  monitor.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
+  monitor.tick(std::nullopt);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/older-1/incident-412/about.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/incident-412")));
+  EXPECT_EQ(told.messages.size(), 1u);
+}
+
+TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
+  const Folder folder;
+  const Told told;
+  { RecordedRun(folder).tick(); }
+  { RecordedRun(folder, ", resume: true").tick(2); }
+  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/older-1")));
+  EXPECT_EQ(told.messages, std::vector<std::string>{});
+  { RecordedRun(folder).tick(3); }
+  ASSERT_EQ(told.messages.size(), 2u);
+  EXPECT_NE(told.messages[1].find("set 'resume: true' under run"), std::string::npos);
+}
+
+TEST(RecordedRun, ThatCountsItsEpochsAnewKeepsThoseThatWereThere) {
+  const Folder folder;
+  const Told told;
+  const std::string options = ", resume: true, tick: {steps: 2}";
+  {
+    RecordedRun first(folder, options);
+    for (int i = 0; i < 3; ++i) first.tick();
+  }
+  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+  { RecordedRun(folder, options).tick(); }
+  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
+  EXPECT_LT(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
+  ASSERT_EQ(told.messages.size(), 1u);
+  EXPECT_NE(
+      told.messages[0].find("the complete earlier file is kept as '" + folder.path("digits/older-1/record.jsonl")),
+      std::string::npos)
+      << told.messages[0];
+}
+
+TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
+  const Folder folder;
+  const Told told;
+  const auto run = [&](int64_t rows, double epoch) {
+    Monitor monitor(Config::from_text(
+        "run: {resume: true, dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
+        "a.yaml", "/"));
+    ModuleDescription layer;
+    layer.name = layer.path = "fc";
+    layer.type = "Linear";
+    layer.flags = LOUPE_MODULE_LEAF;
+    layer.parameters = {{"weight", LOUPE_PARAMETER_TRAINABLE, {rows, 3}, 3 * rows}};
+    monitor.announce({"net", "Net", 3 * rows, {monitor.add_module(layer)}});
+    monitor.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
+    monitor.tick(epoch);
+  };
+  run(2, 1);
+  run(2, 2);
+  EXPECT_EQ(told.messages, std::vector<std::string>{});
+  run(4, 3);
+  ASSERT_EQ(told.messages.size(), 1u);
+  EXPECT_EQ(told.messages[0],
+            "this run continues '" + folder.path("digits/record.jsonl") +
+                "' with another model: 'net' has 'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3); if it is "
+                "a different run, leave out 'resume' under run or set another 'dir'");
+}
+
+TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
+  const Folder folder;
+  const Told told;
+  const auto epochs_of = [&](const std::string& name) {
+    std::ifstream input(folder.path(name + "/record.jsonl"));
+    std::string epochs;
+    for (std::string line; std::getline(input, line);) {
+      const std::string tick = R"({"kind":"tick","epoch":)";
+      if (line.rfind(tick, 0) == 0) epochs += line.substr(tick.size(), 1);
+    }
+    return epochs;
+  };
+  RecordedRun first(folder);
+  first.tick();
+  first.tick();
+  std::filesystem::rename(folder.path("digits"), folder.path("moved"));
+  {
+    RecordedRun second(folder);
+    second.tick();
+    first.tick();
+    first.tick();
+    second.tick();
+  }
+  first.tick();
+  EXPECT_EQ(epochs_of("moved"), "12");
+  EXPECT_EQ(epochs_of("digits"), "12") << "the second's alone";
+  EXPECT_EQ(epochs_of("digits-2"), "345");
+  EXPECT_EQ(told.messages.size(), 1u);
+}
+
+TEST(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
+  const Folder folder;
+  const Told told;
+  RecordedRun first(folder);
+  first.tick();
+  std::filesystem::rename(folder.path("digits"), folder.path("moved"));
+  { RecordedRun(folder).tick(); }
+  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+  first.tick();
+  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
+  EXPECT_EQ(RecordedRun::lines(folder.path("digits/record.jsonl")), lines - 1) << "no end yet";
+  EXPECT_EQ(told.messages.size(), 2u) << "that it was gone, and what is kept";
+}
+
+TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
+  const Folder folder;
+  const Told told;
+  std::optional<RecordedRun> first(std::in_place, folder);
+  first->tick();
+  std::filesystem::rename(folder.path("digits"), folder.path("moved"));
+  RecordedRun second(folder);
+  second.tick();
+  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+  first.reset();
+  EXPECT_EQ(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
+}
+
+TEST(RecordedRun, BesideAnotherHasAFolderOfItsOwn) {
+  const Folder folder;
+  const Told told;
+  RecordedRun first(folder), second(folder);
+  first.tick();
+  second.tick();
+  first.tick();
+  EXPECT_EQ(told.messages.size(), 1u);
+  EXPECT_EQ(RecordedRun::lines(folder.path("digits-2/record.jsonl")) + 3,
+            RecordedRun::lines(folder.path("digits/record.jsonl")))
+      << "a value, a band and a tick more";
+}
+
+}  // namespace
+}  // namespace loupe

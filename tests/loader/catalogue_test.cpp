@@ -1,0 +1,187 @@
+#include "loader/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include "folder.h"
+#include "says.h"
+
+namespace loupe {
+namespace {
+
+/// What is said of one plugin file, which must not be usable.
+std::string problem_of(const std::string& file) {
+  Catalogue catalogue;
+  catalogue.add_path(file);
+  EXPECT_TRUE(catalogue.entries().empty());
+  if (catalogue.problems().size() == 1) return catalogue.problems()[0];
+  ADD_FAILURE() << catalogue.problems().size() << " problems of " << file;
+  return "";
+}
+
+/// What is said of one component of a test plugin whose other one must be usable all the same.
+std::string problem_beside(const std::string& name) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin(name));
+  EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{name + "_beside"}));
+  if (catalogue.problems().size() == 1) return catalogue.problems()[0];
+  ADD_FAILURE() << catalogue.problems().size() << " problems of " << name;
+  return "";
+}
+
+TEST(Catalogue, KnowsComponentsByKindNameAndAlias) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("probe"));
+  EXPECT_TRUE(catalogue.problems().empty());
+  EXPECT_EQ(catalogue.names(Kind::gatherer),
+            (Texts{"probe_forward", "probe_gradient", "probe_loss_input", "probe_plain", "probe_push"}));
+  ASSERT_NE(catalogue.find(Kind::lens, "probe"), nullptr);
+  EXPECT_EQ(catalogue.find(Kind::lens, "probe"), catalogue.find(Kind::lens, "probe_lens"));
+  EXPECT_EQ(catalogue.find(Kind::gatherer, "probe_lens"), nullptr);
+  const PluginLibrary& library = *catalogue.find(Kind::lens, "probe")->library;
+  EXPECT_EQ(library.file, test_plugin("probe"));
+  EXPECT_STREQ(library.plugin->version, "1.2.3");
+}
+
+TEST(Catalogue, TakesAPluginInPlainC) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("sound"));
+  EXPECT_TRUE(catalogue.problems().empty());
+  EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{"sound", "sound_beside"}));
+}
+
+TEST(Catalogue, TakesAPluginOfANewerMinor) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("newer_minor"));
+  EXPECT_TRUE(catalogue.problems().empty());
+  EXPECT_EQ(catalogue.entries()[0].library->abi_minor, LOUPE_ABI_MINOR + 7);
+}
+
+TEST(Catalogue, AMissingPathIsAProblem) {
+  EXPECT_EQ(problem_of("/nowhere/at_all.so"),
+            "the plugin path '/nowhere/at_all.so' does not exist; correct it, or build what should be there");
+}
+
+TEST(Catalogue, AFileThatIsNoLibraryIsAProblem) {
+  const Folder folder;
+  const std::string file = folder.write("poem.so", "roses are red\n");
+  EXPECT_SAYS(problem_of(file), "the plugin '" + file + "' cannot be loaded: ");
+  EXPECT_SAYS(problem_of(file), "; check that it is a shared library for this system");
+  EXPECT_EQ(problem_of(file).find("descriptor"), std::string::npos);
+  const std::string empty = folder.write("empty.so", "");
+  EXPECT_SAYS(problem_of(empty), "the plugin '" + empty + "' cannot be loaded: ");
+}
+
+TEST(Catalogue, ALibraryThatIsCutShortIsAProblem) {
+  const Folder folder;
+  const std::string file = folder.add_plugin("probe", "cut");
+  std::filesystem::resize_file(file, 20000);
+  EXPECT_SAYS(problem_of(file), "the plugin '" + file + "' is cut short: its 20000 bytes are fewer than its header");
+}
+
+TEST(Catalogue, ALibraryWithoutTheEntryIsAProblem) {
+  EXPECT_EQ(problem_of(test_plugin("no_entry")),
+            "'" + test_plugin("no_entry") +
+                "' is no Loupe plugin: it does not export loupe_plugin_entry; close the plugin's source with "
+                "LOUPE_PLUGIN(...), or take the file out of the plugin path");
+}
+
+TEST(Catalogue, AnotherMajorIsAProblemThatNamesBothVersionsAndTheRemedy) {
+  EXPECT_EQ(problem_of(test_plugin("newer_major")),
+            "the plugin '" + test_plugin("newer_major") +
+                "' was built for ABI 2.3, this host has 1.0; update Loupe, or rebuild the plugin against this Loupe's "
+                "SDK");
+  EXPECT_EQ(problem_of(test_plugin("older_major")),
+            "the plugin '" + test_plugin("older_major") +
+                "' was built for ABI 0.9, this host has 1.0; rebuild the plugin against this Loupe's SDK");
+}
+
+TEST(Catalogue, AnEntryWithoutTheMarkIsAProblem) {
+  EXPECT_EQ(problem_of(test_plugin("wrong_magic")),
+            "'" + test_plugin("wrong_magic") +
+                "' exports loupe_plugin_entry without Loupe's mark; rebuild it against loupe/plugin.h");
+}
+
+TEST(Catalogue, APluginThatOffersNothingIsAProblem) {
+  for (const char* name : {"no_interface", "short_plugin"}) {
+    EXPECT_SAYS(problem_of(test_plugin(name)), "the plugin '" + test_plugin(name) +
+                                                   "' (ABI 1.0, host 1.0) does not offer "
+                                                   "loupe.plugin/1; ");
+  }
+}
+
+TEST(Catalogue, AComponentThatIsCutShortLeavesTheOthers) {
+  for (const char* name : {"short_component", "null_table"}) {
+    EXPECT_EQ(problem_beside(name), "the plugin '" + test_plugin(name) +
+                                        "' (ABI 1.0, this host 1.0) offers a component that is cut short; rebuild it "
+                                        "against this Loupe's SDK");
+  }
+}
+
+TEST(Catalogue, ATableThatLacksAFunctionLeavesTheOthers) {
+  EXPECT_EQ(problem_beside("short_table"), "the component 'short_table' of '" + test_plugin("short_table") +
+                                               "' (ABI 1.0, this host 1.0) lacks 'begin_tick', which every visualizer "
+                                               "has; rebuild it against this Loupe's SDK");
+  EXPECT_SAYS(problem_beside("null_function"), " lacks 'value', which every visualizer has; ");
+}
+
+TEST(Catalogue, AKindThatThisHostDoesNotKnowLeavesTheOthers) {
+  EXPECT_SAYS(problem_beside("unknown_kind"),
+              "(ABI 1.0, this host 1.0) is a 'loupe.oracle/1', which this host does not know; update Loupe");
+}
+
+TEST(Catalogue, ADefaultThatItsOwnOptionRefusesLeavesTheOthers) {
+  EXPECT_SAYS(problem_beside("wrong_default"),
+              "declares a default that it refuses itself: wrong_default.ratio must be between 0 and 1, not 7; "
+              "correct its declaration");
+  EXPECT_SAYS(problem_beside("broken_default"), "broken_default.ratio has a default that is not a number");
+}
+
+TEST(Catalogue, TheFirstComponentOfANameWins) {
+  const Folder folder;
+  const std::string first = folder.add_plugin("sound", "a");
+  const std::string second = folder.add_plugin("same_name", "b");
+  Catalogue catalogue;
+  catalogue.add_path(folder.path());
+  catalogue.open_all();
+  ASSERT_EQ(catalogue.problems().size(), 2u);  // and sound_beside
+  EXPECT_EQ(catalogue.problems()[0], "the visualizer 'sound' of '" + second + "' is left out: '" + first +
+                                         "' already has one of that name; rename one, or take one file out of the "
+                                         "plugin path");
+  EXPECT_EQ(catalogue.find(Kind::visualizer, "sound")->library->file, first);
+}
+
+TEST(Catalogue, TheSameFileByTwoPathsIsTakenOnce) {
+  const Folder folder;
+  folder.add_plugin("sound", "deep/sound");
+  Catalogue catalogue;
+  catalogue.add_path(folder.path("deep"));
+  catalogue.add_path(folder.path("deep/../deep/sound.so"));
+  catalogue.open_all();
+  EXPECT_TRUE(catalogue.problems().empty());
+  EXPECT_EQ(catalogue.entries().size(), 2u);
+}
+
+TEST(Catalogue, AFileIsLoadedOnceAProcess) {
+  Catalogue first, second;
+  first.add_path(test_plugin("sound"));
+  second.add_path(test_plugin("sound"));
+  EXPECT_EQ(first.entries()[0].library, second.entries()[0].library);
+}
+
+TEST(Catalogue, OneFaultyFileInAFolderLeavesTheOthers) {
+  const Folder folder;
+  folder.add_plugin("newer_major", "a");
+  folder.write("b.so", "no library");
+  folder.add_plugin("sound", "c");
+  folder.write("d.txt", "no plugin, and not looked at");
+  Catalogue catalogue;
+  catalogue.add_path(folder.path());
+  catalogue.open_all();
+  ASSERT_EQ(catalogue.problems().size(), 2u);
+  EXPECT_SAYS(catalogue.problems()[0], "b.so'");  // told before any is opened
+  EXPECT_SAYS(catalogue.problems()[1], "a.so'");
+  EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{"sound", "sound_beside"}));
+}
+
+}  // namespace
+}  // namespace loupe

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
+# ThreadSanitizer, the zoo with five seeds, 100 trainers killed at any moment, and long fuzzing.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills and fuzz, all unless told otherwise
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
+cd "$root"
+
+addresses() { tests/run.sh --sanitize address; }
+
+threads() { tests/run.sh --sanitize thread -- --repeat until-fail:10; }
+
+# build TARGET...: what the parts below run, without a sanitizer.
+build_folder="build-nightly"
+build() {
+  tests/run.sh --set-up
+  configure "$build_folder" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON
+  cmake --build "$build_folder" --parallel "$(default_jobs)" --target "$@"
+}
+
+zoo() {
+  build zoo
+  OMP_NUM_THREADS=1 "$build_folder/bin/zoo" --seeds 5 --recall 0.95 --healthy 0.98
+}
+
+# Every epoch that the console has shown must be in the record, and the record must read.
+kills() {
+  build digits loupe
+  local folder=$build_folder/killed trainer shown recorded number all=0
+  rm -rf "$folder" && mkdir -p "$folder"
+  cat >"$folder/monitor.yaml" <<'END'
+run: {dir: run}
+lenses: [health, loss_metrics, output_activation, gradient_geometry, parameter_difference]
+visualizers: [record, csv, html, console]
+END
+  for ((number = 1; number <= 100; ++number)); do
+    OMP_NUM_THREADS=1 "$build_folder/bin/digits" --config "$folder/monitor.yaml" --out "$folder" --epochs 100000 \
+      >"$folder/output" 2>&1 &
+    trainer=$!
+    sleep "$((1 + RANDOM % 2)).$((RANDOM % 1000))"
+    kill -KILL "$trainer"
+    wait "$trainer" 2>/dev/null || true
+    shown=$(grep -c '^── .* · epoch' "$folder/output" || true)
+    recorded=$(grep -c '"kind":"tick".*}$' "$folder/run/record.jsonl" 2>/dev/null || true)
+    if ((recorded < shown)); then fail "kill $number: $shown epochs were shown, ${recorded:-0} are recorded"; fi
+    if ((recorded == 0)); then continue; fi # it had not got far enough
+    "$build_folder/bin/loupe" replay "$folder/run/record.jsonl" --visualizer csv --out "$folder/again" >/dev/null
+    rm -rf "$folder/run" "$folder/again"
+    ((all += recorded)) || true
+  done
+  say "100 trainers killed after $all epochs, none of them lost"
+}
+
+fuzz() { tests/fuzz/run.sh 600; }
+
+if (($# == 0)); then set -- addresses threads zoo kills fuzz; fi
+for part in "$@"; do
+  case $part in
+    addresses | threads | zoo | kills | fuzz) say "nightly: $part" && "$part" ;;
+    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills and fuzz" ;;
+  esac
+done

@@ -1,0 +1,45 @@
+"""Checks the modules of the report's page and of `loupe view`: no import leads back to where it came from, every module
+is part of a page, and whatever a module exports is imported by another.
+
+usage: page_modules.py ROOT
+"""
+
+import pathlib
+import re
+import sys
+
+PAGES = ("plugins/html/page/report.js", "host/view/page/list.js", "host/view/page/open.js")
+IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";', re.MULTILINE)
+EXPORT = re.compile(r"^export (?:async )?(?:function|class|const|let) (.*)", re.MULTILINE)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    files = [file for page in PAGES for file in (root / page).parent.glob("*.js")]
+    imports = {file: {} for file in files}
+    for file in files:
+        for names, other in IMPORT.findall(file.read_text()):
+            imports[file].setdefault((file.parent / other).resolve(), []).extend(re.findall(r"\w+", names))
+    faults, reached = [], set()
+
+    def visit(file, path):
+        if file in path:
+            faults.append("a cycle: " + " > ".join(each.stem for each in [*path[path.index(file) :], file]))
+        elif file not in reached:
+            for other in imports[file]:
+                visit(other, [*path, file])
+            reached.add(file)
+
+    for page in PAGES:
+        visit(root / page, [])
+    faults += [f"{file.name} is part of no page" for file in imports if file not in reached]
+    wanted = {name for each in imports.values() for names in each.values() for name in names}
+    for file in imports:
+        for declared in EXPORT.findall(file.read_text()):
+            # Of a list of constants, and of `const {a: _, ...b} = c;`, one is enough.
+            if wanted.isdisjoint(re.findall(r"\w+", declared.split("(")[0])):
+                faults.append(f"{file.name} exports to nobody: {declared}")
+    sys.exit("\n".join(faults) or 0)
+
+
+main()

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Fails where a file includes a room above its own, or is longer than a newcomer should have to read.
+
+usage: check.py ROOT
+"""
+import pathlib
+import re
+import sys
+
+# The rooms of host/, the lowest first: each includes those before it alone. `include` is what trainers see.
+ROOMS = [
+    "include", "core", "options", "loader", "config", "measure", "replay", "show", "pipeline",
+    "torch/redirect", "torch/tensor", "torch/model", "torch/taps", "torch/script", "torch", "torch/listeners", "inspector",
+    "run", "testing", "check", "view", "command",
+]  # fmt: skip
+MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 400, 200
+
+
+def room_of(path: str) -> str:
+    if path.startswith("include/"):
+        return "include"
+    return path.rpartition("/")[0]
+
+
+def included(root: pathlib.Path, include: str) -> str | None:
+    """The room of an included file; None for one that is not the host's."""
+    if (root / "host" / include).is_file():
+        return room_of(include)
+    if (root / "host/include" / include).is_file():
+        return "include"
+    return None
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    faults = []
+    host_sources = [file for suffix in ("h", "cpp") for file in sorted((root / "host").rglob(f"*.{suffix}"))]
+    if not host_sources:
+        faults.append(f"{root}/host: no sources there")
+    for file in host_sources:
+        path = file.relative_to(root / "host").as_posix()
+        room = room_of(path)
+        if room.startswith("new"):
+            continue
+        if room not in ROOMS:
+            faults.append(f"host/{path}: its room is not in the list of tests/structure/check.py")
+            continue
+        for include in re.findall(r'^#include ["<]([\w./]+\.h)[">]', file.read_text(), re.MULTILINE):
+            other = included(root, include)
+            if other is None or other == room:
+                continue
+            if other not in ROOMS or ROOMS.index(other) > ROOMS.index(room):
+                faults.append(f"host/{path}: includes {include}, but {other} is not below {room}")
+
+    suffixes = {".h", ".cpp", ".c", ".js", ".css", ".rs"}
+    for folder in ("host", "sdk", "plugins", "examples"):
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root).as_posix()
+            if file.suffix not in suffixes:
+                continue
+            lines = file.read_text().count("\n")
+            is_public = file.suffix == ".h" and path.startswith(("sdk/include/", "host/include/"))
+            limit = MOST_LINES_OF_A_PUBLIC_HEADER if is_public and "/detail/" not in path else MOST_LINES
+            if lines > limit:
+                faults.append(f"{path}: {lines} lines, more than {limit}; divide it by its ideas")
+    print("\n".join(faults) or "every room includes those below it alone")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+// What LibTorch's library exports is in the tables of taps, or named here with the reason why it is not.
+
+#include <ATen/Operators.h>
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <link.h>
+
+#include <cstring>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "torch/taps/forward_list.h"
+#include "torch/taps/function_list.h"
+
+namespace {
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : "";
+  std::free(text);
+  return name;
+}
+
+/// Everything that the object that holds `address` exports and whose symbol holds `part`.
+std::set<std::string> exports_beside(const void* address, const char* part) {
+  Dl_info info{};
+  link_map* map = nullptr;
+  std::set<std::string> names;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) return names;
+  const ElfW(Sym)* symbols = nullptr;
+  const char* strings = nullptr;
+  const std::uint32_t* hash = nullptr;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_GNU_HASH) hash = reinterpret_cast<const std::uint32_t*>(entry->d_un.d_ptr);
+  }
+  if (symbols == nullptr || strings == nullptr || hash == nullptr) return names;
+  // The symbols that are defined are those of the hash table's chains; the last ends with an odd value.
+  const std::uint32_t bucket_count = hash[0], first = hash[1], bloom_size = hash[2];
+  const std::uint32_t* buckets = hash + 4 + bloom_size * (sizeof(ElfW(Addr)) / 4);
+  const std::uint32_t* chains = buckets + bucket_count;
+  for (std::uint32_t b = 0; b < bucket_count; ++b) {
+    if (buckets[b] < first) continue;
+    for (std::uint32_t i = buckets[b];; ++i) {
+      const char* symbol = strings + symbols[i].st_name;
+      if (std::strstr(symbol, part) != nullptr) names.insert(demangled(symbol));
+      if ((chains[i - first] & 1U) != 0) break;
+    }
+  }
+  return names;
+}
+
+/// What a pointer to a member or function points at, as it is exported.
+template <class Pointer>
+std::string exported_name(Pointer pointer) {
+  const void* address = nullptr;
+  std::memcpy(&address, &pointer, sizeof address);
+  Dl_info info{};
+  return dladdr(address, &info) != 0 && info.dli_sname != nullptr ? demangled(info.dli_sname) : "";
+}
+
+const void* in_libtorch() {
+  return reinterpret_cast<const void*>(&at::_ops::native_dropout::call);
+}
+
+}  // namespace
+
+TEST(Declared, IsEveryForwardThatLibTorchExports) {
+  std::set<std::string> declared;
+#define DECLARED(TYPE) declared.insert(exported_name(&torch::nn::TYPE##Impl::forward));
+  LOUPE_LEAVES(DECLARED)
+  LOUPE_LEAVES_SINCE(DECLARED)
+  LOUPE_INNERS(DECLARED)
+  const std::regex is_forward("^torch::nn::[A-Za-z0-9]+Impl(<.*>)?::forward\\(.*");
+  std::size_t found = 0;
+  for (const std::string& name : exports_beside(in_libtorch(), "7forwardE")) {
+    if (!std::regex_match(name, is_forward)) continue;
+    ++found;
+    EXPECT_TRUE(declared.count(name) != 0) << name << " is exported, but no tap is declared for it";
+  }
+  EXPECT_GT(found, 100U);
+  EXPECT_EQ(declared.count(""), 0U) << "a forward in the table is exported by nobody";
+}
+
+TEST(Declared, IsEveryActivationFunctionThatLibTorchExports) {
+  std::set<std::string> declared;
+#define DECLARED_FUNCTION(KIND, OPERATOR) declared.insert(#OPERATOR);
+  LOUPE_FUNCTIONS_EVERYWHERE(DECLARED_FUNCTION)
+  LOUPE_FUNCTIONS(DECLARED_FUNCTION)
+  // What looks like an activation and is none that a model's forward calls, by why.
+  const std::regex left_out(
+      ".*(backward|_jvp|grad_input).*"                                 // gradients
+      "|.*(_out|_output)$|.*_out_.*"                                   // give their result to a tensor that is there
+      "|_foreach_.*|.*(cudnn|miopen|mkldnn|quantized|fbgemm|mps).*"    // of lists; of one device, called by LibTorch
+      "|.*(_sparse|_nested|_masked|_jagged).*|_safe_softmax"           // of layouts that are called by LibTorch itself
+      "|_(log_)?softmax(_.*)?|log_sigmoid_forward|rrelu_with_noise.*"  // the inner parts of those declared
+      "|_prelu_kernel|_?native_dropout|_fused_dropout.*|_add_relu.*|_addmm_activation"
+      "|rnn_.*|_?(arc|a)tanh_?|soft_margin_loss.*"               // recurrent layers; another function; a loss
+      "|clamp_max.*|clamp_+Tensor|clamp_min_+Tensor|maximum_.*"  // cut off from above, or at other tensors
+      "|_scaled_dot_product.*|_triton.*|_transform_bias.*"       // attention as one kernel
+      "|_flash_attention.*|_efficient_attention.*|_fill_mem_eff_dropout_mask.*");
+  const std::regex looks_so(
+      ".*(relu|elu|sigmoid|tanh|softmax|softplus|softsign|softmin|soft_|hardswish|shrink|mish|silu|glu|dropout|"
+      "threshold|"
+      "clamp|maximum|expit).*|max_other");
+  std::size_t found = 0;
+  const std::regex is_call("^at::_ops::([A-Za-z0-9_]+)::call\\(.*");
+  for (const std::string& name : exports_beside(in_libtorch(), "4callE")) {
+    std::smatch match;
+    if (!std::regex_match(name, match, is_call)) continue;
+    found += declared.count(match[1]);
+    if (!std::regex_match(match[1].str(), looks_so)) continue;
+    EXPECT_TRUE(declared.count(match[1]) != 0 || std::regex_match(match[1].str(), left_out))
+        << match[1] << " is exported and looks like an activation function, but no tap is declared for it";
+  }
+  EXPECT_EQ(found, declared.size());
+}

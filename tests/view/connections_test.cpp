@@ -1,0 +1,206 @@
+// How connections to the server of `loupe view` are kept from taking it from others.
+
+#include "view/connections.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace loupe::test {
+namespace {
+
+using namespace std::chrono_literals;
+using view::Connections;
+
+/// A socket of this machine that listens or is connected.
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket() { close(); }
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&&) = delete;
+
+  static Socket bound_to(const char* address, int port) {
+    Socket made(::socket(AF_INET, SOCK_STREAM, 0));
+    const sockaddr_in place = address_of(address, port);
+    EXPECT_EQ(::bind(made.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+    return made;
+  }
+  void connect_to(int port) const {
+    const sockaddr_in place = address_of("127.0.0.1", port);
+    EXPECT_EQ(::connect(descriptor_, reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  }
+  int get() const { return descriptor_; }
+  int port() const {
+    sockaddr_in place{};
+    socklen_t size = sizeof place;
+    ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&place), &size);
+    return ntohs(place.sin_port);
+  }
+  /// Waits for what the other side sends; false once it has closed.
+  bool receives() const {
+    char byte = 0;
+    return ::recv(descriptor_, &byte, 1, 0) == 1;
+  }
+  void send() const { EXPECT_EQ(::send(descriptor_, "x", 1, MSG_NOSIGNAL), 1); }
+  void close() {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  }
+
+ private:
+  static sockaddr_in address_of(const char* address, int port) {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(static_cast<std::uint16_t>(port));
+    ::inet_pton(AF_INET, address, &place.sin_addr);
+    return place;
+  }
+  int descriptor_;
+};
+
+/// A server that answers each request, which is one byte, with one byte, and then waits for the other side to leave.
+class ConnectionsOfAServer : public testing::Test {
+ protected:
+  const Socket listening_ = [] {
+    Socket made = Socket::bound_to("127.0.0.1", 0);
+    ::listen(made.get(), 64);
+    return made;
+  }();
+  std::unique_ptr<Connections> connections_;
+  std::list<Socket> clients_;
+  std::vector<std::future<void>> served_;
+
+  void start(const Connections::Limits& limits) {
+    connections_ = std::make_unique<Connections>(listening_.port(), limits);
+  }
+  void TearDown() override {
+    clients_.clear();
+    served_.clear();
+  }
+  /// A connection that is served on a thread of its own from now on.
+  Socket& connect(const char* from = "127.0.0.1", bool follows = false) {
+    Socket& client = clients_.emplace_back(Socket::bound_to(from, 0));
+    client.connect_to(listening_.port());
+    const int accepted = ::accept(listening_.get(), nullptr, nullptr);
+    auto serve = connections_->bounded([this, accepted, follows] {
+      Socket own(accepted);
+      if (!own.receives()) return ::shutdown(own.get(), SHUT_RDWR), void();
+      connections_->has_asked();
+      if (!follows || connections_->follow()) own.send();
+      if (follows) own.receives();
+      ::shutdown(own.get(), SHUT_RDWR);
+    });
+    served_.push_back(std::async(std::launch::async, std::move(serve)));
+    return client;
+  }
+  static bool is_answered(const Socket& client) {
+    client.send();
+    return client.receives();
+  }
+};
+
+TEST_F(ConnectionsOfAServer, AreCutOffWhereTheRequestIsNotThereInTime) {
+  Connections::Limits limits;
+  limits.request = 20ms;
+  start(limits);
+  // Nobody sends anything, so that nothing but the deadline ends them.
+  EXPECT_FALSE(connect().receives());
+  EXPECT_FALSE(connect().receives());
+}
+
+TEST_F(ConnectionsOfAServer, MayTakeLongOnceTheyHaveAsked) {
+  Connections::Limits limits;
+  limits.request = 20ms;
+  start(limits);
+  Socket* follower = nullptr;
+  // On a busy machine even the first byte may come too late.
+  for (int tries = 0; tries < 100 && follower == nullptr; ++tries) {
+    Socket& client = connect("127.0.0.1", true);
+    if (is_answered(client)) follower = &client;
+  }
+  ASSERT_NE(follower, nullptr);
+  // A later one is cut off by the deadline; the earlier is still there.
+  EXPECT_FALSE(connect().receives());
+  char none = 0;
+  EXPECT_EQ(::recv(follower->get(), &none, 1, MSG_DONTWAIT), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST_F(ConnectionsOfAServer, OfOnePeerLeaveRoomForOthersAndForItsOwnNext) {
+  Connections::Limits limits;
+  limits.all = 4;
+  limits.of_peer = 2;
+  limits.request = 1h;
+  start(limits);
+  const Socket& first = connect();
+  const Socket& second = connect();
+  const Socket& other = connect("127.0.0.2");
+  const Socket& third = connect();
+  EXPECT_FALSE(first.receives()) << "the one that has been asking the longest gives way";
+  EXPECT_TRUE(is_answered(third));
+  EXPECT_TRUE(is_answered(second));
+  EXPECT_TRUE(is_answered(other));
+}
+
+TEST_F(ConnectionsOfAServer, OfManyPeersGiveWayTogether) {
+  Connections::Limits limits;
+  limits.all = 2;
+  limits.request = 1h;
+  start(limits);
+  const Socket& first = connect("127.0.0.2");
+  const Socket& second = connect("127.0.0.3");
+  const Socket& third = connect("127.0.0.4");
+  EXPECT_FALSE(first.receives());
+  EXPECT_TRUE(is_answered(second));
+  EXPECT_TRUE(is_answered(third));
+}
+
+TEST_F(ConnectionsOfAServer, AreRefusedWhereAllOthersAreBeingAnswered) {
+  Connections::Limits limits;
+  limits.of_peer = 1;
+  limits.request = 1h;
+  start(limits);
+  EXPECT_TRUE(is_answered(connect("127.0.0.1", true)));
+  EXPECT_FALSE(connect().receives());
+  EXPECT_TRUE(is_answered(connect("127.0.0.2")));
+}
+
+TEST_F(ConnectionsOfAServer, FollowUpToALimitForEachPeer) {
+  Connections::Limits limits;
+  limits.followers = 2;
+  limits.followers_of_peer = 1;
+  start(limits);
+  EXPECT_TRUE(is_answered(connect("127.0.0.1", true)));
+  Socket& again = connect("127.0.0.1", true);
+  again.send();
+  ::shutdown(again.get(), SHUT_WR);
+  EXPECT_FALSE(again.receives());
+  EXPECT_TRUE(is_answered(connect("127.0.0.2", true)));
+  Socket& third = connect("127.0.0.3", true);
+  third.send();
+  ::shutdown(third.get(), SHUT_WR);
+  EXPECT_FALSE(third.receives());
+}
+
+TEST_F(ConnectionsOfAServer, ThatAreStillAskingAreCutOffAtTheEnd) {
+  Connections::Limits limits;
+  limits.request = 1h;
+  start(limits);
+  const Socket& asking = connect();
+  const Socket& following = connect("127.0.0.1", true);
+  EXPECT_TRUE(is_answered(following));
+  connections_->end();
+  EXPECT_FALSE(asking.receives());
+  char none = 0;
+  EXPECT_EQ(::recv(following.get(), &none, 1, MSG_DONTWAIT), -1);
+}
+
+}  // namespace
+}  // namespace loupe::test
