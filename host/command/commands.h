@@ -135,11 +135,13 @@ struct View {
 /// `loupe diagnose`: what was found to be wrong with past runs, and what the rules say of their values.
 struct Diagnose {
   std::vector<std::string> records;
-  std::string baseline;  ///< a file that `loupe learn` wrote; empty for none
+  std::string baseline;           ///< a file that `loupe learn` wrote; empty for none
+  std::string baseline_findings;  ///< a file of known findings, as JSON of this command; empty for none
   bool as_json = false;
 
   CLI::App* add_to(CLI::App& app);
-  /// What was left out at a record's end goes to `errors`. Returns whether no run ever had an error. Throws ConfigError
+  /// What was left out at a record's end goes to `errors`. Returns whether no run ever had an error, or, beside known
+  /// findings, anything worse than information that is not among them. Throws ConfigError
   /// for a wrong record or baseline, before anything is written.
   bool run(std::ostream& out, std::ostream& errors) const;
 };

@@ -3,7 +3,9 @@
 #include <loupe/number_text.h>
 #include <loupe/words.h>
 
+#include <array>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -87,7 +89,10 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
     diagnosis.ending.reset();
     if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
     if (line.kind == RecordLine::Kind::finding) diagnosis.findings.take(line);
-    if (line.kind == RecordLine::Kind::tick) diagnosis.last_epoch = line.epoch;
+    if (line.kind == RecordLine::Kind::tick) {
+      diagnosis.findings.end_tick(line);
+      diagnosis.last_epoch = line.epoch;
+    }
     if (line.kind == RecordLine::Kind::end) diagnosis.ending = line;
   }
   add_judged(rules, diagnosis.findings);
@@ -108,10 +113,11 @@ std::string ending_of(const Diagnosis& diagnosis) {
   return how + after + (ending.message.empty() ? "" : ": " + ending.message);
 }
 
-std::string span(const RecordLine& finding) {
+std::string span(const FindingHistory::Entry& entry) {
+  const RecordLine& finding = entry.last;
   const std::string first = number_text(finding.first_epoch), last = number_text(finding.last_epoch);
   const std::string epochs = first == last ? "epoch " + first : "epochs " + first + " to " + last;
-  return epochs + (finding.count > 1 ? ", seen " + std::to_string(finding.count) + " times" : "");
+  return epochs + (entry.gone && finding.count > 1 ? ", seen " + std::to_string(finding.count) + " times" : "");
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -141,7 +147,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
     const std::string place = each->place();
     out << "  " << word_of(severity_words, each->last.severity) << (each->gone ? ", gone" : "") << ": "
         << printable_line((place.empty() ? "" : place + ": ") + each->last.message) << " ("
-        << printable_line(each->last.rule) << ", " << span(each->last) << ")\n";
+        << printable_line(each->last.rule) << ", " << span(*each) << ")\n";
     if (!each->last.advice.empty()) out << "    advice: " << printable_line(each->last.advice) << "\n";
   }
   tell_judged(diagnosis, out);
@@ -155,6 +161,30 @@ Json number_or_null(double number) {
   if (const char* name = non_finite_name(number)) return name;
   return number;
 }
+
+/// Findings that are known and accepted, by rule, layer and parameter.
+class KnownFindings {
+ public:
+  /// Reads what `loupe diagnose --json` wrote.
+  explicit KnownFindings(const std::string& file) {
+    std::ifstream in(file);
+    const Json rows = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+    if (!rows.is_array())
+      throw ConfigError("'" + file + "' is no list of findings; make it with 'loupe diagnose RECORD --json > " + file +
+                        "'");
+    const auto text = [](const Json& row, const char* member) {
+      const auto found = row.is_object() ? row.find(member) : row.end();
+      return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    for (const Json& row : rows) known_.insert({text(row, "rule"), text(row, "layer"), text(row, "parameter")});
+  }
+  bool has(const RecordLine& finding) const {
+    return known_.count({finding.rule, finding.layer, finding.parameter}) != 0;
+  }
+
+ private:
+  std::set<std::array<std::string, 3>> known_;
+};
 
 Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry) {
   const RecordLine& finding = entry.last;
@@ -190,6 +220,10 @@ CLI::App* Diagnose::add_to(CLI::App& app) {
   subcommand->add_option(
       "--baseline", baseline,
       "What 'loupe learn' made of good runs: a departure from it is a finding too, and makes the exit code 1");
+  subcommand->add_option("--baseline-findings", baseline_findings,
+                         "What 'loupe diagnose --json' wrote before: the exit code is 1 where there is an error or a "
+                         "warning that it lacks, "
+                         "and 0 else");
   subcommand->add_flag("--json", as_json, "An array with a row a finding, as a record has it, of all records");
   return subcommand;
 }
@@ -198,6 +232,8 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   std::vector<Diagnosis> diagnoses;
   std::optional<Baseline> good;
   if (!baseline.empty()) good = Baseline::read(baseline);
+  std::optional<KnownFindings> known;
+  if (!baseline_findings.empty()) known.emplace(baseline_findings);
   for (const std::string& record : records) {
     diagnoses.push_back(read(record, good));
     if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";
@@ -210,7 +246,9 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     for (const FindingHistory::Entry* each : diagnosis.findings.worst_first()) {
       // Whoever names a baseline wants a change of the training to be tested by it.
       const bool departs = good && each->last.rule == BaselineWatch::rule;
-      sound = sound && each->worst_severity < LOUPE_SEVERITY_ERROR && !departs;
+      const bool fails = known ? each->worst_severity >= LOUPE_SEVERITY_WARNING && !known->has(each->last)
+                               : each->worst_severity >= LOUPE_SEVERITY_ERROR || departs;
+      sound = sound && !fails;
       if (as_json) rows.push_back(as_json_row(diagnosis, *each));
     }
     if (!as_json) tell(diagnosis, out);

@@ -248,6 +248,7 @@ class RecordedRules::Impl {
     push(validation_loss_, 0);
     health::Moment moment;
     moment.losses = &losses_;
+    losses_.are_means = true;
     moment.has_slow_swings = false;  // each is the mean of an epoch
     judge_all(health::When::losses, /*of_epochs=*/false, judge, moment);
     losses_.end_epoch();

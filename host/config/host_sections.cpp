@@ -67,8 +67,8 @@ const detail::OptionStorage& run_program_options() {
       {"models", Strings{},
        "the types whose modules are watched, names or globs; those that optimizers hold when empty"},
       {"epoch", "auto",
-       "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto, which is the "
-       "first where the program calls eval(), and 100 steps else"},
+       "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto: where train() "
+       "is called again or a data loader begins anew, and after 100 steps in a program that does neither"},
       {"loss", Strings{},
        "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
       {"first_epoch", 0,

@@ -251,6 +251,10 @@ void ProgramInspector::push(Inspector& inspector, const std::string& label, cons
   inspector.impl_->enter([&] { inspector.impl_->push_tensor(label, value, 0); });
 }
 
+void ProgramInspector::publish(Inspector& inspector, const Finding& finding) {
+  inspector.impl_->enter([&] { inspector.impl_->publish(finding); });
+}
+
 std::size_t Inspector::redirected_calls() {
   return Redirections::instance().active_count();
 }

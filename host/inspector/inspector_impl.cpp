@@ -101,8 +101,23 @@ void Inspector::Impl::push_tensor(const std::string& label, const at::Tensor& va
   if (!value.defined() || value.numel() != 1)
     throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
   if (!monitor_.active()) return;
+  if (loss_graphs_.add(value)) tell_kept_graphs();
   if (value.device().is_cpu()) return push(label, value.item<double>(), flags);
   losses_.add(value, label, flags);
+}
+
+void Inspector::Impl::tell_kept_graphs() {
+  Finding finding;
+  finding.rule = "kept_graphs";
+  finding.message = "the graphs of the last " + std::to_string(LossGraphs::looked_back) +
+                    " losses are all still alive, and with them what their forward passes computed: memory grows with "
+                    "each step";
+  finding.advice = "add up loss.item<double>() or loss.detach() instead of the loss itself";
+  publish(finding);
+}
+
+void Inspector::Impl::publish(const Finding& finding) {
+  monitor_.publish(finding.c_form(), "loupe");
 }
 
 const std::string& Inspector::Impl::loss_name(bool train) const {

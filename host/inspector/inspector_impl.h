@@ -17,6 +17,7 @@
 #include "inspector/due_ticks.h"
 #include "inspector/epoch_loop.h"
 #include "inspector/finding_policy.h"
+#include "inspector/loss_graphs.h"
 #include "inspector/run_clock.h"
 #include "inspector/step_loop.h"
 #include "inspector/trainer_calls.h"
@@ -70,6 +71,9 @@ class Inspector::Impl final : public MonitorHost {
 
   void push(const std::string& label, double value, uint32_t flags);
   void push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags);
+  void tell_kept_graphs();
+  /// Takes a finding of the host's own.
+  void publish(const Finding& finding);
   const std::string& loss_name(bool train) const;
   std::optional<double> loss(bool train, const std::string& aggregation);
 
@@ -112,6 +116,7 @@ class Inspector::Impl final : public MonitorHost {
   TrainerCalls calls_;
   Attachments attachments_{monitor_};
   DeferredLosses losses_{monitor_};
+  LossGraphs loss_graphs_;
   FindingPolicy policy_{monitor_};
   RunClock clock_{monitor_, attachments_};
   DueTicks due_{monitor_, clock_, calls_};

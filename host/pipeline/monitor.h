@@ -103,6 +103,8 @@ class Monitor final : public LensSurroundings {
   /// The next epoch is `first`, unless its tick says otherwise.
   void begin_epochs_at(double first) { epoch_ = first - 1; }
 
+  /// Takes a finding of a lens, or of the host's own, and shows it at the next step or tick. Any thread.
+  void publish(const loupe_finding& finding, const std::string& speaker) override;
   /// What was found so far.
   const FindingBoard& findings() const { return findings_; }
   /// Writes the last steps of all that is measured into a folder of the run's, and returns it. Where that fails, the
@@ -119,7 +121,6 @@ class Monitor final : public LensSurroundings {
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
   const loupe_module* module_called(const char* name) const override { return modules_.module_called(name); }
   const loupe_run* run() const override { return &display_.c_run(); }
-  void publish(const loupe_finding& finding, const std::string& speaker) override;
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override {
     return modules_.lend(module, name, gradient, take);
   }

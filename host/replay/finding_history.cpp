@@ -19,6 +19,12 @@ void FindingHistory::take(const RecordLine& line) {
   known.worst_severity = std::max(known.worst_severity, line.severity);
 }
 
+void FindingHistory::end_tick(const RecordLine& tick) {
+  for (Entry& each : entries_) {
+    if (!each.gone) each.last.last_epoch = std::max(each.last.last_epoch, tick.epoch);
+  }
+}
+
 void FindingHistory::go_on() {
   for (Entry& each : entries_) each.gone = true;
 }

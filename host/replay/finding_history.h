@@ -25,6 +25,8 @@ class FindingHistory {
 
   /// Takes a line of the kind `finding`.
   void take(const RecordLine& line);
+  /// What stands at a tick was true up to it: a run tells of it again only where it changes.
+  void end_tick(const RecordLine& tick);
   /// The run goes on in a new process, which looks for everything anew: what stood and is not found again is gone.
   void go_on();
   /// The worst first, of equals those that stand.

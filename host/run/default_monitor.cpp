@@ -21,7 +21,7 @@ lenses:
   - health
   - loss_metrics
   - learning_rate
-  - output_activation: {include: [+Linear]}
+  - output_activation: {include: [+linear]}
   - gradient_geometry
   - parameter_difference
 visualizers:

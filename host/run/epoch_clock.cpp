@@ -9,7 +9,9 @@ namespace {
 using Epoch = RunProgramSection::Epoch;
 
 // An epoch may be long; a program that calls train() once, and never eval(), must not be shown at its end only.
-constexpr std::uint64_t patience_for_first = 20, patience_for_next = 100;
+constexpr std::uint64_t patience_for_first = 5, patience_for_next = 100;
+// Where the program's own epochs are not known, a slow one is to be seen too.
+constexpr std::chrono::seconds most_seconds(60);
 
 std::string number(double value) {
   std::string text = std::to_string(value);
@@ -26,13 +28,16 @@ bool EpochClock::follows_modes() const {
 
 std::uint64_t EpochClock::most_steps() const {
   const auto length = static_cast<std::uint64_t>(length_);
-  if (kind_ == Epoch::steps || too_often_ || !switches_) return length;
-  return length * (alternates_ ? patience_for_next : patience_for_first);
+  if (kind_ == Epoch::steps) return length;
+  if (knows_ends_) return length * patience_for_next;
+  if (too_often_ || (!switches_ && reset_sampler_ == nullptr)) return length;
+  return length * patience_for_first;
 }
 
 bool EpochClock::stepped(const void* optimizer) {
   ever_stepped_ = true;
   steps_ = std::max(steps_, ++counts_[optimizer]);
+  feeding_sampler_ = reset_sampler_;
   const auto fewest = std::min_element(counts_.begin(), counts_.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
   switch (kind_) {
@@ -41,6 +46,8 @@ bool EpochClock::stepped(const void* optimizer) {
     case Epoch::train_eval:
       return false;
     case Epoch::automatic:
+      if (!knows_ends_ && Clock::now() - begin_ >= most_seconds) return true;
+      break;
     case Epoch::steps:
       break;
   }
@@ -60,21 +67,32 @@ bool EpochClock::mode_set(bool trains) {
   switches_ = true;
   trains_ = trains;
   if (!trains) evaluated_ = evaluated_ || has_passes();
-  if (!trains || !evaluated_ || !follows_modes()) return false;
-  evaluated_ = false;
-  // A program that acts in one mode and learns in the other switches with every step.
+  if (!trains || !follows_modes()) return false;
+  const bool ends = evaluated_ || (kind_ == Epoch::automatic && has_passes());
+  if (!ends) return false;
+  // A program that acts in one mode and learns in the other switches with every step, and so does one that calls
+  // train() in each; one that validates after a single step means an epoch.
   const std::uint64_t passes = ever_stepped_ ? steps_ : backwards_;
-  too_often_ = kind_ == Epoch::automatic && passes - std::exchange(switched_at_, passes) < 2;
+  const bool is_one = passes - std::exchange(switched_at_, passes) < 2;
+  too_often_ = kind_ == Epoch::automatic && is_one && !(std::exchange(evaluated_, false) && validated_);
   if (too_often_) return false;
-  alternates_ = true;
+  knows_ends_ = true;
   return true;
+}
+
+/// A loader for validation begins anew too, but nothing is learnt from it.
+bool EpochClock::sampler_reset(const void* sampler) {
+  const bool ends = kind_ == Epoch::automatic && sampler == feeding_sampler_ && has_passes();
+  reset_sampler_ = sampler;
+  knows_ends_ = knows_ends_ || ends;
+  return ends;
 }
 
 void EpochClock::ticked() {
   std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // it steps no more
   for (auto& each : counts_) each.second = 0;
   steps_ = switched_at_ = backwards_ = 0;
-  evaluated_ = false;
+  evaluated_ = validated_ = false;
   begin_ = Clock::now();
 }
 
@@ -89,8 +107,9 @@ std::string EpochClock::description() const {
     case Epoch::automatic:
       break;
   }
-  return "an epoch ends where train() follows eval(), and after " + number(length_) +
-         " steps in a program that calls neither";
+  return "an epoch ends where train() is called again or a data loader begins anew, and after " + number(length_) +
+         " steps in a program that does neither, or " + number(length_ * patience_for_first) +
+         " in one that has done so once";
 }
 
 }  // namespace loupe

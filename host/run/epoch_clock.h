@@ -22,6 +22,10 @@ class EpochClock {
   bool went_backward();
   /// Before a model that trains is switched. True where an epoch has ended.
   bool mode_set(bool trains);
+  /// Before a data loader's sampler, which is only to compare with, begins anew. True where an epoch has ended.
+  bool sampler_reset(const void* sampler);
+  /// A validation loss was computed.
+  void validated() { validated_ = true; }
   /// An epoch was ended.
   void ticked();
   /// Whether anything was learnt since, or was meant to be in a program in which nothing has stepped yet.
@@ -40,8 +44,11 @@ class EpochClock {
   double length_;
   bool trains_ = true, switches_ = false;  // train() or eval() was called at all
   bool evaluated_ = false;                 // since the last tick
+  bool validated_ = false;                 // since the last tick, a loss was computed without gradients
   bool too_often_ = false;                 // the modes change with every step
-  bool alternates_ = false;                // an epoch ended by the modes
+  bool knows_ends_ = false;                // an epoch ended by the modes, or by the sampler
+  const void* reset_sampler_ = nullptr;    // the last that began anew
+  const void* feeding_sampler_ = nullptr;  // the one that began anew before the last step
   std::unordered_map<const void*, std::uint64_t> counts_;
   bool ever_stepped_ = false;
   std::uint64_t backwards_ = 0;    // since the last tick

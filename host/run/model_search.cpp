@@ -68,7 +68,8 @@ void ModelSearch::forget_dead() {
   if (seen_.size() > most_seen) seen_.clear();
 }
 
-std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const std::vector<std::string>& types) const {
+std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const ParameterSet& held_by_others,
+                                          const std::vector<std::string>& types) const {
   std::vector<FoundModel> candidates;
   std::unordered_set<const torch::nn::Module*> known;
   const auto add = [&](torch::nn::Module* module, std::shared_ptr<torch::nn::Module> owner) {
@@ -95,6 +96,12 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const std:
   }
   if (best != nullptr) return {*best};
 
+  // A model of which a layer was replaced holds that one too, which nobody trains.
+  const auto holds = [&](const FoundModel& whole, const FoundModel& part) {
+    return whole.parameters.size() > part.parameters.size() &&
+           count_of(part.parameters, whole.parameters) == part.parameters.size() &&
+           count_of(whole.parameters, held_by_others) == count_of(part.parameters, held_by_others);
+  };
   std::vector<FoundModel> found;
   ParameterSet left = wanted;
   while (!left.empty()) {
@@ -102,9 +109,10 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const std:
     std::size_t most = 0;
     for (const FoundModel& each : candidates) {
       const std::size_t count = count_of(left, each.parameters);
-      const bool is_better = next != nullptr && count == most &&
-                             (each.parameters.size() < next->parameters.size() ||
-                              (each.parameters.size() == next->parameters.size() && depth(each) > depth(*next)));
+      const bool is_better =
+          next != nullptr && count == most &&
+          (holds(each, *next) || (each.parameters.size() < next->parameters.size() && !holds(*next, each)) ||
+           (each.parameters.size() == next->parameters.size() && depth(each) > depth(*next)));
       if (count == 0 || (count < most) || (count == most && !is_better)) continue;
       next = &each;
       most = count;

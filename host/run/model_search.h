@@ -28,7 +28,9 @@ class ModelSearch {
   bool see(torch::nn::Module& module);
   /// The module, of those seen and all below them, whose parameters are exactly, or most nearly, those wanted; where no
   /// module holds them all, the fewest that hold some. Only modules of these types are taken where any are named.
-  std::vector<FoundModel> find(const ParameterSet& wanted, const std::vector<std::string>& types) const;
+  /// @param held_by_others  what other optimizers hold: a module that has more than was wanted has none of these
+  std::vector<FoundModel> find(const ParameterSet& wanted, const ParameterSet& held_by_others,
+                               const std::vector<std::string>& types) const;
 
  private:
   struct Seen {

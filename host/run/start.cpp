@@ -18,6 +18,7 @@
 #include "loupe/config_error.h"
 #include "run/boundary.h"
 #include "run/loss_taps.h"
+#include "run/sampler_taps.h"
 #include "run/watched_program.h"
 #include "torch/all_taps.h"
 #include "torch/model/registry.h"
@@ -172,6 +173,8 @@ const RunListener* begin(char* why, std::size_t size) {
     return nullptr;
   }
   declare_loss_taps(loss_listener);
+  declare_sampler_taps(
+      [](const void* sampler) { guarded([&](WatchedProgram& program) { program.sampler_reset(sampler); }); });
   declare_all_taps();
   Redirections::instance().hold();
   await_optimizers();

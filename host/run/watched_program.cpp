@@ -68,6 +68,10 @@ void WatchedProgram::before_forward(torch::nn::Module& module) {
   settle(false);
 }
 
+void WatchedProgram::sampler_reset(const void* sampler) {
+  if (clock_ && clock_->sampler_reset(sampler)) tick();
+}
+
 /// Its mirror goes on to before_forward, as any module that runs.
 void WatchedProgram::before_script(const torch::jit::Module& script) {
   std::erase_if(scripts_, [](const auto& each) { return !each->script_lives(); });
@@ -97,6 +101,52 @@ void WatchedProgram::before_clearing(const torch::optim::Optimizer& optimizer) {
 void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {
   know(optimizer);
   settle(true);
+  constexpr std::uint64_t enough = 2, seldom = 64;  // splats are replaced by others now and then
+  const std::uint64_t steps = ++optimizers_[&optimizer].steps;
+  if (steps == enough || (!bare_.empty() && steps % seldom == 0)) take_strangers(optimizer);
+}
+
+/// What an optimizer holds beside the models: parameters of no module, as of fields and splats, are a model too; those
+/// of which none ever has a gradient are left from a model that is gone.
+void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
+  std::vector<at::Tensor> strangers;
+  bool any_gradient = false, any_watched = false;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      const bool is_watched = std::any_of(attached_.begin(), attached_.end(), [&](const Attached& each) {
+        return each.parameters.count(parameter.unsafeGetTensorImpl()) != 0;
+      });
+      any_watched = any_watched || is_watched;
+      any_gradient = any_gradient || parameter.grad().defined();
+      if (!is_watched) strangers.push_back(parameter);
+    }
+  }
+  if (strangers.empty()) return;
+  if (any_gradient && section_.models.empty()) return attach_bare(strangers);
+  if (any_gradient || any_watched) return;
+  Finding finding;
+  finding.rule = "stale_optimizer";
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.message = "the optimizer stepped, but none of the " + std::to_string(strangers.size()) +
+                    " parameters that it holds has a gradient or is in a module that runs: they are another model's, "
+                    "or one's that is gone";
+  finding.advice = "make the optimizer after the model, from the parameters of the model that runs";
+  ProgramInspector::publish(inspector(), finding);
+}
+
+void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors) {
+  auto bare = std::make_shared<BareModel>();
+  FoundModel model{bare.get(), bare, {}};
+  for (const at::Tensor& each : tensors) {
+    bare->take(each);
+    model.parameters.insert(each.unsafeGetTensorImpl());
+  }
+  inspector();
+  // They are kept alive by being watched, so that few of them are.
+  constexpr std::size_t most = 4;
+  if (bare_.size() == most) bare_.pop_front();
+  bare_.push_back(std::move(bare));
+  attach(model, "its tensors are in no module, but in an optimizer");
 }
 
 void WatchedProgram::after_step(const torch::optim::Optimizer& optimizer) {
@@ -118,6 +168,7 @@ void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) 
 
 void WatchedProgram::evaluated(const at::Tensor& loss, const void* place) {
   if (!clock_ || attached_.empty() || (at::GradMode::is_enabled() && clock_->trains())) return;
+  clock_->validated();
   const LossNames::Named named = validation_losses_->of(place);
   if (named.is_new)
     tell("'" + named.name + "' is what a loss function gives in eval mode or without gradients, as a mean of the batch",
@@ -148,8 +199,12 @@ void WatchedProgram::settle(bool all_there_is) {
   for (auto& [optimizer, known] : optimizers_) {
     if (!known.waits) continue;
     const ParameterSet wanted = without_attached(known.parameters);
+    ParameterSet others;
+    for (const auto& [other, held] : optimizers_) {
+      if (other != optimizer) others.insert(held.parameters.begin(), held.parameters.end());
+    }
     const std::vector<FoundModel> found =
-        wanted.empty() ? std::vector<FoundModel>() : modules_.find(wanted, section_.models);
+        wanted.empty() ? std::vector<FoundModel>() : modules_.find(wanted, others, section_.models);
     ParameterSet left = wanted;
     for (const FoundModel& model : found) {
       for (const auto* parameter : model.parameters) left.erase(parameter);
@@ -163,7 +218,7 @@ void WatchedProgram::settle(bool all_there_is) {
     }
     if (!left.empty())
       tell(std::to_string(left.size()) + " parameters of an optimizer are in no module that was seen" +
-               (section_.models.empty() ? "" : " of the types that run_program.models names") + ", and are not watched",
+               (section_.models.empty() ? "" : " of the types that run_program.models names"),
            "models");
   }
   set_waiting();

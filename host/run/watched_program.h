@@ -2,6 +2,7 @@
 #define LOUPE_RUN_WATCHED_PROGRAM_H
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "config/run_program_section.h"
 #include "core/lock_order.h"
 #include "loupe/inspector.h"
+#include "run/bare_model.h"
 #include "run/call_origin.h"
 #include "run/epoch_clock.h"
 #include "run/loss_names.h"
@@ -42,6 +44,7 @@ class WatchedProgram {
   void after_step(const torch::optim::Optimizer& optimizer);
   void before_backward(const at::Tensor& loss, const void* place);
   void evaluated(const at::Tensor& loss, const void* place);
+  void sampler_reset(const void* sampler);
   /// The last epoch, and the end of the record.
   void finish();
   /// Something of Loupe's failed: the program goes on without it.
@@ -62,6 +65,7 @@ class WatchedProgram {
     ParameterSet parameters;
     std::size_t size = 0;  // as it was looked at last
     bool waits = true;
+    std::uint64_t steps = 0;
   };
 
   Inspector& inspector();
@@ -69,6 +73,8 @@ class WatchedProgram {
   /// where there is one.
   void tell(const std::string& guess, const char* option);
   void know(const torch::optim::Optimizer& optimizer);
+  void take_strangers(const torch::optim::Optimizer& optimizer);
+  void attach_bare(const std::vector<at::Tensor>& tensors);
   /// Attaches what the optimizers that wait hold; parts of it only where `all_there_is`.
   void settle(bool all_there_is);
   void attach(const FoundModel& model, const std::string& why);
@@ -89,6 +95,7 @@ class WatchedProgram {
   std::vector<std::shared_ptr<ScriptModel>> scripts_;  // those seen at work, while their scripts live
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
   std::vector<Attached> attached_;
+  std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
   std::unordered_map<std::string, int> names_;
   std::atomic<bool> waits_{false};
   bool any_news_ = false;  // a module or an optimizer that was not there when models were searched for last

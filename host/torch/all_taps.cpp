@@ -4,6 +4,7 @@
 #include "torch/redirect/symbol_names.h"
 #include "torch/script/script_taps.h"
 #include "torch/taps/function_taps.h"
+#include "torch/taps/loss_function_taps.h"
 #include "torch/taps/optimizer_taps.h"
 
 namespace loupe {
@@ -12,6 +13,7 @@ void declare_all_taps() {
   static const bool once = [] {
     declare_forward_taps();
     declare_function_taps();
+    declare_loss_function_taps();
     declare_optimizer_taps();
     declare_script_taps();
     forget_symbol_names();

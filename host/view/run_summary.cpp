@@ -109,6 +109,7 @@ void RunSummary::take(std::string_view text) try {
   if (line_.kind == Kind::tick) {
     if (tick_) longest_pause_ = std::max(longest_pause_, line_.elapsed - tick_->elapsed);
     tick_ = line_;
+    findings_.end_tick(line_);
   }
 } catch (const Error& e) {
   throw Error("line " + std::to_string(lines_ + 1) + ": " + e.what());

@@ -223,7 +223,7 @@ class Console : public Visualizer {
     }
     if (findings_.count() > 0) return text + "no finding stands at the end of the run\n";
     if (!looks_for_findings_ || ticks_ == 0) return text;
-    return text + "the run is healthy: no findings up to epoch " + number_text(epoch_) + '\n';
+    return text + "no findings up to epoch " + number_text(epoch_) + '\n';
   }
 
   Table* table_of(const char* tag) {

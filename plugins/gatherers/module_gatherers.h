@@ -72,7 +72,7 @@ class LossInput : public ModuleGatherer<LossInput, LOUPE_DRAFT_TAP_LOSS_INPUT> {
  public:
   static constexpr const char* name = "loss_input";
   static constexpr const char* which = nullptr;
-  static constexpr const char* help = "of a model's root: what its cross entropy is given as scores";
+  static constexpr const char* help = "of a model's root: what the loss function behind it is given";
   using ModuleGatherer::ModuleGatherer;
 };
 

@@ -4,6 +4,7 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,11 @@ void Health::tell_unregistered(const Judge& judge) {
   for (const loupe_module* module : unregistered_) {
     Observation seen;
     seen.module = module;
-    seen.message = std::string("a ") + module->full_type + " runs in the model ('" + module->name +
-                   "') that no module has registered: its parameters get gradients and are never trained";
-    seen.advice = "make it with register_module in the constructor of the module that uses it";
+    seen.message = std::string("a ") + module->full_type + " runs ('" + module->name +
+                   "') that no watched model has registered: its parameters get gradients, and no step changes them";
+    seen.advice =
+        "make it with register_module in the constructor of the module that uses it, or give its parameters to an "
+        "optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)";
     judge.by(rule_named(unregistered_module)).tell(seen);
   }
 }
@@ -60,6 +63,7 @@ void Health::follow_trail(const Judge& judge, Model& model) {
   if (harmed || loss_is_bad_) {
     non_finite_ =
         blame(*origin, loss_is_bad_, non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
+    add_growth(*non_finite_, &model);
     judge.by(rule_named(non_finite)).tell(*non_finite_);
     model.is_broken = true;
     model.finite_steps = 0;
@@ -73,6 +77,22 @@ void Health::follow_trail(const Judge& judge, Model& model) {
     }
     watched_.trail.forget();
   }
+}
+
+/// What overflows at last has grown before, which is where to look.
+void Health::add_growth(Observation& seen, const Model* model) {
+  constexpr double far = 100;
+  const std::lock_guard lock(losses_.mutex);
+  std::vector<double> losses(losses_.recent.begin(), losses_.recent.end());
+  losses.insert(losses.end(), losses_.pending.begin(), losses_.pending.end());
+  if (losses.size() < 2 || !(losses.front() > 0) || !(losses.back() > far * losses.front())) return;
+  seen.message += "; before it the training loss had grown from " + number(losses.front()) + " to " +
+                  number(losses.back()) + " in " + std::to_string(losses.size()) + " steps";
+  seen.advice = "lower the learning rate, or clip the gradients";
+  if (model == nullptr || model->input_count == 0) return;
+  const double scale = std::sqrt(model->input_sum_squares / static_cast<double>(model->input_count));
+  if (scale > limits_["input_scale"])
+    seen.advice = "normalize the model's input, whose root mean square is " + number(scale) + ", or " + seen.advice;
 }
 
 /// Once steps are made in which all is finite, the rules go on, with what they see from now on.
@@ -148,6 +168,7 @@ void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
     Moment now = moment(&model);
     now.is_annealed = annealed_;
+    now.has_other_models = models_.size() > 1;
     {
       const std::lock_guard lock(losses_.mutex);
       now.is_stuck = models_.size() == 1 && !losses_.has_come_down();
@@ -169,13 +190,16 @@ void Health::judge_epoch(const Judge& judge, bool trends) {
   const Losses::Ended ended = losses_.end_epoch();
   if (!trends) return;
   Moment now = moment();
-  now.has_slow_swings = !rates_.any_returned();
+  const bool repeats =
+      std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->repeats_by_habit; });
+  now.has_slow_swings = !rates_.any_returned() && !repeats;
   if (ended.training) judge_all(When::training_epoch, judge, now);
   if (ended.validation) judge_all(When::validation_epoch, judge, now);
 }
 
 void Health::take_loss() {
   const std::lock_guard lock(losses_.mutex);
+  // A finite loss that came after it shows that its step was left out, as where a scaled loss overflows.
   if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
 }
 
@@ -208,6 +232,7 @@ void Health::tell_lone_loss(const Judge& judge) {
   seen.message = "the training loss is NaN or Inf, while all outputs and gradients that were seen are finite";
   seen.advice =
       "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an empty batch, is NaN";
+  add_growth(seen, nullptr);
   judge.by(rule_named(non_finite)).tell(seen);
 }
 
@@ -240,6 +265,15 @@ void Health::step(const loupe_step& step, Report& report) {
     const std::lock_guard lock(losses_.mutex);
     losses_.began_late = true;
   }
+  if (step.optimizer != nullptr) {
+    const std::lock_guard lock(losses_.mutex);
+    const uint64_t newest =
+        std::exchange(losses_.newest_optimizer, std::max(losses_.newest_optimizer, step.optimizer->id));
+    if (newest != 0 && newest < step.optimizer->id) {
+      losses_.begin_series();
+      for (const auto& model : models_) model->start = {};
+    }
+  }
   ++steps_since_tick_;
   take_loss();
   met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;
@@ -251,6 +285,7 @@ void Health::step(const loupe_step& step, Report& report) {
     ends_windows = ends_windows && !model->is_on_device;
     model->take_tallies();
     const bool stepped = model->sums.counts.stepped > 0;
+    model->start.changed = model->start.changed || model->sums.weights.changed > 0;
     model->step_is_plain = stepped && model->is_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
     if (!model->step_is_plain || watched_.trail.is_taken()) model->follow();
   }
@@ -266,6 +301,9 @@ void Health::step(const loupe_step& step, Report& report) {
       now.epochs_to_come = to_come;
       judge_all(When::optimizer, judge, now);
       model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
+      model->weight_decay = 0;
+      for (std::size_t i = 0; i < step.optimizer->group_count; ++i)
+        model->weight_decay = std::fmax(model->weight_decay, step.optimizer->groups[i]->weight_decay);
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }
@@ -322,6 +360,7 @@ void Health::report(Report& report) {
     now.was_validated = was_validated;
     now.was_stepped = steps_since_tick_ > 0;
     judge_all(When::tick, judge, now);
+    ++model->ticks;
     model->has_backward = false;
     // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
     // window does not end another, in which nothing was seen.

@@ -66,6 +66,7 @@ class Health : public Lens {
   void judge_losses(const Judge& judge);
   void judge_epoch(const Judge& judge, bool trends);
   void follow_trail(const Judge& judge, Model& model);
+  void add_growth(Observation& seen, const Model* model);
   void follow_recovery(Model& model);
   bool any_broken() const {
     return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });

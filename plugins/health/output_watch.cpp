@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "health/rules/elements.h"
 #include "health/watches.h"
@@ -44,6 +46,7 @@ void OutputWatch::process(const Event& event) {
     if (can_look) look(event);
   }
   if (can_look && watched_.trail.is_taken()) explain(event);
+  if (can_look && event.training() && event.grad_enabled()) look_at_start();
 }
 
 void OutputWatch::take_numbers(const Event& event) {
@@ -128,7 +131,8 @@ void OutputWatch::look_at_input(const Event& event) {
   if (event.input_count() == 0) return;
   const Elements input(event.input(0).raw());
   if (!input.readable()) return;
-  if (!model_.input.is_known) {
+  // An agent that acts may stay where it is for a while.
+  if (!model_.input.is_known && event.grad_enabled()) {
     Model::InputLook& look = model_.input;
     look.some = hash(input, most_looked_at);
     look.is_known = true;
@@ -138,16 +142,46 @@ void OutputWatch::look_at_input(const Event& event) {
       look.is_whole = true;
     }
   }
+  if (event.grad_enabled()) look_at_rows(input);
   if (!input.floating() || events_ % 4 != 1) return;
+  double sum = 0, sum_squares = 0;
+  int64_t count = 0;
   input.read_by([&](const auto& at) {
     input.sample(most_looked_at, [&](int64_t place) {
       const double value = at(place);
       if (!std::isfinite(value)) return;
-      model_.input_sum += value;
-      model_.input_sum_squares += value * value;
-      ++model_.input_count;
+      sum += value;
+      sum_squares += value * value;
+      ++count;
     });
   });
+  // One batch far from all others says nothing of them.
+  constexpr double far = 1e6;
+  const auto mean = [](double total, int64_t of) { return total / static_cast<double>(std::max<int64_t>(of, 1)); };
+  const double usual = mean(model_.input_sum_squares, model_.input_count);
+  if (usual > 0 && mean(sum_squares, count) > far * usual) return;
+  model_.input_sum += sum;
+  model_.input_sum_squares += sum_squares;
+  model_.input_count += count;
+}
+
+/// Whether all rows of a batch are the same, as far as a few of them show. Most differ in the first element.
+void OutputWatch::look_at_rows(const Elements& input) {
+  constexpr int64_t fewest_rows = 4, most_rows = 8, most_columns = 64;
+  if (input.dim() < 2 || input.size(0) < fewest_rows || input.count() == 0) return;
+  const int64_t columns = input.count() / input.size(0), rows = std::min(most_rows, input.size(0));
+  const int64_t looked_at = std::min(columns, most_columns);
+  const bool differs = input.read_bits_by([&](const auto& bits) {
+    for (int64_t row = 1; row < rows; ++row) {
+      for (int64_t i = 0; i < looked_at; ++i) {
+        const int64_t place = i * columns / looked_at;
+        if (bits(row * columns + place) != bits(place)) return true;
+      }
+    }
+    return false;
+  });
+  model_.has_equal_rows = !differs;
+  model_.equal_rows = input.size(0);
 }
 
 /// Which units were ever active, until so many were that the rest is of no concern.
@@ -280,6 +314,36 @@ void OutputWatch::look_for_variation(const Event& event) {
   ++(has_varied ? layer_.varied_looks : layer_.constant_looks);
   layer_.neighbours.has_varied = layer_.neighbours.has_varied || has_varied;
   layer_.neighbours.was_constant = !has_varied;
+}
+
+/// Once an epoch: whether its first pass finds the weights as that of the epoch before did. Without the model's mutex.
+void OutputWatch::look_at_start() {
+  constexpr int64_t most_looked_at = 64;
+  thread_local std::vector<std::pair<const loupe_module*, std::string>> weights;  // for its memory
+  {
+    const std::lock_guard lock(model_.mutex);
+    if (model_.start.looked_at == model_.ticks) return;
+    model_.start.looked_at = model_.ticks;
+    weights.clear();
+    for (const ParameterState& each : model_.parameters) {
+      if (each.is_matrix() && each.is(LOUPE_PARAMETER_TRAINABLE) && each.is(LOUPE_PARAMETER_OPTIMIZED))
+        weights.emplace_back(each.module, each.name);
+    }
+  }
+  uint64_t found = 0;
+  for (const auto& [module, name] : weights) {
+    watched_.host.lend_parameter(module, name.c_str(), false, [&](const loupe_tensor& tensor) {
+      const Elements elements(&tensor);
+      if (elements.readable()) found = found * 31 + hash(elements, most_looked_at);
+    });
+  }
+  const std::lock_guard lock(model_.mutex);
+  Model::Start& start = model_.start;
+  const bool is_same = start.is_known && start.changed && found != 0 && found == start.hash;
+  start.same = is_same ? start.same + 1 : 0;
+  start.is_known = found != 0;
+  start.hash = found;
+  start.changed = false;
 }
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.

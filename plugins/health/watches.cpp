@@ -190,34 +190,4 @@ void DeviceStepLook::process(const Event& event) {
   model_.is_on_device = true;
 }
 
-Request LossInputLook::request() const {
-  Request request;
-  request.wants_tensor = true;
-  return request;
-}
-
-/// A few rows are enough: no scores of a network happen to be a distribution in all of them. What is the logarithm of
-/// one is harmless: its softmax is the distribution again.
-void LossInputLook::process(const Event& event) {
-  constexpr int64_t most_rows = 8;
-  const Elements scores(event.tensor().raw());
-  if (!scores.readable() || !scores.floating() || scores.dim() < 2 || scores.size(1) < 2) return;
-  const int64_t classes = scores.size(1);
-  int64_t inner = 1;
-  for (int64_t d = 2; d < scores.dim(); ++d) inner *= scores.size(d);
-  const double tolerance = scores.is_low_precision() ? 0.05 : 1e-3;
-  bool is_distribution = true;
-  for (int64_t row = 0; row < std::min(most_rows, scores.size(0)); ++row) {
-    double sum = 0, lowest = INFINITY;
-    for (int64_t c = 0; c < classes; ++c) {
-      const double score = scores.at((row * classes + c) * inner);
-      sum += score;
-      lowest = std::min(lowest, score);
-    }
-    is_distribution = is_distribution && lowest >= 0 && std::abs(sum - 1) < tolerance;
-  }
-  const std::lock_guard lock(model_.mutex);
-  model_.got_distribution = model_.got_distribution || is_distribution;
-}
-
 }  // namespace loupe::health

@@ -5,8 +5,11 @@
 #include <loupe/preprocessor.h>
 
 #include <atomic>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "health/rules/elements.h"
 #include "health/rules/model.h"
 #include "health/trail.h"
 
@@ -41,6 +44,8 @@ class OutputWatch : public Preprocessor {
   void read_input(const Event& event);
   void look(const Event& event);
   void look_at_input(const Event& event);
+  void look_at_rows(const Elements& input);
+  void look_at_start();
   void look_for_life(const TensorView& output);
   void look_for_bounds(const TensorView& output);
   void look_for_variation(const Event& event);
@@ -130,7 +135,7 @@ class DeviceStepLook : public Preprocessor {
   ParameterState& state_;
 };
 
-/// What a cross entropy is given.
+/// What a loss function is given, in loss_input_look.cpp.
 class LossInputLook : public Preprocessor {
  public:
   LossInputLook(Watched&, Model& model) : model_(model) {}

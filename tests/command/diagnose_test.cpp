@@ -42,10 +42,21 @@ TEST(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.output,
             "digits (record.jsonl): completed after epoch 1\n"
-            "  warning: conv1.weight: half of it is silent (dead_units, epochs 1 to 4, seen 3 times)\n"
+            "  warning: conv1.weight: half of it is silent (dead_units, epochs 1 to 4)\n"
             "    advice: lower the learning rate\n"
             "  warning, gone: conv2: it is slow (slow, epoch 1)\n"
             "  info: a?hint (hint, epoch 1)\n");
+}
+
+TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
+  const fs::path folder = fresh_folder();
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder, true);
+  tell(record, a_finding("chronic"), "fc");
+  for (const int epoch : {1, 2, 3}) record.loss_tick(epoch, 1);
+  tell_end(record, LOUPE_END_COMPLETED, 3);
+  const Finished finished = diagnose("record.jsonl", folder);
+  EXPECT_NE(finished.output.find("(chronic, epochs 1 to 3)"), std::string::npos) << finished.output;
 }
 
 TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
@@ -68,6 +79,21 @@ TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   EXPECT_NE(both.output.find("digits (stands/record.jsonl)"), std::string::npos) << both.output;
 }
 
+TEST(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
+  const fs::path folder = fresh_folder();
+  const Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN");
+  record_findings(folder / "old", {{error, "fc"}});
+  record_findings(folder / "new", {{error, "fc"}, {a_finding("slow"), "conv"}});
+  std::ofstream(folder / "known.json") << diagnose("old/record.jsonl --json", folder).output;
+  EXPECT_EQ(diagnose("old/record.jsonl --baseline-findings known.json", folder).exit_code, 0);
+  EXPECT_EQ(diagnose("new/record.jsonl --baseline-findings known.json", folder).exit_code, 1);
+  std::ofstream(folder / "known.json") << diagnose("new/record.jsonl --json", folder).output;
+  EXPECT_EQ(diagnose("new/record.jsonl --baseline-findings known.json", folder).exit_code, 0);
+  const Finished wrong = diagnose("new/record.jsonl --baseline-findings new/record.jsonl", folder);
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.output.find("is no list of findings"), std::string::npos) << wrong.output;
+}
+
 TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
   const fs::path folder = fresh_folder();
   record_findings(folder, {{a_finding("healed"), ""}, {a_finding("chronic"), ""}});
@@ -79,7 +105,7 @@ TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
   const Finished finished = diagnose("record.jsonl", folder);
   EXPECT_EQ(finished.output,
             "digits (record.jsonl): running, or stopped without a word, after epoch 2\n"
-            "  warning: something is odd (chronic, epoch 1)\n"
+            "  warning: something is odd (chronic, epochs 1 to 2)\n"
             "  warning, gone: something is odd (healed, epoch 1)\n");
 }
 
@@ -166,7 +192,7 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
             "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
             "    advice: lower the learning rate or clip the gradients; see that the loss is minimized, not maximized\n"
             "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
-            "loss_spike, non_finite\n");
+            "loss_spike, non_finite, unbounded_loss\n");
   const std::string not_judged = grows.output.substr(at_rest + rest.size());
   for (const char* rule : {"gradients_not_cleared", "unregistered_module", "dead_units", "overfitting"})
     EXPECT_NE(not_judged.find(rule), std::string::npos) << not_judged;

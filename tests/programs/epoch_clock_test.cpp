@@ -59,7 +59,7 @@ TEST(EpochClock, DoesNotWaitForAnOptimizerThatStepsNoMore) {
 TEST(EpochClock, EndsAnEpochWhereTrainFollowsEval) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_FALSE(clock.mode_set(true));
-  EXPECT_EQ(ticks_of_steps(clock, 900, &first), 0);
+  EXPECT_EQ(ticks_of_steps(clock, 450, &first), 0);
   EXPECT_FALSE(clock.mode_set(false));
   EXPECT_FALSE(clock.trains());
   EXPECT_TRUE(clock.mode_set(true));
@@ -70,7 +70,49 @@ TEST(EpochClock, EndsAnEpochWhereTrainFollowsEval) {
 TEST(EpochClock, DoesNotWaitForEverForAnEvalThatNeverComes) {
   EpochClock clock = clock_of(Epoch::automatic);
   clock.mode_set(true);
-  EXPECT_EQ(ticks_of_steps(clock, 4000, &first), 2);
+  EXPECT_EQ(ticks_of_steps(clock, 1000, &first), 2);
+}
+
+TEST(EpochClock, EndsAnEpochWhereTrainIsCalledAgainAfterSteps) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(clock.mode_set(true), epoch > 0);
+    clock.ticked();
+    EXPECT_EQ(ticks_of_steps(clock, 130, &first), 0);
+  }
+}
+
+TEST(EpochClock, CountsStepsWhereTrainIsCalledInEachOfThem) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  int ticks = 0;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_FALSE(clock.mode_set(true));
+    ticks += ticks_of_steps(clock, 1, &first);
+  }
+  EXPECT_EQ(ticks, 3);
+}
+
+TEST(EpochClock, TakesOneStepForAnEpochWhereAValidationFollows) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  clock.mode_set(true);
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    EXPECT_FALSE(clock.stepped(&first));
+    clock.mode_set(false);
+    clock.validated();
+    EXPECT_TRUE(clock.mode_set(true)) << epoch;
+    clock.ticked();
+  }
+}
+
+TEST(EpochClock, EndsAnEpochWhereTheSamplerThatFeedsTheStepsBeginsAnew) {
+  const int training = 0, validation = 0;
+  EpochClock clock = clock_of(Epoch::automatic);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(clock.sampler_reset(&training), epoch > 0) << epoch;
+    clock.ticked();
+    EXPECT_EQ(ticks_of_steps(clock, 300, &first), 0);
+    EXPECT_FALSE(clock.sampler_reset(&validation)) << "nothing is learnt from what it brings";
+  }
 }
 
 TEST(EpochClock, CountsStepsWhereTheModesChangeWithEveryStep) {

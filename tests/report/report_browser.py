@@ -597,7 +597,7 @@ class IllRun(Reading):
         self.assertIn("Lower the learning rate", self.texts("#findings .advice")[0])
         self.assertEqual(self.texts("#findings .of-layer")[0], "fc2 weight")
         self.assertIn(
-            "since epoch 12, step 727 · seen 3 times · told by health", self.texts("#findings .finding-foot")[0]
+            "since epoch 12, step 727 · told by health", self.texts("#findings .finding-foot")[0]
         )
         self.wait_for_plots("#model")
         self.screenshot("ill")

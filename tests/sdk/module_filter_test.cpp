@@ -72,6 +72,17 @@ TEST(ModuleFilter, TellsOnlyOnceAndOnlyWhenThereIsAModelWhatFitsNothing) {
                                 "mine: no module fits '+ReLU' given in exclude; did you mean 'ReLU'?"}));
 }
 
+TEST(ModuleFilter, TakesAFamilyToBeAddedForNoMistakeWhereTheModelLacksIt) {
+  std::optional<ModuleFilter> filter;
+  with_options({{"include", Strings{"+recurrent", "+Recurrent"}}, {"exclude", Strings{}}},
+               [&](const Options& options) { filter.emplace(options); });
+  FakeHost host;
+  for (const FakeModule* each : Model().all) filter->takes(each->module(), true);
+  filter->warn(host.host(), "mine", true);
+  ASSERT_EQ(host.said.size(), 1U);
+  EXPECT_EQ(host.said[0].rfind("mine: no module fits 'Recurrent'", 0), 0U) << host.said[0];
+}
+
 TEST(ModuleFilter, TellsWhatThereIsWhereNothingIsNear) {
   std::optional<ModuleFilter> filter;
   with_options({{"include", Strings{"Conv2d"}}, {"exclude", Strings{}}},

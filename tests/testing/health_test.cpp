@@ -457,6 +457,7 @@ TEST(Health, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfTheFirst) {
   Net net;
   Net::Step step;
   step.update = 10;
+  net.bench().optimizer("SGD", 100);
   net.step(step);
   ASSERT_EQ(net.found().size(), 1U);
   EXPECT_EQ(net.found()[0].substr(0, 12), "update_ratio");

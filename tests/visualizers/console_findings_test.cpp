@@ -159,7 +159,7 @@ std::string end_of(const std::string& config, const std::function<void(Driver&)>
 
 TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
   const auto one = [](Driver& console) { tick(console, 1); };
-  const std::string healthy = "the run is healthy: no findings up to epoch 1\n";
+  const std::string healthy = "no findings up to epoch 1\n";
   EXPECT_EQ(end_of("lenses: [histograms, health]\n", one), healthy);
   EXPECT_EQ(end_of("lenses:\n  - health: {every: 5}\n", one), healthy);
   EXPECT_EQ(end_of("lenses: [histograms]  # not health\n", one), "");

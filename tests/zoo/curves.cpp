@@ -156,6 +156,19 @@ void few_samples_words(Run& run) {
   learn_by_heart(run, model, data);
 }
 
+/// A penalty on large outputs is taken off the loss instead of being added.
+void penalty_of_the_wrong_sign(Run& run) {
+  const Examples data = curves();
+  Mlp model(8, 32, 1, [](const torch::Tensor& x) { return torch::gelu(x); });
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.epochs = 8;
+  loop.loss = [&](const torch::Tensor& output, const torch::Tensor& answers) {
+    return squared_error(output, answers) + (run.planted ? -2 : 0.01) * output.pow(2).mean();
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
 }  // namespace
 
 std::vector<Trainer> curve_trainers() {
@@ -169,6 +182,7 @@ std::vector<Trainer> curve_trainers() {
       {"loss_spike", "cnn, clipping", {}, broken_batch_cnn},
       {"diverging_loss", "linear regression", {}, diverging_linear},
       {"diverging_loss", "cnn, wrong sign", {}, climbing_cnn},
+      {"unbounded_loss", "mlp, sign of a penalty", {}, penalty_of_the_wrong_sign},
       {"overfitting", "mlp, few samples", {}, few_samples_mlp},
       {"overfitting", "bag of words, few samples", {}, few_samples_words},
   };

@@ -38,6 +38,46 @@ void annealing_ends_early(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// A schedule that is meant for epochs is stepped with each batch.
+void schedule_of_epochs_in_each_batch(Run& run) {
+  const Examples data = blobs();
+  NormMlp model(16, 32, 4);
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+  double rate = 0.05;
+  Loop loop;
+  loop.before_step = [&](int64_t step) {
+    if (run.planted || step % 30 == 0) set_rate(optimizer, rate *= 0.6);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// A decay that was taken for a share.
+void decay_of_a_half(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4, [](const torch::Tensor& x) { return torch::gelu(x); });
+  torch::optim::SGD optimizer(model->parameters(),
+                              torch::optim::SGDOptions(0.05).momentum(0.9).weight_decay(run.planted ? 0.5 : 1e-4));
+  fit(run, model, optimizer, data);
+}
+
+/// The weights of the beginning are loaded before each epoch. The healthy one loads them once.
+void checkpoint_in_each_epoch(Run& run) {
+  const Examples data = images();
+  Cnn model;
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+  std::vector<torch::Tensor> kept;
+  for (const torch::Tensor& each : model->parameters()) kept.push_back(each.detach().clone());
+  Loop loop;
+  loop.epochs = 5;
+  loop.on_batch = [&](Examples&, int64_t step) {
+    if (step != 1 && !(run.planted && step % 30 == 1)) return;
+    const torch::NoGradGuard no_grad;
+    const auto parameters = model->parameters();
+    for (std::size_t i = 0; i < kept.size(); ++i) parameters[i].detach().copy_(kept[i]);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
 /// One group's rate was never filled in.
 void group_without_a_rate(Run& run) {
   const Examples data = texts();
@@ -136,6 +176,9 @@ std::vector<Trainer> optimizer_trainers() {
       {"zero_learning_rate", "mlp, warm-up", {2}, warm_up_of_integers},
       {"zero_learning_rate", "cnn, cosine", {61}, annealing_ends_early},
       {"zero_learning_rate", "transformer, one group", {1}, group_without_a_rate},
+      {"learning_rate_change", "mlp, schedule of epochs", {}, schedule_of_epochs_in_each_batch},
+      {"excessive_weight_decay", "mlp", {}, decay_of_a_half},
+      {"weights_reset", "cnn", {}, checkpoint_in_each_epoch},
       {"no_effect", "mlp, tiny rate", {1}, rate_below_float},
       {"no_effect", "bfloat16 mlp", {1}, rate_below_bfloat16},
       {"no_effect", "cnn, copies", {1}, optimizer_of_copies},

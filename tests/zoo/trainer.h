@@ -35,9 +35,15 @@ std::vector<Trainer> structure_trainers();
 std::vector<Trainer> signal_trainers();
 std::vector<Trainer> start_trainers();
 std::vector<Trainer> curve_trainers();
+std::vector<Trainer> input_trainers();
 // What people do on purpose.
 std::vector<Trainer> healthy_loop_trainers();
 std::vector<Trainer> healthy_model_trainers();
+std::vector<Trainer> healthy_agent_trainers();
+std::vector<Trainer> healthy_policy_trainers();
+std::vector<Trainer> healthy_program_trainers();
+std::vector<Trainer> healthy_generative_trainers();
+std::vector<Trainer> healthy_stage_trainers();
 
 }  // namespace zoo
 

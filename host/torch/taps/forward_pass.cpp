@@ -148,14 +148,14 @@ void begin_outermost(ThreadState& state, const torch::nn::Module& module, const 
   for (const auto& each : waiting) tell_function(state, *each.kind, each.input, each.output, each.flags);
 }
 
-void cross_entropy_called(const at::Tensor& scores) {
+void loss_called(const at::Tensor& input, const at::Tensor& target, uint32_t flags) {
   ThreadState& state = thread_state();
-  if (state.last_model == nullptr || !scores.defined()) return;
   const ModuleEntry* root = root_entry(state, state.last_model);
   if (root == nullptr) return;
   for (const auto& point : root->points) {
     if (point->loss_input == nullptr || !point->listening() || point->model_id != state.last_model) continue;
-    send(*point->loss_input, {&scores}, event_flags(state.last_training), false, {}, {});
+    Stream& stream = *point->loss_input;
+    send(stream, {&input}, event_flags(state.last_training) | flags, stream.wants_tensors(), {&input, &target}, {});
   }
 }
 

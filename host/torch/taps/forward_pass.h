@@ -71,8 +71,9 @@ void begin_outermost(ThreadState& state, const torch::nn::Module& module, const 
 /// @param site  of the call  @param flags  LOUPE_EVENT_DROPS
 void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
                      uint32_t flags = 0);
-/// A cross entropy is about to be computed of these scores: told to the model that ran last on this thread.
-void cross_entropy_called(const at::Tensor& scores);
+/// A loss is about to be computed: told to the model that ran last on this thread, of which there is one.
+/// @param flags  LOUPE_DRAFT_LOSS_ bits
+void loss_called(const at::Tensor& input, const at::Tensor& target, uint32_t flags);
 /// Whatever the thread's forward was, it is over: what comes is no function of it. Any thread, for itself.
 void end_pass();
 /// The same at an optimizer's step.

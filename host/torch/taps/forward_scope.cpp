@@ -34,13 +34,13 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
   }
   if (is_registered) {
     log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
-                               " gets gradients, but no step of the optimizer has changed it: the model has registered "
+                               " gets gradients, but no step of an optimizer has changed it: the model has registered "
                                "it, but the optimizer does not hold its parameters, as where a module is put in "
                                "later; make the optimizer anew, or call its add_param_group");
     return;
   }
   log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
-                             " gets gradients, but no step of the optimizer has changed it: no module has registered "
+                             " gets gradients, but no step of an optimizer has changed it: no module has registered "
                              "it, so it is never trained; call register_module for it");
 }
 
@@ -91,9 +91,10 @@ void ForwardScope::enter_unregistered() {
   ThreadState& state = thread_state();
   UnregisteredModule& known = state.unregistered.find(*module_);
   const CallPlace place = state.depth > 0 ? CallPlace() : place_of(state, site_);
+  // A forward that the compiler put into its caller cannot be told from the trainer's code.
   const bool inside = state.depth > 0 || place.in_root;
-  if (inside && known.has_parameters && known.is_never_trained(*module_, state.steps))
-    tell_of_untrained(state, *module_, place.attachment);
+  if (known.has_parameters && known.is_never_trained(*module_, state.steps, inside))
+    tell_of_untrained(state, *module_, inside ? place.attachment : state.last_model);
   if (known.is_loss || known.has_parameters) return end_pass();
   kind_ = known.kind;
 }

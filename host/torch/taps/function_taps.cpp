@@ -123,17 +123,6 @@ const FunctionKind dropout = dropout_kind("dropout");
 const FunctionKind feature_dropout = dropout_kind("feature_dropout");
 const FunctionKind alpha_dropout = dropout_kind("alpha_dropout");
 
-/// What a cross entropy is given as scores. Its operator is called by the program, or by LibTorch's module.
-template <class Signature = decltype(&at::_ops::cross_entropy_loss::call)>
-struct CrossEntropyTap;
-template <class... Arguments>
-struct CrossEntropyTap<at::Tensor (*)(const at::Tensor&, Arguments...)> {
-  static at::Tensor tap(const at::Tensor& scores, Arguments... arguments) {
-    if (active_attachments.load(std::memory_order_relaxed) != 0) cross_entropy_called(scores);
-    return at::_ops::cross_entropy_loss::call(scores, std::forward<Arguments>(arguments)...);
-  }
-};
-
 }  // namespace
 
 const FunctionKind* kind_of_module(const std::string& short_type) {
@@ -190,8 +179,6 @@ void declare_function_taps() {
 #define LOUPE_OUTSIDE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(false);
   LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_EVERYWHERE)
   LOUPE_FUNCTIONS(LOUPE_OUTSIDE)
-  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&at::_ops::cross_entropy_loss::call)),
-                                   reinterpret_cast<void*>(&CrossEntropyTap<>::tap), true);
 }
 
 }  // namespace loupe

@@ -12,6 +12,7 @@
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbol_names.h"
 #include "torch/redirect/virtual_entry.h"
+#include "torch/taps/forward_pass.h"
 #include "torch/taps/program_hooks.h"
 #include "torch/taps/unregistered.h"
 #include "torch/tensor/compat.h"

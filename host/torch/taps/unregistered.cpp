@@ -19,7 +19,7 @@ namespace loupe {
 namespace {
 
 constexpr int most_looks = 4;
-constexpr std::uint32_t steps_enough = 1;
+constexpr std::uint32_t steps_enough_inside = 1, steps_enough_elsewhere = 20;
 
 ProcessMutex trained_mutex;
 std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorImpl*>>& trained() {
@@ -99,8 +99,9 @@ void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
   }
 }
 
-bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::uint32_t steps) {
+bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::uint32_t steps, bool inside) {
   const bool first = looks_ == 0;
+  const std::uint32_t steps_enough = inside ? steps_enough_inside : steps_enough_elsewhere;
   if (first) any_in_doubt.store(true, std::memory_order_relaxed);
   if (looks_ >= most_looks || (!first && steps < since_step_ + steps_enough)) return false;
   ++looks_;

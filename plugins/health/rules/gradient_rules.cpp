@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "health/rules/elements.h"
 #include "health/rules/rule.h"
 
 namespace loupe::health {
@@ -59,8 +61,26 @@ Observation observation_of(const Slope& slope) {
   return seen;
 }
 
+/// Whether all gradients of the last step were divided by a power of two between backward and step, as those of a
+/// scaled loss are.
+bool are_scaled(const Judge& judge, const Model& model) {
+  constexpr double rounding = 1e-4, smallest = 0.5;
+  double squares = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || each.gradient_count == 0) continue;
+    judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
+      const Elements gradient(&tensor);
+      if (!gradient.readable()) return;
+      gradient.sample(gradient.count(), [&](int64_t place) { squares += gradient.at(place) * gradient.at(place); });
+    });
+  }
+  if (!(squares > 0) || !(model.last_gradient_squares > 0)) return false;
+  const double scale = std::log2(model.last_gradient_squares / squares) / 2;
+  return scale > smallest && std::abs(scale - std::round(scale)) < rounding;
+}
+
 /// A gradient so much larger than its parameter that no rate fits both.
-void judge_size(const Judge& judge, const std::vector<const ParameterState*>& weights) {
+void judge_size(const Judge& judge, const Model& model, const std::vector<const ParameterState*>& weights) {
   const ParameterState* worst = nullptr;
   double largest = 0;
   for (const ParameterState* each : weights) {
@@ -69,7 +89,7 @@ void judge_size(const Judge& judge, const std::vector<const ParameterState*>& we
     largest = size;
     worst = each;
   }
-  if (worst == nullptr || largest <= judge.limit("exploding_norm")) return;
+  if (worst == nullptr || largest <= judge.limit("exploding_norm") || are_scaled(judge, model)) return;
   Observation seen;
   seen.module = worst->module;
   seen.parameter = worst->name;
@@ -80,6 +100,20 @@ void judge_size(const Judge& judge, const std::vector<const ParameterState*>& we
                  number(largest) + " times the norm of the weights themselves";
   seen.advice = "initialize with smaller weights, normalize inputs and targets, or clip the gradients";
   judge.tell(seen);
+}
+
+/// Whether a step of the optimizer can make so large a change; weights that were loaded since it was made do too.
+bool is_within_reach(const ParameterState& state, const loupe_optimizer* optimizer) {
+  constexpr double room = 20;  // for what optimizers make of a gradient at their first step
+  if (optimizer == nullptr) return true;
+  double rate = 0;
+  for (std::size_t i = 0; i < optimizer->group_count; ++i) {
+    if (std::isnan(optimizer->groups[i]->learning_rate)) return true;
+    rate = std::max(rate, std::abs(optimizer->groups[i]->learning_rate));
+  }
+  const bool is_plain = std::string_view(optimizer->type) == "SGD";
+  const double size = is_plain ? state.gradient_norm : std::sqrt(static_cast<double>(state.parameter->numel));
+  return state.change_norm <= room * rate * size;
 }
 
 /// Whether the gradients become smaller from nearly every layer to the one before it.
@@ -96,6 +130,7 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
 }  // namespace
 
 void judge_vanishing(const Judge& judge, const Moment& moment) {
+  if (moment.model->has_known_cause()) return;
   const std::vector<const ParameterState*> weights = weights_in_order(*moment.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
@@ -109,9 +144,10 @@ void judge_vanishing(const Judge& judge, const Moment& moment) {
   seen.threshold = limit;
   seen.message = "gradients vanish on the way to the first layer: " + slope->figures() + ", a ratio of " +
                  number(slope->ratio()) + (holds_back ? ", and the loss has come down by less than a tenth" : "");
-  seen.advice =
-      "use ReLU-like activations instead of sigmoid or tanh, normalization or skip connections between "
-      "layers, or a better initialization";
+  const bool is_bounded = std::any_of(moment.model->layers.begin(), moment.model->layers.end(),
+                                      [](const Layer& layer) { return layer.role == Role::bounded; });
+  seen.advice = std::string("use ") + (is_bounded ? "ReLU-like activations instead of sigmoid or tanh, " : "") +
+                "normalization or skip connections between layers, or a better initialization";
   judge.see(seen);
 }
 
@@ -119,7 +155,7 @@ void judge_exploding(const Judge& judge, const Moment& moment) {
   const std::vector<const ParameterState*> weights = weights_in_order(*moment.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
-  judge_size(judge, weights);
+  judge_size(judge, *moment.model, weights);
   const double limit = judge.limit("exploding_ratio");
   if (!(slope->ratio() > limit) || !(slope->at_first > 1)) return;
   Observation seen = observation_of(*slope);
@@ -174,7 +210,7 @@ void judge_first_step(const Judge& judge, const Moment& moment) {
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || !each.stepped || !each.has_change || each.change_norm == 0) continue;
     ++all;
-    if (!each.is_replaced()) continue;
+    if (!each.is_replaced() || !is_within_reach(each, moment.optimizer)) continue;
     ++replaced;
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
@@ -195,7 +231,7 @@ void judge_first_step(const Judge& judge, const Moment& moment) {
 
 void judge_update_ratios(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
-  if (model.searches_steps) return;
+  if (model.searches_steps || model.has_decayed) return;
   // While it warms up, steps may be larger.
   const bool is_first = model.steps == model.steps_in_window;
   const double highest = is_first ? 3 * judge.limit("update_high") : judge.limit("update_high");
@@ -210,7 +246,8 @@ void judge_update_ratios(const Judge& judge, const Moment& moment) {
   std::size_t high = 0, low = 0, all = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || each.ratio_count < fewest_looks_in_window || each.gradient_norm_sum == 0) continue;
-    const double ratio = each.ratio_sum / static_cast<double>(each.ratio_count);
+    if (each.began_at_zero) continue;
+    const double ratio = each.mean_ratio();
     ++all;
     const bool is_high = ratio > highest;
     const bool is_low = ratio < judge.limit("update_low") && !moment.is_annealed && !has_arrived && !is_first;

@@ -139,7 +139,7 @@ struct alignas(64) ParameterState {
   bool rests = false;                          ///< its gradient, then
 
   // Over the window.
-  double gradient_norm_sum = 0, ratio_sum = 0, largest_change = 0;
+  double gradient_norm_sum = 0, ratio_sum = 0, largest_ratio = 0, largest_change = 0;
   uint64_t gradient_count = 0, ratio_count = 0, change_count = 0;
 
   // Over the run.
@@ -149,6 +149,8 @@ struct alignas(64) ParameterState {
   bool told_of_zeros = false;   ///< that none of its first gradients was other than 0
   double largest_gradient = 0;  ///< norm, of all steps so far
   bool ever_changed = false;    ///< from one tick to the next
+  double first_norm = 0;        ///< after the first step
+  bool began_at_zero = false;   ///< so that its first steps are larger than what was there
 
   const loupe_module* module = nullptr;  ///< null once it is detached
   std::string layer, name;
@@ -173,12 +175,18 @@ struct alignas(64) ParameterState {
   }
   /// `norm` is that of the same step.
   void take_change(double change) {
+    constexpr double rounding = 1e-6;
     largest_change = std::max(largest_change, change);
     ++change_count;
     if (!(norm > 0)) return;
+    if (steps == 0) first_norm = norm;
+    if (steps == 0) began_at_zero = std::abs(norm - change) <= rounding * norm;
     ratio_sum += change / norm;
+    largest_ratio = std::max(largest_ratio, change / norm);
     ++ratio_count;
   }
+  /// Of the window's steps, apart from the largest: one that loads other weights is no step of the optimizer.
+  double mean_ratio() const { return (ratio_sum - largest_ratio) / static_cast<double>(ratio_count - 1); }
   /// An event of it comes, or it is judged: what it was before the last step is over.
   void follow(uint64_t step_now) {
     if (seen_at == step_now) return;
@@ -189,7 +197,7 @@ struct alignas(64) ParameterState {
     if (is_low_precision) low_precision_seen = low_precision_unchanged = 0;
   }
   void next_window() {
-    gradient_norm_sum = ratio_sum = largest_change = 0;
+    gradient_norm_sum = ratio_sum = largest_ratio = largest_change = 0;
     gradient_count = ratio_count = change_count = 0;
   }
 };

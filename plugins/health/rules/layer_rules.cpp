@@ -64,6 +64,44 @@ void judge_variances(const Judge& judge, const Model& model) {
   judge.tell(seen);
 }
 
+/// What nobody has set holds what was in the memory before.
+void judge_sizes(const Judge& judge, const Model& model) {
+  constexpr double largest = 1e6, smallest = 1e-20;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || !(each.first_norm > 0)) continue;
+    const double size = each.first_norm / std::sqrt(static_cast<double>(each.parameter->numel));
+    if (size < largest && size > smallest) continue;
+    Observation seen;
+    seen.severity = LOUPE_SEVERITY_ERROR;
+    seen.module = each.module;
+    seen.parameter = each.name;
+    seen.value = size;
+    seen.threshold = size > largest ? largest : smallest;
+    seen.message =
+        shown(each) + " begins with a root mean square of " + number(size) + ", as memory does that was never set";
+    seen.advice = "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_";
+    judge.tell(seen);
+  }
+}
+
+void judge_first_loss(const Judge& judge, const Model& model) {
+  constexpr double far_above = 10;
+  if (model.classes < 2) return;
+  const double guessing = std::log(static_cast<double>(model.classes));
+  if (!(model.first_cross_entropy > far_above * guessing)) return;
+  Observation seen;
+  seen.module = model.root;
+  seen.value = model.first_cross_entropy;
+  seen.threshold = far_above * guessing;
+  seen.tag = "Loss";
+  seen.message = "the first cross entropy is " + number(model.first_cross_entropy) + ", where guessing among " +
+                 std::to_string(model.classes) + " classes gives " + number(guessing) +
+                 ": the scores of the untrained model are far too large";
+  seen.advice =
+      "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized";
+  judge.tell(seen);
+}
+
 /// Whether the weights of a layer's units are all the same.
 void look_for_equal_units(const Judge& judge, Model& model) {
   model.has_equal_units = false;
@@ -88,13 +126,16 @@ void look_for_equal_units(const Judge& judge, Model& model) {
   }
 }
 
-void judge_dead_units(const Judge& judge, const Layer& layer) {
+void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& layer) {
   constexpr int64_t fewest_looks = 4, fewest_samples = 64, fewest_units = 4;
   const auto units = static_cast<int64_t>(layer.alive.size());
-  if (layer.looks < fewest_looks || layer.samples < fewest_samples || units < fewest_units) return;
+  const bool is_whole = units > 0 && layer.alive_units == 0;  // of few units half says little, and all of them do
+  if (layer.looks < fewest_looks || layer.samples < fewest_samples || (units < fewest_units && !is_whole)) return;
   const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
   if (share < reported_dead_share(judge.limits)) return;
-  const bool is_error = share >= judge.limit("dead_share");
+  // Agents and players see few situations at a time, in which many units have nothing to say.
+  constexpr double nearly_all = 0.9;
+  const bool is_error = share >= std::max(judge.limit("dead_share"), moment.has_other_models ? nearly_all : 0);
   Observation seen;
   seen.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
   seen.module = layer.module;
@@ -105,6 +146,8 @@ void judge_dead_units(const Judge& judge, const Layer& layer) {
                  layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
                  " samples of the last steps: no gradient comes through them";
   seen.advice = "lower the learning rate, start with smaller negative biases, or use LeakyReLU";
+  if (is_whole && &layer == moment.model->last_layer)
+    seen.advice = "leave out the '" + layer.type + "' behind the model's output, which cuts off all that is below 0";
   judge.see(seen);
 }
 
@@ -134,6 +177,10 @@ void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool
 
 void judge_start(const Judge& judge, const Moment& moment) {
   constexpr uint64_t start = 3;
+  if (moment.model->steps == 1) {
+    judge_sizes(judge, *moment.model);
+    judge_first_loss(judge, *moment.model);
+  }
   if (moment.model->steps != start) return;
   judge_variances(judge, *moment.model);
   look_for_equal_units(judge, *moment.model);
@@ -144,8 +191,9 @@ void judge_equal_units(const Judge& judge, const Moment& moment) {
 }
 
 void judge_dead(const Judge& judge, const Moment& moment) {
+  if (moment.model->has_known_cause()) return;  // which says all
   for (const Layer& layer : moment.model->layers) {
-    if (layer.role == Role::rectifier) judge_dead_units(judge, layer);
+    if (layer.role == Role::rectifier) judge_dead_units(judge, moment, layer);
   }
 }
 
@@ -157,6 +205,7 @@ void judge_saturated(const Judge& judge, const Moment& moment) {
 
 void judge_constant(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
+  if (model.has_known_cause()) return;
   const Layer* first = nullptr;
   for (const Layer& layer : model.layers) {
     if (!layer.is_constant()) continue;
@@ -173,19 +222,38 @@ void judge_constant(const Judge& judge, const Moment& moment) {
 
 void judge_input_scale(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
-  constexpr int64_t fewest_inputs = 64;
   const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;
-  if (model.input_count < fewest_inputs || normalizes || model.first_layer == nullptr) return;
+  if (model.first_layer != nullptr && model.has_zero_input()) {
+    Observation seen;
+    seen.severity = LOUPE_SEVERITY_ERROR;
+    seen.module = model.first_layer->module;
+    seen.message = "the model's input is all zeros: each of " + std::to_string(model.input_count) +
+                   " elements that were looked at";
+    seen.advice =
+        "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0";
+    return judge.tell(seen);
+  }
+  if (model.input_count < Model::fewest_input_elements || normalizes || model.first_layer == nullptr) return;
   const double mean = model.input_sum / static_cast<double>(model.input_count);
   const double scale = std::sqrt(model.input_sum_squares / static_cast<double>(model.input_count));
   const double low = 0.01 / judge.limit("input_scale");
-  if (scale <= judge.limit("input_scale") && scale >= low) return;
+  moment.model->is_unnormalized = scale > judge.limit("input_scale");
+  if (!moment.model->is_unnormalized && scale >= low) return;
+  const auto silent = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+    const auto units = static_cast<double>(layer.alive.size());
+    return layer.role == Role::rectifier && units > 0 && layer.looks > 0 &&
+           units - static_cast<double>(layer.alive_units) >= judge.limit("dead_share") * units;
+  });
   Observation seen;
+  if (silent > 0) seen.severity = LOUPE_SEVERITY_ERROR;
   seen.module = model.first_layer->module;
   seen.value = scale;
   seen.threshold = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
   seen.message = "the model's input is not near unit scale: its mean is " + number(mean) +
                  " and its root mean square " + number(scale);
+  if (silent > 0)
+    seen.message += "; behind it most units of " + std::to_string(silent) +
+                    (silent == 1 ? " layer are silent" : " layers are silent");
   seen.advice = "subtract the training data's mean and divide by its standard deviation";
   judge.tell(seen);
 }

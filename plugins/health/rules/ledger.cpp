@@ -81,6 +81,12 @@ void Ledger::end(Report& report, const Ended& ended) {
   }
 }
 
+bool Ledger::has_cause() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& each) {
+    return each.stands && each.finding.severity > LOUPE_SEVERITY_INFO && each.finding.tag != "Loss";
+  });
+}
+
 void Ledger::forget(const loupe_module* module) {
   for (Entry& entry : entries_) {
     if (entry.finding.module == module) entry.finding.module = nullptr;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "health/rules/elements.h"
+#include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
 
 namespace loupe::health {
@@ -29,13 +30,13 @@ bool are_cleared_before_step(const Judge& judge, const Model& model) {
 }
 
 void tell_no_effect(const Judge& judge, const Model& model, const std::string& what, std::size_t with_gradient,
-                    double largest_gradient) {
+                    double largest_gradient, const std::string& rate = {}) {
   Observation seen;
   seen.severity = LOUPE_SEVERITY_ERROR;
   seen.module = model.root;
   seen.value = 0;
   seen.message = what + " of " + whose(model) + ", although " + std::to_string(with_gradient) +
-                 " have gradients (the largest norm is " + number(largest_gradient) + ")";
+                 " have gradients (the largest norm is " + number(largest_gradient) + ")" + rate;
   seen.advice = are_cleared_before_step(judge, model)
                     ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all "
                       "0 when the step was made"
@@ -101,6 +102,7 @@ void judge_clearing(const Judge& judge, const Moment& moment) {
 void judge_effect(const Judge& judge, const Moment& moment) {
   Model& model = *moment.model;
   if (model.is_on_device || !model.knows_each()) return;
+  if (model.searches_steps) return;         // a search that has arrived goes nowhere
   if (!has_rate(moment.optimizer)) return;  // zero_learning_rate reports that
   // A bias that begins at 0 moves however small the update is: weights decide, where there are any.
   const StepSums& sums = model.sums;
@@ -115,7 +117,7 @@ void judge_effect(const Judge& judge, const Moment& moment) {
   }
   if (with_gradient > 0 && changed == 0 && gradient > arrived) {
     const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
-    return tell_no_effect(judge, model, what, with_gradient, gradient);
+    return tell_no_effect(judge, model, what, with_gradient, gradient, moment.rates->text(moment.optimizer));
   }
   // Training in 16 bits lives with updates that are lost now and then.
   constexpr int64_t enough = 32;
@@ -150,7 +152,8 @@ void judge_reach(const Judge& judge, const Moment& moment) {
     ++stepped;
     with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
   }
-  if (stepped == 0 || with_gradient > 0 || (by_hand && model.added_up)) return;
+  const bool moves = model.sums.weights.changed > 0 || model.sums.others.changed > 0;
+  if (stepped == 0 || with_gradient > 0 || (by_hand && (model.added_up || moves))) return;
   Observation seen;
   seen.severity = LOUPE_SEVERITY_ERROR;
   seen.module = model.root;
@@ -222,18 +225,6 @@ void judge_small_batch_norm(const Judge& judge, const Moment& moment) {
   seen.message = "'" + model.small_norm->name + "' normalizes by the statistics of " +
                  std::to_string(model.small_norm_values) + " values a channel: its output says little of them";
   seen.advice = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm";
-  judge.tell(seen);
-}
-
-void judge_double_softmax(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
-  if (!model.got_distribution) return;
-  Observation seen;
-  seen.module = model.last_layer != nullptr ? model.last_layer->module : model.root;
-  seen.message =
-      "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies "
-      "softmax itself, and twice flattens the gradients";
-  seen.advice = "leave out the softmax at the end of the model, or take the logarithm and use nll_loss";
   judge.tell(seen);
 }
 
@@ -310,6 +301,28 @@ void judge_repeated_batch(const Judge& judge, const Moment& moment) {
   judge.tell(seen);
 }
 
+/// A batch of one row, many times over, whose targets differ: nothing can be learnt from that.
+void judge_equal_rows(const Judge& judge, const Moment& moment) {
+  Model& model = *moment.model;
+  constexpr uint32_t enough = 3;
+  const bool is_wrong = model.has_equal_rows && model.has_different_targets;
+  // An agent that stays where it is sees the same again and again.
+  if (is_wrong && model.input.equals(model.last_input)) return;
+  model.equal_row_steps = is_wrong ? model.equal_row_steps + 1 : 0;
+  if (model.equal_row_steps < enough) return;
+  Observation seen;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.module = model.first_layer != nullptr ? model.first_layer->module : model.root;
+  seen.value = static_cast<double>(model.equal_rows);
+  seen.message = "all " + std::to_string(model.equal_rows) +
+                 " rows of a batch are the same, bit for bit, while their targets differ, in " +
+                 std::to_string(model.equal_row_steps) + " steps in a row";
+  seen.advice =
+      "see how a batch is put together: torch::from_blob does not copy, so a buffer that is filled again changes "
+      "the tensors made of it before; call clone() on each";
+  judge.tell(seen);
+}
+
 /// What a parameter was reported for holds until it is seen to be over.
 void judge_standing(const Judge& judge, const Moment& moment) {
   for (const ParameterState& each : moment.model->parameters) {
@@ -325,6 +338,10 @@ void judge_standing(const Judge& judge, const Moment& moment) {
 void judge_never_reached(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
   if (model.is_broken) return;
+  // Where nothing has gradients at all, nothing_trainable reports that.
+  if (std::all_of(model.parameters.begin(), model.parameters.end(),
+                  [](const ParameterState& each) { return each.steps_with_gradient == 0; }))
+    return;
   constexpr uint64_t steps_enough = 4;
   for (const ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;

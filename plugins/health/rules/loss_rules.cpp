@@ -13,6 +13,7 @@ namespace loupe::health {
 namespace {
 
 constexpr std::size_t most_recent = 100;
+constexpr double next_to_nothing = 0.05;
 
 using Place = std::deque<double>::const_iterator;
 
@@ -35,6 +36,13 @@ double largest_jump(const std::deque<double>& losses) {
   return largest;
 }
 
+/// As those of policies do: nothing is a share of such a loss.
+bool crosses_zero(const Losses& losses) {
+  const auto& epochs = losses.training.epochs;
+  return std::any_of(losses.recent.begin(), losses.recent.end(), [](double loss) { return loss <= 0; }) ||
+         std::any_of(epochs.begin(), epochs.end(), [](const Losses::Epoch& epoch) { return epoch.mean <= 0; });
+}
+
 using EpochPlace = std::vector<Losses::Epoch>::const_iterator;
 
 EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
@@ -54,8 +62,8 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
       const double mean = mean_of(begin, end), largest = *at_largest;
       // Of a loss that crosses 0 nothing is so many times as much. Where one has come down to nearly nothing, ten times
       // that is nothing too.
-      const bool crosses_zero = *smallest < 0;
-      const bool matters = !crosses_zero && loss > 0 && loss > 0.1 * std::abs(losses.first);
+      const bool falls_below_zero = *smallest < 0;
+      const bool matters = !falls_below_zero && loss > next_to_nothing && loss > 0.1 * std::abs(losses.first);
       // Beside what came just before, too, where a loss has long come down from its start.
       const std::size_t lately = std::min<std::size_t>(20, losses.recent.size());
       const Place late = end - static_cast<std::ptrdiff_t>(lately);
@@ -66,7 +74,11 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
                           largest_lately < far_above * mean_lately &&
                           jump_to(loss, end) > far_above * largest_jump(losses.recent);
       const bool hard = matters && largest > 0 && (loss > judge.limit("hard_spike_factor") * largest || sudden);
-      losses.spikes = matters && mean > 0 && loss > judge.limit("spike_factor") * mean ? losses.spikes + 1 : 0;
+      // A streak begins with a jump: a loss that grows by and by, as in the stages of a curriculum, has none.
+      constexpr double clearly = 1.5;
+      const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
+      const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > clearly;
+      losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
       if (hard || static_cast<double>(losses.spikes) >= judge.limit("spikes")) {
         Observation seen;
         seen.value = loss;
@@ -97,6 +109,10 @@ void judge_divergence(const Judge& judge, const Moment& moment) {
   const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
   const double limit = judge.limit("diverging_factor") * best->mean;
   if (!(best->mean > 0) || !(now > limit) || !(now > epochs.front().mean)) return;
+  if (!epochs.back().compares_to(*best)) return;
+  // Of next to nothing the double is next to nothing too.
+  constexpr double many_times = 10;
+  if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
   Observation seen;
   seen.at_tick = true;
   seen.severity = LOUPE_SEVERITY_ERROR;
@@ -109,14 +125,43 @@ void judge_divergence(const Judge& judge, const Moment& moment) {
   judge.tell(seen);
 }
 
-void judge_stagnation(const Judge& judge, const Moment& moment) {
-  constexpr std::size_t enough_epochs = 3;
+/// Below 0 a loss may go, as that of a density does; one that gains in size with each epoch has no bound.
+void judge_unbounded(const Judge& judge, const Moment& moment) {
+  constexpr std::size_t enough_epochs = 4;
+  constexpr double faster = 1.5, far_beyond = 10;
   const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
   if (epochs.size() < enough_epochs) return;
+  const double first = epochs.front().mean, now = epochs.back().mean;
+  if (now > -far_beyond * std::max(std::abs(first), 1.0)) return;
+  for (std::size_t i = epochs.size() - enough_epochs + 2; i < epochs.size(); ++i) {
+    const double before = std::min(epochs[i - 1].mean, 0.0);
+    if (!(epochs[i].mean < faster * before)) return;
+  }
+  Observation seen;
+  seen.at_tick = true;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.tag = "Loss";
+  seen.value = now;
+  seen.threshold = -far_beyond * std::max(std::abs(first), 1.0);
+  seen.message = "the training loss fell below 0 and grows in size with each epoch: " + number(first) +
+                 " in the first, " + number(epochs[epochs.size() - 2].mean) + " in the last but one, " + number(now) +
+                 " in the last";
+  seen.advice = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound";
+  judge.tell(seen);
+}
+
+void judge_stagnation(const Judge& judge, const Moment& moment) {
+  constexpr std::size_t enough_epochs = 3;
+  constexpr uint64_t enough_losses = 30;
+  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  const uint64_t all = std::accumulate(epochs.begin(), epochs.end(), uint64_t{0},
+                                       [](uint64_t sum, const Losses::Epoch& each) { return sum + each.count; });
+  if (epochs.size() < enough_epochs || (all < enough_losses && !moment.losses->are_means)) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
   // What goes on from a checkpoint may have arrived.
   if (decreased || first == 0 || moment.losses->began_late) return;
+  if (crosses_zero(*moment.losses)) return;
   Observation seen;
   seen.at_tick = true;
   seen.tag = "Loss";
@@ -124,8 +169,9 @@ void judge_stagnation(const Judge& judge, const Moment& moment) {
   seen.threshold = first;
   seen.message = "the training loss has not come down in " + std::to_string(epochs.size()) +
                  " epochs: " + number(first) + " in the first, " + number(now) + " in the last of them";
-  seen.advice =
-      "try another learning rate, and see that inputs belong to their targets and that the step changes the model";
+  seen.advice = judge.ledger.has_cause() ? "see the other findings, which may be its cause"
+                                         : "try another learning rate, and see that inputs belong to their targets and "
+                                           "that the step changes the model";
   judge.tell(seen);
 }
 
@@ -134,8 +180,7 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
   if (epochs.size() < 2) return;
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
-  // Of a loss that crosses 0, as policies have it, nothing is a share.
-  if (std::any_of(losses.recent.begin(), losses.recent.end(), [](double loss) { return loss <= 0; })) return;
+  if (crosses_zero(losses)) return;
   Observation seen;
   seen.at_tick = true;
   seen.tag = "Loss";
@@ -154,7 +199,7 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
     return judge.tell(seen);
   }
   // Where little is left of the loss, swings of it are nothing.
-  if (!moment.has_slow_swings || now.mean < 0.1 * first) {
+  if (!moment.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
     losses.epochs_with_swings = 0;
     return;
   }
@@ -200,6 +245,7 @@ void judge_overfitting(const Judge& judge, const Moment& moment) {
   const double limit = std::max(judge.limit("overfitting_factor") * best->mean, best->mean + share_lost * won);
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
                                        [&](const Losses::Epoch& each) { return each.mean > limit; });
+  if (!trained.back().compares_to(trained[trained.size() - 1 - std::min(since, trained.size() - 1)])) return;
   const bool still_learns =
       trained.back().mean < 0.9 * trained[trained.size() - 1 - std::min(since, trained.size() - 1)].mean;
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;

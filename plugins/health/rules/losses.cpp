@@ -1,5 +1,6 @@
 #include "health/rules/losses.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -32,12 +33,15 @@ void Losses::process(const Event& event) {
   const std::lock_guard lock(mutex);
   if (!std::isfinite(event.scalar())) {
     is_non_finite = is_non_finite || event.training();
+    is_nan = is_nan || (event.training() && std::isnan(event.scalar()));
     return;
   }
   if (!event.training()) {
     was_validated = true;
     return validation.add(event.scalar());
   }
+  // A loss that overflowed, and a finite one after it before any step: the step was left out.
+  if (!is_nan) is_non_finite = false;
   training.add(event.scalar());
   if (pending.size() < most_pending) pending.push_back(event.scalar());
 }
@@ -51,6 +55,24 @@ bool Losses::has_come_down() const {
   const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && training.count == 0);
   // Of a loss below 0 a tenth says nothing.
   return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * epochs.front().mean;
+}
+
+bool Losses::Epoch::compares_to(const Epoch& other) const {
+  constexpr double nearly = 0.9;
+  const auto few = static_cast<double>(std::min(count, other.count)),
+             many = static_cast<double>(std::max(count, other.count));
+  return few + 1 >= nearly * many;
+}
+
+void Losses::begin_series() {
+  training = validation = {};
+  pending.clear();
+  recent.clear();
+  first = 0;
+  seen = 0;
+  spikes = 0;
+  epochs_with_swings = 0;
+  began_late = true;  // what it goes on with may have learned before
 }
 
 Losses::Ended Losses::end_epoch() {

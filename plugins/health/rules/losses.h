@@ -18,14 +18,19 @@ struct Losses : Preprocessor {
   /// Takes the mutex by itself.
   void process(const Event& event) override;
 
-  /// Whether a training loss was NaN or Inf since the last call.
-  bool take_non_finite() { return std::exchange(is_non_finite, false); }
+  /// Whether a training loss was NaN since the last call, or the last one Inf.
+  bool take_non_finite() {
+    is_nan = false;
+    return std::exchange(is_non_finite, false);
+  }
   /// Whether a validation loss was pushed since the last call.
   bool take_validation() { return std::exchange(was_validated, false); }
   /// Whether the training loss of the last epoch was below half of the first one's.
   bool has_halved() const;
   /// Whether the training loss is a tenth below the first epoch's, or cannot be expected to be.
   bool has_come_down() const;
+  /// Another training begins, with a new model or optimizer: nothing is compared with the losses before it.
+  void begin_series();
   /// At a tick. Returns of which losses an epoch ended.
   struct Ended {
     bool training, validation;
@@ -35,6 +40,8 @@ struct Losses : Preprocessor {
   struct Epoch {
     double mean = 0, mean_change = 0;
     uint64_t count = 0;
+    /// Whether both have about as many losses: a data set that grows, or a stage of a curriculum, is another task.
+    bool compares_to(const Epoch& other) const;
   };
   struct Side {
     double sum = 0, changes = 0, last = 0;
@@ -49,14 +56,16 @@ struct Losses : Preprocessor {
 
   std::mutex mutex;
   Side training, validation;
-  bool is_non_finite = false, was_validated = false;
-  bool began_late = false;      ///< the first epoch that was seen is not the first of the training
-  std::vector<double> pending;  ///< training losses pushed since loss_spike looked last
-  std::deque<double> recent;    ///< training losses that it has seen, the last 100
-  double first = 0;             ///< mean of the first ten
-  uint64_t seen = 0;            ///< how many it has seen
-  int64_t spikes = 0;           ///< in a row
-  int epochs_with_swings = 0;   ///< in a row
+  bool is_non_finite = false, is_nan = false, was_validated = false;
+  bool are_means = false;         ///< each of an epoch, as a record has them
+  bool began_late = false;        ///< the first epoch that was seen is not the first of the training
+  std::vector<double> pending;    ///< training losses pushed since loss_spike looked last
+  std::deque<double> recent;      ///< training losses that it has seen, the last 100
+  double first = 0;               ///< mean of the first ten
+  uint64_t seen = 0;              ///< how many it has seen
+  int64_t spikes = 0;             ///< in a row
+  int epochs_with_swings = 0;     ///< in a row
+  uint64_t newest_optimizer = 0;  ///< the highest number of those that stepped: they are given in order
 };
 
 }  // namespace loupe::health

@@ -106,13 +106,16 @@ const ParameterState* Model::parameter_of(const loupe_source* gradients) const {
 
 void Model::next_step() {
   ++step_now;
+  last_gradient_squares = sums.weights.gradient_squares;
   sums = {};
   small_norm = nullptr;
   training_runs = evaluation_runs = 0;
   passes = training_passes = passes_without_grad = 0;
   dropped_in_eval = nullptr;
   if (input.is_known) last_input = std::exchange(input, {});
-  got_distribution = added_up = false;
+  loss_fault = {};
+  has_equal_rows = has_different_targets = false;
+  added_up = false;
 }
 
 void Model::next_window() {

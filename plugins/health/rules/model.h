@@ -12,6 +12,7 @@
 
 #include "health/rules/flow.h"
 #include "health/rules/layer.h"
+#include "health/rules/loss_fault.h"
 #include "health/rules/output_tally.h"
 #include "health/rules/resting.h"
 #include "health/rules/step_sums.h"
@@ -94,9 +95,20 @@ struct Model {
   // Over the window: of the inputs to the first layer.
   double input_sum = 0, input_sum_squares = 0;
   int64_t input_count = 0;
+  static constexpr int64_t fewest_input_elements = 64;
+  bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
+  /// Whether what layers and gradients show follows from a fault that is reported by itself.
+  bool has_known_cause() const { return has_zero_input() || has_decayed || is_unnormalized; }
+  bool is_unnormalized = false;  ///< the input, in the window before
+  // Of the step: whether the rows of the first input are all the same, and whether a loss had different targets.
+  bool has_equal_rows = false, has_different_targets = false;
+  uint32_t equal_row_steps = 0;  ///< in a row
+  int64_t equal_rows = 0;        ///< how many
 
-  // Of what a cross entropy was given since the last step.
-  bool got_distribution = false;
+  // Of a cross entropy at the first step: over a few samples, and how many classes there were.
+  double first_cross_entropy = NAN;
+  int64_t classes = 0;
+  LossFault loss_fault;  ///< the first since the last step
 
   bool has_backward = false;      ///< a gradient came since the last tick
   bool added_up = false;          ///< and since the last step
@@ -105,11 +117,23 @@ struct Model {
   bool had_no_rate = false;       ///< in a step of the window
   bool told_of_device = false;    ///< which rules cannot judge it there
   bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
-  bool searches_steps = false;    ///< the optimizer goes as far as the loss falls, so that a step has no usual size
-  uint32_t finite_steps = 0;      ///< since then, in a row
-  bool has_equal_units = false;   ///< in the first steps, which was told
-  double largest_gradient = 0;    ///< norm over all weights, of all steps so far
-  uint64_t gradient_steps = 0;    ///< on how many that stands
+  bool has_decayed = false;       ///< weight decay has taken most of the weights, which explains much else
+  double weight_decay = 0;        ///< the largest of its optimizer's groups
+  uint64_t ticks = 0;
+  /// The weights as an epoch's first training pass found them.
+  struct Start {
+    uint64_t looked_at = UINT64_MAX;  ///< the number of ticks before it
+    uint64_t hash = 0;                ///< of some elements of each weight
+    bool is_known = false;
+    bool changed = false;  ///< a step has changed weights since
+    int same = 0;          ///< how often in a row they were the same again, although they had changed
+  } start;
+  bool searches_steps = false;       ///< the optimizer goes as far as the loss falls, so that a step has no usual size
+  uint32_t finite_steps = 0;         ///< since then, in a row
+  bool has_equal_units = false;      ///< in the first steps, which was told
+  double last_gradient_squares = 0;  ///< over all weights, of the step before, as backward made them
+  double largest_gradient = 0;       ///< norm over all weights, of all steps so far
+  uint64_t gradient_steps = 0;       ///< on how many that stands
 
   /// Whether it has layers whose work depends on the mode.
   bool drops() const;

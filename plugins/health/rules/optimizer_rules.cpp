@@ -129,7 +129,7 @@ void judge_zero_rate(const Judge& judge, const Moment& moment) {
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
-    group.follow(rate);
+    group.follow(rate, moment.model->ticks);
     if (rate != 0) {
       group.zeros = 0;
       if (rate > 0) group.last_nonzero = rate;
@@ -168,7 +168,94 @@ void judge_untrainable(const Judge& judge, const Moment& moment) {
   judge.tell(seen);
 }
 
-void RateHistory::Group::follow(double rate) {
+/// What is scheduled for epochs and stepped with each batch comes down, or goes up, beyond all that is of use.
+void judge_rate_change(const Judge& judge, const Moment& moment) {
+  const loupe_optimizer& optimizer = *moment.optimizer;
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    const RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
+    const double rate = optimizer.groups[i]->learning_rate;
+    constexpr uint64_t steps_enough = 2;
+    const bool fell = group.is_low && rate > 0 && group.now_at > group.low_at && group.steps >= steps_enough;
+    const bool rose = group.high_steps >= steps_enough;
+    if (!fell && !rose) continue;
+    Observation seen;
+    seen.module = moment.model->root;
+    if (optimizer.group_count > 1) seen.parameter = "group " + std::to_string(i);
+    seen.value = rate;
+    seen.threshold = fell ? group.largest : group.first;
+    seen.message = std::string("the learning rate of ") + optimizer.type +
+                   (fell ? " fell from " + number(group.largest) + " to " + number(rate) + ", most of it within " +
+                               std::to_string(group.low_steps) + " steps of one epoch, and training goes on"
+                         : " rose from " + number(group.first) + " to " + number(rate));
+    seen.advice =
+        "a schedule that counts epochs is to be stepped once an epoch, not with each batch; else see where the rate is "
+        "set";
+    judge.tell(seen);
+  }
+}
+
+/// Decay that leaves less of the weights with each step, whatever the loss asks for.
+void judge_decay(const Judge& judge, const Moment& moment) {
+  Model& model = *moment.model;
+  model.has_decayed = false;
+  if (!(model.weight_decay > 0)) return;
+  double decay = 0, gradient = 0, now = 0, first = 0;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is_matrix() || each.gradient_count == 0 || each.first_norm == 0) continue;
+    const double mean = each.gradient_norm_sum / static_cast<double>(each.gradient_count);
+    decay += each.norm * each.norm;
+    gradient += mean * mean;
+    now += each.norm * each.norm;
+    first += each.first_norm * each.first_norm;
+  }
+  decay = model.weight_decay * std::sqrt(decay);
+  gradient = std::sqrt(gradient);
+  constexpr double collapsed = 0.25, nearly_as_large = 0.5;
+  const double share = first > 0 ? std::sqrt(now / first) : 1;
+  model.has_decayed = share <= collapsed && decay >= nearly_as_large * gradient;
+  if (!model.has_decayed) return;
+  Observation seen;
+  seen.module = model.root;
+  seen.value = share;
+  seen.threshold = collapsed;
+  seen.tag = "Weight Norm";
+  seen.message = "weight decay outweighs the gradients: of the weights' norm after the first step " + percent(share) +
+                 " is left, and a step takes a decay of " + number(decay) + " (" + number(model.weight_decay) +
+                 " times the weights) beside a gradient of " + number(gradient);
+  seen.advice = "lower the weight decay, usual are 1e-5 to 1e-2";
+  judge.see(seen);
+}
+
+void judge_reset(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  constexpr int enough = 2;
+  if (model.start.same < enough) return;
+  Observation seen;
+  seen.at_tick = true;
+  seen.module = model.root;
+  seen.value = model.start.same + 1;
+  seen.message = "the weights of " + whose(model) +
+                 " were the same, bit for bit, at the beginning of each of the last " +
+                 std::to_string(model.start.same + 1) +
+                 " epochs, although steps changed them in between: something sets them back";
+  seen.advice = "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once";
+  judge.tell(seen);
+}
+
+void RateHistory::Group::follow(double rate, uint64_t ticks) {
+  constexpr double near = 0.1, next_to_nothing = 1e-4, many_times = 100, implausible = 10;
+  steps = ticks == now_at ? steps + 1 : 1;
+  now_at = ticks;
+  if (first == 0) first = rate;
+  high_steps = first > 0 && rate > many_times * first && rate > implausible ? high_steps + 1 : 0;
+  if (rate >= near * std::max(rate, largest)) {
+    high_at = ticks;
+    is_low = false;
+  } else if (!is_low && rate > 0 && rate < next_to_nothing * largest && high_at == ticks) {
+    is_low = true;
+    low_at = ticks;
+    low_steps = steps;
+  }
   // A cycle's steps are small: what counts is how far it rose from its lowest.
   if (rate < largest) lowest = std::min(lowest, rate);
   largest = std::max(largest, rate);
@@ -189,6 +276,15 @@ bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
     if (found == groups.end() || !(optimizer->groups[i]->learning_rate < 0.05 * found->second.largest)) return false;
   }
   return true;
+}
+
+std::string RateHistory::text(const loupe_optimizer* optimizer) const {
+  if (optimizer == nullptr || optimizer->group_count == 0) return "";
+  const double rate = optimizer->groups[0]->learning_rate;
+  const auto found = groups.find({optimizer->id, 0});
+  if (found == groups.end() || std::isnan(rate)) return "";
+  const bool fell = found->second.largest > rate;
+  return "; the learning rate is " + number(rate) + (fell ? ", and was " + number(found->second.largest) : "");
 }
 
 bool RateHistory::any_returned() const {

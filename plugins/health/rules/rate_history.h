@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
 namespace loupe::health {
@@ -17,13 +18,21 @@ struct RateHistory {
     double lowest = INFINITY;  ///< since it came down
     bool returned = false;     ///< it went up after having come down
     uint32_t zeros = 0;        ///< steps in a row
-    void follow(double rate);
+    double first = 0;          ///< the first that was not 0
+    // Ticks before: the last step with a rate near the largest, the first with next to nothing of it, this step.
+    uint64_t high_at = 0, low_at = 0, now_at = 0;
+    uint64_t steps = 0, low_steps = 0;  ///< of the epoch that is on; of the one in which it fell, up to then
+    uint64_t high_steps = 0;            ///< in a row, far above the first rate and beyond what is plausible
+    bool is_low = false;                ///< it has come down to next to nothing within one epoch
+    void follow(double rate, uint64_t ticks);
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;
   /// Steps went by unseen: single zeros before and after them are not in a row.
   void forget_streaks();
   /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.
   bool is_annealed(const loupe_optimizer* optimizer) const;
+  /// "; the learning rate is 1e-09, and was 0.1": of the first group, for the end of a sentence. Empty where not known.
+  std::string text(const loupe_optimizer* optimizer) const;
   /// Whether any rate went up again after having come down, as in cycles and warm restarts.
   bool any_returned() const;
 };

@@ -36,13 +36,14 @@ struct Moment {
   Losses* losses = nullptr;
   RateHistory* rates = nullptr;
   const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer tells its steps by hand
-  double epochs_to_come = 0;     ///< in the trainer's loop after this one; 0 where not known, and near its end
-  bool is_annealed = false;      ///< the learning rate has come down as schedules end
-  bool is_stuck = false;         ///< the loss has hardly come down
-  bool has_loss_halved = false;  ///< since the first epoch
-  bool was_validated = false;    ///< a validation loss was pushed since the last tick
-  bool was_stepped = false;      ///< an optimizer stepped since the last tick
-  bool has_slow_swings = true;   ///< swings over many losses are a fault, as no schedule makes them on purpose
+  double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where not known, and near its end
+  bool is_annealed = false;       ///< the learning rate has come down as schedules end
+  bool is_stuck = false;          ///< the loss has hardly come down
+  bool has_loss_halved = false;   ///< since the first epoch
+  bool has_other_models = false;  ///< several models are trained
+  bool was_validated = false;     ///< a validation loss was pushed since the last tick
+  bool was_stepped = false;       ///< an optimizer stepped since the last tick
+  bool has_slow_swings = true;    ///< swings over many losses are a fault, as no schedule makes them on purpose
 };
 
 /// The thresholds of all rules, as the user set them.

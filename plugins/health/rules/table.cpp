@@ -11,15 +11,18 @@ using Look = void(const Judge&, const Moment&);
 // loop_rules.cpp
 Look judge_clearing, judge_no_step, judge_effect, judge_device_effect, judge_reach, judge_unreached, judge_standing,
     judge_never_reached, judge_training_mode, judge_validation_mode, judge_repeated_batch, judge_small_batch_norm,
-    judge_double_softmax;
+    judge_equal_rows;
+// loss_input_rules.cpp
+Look judge_double_softmax, judge_loss_input;
 // optimizer_rules.cpp
-Look judge_zero_rate, judge_copies, judge_stale, judge_unheld, judge_standing_unheld, judge_untrainable;
+Look judge_zero_rate, judge_copies, judge_stale, judge_unheld, judge_standing_unheld, judge_untrainable,
+    judge_rate_change, judge_decay, judge_reset;
 // gradient_rules.cpp
 Look judge_vanishing, judge_exploding, judge_gradient_jump, judge_first_step, judge_update_ratios;
 // layer_rules.cpp
 Look judge_dead, judge_saturated, judge_constant, judge_input_scale, judge_start, judge_equal_units;
 // loss_rules.cpp
-Look judge_stagnation, judge_spikes, judge_oscillation, judge_divergence, judge_overfitting;
+Look judge_unbounded, judge_stagnation, judge_spikes, judge_oscillation, judge_divergence, judge_overfitting;
 
 const std::vector<Rule>& rules() {
   // Sure: these need no threshold, and report what they see at once.
@@ -58,9 +61,30 @@ const std::vector<Rule>& rules() {
        {},
        /*is_blind_on_devices=*/true},
       {"small_batch_norm", "warning; batch statistics of one or two values", {{When::step, &judge_small_batch_norm}}},
+      {"repeated_rows",
+       "error; the rows of a batch are all the same, and their targets differ",
+       {{When::step, &judge_equal_rows}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"weights_reset",
+       "warning; each epoch begins with the same weights again",
+       {{When::tick, &judge_reset}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"learning_rate_change",
+       "warning; a rate falls to next to nothing within an epoch, or rises beyond what is plausible",
+       {{When::optimizer, &judge_rate_change}}},
+      {"excessive_weight_decay",
+       "warning; decay outweighs the gradients, and the weights vanish",
+       {{When::window, &judge_decay}}},
       {"double_softmax",
        "warning; a cross entropy of what is a distribution already",
        {{When::step, &judge_double_softmax}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"loss_input",
+       "error, warning or info; a loss function is given what it does not take",
+       {{When::step, &judge_loss_input}},
        {},
        /*is_blind_on_devices=*/true},
 
@@ -124,6 +148,12 @@ const std::vector<Rule>& rules() {
       {"loss_not_decreasing",
        "warning; epochs go by and the training loss stays where it began",
        {{When::training_epoch, &judge_stagnation}},
+       {},
+       false,
+       Evidence::training_loss},
+      {"unbounded_loss",
+       "error; the training loss is below 0 and grows in size",
+       {{When::training_epoch, &judge_unbounded}},
        {},
        false,
        Evidence::training_loss},

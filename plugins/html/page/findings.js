@@ -67,7 +67,7 @@ function findingItem(finding, openPlace) {
   const since = momentOf(finding.firstEpoch, finding.firstStep);
   const words = [
     finding.gone ? `from ${since} to ${momentOf(finding.lastEpoch, finding.lastStep)}` : `since ${since}`,
-    finding.count > 1 ? `seen ${finding.count.toLocaleString("en")} times` : null,
+    finding.gone && finding.count > 1 ? `seen ${finding.count.toLocaleString("en")} times` : null,
     finding.source ? `told by ${finding.source}` : null,
   ].filter(Boolean);
   const layer = finding.layer === null ? null :

@@ -4,6 +4,7 @@
 #include <loupe/families.h>
 #include <loupe/wanted_names.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,12 @@ class ModuleFilter {
   explicit ModuleFilter(const Options& options)
       : only_("include", "module", beginning_with_plus(options, false)),
         more_("include", "module", beginning_with_plus(options, true)),
-        exclude_("exclude", "module", options.get<Strings>("exclude")) {}
+        exclude_("exclude", "module", options.get<Strings>("exclude")) {
+    // A family that the model has nothing of adds nothing, and is not misspelt.
+    more_.match([](const std::string& text) {
+      return std::find(family_names().begin(), family_names().end(), text) != family_names().end();
+    });
+  }
 
   /// Once for each module that the lens is shown. A loss module is never taken.
   /// @param by_default whether the lens would look at it by itself

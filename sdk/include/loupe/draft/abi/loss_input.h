@@ -1,4 +1,4 @@
-/* A draft: it may change or go without notice. The scores that a cross entropy is given. */
+/* A draft: it may change or go without notice. What LibTorch's loss functions are given. */
 #ifndef LOUPE_DRAFT_ABI_LOSS_INPUT_H
 #define LOUPE_DRAFT_ABI_LOSS_INPUT_H
 
@@ -8,8 +8,36 @@
 extern "C" {
 #endif
 
-/* Of a model's root; tensor: what its cross entropy is given as scores. */
+/* Of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the target,
+ * which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */
 enum { LOUPE_DRAFT_TAP_LOSS_INPUT = LOUPE_TAP_DRAFTS + 1 };
+
+/* In (flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK): the function. */
+enum {
+  LOUPE_DRAFT_LOSS_FUNCTION_MASK = 0xFF << 16,
+  LOUPE_DRAFT_LOSS_CROSS_ENTROPY = 1 << 16,
+  LOUPE_DRAFT_LOSS_NLL = 2 << 16,
+  LOUPE_DRAFT_LOSS_MSE = 3 << 16,
+  LOUPE_DRAFT_LOSS_L1 = 4 << 16,
+  LOUPE_DRAFT_LOSS_SMOOTH_L1 = 5 << 16,
+  LOUPE_DRAFT_LOSS_HUBER = 6 << 16,
+  LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY = 7 << 16,
+  LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS = 8 << 16,
+  LOUPE_DRAFT_LOSS_KL_DIV = 9 << 16
+};
+
+/* In (flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK): the function whose output the input is, where gradients are recorded; 0
+ * for any other. */
+enum {
+  LOUPE_DRAFT_LOSS_MADE_BY_MASK = 0xF << 24,
+  LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID = 1 << 24,
+  LOUPE_DRAFT_LOSS_MADE_BY_TANH = 2 << 24,
+  LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX = 3 << 24,
+  LOUPE_DRAFT_LOSS_MADE_BY_LOG_SOFTMAX = 4 << 24,
+  LOUPE_DRAFT_LOSS_MADE_BY_RELU = 5 << 24
+};
+
+enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << 28 /* the target requires a gradient, and the input does not */ };
 
 #ifdef __cplusplus
 }

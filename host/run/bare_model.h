@@ -1,0 +1,21 @@
+#ifndef LOUPE_RUN_BARE_MODEL_H
+#define LOUPE_RUN_BARE_MODEL_H
+
+#include <torch/nn/module.h>
+
+#include <string>
+
+namespace loupe {
+
+/// Tensors that an optimizer holds and no module does, as a model that can be attached. It has no forward.
+struct BareModel : torch::nn::Module {
+  BareModel() : torch::nn::Module("Parameters") {}
+  void take(const at::Tensor& parameter) {
+    register_parameter("tensor" + std::to_string(parameters(/*recurse=*/false).size() + 1), parameter,
+                       parameter.requires_grad());
+  }
+};
+
+}  // namespace loupe
+
+#endif

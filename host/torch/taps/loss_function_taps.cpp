@@ -1,0 +1,126 @@
+#include "torch/taps/loss_function_taps.h"
+
+#include <ATen/Operators.h>
+#include <ATen/core/Reduction.h>
+#include <loupe/draft/abi/loss_input.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <cstring>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "torch/redirect/redirections.h"
+#include "torch/redirect/symbol_names.h"
+#include "torch/taps/forward_pass.h"
+#include "torch/taps/forward_scope.h"
+
+namespace loupe {
+namespace {
+
+LossEvaluated loss_evaluated = nullptr;
+thread_local int losses_running = 0;  // one loss function may call another
+
+/// By the type of its node, whose name() allocates.
+uint32_t maker_of(const at::Tensor& input) {
+  const auto& node = input.grad_fn();
+  if (node == nullptr) return 0;
+  const auto& made = *node;
+  const char* type = typeid(made).name();
+  const auto is = [&](const char* name) { return std::strstr(type, name) != nullptr; };
+  if (is("LogSoftmaxBackward")) return LOUPE_DRAFT_LOSS_MADE_BY_LOG_SOFTMAX;
+  if (is("SoftmaxBackward")) return LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX;
+  if (is("16SigmoidBackward0")) return LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID;
+  if (is("13TanhBackward0")) return LOUPE_DRAFT_LOSS_MADE_BY_TANH;
+  if (is("13ReluBackward0")) return LOUPE_DRAFT_LOSS_MADE_BY_RELU;
+  return 0;
+}
+
+/// @param function  LOUPE_DRAFT_LOSS_ bits, or 0 for one whose input is not shown
+template <class... Rest>
+void show_input(uint32_t function, const at::Tensor& input, const at::Tensor& target, const Rest&...) {
+  const bool is_watched = active_attachments.load(std::memory_order_relaxed) != 0;
+  if (function == 0 || !is_watched || !input.defined() || !target.defined()) return;
+  if (thread_state().last_model == nullptr) return;
+  const bool is_swapped = target.requires_grad() && !input.requires_grad();
+  const uint32_t swapped = is_swapped ? uint32_t{LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT} : 0U;
+  loss_called(input, target, function | maker_of(input) | swapped);
+}
+
+template <class First, class... Rest>
+int64_t reduction_of(const First& first, const Rest&... rest) {
+  if constexpr (std::is_same_v<First, int64_t>) {
+    return first;
+  } else if constexpr (sizeof...(rest) > 0) {
+    return reduction_of(rest...);
+  } else {
+    return at::Reduction::Mean;
+  }
+}
+
+void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t reduction, const void* place) {
+  const bool is_number = result.defined() && result.numel() == 1 && at::isFloatingType(result.scalar_type());
+  if (!is_number || result.requires_grad()) return;
+  const bool is_sum = reduction == at::Reduction::Sum && input.dim() > 0 && input.size(0) > 0;
+  const at::NoGradGuard no_graph;
+  loss_evaluated(is_sum ? result / input.size(0) : result, place);
+}
+
+template <uint32_t Function, class Operator, class Signature = decltype(&Operator::call)>
+struct LossTap;
+template <uint32_t Function, class Operator, class... Arguments>
+struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
+  struct Running {
+    Running() { ++losses_running; }
+    ~Running() { --losses_running; }
+  };
+  static at::Tensor tap(const at::Tensor& input, Arguments... arguments) {
+    const bool is_outermost = losses_running == 0;
+    if (is_outermost) show_input(Function, input, arguments...);
+    const int64_t reduction = reduction_of(arguments...);
+    at::Tensor result = [&] {
+      const Running running;
+      return Operator::call(input, std::forward<Arguments>(arguments)...);
+    }();
+    if (is_outermost && loss_evaluated != nullptr) tell_result(result, input, reduction, __builtin_return_address(0));
+    return result;
+  }
+};
+
+/// Also where LibTorch's own modules call it.
+template <class Operator, uint32_t Function = 0>
+void declare() {
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
+                                   reinterpret_cast<void*>(&LossTap<Function, Operator>::tap), /*everywhere=*/true);
+}
+
+}  // namespace
+
+void declare_loss_function_taps() {
+  using namespace at::_ops;
+  declare<cross_entropy_loss, LOUPE_DRAFT_LOSS_CROSS_ENTROPY>();
+  declare<nll_loss, LOUPE_DRAFT_LOSS_NLL>();
+  declare<nll_loss_nd, LOUPE_DRAFT_LOSS_NLL>();
+  declare<nll_loss2d, LOUPE_DRAFT_LOSS_NLL>();
+  declare<mse_loss, LOUPE_DRAFT_LOSS_MSE>();
+  declare<l1_loss, LOUPE_DRAFT_LOSS_L1>();
+  declare<smooth_l1_loss, LOUPE_DRAFT_LOSS_SMOOTH_L1>();
+  declare<huber_loss, LOUPE_DRAFT_LOSS_HUBER>();
+  declare<binary_cross_entropy, LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY>();
+  declare<binary_cross_entropy_with_logits, LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS>();
+  declare<kl_div, LOUPE_DRAFT_LOSS_KL_DIV>();
+  declare<cosine_embedding_loss>();
+  declare<hinge_embedding_loss>();
+  declare<margin_ranking_loss>();
+  declare<multi_margin_loss>();
+  declare<multilabel_margin_loss>();
+  declare<poisson_nll_loss>();
+  declare<soft_margin_loss>();
+  declare<triplet_margin_loss>();
+}
+
+void set_loss_evaluated(LossEvaluated told) {
+  loss_evaluated = told;
+}
+
+}  // namespace loupe

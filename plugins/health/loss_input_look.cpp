@@ -1,0 +1,294 @@
+#include <loupe/draft/abi/loss_input.h>
+#include <loupe/event.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "health/rules/elements.h"
+#include "health/rules/rule.h"
+#include "health/watches.h"
+
+namespace loupe::health {
+namespace {
+
+using Kind = LossFault::Kind;
+constexpr int64_t most_rows = 8;  // enough: no scores of a network happen to be a distribution in all of them
+
+const char* name_of(uint32_t function) {
+  switch (function) {
+    case LOUPE_DRAFT_LOSS_CROSS_ENTROPY:
+      return "cross_entropy";
+    case LOUPE_DRAFT_LOSS_NLL:
+      return "nll_loss";
+    case LOUPE_DRAFT_LOSS_MSE:
+      return "mse_loss";
+    case LOUPE_DRAFT_LOSS_L1:
+      return "l1_loss";
+    case LOUPE_DRAFT_LOSS_SMOOTH_L1:
+      return "smooth_l1_loss";
+    case LOUPE_DRAFT_LOSS_HUBER:
+      return "huber_loss";
+    case LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY:
+      return "binary_cross_entropy";
+    case LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS:
+      return "binary_cross_entropy_with_logits";
+    default:
+      return "kl_div";
+  }
+}
+
+/// Along one dimension: over the classes of a sample, or over the samples of a class.
+struct Sums {
+  bool are_positive = true;  ///< no element is below 0
+  double smallest = INFINITY, largest = -INFINITY;
+  double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< of the elements
+  double smallest_exp_sum = INFINITY, largest_exp_sum = -INFINITY;  ///< of their exponentials
+  bool add_up_to_one(double tolerance) const {
+    return are_positive && smallest_sum > 1 - tolerance && largest_sum < 1 + tolerance;
+  }
+};
+
+/// Scores are (samples, classes, ...) or (classes).
+struct Scores {
+  explicit Scores(const Elements& elements_) : elements(elements_) {
+    const int64_t at = elements.dim() > 1 ? 1 : 0;
+    classes = elements.size(at);
+    samples = at == 1 ? elements.size(0) : 1;
+    for (int64_t d = at + 1; d < elements.dim(); ++d) inner *= elements.size(d);
+  }
+  double at(int64_t sample, int64_t c) const { return elements.at((sample * classes + c) * inner); }
+  Sums over_classes() const {
+    return sums(std::min(most_rows, samples), classes, [this](int64_t row, int64_t c) { return at(row, c); });
+  }
+  Sums over_samples() const {
+    return sums(std::min(most_rows, classes), samples, [this](int64_t c, int64_t row) { return at(row, c); });
+  }
+
+  const Elements& elements;
+  int64_t samples, classes, inner = 1;
+
+ private:
+  template <class At>
+  static Sums sums(int64_t lines, int64_t length, At&& at) {
+    Sums sums;
+    for (int64_t line = 0; line < lines; ++line) {
+      double sum = 0, exp_sum = 0;
+      for (int64_t i = 0; i < length; ++i) {
+        const double value = at(line, i);
+        sum += value;
+        exp_sum += std::exp(value);
+        sums.smallest = std::min(sums.smallest, value);
+        sums.largest = std::max(sums.largest, value);
+      }
+      sums.smallest_sum = std::min(sums.smallest_sum, sum);
+      sums.largest_sum = std::max(sums.largest_sum, sum);
+      sums.smallest_exp_sum = std::min(sums.smallest_exp_sum, exp_sum);
+      sums.largest_exp_sum = std::max(sums.largest_exp_sum, exp_sum);
+    }
+    sums.are_positive = sums.smallest >= 0;
+    return sums;
+  }
+};
+
+struct Shape {
+  static constexpr int64_t most = 8;
+  std::array<int64_t, most> sizes{};
+  int64_t dim = 0;
+
+  int64_t count() const { return std::accumulate(sizes.begin(), sizes.begin() + dim, int64_t{1}, std::multiplies<>()); }
+  /// By its place from the end; 1 before the first.
+  int64_t from_end(int64_t place) const { return place < dim ? sizes[static_cast<std::size_t>(dim - 1 - place)] : 1; }
+  std::string text() const {
+    std::string text;
+    for (int64_t d = 0; d < dim; ++d)
+      text += (text.empty() ? "" : ", ") + std::to_string(sizes[static_cast<std::size_t>(d)]);
+    return "[" + text + "]";
+  }
+};
+
+/// The shape before LibTorch repeated it: where a step of 0 leads from one to the next there was one.
+Shape own_shape(const loupe_tensor& tensor) {
+  Shape shape;
+  shape.dim = std::min<int64_t>(tensor.dim, Shape::most);
+  for (int64_t d = 0; d < shape.dim; ++d)
+    shape.sizes[static_cast<std::size_t>(d)] = tensor.strides[d] == 0 ? 1 : tensor.sizes[d];
+  return shape;
+}
+
+/// Elements of both repeated to the common shape; 0 where they have none.
+int64_t common_count(const Shape& first, const Shape& second) {
+  int64_t all = 1;
+  for (int64_t place = 0; place < std::max(first.dim, second.dim); ++place) {
+    const int64_t a = first.from_end(place), b = second.from_end(place);
+    if (a != b && a != 1 && b != 1) return 0;
+    all *= std::max(a, b);
+  }
+  return all;
+}
+
+/// Whether any of the first targets differs from the first of all.
+bool differ(const Elements& targets) {
+  if (!targets.readable() || targets.dim() == 0) return false;
+  const int64_t few = std::min(most_rows, targets.size(0));
+  if (few == 0 || targets.count() == 0) return false;
+  const int64_t columns = targets.count() / targets.size(0);
+  for (int64_t row = 1; row < few; ++row) {
+    if (targets.at(row * columns) != targets.at(0)) return true;
+  }
+  return false;
+}
+
+void look_at_shapes(const Event& event, LossFault& fault) {
+  if (event.input_count() < 2) return;
+  const Shape input = own_shape(*event.input(0).raw()), target = own_shape(*event.input(1).raw());
+  const int64_t all = common_count(input, target);
+  if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is meant
+  if (all == target.count() && all == input.count()) return;
+  fault.kind = all > input.count() ? Kind::broadcast : Kind::target_repeated;
+  fault.given = "an input of " + input.text() + " and a target of " + target.text() + ": it compares " +
+                std::to_string(all) + " pairs";
+}
+
+/// @param with_exponentials  also looks whether those add up, which takes longer
+void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault& fault) {
+  if (!input.readable() || !input.floating() || input.dim() == 0 || input.count() == 0) return;
+  const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
+  const Scores scores(input);
+  const Sums sums = scores.over_classes();
+  if (std::isnan(sums.largest_sum) || std::isinf(sums.largest)) return;
+  const std::string range = "numbers from " + number(sums.smallest) + " to " + number(sums.largest);
+  constexpr double rounding = 1e-4, clearly = 0.1;
+  if (scores.classes > 1 && sums.add_up_to_one(tolerance)) {
+    fault.given = range + " that add up to 1 in each sample, as probabilities do";
+  } else if (scores.samples > 1 && scores.over_samples().add_up_to_one(tolerance)) {
+    fault.given = range + " that add up to 1 over the batch, as after a softmax over dimension 0";
+  } else if (sums.largest > rounding + tolerance) {
+    fault.given = range + ", where no logarithm of a probability is above 0";
+  } else if (!with_exponentials || (sums.largest_exp_sum < 1 + clearly && sums.smallest_exp_sum > 1 - clearly)) {
+    return;
+  } else {
+    const Sums over_samples = scores.over_samples();
+    fault.given = range + " whose exponentials add up to " + number(sums.largest_exp_sum) +
+                  " in a sample, where those of a distribution add up to 1";
+    if (scores.samples > 1 && std::abs(over_samples.largest_exp_sum - 1) < tolerance &&
+        std::abs(over_samples.smallest_exp_sum - 1) < tolerance)
+      fault.given =
+          "logarithms of probabilities that add up to 1 over the batch, as after a log_softmax over dimension 0";
+  }
+  fault.kind = Kind::no_logarithms;
+}
+
+/// What the loss cannot fall below with scores from `low` to `high`: all of the right class, none of the others.
+double floor_of_cross_entropy(int64_t classes, double low, double high) {
+  return std::log1p(static_cast<double>(classes - 1) * std::exp(low - high));
+}
+
+void look_at_maker(uint32_t maker, const char* takes, int64_t classes, LossFault& fault) {
+  fault.kind = Kind::bounded;
+  switch (maker) {
+    case LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID:
+      fault.given = "the output of a sigmoid";
+      break;
+    case LOUPE_DRAFT_LOSS_MADE_BY_TANH:
+      fault.given = "the output of a tanh";
+      break;
+    case LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX:
+      fault.given = "the output of a softmax";
+      break;
+    case LOUPE_DRAFT_LOSS_MADE_BY_RELU:
+      fault.kind = Kind::rectified;
+      fault.given = "the output of a ReLU";
+      break;
+    default:
+      fault.kind = Kind::none;
+      return;
+  }
+  fault.given += std::string(", where it takes ") + takes;
+  const bool is_tanh = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH;
+  if (classes > 1 && fault.kind == Kind::bounded) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
+}
+
+void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
+  if (!input.readable() || !input.floating() || input.dim() == 0 || input.count() == 0) return;
+  const Scores scores(input);
+  if (scores.classes == 1) {
+    fault.kind = Kind::one_class;
+    return;
+  }
+  // What is the logarithm of a distribution is harmless: its softmax is the distribution again.
+  const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
+  if (input.dim() > 1 && scores.over_classes().add_up_to_one(tolerance)) {
+    fault.kind = Kind::distribution;
+    return;
+  }
+  look_at_maker(maker, "scores without bounds", scores.classes, fault);
+}
+
+/// Over a few samples with whole numbers for targets; NaN for others.
+double cross_entropy_of(const Elements& input, const Elements& targets) {
+  if (!input.readable() || !input.floating() || input.dim() != 2) return NAN;
+  if (!targets.readable() || targets.floating() || targets.dim() != 1 || targets.size(0) != input.size(0)) return NAN;
+  constexpr int64_t few = 32;
+  const Scores scores(input);
+  const int64_t samples = std::min(few, scores.samples);
+  double sum = 0;
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    const auto right = static_cast<int64_t>(targets.at(sample));
+    if (right < 0 || right >= scores.classes) return NAN;
+    double largest = -INFINITY, exp_sum = 0;
+    for (int64_t c = 0; c < scores.classes; ++c) largest = std::max(largest, scores.at(sample, c));
+    for (int64_t c = 0; c < scores.classes; ++c) exp_sum += std::exp(scores.at(sample, c) - largest);
+    sum += largest + std::log(exp_sum) - scores.at(sample, right);
+  }
+  return sum / static_cast<double>(samples);
+}
+
+}  // namespace
+
+Request LossInputLook::request() const {
+  Request request;
+  request.wants_tensor = true;
+  return request;
+}
+
+void LossInputLook::process(const Event& event) {
+  if (!event.grad_enabled()) return;
+  const bool has_different_targets = event.input_count() > 1 && differ(Elements(event.input(1).raw()));
+  const Elements input(event.tensor().raw());
+  const uint32_t flags = event.raw()->flags;
+  const uint32_t function = flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK, maker = flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK;
+  // What made it, and sums of exponentials, are the same from step to step.
+  constexpr uint64_t often = 8;
+  const bool is_time = event.number() < often || event.number() % often == 0;
+  LossFault fault;
+  fault.function = name_of(function);
+  const bool is_elementwise = function != LOUPE_DRAFT_LOSS_CROSS_ENTROPY && function != LOUPE_DRAFT_LOSS_NLL;
+  if (is_elementwise) look_at_shapes(event, fault);
+  if (fault.kind != Kind::none) {
+    // said
+  } else if (function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY) {
+    look_at_scores(input, is_time ? maker : 0, fault);
+  } else if (function == LOUPE_DRAFT_LOSS_NLL || function == LOUPE_DRAFT_LOSS_KL_DIV) {
+    look_at_logarithms(input, function == LOUPE_DRAFT_LOSS_NLL && is_time, fault);
+  } else if (function == LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS) {
+    look_at_maker(is_time ? maker : 0, "scores without bounds", 0, fault);
+  }
+  const bool is_swapped = (flags & LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT) != 0;
+  if (fault.kind == Kind::none && is_swapped && is_elementwise) fault.kind = Kind::swapped;
+  const bool is_first = event.number() == 0 && function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY && event.input_count() > 1;
+  const double first = is_first ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
+  const std::lock_guard lock(model_.mutex);
+  if (!std::isnan(first)) {
+    model_.first_cross_entropy = first;
+    model_.classes = input.size(1);
+  }
+  model_.has_different_targets = model_.has_different_targets || has_different_targets;
+  if (fault.kind == Kind::none) return;
+  if (model_.loss_fault.kind == Kind::none) model_.loss_fault = std::move(fault);
+}
+
+}  // namespace loupe::health

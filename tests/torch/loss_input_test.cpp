@@ -1,0 +1,139 @@
+// What loss functions are given: what is wrong with it is told at once, and what is meant is not.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace {
+
+namespace nn = torch::nn;
+namespace F = torch::nn::functional;
+using torch::Tensor;
+
+/// What is told of a loss of a linear model's 5 outputs (or `outputs`) for 8 samples, in two steps.
+std::optional<loupe::Finding> told_of(const std::function<Tensor(const Tensor&)>& loss,
+                                      const std::string& rule = "loss_input", int64_t outputs = 5) {
+  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  torch::manual_seed(1);
+  nn::Sequential model(nn::Linear(6, outputs));
+  torch::optim::SGD optimizer(model->parameters(), 0.01);
+  inspector.attach(*model, optimizer);
+  for (int step = 0; step < 2; ++step) {
+    optimizer.zero_grad();
+    loss(model->forward(torch::randn({8, 6}))).backward();
+    optimizer.step();
+  }
+  for (const loupe::Finding& each : inspector.findings()) {
+    if (each.rule == rule) return each;
+  }
+  return std::nullopt;
+}
+
+Tensor classes(int64_t count = 5) {
+  return torch::arange(8).remainder(count);
+}
+
+void expect(const std::optional<loupe::Finding>& told, uint32_t severity, const std::string& words) {
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->severity, severity);
+  EXPECT_NE(told->message.find(words), std::string::npos) << told->message;
+}
+
+TEST(LossInput, OfAnElementwiseLossIsAsManyAsItsTargets) {
+  const auto column = [](const auto& loss) {
+    return told_of([&](const Tensor& out) { return loss(out, torch::randn({8})); }, "loss_input", 1);
+  };
+  const std::string words = "an input of [8, 1] and a target of";
+  expect(column([](auto& out, auto target) { return F::mse_loss(out, target); }), LOUPE_SEVERITY_ERROR, words);
+  expect(column([](auto& out, auto target) { return torch::mse_loss(out, target); }), LOUPE_SEVERITY_ERROR, words);
+  expect(column([](auto& out, auto target) { return torch::l1_loss(out, target); }), LOUPE_SEVERITY_ERROR, words);
+  expect(column([](auto& out, auto target) { return F::smooth_l1_loss(out, target); }), LOUPE_SEVERITY_ERROR, words);
+  EXPECT_FALSE(column([](auto& out, auto target) { return F::mse_loss(out.squeeze(1), target); }));
+  EXPECT_FALSE(column([](auto& out, auto target) { return F::mse_loss(out, target.unsqueeze(1)); }));
+}
+
+TEST(LossInput, MayBeComparedWithOneNumberForAll) {
+  EXPECT_FALSE(told_of([](const Tensor& out) { return torch::mse_loss(out, torch::zeros({1})); }));
+  EXPECT_FALSE(told_of([](const Tensor& out) { return torch::mse_loss(out, torch::ones({})); }));
+  EXPECT_FALSE(told_of([](const Tensor& out) { return F::mse_loss(out, torch::ones({1}).expand_as(out)); }));
+  expect(told_of([](const Tensor& out) {
+           return F::mse_loss(out, torch::randn({8, 1}));
+         }),
+         LOUPE_SEVERITY_INFO, "the target is repeated");
+}
+
+TEST(LossInput, OfNllLossIsLogarithmsOfProbabilities) {
+  const auto nll = [](const std::function<Tensor(const Tensor&)>& before) {
+    return told_of([&](const Tensor& out) { return F::nll_loss(before(out), classes()); });
+  };
+  expect(nll([](auto& out) { return torch::softmax(out, 1); }), LOUPE_SEVERITY_ERROR, "add up to 1 in each sample");
+  expect(nll([](auto& out) { return torch::softmax(out, 0); }), LOUPE_SEVERITY_ERROR, "a softmax over dimension 0");
+  expect(nll([](auto& out) { return torch::log_softmax(out, 0); }), LOUPE_SEVERITY_ERROR,
+         "a log_softmax over dimension 0");
+  expect(nll([](auto& out) { return out; }), LOUPE_SEVERITY_ERROR, "no logarithm of a probability is above 0");
+  expect(nll([](auto& out) { return out - 10; }), LOUPE_SEVERITY_ERROR, "exponentials");
+  EXPECT_FALSE(nll([](auto& out) { return torch::log_softmax(out, 1); }));
+  EXPECT_FALSE(nll([](auto& out) { return (torch::softmax(out, 1) + 1e-8).log(); }));
+}
+
+TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
+  const auto entropy = [](const std::function<Tensor(const Tensor&)>& before, const std::string& rule) {
+    return told_of([&](const Tensor& out) { return F::cross_entropy(before(out), classes()); }, rule);
+  };
+  expect(entropy([](auto& out) { return torch::sigmoid(out); }, "loss_input"), LOUPE_SEVERITY_WARNING,
+         "the output of a sigmoid, where it takes scores without bounds: the loss cannot fall below 0.9");
+  expect(entropy([](auto& out) { return torch::tanh(out); }, "loss_input"), LOUPE_SEVERITY_WARNING, "a tanh");
+  expect(entropy([](auto& out) { return torch::relu(out); }, "loss_input"), LOUPE_SEVERITY_INFO, "a ReLU");
+  EXPECT_TRUE(entropy([](auto& out) { return torch::softmax(out, 1); }, "double_softmax"));
+  EXPECT_FALSE(entropy([](auto& out) { return torch::softmax(out, 1); }, "loss_input"));
+  EXPECT_FALSE(entropy([](auto& out) { return torch::log_softmax(out, 1); }, "loss_input"));
+  EXPECT_FALSE(entropy([](auto& out) { return 10 * torch::tanh(out); }, "loss_input"));
+  expect(told_of([](const Tensor& out) { return F::cross_entropy(out, classes(1)); }, "loss_input", 1),
+         LOUPE_SEVERITY_ERROR, "one class");
+}
+
+TEST(LossInput, OfABinaryCrossEntropyWithLogitsHasNotBeenThroughASigmoid) {
+  const auto told = [](const std::function<Tensor(const Tensor&)>& before) {
+    return told_of([&](const Tensor& out) {
+      return F::binary_cross_entropy_with_logits(before(out), torch::ones({8, 5}));
+    });
+  };
+  expect(told([](auto& out) { return torch::sigmoid(out); }), LOUPE_SEVERITY_WARNING, "applies sigmoid itself");
+  EXPECT_FALSE(told([](auto& out) { return out; }));
+}
+
+TEST(LossInput, AndTargetAreNotSwapped) {
+  expect(told_of([](const Tensor& out) {
+           return torch::mse_loss(torch::randn({8, 5}), out);
+         }),
+         LOUPE_SEVERITY_INFO, "swapped");
+  EXPECT_FALSE(told_of([](const Tensor& out) { return torch::mse_loss(out, torch::randn({8, 5})); }));
+}
+
+TEST(KeptGraphs, AreToldWhereLossesAreAddedUpWithThem) {
+  for (const bool keeps : {true, false}) {
+    auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+    nn::Sequential model(nn::Linear(6, 1));
+    torch::optim::SGD optimizer(model->parameters(), 0.01);
+    inspector.attach(*model, optimizer);
+    Tensor sum = torch::zeros({});
+    for (int step = 0; step < 130; ++step) {
+      optimizer.zero_grad();
+      const auto loss = model->forward(torch::randn({8, 6})).pow(2).mean();
+      loss.backward();
+      optimizer.step();
+      inspector.push_loss(loss, true);
+      sum = sum + (keeps ? loss : loss.detach());
+    }
+    inspector.tick_epoch();
+    int told = 0;
+    for (const loupe::Finding& each : inspector.findings()) told += each.rule == "kept_graphs" ? 1 : 0;
+    EXPECT_EQ(told, keeps ? 1 : 0);
+  }
+}
+
+}  // namespace

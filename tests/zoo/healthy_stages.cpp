@@ -1,0 +1,248 @@
+// Training in stages, rounds and repetitions: models, optimizers and data change while one inspector watches.
+
+#include <string>
+
+#include "zoo/fit.h"
+#include "zoo/program_models.h"
+#include "zoo/trainer.h"
+
+namespace zoo {
+namespace {
+
+Examples part(const Examples& examples, int64_t begin, int64_t end) {
+  return {examples.inputs.slice(0, begin, end), examples.answers.slice(0, begin, end)};
+}
+
+Examples joined(const Examples& some, const Examples& more) {
+  return {torch::cat({some.inputs, more.inputs}), torch::cat({some.answers, more.answers})};
+}
+
+/// One pass over the examples, without an end of the epoch.
+void pass_over(Run& run, const Forward& forward, torch::optim::Optimizer& optimizer, const Examples& examples,
+               int64_t batch_size = 32) {
+  for (const Examples& batch : batches(examples, batch_size)) {
+    optimizer.zero_grad();
+    const auto loss = cross_entropy(forward(batch.inputs), batch.answers);
+    loss.backward();
+    optimizer.step();
+    run.train_loss(loss);
+  }
+}
+
+/// A new model and a new optimizer for each fold.
+void folds(Run& run) {
+  constexpr int64_t count = 5, size = 192;
+  const Examples data = blobs(count * size);
+  for (int64_t fold = 0; fold < count; ++fold) {
+    const Examples held_out = part(data, fold * size, (fold + 1) * size);
+    const Examples others = joined(part(data, 0, fold * size), part(data, (fold + 1) * size, count * size));
+    NormMlp model(16, 32, 4);
+    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
+    torch::optim::Adam optimizer(model->parameters(), 5e-3);
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
+      model->train();
+      pass_over(run, forward, optimizer, others);
+      validate(run, *model, forward, held_out);
+    }
+    run.inspector.detach();
+  }
+}
+
+/// The same model again at other rates, each under its own name until it is done.
+void sweep(Run& run) {
+  const Examples data = blobs(1216);
+  const Examples known = part(data, 0, 960), held_out = part(data, 960, 1216);
+  for (const double rate : {0.005, 0.02, 0.05, 0.1}) {
+    Mlp model(16, 32, 4);
+    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
+    torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(rate).momentum(0.9));
+    const std::string name = "rate " + std::to_string(rate);
+    run.inspector.set_hyperparameter("rate", rate);
+    run.inspector.attach(*model, optimizer, name);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
+      model->train();
+      pass_over(run, forward, optimizer, known);
+      validate(run, *model, forward, held_out);
+    }
+    run.inspector.detach(name);
+  }
+}
+
+/// First the head alone, then everything with another optimizer at a tenth of the rate.
+void staged_fine_tuning(Run& run) {
+  const Examples data = images(), held_out = images(256);
+  Transfer model;
+  const Forward forward = [&](const torch::Tensor& x) { return model(x); };
+  freeze(*model->backbone);
+  {
+    torch::optim::Adam optimizer(model->head->parameters(), 5e-3);
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
+      model->train();
+      model->backbone->eval();
+      pass_over(run, forward, optimizer, data);
+      validate(run, *model, forward, held_out);
+    }
+  }
+  for (torch::Tensor& parameter : model->parameters()) parameter.set_requires_grad(true);
+  torch::optim::Adam optimizer(model->parameters(), 5e-4);
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
+    model->train();
+    pass_over(run, forward, optimizer, data);
+    validate(run, *model, forward, held_out);
+  }
+}
+
+/// Samples have more noise in each stage, so that the loss rises where a stage begins.
+void curriculum(Run& run) {
+  const auto centres = torch::randn({4, 16});
+  const auto with_noise = [&](int64_t count, double noise) {
+    const auto answers = torch::randint(4, {count}, torch::kLong);
+    return Examples{centres.index_select(0, answers) + noise * torch::randn({count, 16}), answers};
+  };
+  const Examples held_out = with_noise(256, 1.2);
+  Mlp model(16, 32, 4);
+  const Forward forward = [&](const torch::Tensor& x) { return model(x); };
+  torch::optim::Adam optimizer(model->parameters(), 2e-3);
+  run.inspector.attach(*model, optimizer);
+  for (int epoch : run.inspector.epochs(6)) {
+    model->train();
+    pass_over(run, forward, optimizer, with_noise(960, epoch <= 2 ? 0.4 : epoch <= 4 ? 0.8 : 1.2));
+    validate(run, *model, forward, held_out);
+  }
+}
+
+/// Reptile: a copy learns each task in a few steps, and the weights to begin with move towards it by hand.
+void reptile(Run& run) {
+  Mlp start(1, 32, 1, torch::tanh), learner(1, 32, 1, torch::tanh);
+  torch::optim::SGD optimizer(learner->parameters(), 0.05);
+  run.inspector.attach(*start, "start");
+  run.inspector.attach(*learner, optimizer, "learner");
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
+    for (int task = 0; task < 20; ++task) {
+      const double height = 1 + torch::rand({}).item<double>(), phase = torch::rand({}).item<double>();
+      copy_weights(*start, *learner);
+      for (int step = 0; step < 5; ++step) {
+        const auto x = 4 * torch::rand({24, 1}) - 2;
+        optimizer.zero_grad();
+        const auto loss = squared_error(learner(x), height * torch::sin(2 * x + phase));
+        loss.backward();
+        optimizer.step();
+        run.train_loss(loss);
+      }
+      const torch::NoGradGuard no_grad;
+      const auto weights = start->parameters(), learned = learner->parameters();
+      for (std::size_t i = 0; i < weights.size(); ++i) weights[i].add_(learned[i] - weights[i], 0.5);
+      run.inspector.optimizer_stepped();
+    }
+  }
+}
+
+/// In each round every client begins with the server's weights, and the server takes the average of theirs. No client
+/// has as many of each class.
+void federated(Run& run) {
+  constexpr int64_t clients = 4, size = 192;
+  const Examples all = blobs(clients * size + 256);
+  const Examples held_out = part(all, clients * size, clients * size + 256);
+  const Examples given = part(all, 0, clients * size);
+  // Half of a client's samples are of the classes that come next in the order, the others are any.
+  const auto order = given.answers.argsort(), any = torch::randperm(clients * size, torch::kLong);
+  Mlp server(16, 32, 4);
+  const Forward ask_server = [&](const torch::Tensor& x) { return server(x); };
+  run.inspector.attach(*server, "server");
+  std::vector<Mlp> models;
+  std::vector<torch::optim::SGD> optimizers;
+  std::vector<Examples> data;
+  optimizers.reserve(clients);
+  for (int64_t i = 0; i < clients; ++i) {
+    const auto some =
+        torch::cat({order.slice(0, i * size, i * size + size / 2), any.slice(0, i * size / 2, (i + 1) * size / 2)});
+    data.push_back({given.inputs.index_select(0, some), given.answers.index_select(0, some)});
+    models.emplace_back(16, 32, 4);
+    optimizers.emplace_back(models.back()->parameters(), 0.1);
+    run.inspector.attach(*models.back(), optimizers.back(), "client" + std::to_string(i));
+  }
+  for ([[maybe_unused]] int round : run.inspector.epochs(12)) {
+    for (int64_t i = 0; i < clients; ++i) {
+      copy_weights(*server, *models[i]);
+      pass_over(
+          run, [&](const torch::Tensor& x) { return models[i](x); }, optimizers[i], data[i]);
+    }
+    {
+      const torch::NoGradGuard no_grad;
+      const auto weights = server->parameters();
+      for (std::size_t j = 0; j < weights.size(); ++j) {
+        auto sum = torch::zeros_like(weights[j]);
+        for (const Mlp& each : models) sum += each->parameters()[j];
+        weights[j].copy_(sum / clients);
+      }
+    }
+    validate(run, *server, ask_server, held_out);
+  }
+}
+
+/// Each round asks for the answers of which the model is least sure, and goes on with more data.
+void active_learning(Run& run) {
+  const Examples all = blobs(1216);
+  const Examples held_out = part(all, 960, 1216);
+  auto known = part(all, 0, 64), pool = part(all, 64, 960);
+  Mlp model(16, 32, 4);
+  const Forward forward = [&](const torch::Tensor& x) { return model(x); };
+  torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(3e-3).weight_decay(1e-4));
+  run.inspector.attach(*model, optimizer);
+  for (int round = 0; round < 6; ++round) {
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
+      model->train();
+      pass_over(run, forward, optimizer, known, 16);
+      validate(run, *model, forward, held_out);
+    }
+    const torch::NoGradGuard no_grad;
+    const auto chances = torch::log_softmax(model(pool.inputs), 1);
+    const auto order = (chances.exp() * chances).sum(1).argsort();
+    const auto asked = order.slice(0, 0, 48), left = order.slice(0, 48);
+    known = joined(known, {pool.inputs.index_select(0, asked), pool.answers.index_select(0, asked)});
+    pool = {pool.inputs.index_select(0, left), pool.answers.index_select(0, left)};
+  }
+}
+
+/// Answers that the model is sure of join those that are given.
+void pseudo_labels(Run& run) {
+  const Examples all = blobs(1216);
+  const Examples given = part(all, 0, 192), held_out = part(all, 960, 1216);
+  const auto pool = all.inputs.slice(0, 192, 960);
+  NormMlp model(16, 32, 4);
+  const Forward forward = [&](const torch::Tensor& x) { return model(x); };
+  torch::optim::Adam optimizer(model->parameters(), 3e-3);
+  run.inspector.attach(*model, optimizer);
+  Examples known = given;
+  for (int round = 0; round < 4; ++round) {
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(round == 0 ? 6 : 2)) {
+      model->train();
+      pass_over(run, forward, optimizer, known, 16);
+      validate(run, *model, forward, held_out);
+    }
+    const torch::NoGradGuard no_grad;
+    model->eval();
+    const auto [certainty, said] = torch::softmax(model(pool), 1).max(1);
+    const auto sure = certainty.gt(0.9).nonzero().squeeze(1);
+    known = joined(given, {pool.index_select(0, sure), said.index_select(0, sure)});
+  }
+}
+
+}  // namespace
+
+std::vector<Trainer> healthy_stage_trainers() {
+  return {
+      {"", "mlp, folds", {}, folds},
+      {"", "mlp, sweep of rates", {}, sweep},
+      {"", "transfer, staged fine-tuning", {}, staged_fine_tuning},
+      {"", "mlp, curriculum", {}, curriculum},
+      {"", "mlp, reptile", {}, reptile},
+      {"", "mlp, federated", {}, federated},
+      {"", "mlp, active learning", {}, active_learning},
+      {"", "mlp, pseudo labels", {}, pseudo_labels},
+  };
+}
+
+}  // namespace zoo

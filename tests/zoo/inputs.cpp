@@ -1,0 +1,69 @@
+// What goes into the model, and into the loss.
+
+#include "zoo/fit.h"
+#include "zoo/models.h"
+#include "zoo/trainer.h"
+
+namespace zoo {
+namespace {
+
+/// The targets of a batch have a dimension less than the outputs: each output is compared with all of them.
+void targets_of_another_shape(Run& run) {
+  const Examples data = curves();
+  Mlp model(8, 32, 1, [](const torch::Tensor& x) { return torch::gelu(x); });
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.loss = [&](const torch::Tensor& output, const torch::Tensor& answers) {
+    return torch::l1_loss(output, run.planted ? answers.squeeze(1) : answers);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// The scores of a classifier went through a sigmoid.
+void sigmoid_before_cross_entropy(Run& run) {
+  const Examples data = images();
+  Cnn model;
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.loss = [&](const torch::Tensor& output, const torch::Tensor& answers) {
+    return cross_entropy(run.planted ? torch::sigmoid(output) : output, answers);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// A buffer that is filled for each sample, and not copied: a batch is its last sample, many times over.
+void buffer_without_a_copy(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.on_batch = [&](Examples& batch, int64_t) {
+    if (run.planted) batch.inputs = batch.inputs.slice(0, -1).expand({batch.inputs.size(0), -1}).contiguous();
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// Pixels of whole numbers, divided as such.
+void pixels_divided_to_zero(Run& run) {
+  const Examples data = images();
+  auto model = plain_cnn();
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.on_batch = [&](Examples& batch, int64_t) {
+    if (run.planted) batch.inputs = (batch.inputs * 0.1).toType(torch::kLong).toType(torch::kFloat);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+}  // namespace
+
+std::vector<Trainer> input_trainers() {
+  return {
+      {"loss_input", "mlp, l1", {1}, targets_of_another_shape},
+      {"loss_input", "cnn, cross entropy", {1}, sigmoid_before_cross_entropy},
+      {"repeated_rows", "mlp", {3}, buffer_without_a_copy},
+      {"unnormalized_input", "cnn, whole numbers", {}, pixels_divided_to_zero},
+  };
+}
+
+}  // namespace zoo
