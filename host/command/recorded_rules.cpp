@@ -231,9 +231,8 @@ class RecordedRules::Impl {
     }
   }
   /// Applies the rules that look then and for which the record has enough.
-  /// @param of_epochs  the record has all that the rules look at; else the lens, where it was there, saw more
-  void judge_all(health::When when, bool of_epochs, const health::Judge& judge, const health::Moment& moment) {
-    if (!of_epochs && settings_.watched) return;
+  void judge_all(health::When when, const health::Judge& judge, const health::Moment& moment) {
+    if (settings_.watched) return;  // the lens saw each step, and the optimizers
     for (const health::Rule& rule : health::rules()) {
       for (const auto& look : rule.looks) {
         if (look.when != when || !has(rule.evidence)) continue;
@@ -250,11 +249,11 @@ class RecordedRules::Impl {
     moment.losses = &losses_;
     losses_.are_means = true;
     moment.has_slow_swings = false;  // each is the mean of an epoch
-    judge_all(health::When::losses, /*of_epochs=*/false, judge, moment);
+    judge_all(health::When::losses, judge, moment);
     losses_.end_epoch();
     if (models_.size() > 1 || broken_) return;
-    judge_all(health::When::training_epoch, /*of_epochs=*/true, judge, moment);
-    judge_all(health::When::validation_epoch, /*of_epochs=*/true, judge, moment);
+    judge_all(health::When::training_epoch, judge, moment);
+    judge_all(health::When::validation_epoch, judge, moment);
   }
   void push(const std::optional<double>& loss, uint32_t flags) {
     if (!loss) return;
@@ -307,7 +306,7 @@ class RecordedRules::Impl {
     moment.losses = &losses_;
     moment.is_annealed = rate_ && *rate_ < 0.05 * largest_rate_;
     moment.is_stuck = models_.size() <= 1 && !losses_.has_come_down();
-    judge_all(health::When::window, /*of_epochs=*/false, judge, moment);
+    judge_all(health::When::window, judge, moment);
   }
 
   void begin_anew() {

@@ -574,6 +574,24 @@ TEST(Health, TakesNoiseOutliersAndASmallSwingForNoOscillation) {
   EXPECT_EQ(told_of([](int i) { return 1 + 0.05 * std::cos(0.27 * i); }), "");
 }
 
+TEST(Health, TakesTwoKindsOfLossInTurnForNoOscillation) {
+  EXPECT_EQ(told_of([](int i) { return i % 2 == 0 ? 1 + 0.05 * noise(i) : 9 + 0.3 * noise(i); }), "");
+}
+
+TEST(Health, TakesAStageThatBeginsWithAnEpochForNoSpike) {
+  const auto spikes = [](int begin) {
+    Net net("{off: [loss_not_decreasing, diverging_loss, loss_oscillating]}");
+    for (int i = 0; i < 160; ++i) {
+      net.bench().push_loss((i < begin ? 0.5 : 1.5) + 0.02 * noise(i));
+      net.step();
+      if (i % 40 == 39) net.bench().tick();
+    }
+    return net.bench().findings().size();
+  };
+  EXPECT_EQ(spikes(80), 0U);
+  EXPECT_GT(spikes(90), 0U);
+}
+
 TEST(Health, SeesSamplesThatComeSortedInTheSameWayInEachEpoch) {
   const auto sorted = [](int i) { return 1 + 0.3 * (i % 40 / 10 % 2 == 0 ? 1 : -1) + 0.3 * noise(i); };
   EXPECT_PRED2(says, told_of(sorted), "in the same way in each epoch");

@@ -78,8 +78,16 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
       constexpr double clearly = 1.5;
       const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
       const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > clearly;
+      if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
-      if (hard || static_cast<double>(losses.spikes) >= judge.limit("spikes")) {
+      const bool stays = static_cast<double>(losses.spikes) >= judge.limit("spikes");
+      // What is higher from an epoch's first batch on is another stage of a curriculum, or another data set.
+      if (stays && losses.began_with_epoch && !hard) {
+        losses.recent.clear();
+        losses.spikes = 0;
+        losses.seen = 0;
+        losses.first = 0;
+      } else if (hard || stays) {
         Observation seen;
         seen.value = loss;
         seen.threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
@@ -96,6 +104,7 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
       }
     }
     ++losses.seen;
+    ++losses.since_tick;
     losses.recent.push_back(loss);
     if (losses.recent.size() > most_recent) losses.recent.pop_front();
   }
@@ -181,6 +190,8 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   if (epochs.size() < 2) return;
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
   if (crosses_zero(losses)) return;
+  constexpr double alternate = 0.5;
+  if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss in turn
   Observation seen;
   seen.at_tick = true;
   seen.tag = "Loss";

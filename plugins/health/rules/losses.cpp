@@ -9,6 +9,8 @@ namespace loupe::health {
 void Losses::Side::add(double loss) {
   sum += loss;
   if (count > 0) changes += std::abs(loss - last);
+  if (count > 1) changes_of_two += std::abs(loss - last_but_one);
+  last_but_one = last;
   last = loss;
   ++count;
   curve.add(loss);
@@ -19,10 +21,11 @@ bool Losses::Side::end_epoch() {
   Epoch epoch;
   epoch.mean = sum / static_cast<double>(count);
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
+  epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
   epoch.count = count;
   epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));
-  sum = changes = last = 0;
+  sum = changes = changes_of_two = last = last_but_one = 0;
   count = 0;
   return true;
 }
@@ -76,6 +79,7 @@ void Losses::begin_series() {
 }
 
 Losses::Ended Losses::end_epoch() {
+  since_tick = 0;
   return {training.end_epoch(), validation.end_epoch()};
 }
 

@@ -39,12 +39,13 @@ struct Losses : Preprocessor {
 
   struct Epoch {
     double mean = 0, mean_change = 0;
+    double mean_change_of_two = 0;  ///< from one loss to the next but one: small where two kinds of loss alternate
     uint64_t count = 0;
     /// Whether both have about as many losses: a data set that grows, or a stage of a curriculum, is another task.
     bool compares_to(const Epoch& other) const;
   };
   struct Side {
-    double sum = 0, changes = 0, last = 0;
+    double sum = 0, changes = 0, changes_of_two = 0, last = 0, last_but_one = 0;
     uint64_t count = 0;
     std::vector<Epoch> epochs;
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
@@ -64,6 +65,8 @@ struct Losses : Preprocessor {
   double first = 0;               ///< mean of the first ten
   uint64_t seen = 0;              ///< how many it has seen
   int64_t spikes = 0;             ///< in a row
+  uint64_t since_tick = 0;        ///< how many it has seen
+  bool began_with_epoch = false;  ///< what is above the mean now
   int epochs_with_swings = 0;     ///< in a row
   uint64_t newest_optimizer = 0;  ///< the highest number of those that stepped: they are given in order
 };
