@@ -37,7 +37,8 @@ enum {
   LOUPE_DRAFT_LOSS_MADE_BY_RELU = 5 << 24
 };
 
-enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << 28 /* the target requires a gradient, and the input does not */ };
+/* The target requires a gradient, and the input does not. */
+enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << 28 };
 
 #ifdef __cplusplus
 }
