@@ -1,16 +1,10 @@
 #ifndef LOUPE_INSPECTOR_LOSS_GRAPHS_H
 #define LOUPE_INSPECTOR_LOSS_GRAPHS_H
 
-#include <array>
 #include <cstddef>
-#include <memory>
+#include <vector>
 
-namespace at {
-class Tensor;
-}
-namespace torch::autograd {
-struct Node;
-}
+#include "torch/tensor/compat.h"
 
 namespace loupe {
 
@@ -24,8 +18,8 @@ class LossGraphs {
   bool add(const at::Tensor& loss);
 
  private:
-  std::array<std::weak_ptr<torch::autograd::Node>, looked_back> graphs_;
-  std::size_t next_ = 0;
+  std::vector<WeakNodeHandle> graphs_;
+  std::size_t count_ = 0;
   bool told_ = false;
 };
 

@@ -16,6 +16,18 @@ namespace loupe {
 
 /// A shared_ptr before 2.13 (or so), an intrusive_ptr since.
 using NodeHandle = decltype(torch::autograd::impl::grad_accumulator(std::declval<const at::Tensor&>()));
+/// The same, without keeping the node alive.
+template <class Handle>
+struct WeakForm;
+template <class T>
+struct WeakForm<std::shared_ptr<T>> {
+  using Type = std::weak_ptr<T>;
+};
+template <class T, class Null>
+struct WeakForm<c10::intrusive_ptr<T, Null>> {
+  using Type = c10::weak_intrusive_ptr<T, Null>;
+};
+using WeakNodeHandle = WeakForm<NodeHandle>::Type;
 
 /// Reads without making a lazily copied tensor real.
 inline const void* const_data(const at::Tensor& tensor) {
