@@ -12,13 +12,13 @@ namespace {
 
 void (*sampler_reset)(const void*) = nullptr;
 
-template <class Sampler, class Signature = decltype(&Sampler::reset)>
+template <class Type, class Signature = decltype(&Type::reset)>
 struct SamplerTap;
-template <class Sampler, class Owner, class Size>
-struct SamplerTap<Sampler, void (Owner::*)(Size)> {
-  static void tap(Sampler* self, Size size) {
+template <class Type, class Owner, class Size>
+struct SamplerTap<Type, void (Owner::*)(Size)> {
+  static void tap(Type* self, Size size) {
     sampler_reset(self);
-    self->Sampler::reset(size);
+    self->Type::reset(size);
   }
   /// The member is virtual, so that no pointer to it says where it lies; a loader calls it by its name.
   static void declare(const std::string& type) {
