@@ -75,6 +75,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{"script", {"ScriptNet.first", "ScriptNet.second"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Run, EndsEpochsWhereADataLoaderBeginsAnew) {
+  const Both both = run_both(trainers + " loader");
+  expect_unchanged(both);
+  EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 4U) << both.messages;
+}
+
+TEST(Run, WatchesParametersThatAreInNoModule) {
+  const Both both = run_both(trainers + " bare");
+  expect_unchanged(both);
+  EXPECT_EQ(both.recorded().layers(weight_norms), Names{"Parameters"}) << both.messages;
+}
+
+TEST(Run, SaysThatAnOptimizerIsOfAModelThatIsGone) {
+  const Both both = run_both(trainers + " gone");
+  expect_unchanged(both);
+  EXPECT_NE(both.messages.find("none of the 4 parameters that it holds has a gradient"), std::string::npos)
+      << both.messages;
+}
+
 TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
   Recorded recorded = run_both(trainers + " epochs").recorded();
   auto& losses = recorded.values["Loss"]["Loss"];

@@ -102,6 +102,46 @@ void epochs() {
   print_sum(net->parameters());
 }
 
+/// Epochs of 120 batches, as a data loader gives them.
+void loader() {
+  using torch::data::TensorExample;
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.01);
+  auto set = torch::data::datasets::TensorDataset(torch::randn({480, 4}));
+  auto batches = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
+      std::move(set).map(torch::data::transforms::Stack<TensorExample>()), 4);
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (const auto& batch : *batches) {
+      optimizer.zero_grad();
+      nn::functional::cross_entropy(net->forward(batch.data), batch.data.select(1, 0).gt(0).to(torch::kLong))
+          .backward();
+      optimizer.step();
+    }
+  }
+  print_sum(net->parameters());
+}
+
+/// Weights that are in no module.
+void bare() {
+  const Tensor weight = torch::randn({4, 2}).requires_grad_();
+  torch::optim::SGD optimizer({weight}, 0.1);
+  for (int i = 0; i < 30; ++i) {
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(inputs().matmul(weight), labels()).backward();
+    optimizer.step();
+  }
+  print_sum({weight});
+}
+
+/// The optimizer was made for a model that is gone.
+void gone() {
+  auto net = std::make_unique<Net>();
+  torch::optim::SGD optimizer((*net)->parameters(), 0.1);
+  net = std::make_unique<Net>();
+  train(*net, optimizer, 30);
+  print_sum((*net)->parameters());
+}
+
 void conv() {
   auto net = std::make_shared<ConvNetImpl>();
   Tensors parameters;
@@ -308,6 +348,9 @@ int main(int count, char** arguments) {
   const std::string shape = count > 1 ? arguments[1] : "mlp";
   if (shape == "mlp") mlp(20);
   if (shape == "epochs") epochs();
+  if (shape == "loader") loader();
+  if (shape == "bare") bare();
+  if (shape == "gone") gone();
   if (shape == "conv") conv();
   if (shape == "gan") gan();
   if (shape == "sequential") sequential();
