@@ -85,7 +85,7 @@ void judge_sizes(const Judge& judge, const Model& model) {
 }
 
 void judge_first_loss(const Judge& judge, const Model& model) {
-  constexpr double far_above = 10;
+  constexpr double far_above = 30;
   if (model.classes < 2) return;
   const double guessing = std::log(static_cast<double>(model.classes));
   if (!(model.first_cross_entropy > far_above * guessing)) return;
