@@ -18,7 +18,7 @@ uint64_t forks_of_process();
 /// and it must take no memory: not every allocator can be used in a child.
 void at_fork(void (*in_child)());
 
-/// Tells something that a process shares whether it is a parent's. Under the lock of what it is part of.
+/// Detects that the process was forked since the last call. Call it under the lock of the object that holds it.
 class ForkWatch {
  public:
   /// True once after each fork.

@@ -16,7 +16,7 @@ struct ProgramInspector {
   static void attach(Inspector& inspector, torch::nn::Module& model, const std::string& name);
   /// The next epoch has this number.
   static void begin_epochs_at(Inspector& inspector, double first);
-  /// A finding of what is seen of the program beside its models.
+  /// Publishes a finding about the program as a whole, not about one of its models.
   static void publish(Inspector& inspector, const Finding& finding);
   /// A tensor of one element under a name of its own, read from its device at the tick.
   static void push(Inspector& inspector, const std::string& label, const at::Tensor& value);

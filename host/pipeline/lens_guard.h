@@ -31,7 +31,7 @@ class TimedEvents {
 /// How long an event usually takes a lens. Limits a measurement that the machine interrupted, before it is multiplied.
 class UsualTime {
  public:
-  /// The time of `stood_for` events, of which one was timed.
+  /// Returns the time of `stood_for` events, one of which was timed and took `seconds`.
   double of(double seconds, uint32_t stood_for) {
     if (stood_for > 1 && usual_ > 0) seconds = std::min(seconds, 4 * usual_);
     usual_ = usual_ > 0 ? 0.75 * usual_ + 0.25 * seconds : seconds;

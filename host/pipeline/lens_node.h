@@ -39,8 +39,8 @@ class LensNode {
 
   const std::string& name() const { return guard_.lens(); }
   bool quarantined() const { return guard_.quarantined(); }
-  /// The epoch begins that ends with this tick: the lens rests where the epoch is not active, or is none of those that
-  /// it looks at. Returns whether that is new. Its sources follow when their modules are told to.
+  /// Begins the epoch that ends with this tick. The lens rests if the epoch is inactive or is not one that it looks at.
+  /// Returns whether that is new. Its sources follow when their modules are told to.
   bool begin_epoch(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
   bool resting() const { return guard_.resting(); }
   /// At the end of a tick, which comes `wall` seconds after the one before: tells the user of a lens that is slow.

@@ -59,7 +59,7 @@ class LookSchedule {
   /// Whether the present step is.
   bool looks() const { return active_ && sampling_.looking(); }
   void set_active(ActiveWhen when) { active_when_ = std::move(when); }
-  /// The epoch begins that ends with this tick. Returns whether `active` is new.
+  /// Begins the epoch that ends with this tick. Returns whether `active` is new.
   bool begin_epoch(int64_t tick);
   /// Returns whether the next step, unlike this one, is looked at or not.
   /// @param seen  a tap saw the step, or the trainer told it
@@ -68,7 +68,7 @@ class LookSchedule {
   void skip_time();
   /// Something is wrong: looks at the next steps without a gap.
   void look_fully() { sampling_.look_fully(steps_to_see); }
-  /// What the user is to be told of the budget's choice, once; empty without news.
+  /// Returns what to tell the user about the budget's choice, once; empty if nothing changed.
   std::string take_news();
   /// What the summary says of it: ", looks at one step in 20"; empty where all are looked at.
   std::string words() const;

@@ -19,7 +19,7 @@ DeviceMeasurerFactory device_factory() {
   return factory();
 }
 
-/// Beside an event's own flags, of what a device has measured: some source rested.
+/// Added to the flags of an event that a device measured: some source rested.
 constexpr uint32_t kSomeRested = 1U << 31;
 
 }  // namespace

@@ -93,8 +93,8 @@ class Monitor final : public LensSurroundings {
   bool tick_if_due();
   /// At the end of the run, where ticks come by themselves: shows what no tick has shown, as incomplete.
   void tick_rest();
-  /// The run is over: shows what no tick has shown, as incomplete, and ends the visualizers. The host is told of no
-  /// findings any more, and what comes later is ignored. Throws nothing.
+  /// Ends the run: shows what no tick has shown, as incomplete, and ends the visualizers. Later findings do not reach
+  /// the host, and later events are ignored. Throws nothing.
   /// @param how  a LOUPE_END_  @param message  may be null
   void end(uint32_t how, const char* message);
   /// The run goes on after so many steps. Before the first of them.

@@ -20,8 +20,8 @@
 
 namespace loupe {
 
-/// The one queue through which findings, notes and due ticks leave lenses. They are posted while a lens is called, on
-/// any thread and whatever locks it holds, and taken out when nothing of that is so:
+/// The one queue through which findings, notes and due ticks leave lenses. Lenses post to it on any thread, with
+/// any locks held; it is emptied outside of lens calls:
 /// - findings and notes by whoever holds the inspector's mutex, between the calls of lenses, to be shown;
 /// - a due tick by whoever holds the inspector's mutex, once a step is over;
 /// - findings that were shown by `deliver`, while no lock is held, for the trainer's callback.

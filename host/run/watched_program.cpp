@@ -85,6 +85,7 @@ void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   Optimizer& known = optimizers_[&optimizer];
   if (known.size == size && !known.waits) return;
   known.size = size;
+  known.steps = 0;
   known.waits = any_news_ = true;
   known.parameters.clear();
   for (const auto& group : optimizer.param_groups()) {

@@ -41,14 +41,15 @@ const char* name_of(uint32_t function) {
   }
 }
 
-/// Along one dimension: over the classes of a sample, or over the samples of a class.
+/// Along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and are
+/// added up where they are asked for.
 struct Sums {
-  bool are_positive = true;  ///< no element is below 0
   double smallest = INFINITY, largest = -INFINITY;
   double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< of the elements
   double smallest_exp_sum = INFINITY, largest_exp_sum = -INFINITY;  ///< of their exponentials
+  bool are_positive() const { return smallest >= 0; }
   bool add_up_to_one(double tolerance) const {
-    return are_positive && smallest_sum > 1 - tolerance && largest_sum < 1 + tolerance;
+    return are_positive() && smallest_sum > 1 - tolerance && largest_sum < 1 + tolerance;
   }
 };
 
@@ -61,11 +62,13 @@ struct Scores {
     for (int64_t d = at + 1; d < elements.dim(); ++d) inner *= elements.size(d);
   }
   double at(int64_t sample, int64_t c) const { return elements.at((sample * classes + c) * inner); }
-  Sums over_classes() const {
-    return sums(std::min(most_rows, samples), classes, [this](int64_t row, int64_t c) { return at(row, c); });
+  Sums over_classes(bool with_exponentials) const {
+    return sums(std::min(most_rows, samples), classes, with_exponentials,
+                [this](int64_t row, int64_t c) { return at(row, c); });
   }
-  Sums over_samples() const {
-    return sums(std::min(most_rows, classes), samples, [this](int64_t c, int64_t row) { return at(row, c); });
+  Sums over_samples(bool with_exponentials) const {
+    return sums(std::min(most_rows, classes), samples, with_exponentials,
+                [this](int64_t c, int64_t row) { return at(row, c); });
   }
 
   const Elements& elements;
@@ -73,14 +76,14 @@ struct Scores {
 
  private:
   template <class At>
-  static Sums sums(int64_t lines, int64_t length, At&& at) {
+  static Sums sums(int64_t lines, int64_t length, bool with_exponentials, At&& at) {
     Sums sums;
     for (int64_t line = 0; line < lines; ++line) {
       double sum = 0, exp_sum = 0;
       for (int64_t i = 0; i < length; ++i) {
         const double value = at(line, i);
         sum += value;
-        exp_sum += std::exp(value);
+        if (with_exponentials) exp_sum += std::exp(value);
         sums.smallest = std::min(sums.smallest, value);
         sums.largest = std::max(sums.largest, value);
       }
@@ -89,7 +92,6 @@ struct Scores {
       sums.smallest_exp_sum = std::min(sums.smallest_exp_sum, exp_sum);
       sums.largest_exp_sum = std::max(sums.largest_exp_sum, exp_sum);
     }
-    sums.are_positive = sums.smallest >= 0;
     return sums;
   }
 };
@@ -158,21 +160,21 @@ void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault
   if (!input.readable() || !input.floating() || input.dim() == 0 || input.count() == 0) return;
   const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
   const Scores scores(input);
-  const Sums sums = scores.over_classes();
+  const Sums sums = scores.over_classes(with_exponentials);
   if (std::isnan(sums.largest_sum) || std::isinf(sums.largest)) return;
-  const std::string range = "numbers from " + number(sums.smallest) + " to " + number(sums.largest);
+  const auto range = [&] { return "numbers from " + number(sums.smallest) + " to " + number(sums.largest); };
   constexpr double rounding = 1e-4, clearly = 0.1;
   if (scores.classes > 1 && sums.add_up_to_one(tolerance)) {
-    fault.given = range + " that add up to 1 in each sample, as probabilities do";
-  } else if (scores.samples > 1 && scores.over_samples().add_up_to_one(tolerance)) {
-    fault.given = range + " that add up to 1 over the batch, as after a softmax over dimension 0";
+    fault.given = range() + " that add up to 1 in each sample, as probabilities do";
+  } else if (sums.are_positive() && scores.samples > 1 && scores.over_samples(false).add_up_to_one(tolerance)) {
+    fault.given = range() + " that add up to 1 over the batch, as after a softmax over dimension 0";
   } else if (sums.largest > rounding + tolerance) {
-    fault.given = range + ", where no logarithm of a probability is above 0";
+    fault.given = range() + ", where no logarithm of a probability is above 0";
   } else if (!with_exponentials || (sums.largest_exp_sum < 1 + clearly && sums.smallest_exp_sum > 1 - clearly)) {
     return;
   } else {
-    const Sums over_samples = scores.over_samples();
-    fault.given = range + " whose exponentials add up to " + number(sums.largest_exp_sum) +
+    const Sums over_samples = scores.over_samples(true);
+    fault.given = range() + " whose exponentials add up to " + number(sums.largest_exp_sum) +
                   " in a sample, where those of a distribution add up to 1";
     if (scores.samples > 1 && std::abs(over_samples.largest_exp_sum - 1) < tolerance &&
         std::abs(over_samples.smallest_exp_sum - 1) < tolerance)
@@ -221,7 +223,7 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
   }
   // What is the logarithm of a distribution is harmless: its softmax is the distribution again.
   const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
-  if (input.dim() > 1 && scores.over_classes().add_up_to_one(tolerance)) {
+  if (input.dim() > 1 && scores.over_classes(false).add_up_to_one(tolerance)) {
     fault.kind = Kind::distribution;
     return;
   }

@@ -90,6 +90,8 @@ TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
   expect(entropy([](auto& out) { return torch::relu(out); }, "loss_input"), LOUPE_SEVERITY_INFO, "a ReLU");
   EXPECT_TRUE(entropy([](auto& out) { return torch::softmax(out, 1); }, "double_softmax"));
   EXPECT_FALSE(entropy([](auto& out) { return torch::softmax(out, 1); }, "loss_input"));
+  // Scores may add up to 1 without being shares.
+  EXPECT_FALSE(entropy([](auto& out) { return out - out.mean(1, true) + 0.2; }, "double_softmax"));
   EXPECT_FALSE(entropy([](auto& out) { return torch::log_softmax(out, 1); }, "loss_input"));
   EXPECT_FALSE(entropy([](auto& out) { return 10 * torch::tanh(out); }, "loss_input"));
   expect(told_of([](const Tensor& out) { return F::cross_entropy(out, classes(1)); }, "loss_input", 1),
