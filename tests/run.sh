@@ -5,13 +5,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize [address|thread]] [--only FOLDERS] [--libtorch] [--together] [--set-up] [--build FOLDER]
-                    [--jobs N] [-- CTEST-ARGUMENTS...]
+usage: tests/run.sh [--sanitize [address|thread]] [--only FOLDERS] [--together] [--set-up] [--build FOLDER] [--jobs N]
+                    [-- CTEST-ARGUMENTS...]
 
   --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
                   tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
   --only FOLDERS  only the tests in these folders of tests/, as in "torch threads"
-  --libtorch      only the tests of what includes LibTorch, as for one more LibTorch
   --together      many of those in one process, which is faster; each is then no test of its own to ctest
   --set-up        install what is missing, and stop there
   --build FOLDER  where to build (default: build-tests, build-sanitize or build-sanitize-thread)
@@ -20,25 +19,11 @@ usage: tests/run.sh [--sanitize [address|thread]] [--only FOLDERS] [--libtorch] 
 END
 }
 
-# What the tests alone need, beside what the build does.
-packages+=$(
-  cat <<'END'
-
-chromium                opens the report as its reader does
-chromium-driver         steers it
-python3-selenium        tells it what to do
-python3-torch           loads the tensors that Loupe saves
-python3-venv            TensorBoard goes into an environment of its own, by pip
-rustc                   compiles examples/rust_lens
-END
-)
-
 build=""
 jobs=$(default_jobs)
 sanitize=OFF
 only=()
 only_set_up=false
-without_libtorch=ON
 together=OFF
 while (($#)); do
   case $1 in
@@ -47,7 +32,6 @@ while (($#)); do
       case ${1:-} in address | thread) sanitize=$1 && shift ;; esac
       ;;
     --only) read -r -a only <<<"${2:?--only needs folders of tests/}" && shift 2 ;;
-    --libtorch) without_libtorch=OFF && shift ;;
     --together) together=ON && shift ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
@@ -58,6 +42,20 @@ while (($#)); do
   esac
 done
 cd "$root"
+# What the tests alone need, beside what the build does; most folders need none of it.
+if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|parity|report|view|visualizers)\  ]]; then
+  packages+=$(
+    cat <<'END'
+
+chromium                opens the report as its reader does
+chromium-driver         steers it
+python3-selenium        tells it what to do
+python3-torch           loads the tensors that Loupe saves
+python3-venv            TensorBoard goes into an environment of its own, by pip
+rustc                   compiles examples/rust_lens
+END
+  )
+fi
 if [[ -z $build ]]; then
   build="build-tests"
   if [[ $sanitize == address ]]; then build="build-sanitize"; fi
@@ -67,7 +65,7 @@ fi
 set_up
 if $only_set_up; then exit; fi
 configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize" \
-  "-DLOUPE_TESTS_WITHOUT_LIBTORCH=$without_libtorch" "-DLOUPE_TESTS_TOGETHER=$together"
+  "-DLOUPE_TESTS_TOGETHER=$together"
 # LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
 if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads); fi
 targets=()

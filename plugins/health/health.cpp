@@ -185,11 +185,12 @@ void Health::judge_losses(const Judge& judge) {
   judge_all(When::losses, judge, moment());
 }
 
-void Health::judge_epoch(const Judge& judge, bool trends) {
+void Health::judge_epoch(const Judge& judge, const Guessing& guessing, bool trends) {
   const std::lock_guard lock(losses_.mutex);
   const Losses::Ended ended = losses_.end_epoch();
   if (!trends) return;
   Moment now = moment();
+  now.guessing = &guessing;
   const bool repeats =
       std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->repeats_by_habit; });
   now.has_slow_swings = !rates_.any_returned() && !repeats;
@@ -258,6 +259,13 @@ void Health::make_changes() {
   changes_.uses.clear();
 }
 
+/// Whether its optimizer is made anew again and again, which begins no other training.
+bool Health::remakes_optimizers(std::string_view name) const {
+  return std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
+    return model->name == name && model->newest.after_a_step + model->newest.after_an_epoch > 0;
+  });
+}
+
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
@@ -269,7 +277,7 @@ void Health::step(const loupe_step& step, Report& report) {
     const std::lock_guard lock(losses_.mutex);
     const uint64_t newest =
         std::exchange(losses_.newest_optimizer, std::max(losses_.newest_optimizer, step.optimizer->id));
-    if (newest != 0 && newest < step.optimizer->id) {
+    if (newest != 0 && newest < step.optimizer->id && !remakes_optimizers(step.optimizer->model)) {
       losses_.begin_series();
       for (const auto& model : models_) model->start = {};
     }
@@ -346,6 +354,7 @@ void Health::report(Report& report) {
   }
   met_non_finite_ = watched_.trail.take_met();
   std::size_t trained = 0;
+  Guessing guessing;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     if (model->steps > 0) ++trained;
@@ -362,6 +371,8 @@ void Health::report(Report& report) {
     judge_all(When::tick, judge, now);
     ++model->ticks;
     model->has_backward = false;
+    model->guessing.end_epoch();
+    if (model->steps > 0) guessing = model->guessing;
     // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
     // window does not end another, in which nothing was seen.
     if (model->steps_in_window >= fewest_looks_in_window) close_window(judge, *model);
@@ -372,7 +383,7 @@ void Health::report(Report& report) {
   if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
     tell_lone_loss(judge);
   judge_losses(judge);
-  judge_epoch(judge, trained == 1 && !any_broken());
+  judge_epoch(judge, guessing, trained == 1 && !any_broken());
   end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;
 }

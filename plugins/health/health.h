@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,7 @@ class Health : public Lens {
   void close_step(const Judge& judge, const Moment& moment);
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge);
-  void judge_epoch(const Judge& judge, bool trends);
+  void judge_epoch(const Judge& judge, const Guessing& guessing, bool trends);
   void follow_trail(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
   void follow_recovery(Model& model);
@@ -79,6 +80,7 @@ class Health : public Lens {
   bool has_window_ended(const loupe_module* module) const;
   void tell_of_device(Model& model);
   void take_loss();
+  bool remakes_optimizers(std::string_view name) const;
   void make_changes();
   void notice_gap(uint64_t step, bool loss_is_bad);
   void tell_lone_loss(const Judge& judge);

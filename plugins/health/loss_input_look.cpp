@@ -230,13 +230,13 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
   look_at_maker(maker, "scores without bounds", scores.classes, fault);
 }
 
-/// Over a few samples with whole numbers for targets; NaN for others.
+/// Over a few samples with whole numbers for targets, which are fewer where there are many classes; NaN for others.
 double cross_entropy_of(const Elements& input, const Elements& targets) {
   if (!input.readable() || !input.floating() || input.dim() != 2) return NAN;
   if (!targets.readable() || targets.floating() || targets.dim() != 1 || targets.size(0) != input.size(0)) return NAN;
-  constexpr int64_t few = 32;
+  constexpr int64_t few = 32, most_scores = 8192;
   const Scores scores(input);
-  const int64_t samples = std::min(few, scores.samples);
+  const int64_t samples = std::min({few, scores.samples, 1 + most_scores / std::max<int64_t>(1, scores.classes)});
   double sum = 0;
   for (int64_t sample = 0; sample < samples; ++sample) {
     const auto right = static_cast<int64_t>(targets.at(sample));
@@ -247,6 +247,16 @@ double cross_entropy_of(const Elements& input, const Elements& targets) {
     sum += largest + std::log(exp_sum) - scores.at(sample, right);
   }
   return sum / static_cast<double>(samples);
+}
+
+/// Some pairs of an input of the target's shape.
+void compare(const Elements& input, const Elements& targets, Guessing& guessing) {
+  if (!input.readable() || !targets.readable() || !targets.floating() || input.count() != targets.count()) return;
+  constexpr int64_t few = 128;
+  const int64_t stride = 1 + (input.count() - 1) / few;
+  for (int64_t place = 0; place < input.count(); place += stride)
+    guessing.take_pair(input.at(place), targets.at(place));
+  guessing.take_look();
 }
 
 }  // namespace
@@ -281,12 +291,19 @@ void LossInputLook::process(const Event& event) {
   }
   const bool is_swapped = (flags & LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT) != 0;
   if (fault.kind == Kind::none && is_swapped && is_elementwise) fault.kind = Kind::swapped;
-  const bool is_first = event.number() == 0 && function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY && event.input_count() > 1;
-  const double first = is_first ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
+  const bool takes_classes = function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || function == LOUPE_DRAFT_LOSS_NLL;
+  const bool is_compared = is_time && event.input_count() > 1 && fault.kind == Kind::none;
+  // What is given logarithms of probabilities gives the same: these are scores too.
+  const double loss = is_compared && takes_classes ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
   const std::lock_guard lock(model_.mutex);
-  if (!std::isnan(first)) {
-    model_.first_cross_entropy = first;
+  if (event.number() == 0 && function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY && !std::isnan(loss)) {
+    model_.first_cross_entropy = loss;
     model_.classes = input.size(1);
+  }
+  // A model that acts between its steps, or is another one's target, makes its own targets.
+  if (is_compared && model_.passes_without_grad == 0) {
+    if (std::isfinite(loss)) model_.guessing.take_cross_entropy(loss, input.size(1));
+    if (function == LOUPE_DRAFT_LOSS_MSE) compare(input, Elements(event.input(1).raw()), model_.guessing);
   }
   model_.has_different_targets = model_.has_different_targets || has_different_targets;
   if (fault.kind == Kind::none) return;

@@ -55,6 +55,26 @@ void pixels_divided_to_zero(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// Inputs are shuffled, and their targets are not: all that can be learnt is how often a class comes.
+void targets_of_other_samples(Run& run, bool are_classes) {
+  Examples data = are_classes ? blobs() : curves();
+  if (run.planted) data.answers = data.answers.index_select(0, torch::randperm(data.answers.size(0)));
+  Mlp model(data.inputs.size(1), 16, are_classes ? 4 : 1);
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.5));
+  Loop loop;
+  loop.epochs = 8;
+  loop.loss = are_classes ? cross_entropy : squared_error;
+  fit(run, model, optimizer, data, loop);
+}
+
+void classes_of_other_samples(Run& run) {
+  targets_of_other_samples(run, true);
+}
+
+void numbers_of_other_samples(Run& run) {
+  targets_of_other_samples(run, false);
+}
+
 }  // namespace
 
 std::vector<Trainer> input_trainers() {
@@ -62,6 +82,8 @@ std::vector<Trainer> input_trainers() {
       {"loss_input", "mlp, l1", {1}, targets_of_another_shape},
       {"loss_input", "cnn, cross entropy", {1}, sigmoid_before_cross_entropy},
       {"repeated_rows", "mlp", {3}, buffer_without_a_copy},
+      {"loss_not_decreasing", "mlp, classes of others", {}, classes_of_other_samples},
+      {"loss_not_decreasing", "mlp, numbers of others", {}, numbers_of_other_samples},
       {"unnormalized_input", "cnn, whole numbers", {}, pixels_divided_to_zero},
   };
 }

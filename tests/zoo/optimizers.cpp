@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "zoo/fit.h"
 #include "zoo/models.h"
@@ -169,6 +170,37 @@ void rate_far_too_large_transformer(Run& run) {
   fit(run, model, optimizer, data);
 }
 
+/// Made within the loop, so that it forgets what it knew of the gradients. The healthy one is made twice, for two
+/// stages.
+void made_anew(Run& run, int64_t steps_until_made) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4);
+  std::optional<torch::optim::Adam> optimizer(std::in_place, model->parameters(), 1e-3);
+  run.inspector.attach(*model, *optimizer);
+  constexpr int64_t second_stage = 61;
+  int64_t step = 0;
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(6)) {
+    for (const Examples& batch : batches(data, 32)) {
+      ++step;
+      if (run.planted ? step % steps_until_made == 0 : step == second_stage)
+        optimizer.emplace(model->parameters(), 1e-3);
+      optimizer->zero_grad();
+      const auto loss = cross_entropy(model->forward(batch.inputs), batch.answers);
+      loss.backward();
+      optimizer->step();
+      run.train_loss(loss);
+    }
+  }
+}
+
+void optimizer_of_each_epoch(Run& run) {
+  made_anew(run, 30);
+}
+
+void optimizer_of_each_step(Run& run) {
+  made_anew(run, 1);
+}
+
 }  // namespace
 
 std::vector<Trainer> optimizer_trainers() {
@@ -182,6 +214,8 @@ std::vector<Trainer> optimizer_trainers() {
       {"no_effect", "mlp, tiny rate", {1}, rate_below_float},
       {"no_effect", "bfloat16 mlp", {1}, rate_below_bfloat16},
       {"no_effect", "cnn, copies", {1}, optimizer_of_copies},
+      {"new_optimizer", "mlp, adam of each epoch", {}, optimizer_of_each_epoch},
+      {"new_optimizer", "mlp, adam of each step", {}, optimizer_of_each_step},
       {"update_ratio", "mlp, too small", {}, rate_far_too_small_mlp},
       {"update_ratio", "lstm, clipped to nothing", {}, clipped_to_nothing_lstm},
       {"update_ratio", "cnn, too large", {}, rate_far_too_large_cnn},

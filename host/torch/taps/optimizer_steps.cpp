@@ -141,15 +141,20 @@ void OptimizerSteps::forget() {
   set_trained_parameters(this, {});
 }
 
+bool OptimizerSteps::Holder::is(const torch::optim::Optimizer& other) const {
+  return optimizer == &other && !(has_state && other.state().empty());
+}
+
 std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   const uint64_t fingerprint = fingerprint_of(optimizer);
   const uint64_t generation = KnownParameters::instance().generation();
   std::size_t same = holders_.size();
   for (std::size_t i = 0; i < holders_.size(); ++i) {
-    const bool is_it = holders_[i].optimizer == &optimizer;
-    if (is_it && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation) return i;
+    if (holders_[i].is(optimizer) && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation)
+      return i;
     // Made anew over the same parameters, or given others.
-    if (is_it || (same == holders_.size() && holders_[i].fingerprint == fingerprint)) same = i;
+    if (holders_[i].optimizer == &optimizer || (same == holders_.size() && holders_[i].fingerprint == fingerprint))
+      same = i;
   }
   if (same == holders_.size()) {
     if (holders_.size() < most_holders) {
@@ -161,11 +166,12 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   Holder& holder = holders_[same];
   const bool marked = holder.fingerprint == fingerprint && holder.generation == generation;
   const std::string type = optimizer_type(optimizer);
-  if (holder.optimizer != &optimizer || holder.facts->get().type != type) {
+  if (!holder.is(optimizer) || holder.facts->get().type != type) {
     static std::atomic<uint64_t> next_id{1};
     holder.facts = std::make_unique<OptimizerFacts>(next_id++, names_.model, type);
   }
   holder.optimizer = &optimizer;
+  holder.has_state = !optimizer.state().empty();
   holder.fingerprint = fingerprint;
   holder.generation = generation;
   if (!marked) mark(optimizer, same);
@@ -235,7 +241,9 @@ void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
 }
 
 void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
-  stepped(uint64_t{1} << slot_of(optimizer));
+  const std::size_t slot = slot_of(optimizer);
+  holders_[slot].has_state = !optimizer.state().empty();
+  stepped(uint64_t{1} << slot);
 }
 
 bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {

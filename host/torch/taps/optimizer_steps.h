@@ -77,6 +77,9 @@ class OptimizerSteps {
     std::unique_ptr<OptimizerFacts> facts;
     std::unordered_set<const c10::TensorImpl*> held;  // other models' parameters too
     std::vector<Unknown> unknown;                     // of each group, what no attached model has
+    bool has_state;                                   // after its last step
+    /// Whether it is the one that stepped last at this address: another begins without its state.
+    bool is(const torch::optim::Optimizer& other) const;
   };
   std::size_t slot_of(const torch::optim::Optimizer& optimizer);
   void read(const torch::optim::Optimizer& optimizer, std::size_t slot);

@@ -323,6 +323,39 @@ void judge_equal_rows(const Judge& judge, const Moment& moment) {
   judge.tell(seen);
 }
 
+void judge_batch(const Judge&, const Moment& moment) {
+  Model& model = *moment.model;
+  std::vector<uint64_t>& batches = model.order.now;
+  if (!model.input.is_known || batches.size() == Model::Order::most) return;
+  if (batches.empty()) batches.reserve(Model::Order::most);
+  batches.push_back(model.input.some);
+}
+
+void judge_order(const Judge& judge, const Moment& moment) {
+  Model::Order& order = moment.model->order;
+  constexpr std::size_t fewest = 4;
+  constexpr int enough = 2;
+  const std::vector<uint64_t>& now = order.now;
+  const bool differ = std::any_of(now.begin(), now.end(), [&](uint64_t each) { return each != now.front(); });
+  const bool is_same = now.size() >= fewest && differ && now == order.before;
+  order.same = is_same ? order.same + 1 : 0;
+  if (order.same >= enough) {
+    Observation seen;
+    seen.at_tick = true;
+    seen.severity = LOUPE_SEVERITY_INFO;
+    seen.module = moment.model->root;
+    seen.value = order.same + 1;
+    seen.message = "the first " + std::to_string(now.size()) +
+                   " batches were the same, in the same order, in each of the last " + std::to_string(order.same + 1) +
+                   " epochs";
+    seen.advice =
+        "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does";
+    judge.tell(seen);
+  }
+  order.before.swap(order.now);
+  order.now.clear();
+}
+
 /// What a parameter was reported for holds until it is seen to be over.
 void judge_standing(const Judge& judge, const Moment& moment) {
   for (const ParameterState& each : moment.model->parameters) {

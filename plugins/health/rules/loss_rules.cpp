@@ -168,19 +168,26 @@ void judge_stagnation(const Judge& judge, const Moment& moment) {
   if (epochs.size() < enough_epochs || (all < enough_losses && !moment.losses->are_means)) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
+  // A squared error that comes down is on its way; a cross entropy arrives at a guess from far above.
+  const Guessing* guessing = moment.guessing;
+  const bool is_guess = guessing != nullptr && guessing->is_no_better() && (guessing->is_cross_entropy() || !decreased);
   // What goes on from a checkpoint may have arrived.
-  if (decreased || first == 0 || moment.losses->began_late) return;
-  if (crosses_zero(*moment.losses)) return;
+  const bool stays = !decreased && first != 0 && !moment.losses->began_late && !crosses_zero(*moment.losses);
+  if (!stays && !is_guess) return;
   Observation seen;
   seen.at_tick = true;
   seen.tag = "Loss";
   seen.value = now;
   seen.threshold = first;
-  seen.message = "the training loss has not come down in " + std::to_string(epochs.size()) +
-                 " epochs: " + number(first) + " in the first, " + number(now) + " in the last of them";
+  seen.message = "the training loss " +
+                 (stays ? "has not come down in " + std::to_string(epochs.size()) + " epochs"
+                        : std::string("is no better than a guess")) +
+                 ": " + number(first) + " in the first" + (stays ? "" : " epoch") + ", " + number(now) +
+                 " in the last of them";
+  if (is_guess) seen.message += ", and " + guessing->text();
   seen.advice = judge.ledger.has_cause() ? "see the other findings, which may be its cause"
-                                         : "try another learning rate, and see that inputs belong to their targets and "
-                                           "that the step changes the model";
+                                         : "try another learning rate, and see that inputs belong to their targets, "
+                                           "shuffled together, and that the step changes the model";
   judge.tell(seen);
 }
 

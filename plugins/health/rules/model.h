@@ -11,6 +11,7 @@
 #include <loupe/preprocessor.h>
 
 #include "health/rules/flow.h"
+#include "health/rules/guessing.h"
 #include "health/rules/layer.h"
 #include "health/rules/loss_fault.h"
 #include "health/rules/output_tally.h"
@@ -78,6 +79,20 @@ struct Model {
   const Layer* first_layer = nullptr;
   const Layer* last_layer = nullptr;  ///< of whole passes: the output
 
+  /// Hashes of the inputs of an epoch's first steps, and in how many epochs in a row they were the same.
+  struct Order {
+    static constexpr std::size_t most = 64;
+    std::vector<uint64_t> now, before;
+    int same = 0;
+  } order;
+
+  /// The optimizer that was made last, and how often in a row one like it took its place.
+  struct Newest {
+    uint64_t id = 0, steps = 0, at_tick = 0;
+    int64_t elements = 0;
+    uint32_t after_a_step = 0, after_an_epoch = 0;
+  } newest;
+
   /// Hashes of the first input of the first pass after a step.
   struct InputLook {
     bool is_known = false, is_whole = false;
@@ -109,6 +124,7 @@ struct Model {
   double first_cross_entropy = NAN;
   int64_t classes = 0;
   LossFault loss_fault;  ///< the first since the last step
+  Guessing guessing;
 
   bool has_backward = false;      ///< a gradient came since the last tick
   bool added_up = false;          ///< and since the last step

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
@@ -239,6 +240,41 @@ void judge_reset(const Judge& judge, const Moment& moment) {
                  std::to_string(model.start.same + 1) +
                  " epochs, although steps changed them in between: something sets them back";
   seen.advice = "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once";
+  judge.tell(seen);
+}
+
+void judge_new_optimizer(const Judge& judge, const Moment& moment) {
+  Model& model = *moment.model;
+  Model::Newest& newest = model.newest;
+  const loupe_optimizer& optimizer = *moment.optimizer;
+  constexpr uint32_t enough = 3;
+  if (optimizer.id > newest.id) {
+    int64_t elements = 0;
+    bool has_state = std::string_view(optimizer.type) != "SGD";
+    for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+      elements += optimizer.groups[i]->element_count;
+      has_state = has_state || optimizer.groups[i]->momentum > 0;
+    }
+    // One that holds other parameters is for another stage of training.
+    const bool is_like = newest.id != 0 && has_state && elements == newest.elements;
+    newest.after_a_step = is_like && newest.steps == 1 ? newest.after_a_step + 1 : 0;
+    newest.after_an_epoch = is_like && model.ticks == newest.at_tick + 1 ? newest.after_an_epoch + 1 : 0;
+    newest.id = optimizer.id;
+    newest.at_tick = model.ticks;
+    newest.elements = elements;
+    newest.steps = 0;
+  }
+  if (optimizer.id == newest.id) ++newest.steps;
+  const bool in_steps = newest.after_a_step >= enough;
+  if ((!in_steps && newest.after_an_epoch < enough) || model.ticks > newest.at_tick + 1) return;
+  const uint32_t times = in_steps ? newest.after_a_step : newest.after_an_epoch;
+  Observation seen;
+  seen.module = model.root;
+  seen.value = times + 1;
+  seen.message = std::string("a new ") + optimizer.type + " was made for the same parameters in each of the last " +
+                 std::to_string(times + 1) + (in_steps ? " steps" : " epochs") +
+                 ": its averages of the gradients begin again each time";
+  seen.advice = "make the optimizer once, before the loop; to change the learning rate, set it in its options";
   judge.tell(seen);
 }
 

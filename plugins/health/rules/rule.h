@@ -35,6 +35,7 @@ struct Moment {
   Model* model = nullptr;
   Losses* losses = nullptr;
   RateHistory* rates = nullptr;
+  const Guessing* guessing = nullptr;          ///< of the one model that is trained
   const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer tells its steps by hand
   double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where not known, and near its end
   bool is_annealed = false;       ///< the learning rate has come down as schedules end

@@ -11,12 +11,12 @@ using Look = void(const Judge&, const Moment&);
 // loop_rules.cpp
 Look judge_clearing, judge_no_step, judge_effect, judge_device_effect, judge_reach, judge_unreached, judge_standing,
     judge_never_reached, judge_training_mode, judge_validation_mode, judge_repeated_batch, judge_small_batch_norm,
-    judge_equal_rows;
+    judge_equal_rows, judge_batch, judge_order;
 // loss_input_rules.cpp
 Look judge_double_softmax, judge_loss_input;
 // optimizer_rules.cpp
 Look judge_zero_rate, judge_copies, judge_stale, judge_unheld, judge_standing_unheld, judge_untrainable,
-    judge_rate_change, judge_decay, judge_reset;
+    judge_rate_change, judge_decay, judge_reset, judge_new_optimizer;
 // gradient_rules.cpp
 Look judge_vanishing, judge_exploding, judge_gradient_jump, judge_first_step, judge_update_ratios;
 // layer_rules.cpp
@@ -71,6 +71,14 @@ const std::vector<Rule>& rules() {
        {{When::tick, &judge_reset}},
        {},
        /*is_blind_on_devices=*/true},
+      {"same_order",
+       "info; the batches come in the same order in each epoch",
+       {{When::step, &judge_batch}, {When::tick, &judge_order}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"new_optimizer",
+       "warning; one like the last is made for each step or epoch, and what it knew of the gradients is lost",
+       {{When::optimizer, &judge_new_optimizer}}},
       {"learning_rate_change",
        "warning; a rate falls to next to nothing within an epoch, or rises beyond what is plausible",
        {{When::optimizer, &judge_rate_change}}},
@@ -146,7 +154,7 @@ const std::vector<Rule>& rules() {
        {},
        /*is_blind_on_devices=*/true},
       {"loss_not_decreasing",
-       "warning; epochs go by and the training loss stays where it began",
+       "warning; epochs go by and the training loss stays where it began, or is no better than a guess",
        {{When::training_epoch, &judge_stagnation}},
        {},
        false,
