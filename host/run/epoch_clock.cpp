@@ -63,6 +63,13 @@ bool EpochClock::went_backward() {
   return backwards_ > patience * static_cast<std::uint64_t>(length_);
 }
 
+bool EpochClock::cleared() {
+  constexpr int enough = 3;
+  if (kind_ != Epoch::automatic || ever_stepped_ || backwards_ == cleared_at_) return false;
+  cleared_at_ = backwards_;
+  return ++cleared_ == enough;
+}
+
 bool EpochClock::mode_set(bool trains) {
   switches_ = true;
   trains_ = trains;
@@ -91,7 +98,7 @@ bool EpochClock::sampler_reset(const void* sampler) {
 void EpochClock::ticked() {
   std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // it steps no more
   for (auto& each : counts_) each.second = 0;
-  steps_ = switched_at_ = backwards_ = 0;
+  steps_ = switched_at_ = backwards_ = cleared_at_ = 0;
   evaluated_ = validated_ = false;
   begin_ = Clock::now();
 }

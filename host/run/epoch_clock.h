@@ -20,6 +20,9 @@ class EpochClock {
   bool stepped(const void* optimizer);
   /// Before a backward pass. True where an epoch has ended although nothing steps, which is to be seen too.
   bool went_backward();
+  /// Before an optimizer clears gradients. True, once, where those of several backward passes were and nothing has
+  /// stepped.
+  bool cleared();
   /// Before a model that trains is switched. True where an epoch has ended.
   bool mode_set(bool trains);
   /// Before a data loader's sampler, which is only to compare with, begins anew. True where an epoch has ended.
@@ -52,6 +55,8 @@ class EpochClock {
   std::unordered_map<const void*, std::uint64_t> counts_;
   bool ever_stepped_ = false;
   std::uint64_t backwards_ = 0;    // since the last tick
+  std::uint64_t cleared_at_ = 0;   // how many those were when gradients were cleared last
+  int cleared_ = 0;                // how often that was after a backward, in a program in which nothing has stepped
   std::uint64_t steps_ = 0;        // of the optimizer that took most
   std::uint64_t switched_at_ = 0;  // how many those were when eval() was last followed by train()
   Clock::time_point begin_ = Clock::now();

@@ -97,6 +97,7 @@ void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
 void WatchedProgram::before_clearing(const torch::optim::Optimizer& optimizer) {
   know(optimizer);
   settle(false);
+  if (clock_ && clock_->cleared()) tick();
 }
 
 void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {

@@ -144,6 +144,23 @@ TEST(EpochClock, EndsEpochsOfAProgramInWhichNothingSteps) {
   EXPECT_TRUE(clock.mode_set(true));
 }
 
+TEST(EpochClock, EndsOnceWhereGradientsAreClearedThreeTimesAndNothingSteps) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  EXPECT_FALSE(clock.cleared()) << "before the first backward";
+  for (int pass = 1; pass <= 10; ++pass) {
+    clock.went_backward();
+    EXPECT_EQ(clock.cleared(), pass == 3) << pass;
+    EXPECT_FALSE(clock.cleared()) << "again, without a backward in between";
+    if (pass == 3) clock.ticked();
+  }
+  EpochClock stepping = clock_of(Epoch::automatic);
+  for (int pass = 1; pass <= 10; ++pass) {
+    stepping.went_backward();
+    stepping.stepped(&first);
+    EXPECT_FALSE(stepping.cleared());
+  }
+}
+
 TEST(EpochClock, TakesGradientsThatAreAccumulatedForNoEpochOnceSomethingHasStepped) {
   EpochClock clock = clock_of(Epoch::automatic);
   clock.stepped(&first);

@@ -121,10 +121,30 @@ void loss_overflows(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// Gradients are computed in float16. The healthy one scales the loss, and the gradients back.
+void gradients_of_float16(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(3e-3).eps(1e-15));
+  const double scale = run.planted ? 1 : 65536;
+  constexpr double small = 1e-6;  // as of a mean over many elements
+  Loop loop;
+  loop.epochs = 12;
+  loop.loss = [&](const torch::Tensor& output, const torch::Tensor& answers) {
+    return cross_entropy(output, answers) * (small * scale);
+  };
+  loop.before_step = [&](int64_t) {
+    for (torch::Tensor& each : model->parameters())
+      each.mutable_grad() = each.grad().to(torch::kHalf).to(torch::kFloat) / scale;
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
 }  // namespace
 
 std::vector<Trainer> value_trainers() {
   return {
+      {"gradient_underflow", "mlp", {}, gradients_of_float16},
       {"non_finite", "mlp, batch with NaN", {begin, {"", "Mlp", "fc1"}}, batch_with_nan},
       {"non_finite", "lstm, batch with Inf", {begin, {"", "LstmClassifier", "lstm"}}, batch_with_infinity},
       {"non_finite", "cnn, NaN parameter", {begin, {"conv2"}}, parameter_turned_nan},

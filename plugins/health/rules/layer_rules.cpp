@@ -220,6 +220,34 @@ void judge_constant(const Judge& judge, const Moment& moment) {
   judge.see(seen);
 }
 
+/// Two linear layers without anything between them can do no more than one.
+void judge_linear_chain(const Judge& judge, const Moment& moment) {
+  const Model& model = *moment.model;
+  const auto weight_of = [&](const Layer& layer) -> const loupe_parameter* {
+    if (layer.role != Role::linear || layer.only_selects) return nullptr;
+    const auto found = std::find_if(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
+      return each.runs == &layer && each.is(LOUPE_PARAMETER_TRAINABLE) && each.parameter->dim == 2;
+    });
+    return found != model.parameters.end() ? found->parameter : nullptr;
+  };
+  for (const Layer& layer : model.layers) {
+    const Layer* next = layer.neighbours.to;
+    if (next == nullptr || next == &layer || !layer.neighbours.steady || layer.wavers) continue;
+    const loupe_parameter *first = weight_of(layer), *second = weight_of(*next);
+    if (first == nullptr || second == nullptr) continue;
+    // A product of narrow factors has fewer parameters than the whole, which is meant.
+    const int64_t in = first->sizes[1], between = first->sizes[0], out = second->sizes[0];
+    if (between < in && between < out) continue;
+    Observation seen;
+    seen.severity = LOUPE_SEVERITY_INFO;
+    seen.module = next->module;
+    seen.message = "'" + next->name + "' is given the output of '" + layer.name +
+                   "' as it is: two linear layers in a row can do no more than one";
+    seen.advice = "put an activation between them, such as a ReLU, or leave one out";
+    judge.see(seen);
+  }
+}
+
 void judge_input_scale(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
   const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;

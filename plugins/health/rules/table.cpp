@@ -19,8 +19,10 @@ Look judge_zero_rate, judge_copies, judge_stale, judge_unheld, judge_standing_un
     judge_rate_change, judge_decay, judge_reset, judge_new_optimizer;
 // gradient_rules.cpp
 Look judge_vanishing, judge_exploding, judge_gradient_jump, judge_first_step, judge_update_ratios;
+// precision_rules.cpp
+Look judge_underflow;
 // layer_rules.cpp
-Look judge_dead, judge_saturated, judge_constant, judge_input_scale, judge_start, judge_equal_units;
+Look judge_dead, judge_saturated, judge_constant, judge_input_scale, judge_start, judge_equal_units, judge_linear_chain;
 // loss_rules.cpp
 Look judge_unbounded, judge_stagnation, judge_spikes, judge_oscillation, judge_divergence, judge_overfitting;
 
@@ -114,6 +116,11 @@ const std::vector<Rule>& rules() {
         {"exploding_norm", 1e3, "a gradient norm over the norm of its weights, above which it explodes", 0.0}},
        false,
        Evidence::weight_gradients},
+      {"gradient_underflow",
+       "warning; most of a gradient is too small for float16, and became 0",
+       {{When::window, &judge_underflow}},
+       {},
+       /*is_blind_on_devices=*/true},
       {"dead_units",
        "error; ReLU-like units silent for a whole window of samples",
        {{When::window, &judge_dead}},
@@ -151,6 +158,11 @@ const std::vector<Rule>& rules() {
       {"constant_output",
        "warning; a layer's output does not depend on its input",
        {{When::window, &judge_constant}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"linear_chain",
+       "info; one linear layer is given the output of another as it is",
+       {{When::window, &judge_linear_chain}},
        {},
        /*is_blind_on_devices=*/true},
       {"loss_not_decreasing",
