@@ -18,6 +18,7 @@ libyaml-cpp-dev         reads the YAML configuration
 nlohmann-json3-dev      writes records and reports
 libutfcpp-dev           utfcpp: no invalid UTF-8 gets into records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
+libdw-dev               elfutils: reads from debug information which line of the program a finding is about
 libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
 libcpp-httplib-dev      cpp-httplib: the small web server of `loupe view`

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/call_stack.h"
 #include "pipeline/gatherer_node.h"
 
 namespace loupe {
@@ -114,6 +115,13 @@ class ModuleNode {
   std::string shown_name() const { return is_pushes_ ? "the pushed values" : "'" + description_.name + "'"; }
   void stand_for_pushes() { is_pushes_ = true; }
 
+  /// From where the trainer's program called it first; of a model's root also where a loss was computed of what it
+  /// gave, and where an optimizer stepped. Any thread.
+  struct Calls {
+    FirstCall forward, loss, step;
+  };
+  Calls& calls() { return calls_; }
+
   /// The stream of a tap, or null when nobody subscribed to it.
   Stream* stream(uint32_t tap, const std::string& label = "", uint32_t index = 0) const;
   const std::deque<Stream>& streams() const { return streams_; }
@@ -162,6 +170,7 @@ class ModuleNode {
   };
 
   alignas(64) ModuleMutex mutex_;
+  Calls calls_;
   bool is_pushes_ = false;
   bool closed_ = false, keeps_last_steps_ = false;
   const std::atomic<uint64_t>& step_;

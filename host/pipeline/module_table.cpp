@@ -2,9 +2,11 @@
 
 #include <loupe/error.h>
 
+#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "core/log.h"
@@ -56,6 +58,34 @@ ModuleNode& ModuleTable::node_of(const loupe_module* module) {
 const loupe_module* ModuleTable::module_called(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::string ModuleTable::place_of(const loupe_finding& finding) const {
+  const auto node_where = [&](const auto& holds) {
+    const auto found = std::find_if(modules_.begin(), modules_.end(), holds);
+    return found != modules_.end() ? found->get() : nullptr;
+  };
+  const auto is_root = [](const ModuleNode& node) { return (node.description().flags & LOUPE_MODULE_ROOT) != 0; };
+  const std::string_view layer = finding.layer != nullptr ? finding.layer : "";
+  ModuleNode* node =
+      layer.empty() ? nullptr : node_where([&](const auto& each) { return each->description().name == layer; });
+  const bool is_of_loss = finding.tag != nullptr && std::string_view(finding.tag) == "Loss";
+  std::string line;
+  if (is_of_loss) {
+    ModuleNode* root = node_where([&](const auto& each) {
+      const bool is_its = node == nullptr || each->description().model == node->description().model;
+      return is_root(*each) && is_its && each->calls().loss.is_known();
+    });
+    if (root != nullptr) line = root->calls().loss.source_line();
+    return line.empty() ? line : "a loss is computed at " + line;
+  }
+  if (node == nullptr) return {};
+  if (!is_root(*node)) {
+    line = node->calls().forward.source_line();
+    return line.empty() ? line : "called at " + line;
+  }
+  line = node->calls().step.source_line();
+  return line.empty() ? line : "an optimizer steps at " + line;
 }
 
 bool ModuleTable::lend(const loupe_module& module, const std::string& name, bool gradient,

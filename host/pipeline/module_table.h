@@ -45,6 +45,9 @@ class ModuleTable {
   ModuleNode& node_of(const loupe_module* module);
   /// The module that is shown under that name; null where there is none.
   const loupe_module* module_called(const std::string& name) const;
+  /// "called at net.cpp:120": where in the trainer's source to look for what a finding says. Empty where that is not
+  /// known, as in a program without debug information.
+  std::string place_of(const loupe_finding& finding) const;
   /// Calls with a parameter of a module, see ModuleDescription::lend. Any thread.
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);
 

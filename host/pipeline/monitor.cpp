@@ -169,7 +169,14 @@ void Monitor::show_messages() {
 }
 
 void Monitor::show_finding(const loupe_finding& finding) {
-  const loupe_finding* shown = findings_.add(finding, step_, epoch_at_hand());
+  loupe_finding placed = copy_known(finding);
+  std::string message;
+  const std::string place = placed.message != nullptr ? modules_.place_of(placed) : "";
+  if (!place.empty()) {
+    message = placed.message + (" (" + place + ")");
+    placed.message = message.c_str();
+  }
+  const loupe_finding* shown = findings_.add(placed, step_, epoch_at_hand());
   if (shown == nullptr) return;
   display_.finding(*shown);
   if (folder_.is_own()) incidents_.consider(*shown);

@@ -139,6 +139,7 @@ std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const
     if (!attached_ || after.node->closed()) return nullptr;
     // Lenses see it now, and may run the model themselves.
     auto point = make_function_point(monitor_, after, kind, known);
+    point->node->calls().forward.note();
     {
       const std::lock_guard functions_lock(after.functions_mutex);
       auto& points = after.functions_of(kind.index);
@@ -170,6 +171,7 @@ void Attachment::add_unregistered(const torch::nn::Module& module, const std::st
   description.flags = LOUPE_MODULE_UNREGISTERED;
   description.offers = [](uint32_t, const std::string&) { return false; };
   unregistered_.push_back(monitor_.add_module(std::move(description)));
+  unregistered_.back()->calls().forward.note();
 }
 
 bool Attachment::has_registered(const torch::nn::Module& module) const {

@@ -259,11 +259,21 @@ void Health::make_changes() {
   changes_.uses.clear();
 }
 
-/// Whether its optimizer is made anew again and again, which begins no other training.
-bool Health::remakes_optimizers(std::string_view name) const {
-  return std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
-    return model->name == name && model->newest.after_a_step + model->newest.after_an_epoch > 0;
-  });
+/// A new optimizer begins another training, unless one is made again and again.
+void Health::follow_series(const loupe_optimizer& optimizer) {
+  const uint64_t before = std::exchange(newest_optimizer_, std::max(newest_optimizer_, optimizer.id));
+  if (before == 0 || before >= optimizer.id) return;
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    const bool is_its = model->name == optimizer.model;
+    if (is_its && model->newest.after_a_step + model->newest.after_an_epoch > 0) return;
+  }
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    model->start = {};
+  }
+  const std::lock_guard lock(losses_.mutex);
+  losses_.begin_series();
 }
 
 void Health::step(const loupe_step& step, Report& report) {
@@ -273,15 +283,7 @@ void Health::step(const loupe_step& step, Report& report) {
     const std::lock_guard lock(losses_.mutex);
     losses_.began_late = true;
   }
-  if (step.optimizer != nullptr) {
-    const std::lock_guard lock(losses_.mutex);
-    const uint64_t newest =
-        std::exchange(losses_.newest_optimizer, std::max(losses_.newest_optimizer, step.optimizer->id));
-    if (newest != 0 && newest < step.optimizer->id && !remakes_optimizers(step.optimizer->model)) {
-      losses_.begin_series();
-      for (const auto& model : models_) model->start = {};
-    }
-  }
+  if (step.optimizer != nullptr) follow_series(*step.optimizer);
   ++steps_since_tick_;
   take_loss();
   met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;

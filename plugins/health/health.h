@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,7 +79,7 @@ class Health : public Lens {
   bool has_window_ended(const loupe_module* module) const;
   void tell_of_device(Model& model);
   void take_loss();
-  bool remakes_optimizers(std::string_view name) const;
+  void follow_series(const loupe_optimizer& optimizer);
   void make_changes();
   void notice_gap(uint64_t step, bool loss_is_bad);
   void tell_lone_loss(const Judge& judge);
@@ -100,6 +99,7 @@ class Health : public Lens {
   bool annealed_ = false, loss_is_bad_ = false;
   bool met_non_finite_ = false;  ///< since the step before, or the tick
   bool met_unregistered_ = false;
+  uint64_t newest_optimizer_ = 0;  ///< the highest number of those that stepped: they are given in order
   uint64_t steps_since_tick_ = 0;
   uint64_t last_step_ = 0;         ///< the last that was looked at
   uint64_t steps_since_loss_ = 0;  ///< looked at since the loss was not finite, where it was so in an unseen step

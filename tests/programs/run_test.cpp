@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -28,14 +29,18 @@ struct Both {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
 };
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 Both run_both(const std::string& program, const std::string& options = "", const std::string& variables = "") {
   Both both;
   both.folder = fresh_folder();
   both.alone = run(variables + " " + program + " 2> alone.txt", both.folder);
   both.watched =
       run(variables + " " + loupe_command + " run " + options + " " + program + " 2> watched.txt", both.folder);
-  std::ifstream messages(both.folder / "watched.txt");
-  both.messages.assign(std::istreambuf_iterator<char>(messages), {});
+  both.messages = text_of(both.folder / "watched.txt");
   return both;
 }
 
@@ -245,6 +250,26 @@ TEST(Run, WatchesProgramsThatAreBuiltInUnusualWays) {
     const Both both = run_both(LOUPE_SMALL "/" + name);
     expect_unchanged(both);
     EXPECT_EQ(both.recorded(name).layers("Weight Update Norm"), Names{"Linear"}) << both.messages;
+  }
+}
+
+TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
+  for (const std::string name : {"faulty_o0", "faulty_o2"}) {
+    const Both both = run_both(LOUPE_SMALL "/" + name);
+    expect_unchanged(both);
+    int layer = 0, unregistered = 0, loss = 0, step = 0;
+    ASSERT_EQ(std::sscanf(both.watched.output.c_str(), "layer %d unregistered %d loss %d step %d", &layer,
+                          &unregistered, &loss, &step),
+              4);
+    const std::string record = text_of(both.folder / "loupe-runs" / name / "record.jsonl");
+    const auto says = [&](const std::string& what, int line) {
+      const std::string place = "(" + what + " faulty.cpp:" + std::to_string(line) + ")";
+      EXPECT_NE(record.find(place), std::string::npos) << name << ": " << place << '\n' << both.messages;
+    };
+    says("called at", layer);
+    says("called at", unregistered);
+    says("a loss is computed at", loss);
+    says("an optimizer steps at", step);
   }
 }
 

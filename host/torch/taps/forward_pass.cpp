@@ -154,6 +154,7 @@ void loss_called(const at::Tensor& input, const at::Tensor& target, uint32_t fla
   if (root == nullptr) return;
   for (const auto& point : root->points) {
     if (point->loss_input == nullptr || !point->listening() || point->model_id != state.last_model) continue;
+    point->node->calls().loss.note();
     Stream& stream = *point->loss_input;
     send(stream, {&input}, event_flags(state.last_training) | flags, stream.wants_tensors(), {&input, &target}, {});
   }

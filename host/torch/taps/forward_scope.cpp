@@ -140,7 +140,10 @@ void ForwardScope::enter_with(const TensorList& inputs) {
       continue;
     }
     const uint8_t how = module_->is_training() ? ran_at_all | ran_in_training : ran_at_all;
-    if ((point->ran.load(std::memory_order_relaxed) & how) != how) point->ran.fetch_or(how, std::memory_order_relaxed);
+    if ((point->ran.load(std::memory_order_relaxed) & how) != how) {
+      point->ran.fetch_or(how, std::memory_order_relaxed);
+      point->node->calls().forward.note();
+    }
     keep_hooks(*point);
     if (point->checks_steps.load(std::memory_order_relaxed) && thread_state().depth == 1) {
       if (const auto attachment = point->attachment.lock()) attachment->notice_unseen_step();

@@ -83,7 +83,8 @@ void Ledger::end(Report& report, const Ended& ended) {
 
 bool Ledger::has_cause() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const Entry& each) {
-    return each.stands && each.finding.severity > LOUPE_SEVERITY_INFO && each.finding.tag != "Loss";
+    const bool is_of_curve = each.finding.tag == "Loss" && each.finding.module == nullptr;
+    return each.stands && each.finding.severity > LOUPE_SEVERITY_INFO && !is_of_curve;
   });
 }
 

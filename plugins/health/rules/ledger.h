@@ -49,7 +49,8 @@ class Ledger {
   void see(Report& report, const Observation& seen) { see(report, seen, patience_); }
   /// What was not seen for long enough is over.
   void end(Report& report, const Ended& ended);
-  /// Whether a finding stands that is worse than information and not of the losses, which only show what others make.
+  /// Whether a finding stands that is worse than information and not of a loss's curve, which only shows what others
+  /// make.
   bool has_cause() const;
   /// The module is detached.
   void forget(const loupe_module* module);

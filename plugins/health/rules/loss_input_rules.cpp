@@ -11,6 +11,7 @@ void judge_double_softmax(const Judge& judge, const Moment& moment) {
   if (model.loss_fault.kind != LossFault::Kind::distribution) return;
   Observation seen;
   seen.module = model.last_layer != nullptr ? model.last_layer->module : model.root;
+  seen.tag = "Loss";
   seen.message =
       "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies "
       "softmax itself, and twice flattens the gradients";
@@ -24,6 +25,7 @@ void judge_loss_input(const Judge& judge, const Moment& moment) {
   const LossFault& fault = model.loss_fault;
   Observation seen;
   seen.module = model.last_layer != nullptr ? model.last_layer->module : model.root;
+  seen.tag = "Loss";
   seen.message = fault.function + std::string(" is given ") + fault.given;
   switch (fault.kind) {
     case Kind::none:

@@ -68,7 +68,6 @@ struct Losses : Preprocessor {
   uint64_t since_tick = 0;        ///< how many it has seen
   bool began_with_epoch = false;  ///< what is above the mean now
   int epochs_with_swings = 0;     ///< in a row
-  uint64_t newest_optimizer = 0;  ///< the highest number of those that stepped: they are given in order
 };
 
 }  // namespace loupe::health

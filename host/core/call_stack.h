@@ -1,0 +1,53 @@
+#ifndef LOUPE_CORE_CALL_STACK_H
+#define LOUPE_CORE_CALL_STACK_H
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace loupe {
+
+/// Return addresses of the calls that are on, innermost first and without Loupe's own; null behind the last.
+struct CallStack {
+  std::array<const void*, 16> addresses{};
+  static CallStack now();
+  /// "net.cpp:120": the innermost line that is in no header of LibTorch's or the system's. Empty without debug
+  /// information. Reads the program's files, so only for what is told. Any thread.
+  std::string source_line() const;
+};
+
+/// The calls by which something came about first. Any thread.
+class FirstCall {
+ public:
+  FirstCall() = default;
+  FirstCall(const FirstCall&) = delete;
+  FirstCall& operator=(const FirstCall&) = delete;
+  ~FirstCall() { delete stack_.load(); }
+
+  bool is_known() const { return stack_.load(std::memory_order_relaxed) != nullptr; }
+  void note() {
+    if (is_known()) return;
+    auto stack = std::make_unique<const CallStack>(CallStack::now());
+    const CallStack* none = nullptr;
+    if (stack_.compare_exchange_strong(none, stack.get())) stack.release();
+  }
+  /// Where it is in the program's source, see CallStack.
+  const std::string& source_line() const {
+    static const std::string unknown;
+    const CallStack* stack = stack_.load();
+    if (stack == nullptr) return unknown;
+    std::call_once(was_read_, [&] { line_ = stack->source_line(); });
+    return line_;
+  }
+
+ private:
+  std::atomic<const CallStack*> stack_{nullptr};
+  mutable std::once_flag was_read_;
+  mutable std::string line_;
+};
+
+}  // namespace loupe
+
+#endif
