@@ -31,7 +31,7 @@ class FirstCall {
     if (is_known()) return;
     auto stack = std::make_unique<const CallStack>(CallStack::now());
     const CallStack* none = nullptr;
-    if (stack_.compare_exchange_strong(none, stack.get())) stack.release();
+    if (stack_.compare_exchange_strong(none, stack.get())) static_cast<void>(stack.release());
   }
   /// Where it is in the program's source, see CallStack.
   const std::string& source_line() const {

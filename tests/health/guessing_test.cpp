@@ -56,6 +56,20 @@ TEST(Guessing, IsWhatTheMeanOfTheTargetsDoes) {
   EXPECT_FALSE(guessing.is_no_better());
 }
 
+TEST(Guessing, ComparesACrossEntropyAloneWhereThereAreBoth) {
+  Guessing guessing;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int look = 0; look < looks_of_an_epoch; ++look) {
+      guessing.take_pair(1, 1);
+      guessing.take_look();
+      guessing.take_cross_entropy(std::log(5.0), 5);
+    }
+    guessing.end_epoch();
+  }
+  EXPECT_TRUE(guessing.is_no_better());
+  EXPECT_EQ(guessing.text(), "guessing among 5 classes gives 1.61");
+}
+
 TEST(Guessing, NeedsTargetsThatDiffer) {
   Guessing guessing;
   for (int look = 0; look < 40; ++look) {

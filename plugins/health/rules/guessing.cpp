@@ -7,6 +7,7 @@
 namespace loupe::health {
 
 void Guessing::take_cross_entropy(double loss, int64_t classes) {
+  if (!is_cross_entropy()) looks_ = 0;
   cross_entropy_ += loss;
   uniform_ += std::log(static_cast<double>(classes));
   classes_ = classes;

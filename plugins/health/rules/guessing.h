@@ -19,8 +19,8 @@ class Guessing {
     target_squares_ += target * target;
     ++pairs_;
   }
-  /// Some pairs were taken.
-  void take_look() { ++looks_; }
+  /// Some pairs were taken. Where there is a cross entropy too, that is compared alone.
+  void take_look() { looks_ += is_cross_entropy() ? 0 : 1; }
   /// At a tick. Goes on where too few steps were looked at since the last.
   void end_epoch();
   /// Whether the loss was no better for several epochs in a row.

@@ -182,8 +182,7 @@ void judge_stagnation(const Judge& judge, const Moment& moment) {
   seen.message = "the training loss " +
                  (stays ? "has not come down in " + std::to_string(epochs.size()) + " epochs"
                         : std::string("is no better than a guess")) +
-                 ": " + number(first) + " in the first" + (stays ? "" : " epoch") + ", " + number(now) +
-                 " in the last of them";
+                 ": " + number(first) + " in the first" + (stays ? "" : " epoch") + ", " + number(now) + " in the last";
   if (is_guess) seen.message += ", and " + guessing->text();
   seen.advice = judge.ledger.has_cause() ? "see the other findings, which may be its cause"
                                          : "try another learning rate, and see that inputs belong to their targets, "
