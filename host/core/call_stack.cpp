@@ -133,7 +133,7 @@ CallStack CallStack::now() {
         Walk& at = *static_cast<Walk*>(data);
         const std::uintptr_t address = _Unwind_GetIP(context);
         if (OwnCode::instance().holds(address)) return _URC_NO_REASON;
-        at.stack.addresses[at.count++] = reinterpret_cast<const void*>(address);
+        at.stack.addresses[at.count++] = address;
         return at.count < at.stack.addresses.size() ? _URC_NO_REASON : _URC_END_OF_STACK;
       },
       &walk);
@@ -143,10 +143,10 @@ CallStack CallStack::now() {
 std::string CallStack::source_line() const {
   const DebugInformation information;
   std::string found;
-  for (const void* address : addresses) {
+  for (const std::uintptr_t address : addresses) {
     // A return address may be that of the next line.
-    if (address == nullptr || !found.empty()) break;
-    found = information.line_of(reinterpret_cast<std::uintptr_t>(address) - 1);
+    if (address == 0 || !found.empty()) break;
+    found = information.line_of(address - 1);
   }
   return found;
 }

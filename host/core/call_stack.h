@@ -3,15 +3,16 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
 namespace loupe {
 
-/// Return addresses of the calls that are on, innermost first and without Loupe's own; null behind the last.
+/// Return addresses of the calls that are on, innermost first and without Loupe's own; 0 behind the last.
 struct CallStack {
-  std::array<const void*, 16> addresses{};
+  std::array<std::uintptr_t, 16> addresses{};
   static CallStack now();
   /// "net.cpp:120": the innermost line that is in no header of LibTorch's or the system's. Empty without debug
   /// information. Reads the program's files, so only for what is told. Any thread.
