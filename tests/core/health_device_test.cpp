@@ -209,7 +209,7 @@ TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
   }
   ASSERT_EQ(told.size(), 1U);
   EXPECT_NE(told[0].find(
-                "nothing is said of gradients_not_cleared, repeated_rows, weights_reset, double_softmax, loss_input, "),
+                "nothing is said of gradients_not_cleared, repeated_rows, weights_reset, same_order, double_softmax, "),
             std::string::npos)
       << told[0];
 }

@@ -320,7 +320,7 @@ TEST(Health, SeesVanishingGradientsAfterItsPatience) {
 
 /// Four epochs of a stack of six layers, whose gradients are multiplied by `factor` from a layer to the one before it.
 Names found_in_stack(double factor, double loss_after_an_epoch) {
-  Bench bench("lenses: [health: {off: [loss_not_decreasing]}]\n", {LOUPE_BUILT_PLUGINS});
+  Bench bench("lenses: [health: {off: [loss_not_decreasing, linear_chain]}]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
   std::vector<lt::Module> layers;
   for (int i = 0; i < 6; ++i) {

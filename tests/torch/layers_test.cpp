@@ -46,6 +46,16 @@ TEST(LinearChain, IsToldOfTheSecondLayer) {
   EXPECT_EQ(found[0], "1: '1' is given the output of '0' as it is: two linear layers in a row can do no more than one");
 }
 
+TEST(LinearChain, IsToldOnceOfALongOne) {
+  torch::manual_seed(1);
+  const auto found = said(nn::Sequential(nn::Linear(12, 16), nn::Linear(16, 16), nn::Linear(16, 16), nn::Linear(16, 4)),
+                          "linear_chain", squared);
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_EQ(found[0],
+            "1: '1' is given the output of '0' as it is: two linear layers in a row can do no more than one; so are 2 "
+            "more");
+}
+
 TEST(LinearChain, IsNoneWithAnythingBetweenThem) {
   torch::manual_seed(2);
   EXPECT_TRUE(said(nn::Sequential(nn::Linear(12, 16), nn::ReLU(), nn::Linear(16, 4)), "linear_chain", squared).empty());

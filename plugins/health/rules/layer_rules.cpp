@@ -230,6 +230,8 @@ void judge_linear_chain(const Judge& judge, const Moment& moment) {
     });
     return found != model.parameters.end() ? found->parameter : nullptr;
   };
+  const Layer *before = nullptr, *behind = nullptr;  // the first two
+  int more = -1;
   for (const Layer& layer : model.layers) {
     const Layer* next = layer.neighbours.to;
     if (next == nullptr || next == &layer || !layer.neighbours.steady || layer.wavers) continue;
@@ -238,14 +240,20 @@ void judge_linear_chain(const Judge& judge, const Moment& moment) {
     // A product of narrow factors has fewer parameters than the whole, which is meant.
     const int64_t in = first->sizes[1], between = first->sizes[0], out = second->sizes[0];
     if (between < in && between < out) continue;
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_INFO;
-    seen.module = next->module;
-    seen.message = "'" + next->name + "' is given the output of '" + layer.name +
-                   "' as it is: two linear layers in a row can do no more than one";
-    seen.advice = "put an activation between them, such as a ReLU, or leave one out";
-    judge.see(seen);
+    ++more;
+    if (before != nullptr && before->first_run < layer.first_run) continue;
+    before = &layer;
+    behind = next;
   }
+  if (before == nullptr) return;
+  Observation seen;
+  seen.severity = LOUPE_SEVERITY_INFO;
+  seen.module = behind->module;
+  seen.message = "'" + behind->name + "' is given the output of '" + before->name +
+                 "' as it is: two linear layers in a row can do no more than one";
+  if (more > 0) seen.message += more == 1 ? "; so is another" : "; so are " + std::to_string(more) + " more";
+  seen.advice = "put an activation between them, such as a ReLU, or leave one out";
+  judge.see(seen);
 }
 
 void judge_input_scale(const Judge& judge, const Moment& moment) {
