@@ -150,6 +150,7 @@ void Health::close_step(const Judge& judge, const Moment& moment) {
   Model& model = *moment.model;
   model.end_pass();
   ++model.steps;
+  model.acting_steps += model.passes_without_grad > 0 ? 1 : 0;
   ++model.steps_in_window;
   follow_trail(judge, model);
   if (!model.is_on_device) tell_lone_loss(judge);
@@ -193,6 +194,7 @@ void Health::judge_epoch(const Judge& judge, const Guessing& guessing, bool tren
   now.guessing = &guessing;
   const bool repeats =
       std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->repeats_by_habit; });
+  now.acts = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->acts(); });
   now.has_slow_swings = !rates_.any_returned() && !repeats;
   if (ended.training) judge_all(When::training_epoch, judge, now);
   if (ended.validation) judge_all(When::validation_epoch, judge, now);

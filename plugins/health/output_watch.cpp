@@ -137,6 +137,7 @@ void OutputWatch::look_at_input(const Event& event) {
     look.some = hash(input, most_looked_at);
     look.is_known = true;
     look.is_whole = input.count() <= most_looked_at;
+    look.is_one_row = input.dim() < 2 || input.size(0) == 1;
     if (!look.is_whole && look.some == model_.last_input.some && model_.may_repeat()) {
       look.all = hash(input, input.count());
       look.is_whole = true;

@@ -20,7 +20,7 @@ Examples joined(const Examples& some, const Examples& more) {
 /// One pass over the examples, without an end of the epoch.
 void pass_over(Run& run, const Forward& forward, torch::optim::Optimizer& optimizer, const Examples& examples,
                int64_t batch_size = 32) {
-  for (const Examples& batch : batches(examples, batch_size)) {
+  for (const Examples& batch : batches(examples, batch_size, /*drop_last=*/true)) {
     optimizer.zero_grad();
     const auto loss = cross_entropy(forward(batch.inputs), batch.answers);
     loss.backward();

@@ -60,7 +60,7 @@ void targets_of_other_samples(Run& run, bool are_classes) {
   Examples data = are_classes ? blobs() : curves();
   if (run.planted) data.answers = data.answers.index_select(0, torch::randperm(data.answers.size(0)));
   Mlp model(data.inputs.size(1), 16, are_classes ? 4 : 1);
-  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.5));
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(are_classes ? 0.03 : 0.01).momentum(0.5));
   Loop loop;
   loop.epochs = 8;
   loop.loss = are_classes ? cross_entropy : squared_error;

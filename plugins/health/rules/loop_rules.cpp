@@ -291,7 +291,8 @@ void judge_repeated_batch(const Judge& judge, const Moment& moment) {
     return;
   }
   if (model.after_gap) return;  // the same batch again, with others in between
-  if (++model.same_inputs < 2 || !model.may_repeat()) return;
+  constexpr uint32_t enough = 2, enough_of_one_row = 20;
+  if (++model.same_inputs < (model.input.is_one_row ? enough_of_one_row : enough) || !model.may_repeat()) return;
   Observation seen;
   seen.module = model.first_layer != nullptr ? model.first_layer->module : model.root;
   seen.value = model.same_inputs + 1;

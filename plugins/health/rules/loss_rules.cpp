@@ -77,7 +77,8 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
       // A streak begins with a jump: a loss that grows by and by, as in the stages of a curriculum, has none.
       constexpr double clearly = 1.5;
       const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
-      const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > clearly;
+      // Nor is one of its usual jumps the beginning, as from task to task.
+      const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > std::max(clearly, largest_jump(losses.recent));
       if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
       const bool stays = static_cast<double>(losses.spikes) >= judge.limit("spikes");
@@ -113,7 +114,7 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
 
 void judge_divergence(const Judge& judge, const Moment& moment) {
   const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
-  if (epochs.size() < 2) return;
+  if (epochs.size() < 2 || moment.acts) return;
   const double now = epochs.back().mean;
   const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
   const double limit = judge.limit("diverging_factor") * best->mean;
@@ -193,7 +194,7 @@ void judge_stagnation(const Judge& judge, const Moment& moment) {
 void judge_oscillation(const Judge& judge, const Moment& moment) {
   Losses& losses = *moment.losses;
   const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
-  if (epochs.size() < 2) return;
+  if (epochs.size() < 2 || moment.acts) return;
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;

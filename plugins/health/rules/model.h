@@ -70,6 +70,9 @@ struct Model {
   bool had_gaps = false;          ///< or before an earlier one
   // Passes since the last step, by their mode.
   uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
+  uint64_t acting_steps = 0;  ///< before which it also ran without gradients
+  /// Whether it acts, or makes its own targets, as in reinforcement learning: its losses then follow what it does.
+  bool acts() const { return 4 * acting_steps > steps; }
   uint64_t training_runs = 0, evaluation_runs = 0;  ///< of layers
   StepSums sums;
   bool step_is_plain = false;         ///< the step that is judged
@@ -96,8 +99,9 @@ struct Model {
   /// Hashes of the first input of the first pass after a step.
   struct InputLook {
     bool is_known = false, is_whole = false;
-    uint64_t some = 0;  ///< of some of its elements
-    uint64_t all = 0;   ///< of all, where `is_whole`; 0 where some are all
+    bool is_one_row = false;  ///< as the state of an agent, which may stay where it is
+    uint64_t some = 0;        ///< of some of its elements
+    uint64_t all = 0;         ///< of all, where `is_whole`; 0 where some are all
     bool equals(const InputLook& other) const {
       const bool both_whole = is_whole && other.is_whole;
       return is_known && other.is_known && some == other.some && !(both_whole && all != other.all);

@@ -42,6 +42,7 @@ struct Moment {
   bool is_stuck = false;          ///< the loss has hardly come down
   bool has_loss_halved = false;   ///< since the first epoch
   bool has_other_models = false;  ///< several models are trained
+  bool acts = false;              ///< the one model that is trained, see Model::acts
   bool was_validated = false;     ///< a validation loss was pushed since the last tick
   bool was_stepped = false;       ///< an optimizer stepped since the last tick
   bool has_slow_swings = true;    ///< swings over many losses are a fault, as no schedule makes them on purpose
