@@ -75,11 +75,15 @@ class DebugInformation {
     if (module == nullptr) return {};
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
-    if (unit == nullptr) return {};
+    // Clang writes no table from which units are found by their addresses.
+    while (unit == nullptr || dwarf_haspc(unit, address - bias) <= 0) {
+      unit = dwfl_module_nextcu(module, unit, &bias);
+      if (unit == nullptr) return {};
+    }
     int number = 0;
-    Dwfl_Line* line = dwfl_module_getsrc(module, address);
-    const char* file = line != nullptr ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr) : nullptr;
-    std::string found = shown(file, number);
+    Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias);
+    const bool is_known = line != nullptr && dwarf_lineno(line, &number) == 0;
+    std::string found = is_known ? shown(dwarf_linesrc(line, nullptr, nullptr), number) : std::string();
     return found.empty() ? caller_of_inlined(unit, address - bias) : found;
   }
 
