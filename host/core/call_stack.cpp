@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

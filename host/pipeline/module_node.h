@@ -115,8 +115,8 @@ class ModuleNode {
   std::string shown_name() const { return is_pushes_ ? "the pushed values" : "'" + description_.name + "'"; }
   void stand_for_pushes() { is_pushes_ = true; }
 
-  /// From where the trainer's program called it first; of a model's root also where a loss was computed of what it
-  /// gave, and where an optimizer stepped. Any thread.
+  /// Where the program first ran the module; for a model's root, also where it first computed a loss and where an
+  /// optimizer first stepped. Any thread.
   struct Calls {
     FirstCall forward, loss, step;
   };

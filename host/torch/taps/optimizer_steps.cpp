@@ -232,8 +232,10 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
 
 void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
   const std::size_t slot = slot_of(optimizer);
-  for (const auto& point : points_) {
-    if (point->is_root) point->node->calls().step.note();
+  if (!std::exchange(has_stepped_, true)) {
+    for (const auto& point : points_) {
+      if (point->is_root) point->node->calls().step.note();
+    }
   }
   read(optimizer, slot);
   const uint64_t bit = uint64_t{1} << slot;

@@ -101,6 +101,7 @@ class OptimizerSteps {
   uint64_t latest_ = 0;                        // a bit for each that may have stepped last
   uint64_t counting_ = 1;                      // those whose steps are the clock's
   bool passed_by_ = false;                     // since the last tick
+  bool has_stepped_ = false;                   // where a tap saw it
   uint64_t unseen_ = 0;                        // those whose steps taps may miss
   bool told_of_changes_ = false, told_of_uncovered_ = false;
 };

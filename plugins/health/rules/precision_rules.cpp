@@ -28,8 +28,9 @@ struct Grid {
     if (!gradient.readable()) return;
     gradient.sample(most_looked_at, [&](int64_t place) {
       const double value = std::abs(gradient.at(place));
+      if (!std::isfinite(value)) return;
       ++seen;
-      if (!(value > 0) || std::isinf(value)) {
+      if (value == 0) {
         ++zeros;
         return;
       }
