@@ -39,7 +39,8 @@ struct Diagnosis {
   bool watched = false;  ///< by the lens health
   bool has_values = false;
   std::vector<std::string> judged, not_judged;
-  std::string lacking;  ///< what the baseline has nothing of
+  std::string lacking;     ///< what the baseline has nothing of
+  std::string unobserved;  ///< what the run itself says of that
 };
 
 /// What a run had outside of what good runs show.
@@ -87,6 +88,8 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
     diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
     if (comparison) comparison->take(line, departures);
     diagnosis.ending.reset();
+    if (line.kind == RecordLine::Kind::note && line.text.rfind("not observed: ", 0) == 0)
+      diagnosis.unobserved = line.text;
     if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
     if (line.kind == RecordLine::Kind::finding) diagnosis.findings.take(line);
     if (line.kind == RecordLine::Kind::tick) {
@@ -142,6 +145,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.run.format >= first_format_with_findings;
     out << (none ? "  no findings\n" : "  no findings: this record is older than findings are\n");
+    if (!diagnosis.unobserved.empty()) out << "  " << printable_line(diagnosis.unobserved) << "\n";
   }
   for (const FindingHistory::Entry* each : diagnosis.findings.worst_first()) {
     const std::string place = each->place();

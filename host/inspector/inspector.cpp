@@ -247,10 +247,9 @@ void ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, co
 void ProgramInspector::begin_epochs_at(Inspector& inspector, double first) {
   inspector.impl_->enter([&] { inspector.impl_->monitor().begin_epochs_at(first); });
 }
-void ProgramInspector::push(Inspector& inspector, const std::string& label, const at::Tensor& value) {
-  inspector.impl_->enter([&] { inspector.impl_->push_tensor(label, value, 0); });
+void ProgramInspector::push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train) {
+  inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, loss_flags(train, /*keep=*/false)); });
 }
-
 void ProgramInspector::publish(Inspector& inspector, const Finding& finding) {
   inspector.impl_->enter([&] { inspector.impl_->publish(finding); });
 }

@@ -18,8 +18,8 @@ struct ProgramInspector {
   static void begin_epochs_at(Inspector& inspector, double first);
   /// Publishes a finding about the program as a whole, not about one of its models.
   static void publish(Inspector& inspector, const Finding& finding);
-  /// A tensor of one element under a name of its own, read from its device at the tick.
-  static void push(Inspector& inspector, const std::string& label, const at::Tensor& value);
+  /// A loss, a tensor of one element, under a name of its own; read from its device at the tick.
+  static void push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train);
 };
 
 }  // namespace loupe

@@ -20,12 +20,22 @@ class LossNames {
   };
   /// @param place  a return address, only to compare with
   Named of(const void* place);
+  std::size_t count() const { return places_.size(); }
+  /// Whether the loss of this place would be called by its number, as no name was given for it.
+  bool is_numbered(const void* place);
+  /// The loss of this place is called so, or, where another is, "name#2", …
+  std::string call(const void* place, const std::string& name);
 
  private:
   static constexpr std::size_t most_places = 32;
   std::string first_;
   std::vector<std::string> given_;
-  std::vector<const void*> places_;
+  struct Place {
+    const void* address;
+    std::string name;
+  };
+  std::vector<Place>::iterator find(const void* place);
+  std::vector<Place> places_;
 };
 
 }  // namespace loupe

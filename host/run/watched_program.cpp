@@ -12,6 +12,13 @@
 #include "torch/model/registry.h"
 
 namespace loupe {
+namespace {
+
+bool holds_any(const ParameterSet& some, const ParameterSet& others) {
+  return std::any_of(others.begin(), others.end(), [&](const auto* each) { return some.count(each) != 0; });
+}
+
+}  // namespace
 
 Inspector& WatchedProgram::inspector() {
   if (inspector_) return *inspector_;
@@ -112,15 +119,16 @@ void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {
 /// of which none ever has a gradient are left from a model that is gone.
 void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   std::vector<at::Tensor> strangers;
-  bool any_gradient = false, any_watched = false;
+  bool any_gradient = false, any_watched = false;  // of the strangers, and among the rest
   for (const auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) {
       const bool is_watched = std::any_of(attached_.begin(), attached_.end(), [&](const Attached& each) {
         return each.parameters.count(parameter.unsafeGetTensorImpl()) != 0;
       });
       any_watched = any_watched || is_watched;
+      if (is_watched) continue;
       any_gradient = any_gradient || parameter.grad().defined();
-      if (!is_watched) strangers.push_back(parameter);
+      strangers.push_back(parameter);
     }
   }
   if (strangers.empty()) return;
@@ -153,30 +161,59 @@ void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors) {
 
 void WatchedProgram::after_step(const torch::optim::Optimizer& optimizer) {
   inspector();
+  if (!nameless_.empty()) {
+    for (const Attached& each : attached_) {
+      if (holds_any(optimizers_[&optimizer].parameters, each.parameters)) stepped_.insert(each.name);
+    }
+  }
   if (clock_->stepped(&optimizer)) tick();
 }
 
 void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) {
   if (optimizers_.empty()) return;
   settle(true);
-  Inspector& watcher = inspector();
+  inspector();
   if (clock_->went_backward()) tick();
-  const LossNames::Named named = losses_->of(origins_.of(place));
-  if (named.is_new && !named.name.empty())
+  if (!stepped_.empty()) name_losses();
+  const void* origin = origins_.of(place);
+  const LossNames::Named named = losses_->of(origin);
+  const bool waits = std::find(nameless_.begin(), nameless_.end(), origin) != nameless_.end();
+  if (waits || (named.is_new && attached_.size() > 1 && losses_->is_numbered(origin))) {
+    if (!waits) nameless_.push_back(origin);
+    nameless_losses_.emplace_back(origin, loss.detach());
+    return;
+  }
+  if (named.name.empty()) return;
+  if (named.is_new)
     tell("'" + named.name + "' is what backward() is called on" + (named.is_main ? "" : " at a further place"), "loss");
-  if (named.is_main) return watcher.push_loss(loss, /*train=*/true);
-  if (!named.name.empty()) ProgramInspector::push(watcher, named.name, loss);
+  ProgramInspector::push_loss(*inspector_, named.name, loss, /*train=*/true);
+}
+
+/// Where there are several models, a loss is named after the one whose optimizer steps next, if that is one.
+void WatchedProgram::name_losses() {
+  for (const void* place : std::exchange(nameless_, {})) {
+    const LossNames::Named numbered = losses_->of(place);
+    std::string name = numbered.name, when = numbered.is_main ? "" : " at a further place";
+    if (stepped_.size() == 1) {
+      name = losses_->call(place, *stepped_.begin() + " loss");
+      when = " before an optimizer of '" + *stepped_.begin() + "' steps";
+    }
+    tell("'" + name + "' is what backward() is called on" + when, "loss");
+  }
+  stepped_.clear();
+  for (const auto& [place, loss] : std::exchange(nameless_losses_, {}))
+    ProgramInspector::push_loss(*inspector_, losses_->of(place).name, loss, /*train=*/true);
 }
 
 void WatchedProgram::evaluated(const at::Tensor& loss, const void* place) {
   if (!clock_ || attached_.empty() || (at::GradMode::is_enabled() && clock_->trains())) return;
   clock_->validated();
   const LossNames::Named named = validation_losses_->of(place);
+  if (named.name.empty()) return;
   if (named.is_new)
     tell("'" + named.name + "' is what a loss function gives in eval mode or without gradients, as a mean of the batch",
          nullptr);
-  if (named.is_main) return inspector_->push_loss(loss, /*train=*/false);
-  if (!named.name.empty()) ProgramInspector::push(*inspector_, named.name, loss);
+  ProgramInspector::push_loss(*inspector_, named.name, loss, /*train=*/false);
 }
 
 ParameterSet WatchedProgram::without_attached(const ParameterSet& parameters) const {
@@ -244,7 +281,29 @@ void WatchedProgram::attach(const FoundModel& model, const std::string& why) {
   attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters});
 }
 
+/// Without this, "no findings" could be taken for health.
+void WatchedProgram::tell_unobserved() {
+  constexpr int enough_epochs = 3;
+  std::vector<std::string> unobserved;
+  if (attached_.empty()) unobserved.emplace_back("any model, as no optimizer was seen that holds one");
+  const bool has_losses = losses_->count() > 0;
+  if (!has_losses) {
+    unobserved.emplace_back("any loss, as backward() was called on no number");
+  } else if (attached_.size() > 1) {
+    unobserved.emplace_back(
+        "how the losses develop from epoch to epoch, which is not judged where several models train");
+  } else if (epochs_ < enough_epochs) {
+    unobserved.push_back("how the loss develops, which takes " + std::to_string(enough_epochs) +
+                         " epochs (else: a smaller run_program.epoch)");
+  }
+  std::string text;
+  for (const std::string& each : unobserved) text += (text.empty() ? "not observed: " : "; ") + each;
+  if (!text.empty()) tell(text, nullptr);
+}
+
 void WatchedProgram::tick() {
+  ++epochs_;
+  if (!nameless_.empty()) name_losses();
   inspector_->tick_epoch();
   clock_->ticked();
 }
@@ -252,6 +311,7 @@ void WatchedProgram::tick() {
 void WatchedProgram::finish() {
   if (!inspector_) return;
   if (clock_->has_passes()) tick();
+  tell_unobserved();
   inspector_.reset();
 }
 

@@ -6,9 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "config/run_program_section.h"
@@ -81,6 +83,8 @@ class WatchedProgram {
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
+  void name_losses();
+  void tell_unobserved();
   void tick();
 
   ProgramMutex mutex_;
@@ -91,12 +95,17 @@ class WatchedProgram {
   std::optional<EpochClock> clock_;
   std::optional<LossNames> losses_, validation_losses_;
   CallOrigins origins_;
+  // Losses of places that have no name yet, and the models whose optimizers stepped since.
+  std::vector<const void*> nameless_;
+  std::vector<std::pair<const void*, at::Tensor>> nameless_losses_;
+  std::set<std::string> stepped_;
   ModelSearch modules_;
   std::vector<std::shared_ptr<ScriptModel>> scripts_;  // those seen at work, while their scripts live
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
   std::vector<Attached> attached_;
   std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
   std::unordered_map<std::string, int> names_;
+  int epochs_ = 0;  // that ended
   std::atomic<bool> waits_{false};
   bool any_news_ = false;  // a module or an optimizer that was not there when models were searched for last
 };

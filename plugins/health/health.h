@@ -64,7 +64,7 @@ class Health : public Lens {
   void close_step(const Judge& judge, const Moment& moment);
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge);
-  void judge_epoch(const Judge& judge, const Guessing& guessing, bool trends);
+  void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
   void follow_trail(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
   void follow_recovery(Model& model);

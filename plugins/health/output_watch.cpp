@@ -19,15 +19,6 @@ int64_t unit_dimension(int64_t dim) {
   return dim - 1;
 }
 
-/// Of at most `most` elements' bits.
-uint64_t hash(const Elements& elements, int64_t most) {
-  uint64_t hash = static_cast<uint64_t>(elements.count());
-  elements.read_bits_by([&](const auto& bits) {
-    elements.sample(most, [&](int64_t place) { hash = (hash ^ bits(place)) * 0x9e3779b97f4a7c15 ^ hash >> 29; });
-  });
-  return hash;
-}
-
 }  // namespace
 
 Request OutputWatch::request() const {
@@ -122,67 +113,6 @@ void OutputWatch::look(const Event& event) {
   const bool is_open = is_time && layer_.varied_looks == 0;
   if (is_open || (may_rest && !layer_.neighbours.has_varied && !layer_.neighbours.was_constant))
     look_for_variation(event);
-}
-
-/// The first input of the first pass after a step: whether it is the one before, and of what scale it is. Some elements
-/// tell that it is another; that it is the same all of them do.
-void OutputWatch::look_at_input(const Event& event) {
-  constexpr int64_t most_looked_at = 256;
-  if (event.input_count() == 0) return;
-  const Elements input(event.input(0).raw());
-  if (!input.readable()) return;
-  // An agent that acts may stay where it is for a while.
-  if (!model_.input.is_known && event.grad_enabled()) {
-    Model::InputLook& look = model_.input;
-    look.some = hash(input, most_looked_at);
-    look.is_known = true;
-    look.is_whole = input.count() <= most_looked_at;
-    look.is_one_row = input.dim() < 2 || input.size(0) == 1;
-    if (!look.is_whole && look.some == model_.last_input.some && model_.may_repeat()) {
-      look.all = hash(input, input.count());
-      look.is_whole = true;
-    }
-  }
-  if (event.grad_enabled()) look_at_rows(input);
-  if (!input.floating() || events_ % 4 != 1) return;
-  double sum = 0, sum_squares = 0;
-  int64_t count = 0;
-  input.read_by([&](const auto& at) {
-    input.sample(most_looked_at, [&](int64_t place) {
-      const double value = at(place);
-      if (!std::isfinite(value)) return;
-      sum += value;
-      sum_squares += value * value;
-      ++count;
-    });
-  });
-  // One batch far from all others says nothing of them.
-  constexpr double far = 1e6;
-  const auto mean = [](double total, int64_t of) { return total / static_cast<double>(std::max<int64_t>(of, 1)); };
-  const double usual = mean(model_.input_sum_squares, model_.input_count);
-  if (usual > 0 && mean(sum_squares, count) > far * usual) return;
-  model_.input_sum += sum;
-  model_.input_sum_squares += sum_squares;
-  model_.input_count += count;
-}
-
-/// Whether all rows of a batch are the same, as far as a few of them show. Most differ in the first element.
-void OutputWatch::look_at_rows(const Elements& input) {
-  constexpr int64_t fewest_rows = 4, most_rows = 8, most_columns = 64;
-  if (input.dim() < 2 || input.size(0) < fewest_rows || input.count() == 0) return;
-  const int64_t columns = input.count() / input.size(0), rows = std::min(most_rows, input.size(0));
-  const int64_t looked_at = std::min(columns, most_columns);
-  const bool differs = input.read_bits_by([&](const auto& bits) {
-    for (int64_t row = 1; row < rows; ++row) {
-      for (int64_t i = 0; i < looked_at; ++i) {
-        const int64_t place = i * columns / looked_at;
-        if (bits(row * columns + place) != bits(place)) return true;
-      }
-    }
-    return false;
-  });
-  model_.has_equal_rows = !differs;
-  model_.equal_rows = input.size(0);
 }
 
 /// Which units were ever active, until so many were that the rest is of no concern.
@@ -335,7 +265,7 @@ void OutputWatch::look_at_start() {
   for (const auto& [module, name] : weights) {
     watched_.host.lend_parameter(module, name.c_str(), false, [&](const loupe_tensor& tensor) {
       const Elements elements(&tensor);
-      if (elements.readable()) found = found * 31 + hash(elements, most_looked_at);
+      if (elements.readable()) found = found * 31 + elements.hash(most_looked_at);
     });
   }
   const std::lock_guard lock(model_.mutex);

@@ -45,6 +45,7 @@ class OutputWatch : public Preprocessor {
   void look(const Event& event);
   void look_at_input(const Event& event);
   void look_at_rows(const Elements& input);
+  void count_rows(const Elements& input);
   void look_at_start();
   void look_for_life(const TensorView& output);
   void look_for_bounds(const TensorView& output);

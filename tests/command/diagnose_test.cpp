@@ -129,6 +129,19 @@ TEST(Diagnose, GivesAnArrayOnRequest) {
   EXPECT_EQ(rows[1]["threshold"], 0.1 + 0.2);
 }
 
+TEST(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
+  const fs::path folder = fresh_folder();
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder);
+  record.begin_tick(1);
+  tell_note(record, LOUPE_NOTE_TRAINER, "a new phase", 1);
+  tell_note(record, LOUPE_NOTE_TRAINER, "not observed: any loss", 1);
+  record.end_tick();
+  tell_end(record, LOUPE_END_COMPLETED, 1);
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n  no findings\n  not observed: any loss\n");
+}
+
 TEST(Diagnose, SaysOfAnOlderRecordThatItHasNone) {
   const fs::path folder = fresh_folder();
   write(folder / "old", R"({"kind":"run","format":2,"name":"old"})"

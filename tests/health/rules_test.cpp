@@ -36,7 +36,7 @@ TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
 
 TEST(RulesOfHealth, HaveEachACaseInTheZooOrATest) {
   std::string cases;
-  for (const char* folder : {"zoo", "testing", "torch", "core"}) {
+  for (const char* folder : {"zoo", "testing", "torch", "core", "health"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(LOUPE_TESTS) / folder)) {
       if (entry.path().extension() == ".cpp") cases += text_of(entry.path());
     }

@@ -194,6 +194,21 @@ TEST(LossNames, TakesGivenNamesByOrderAndLeavesOutADash) {
   EXPECT_EQ(names.of(&places[1]).name, "judge");
   EXPECT_TRUE(names.of(&places[1]).is_main);
   EXPECT_EQ(names.of(&places[2]).name, "train_loss#3");
+  EXPECT_FALSE(names.is_numbered(&places[0]));
+  EXPECT_TRUE(names.is_numbered(&places[2]));
+}
+
+TEST(LossNames, CallsLossesAsItIsToldAndNumbersThoseOfOneName) {
+  LossNames names("train_loss", {});
+  const int places[3] = {};
+  for (const int& place : places) names.of(&place);
+  EXPECT_EQ(names.call(&places[0], "Critic loss"), "Critic loss");
+  EXPECT_EQ(names.call(&places[0], "Critic loss"), "Critic loss") << "it has that name";
+  EXPECT_EQ(names.call(&places[1], "Critic loss"), "Critic loss#2");
+  EXPECT_EQ(names.of(&places[0]).name, "Critic loss");
+  EXPECT_TRUE(names.of(&places[0]).is_main);
+  EXPECT_EQ(names.of(&places[1]).name, "Critic loss#2");
+  EXPECT_EQ(names.of(&places[2]).name, "train_loss#3");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <loupe/log.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 
 #include "torch/probed.h"
@@ -263,4 +265,26 @@ TEST(Log, MayThrowAndBeReplacedByItself) {
   auto inspector = probed();
   inspector.attach(*model);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("attached 'Linear'"), std::string::npos);
+}
+
+TEST(Inspector, LendsParametersOfAModelOnTheStackThatIsGoneAtTheLastTick) {
+  struct Net : nn::Module {
+    nn::Linear layer = register_module("layer", nn::Linear(nn::LinearOptions(4, 4).bias(false)));
+    at::Tensor weight = register_parameter("weight", torch::randn({4, 4}) / 2);
+    at::Tensor forward(const at::Tensor& input) { return layer->forward(input.mm(weight)); }
+  };
+  alignas(Net) std::array<std::byte, sizeof(Net)> memory;
+  auto* model = new (memory.data()) Net;
+  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  torch::optim::SGD optimizer(model->parameters(), 0.05);
+  inspector.attach(*model, optimizer);
+  for (int i = 0; i < 8; ++i) {
+    optimizer.zero_grad();
+    model->forward(torch::randn({8, 4})).square().mean().backward();
+    optimizer.step();
+  }
+  model->~Net();
+  for (std::size_t i = 0; i < memory.size(); ++i) memory.at(i) = static_cast<std::byte>(i * 37);  // as others use it
+  inspector.tick_epoch();  // in which health looks at some elements of the gradients
+  EXPECT_TRUE(inspector.findings().empty());
 }

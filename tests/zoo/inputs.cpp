@@ -43,6 +43,21 @@ void buffer_without_a_copy(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// A data set that gives some of its samples for all indices.
+void few_samples(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.on_batch = [&](Examples& batch, int64_t) {
+    if (!run.planted) return;
+    const torch::Tensor chosen = torch::randint(5, {batch.inputs.size(0)}, torch::kLong);
+    batch.inputs = data.inputs.index_select(0, chosen);
+    batch.answers = data.answers.index_select(0, chosen);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
 /// Pixels of whole numbers, divided as such.
 void pixels_divided_to_zero(Run& run) {
   const Examples data = images();
@@ -82,6 +97,7 @@ std::vector<Trainer> input_trainers() {
       {"loss_input", "mlp, l1", {1}, targets_of_another_shape},
       {"loss_input", "cnn, cross entropy", {1}, sigmoid_before_cross_entropy},
       {"repeated_rows", "mlp", {3}, buffer_without_a_copy},
+      {"repeated_rows", "mlp, few samples", {}, few_samples},
       {"loss_not_decreasing", "mlp, classes of others", {}, classes_of_other_samples},
       {"loss_not_decreasing", "mlp, numbers of others", {}, numbers_of_other_samples},
       {"unnormalized_input", "cnn, whole numbers", {}, pixels_divided_to_zero},

@@ -2,6 +2,11 @@
 
 #include <loupe/draft/abi/loss_input.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {
@@ -62,6 +67,39 @@ void bind_attributes(TapPoint& point, const FoundModule& found, const Exposed& e
   }
 }
 
+/// @param own  of a module that nobody owns, such as one on the stack: it may be gone when a lens asks at the end of
+/// the program, but its tensors are kept
+at::Tensor parameter_named(const std::string& name, const torch::nn::Module* module,
+                           const std::vector<std::pair<std::string, at::Tensor>>& own) {
+  if (module == nullptr) {
+    const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == name; });
+    return found != own.end() ? found->second : at::Tensor();
+  }
+  const auto parameters = module->named_parameters(/*recurse=*/false);
+  if (const at::Tensor* tensor = parameters.find(name)) return *tensor;
+  const auto buffers = module->named_buffers(/*recurse=*/false);
+  const at::Tensor* tensor = buffers.find(name);
+  return tensor != nullptr ? *tensor : at::Tensor();
+}
+
+decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {
+  std::vector<std::pair<std::string, at::Tensor>> own;
+  if (!point.has_owner) {
+    for (const ParameterTap& tap : point.parameters) own.emplace_back(tap.name, tap.tensor);
+  }
+  return [owner = point.owner, has_owner = point.has_owner, own = std::move(own)](
+             const std::string& name, bool gradient, const ModuleDescription::Take& take) {
+    const auto alive = owner.lock();
+    if (has_owner && alive == nullptr) return false;
+    const at::Tensor tensor = parameter_named(name, alive.get(), own);
+    const at::Tensor lent = gradient && tensor.defined() ? tensor.grad() : tensor;
+    if (!lent.defined()) return false;
+    const TorchTensorView view(lent);
+    if (view.readable()) take(*view.get());
+    return view.readable();
+  };
+}
+
 }  // namespace
 
 std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found, const Reach& reach,
@@ -95,21 +133,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found,
     return at_forward && attribute_reader(*found.module, found.path, label, exposed) != nullptr;
   };
 
-  description.lend = [owner = point->owner, has_owner = point->has_owner, module = found.module](
-                         const std::string& name, bool gradient, const ModuleDescription::Take& take) {
-    const auto alive = owner.lock();
-    if (has_owner && alive == nullptr) return false;
-    const auto parameters = module->named_parameters(/*recurse=*/false);
-    const auto buffers = module->named_buffers(/*recurse=*/false);
-    const at::Tensor* tensor = parameters.find(name);
-    if (tensor == nullptr) tensor = buffers.find(name);
-    if (tensor == nullptr || !tensor->defined()) return false;
-    const at::Tensor lent = gradient ? tensor->grad() : *tensor;
-    if (!lent.defined()) return false;
-    const TorchTensorView view(lent);
-    if (view.readable()) take(*view.get());
-    return view.readable();
-  };
+  description.lend = lender_of(*point);
   point->node = monitor.add_module(std::move(description));
   bind_result(*point);
   point->loss_input = point->node->stream(LOUPE_DRAFT_TAP_LOSS_INPUT);

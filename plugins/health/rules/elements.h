@@ -84,6 +84,14 @@ class Elements {
         return read<uint8_t>(element);
     }
   }
+  /// Of at most `most` elements' bits.
+  uint64_t hash(int64_t most) const {
+    auto hash = static_cast<uint64_t>(count());
+    read_bits_by([&](const auto& bits) {
+      sample(most, [&](int64_t place) { hash = (hash ^ bits(place)) * 0x9e3779b97f4a7c15 ^ hash >> 29; });
+    });
+    return hash;
+  }
   /// Whether all of them are read quickly.
   bool is_quick() const { return floats() != nullptr; }
   /// Of what is read quickly, in rows of `columns` elements from `first` to before `last`: sets `found` to 1 for each

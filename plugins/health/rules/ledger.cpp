@@ -1,6 +1,7 @@
 #include "health/rules/ledger.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace loupe::health {
@@ -33,11 +34,14 @@ void Ledger::take(Entry& entry, const Observation& seen) {
   entry.seen = true;
   entry.at_tick = seen.at_tick;
   entry.unseen = 0;
-  entry.is_worse = entry.stands && (seen.severity > finding.severity || grows(finding, seen));
+  const bool is_worse = seen.severity > finding.severity || grows(finding, seen);
+  const bool gets_explained = seen.is_explained && !entry.is_explained;
+  entry.has_changed = entry.stands && (is_worse || gets_explained);
+  entry.is_explained = seen.is_explained;
   finding.module = seen.module;
   // What stands keeps the words that were told last until it is told again, so that they do not flicker.
-  if (entry.stands && !entry.is_worse && !is_due(entry)) return;
-  finding.severity = std::max(seen.severity, entry.stands ? finding.severity : 0U);
+  if (!is_due(entry)) return;
+  finding.severity = entry.stands && !gets_explained ? std::max(seen.severity, finding.severity) : seen.severity;
   finding.message = seen.message;
   finding.advice = seen.advice;
   finding.value = seen.value;
@@ -46,7 +50,7 @@ void Ledger::take(Entry& entry, const Observation& seen) {
 }
 
 void Ledger::raise(Report& report, Entry& entry) {
-  if (entry.stands && !entry.is_worse && !is_due(entry)) return;
+  if (!is_due(entry)) return;
   entry.finding.state = entry.stands ? LOUPE_FINDING_CHANGED : LOUPE_FINDING_RAISED;
   entry.stands = true;
   entry.told_count = entry.finding.count;
@@ -86,6 +90,16 @@ bool Ledger::has_cause() const {
     const bool is_of_curve = each.finding.tag == "Loss" && each.finding.module == nullptr;
     return each.stands && each.finding.severity > LOUPE_SEVERITY_INFO && !is_of_curve;
   });
+}
+
+const Finding* Ledger::standing(const loupe_module* module,
+                                const std::function<bool(const std::string& rule)>& is_one) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+    const loupe_module* other = each.finding.module;
+    const bool is_of_it = module == nullptr || other == nullptr || std::strcmp(module->model, other->model) == 0;
+    return each.stands && each.finding.severity > LOUPE_SEVERITY_INFO && is_of_it && is_one(each.finding.rule);
+  });
+  return found != entries_.end() ? &found->finding : nullptr;
 }
 
 void Ledger::forget(const loupe_module* module) {

@@ -19,8 +19,9 @@ struct Observation {
   std::string parameter = {};
   std::string message, advice;
   double value = NAN, threshold = NAN;
-  const char* tag = "";  ///< the plot of a built-in lens that shows it
-  bool at_tick = false;  ///< its rule looks at ticks alone
+  const char* tag = "";       ///< the plot of a built-in lens that shows it
+  bool at_tick = false;       ///< its rule looks at ticks alone
+  bool is_explained = false;  ///< it follows from a finding of another rule, and is information only
 };
 
 /// What ends: windows, a tick or both. What was not seen meanwhile counts towards its end.
@@ -52,6 +53,9 @@ class Ledger {
   /// Whether a finding stands that is worse than information and not of a loss's curve, which only shows what others
   /// make.
   bool has_cause() const;
+  /// The finding that stands, is worse than information, and of the same model or of none, and whose rule is one of
+  /// these; null where there is none.
+  const Finding* standing(const loupe_module* module, const std::function<bool(const std::string& rule)>& is_one) const;
   /// The module is detached.
   void forget(const loupe_module* module);
 
@@ -59,12 +63,15 @@ class Ledger {
   struct Entry {
     Finding finding;
     int streak = 0, unseen = 0;
-    bool seen = false, stands = false, is_worse = false, at_tick = false;
+    bool seen = false, stands = false, at_tick = false;
+    bool is_explained = false, has_changed = false;
     uint64_t told_count = 0;
   };
   static bool grows(const Finding& told, const Observation& now);
-  /// While a finding stands, its count is reported each time it has doubled.
-  static bool is_due(const Entry& entry) { return entry.finding.count >= 2 * entry.told_count; }
+  /// While a finding stands, it is reported where it changes, and its count each time it has doubled.
+  static bool is_due(const Entry& entry) {
+    return !entry.stands || entry.has_changed || entry.finding.count >= 2 * entry.told_count;
+  }
   Entry& entry_of(const Observation& seen);
   void take(Entry& entry, const Observation& seen);
   void raise(Report& report, Entry& entry);

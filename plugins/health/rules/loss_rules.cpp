@@ -39,7 +39,7 @@ double largest_jump(const std::deque<double>& losses) {
 /// As those of policies do: nothing is a share of such a loss.
 bool crosses_zero(const Losses& losses) {
   const auto& epochs = losses.training.epochs;
-  return std::any_of(losses.recent.begin(), losses.recent.end(), [](double loss) { return loss <= 0; }) ||
+  return std::any_of(losses.main.recent.begin(), losses.main.recent.end(), [](double loss) { return loss <= 0; }) ||
          std::any_of(epochs.begin(), epochs.end(), [](const Losses::Epoch& epoch) { return epoch.mean <= 0; });
 }
 
@@ -49,10 +49,7 @@ EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
   return std::min_element(begin, end, [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
 }
 
-}  // namespace
-
-void judge_spikes(const Judge& judge, const Moment& moment) {
-  Losses& losses = *moment.losses;
+void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::string& shown) {
   constexpr uint64_t enough = 10;
   for (const double loss : losses.pending) {
     if (losses.seen < enough) losses.first += loss / static_cast<double>(enough);
@@ -77,8 +74,9 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
       // A streak begins with a jump: a loss that grows by and by, as in the stages of a curriculum, has none.
       constexpr double clearly = 1.5;
       const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
-      // Nor is one of its usual jumps the beginning, as from task to task.
-      const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > std::max(clearly, largest_jump(losses.recent));
+      // Nor is one of its usual jumps the beginning, as from task to task, or one that is hardly larger.
+      const double usual = largest_jump(losses.recent);
+      const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > (usual > clearly ? clearly * usual : clearly);
       if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
       const bool stays = static_cast<double>(losses.spikes) >= judge.limit("spikes");
@@ -95,11 +93,11 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
                               : judge.limit("spike_factor") * mean;
         seen.tag = "Loss";
         seen.message =
-            hard ? "the training loss jumped to " + number(loss) + ", where the mean of the last " +
-                       std::to_string(lately) + " was " + number(mean_lately) + " and the largest of the last " +
+            hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " + std::to_string(lately) +
+                       " was " + number(mean_lately) + " and the largest of the last " +
                        std::to_string(losses.recent.size()) + " was " + number(largest)
-                 : "the training loss was above " + number(judge.limit("spike_factor")) + " times its mean of " +
-                       number(mean) + " for " + std::to_string(losses.spikes) + " times in a row, last " + number(loss);
+                 : shown + " was above " + number(judge.limit("spike_factor")) + " times its mean of " + number(mean) +
+                       " for " + std::to_string(losses.spikes) + " times in a row, last " + number(loss);
         seen.advice = "look at the batch of this step, clip the gradients, or lower the learning rate";
         judge.tell(seen);
       }
@@ -110,6 +108,12 @@ void judge_spikes(const Judge& judge, const Moment& moment) {
     if (losses.recent.size() > most_recent) losses.recent.pop_front();
   }
   losses.pending.clear();
+}
+
+}  // namespace
+
+void judge_spikes(const Judge& judge, const Moment& moment) {
+  for (Losses::Training& each : moment.losses->trainings) judge_spikes_of(judge, each, moment.losses->shown(each));
 }
 
 void judge_divergence(const Judge& judge, const Moment& moment) {
@@ -171,7 +175,11 @@ void judge_stagnation(const Judge& judge, const Moment& moment) {
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
   // A squared error that comes down is on its way; a cross entropy arrives at a guess from far above.
   const Guessing* guessing = moment.guessing;
-  const bool is_guess = guessing != nullptr && guessing->is_no_better() && (guessing->is_cross_entropy() || !decreased);
+  // Nor is one a guess that comes down by a hundredth in three epochs.
+  const double before = epochs.size() > enough_epochs ? epochs[epochs.size() - 1 - enough_epochs].mean : first;
+  const bool comes_down = now < before - 0.01 * std::abs(before);
+  const bool is_guess =
+      guessing != nullptr && guessing->is_no_better() && !comes_down && (guessing->is_cross_entropy() || !decreased);
   // What goes on from a checkpoint may have arrived.
   const bool stays = !decreased && first != 0 && !moment.losses->began_late && !crosses_zero(*moment.losses);
   if (!stays && !is_guess) return;
@@ -218,7 +226,7 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   }
   // Where little is left of the loss, swings of it are nothing.
   if (!moment.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
-    losses.epochs_with_swings = 0;
+    losses.main.epochs_with_swings = 0;
     return;
   }
   // What swings slowly and widely is not noise, even while it becomes less.
@@ -227,11 +235,12 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   constexpr std::size_t enough_values = 64;
   const std::vector<double>& curve = losses.training.last_curve.values();
   const std::vector<double> lately =
-      curve.size() >= enough_values ? curve : std::vector<double>(losses.recent.begin(), losses.recent.end());
+      curve.size() >= enough_values ? curve : std::vector<double>(losses.main.recent.begin(), losses.main.recent.end());
   const std::size_t turns = count_turns(lately, sure_of_swings), repeated = count_turns(lately, sure_of_repeats);
   const double likeness = correlation(curve, losses.training.curve_before.values());
   constexpr int epochs_enough = 2;
-  losses.epochs_with_swings = turns >= turns_enough ? losses.epochs_with_swings + 1 : 0;
+  int& epochs_with_swings = losses.main.epochs_with_swings;
+  epochs_with_swings = turns >= turns_enough ? epochs_with_swings + 1 : 0;
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
     seen.value = likeness;
     seen.threshold = same_way;
@@ -239,12 +248,42 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
                    number(likeness) + " with the epoch before)";
     seen.advice = "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted";
     judge.tell(seen);
-  } else if (losses.epochs_with_swings >= epochs_enough) {
+  } else if (epochs_with_swings >= epochs_enough) {
     seen.value = static_cast<double>(turns);
     seen.threshold = turns_enough;
     seen.message = "the training loss swings slowly up and down by a fifth of its mean and more, " +
                    std::to_string(turns) + " times lately";
     seen.advice = "lower the learning rate or the momentum, and see that the samples are shuffled";
+    judge.tell(seen);
+  }
+}
+
+/// Of two losses, as of a generator and what tells its pictures from others, one is next to nothing.
+void judge_adversaries(const Judge& judge, const Moment& moment) {
+  constexpr std::size_t enough_epochs = 3;
+  constexpr int enough = 2;
+  constexpr double little = 0.05, much = 2;
+  Losses& losses = *moment.losses;
+  if (losses.trainings.size() != 2 || moment.acts) return;
+  for (std::size_t i = 0; i < 2; ++i) {
+    Losses::Training &winner = losses.trainings[i], &loser = losses.trainings[1 - i];
+    const std::vector<Losses::Epoch>&won = winner.side.epochs, &lost = loser.side.epochs;
+    if (won.size() < enough_epochs || lost.size() < enough_epochs) continue;
+    const bool has_won = won.front().mean > 0 && won.back().mean >= 0 && won.back().mean < little * won.front().mean &&
+                         lost.front().mean > 0 && lost.back().mean > much * lost.front().mean;
+    winner.epochs_won = has_won ? winner.epochs_won + 1 : 0;
+    if (winner.epochs_won < enough) continue;
+    Observation seen;
+    seen.at_tick = true;
+    seen.severity = LOUPE_SEVERITY_INFO;
+    seen.tag = "Loss";
+    seen.value = won.back().mean;
+    seen.threshold = little * won.front().mean;
+    seen.message = losses.shown(winner) + " has fallen from " + number(won.front().mean) + " to " +
+                   number(won.back().mean) + ", while " + losses.shown(loser) + " has grown from " +
+                   number(lost.front().mean) + " to " + number(lost.back().mean) +
+                   ": if the two models are trained against each other, the first has won";
+    seen.advice = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels";
     judge.tell(seen);
   }
 }

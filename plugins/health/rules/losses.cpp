@@ -34,19 +34,47 @@ void Losses::process(const Event& event) {
   constexpr std::size_t most_pending = 1024;
   if (!event.is_loss()) return;
   const std::lock_guard lock(mutex);
-  if (!std::isfinite(event.scalar())) {
-    is_non_finite = is_non_finite || event.training();
-    is_nan = is_nan || (event.training() && std::isnan(event.scalar()));
-    return;
-  }
   if (!event.training()) {
+    if (!std::isfinite(event.scalar())) return;
     was_validated = true;
     return validation.add(event.scalar());
   }
+  Training& loss = training_of(event.label());
+  if (!std::isfinite(event.scalar())) {
+    loss.is_non_finite = true;
+    loss.is_nan = loss.is_nan || std::isnan(event.scalar());
+    return;
+  }
   // A loss that overflowed, and a finite one after it before any step: the step was left out.
-  if (!is_nan) is_non_finite = false;
-  training.add(event.scalar());
-  if (pending.size() < most_pending) pending.push_back(event.scalar());
+  if (!loss.is_nan) loss.is_non_finite = false;
+  loss.side.add(event.scalar());
+  if (loss.pending.size() < most_pending) loss.pending.push_back(event.scalar());
+}
+
+Losses::Training& Losses::training_of(std::string_view name) {
+  constexpr std::size_t most = 32;
+  if (main.name.empty()) main.name = name;
+  for (Training& each : trainings) {
+    if (each.name == name) return each;
+  }
+  if (trainings.size() == most) return trainings.back();
+  trainings.emplace_back().name = name;
+  return trainings.back();
+}
+
+std::string Losses::shown(const Training& loss) const {
+  return trainings.size() == 1 ? "the training loss" : "'" + loss.name + "'";
+}
+
+bool Losses::take_non_finite() {
+  bool any = false;
+  for (Training& each : trainings) {
+    each.is_nan = false;
+    if (!std::exchange(each.is_non_finite, false)) continue;
+    non_finite_name = shown(each);
+    any = true;
+  }
+  return any;
 }
 
 bool Losses::has_halved() const {
@@ -68,18 +96,20 @@ bool Losses::Epoch::compares_to(const Epoch& other) const {
 }
 
 void Losses::begin_series() {
-  training = validation = {};
-  pending.clear();
-  recent.clear();
-  first = 0;
-  seen = 0;
-  spikes = 0;
-  epochs_with_swings = 0;
+  validation = {};
+  for (Training& each : trainings) {
+    std::string name = std::move(each.name);
+    each = {};
+    each.name = std::move(name);
+  }
   began_late = true;  // what it goes on with may have learned before
 }
 
 Losses::Ended Losses::end_epoch() {
-  since_tick = 0;
+  for (Training& each : trainings) {
+    each.since_tick = 0;
+    if (&each != &main) each.side.end_epoch();
+  }
   return {training.end_epoch(), validation.end_epoch()};
 }
 

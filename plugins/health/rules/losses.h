@@ -5,6 +5,8 @@
 
 #include <deque>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,10 +21,7 @@ struct Losses : Preprocessor {
   void process(const Event& event) override;
 
   /// Whether a training loss was NaN since the last call, or the last one Inf.
-  bool take_non_finite() {
-    is_nan = false;
-    return std::exchange(is_non_finite, false);
-  }
+  bool take_non_finite();
   /// Whether a validation loss was pushed since the last call.
   bool take_validation() { return std::exchange(was_validated, false); }
   /// Whether the training loss of the last epoch was below half of the first one's.
@@ -55,19 +54,36 @@ struct Losses : Preprocessor {
     double mean_now() const { return count > 0 ? sum / static_cast<double>(count) : epochs.back().mean; }
   };
 
+  /// The training losses of one name.
+  struct Training {
+    std::string name;
+    Side side;
+    bool is_non_finite = false, is_nan = false;
+    std::vector<double> pending;    ///< pushed since loss_spike looked last
+    std::deque<double> recent;      ///< that it has seen, the last 100
+    double first = 0;               ///< mean of the first ten
+    uint64_t seen = 0;              ///< how many it has seen
+    int64_t spikes = 0;             ///< in a row
+    uint64_t since_tick = 0;        ///< how many it has seen
+    bool began_with_epoch = false;  ///< what is above the mean now
+    int epochs_with_swings = 0;     ///< in a row
+    int epochs_won = 0;             ///< in a row
+  };
+  /// "the training loss", or its name where there are several.
+  std::string shown(const Training& loss) const;
+
   std::mutex mutex;
-  Side training, validation;
-  bool is_non_finite = false, is_nan = false, was_validated = false;
-  bool are_means = false;         ///< each of an epoch, as a record has them
-  bool began_late = false;        ///< the first epoch that was seen is not the first of the training
-  std::vector<double> pending;    ///< training losses pushed since loss_spike looked last
-  std::deque<double> recent;      ///< training losses that it has seen, the last 100
-  double first = 0;               ///< mean of the first ten
-  uint64_t seen = 0;              ///< how many it has seen
-  int64_t spikes = 0;             ///< in a row
-  uint64_t since_tick = 0;        ///< how many it has seen
-  bool began_with_epoch = false;  ///< what is above the mean now
-  int epochs_with_swings = 0;     ///< in a row
+  std::deque<Training> trainings{1};  ///< in the order in which they came; the first is the one whose trend is judged
+  Training& main = trainings.front();
+  Side& training = main.side;
+  Side validation;
+  std::string non_finite_name;  ///< as `shown`, of the last that was not finite
+  bool was_validated = false;
+  bool are_means = false;   ///< each of an epoch, as a record has them
+  bool began_late = false;  ///< the first epoch that was seen is not the first of the training
+
+ private:
+  Training& training_of(std::string_view name);
 };
 
 }  // namespace loupe::health

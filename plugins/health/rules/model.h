@@ -10,6 +10,7 @@
 
 #include <loupe/preprocessor.h>
 
+#include "health/rules/distinct_rows.h"
 #include "health/rules/flow.h"
 #include "health/rules/guessing.h"
 #include "health/rules/layer.h"
@@ -123,6 +124,7 @@ struct Model {
   bool has_equal_rows = false, has_different_targets = false;
   uint32_t equal_row_steps = 0;  ///< in a row
   int64_t equal_rows = 0;        ///< how many
+  DistinctRows distinct_rows;
 
   // Of a cross entropy at the first step: over a few samples, and how many classes there were.
   double first_cross_entropy = NAN;

@@ -23,14 +23,25 @@ double Limits::operator[](const char* name) const {
   return found->second;
 }
 
-void Judge::tell(Observation seen) const {
+/// What follows from another finding is information, and sends the user there.
+Observation Judge::ranked(Observation seen) const {
   seen.rule = rule->name;
-  ledger.tell(report, seen);
+  if (rule->rank != Rank::consequence) return seen;
+  const Finding* cause = ledger.standing(
+      seen.module, [](const std::string& name) { return rule_named(name.c_str()).rank == Rank::cause; });
+  if (cause == nullptr) return seen;
+  seen.is_explained = true;
+  seen.severity = LOUPE_SEVERITY_INFO;
+  seen.advice = "see '" + cause->rule + "' first, from which this may follow";
+  return seen;
 }
 
-void Judge::see(Observation seen) const {
-  seen.rule = rule->name;
-  ledger.see(report, seen);
+void Judge::tell(const Observation& seen) const {
+  ledger.tell(report, ranked(seen));
+}
+
+void Judge::see(const Observation& seen) const {
+  ledger.see(report, ranked(seen));
 }
 
 const Rule& rule_named(const char* name) {

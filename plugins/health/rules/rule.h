@@ -18,13 +18,14 @@ struct Losses;
 struct RateHistory;
 struct Rule;
 
-/// When rules look at training. All but the last three look at one model.
+/// When rules look at training. All but the last four look at one model.
 enum class When {
   optimizer,         ///< after a step of an optimizer that belongs to the model
   parameters,        ///< after a step, where something about a parameter is not as usual
   step,              ///< after each step
   window,            ///< at the end of a window of steps
   tick,              ///< at a tick
+  losses_of_models,  ///< at a tick with training losses, where several models train
   losses,            ///< after each step and at a tick: the single losses since the last time
   training_epoch,    ///< at a tick with training losses: the epochs so far
   validation_epoch,  ///< the same for validation losses
@@ -70,10 +71,16 @@ struct Judge {
   Judge by(const Rule& other) const { return {ledger, limits, report, host, &other}; }
   double limit(const char* name) const { return limits[name]; }
   /// Reports at once, as a rule that needs no threshold does.
-  void tell(Observation seen) const;
+  void tell(const Observation& seen) const;
   /// Reports once this was seen in as many windows in a row as the option `patience` says.
-  void see(Observation seen) const;
+  void see(const Observation& seen) const;
+
+ private:
+  Observation ranked(Observation seen) const;
 };
+
+/// A consequence is information while a cause stands for the same model: one report per cause.
+enum class Rank { usual, cause, consequence };
 
 /// What a record must have for `loupe diagnose` to apply a rule to it.
 enum class Evidence { none, training_loss, both_losses, weight_gradients, update_ratios };
@@ -85,6 +92,7 @@ struct Rule {
     void (*judge)(const Judge&, const Moment&);
   };
   const char* name;
+  Rank rank;
   const char* help;                  ///< severity and meaning, a line
   std::vector<Look> looks = {};      ///< none: the lens, or the host, finds it by itself
   std::vector<Option> limits = {};   ///< its thresholds, which rules may share

@@ -1,0 +1,85 @@
+// Losses of several names, as a program with several models has them.
+
+#include "health/rules/losses.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "health/told.h"
+
+namespace loupe::health {
+namespace {
+
+void push(Losses& losses, const char* name, double value) {
+  loupe_event event{};
+  event.struct_size = sizeof event;
+  event.tap = LOUPE_TAP_PUSH;
+  event.flags = LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING;
+  event.label = name;
+  event.scalar = value;
+  losses.process(Event(&event));
+}
+
+TEST(Losses, KeepTheEpochsOfEachNameApart) {
+  Losses losses;
+  for (int i = 0; i < 3; ++i) {
+    push(losses, "critic loss", 1);
+    push(losses, "generator loss", 5);
+  }
+  losses.end_epoch();
+  ASSERT_EQ(losses.trainings.size(), 2u);
+  EXPECT_EQ(losses.training.epochs.back().mean, 1);
+  EXPECT_EQ(losses.trainings.back().side.epochs.back().mean, 5);
+}
+
+TEST(Losses, SayWhichWasNotFinite) {
+  Losses losses;
+  push(losses, "train_loss", std::nan(""));
+  EXPECT_TRUE(losses.take_non_finite());
+  EXPECT_EQ(losses.non_finite_name, "the training loss");
+  push(losses, "train_loss", 1);
+  EXPECT_FALSE(losses.take_non_finite());
+  // A finite loss of another name does not show that the step was left out.
+  push(losses, "generator loss", INFINITY);
+  push(losses, "train_loss", 1);
+  EXPECT_TRUE(losses.take_non_finite());
+  EXPECT_EQ(losses.non_finite_name, "'generator loss'");
+  push(losses, "generator loss", INFINITY);
+  push(losses, "generator loss", 1);
+  EXPECT_FALSE(losses.take_non_finite());
+}
+
+/// What is told of two losses after this many epochs, in which they come to these values.
+std::vector<Finding> told_of(double first_ends_at, double second_ends_at, int epochs, bool acts = false) {
+  loupe::testing::Told told;
+  Losses losses;
+  Moment moment;
+  moment.losses = &losses;
+  moment.acts = acts;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    const bool is_first = epoch == 0;
+    push(losses, "critic loss", is_first ? 1.4 : first_ends_at);
+    push(losses, "generator loss", is_first ? 0.7 : second_ends_at);
+    losses.end_epoch();
+    judge_all(When::losses_of_models, told.judge("adversary_won"), moment);
+  }
+  return told.findings;
+}
+
+TEST(Losses, OfAdversariesOneOfWhichHasWonAreTold) {
+  const std::vector<Finding> found = told_of(0.001, 9, 4);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rule, "adversary_won");
+  EXPECT_EQ(found[0].severity, uint32_t{LOUPE_SEVERITY_INFO});
+  EXPECT_NE(found[0].message.find("'critic loss' has fallen from 1.4 to 0.001"), std::string::npos) << found[0].message;
+  EXPECT_EQ(told_of(9, 0.001, 4).size(), 1u) << "the other one may win as well";
+  EXPECT_TRUE(told_of(0.001, 9, 3).empty()) << "one epoch may be its end";
+  EXPECT_TRUE(told_of(0.3, 9, 4).empty()) << "the critic still has something to tell apart";
+  EXPECT_TRUE(told_of(0.001, 0.5, 4).empty()) << "both fall";
+  EXPECT_TRUE(told_of(0.001, 9, 4, /*acts=*/true).empty()) << "an actor and a critic are no adversaries";
+}
+
+}  // namespace
+}  // namespace loupe::health

@@ -1,0 +1,45 @@
+#ifndef LOUPE_TESTS_HEALTH_TOLD_H
+#define LOUPE_TESTS_HEALTH_TOLD_H
+
+#include <loupe/option_values.h>
+
+#include <vector>
+
+#include "health/rules/rule.h"
+
+namespace loupe::testing {
+
+/// Judges by rules with their own limits, and keeps what they tell.
+struct Told {
+  Told() {
+    sink.struct_size = sizeof sink;
+    sink.context = this;
+    sink.finding = [](void* told, const loupe_finding* finding, loupe_error*) -> loupe_status {
+      static_cast<Told*>(told)->findings.push_back(Finding::from(*finding));
+      return LOUPE_OK;
+    };
+  }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+  health::Judge judge(const char* rule) {
+    return health::Judge{ledger, limits, report, host}.by(health::rule_named(rule));
+  }
+  static health::Limits usual_limits() {
+    OptionValues values;
+    for (const health::Rule& rule : health::rules()) {
+      for (const Option& limit : rule.limits) values.add({limit.name.c_str(), limit.number});
+    }
+    return values.lend([](const loupe_options* options) { return health::Limits(Options(options)); });
+  }
+
+  std::vector<Finding> findings;
+  loupe_sink sink{};
+  Report report{&sink};
+  Host host{nullptr};
+  health::Ledger ledger{{}, /*patience=*/1, /*cooldown=*/1};
+  health::Limits limits = usual_limits();
+};
+
+}  // namespace loupe::testing
+
+#endif
