@@ -7,9 +7,11 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 
 namespace loupe {
@@ -56,18 +58,33 @@ std::string shown(const char* file, int line) {
   return std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
 }
 
-/// The program's debug information as it lies in its own files.
+/// How many libraries were ever loaded.
+unsigned long long count_loads() {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* data) {
+        *static_cast<unsigned long long*>(data) = object->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+/// The program's debug information as it lies in its own files. One thread at a time.
 class DebugInformation {
  public:
-  DebugInformation() : session_(dwfl_begin(&callbacks)) {
-    if (session_ == nullptr) return;
+  DebugInformation() : session_(dwfl_begin(&callbacks)) {}
+  DebugInformation(const DebugInformation&) = delete;
+  DebugInformation& operator=(const DebugInformation&) = delete;
+
+  /// Finds the files of libraries that were loaded since.
+  void refresh() {
+    if (session_ == nullptr || loads_ == count_loads()) return;
+    loads_ = count_loads();
     dwfl_report_begin(session_);
     dwfl_linux_proc_report(session_, getpid());
     dwfl_report_end(session_, nullptr, nullptr);
   }
-  DebugInformation(const DebugInformation&) = delete;
-  DebugInformation& operator=(const DebugInformation&) = delete;
-  ~DebugInformation() { dwfl_end(session_); }
 
   std::string line_of(Dwarf_Addr address) const {
     Dwfl_Module* module = session_ != nullptr ? dwfl_addrmodule(session_, address) : nullptr;
@@ -122,6 +139,7 @@ class DebugInformation {
   };
 
   Dwfl* session_;
+  unsigned long long loads_ = 0;
 };
 
 }  // namespace
@@ -144,7 +162,14 @@ CallStack CallStack::now() {
 }
 
 std::string CallStack::source_line() const {
-  const DebugInformation information;
+  // Opening it takes milliseconds, and there may be a finding for each of hundreds of layers. Kept to the end, since
+  // what ends with the program may still tell of something.
+  static std::timed_mutex mutex;
+  static auto& information = *new DebugInformation;
+  // In a child that was forked while another thread was here, nobody will unlock it.
+  const std::unique_lock lock(mutex, std::chrono::seconds(1));
+  if (!lock) return {};
+  information.refresh();
   std::string found;
   for (const std::uintptr_t address : addresses) {
     // A return address may be that of the next line.
