@@ -138,6 +138,39 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
   out << "\n  could not be judged: " << list_of(diagnosis.not_judged) << "\n";
 }
 
+/// Findings of one rule that say the same of several layers.
+struct OfRule {
+  const FindingHistory::Entry* first;
+  std::vector<std::string> further_places;
+};
+
+std::vector<OfRule> by_rule(const FindingHistory& findings) {
+  std::vector<OfRule> rules;
+  for (const FindingHistory::Entry* each : findings.worst_first()) {
+    const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
+      const RecordLine &known = rule.first->last, &now = each->last;
+      return known.rule == now.rule && known.severity == now.severity && known.advice == now.advice &&
+             rule.first->gone == each->gone && !each->place().empty();
+    });
+    if (found == rules.end()) {
+      rules.push_back({each, {}});
+    } else {
+      found->further_places.push_back(each->place());
+    }
+  }
+  return rules;
+}
+
+void tell(const OfRule& rule, std::ostream& out) {
+  const FindingHistory::Entry& entry = *rule.first;
+  const std::string place = entry.place();
+  out << "  " << word_of(severity_words, entry.last.severity) << (entry.gone ? ", gone" : "") << ": "
+      << printable_line((place.empty() ? "" : place + ": ") + entry.last.message) << " ("
+      << printable_line(entry.last.rule) << ", " << span(entry) << ")\n";
+  if (!rule.further_places.empty()) out << "    also of " << printable_line(list_of(rule.further_places)) << "\n";
+  if (!entry.last.advice.empty()) out << "    advice: " << printable_line(entry.last.advice) << "\n";
+}
+
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
   out << printable_line(diagnosis.run.name) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
       << "\n";
@@ -147,13 +180,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
     out << (none ? "  no findings\n" : "  no findings: this record is older than findings are\n");
     if (!diagnosis.unobserved.empty()) out << "  " << printable_line(diagnosis.unobserved) << "\n";
   }
-  for (const FindingHistory::Entry* each : diagnosis.findings.worst_first()) {
-    const std::string place = each->place();
-    out << "  " << word_of(severity_words, each->last.severity) << (each->gone ? ", gone" : "") << ": "
-        << printable_line((place.empty() ? "" : place + ": ") + each->last.message) << " ("
-        << printable_line(each->last.rule) << ", " << span(*each) << ")\n";
-    if (!each->last.advice.empty()) out << "    advice: " << printable_line(each->last.advice) << "\n";
-  }
+  for (const OfRule& each : by_rule(diagnosis.findings)) tell(each, out);
   tell_judged(diagnosis, out);
 }
 

@@ -114,9 +114,8 @@ std::string EpochClock::description() const {
     case Epoch::automatic:
       break;
   }
-  return "an epoch ends where train() is called again or a data loader begins anew, and after " + number(length_) +
-         " steps in a program that does neither, or " + number(length_ * patience_for_first) +
-         " in one that has done so once";
+  return "an epoch ends where train() is called again or a data loader begins anew, else after " + number(length_) +
+         " steps";
 }
 
 }  // namespace loupe

@@ -44,8 +44,18 @@ Inspector& WatchedProgram::inspector() {
 }
 
 void WatchedProgram::tell(const std::string& guess, const char* option) {
-  log(LOUPE_LOG_INFO, option != nullptr ? guess + " (else: run_program." + option + ")" : guess);
-  inspector_->note(guess);
+  ProgramInspector::note_guess(*inspector_, guess);
+  if (option != nullptr && !has_told_guesses_) {
+    guesses_ += (guesses_.empty() ? "" : "; ") + guess;
+  } else {
+    log(LOUPE_LOG_INFO, option != nullptr ? guess + " (else: run_program." + option + ")" : guess);
+  }
+}
+
+/// Those of the program's first step, in one line.
+void WatchedProgram::tell_guesses() {
+  if (std::exchange(has_told_guesses_, true) || guesses_.empty()) return;
+  log(LOUPE_LOG_INFO, guesses_ + " (else: run_program of a configuration)");
 }
 
 void WatchedProgram::module_used(torch::nn::Module& module) {
@@ -166,6 +176,7 @@ void WatchedProgram::after_step(const torch::optim::Optimizer& optimizer) {
       if (holds_any(optimizers_[&optimizer].parameters, each.parameters)) stepped_.insert(each.name);
     }
   }
+  if (nameless_.empty()) tell_guesses();
   if (clock_->stepped(&optimizer)) tick();
 }
 
@@ -294,7 +305,7 @@ void WatchedProgram::tell_unobserved() {
         "how the losses develop from epoch to epoch, which is not judged where several models train");
   } else if (epochs_ < enough_epochs) {
     unobserved.push_back("how the loss develops, which takes " + std::to_string(enough_epochs) +
-                         " epochs (else: a smaller run_program.epoch)");
+                         " epochs; a smaller run_program.epoch may make them");
   }
   std::string text;
   for (const std::string& each : unobserved) text += (text.empty() ? "not observed: " : "; ") + each;
@@ -304,6 +315,7 @@ void WatchedProgram::tell_unobserved() {
 void WatchedProgram::tick() {
   ++epochs_;
   if (!nameless_.empty()) name_losses();
+  tell_guesses();
   inspector_->tick_epoch();
   clock_->ticked();
 }
@@ -311,6 +323,7 @@ void WatchedProgram::tick() {
 void WatchedProgram::finish() {
   if (!inspector_) return;
   if (clock_->has_passes()) tick();
+  tell_guesses();
   tell_unobserved();
   inspector_.reset();
 }

@@ -83,6 +83,7 @@ class WatchedProgram {
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
+  void tell_guesses();
   void name_losses();
   void tell_unobserved();
   void tick();
@@ -106,6 +107,8 @@ class WatchedProgram {
   std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
   std::unordered_map<std::string, int> names_;
   int epochs_ = 0;  // that ended
+  std::string guesses_;
+  bool has_told_guesses_ = false;
   std::atomic<bool> waits_{false};
   bool any_news_ = false;  // a module or an optimizer that was not there when models were searched for last
 };

@@ -1,26 +1,26 @@
-// The visualizer `console`: a table a tick for people who watch the trainer's terminal or read its log.
+// The visualizer `console`, for people who watch the trainer's terminal or read its log.
 
-#include <loupe/chosen_names.h>
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
 
 #include <algorithm>
 #include <cctype>
-#include <deque>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "console/findings.h"
+#include "console/headlines.h"
+#include "console/layers.h"
 #include "console/layout.h"
+#include "console/panel.h"
 #include "console/progress_line.h"
-#include "console/table.h"
+#include "console/region.h"
 #include "console/terminal.h"
 #include "console/text.h"
+#include "console/tick_tables.h"
 
 namespace loupe::console {
 namespace {
@@ -38,24 +38,31 @@ bool names_health(const std::string& config) {
   return false;
 }
 
+enum class Detail { lines, all, panel };
+
 class Console : public Visualizer {
  public:
   static constexpr const char* name = "console";
   static constexpr const char* help =
-      "what is wrong, a table a tick, norms along the model and rates worst first, and a line of progress";
+      "what is wrong, and how the run stands: a panel that stays in place on a terminal, a line a tick elsewhere";
   static std::vector<const char*> gives() {
-    return {"findings in words and a table for each tick, on the terminal or wherever its output goes"};
+    return {"findings in words, and the run's numbers, on the terminal or wherever its output goes"};
   }
-  static constexpr const char* example = "console: {layers: 20, tags: [\"*Norm\", Loss]}";
+  static constexpr const char* example = "console: {detail: all, layers: 20, tags: [\"*Norm\", Loss]}";
   static std::vector<Option> options() {
-    return {{"layers", 12, "most rows a table; 0 shows all", 0, 1e6},
+    return {{"detail",
+             "auto",
+             "auto: a panel on a terminal that has room for it, else lines; lines: one a tick; all: tables of all "
+             "numbers at each tick",
+             {"auto", "lines", "all"}},
+            {"layers", 12, "most rows a table; 0 shows all", 0, 1e6},
             {"history", 12, "epochs in the small curve behind each row; 0 for none", 0, 1000},
             {"past",
              "values",
              "what the small curves show of a resumed run from before, out of what `record` kept",
              {"values", "none"}},
             {"tags", Strings{}, "which tags to show, as patterns such as \"*Norm\"; all of them when empty"},
-            {"every", 1, "a table of the first tick and of each n-th after it; findings come at once", 1, 1e9},
+            {"every", 1, "a line or tables of the first tick and of each n-th after it; findings come at once", 1, 1e9},
             {"progress", true, "show steps, steps a second and the time left between ticks, on a terminal only"},
             {"color", "auto", "auto: on a terminal, unless NO_COLOR is set", {"auto", "always", "never"}},
             {"to", "stdout", "where to write", {"stdout", "stderr"}}};
@@ -66,10 +73,16 @@ class Console : public Visualizer {
       : host_(host),
         layers_(options.get<std::size_t>("layers")),
         history_(options.get<std::size_t>("history")),
-        tags_("tags", "tag", options.get<Strings>("tags")),
+        tables_(options.get<Strings>("tags"), history_),
         every_(options.get<std::size_t>("every")),
         progress_(options.get<bool>("progress")),
-        terminal_(options.get<std::string>("to"), options.get<std::string>("color")) {}
+        terminal_(options.get<std::string>("to"), options.get<std::string>("color")) {
+    const auto detail = options.get<std::string>("detail");
+    if (detail == "all") detail_ = Detail::all;
+    // Without progress nothing is to move.
+    if (detail == "auto" && progress_ && terminal_.is_live() && has_room_for_panel(terminal_.size()))
+      detail_ = Detail::panel;
+  }
 
   void begin(const Run& run) override {
     run_ = harmless(run.name);
@@ -77,191 +90,137 @@ class Console : public Visualizer {
     const auto name_or = [](const char* name, const char* usual) {
       return name != nullptr && *name != '\0' ? name : usual;
     };
-    best_ = {{name_or(run.train_loss, "train_loss"), {}}, {name_or(run.validation_loss, "val_loss"), {}}};
-    earlier_.clear();
+    headlines_.begin(name_or(run.train_loss, "train_loss"), name_or(run.validation_loss, "val_loss"));
     tables_.clear();
-    table_of_tag_.clear();
     findings_.clear();
+    model_layers_.clear();
     looks_for_findings_ = names_health(run.config);
     ticks_ = 0;
     start_time_ = (run.flags & LOUPE_RUN_RESUMED) != 0 ? run.start_time : 0;
     in_tick_ = ended_ = false;
   }
+  void model(const Model& model) override { model_layers_.take(model); }
   void tag(const Tag& tag) override {
     const bool bounded = !std::isnan(tag.y_minimum) && !std::isnan(tag.y_maximum);
-    styles_[tag.id] = {is_big(tag), is_logarithmic(tag), tag.type == LOUPE_TAG_PROBABILITY,
-                       tag.type == LOUPE_TAG_RELATION, bounded};
+    tables_.set_style(tag.id, {is_big(tag), is_logarithmic(tag), tag.type == LOUPE_TAG_PROBABILITY,
+                               tag.type == LOUPE_TAG_RELATION, bounded});
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
     is_past_ = tick.time > 0 && tick.time < start_time_;
+    pace_.take(tick);
     in_tick_ = true;
-    tables_.clear();
-    table_of_tag_.clear();
+    tables_.begin_tick();
   }
-  void value(const Value& value) override {
-    if (Table* table = table_of(value.tag)) table->add(value);
-  }
-  void range(const Range& range) override {
-    if (Table* table = table_of(range.tag)) table->add(range);
-  }
+  void value(const Value& value) override { tables_.take(value); }
+  void range(const Range& range) override { tables_.take(range); }
   void finding(const loupe_finding& finding) override {
     findings_.take(finding);
     if (in_tick_) return;
     // An error may be the last that a run has to say, and the next tick hours away.
     const std::string text = findings_.urgent(layout());
-    if (!text.empty()) write(cleared() + text, "a finding is lost");
+    if (!text.empty()) show(text, "a finding is lost");
   }
   void note(const Note& note) override {
     // A lens that was put aside finds nothing any more.
     if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
-    write(cleared() + note_lines(note, layout()), "a note is lost");
+    if (note.kind == LOUPE_NOTE_GUESS) return;
+    show(note_lines(note, layout()), "a note is lost");
   }
   void end_tick() override {
     in_tick_ = false;
-    tags_.end_tick(host_, name);
-    for (const Table& table : tables_) judge(table);
-    if (is_past_) {
-      for (const Table& table : tables_) remember(table);
-      return;
-    }
-    shows_tables_ = ticks_++ % every_ == 0;
+    tables_.end_tick(host_, name);
+    headlines_.take(tables_.all(), epoch_);
+    if (is_past_) return tables_.remember();
+    is_shown_ = ticks_++ % every_ == 0;
     tell_tick();
   }
   void progress(const Progress& progress) override {
     of_all_ = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
     if (!progress_ || !terminal_.is_live()) return;
-    // On the line below the cursor, which stays where it is: what the trainer prints does not mix with it. ESC D makes
-    // that line where the screen ends.
-    const std::string line = progress_line(progress, terminal_.width() - 1);
-    const std::string text = cleared() +
-                             "\x1b"
-                             "D\x1b[A\x1b"
-                             "7\r\n" +
-                             line +
-                             "\x1b"
-                             "8";
-    shows_progress_ = true;
-    write(text, "the progress is not shown");
+    progress_text_ = progress_line(progress, terminal_.size().columns - 1);
+    show("", "the progress is not shown");
   }
   void end(const Ending& ending) override {
     in_tick_ = false;
-    tags_.end(host_, name);
+    tables_.end(host_, name);
+    progress_text_.clear();
     // The last numbers are those that everybody wants to see.
-    if (!ended_ && ticks_ > 0 && !shows_tables_) {
-      shows_tables_ = true;
-      for (Table& table : tables_) forget_last(table);
+    if (!ended_ && ticks_ > 0 && !is_shown_) {
+      is_shown_ = true;
+      tables_.forget_last();
       tell_tick();
     }
     const std::string summary = std::exchange(ended_, true) ? "" : this->summary(ending);
-    write(cleared() + summary, "the summary of the run is lost");
+    write(below_.removed() + summary, "the summary of the run is lost");
   }
 
  private:
   void tell_tick() {
-    Layout layout = this->layout();
-    for (Table& table : tables_) recall(table);
-    const std::deque<Table> shown = merged(tables_);
-    for (const Table& table : shown) layout.names = std::max(layout.names, name_width(table, layout));
-    const std::string news = findings_.news(epoch_, layout);
-    std::string text = heading((run_.empty() ? "" : run_ + " · ") + "epoch " + number_text(epoch_) + of_all_, layout);
-    if (!news.empty()) text += news + '\n';
-    for (const Table& table : shown) {
-      if (shows_tables_) text += rendered(table, layout);
+    const Layout layout = this->layout();
+    const std::string epoch = "epoch " + number_text(epoch_) + of_all_;
+    const std::string news = findings_.news(epoch_, layout, detail_ == Detail::all);
+    std::string text;
+    if (detail_ == Detail::all) {
+      const std::string tables = tables_.text(layout, findings_);
+      if (is_shown_ || !news.empty()) text = heading((run_.empty() ? "" : run_ + " · ") + epoch, layout);
+      text += news + (news.empty() ? "" : "\n") + (is_shown_ ? tables + "\n" : "");
+    } else if (detail_ == Detail::lines && is_shown_) {
+      const std::string numbers = headlines_.in_a_line(epoch_), pace = pace_.text();
+      text = epoch + (numbers.empty() ? "" : "  ") + numbers + (pace.empty() ? "" : "  ") + pace + '\n' + news;
+    } else {
+      text = news;
     }
-    for (const Table& table : tables_) remember(table);
-    if (!shows_tables_ && news.empty()) return;
-    write(cleared() + text + (shows_tables_ ? "\n" : ""), "the table of epoch " + number_text(epoch_) + " is lost");
+    tables_.remember();
+    if (!text.empty() || detail_ == Detail::panel) show(text, "the table of epoch " + number_text(epoch_) + " is lost");
   }
 
-  /// Where a loss was best so far.
-  void judge(const Table& table) {
-    if (!table.style().big) return;
-    for (const Row& row : table.rows()) {
-      const double value = row.cells[row.main()];
-      for (auto& [loss, best] : best_) {
-        const bool is_loss = row.key == loss;
-        if (is_loss && std::isfinite(value) && (best.name.empty() || value < best.value))
-          best = {row.name, value, epoch_};
-      }
-    }
-  }
-  /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12", and where the files are.
-  std::string results(const Layout& layout) const {
-    std::string text, all;
-    for (const auto& [loss, best] : best_) {
-      if (best.name.empty()) continue;
-      all += (all.empty() ? "best: " : ", ") + best.name + " " + short_number(best.value) + " in epoch " +
-             number_text(best.epoch);
-    }
-    for (const std::string& line : wrapped(all, layout.width)) text += line.empty() ? "" : line + '\n';
+  /// How the run ended, what is wrong with it, and where to look.
+  std::string summary(const Ending& ending) const {
+    if (ticks_ == 0 && findings_.count() == 0) return "";
+    const Layout layout = this->layout();
+    std::string title = ending.how == LOUPE_END_FAILED        ? "the run failed"
+                        : ending.how == LOUPE_END_INTERRUPTED ? "the run was interrupted"
+                                                              : "the run ended";
+    title = (run_.empty() ? "" : run_ + " · ") + title + " after epoch " + number_text(epoch_);
+    std::string text = heading(title, layout);
+    const auto add = [&](const std::string& sentence) {
+      for (const std::string& line : wrapped(sentence, layout.width)) text += line.empty() ? "" : line + '\n';
+    };
+    if (ending.message != nullptr) add(harmless(ending.message));
+    const std::string standing = findings_.summary(layout);
+    text += standing;
+    if (standing.empty() && findings_.count() > 0) text += "no finding stands at the end of the run\n";
+    if (findings_.count() == 0 && looks_for_findings_ && ticks_ > 0)
+      text += "no findings up to epoch " + number_text(epoch_) + '\n';
+    if (ticks_ == 0) return text;
+    add(headlines_.best());
     std::error_code none;
-    if (directory_.empty() || !std::filesystem::is_directory(directory_, none)) return text;
-    for (const std::string& line : wrapped("files: " + harmless(directory_), layout.width)) text += line + '\n';
+    if (!directory_.empty() && std::filesystem::is_directory(directory_, none)) add("files: " + harmless(directory_));
     return text;
   }
 
-  Layout layout() const { return {terminal_.width(), layers_, history_, terminal_.has_color(), 0}; }
+  Layout layout() const { return {terminal_.size().columns, layers_, history_, terminal_.has_color(), 0}; }
 
-  /// How the run ended, and what is wrong with it.
-  std::string summary(const Ending& ending) const {
-    const std::string text = verdict(ending);
-    return ticks_ == 0 ? text : text + results(layout());
-  }
-  std::string verdict(const Ending& ending) const {
-    if (ticks_ == 0 && findings_.count() == 0) return "";
-    const Layout layout = this->layout();
-    std::string text;
-    if (ending.how == LOUPE_END_INTERRUPTED || ending.how == LOUPE_END_FAILED) {
-      std::string title = "the run " + std::string(ending.how == LOUPE_END_FAILED ? "failed" : "was interrupted") +
-                          " after epoch " + number_text(epoch_);
-      if (ending.message != nullptr) title += ": " + harmless(ending.message);
-      for (const std::string& line : wrapped(title, layout.width)) text += line + '\n';
+  /// What stays below what the program prints: the panel, or a line of progress.
+  std::vector<std::string> lines_below(const Size& size) const {
+    constexpr std::size_t fewest_rows = 8;
+    if (size.rows < fewest_rows || (ticks_ == 0 && progress_text_.empty())) return {};
+    if (detail_ == Detail::panel && has_room_for_panel(size)) {
+      return panel_of({run_.empty() ? "Loupe" : run_, progress_text_, headlines_, findings_, looks_for_findings_,
+                       model_layers_, tables_.all()},
+                      size, layout());
     }
-    if (const std::string standing = findings_.standing(epoch_, layout); !standing.empty()) {
-      return text + "at the end of the run\n" + standing;
-    }
-    if (findings_.count() > 0) return text + "no finding stands at the end of the run\n";
-    if (!looks_for_findings_ || ticks_ == 0) return text;
-    return text + "no findings up to epoch " + number_text(epoch_) + '\n';
+    if (progress_text_.empty()) return {};
+    return {progress_text_};
   }
-
-  Table* table_of(const char* tag) {
-    const auto [found, is_new] = table_of_tag_.try_emplace(tag, nullptr);
-    if (is_new && tags_.takes(tag)) found->second = &tables_.emplace_back(tag, styles_[tag]);
-    return found->second;
-  }
-
-  void recall(Table& table) {
-    for (Row& row : table.rows()) {
-      const auto& earlier = earlier_[table.key()][row.key];
-      row.earlier.assign(earlier.begin(), earlier.end());
-      row.finding = findings_.standing_of(table.key(), row.key);
-    }
-  }
-  void forget_last(const Table& table) {
-    for (const Row& row : table.rows()) {
-      auto& earlier = earlier_[table.key()][row.key];
-      if (!earlier.empty()) earlier.pop_back();
-    }
-  }
-  void remember(const Table& table) {
-    for (const Row& row : table.rows()) {
-      auto& earlier = earlier_[table.key()][row.key];
-      earlier.push_back(row.cells[row.main()]);
-      if (earlier.size() > std::max<std::size_t>(history_, 1)) earlier.pop_front();
-    }
-  }
-
-  std::string cleared() {
-    const bool shown = shows_progress_;
-    shows_progress_ = false;
-    // Erases from the cursor on, but not what is under it: the last sign of a line as wide as the terminal. The blank
-    // goes where the trainer's next sign will.
-    return shown ? "\x1b"
-                   "7 \x1b[J\x1b"
-                   "8"
-                 : "";
+  /// Writes text above it, and it anew.
+  void show(const std::string& text, const std::string& lost) {
+    std::string all;
+    const Size size = terminal_.size();
+    const std::vector<std::string> below = terminal_.is_live() ? lines_below(size) : std::vector<std::string>();
+    if (below.empty()) all = below_.removed();
+    write(all + text + (below.empty() ? "" : below_.with(below, size)), lost);
   }
   void write(const std::string& text, const std::string& lost) const {
     if (text.empty()) return;
@@ -272,30 +231,25 @@ class Console : public Visualizer {
     }
   }
 
-  struct Best {
-    std::string name = {};
-    double value = 0, epoch = 0;
-  };
-
   Host host_;
   std::size_t layers_, history_;
-  ChosenNames tags_;
+  TickTables tables_;
   std::size_t every_;
   bool progress_;
   Terminal terminal_;
-  std::string run_, of_all_, directory_;
-  std::vector<std::pair<std::string, Best>> best_;  // of each loss, by its name
-  std::map<std::string, Style> styles_;
-  double epoch_ = 0;
-  std::deque<Table> tables_;
-  std::unordered_map<std::string, Table*> table_of_tag_;  // null for one that is not taken
-  std::unordered_map<std::string, std::unordered_map<std::string, std::deque<double>>> earlier_;
+  Detail detail_ = Detail::lines;
+  std::string run_, of_all_, directory_, progress_text_;
+  Headlines headlines_;
+  Layers model_layers_;
   Findings findings_;
+  Pace pace_;
+  Region below_;
+  double epoch_ = 0;
   std::size_t ticks_ = 0;
   double start_time_ = 0;  // of a resumed run: ticks before are of its past
   bool looks_for_findings_ = false;
-  bool shows_progress_ = false, in_tick_ = false, is_past_ = false, ended_ = false;
-  bool shows_tables_ = true;  // of the last tick
+  bool in_tick_ = false, is_past_ = false, ended_ = false;
+  bool is_shown_ = true;  // the last tick
 };
 
 }  // namespace

@@ -102,16 +102,14 @@ std::uint32_t Findings::standing_of(const std::string& tag, const std::string& s
   return worst;
 }
 
-std::string Findings::in_full(Known& each, const Layout& layout) {
-  each.news = News::none;
-  each.shown = true;
+std::string Findings::in_full(const Known& each, const Layout& layout) {
   std::string text = lines(word_of(severity_words, each.severity), color_of(each.severity),
                            each.in_words() + " (" + each.rule + ")", layout);
   if (!each.advice.empty()) text += lines("", nullptr, "→ " + each.advice, layout);
   return text;
 }
 
-std::string Findings::news(double epoch, const Layout& layout) {
+std::string Findings::news(double epoch, const Layout& layout, bool with_standing) {
   if (with_news_.empty()) return "";
   std::string raised, still, gone;
   std::size_t still_count = standing_.size(), shown = 0;
@@ -126,11 +124,13 @@ std::string Findings::news(double epoch, const Layout& layout) {
   for (const std::size_t number : with_news_) order.insert(rank_of(all_.at(number)));
   with_news_.clear();
   urgent_.clear();
+  raised = raised_by_rule(order, layout);
   for (const auto& [severity, number] : order) {
     Known& each = all_.at(number);
     if (each.news == News::raised) {
       --still_count;
-      raised += in_full(each, layout);
+      each.news = News::none;
+      each.shown = true;
     } else if (each.news == News::gone) {
       each.news = News::none;
       gone += lines("gone", nullptr, "after " + epochs(each.first_epoch, epoch - 1) + ": " + each.called(), layout);
@@ -140,26 +140,121 @@ std::string Findings::news(double epoch, const Layout& layout) {
   if (still_count > most_still) {
     still += lines("", nullptr, "… and " + std::to_string(still_count - most_still) + " more still stand", layout);
   }
-  return raised + still + gone;
+  return raised + (with_standing ? still : "") + gone;
 }
 
-std::string Findings::urgent(const Layout& layout) {
-  std::string text;
-  for (const std::size_t number : urgent_) {
-    Known& each = all_.at(number);
-    if (each.news == News::raised && each.severity >= LOUPE_SEVERITY_ERROR) text += in_full(each, layout);
+/// The first of each rule in full, and where else it is so: a hundred layers are not told one by one.
+std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
+  struct OfRule {
+    const Known* first;
+    std::vector<std::string> places;
+  };
+  std::vector<OfRule> rules;
+  for (const auto& [severity, number] : order) {
+    const Known& each = all_.at(number);
+    if (each.news != News::raised) continue;
+    const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
+      return rule.first->rule == each.rule && rule.first->severity == each.severity &&
+             rule.first->advice == each.advice;
+    });
+    if (found == rules.end()) {
+      rules.push_back({&each, {}});
+    } else {
+      found->places.push_back(each.place);
+    }
   }
-  urgent_.clear();
+  std::string text;
+  for (const OfRule& rule : rules) {
+    text += in_full(*rule.first, layout);
+    if (rule.places.empty()) continue;
+    constexpr std::size_t most = 6;
+    std::string places = "also of";
+    for (std::size_t i = 0; i < rule.places.size() && i < most; ++i) places += (i > 0 ? ", " : " ") + rule.places[i];
+    if (rule.places.size() > most) places += " and " + std::to_string(rule.places.size() - most) + " more";
+    text += lines("", nullptr, places, layout);
+  }
   return text;
 }
 
-std::string Findings::standing(double epoch, const Layout& layout) const {
-  std::string text;
+std::string Findings::urgent(const Layout& layout) {
+  WorstFirst order;
+  for (const std::size_t number : urgent_) {
+    const Known& each = all_.at(number);
+    if (each.news == News::raised && each.severity >= LOUPE_SEVERITY_ERROR) order.insert(rank_of(each));
+  }
+  urgent_.clear();
+  const std::string text = raised_by_rule(order, layout);
+  for (const auto& [severity, number] : order) {
+    all_.at(number).news = News::none;
+    all_.at(number).shown = true;
+  }
+  return text;
+}
+
+std::vector<Findings::Brief> Findings::worst_by_rule() const {
+  struct OfRule {
+    const Known* worst;
+    std::set<std::string> layers;
+  };
+  std::vector<OfRule> rules;
   for (const auto& [severity, number] : standing_) {
     const Known& each = all_.at(number);
-    text += lines(word_of(severity_words, each.severity), color_of(each.severity),
-                  each.in_words() + " (" + each.rule + ", for " + epochs(each.first_epoch, epoch) + ")", layout);
+    auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
+      return rule.worst->rule == each.rule && rule.worst->severity == each.severity;
+    });
+    if (found == rules.end()) found = rules.insert(rules.end(), {&each, {}});
+    found->layers.insert(each.layer);
   }
+  std::vector<Brief> briefs;
+  for (const OfRule& rule : rules) {
+    const Known& worst = *rule.worst;
+    const std::size_t more = rule.layers.size() - 1;
+    const std::string others =
+        more > 0 ? "and " + std::to_string(more) + " more layer" + (more > 1 ? "s, " : ", ") : std::string();
+    const std::string place = worst.place.empty() ? "" : worst.place + (others.empty() ? ": " : " ");
+    briefs.push_back({worst.severity, worst.rule + ": " + place + others + worst.message, worst.advice});
+  }
+  return briefs;
+}
+
+std::string Findings::counts() const {
+  std::size_t errors = 0, warnings = 0;
+  for (const auto& [severity, number] : standing_) {
+    errors += -severity >= LOUPE_SEVERITY_ERROR ? 1 : 0;
+    warnings += -severity == LOUPE_SEVERITY_WARNING ? 1 : 0;
+  }
+  const auto counted = [](std::size_t count, const char* word) {
+    return count == 0 ? "" : std::to_string(count) + " " + word + (count > 1 ? "s" : "");
+  };
+  const std::string first = counted(errors, "error"), second = counted(warnings, "warning");
+  return first + (first.empty() || second.empty() ? "" : ", ") + second;
+}
+
+std::uint32_t Findings::worst_of(const std::string& layer) const {
+  for (const auto& [severity, number] : standing_) {
+    const std::string& of = all_.at(number).layer;
+    const bool is_it =
+        of.compare(0, layer.size(), layer) == 0 && (of.size() == layer.size() || of[layer.size()] == ':');
+    if (is_it) return static_cast<std::uint32_t>(-severity);
+  }
+  return 0;
+}
+
+std::string Findings::summary(const Layout& layout) const {
+  constexpr std::size_t most = 5;
+  const std::vector<Brief> briefs = worst_by_rule();
+  std::string text;
+  std::size_t shown = 0;
+  for (const Brief& each : briefs) {
+    if (shown == most) break;
+    const bool is_first = shown++ == 0;
+    const std::size_t room = layout.width - first_column;
+    text +=
+        lines(word_of(severity_words, each.severity), color_of(each.severity), shortened_end(each.text, room), layout);
+    if (is_first && !each.advice.empty()) text += lines("", nullptr, shortened_end("→ " + each.advice, room), layout);
+  }
+  if (briefs.size() > shown)
+    text += lines("", nullptr, "… and " + std::to_string(briefs.size() - shown) + " more", layout);
   return text;
 }
 

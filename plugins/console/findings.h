@@ -24,11 +24,23 @@ class Findings {
   void take(const loupe_finding& finding);
 
   /// Lines on what changed since this was last asked, the worst first; "" where nothing did.
-  std::string news(double epoch, const Layout& layout);
+  /// @param with_standing  also what still stands beside that
+  std::string news(double epoch, const Layout& layout, bool with_standing = true);
   /// The same for new errors alone, which cannot wait for a tick.
   std::string urgent(const Layout& layout);
-  /// Lines on what stands, the worst first; "" where nothing does.
-  std::string standing(double epoch, const Layout& layout) const;
+  /// The worst of the standing findings of one rule, in a line: "dead_units of 3 layers, net.fc1: 40 of 64 units …".
+  struct Brief {
+    std::uint32_t severity = 0;
+    std::string text, advice;
+  };
+  /// One a rule, the worst first.
+  std::vector<Brief> worst_by_rule() const;
+  /// The same as lines, of the first few rules, with what to do about the worst; "" where nothing stands.
+  std::string summary(const Layout& layout) const;
+  /// "1 error, 2 warnings" of what stands; "" where that is information or nothing.
+  std::string counts() const;
+  /// LOUPE_SEVERITY_ of the worst that stands of a layer, or of a function that is called behind it; 0 without any.
+  std::uint32_t worst_of(const std::string& layer) const;
   /// LOUPE_SEVERITY_ of the worst that stands of what a tag shows of a layer, or of a layer's parameter; 0 without any.
   std::uint32_t standing_of(const std::string& tag, const std::string& shown) const;
   /// How many were told of the run, those that are gone too.
@@ -52,7 +64,8 @@ class Findings {
   using Numbers = std::set<std::size_t>;
   using WorstFirst = std::set<std::pair<std::int64_t, std::size_t>>;
 
-  static std::string in_full(Known& each, const Layout& layout);
+  static std::string in_full(const Known& each, const Layout& layout);
+  std::string raised_by_rule(const WorstFirst& order, const Layout& layout) const;
   static WorstFirst::value_type rank_of(const Known& each) { return {-std::int64_t{each.severity}, each.number}; }
 
   // A run may have very many: at each tick only those are walked through of which there is something to say.

@@ -107,6 +107,18 @@ std::string colored(const std::string& text, const char* code, const Layout& lay
   return layout.color ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }
 
+std::size_t visible_width(const std::string& text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\x1b') {
+      at = std::min(text.find('m', at), text.size());
+    } else {
+      plain += text[at];
+    }
+  }
+  return display_width(plain);
+}
+
 std::string heading(const std::string& title, const Layout& layout) {
   const std::string shown = shortened(title, layout.width - 6);
   std::string rest;

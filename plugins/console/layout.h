@@ -16,9 +16,12 @@ struct Layout {
   std::size_t names;  ///< columns that the names of all tables share, where a table has them
 };
 
-constexpr const char *bold = "1", *dim = "2", *red = "31;1", *yellow = "33";
+constexpr const char *bold = "1", *dim = "2", *red = "31;1", *yellow = "33", *green = "32";
 /// In one of these, where the output has colors.
 std::string colored(const std::string& text, const char* code, const Layout& layout);
+
+/// How many columns text takes that `colored` may have made.
+std::size_t visible_width(const std::string& text);
 
 /// The columns that a table's names would like.
 std::size_t name_width(const Table& table, const Layout& layout);

@@ -13,7 +13,7 @@ namespace loupe::console {
 namespace {
 
 std::string bar(double share) {
-  constexpr int length = 20;
+  constexpr int length = 16;
   const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * length);
   std::string text;
   for (int i = 0; i < length; ++i) text += i < full ? "━" : "─";
@@ -74,6 +74,23 @@ std::string progress_line(const Progress& progress, std::size_t width) {
                                  [](const Part& a, const Part& b) { return a.importance < b.importance; }));
   }
   return shortened(joined(), width);
+}
+
+void Pace::take(const Tick& tick) {
+  seconds_ = tick.elapsed - last_elapsed_;
+  steps_ = tick.step - last_step_;
+  last_elapsed_ = tick.elapsed;
+  last_step_ = tick.step;
+}
+
+std::string Pace::text() const {
+  constexpr double shortest = 0.001;
+  if (!(seconds_ >= shortest)) return "";
+  const std::string seconds = rounded_text(seconds_) + " s";
+  if (steps_ == 0) return seconds;
+  const double rate = static_cast<double>(steps_) / seconds_;
+  constexpr double many = 100;
+  return seconds + "  " + (rate < many ? rounded_text(rate) : std::to_string(std::llround(rate))) + " steps/s";
 }
 
 }  // namespace loupe::console

@@ -56,13 +56,14 @@ Terminal::Terminal(const std::string& to, const std::string& color)
       ascii_(wants_ascii()),
       color_(color == "always" || (color == "auto" && live_ && !is_set("NO_COLOR"))) {}
 
-std::size_t Terminal::width() const {
+Size Terminal::size() const {
   constexpr std::size_t least = 20, usual = 100;
   winsize size{};
-  if (::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<std::size_t>(size.ws_col, least);
+  if (::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return {size.ws_row, std::max<std::size_t>(size.ws_col, least)};
   const char* columns = std::getenv("COLUMNS");
   const long wanted = columns != nullptr ? std::strtol(columns, nullptr, 10) : 0;
-  return wanted > 0 ? std::max(static_cast<std::size_t>(wanted), least) : usual;
+  return {0, wanted > 0 ? std::max(static_cast<std::size_t>(wanted), least) : usual};
 }
 
 void Terminal::write(const std::string& text) const {

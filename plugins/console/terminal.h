@@ -1,8 +1,9 @@
 #ifndef LOUPE_CONSOLE_TERMINAL_H
 #define LOUPE_CONSOLE_TERMINAL_H
 
-#include <cstddef>
 #include <string>
+
+#include "console/region.h"
 
 namespace loupe::console {
 
@@ -15,8 +16,8 @@ class Terminal {
   /// A terminal that can rewrite its last line.
   bool is_live() const { return live_; }
   bool has_color() const { return color_; }
-  /// Columns, as they are now; 100 where nobody says.
-  std::size_t width() const;
+  /// As it is now; 100 columns, and no rows, where nobody says.
+  Size size() const;
   /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error.
   void write(const std::string& text) const;
   const std::string& name() const { return name_; }

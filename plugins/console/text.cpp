@@ -104,6 +104,11 @@ std::string shortened(const std::string& text, std::size_t width) {
   return width == 0 ? "" : cut(glyphs(text), width / 2, width);
 }
 
+std::string shortened_end(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width) return text;
+  return width == 0 ? "" : cut(glyphs(text), width - 1, width);
+}
+
 std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width) {
   std::vector<std::vector<Glyph>> split;
   for (const std::string& name : names) split.push_back(glyphs(name));
@@ -146,9 +151,9 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 }
 
 std::string ascii(const std::string& text) {
-  static const std::map<std::string, char> alike = {{"─", '-'}, {"━", '='}, {"·", '-'}, {"…", '~'}, {"→", '>'},
-                                                    {"σ", 's'}, {"×", 'x'}, {"▁", '_'}, {"▂", '.'}, {"▃", '-'},
-                                                    {"▄", '~'}, {"▅", '='}, {"▆", '+'}, {"▇", '*'}, {"█", '#'}};
+  static const std::map<std::string, char> alike = {
+      {"─", '-'}, {"━", '='}, {"·", '-'}, {"…", '~'}, {"→", '>'}, {"σ", 's'}, {"×", 'x'}, {"▁", '_'}, {"▂", '.'},
+      {"▃", '-'}, {"▄", '~'}, {"▅", '='}, {"▆", '+'}, {"▇", '*'}, {"█", '#'}, {"■", '#'}, {"✓", '+'}};
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
     const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) < 0x80; };

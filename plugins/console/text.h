@@ -15,7 +15,9 @@ std::string harmless(const std::string& text);
 
 /// At most `width` columns: the middle gives way to "…".
 std::string shortened(const std::string& text, std::size_t width);
-/// The same for names that stand together: cut where most of them still differ.
+/// The same where the end gives way.
+std::string shortened_end(const std::string& text, std::size_t width);
+/// The same as the first for names that stand together: cut where most of them still differ.
 std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width);
 
 /// Lines of at most `width` columns, broken between words; a word that is longer is cut.

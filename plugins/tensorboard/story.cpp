@@ -38,8 +38,8 @@ const char* severity_name(uint32_t severity) {
 }
 
 const char* kind_name(uint32_t kind) {
-  constexpr const char* names[] = {"note", "note", "put aside", "learning rate", "not seen", "cost"};
-  return names[kind <= LOUPE_NOTE_COST ? kind : 0];
+  constexpr const char* names[] = {"note", "note", "put aside", "learning rate", "not seen", "cost", "guess"};
+  return names[kind <= LOUPE_NOTE_GUESS ? kind : 0];
 }
 
 std::string line_of(const loupe_finding& finding, const char* layer) {

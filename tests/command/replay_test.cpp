@@ -91,7 +91,7 @@ TEST(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
   record_run(folder);
   const Finished finished = replay(
       "record.jsonl --visualizer html --visualizer tensorboard --visualizer console "
-      "--option html.path=seen.html --out new/folder",
+      "--option html.path=seen.html --option console.detail=all --out new/folder",
       folder);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_TRUE(contains(finished.output, "conv1")) << finished.output;

@@ -137,8 +137,9 @@ TEST(Run, SaysAtTheEndWhatItDidNotObserve) {
   EXPECT_EQ(unobserved("gan"),
             "loupe: not observed: how the losses develop from epoch to epoch, which is not judged where several models "
             "train");
-  EXPECT_EQ(unobserved("mlp"),
-            "loupe: not observed: how the loss develops, which takes 3 epochs (else: a smaller run_program.epoch)");
+  EXPECT_EQ(
+      unobserved("mlp"),
+      "loupe: not observed: how the loss develops, which takes 3 epochs; a smaller run_program.epoch may make them");
   EXPECT_EQ(unobserved("epochs"), "");
 }
 

@@ -144,7 +144,7 @@ TEST_F(Resume, GoesOnPastARecordThatIsBroken) {
 TEST_F(Resume, BeginsTheConsolesSmallCurvesBefore) {
   train(0, 3, false, "[record]");
   testing::internal::CaptureStdout();
-  train(4, 4, true, "[record, console]");
+  train(4, 4, true, "[record, {console: {detail: all}}]");
   const std::string shown = testing::internal::GetCapturedStdout();
   EXPECT_NE(shown.find("▁▃▅▇█"), std::string::npos) << shown;
   EXPECT_EQ(shown.find("epoch 3"), std::string::npos) << shown;

@@ -55,10 +55,10 @@ class Redirected {
 /// A pseudo-terminal of a given size. It passes on what is written as it is.
 class PseudoTerminal {
  public:
-  explicit PseudoTerminal(unsigned short columns) {
+  explicit PseudoTerminal(unsigned short columns, unsigned short rows = 24) {
     winsize size{};
     size.ws_col = columns;
-    size.ws_row = 24;
+    size.ws_row = rows;
     termios raw{};
     cfmakeraw(&raw);
     if (openpty(&reader_, &writer_, nullptr, &raw, &size) != 0) throw std::runtime_error("no pseudo-terminal");
@@ -71,6 +71,12 @@ class PseudoTerminal {
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
   int writer() const { return writer_; }
+  void resize(unsigned short columns, unsigned short rows) const {
+    winsize size{};
+    size.ws_col = columns;
+    size.ws_row = rows;
+    ioctl(writer_, TIOCSWINSZ, &size);
+  }
   /// What has been written since the last call; less than the terminal's buffer of 4 KiB.
   std::string read() const {
     std::string text;

@@ -97,7 +97,8 @@ TEST(Console, DoesNotListEveryFindingThatStillStands) {
     tick(console, 2);
   });
   const Lines lines = said(text);
-  ASSERT_EQ(lines.size(), 8u + 1 + 5 + 1);
+  ASSERT_EQ(lines.size(), 2u + 1 + 5 + 1);
+  EXPECT_EQ(lines[1], "         also of conv1, conv2, conv3, conv4, conv5, conv6 and 1 more");
   EXPECT_EQ(lines.back(), "         … and 3 more still stand");
 }
 
@@ -141,9 +142,30 @@ TEST(Console, EndsWithWhatStandsAndForHowLong) {
     fputs("here\n", stdout);
     tell_end(console, LOUPE_END_INTERRUPTED, 2, "somebody was impatient");
   });
-  EXPECT_EQ(text.substr(text.find("here\n")),
-            "here\nthe run was interrupted after epoch 2: somebody was impatient\nat the end of the run\n"
-            "warning  conv1: half of its units are silent (dead_units, for 2 epochs)\n");
+  EXPECT_NE(text.find("here\n── digits · the run was interrupted after epoch 2 ─"), std::string::npos) << text;
+  EXPECT_NE(text.find("─\nsomebody was impatient\nwarning  dead_units: conv1: half of its units are silent\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("slow: "), std::string::npos) << "it is gone";
+}
+
+TEST(Console, EndsWithAFewLinesHoweverManyFindingsStand) {
+  const std::string text = printed(
+      [](Driver& console) {
+        for (int rule = 0; rule < 9; ++rule) {
+          for (int layer = 0; layer < 20; ++layer)
+            tell(console, a_finding("rule" + std::to_string(rule), LOUPE_SEVERITY_WARNING, std::string(300, 'x')),
+                 "fc" + std::to_string(layer));
+        }
+        tick(console, 1);
+        fputs("here\n", stdout);
+        console.end();
+      },
+      {{"detail", "lines"}});
+  const Lines end = lines_of(text.substr(text.find("here\n") + 5));
+  EXPECT_LE(end.size(), 10u) << text;
+  EXPECT_NE(text.find("rule0: fc0 and 19 more layers, xxx"), std::string::npos) << text;
+  EXPECT_NE(text.find("… and 4 more\n"), std::string::npos) << text;
 }
 
 std::string end_of(const std::string& config, const std::function<void(Driver&)>& run) {
@@ -154,7 +176,8 @@ std::string end_of(const std::string& config, const std::function<void(Driver&)>
     fputs("here\n", stdout);
     console.end();
   });
-  return text.substr(text.find("here\n") + 5);
+  const std::string end = text.substr(text.find("here\n") + 5);
+  return end.rfind("──", 0) == 0 ? end.substr(end.find('\n') + 1) : end;
 }
 
 TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
@@ -219,7 +242,7 @@ TEST(Console, IsAsciiUnderTheLocaleC) {
   {
     const Environment locale("LC_ALL", "C"), width("COLUMNS", nullptr);
     const Redirected redirected(stdout, sink.writer());
-    Driver console(CONSOLE_PLUGIN);
+    Driver console(CONSOLE_PLUGIN, with_tables({}));
     console.begin("");
     run(console);
   }

@@ -2,8 +2,10 @@
 #define LOUPE_TESTS_VISUALIZERS_CONSOLE_OUTPUT_H
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,13 @@ namespace loupe::test {
 
 using Item = OptionValues::Item;
 
+/// Tables of all numbers, where a test does not say otherwise.
+inline std::vector<Item> with_tables(std::vector<Item> options) {
+  const auto is_detail = [](const Item& each) { return each.name == "detail"; };
+  if (std::none_of(options.begin(), options.end(), is_detail)) options.emplace_back("detail", "all");
+  return options;
+}
+
 /// What the console prints to a stream that is no terminal.
 inline std::string printed(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
                            const char* columns = nullptr, FILE* stream = stdout) {
@@ -21,7 +30,7 @@ inline std::string printed(const std::function<void(Driver&)>& run, const std::v
   const Sink sink;
   {
     const Redirected redirected(stream, sink.writer());
-    Driver console(CONSOLE_PLUGIN, options);
+    Driver console(CONSOLE_PLUGIN, with_tables(options));
     console.begin("");
     run(console);
   }
@@ -29,16 +38,25 @@ inline std::string printed(const std::function<void(Driver&)>& run, const std::v
 }
 
 inline std::string printed_on_terminal(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
-                                       unsigned short columns = 80) {
+                                       unsigned short columns = 80, unsigned short rows = 24) {
   const Environment terminal("TERM", "xterm-256color"), width("COLUMNS", "30"), locale("LC_ALL", nullptr);
-  const PseudoTerminal output(columns);
+  const PseudoTerminal output(columns, rows);
+  std::string text;
   {
     const Redirected redirected(stdout, output.writer());
-    Driver console(CONSOLE_PLUGIN, options);
+    // A terminal that nobody reads takes no more than 4 KiB.
+    std::atomic<bool> ends{false};
+    std::thread reader([&] {
+      while (!ends) text += output.read();
+    });
+    Driver console(CONSOLE_PLUGIN, with_tables(options));
     console.begin("");
     run(console);
+    fflush(stdout);
+    ends = true;
+    reader.join();
   }
-  return output.read();
+  return text + output.read();
 }
 
 inline std::size_t columns_of(const std::string& line) {

@@ -12,7 +12,8 @@ namespace loupe::test {
 /// the cursor there until the next one wraps, as in xterm. Every character takes one column.
 class Screen {
  public:
-  Screen(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns), cells_(rows, Row(columns, " ")) {}
+  Screen(std::size_t rows, std::size_t columns)
+      : rows_(rows), columns_(columns), last_(rows - 1), cells_(rows, Row(columns, " ")) {}
 
   void write(const std::string& text) {
     for (std::size_t at = 0; at < text.size();) {
@@ -62,25 +63,20 @@ class Screen {
   }
   void down() {
     cursor_.wraps = false;
-    if (++cursor_.row < rows_) return;
-    --cursor_.row;
+    if (cursor_.row != last_) {
+      cursor_.row = std::min(cursor_.row + 1, rows_ - 1);
+      return;
+    }
+    // What is below the last row that scrolls stays.
     cells_.erase(cells_.begin());
-    cells_.emplace_back(columns_, " ");
+    cells_.emplace(cells_.begin() + static_cast<std::ptrdiff_t>(last_), columns_, " ");
+  }
+  void clear(std::size_t row, std::size_t column) {
+    std::fill(cells_[row].begin() + static_cast<std::ptrdiff_t>(column), cells_[row].end(), " ");
   }
   /// Gives its length.
   std::size_t escape(const std::string& text) {
-    if (text.rfind("\x1b[J", 0) == 0) {
-      for (std::size_t row = cursor_.row; row < rows_; ++row) {
-        const std::size_t first = row == cursor_.row ? cursor_.column : 0;
-        std::fill(cells_[row].begin() + static_cast<std::ptrdiff_t>(first), cells_[row].end(), " ");
-      }
-      return 3;
-    }
-    if (text.rfind("\x1b[A", 0) == 0) {
-      cursor_.row -= std::min<std::size_t>(cursor_.row, 1);
-      cursor_.wraps = false;
-      return 3;
-    }
+    if (text.at(1) == '[') return control_sequence(text);
     switch (text.at(1)) {
       case 'D':
         down();
@@ -96,7 +92,41 @@ class Screen {
     }
   }
 
-  std::size_t rows_, columns_;
+  std::size_t control_sequence(const std::string& text) {
+    const std::size_t end = text.find_first_not_of("0123456789;", 2);
+    const std::string numbers = text.substr(2, end - 2);
+    const auto number = [&](std::size_t from, std::size_t usual) {
+      return from < numbers.size() ? static_cast<std::size_t>(std::stoul(numbers.substr(from))) : usual;
+    };
+    const std::size_t second = numbers.find(';') == std::string::npos ? numbers.size() : numbers.find(';') + 1;
+    switch (text.at(end)) {
+      case 'A':
+        cursor_.row -= std::min(cursor_.row, number(0, 1));
+        cursor_.wraps = false;
+        break;
+      case 'H':
+        cursor_ = {number(0, 1) - 1, number(second, 1) - 1, false};
+        break;
+      case 'J':
+        clear(cursor_.row, cursor_.column);
+        for (std::size_t row = cursor_.row + 1; row < rows_; ++row) clear(row, 0);
+        break;
+      case 'K':
+        clear(cursor_.row, cursor_.column);
+        break;
+      case 'm':
+        break;
+      case 'r':
+        last_ = number(second, rows_) - 1;
+        cursor_ = {};
+        break;
+      default:
+        throw std::runtime_error("a sequence that this screen does not know: " + text.substr(1, 5));
+    }
+    return end + 1;
+  }
+
+  std::size_t rows_, columns_, last_;  // the last row that scrolls
   std::vector<Row> cells_;
   Cursor cursor_, saved_;
 };

@@ -4,7 +4,7 @@ import {addTo, layerTags, runs, Series, showsLayer, tagNamed} from "./data.js";
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost"];
+const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess"];
 const SHOWN_FINDINGS = 8, SHOWN_NOTES = 6;
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;

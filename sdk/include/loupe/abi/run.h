@@ -15,7 +15,8 @@ enum {
   LOUPE_NOTE_QUARANTINE = 2,    /* a lens was put aside */
   LOUPE_NOTE_LEARNING_RATE = 3, /* it changed by other than a smooth schedule */
   LOUPE_NOTE_COVERAGE = 4,      /* what cannot be seen */
-  LOUPE_NOTE_COST = 5           /* how often the host looks was changed */
+  LOUPE_NOTE_COST = 5,          /* how often the host looks was changed */
+  LOUPE_NOTE_GUESS = 6          /* what an unknown program was taken to do; the user was told by the log */
 };
 
 /* Something that happened, to be marked on the time axis. */

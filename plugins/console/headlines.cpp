@@ -1,0 +1,81 @@
+#include "console/headlines.h"
+
+#include <loupe/number_text.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "console/text.h"
+
+namespace loupe::console {
+namespace {
+
+constexpr std::size_t most_values = 60;
+constexpr const char* loss_tag = "Loss";
+
+/// Plots that go by the names of their lines.
+bool is_named_by_row(const std::string& tag) {
+  return tag == loss_tag || tag == "Metrics" || tag == "Loss & Metrics";
+}
+
+/// What shows the worst of the layers is no number of the whole model.
+bool is_of_whole_model(const Table& table) {
+  const Style& style = table.style();
+  return style.big && !style.probability && !style.relation && !style.bounded;
+}
+
+std::string name_of(const Table& table, const Row& row) {
+  if (is_named_by_row(table.key())) return row.name;
+  return table.rows().size() == 1 ? table.title() : table.title() + " " + row.name;
+}
+
+}  // namespace
+
+void Headlines::begin(std::string training, std::string validation) {
+  *this = {};
+  training_ = std::move(training);
+  validation_ = std::move(validation);
+}
+
+void Headlines::take(const std::deque<Table>& tables, double epoch) {
+  for (const Table& table : tables) {
+    if (!is_of_whole_model(table)) continue;
+    for (const Row& row : table.rows()) {
+      const std::string key = table.key() + '\n' + row.key;
+      auto known = std::find_if(numbers_.begin(), numbers_.end(), [&](const Number& each) { return each.key == key; });
+      if (known == numbers_.end()) {
+        known = numbers_.insert(numbers_.end(), Number());
+        known->key = key;
+        known->is_loss = table.key() == loss_tag || row.key == training_ || row.key == validation_;
+      }
+      known->name = name_of(table, row);
+      known->last = row.cells[row.main()];
+      known->epoch = epoch;
+      known->values.push_back(known->last);
+      if (known->values.size() > most_values) known->values.pop_front();
+      if (!known->is_loss || !std::isfinite(known->last) || known->last >= known->best) continue;
+      known->best = known->last;
+      known->best_epoch = epoch;
+    }
+  }
+}
+
+std::string Headlines::in_a_line(double epoch) const {
+  std::string text;
+  for (const Number& each : numbers_) {
+    if (each.epoch == epoch) text += (text.empty() ? "" : "  ") + each.name + " " + short_number(each.last);
+  }
+  return text;
+}
+
+std::string Headlines::best() const {
+  std::string text;
+  for (const Number& each : numbers_) {
+    if (std::isnan(each.best)) continue;
+    text += (text.empty() ? "best: " : ", ") + each.name + " " + short_number(each.best) + " in epoch " +
+            number_text(each.best_epoch);
+  }
+  return text;
+}
+
+}  // namespace loupe::console

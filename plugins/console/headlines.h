@@ -1,0 +1,43 @@
+#ifndef LOUPE_CONSOLE_HEADLINES_H
+#define LOUPE_CONSOLE_HEADLINES_H
+
+#include <cmath>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "console/table.h"
+
+namespace loupe::console {
+
+/// The numbers of the whole model, such as losses, metrics and rates, over the ticks of a run.
+class Headlines {
+ public:
+  struct Number {
+    std::string key;  ///< as told
+    std::string name;
+    bool is_loss = false;
+    double last = NAN, epoch = 0;
+    double best = NAN, best_epoch = 0;  ///< of a loss: its least
+    std::deque<double> values;          ///< the last of them, oldest first
+  };
+
+  /// @param training, validation  what the run calls its losses
+  void begin(std::string training, std::string validation);
+  void take(const std::deque<Table>& tables, double epoch);
+  /// In the order in which they came.
+  const std::deque<Number>& all() const { return numbers_; }
+  /// "train_loss 0.0123  accuracy 0.9812", of what the epoch told.
+  std::string in_a_line(double epoch) const;
+  /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12"; "" where no loss was finite.
+  std::string best() const;
+
+ private:
+  std::string training_, validation_;
+  std::deque<Number> numbers_;
+};
+
+}  // namespace loupe::console
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef LOUPE_CONSOLE_LAYERS_H
+#define LOUPE_CONSOLE_LAYERS_H
+
+#include <loupe/visualizer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "console/layout.h"
+#include "console/table.h"
+
+namespace loupe::console {
+
+/// The layers of all models in their order: a strip in the colors of their health.
+class Layers {
+ public:
+  void clear() { names_.clear(); }
+  /// Once more where a model is attached again.
+  void take(const Model& model);
+  std::size_t count() const { return names_.size(); }
+  /// At most `width` columns; where there are more layers than that, several share one, which shows the worst.
+  /// @param worst_of  LOUPE_SEVERITY_ of the worst that stands of a layer; 0 without any
+  std::string strip(std::size_t width, const std::function<std::uint32_t(const std::string& layer)>& worst_of,
+                    const Layout& layout) const;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// The first few plots that have a number for each layer, as one table; without those in which all are the same.
+Table numbers_of_layers(const std::deque<Table>& tables);
+
+}  // namespace loupe::console
+
+#endif

@@ -1,0 +1,120 @@
+#include "console/panel.h"
+
+#include <loupe/number_text.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "console/sparkline.h"
+#include "console/text.h"
+
+namespace loupe::console {
+namespace {
+
+constexpr std::size_t most_lines = 12, most_numbers = 4, most_findings = 4;
+constexpr std::size_t wide = 160, left_of_wide = 80, count_column = 11;
+
+void add_numbers(const PanelView& view, std::size_t width, std::vector<std::string>& lines) {
+  std::size_t names = 0;
+  // Losses first: they have a best value.
+  std::vector<const Headlines::Number*> numbers;
+  for (const bool losses : {true, false}) {
+    for (const Headlines::Number& each : view.headlines.all()) {
+      if (each.is_loss == losses && numbers.size() < most_numbers) numbers.push_back(&each);
+    }
+  }
+  for (const auto* each : numbers) names = std::max(names, display_width(each->name));
+  names = std::min(names, width / 3);
+  constexpr std::size_t number_width = 11, best_width = 26, least_curve = 4;
+  for (const auto* each : numbers) {
+    std::string line = left_aligned(shortened(each->name, names), names) +
+                       right_aligned(short_number(each->last), number_width) + "  ";
+    std::string best;
+    if (!std::isnan(each->best))
+      best = "best " + short_number(each->best) + " in epoch " + number_text(each->best_epoch);
+    if (names + number_width + best_width + 4 < width)
+      line += left_aligned(shortened(best, best_width), best_width) + "  ";
+    const std::size_t room = width - std::min(width, display_width(line));
+    std::vector<double> values(each->values.begin(), each->values.end());
+    if (values.size() > room) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(room));
+    if (room >= least_curve && values.size() > 1) line += sparkline(values, Scale::data);
+    lines.push_back(line);
+  }
+}
+
+void add_findings(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
+  const std::vector<Findings::Brief> worst = view.findings.worst_by_rule();
+  if (worst.empty() && view.looks_for_findings) lines.push_back(colored("✓ no findings so far", green, layout));
+  std::size_t shown = 0;
+  for (const Findings::Brief& each : worst) {
+    if (each.severity < LOUPE_SEVERITY_WARNING || shown == most_findings) break;
+    const bool is_error = each.severity >= LOUPE_SEVERITY_ERROR;
+    lines.push_back(colored(is_error ? "× " : "! ", is_error ? red : yellow, layout) +
+                    shortened_end(each.text, width - 2));
+    ++shown;
+  }
+  if (worst.size() > shown) {
+    const std::string more = std::to_string(worst.size() - shown);
+    lines.push_back(
+        colored((shown > 0 ? "  … and " + more + " more" : "  " + more + " notes") + ", see the report", dim, layout));
+  }
+}
+
+std::vector<std::string> left_of(const PanelView& view, std::size_t width, const Layout& layout) {
+  std::vector<std::string> lines;
+  if (!view.progress.empty()) lines.push_back(shortened(view.progress, width));
+  add_numbers(view, width, lines);
+  if (view.layers.count() > 0) {
+    const std::string count = left_aligned(std::to_string(view.layers.count()) + " layers", count_column);
+    lines.push_back(count + view.layers.strip(
+                                width - display_width(count),
+                                [&](const std::string& layer) { return view.findings.worst_of(layer); }, layout));
+  }
+  add_findings(view, width, layout, lines);
+  if (lines.size() > most_lines - 1) lines.resize(most_lines - 1);
+  return lines;
+}
+
+std::vector<std::string> right_of(const PanelView& view, std::size_t width, std::size_t rows, const Layout& layout) {
+  const Table table = numbers_of_layers(view.tables);
+  if (table.rows().empty()) return {};
+  Layout beside = layout;
+  beside.width = width;
+  beside.rows = rows > 2 ? rows - 2 : 1;
+  beside.history = 0;
+  beside.names = 0;
+  std::istringstream text(rendered(table, beside));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+bool has_room_for_panel(const Size& size) {
+  constexpr std::size_t least_columns = 40, for_the_program = 4;
+  return size.columns >= least_columns && size.rows >= most_lines + for_the_program;
+}
+
+std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout) {
+  const std::size_t width = size.columns - 1;
+  const bool is_wide = size.columns >= wide;
+  std::vector<std::string> lines = left_of(view, is_wide ? left_of_wide : width, layout);
+  if (is_wide) {
+    const std::vector<std::string> right = right_of(view, width - left_of_wide - 2, most_lines - 1, layout);
+    if (lines.size() < right.size()) lines.resize(right.size());
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      const std::size_t taken = visible_width(lines[i]);
+      lines[i] += std::string(left_of_wide + 2 - std::min(taken, left_of_wide + 2), ' ') + right[i];
+    }
+  }
+  Layout of_title = layout;
+  of_title.width = width;
+  const std::string counts = view.findings.counts();
+  std::string title = heading(view.title + (counts.empty() ? "" : " · " + counts), of_title);
+  title.pop_back();
+  lines.insert(lines.begin(), title);
+  return lines;
+}
+
+}  // namespace loupe::console

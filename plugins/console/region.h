@@ -1,0 +1,33 @@
+#ifndef LOUPE_CONSOLE_REGION_H
+#define LOUPE_CONSOLE_REGION_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace loupe::console {
+
+struct Size {
+  std::size_t rows = 0, columns = 0;
+  bool operator==(const Size& other) const { return rows == other.rows && columns == other.columns; }
+};
+
+/// The last rows of a terminal, kept out of what scrolls: whatever the program prints stays above them, as where a
+/// package manager shows its progress. The functions give what to write; the cursor stays where it is.
+class Region {
+ public:
+  /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.
+  std::string with(const std::vector<std::string>& lines, const Size& size);
+  /// The terminal as it was; "" where nothing is kept.
+  std::string removed();
+  bool is_there() const { return height_ > 0; }
+
+ private:
+  std::string cleared(const Size& size) const;
+  std::size_t height_ = 0;
+  Size size_;
+};
+
+}  // namespace loupe::console
+
+#endif

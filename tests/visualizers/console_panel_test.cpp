@@ -1,0 +1,182 @@
+// The console's panel on a terminal, and its lines elsewhere.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "console_output.h"
+#include "events.h"
+#include "screen.h"
+
+namespace loupe::test {
+namespace {
+
+const std::vector<Item> usual = {{"detail", "auto"}};
+
+/// A model whose layers are fc1, fc2, …
+void tell_model(Driver& console, std::size_t layers) {
+  std::vector<std::string> names = {"net"};
+  for (std::size_t i = 1; i <= layers; ++i) names.push_back("fc" + std::to_string(i));
+  std::vector<loupe_module> modules;
+  std::vector<const loupe_module*> pointers;
+  for (const std::string& name : names) {
+    loupe_module& module = modules.emplace_back();
+    module.struct_size = sizeof module;
+    module.flags = name == "net" ? uint32_t{LOUPE_MODULE_ROOT} : uint32_t{LOUPE_MODULE_LEAF};
+    module.name = module.path = name.c_str();
+    module.model = "net";
+    module.type = module.full_type = "Linear";
+  }
+  for (const loupe_module& each : modules) pointers.push_back(&each);
+  console.model(loupe_model{sizeof(loupe_model), 0, "net", "Net", 10, pointers.data(), pointers.size()});
+}
+
+void tell_epoch(Driver& console, double epoch, double loss) {
+  console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  console.tag("Norm");
+  console.begin_tick(epoch);
+  console.value("Loss", "Loss", "train_loss mean", loss);
+  for (int layer = 1; layer <= 3; ++layer) console.value("Norm", "fc" + std::to_string(layer), "mean", layer);
+  console.end_tick();
+}
+
+std::vector<std::string> shown_after(const std::function<void(Driver&)>& run, unsigned short columns = 80,
+                                     unsigned short rows = 24) {
+  const Environment no_color("NO_COLOR", "1");
+  Screen screen(rows, columns);
+  screen.write(printed_on_terminal(run, usual, columns, rows));
+  return screen.shown();
+}
+
+void train(Driver& console) {
+  tell_model(console, 4);
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    fputs(("the trainer's line " + std::to_string(epoch) + "\n").c_str(), stdout);
+    tell_epoch(console, epoch, 1.0 / epoch);
+  }
+  tell(console, a_finding("dead_units", LOUPE_SEVERITY_ERROR, "all units are silent"), "fc2:relu");
+  tell(console, a_finding("slow", LOUPE_SEVERITY_WARNING, "it is slow"), "fc4");
+  console.progress(4, 10, 50, 100, 5);
+}
+
+TEST(ConsolePanel, StandsBelowWhatTheProgramPrints) {
+  const std::vector<std::string> rows = shown_after(train);
+  ASSERT_EQ(rows.size(), 24u);
+  EXPECT_EQ(rows[0], "the trainer's line 1");
+  EXPECT_EQ(rows[2], "the trainer's line 3");
+  const std::vector<std::string> panel(rows.end() - 6, rows.end());
+  EXPECT_EQ(panel[0].rfind("── digits · 1 error, 1 warning ──", 0), 0u) << panel[0];
+  EXPECT_EQ(panel[1], "epoch 4 of 10  ━━━━━━━━────────  50 of 100 steps  10 steps/s  1 min 5 s left");
+  EXPECT_EQ(panel[2], "train_loss     0.3333  best 0.3333 in epoch 3      █▃▁");
+  EXPECT_EQ(panel[3], "4 layers   ■■■×××■■■!!!");
+  EXPECT_EQ(panel[4], "× dead_units: fc2:relu: all units are silent");
+  EXPECT_EQ(panel[5], "! slow: fc4: it is slow");
+}
+
+TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
+  const std::vector<std::string> rows = shown_after(train, 170);
+  std::string all;
+  for (const std::string& row : rows) all += row + '\n';
+  EXPECT_NE(all.find("layers       Norm\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("fc3           3\n"), std::string::npos) << all;
+}
+
+TEST(ConsolePanel, NeverTearsTheProgramsLines) {
+  const std::vector<std::string> rows = shown_after([](Driver& console) {
+    for (int line = 0; line < 100; ++line) {
+      // Some of them in two parts, between which the panel is drawn.
+      fputs("left ", stdout);
+      fflush(stdout);
+      console.progress(1, 10, static_cast<uint64_t>(line), 100, 5);
+      fputs(("and right of line " + std::to_string(line) + "\n").c_str(), stdout);
+      if (line % 10 == 0) tell_epoch(console, line, line);
+    }
+  });
+  ASSERT_EQ(rows.size(), 24u);
+  std::vector<std::string> programs;
+  for (const std::string& row : rows) {
+    if (row.rfind("left ", 0) == 0) programs.push_back(row);
+  }
+  ASSERT_GT(programs.size(), 10u);
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    EXPECT_EQ(programs[i], "left and right of line " + std::to_string(100 - programs.size() + i));
+}
+
+TEST(ConsolePanel, GivesItsRowsBackAtTheEnd) {
+  const std::vector<std::string> rows = shown_after([](Driver& console) {
+    train(console);
+    console.end();
+    fputs("the program goes on", stdout);
+  });
+  EXPECT_EQ(rows.back(), "the program goes on");
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                          [](const std::string& row) { return row.find("■") != std::string::npos; }),
+            0);
+}
+
+TEST(ConsolePanel, FollowsATerminalThatChangesItsSize) {
+  const Environment no_color("NO_COLOR", "1"), terminal("TERM", "xterm"), locale("LC_ALL", nullptr);
+  const PseudoTerminal output(80, 24);
+  {
+    const Redirected redirected(stdout, output.writer());
+    Driver console(CONSOLE_PLUGIN, usual);
+    console.begin("");
+    tell_epoch(console, 1, 1);
+    output.resize(60, 30);
+    static_cast<void>(output.read());
+    console.progress(2, 10, 50, 100, 5);
+  }
+  Screen screen(30, 60);
+  screen.write(output.read());
+  const std::vector<std::string> rows = screen.shown();
+  ASSERT_EQ(rows.size(), 30u);
+  for (const std::string& row : rows) EXPECT_LT(columns_of(row), 60u);
+  EXPECT_NE(rows[29].find("train_loss"), std::string::npos) << rows[29];
+}
+
+TEST(ConsolePanel, IsNotDrawnWhereATerminalIsTooSmallForIt) {
+  for (const auto& [columns, rows] : {std::pair(80, 12), {30, 24}}) {
+    const std::vector<std::string> shown =
+        shown_after(train, static_cast<unsigned short>(columns), static_cast<unsigned short>(rows));
+    for (const std::string& row : shown) EXPECT_EQ(row.find("4 layers"), std::string::npos);
+  }
+}
+
+TEST(ConsoleLines, AreOneATickWhereTheOutputIsNoTerminal) {
+  const std::string text = printed(
+      [](Driver& console) {
+        console.set_pace(50, 2);
+        for (int epoch = 1; epoch <= 2; ++epoch) tell_epoch(console, epoch, 1.0 / epoch);
+      },
+      usual);
+  EXPECT_EQ(text, "epoch 1  train_loss 1  2 s  25 steps/s\nepoch 2  train_loss 0.5000  2 s  25 steps/s\n");
+}
+
+TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {
+  const std::string text = printed(
+      [](Driver& console) {
+        const Finding dead = a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of its units are silent");
+        for (const char* layer : {"fc1", "fc2", "fc3"}) tell(console, dead, layer);
+        tell_epoch(console, 1, 1);
+        tell_epoch(console, 2, 1);
+        tell(console, gone(dead), "fc2");
+        tell_epoch(console, 3, 1);
+      },
+      usual);
+  EXPECT_NE(text.find("epoch 1  train_loss 1\nwarning  fc1: half of its units are silent (dead_units)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("also of fc2, fc3\nepoch 2  train_loss 1\nepoch 3  train_loss 1\ngone "), std::string::npos)
+      << text;
+}
+
+TEST(ConsoleLines, LeaveOutWhatTheLogSaidAlready) {
+  const auto noted = [](uint32_t kind) {
+    return printed([kind](Driver& console) { tell_note(console, kind, "an epoch is 100 steps"); }, usual);
+  };
+  EXPECT_EQ(noted(LOUPE_NOTE_GUESS), "");
+  EXPECT_EQ(noted(LOUPE_NOTE_TRAINER), "note     an epoch is 100 steps\n");
+}
+
+}  // namespace
+}  // namespace loupe::test
