@@ -101,7 +101,18 @@ class Reading(unittest.TestCase):
         self.script("document.querySelector(arguments[0]).scrollIntoView({block: 'start'})", selector)
 
     def wait_for_plots(self, selector):
-        """Until each card under `selector` that is in the window shows a plot with something painted in it."""
+        """
+        Until each card under `selector` that is in the window shows a plot with something painted in it. Goes there
+        where none is.
+        """
+        self.script(
+            """
+            const box = document.querySelector(arguments[0])?.getBoundingClientRect();
+            if (box && (box.top > innerHeight - 300 || box.bottom < 0))
+              document.querySelector(arguments[0]).scrollIntoView({block: "start"});
+            """,
+            selector,
+        )
         self.wait(
             """
             // Read from a copy: the browser complains of pages that read their own canvases, and this one does not.

@@ -109,4 +109,16 @@ export function goToCard(root) {
 
 for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"])
   on(change, () => cards.forEach((card) => card.redraw()));
-addEventListener("beforeprint", () => cards.forEach((card) => card.mount()));
+
+/** Pictures of what is drawn, in place of canvases, which a page that is laid out anew for paper leaves empty. */
+function addPictures(card) {
+  card.mount();
+  for (const canvas of card.body.querySelectorAll("canvas")) {
+    if (canvas.width === 0 || canvas.height === 0) continue;
+    const {left, top} = canvas.style, {offsetWidth: width, offsetHeight: height} = canvas;
+    const style = `position:absolute;left:${left || 0};top:${top || 0};width:${width}px;height:${height}px`;
+    canvas.after(element("img", {class: "printed", alt: "", src: canvas.toDataURL(), style}));
+  }
+}
+addEventListener("beforeprint", () => cards.forEach(addPictures));
+addEventListener("afterprint", () => document.querySelectorAll("img.printed").forEach((image) => image.remove()));

@@ -1,11 +1,10 @@
-import {breakable, button, element, formatEpoch, plural, section} from "./text.js";
+import {element, formatEpoch} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
-import {addTo, layerTags, runs, Series, showsLayer, tagNamed} from "./data.js";
+import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed} from "./data.js";
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess"];
-const SHOWN_FINDINGS = 8, SHOWN_NOTES = 6;
+export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess"];
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
 
@@ -17,7 +16,7 @@ export function wasJudged(run) { return run.findings.length > 0 || TELLS_FINDING
 /** Every finding with its run, the worst first, then the earliest. */
 export const findings = runs.flatMap((run) => run.findings.map((finding) => ({...finding, run})))
     .sort((a, b) => b.severity - a.severity || a.firstEpoch - b.firstEpoch);
-const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
+export const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
 
 /** The names by which a plot may show what a finding is about: the module and its parameter; none without any. */
 function plottedNames({layer, parameter}) { return layer === null ? [] : [layer, `${layer}.${parameter}`]; }
@@ -44,7 +43,7 @@ export function severitiesOf(run, layerName, tag) {
 }
 
 /** Where a finding is seen: its plot's tag, and the layer where there is a plot a layer; null where nowhere. */
-function placeOf(finding) {
+export function placeOf(finding) {
   const tag = tagNamed.get(finding.tag);
   if (tag && tag.big) return {tag};
   const layerIn = (each) => plottedNames(finding).find((name) => showsLayer(each, name));
@@ -55,80 +54,25 @@ function placeOf(finding) {
   return tag ? {tag} : null;
 }
 
+/** The worst standing finding of a run that the heat map can show; undefined without any. */
+export function worstInHeatMap(run) {
+  return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
+    mappedTags.some((tag) => tag.name === finding.tag));
+}
+
+/** What the heat map of a run opens on: the tag of its worst finding, else the first. */
+export function firstTagName(run) {
+  const worst = worstInHeatMap(run);
+  return worst === undefined ? mappedTags[0].name : worst.tag;
+}
+
 /** "epoch 3, step 120" */
-function momentOf(epoch, step) {
+export function momentOf(epoch, step) {
   return [epoch === null ? null : `epoch ${formatEpoch(epoch)}`, step > 0 ? `step ${step.toLocaleString("en")}` : null]
       .filter(Boolean).join(", ");
 }
 
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
-
-function findingItem(finding, openPlace) {
-  const since = momentOf(finding.firstEpoch, finding.firstStep);
-  const words = [
-    finding.gone ? `from ${since} to ${momentOf(finding.lastEpoch, finding.lastStep)}` : `since ${since}`,
-    finding.gone && finding.count > 1 ? `seen ${finding.count.toLocaleString("en")} times` : null,
-    finding.source ? `told by ${finding.source}` : null,
-  ].filter(Boolean);
-  const layer = finding.layer === null ? null :
-    element("span", {class: "of-layer"}, breakable(finding.layer), finding.parameter ? ` ${finding.parameter}` : "");
-  const place = placeOf(finding);
-  const link = place === null ? null :
-    button({class: "link", onclick: () => openPlace(place)}, place.tag ? `Show ${place.tag.name}` : "Show the layer");
-  const name = severityName(finding);
-  return element("li", {class: `finding ${name}${finding.gone ? " gone" : ""}`},
-      element("div", {class: "finding-head"}, element("span", {class: "severity"}, name), ...runLabel(finding), layer),
-      element("p", {class: "message"}, finding.message),
-      finding.advice ? element("p", {class: "advice"}, finding.advice) : null,
-      element("div", {class: "finding-foot"}, element("span", {class: "muted"}, words.join(" · ")), link));
-}
-
-/** A list of which the first few are shown, and the others unfold. */
-function longList(items, shown, what) {
-  const list = (some) => element("ul", {class: "told"}, some);
-  if (items.length <= shown) return [list(items)];
-  const more = `${(items.length - shown).toLocaleString("en")} more ${what}`;
-  return [list(items.slice(0, shown)),
-    element("details", {class: "rest"}, element("summary", {}, more), list(items.slice(shown)))];
-}
-
-function noteItem(note) {
-  return element("li", {class: "note-item"},
-      element("span", {class: "muted"}, momentOf(note.epoch, note.step), " · ", NOTE_KINDS[note.kind] || "Note"),
-      ...runLabel(note), element("span", {}, note.text));
-}
-
-/** "1 error, 2 warnings" */
-function countsOf(some) {
-  return [ERROR, WARNING, INFO]
-      .map((severity) => [some.filter((each) => each.severity === severity).length, SEVERITIES[severity]])
-      .filter(([count]) => count > 0)
-      .map(([count, name]) => (name === "info" ? `${count} info` : plural(count, name)))
-      .join(", ");
-}
-
-/** What is wrong, the worst first, and what happened; null where nothing looked and nothing was noted. */
-export function findingsSection(openPlace) {
-  const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
-  const looked = runs.some(wasJudged);
-  if (!looked && notes.length === 0) return null;
-  const item = (finding) => findingItem(finding, openPlace);
-  const parts = [];
-  if (standing.length > 0) parts.push(...longList(standing.map(item), SHOWN_FINDINGS, "findings"));
-  else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
-  if (over.length > 0) {
-    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
-        element("ul", {class: "told"}, over.map(item))));
-  }
-  if (notes.length > 0) {
-    if (looked) parts.push(element("h3", {}, "Notes"));
-    parts.push(...longList(notes.map(noteItem), SHOWN_NOTES, "notes"));
-    const lost = runs.reduce((sum, run) => sum + run.lostNotes, 0);
-    if (lost > 0) parts.push(element("p", {class: "muted"}, `${plural(lost, "earlier note")} left out.`));
-  }
-  const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(standing))] : [""];
-  return section("findings", [looked ? "Findings" : "Notes", ...counts], [], element("div", {class: "panel"}, parts));
-}
 
 // Marks that are nearer than this many pixels become one, of which at most so many lines are shown.
 const MARK_ROOM = 9, MARK_LINES = 8;

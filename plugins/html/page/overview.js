@@ -2,7 +2,8 @@ import {button, element, fill, formatEpoch, formatNumber, plural, section, selec
 import {helpButton, hideTooltip, showTooltip} from "./popup.js";
 import {kindOf, lineNames, mappedTags, runs} from "./data.js";
 import {announce, isFound, on, setState, state} from "./state.js";
-import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING} from "./findings.js";
+import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING, worstInHeatMap,
+  firstTagName} from "./findings.js";
 import {lineColour, packColour, rgb, themeColour, withAlpha} from "./colours.js";
 import {orderOf, ORDERS, ranked, tellingLine, worstMeans} from "./ranking.js";
 import {colourBar, ColourScale, drawEpochAxis, heatTable, paintMatrix, shownColumns, sizedContext} from "./heat_map.js";
@@ -41,7 +42,8 @@ export class Overview {
 
   /** Shows what the state says, as the reader or an address chose it. */
   follow() {
-    const tag = this.tag = mappedTags.find(({name}) => name === state.tagName) || mappedTags[0];
+    const wanted = state.tagName ?? firstTagName(runs[state.heatRun]);
+    const tag = this.tag = mappedTags.find(({name}) => name === wanted) || mappedTags[0];
     const lines = lineNames(tag.name);
     this.line = lines.includes(state.lineName) ? state.lineName : tellingLine(lines);
     this.run = runs[state.heatRun];
@@ -65,7 +67,12 @@ export class Overview {
     if (focused >= 0) this.controls.querySelectorAll("select")[focused].focus();
   }
 
-  order() { return orderOf(this.tag, this.line); }
+  /** What shows a finding is seen in the order of the layers. */
+  order() {
+    const worst = worstInHeatMap(this.run);
+    return state.order === null && worst !== undefined && worst.tag === this.tag.name ? "model" :
+      orderOf(this.tag, this.line);
+  }
 
   /** The worst are few; a model is seen as a whole. */
   shownRows() { return state.heatRows || (this.order() === "model" ? "all" : "24"); }

@@ -1,12 +1,14 @@
 import {breakable, button, element, formatEpoch, section} from "./text.js";
 import {bigTags, layerNames, layerTags, runs, showsLayer} from "./data.js";
 import {on} from "./state.js";
-import {brokenLayers, findings, findingsSection, runLabel} from "./findings.js";
+import {findingsSection} from "./diagnosis.js";
+import {brokenLayers, findings, runLabel, worstInHeatMap} from "./findings.js";
 import {Card, goToCard} from "./cards.js";
 import {Overview} from "./overview.js";
 import {Detail, Layers} from "./layers.js";
 import {pictureSection} from "./model_picture.js";
 import {runTable} from "./run_table.js";
+import {collapseAlert, summaryOf} from "./summary.js";
 import {axisSelector, baselineSelector, epochFields, goOnReading, reloadSwitch, runChips, scaleSelector, searchField,
   smoothingSelector, themeButton} from "./toolbar.js";
 import {linkViewAndAddress, readView} from "./view.js";
@@ -62,6 +64,7 @@ function build() {
     document.getElementById("title").textContent = names;
   }
   const theme = themeButton();
+  if (runs.length === 1) append("summary", ...summaryOf(runs[0]));
   readView();
   if (!runs.some((run) => run.epochs.length > 0)) {
     append("tools", reloadSwitch(), theme);
@@ -79,9 +82,13 @@ function build() {
   if (runs.length > 1) atAGlance.reverse();
   const overview = new Overview(openLayer);
   const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
+  // The picture of what is wrong comes right behind the words.
+  const heatMap = [["Overview", overview.tag && overview.root]];
+  const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
   const sections = [
+    [null, collapseAlert()],
     [findings.length > 0 ? "Findings" : null, findingsSection((place) => openPlace(place, detail, layers))],
-    [null, alertOf(broken, openLayer)], ...atAGlance, ["Overview", overview.tag && overview.root],
+    [null, alertOf(broken, openLayer)], ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),
     [null, detail.root], ["Layers", layers && layers.root], ["Run", runTable()],
   ].filter(([, root]) => root !== null);
   append("main", ...sections.map(([, root]) => root));

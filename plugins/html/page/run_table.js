@@ -57,7 +57,7 @@ function formatTime(text) {
 }
 
 /** "3 h 12 min" between two times; null where one is unknown. */
-function formatDuration(from, to) {
+export function formatDuration(from, to) {
   const seconds = Math.round((new Date(to) - new Date(from)) / 1000);
   if (!Number.isFinite(seconds) || seconds < 0) return null;
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
@@ -86,7 +86,7 @@ function folded(title, text) {
 }
 
 /** How a run ended, as far as is known. */
-function stateOf({ending, resumed}) {
+export function stateOf({ending, resumed}) {
   const resumption = resumed ? "; resumed" : "";
   if (ending === null) return `running, or stopped without a word${resumption}`;
   const how = {1: "completed", 2: "interrupted", 3: "failed"}[ending.how] || "ended";

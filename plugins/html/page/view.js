@@ -1,4 +1,5 @@
 import {addTo, lineNames, mappedTags, runs} from "./data.js";
+import {firstTagName} from "./findings.js";
 import {announce, on, plainView, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
 import {ORDERS, tellingLine} from "./ranking.js";
@@ -26,7 +27,7 @@ const VIEW = {
   tag: {
     change: "overview",
     read: ([name]) => (mappedTags.some((tag) => tag.name === name) ? {tagName: name} : null),
-    write: () => (state.tagName === null || state.tagName === mappedTags[0].name ? null : state.tagName),
+    write: () => (state.tagName === null || state.tagName === firstTagName(runs[state.heatRun]) ? null : state.tagName),
   },
   line: {
     change: "overview",

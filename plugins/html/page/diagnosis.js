@@ -1,0 +1,144 @@
+import {breakable, button, element, plural, section} from "./text.js";
+import {lineNames, runs} from "./data.js";
+import {ERROR, findings, INFO, momentOf, NOTE_KINDS, notes, placeOf, runLabel, severityName, SEVERITIES, wasJudged,
+  WARNING} from "./findings.js";
+import {tellingLine} from "./ranking.js";
+import {smallCurve} from "./small_curve.js";
+
+const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
+
+/** The findings of one rule, severity and run together, the worst rule first: [[finding, ...], ...]. */
+function byRule(some) {
+  const groups = new Map();
+  for (const finding of some) {
+    const key = [finding.run.index, finding.rule, finding.severity, finding.gone].join(" ");
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(finding);
+  }
+  return [...groups.values()];
+}
+
+/** "Vanishing gradient" of "vanishing_gradient" */
+function titleOf(rule) {
+  const words = rule.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function layerOf({layer, parameter}) {
+  return layer === null ? null :
+    element("span", {class: "of-layer"}, breakable(layer), parameter ? ` ${parameter}` : "");
+}
+
+/** Where a rule's findings are: the layer, or how many of the run's layers and the worst of them. */
+function extent(group) {
+  const [worst] = group, layers = new Set(group.map(({layer}) => layer)), {modules} = worst.run;
+  if (layers.size < 2) return layerOf(worst);
+  const areModules = [...layers].every((layer) => modules.has(layer));
+  const all = [...modules.values()].filter(({leaf}) => leaf).length;
+  return element("span", {}, areModules ? `${layers.size} of ${plural(all, "layer")}` : plural(layers.size, "layer"),
+      ", worst ", layerOf(worst));
+}
+
+/** The number that a finding is about, over the epochs; null where no plot shows it. */
+function curveOf(finding) {
+  const place = placeOf(finding), tag = place && place.tag;
+  if (!tag || (!tag.big && place.layer === undefined)) return null;
+  const line = tellingLine(lineNames(tag.name));
+  const series = finding.run.line(tag.name, tag.big ? tag.name : place.layer, line);
+  return series && smallCurve(finding.run, series, tag, `${line} over the epochs`);
+}
+
+function placeLink(finding, openPlace) {
+  const place = placeOf(finding);
+  return place === null ? null :
+    button({class: "link", onclick: () => openPlace(place)}, place.tag ? `Show ${place.tag.name}` : "Show the layer");
+}
+
+/** When it was first and last seen, and by whom. */
+function spanOf(finding) {
+  const since = momentOf(finding.firstEpoch, finding.firstStep);
+  return [
+    finding.gone ? `from ${since} to ${momentOf(finding.lastEpoch, finding.lastStep)}` : `since ${since}`,
+    finding.gone && finding.count > 1 ? `seen ${finding.count.toLocaleString("en")} times` : null,
+    finding.source ? `told by ${finding.source}` : null,
+  ].filter(Boolean).join(" · ");
+}
+
+/** The further layers of a rule, unfolded on demand. */
+function furtherPlaces(group, openPlace) {
+  if (group.length < 2) return null;
+  const list = element("ul", {class: "places"});
+  const unfold = () => {
+    if (list.children.length > 0) return;
+    list.append(...group.slice(1).map((finding) =>
+      element("li", {}, layerOf(finding), " ", finding.message, " ", placeLink(finding, openPlace) || "")));
+  };
+  return element("details", {class: "further", ontoggle: unfold},
+      element("summary", {}, `${group.length - 1} more like this`), list);
+}
+
+/** What one rule found: what it is and where, what to do, since when, and the number itself. */
+function ruleCard(group, openPlace) {
+  const [worst] = group, name = severityName(worst);
+  return element("li", {class: `finding ${name}${worst.gone ? " gone" : ""}`},
+      element("div", {class: "finding-head"}, element("span", {class: "severity"}, name), ...runLabel(worst),
+          element("h3", {}, titleOf(worst.rule)), extent(group)),
+      element("div", {class: "finding-body"},
+          element("div", {}, element("p", {class: "message"}, worst.message),
+              worst.advice ? element("p", {class: "advice"}, "→ ", worst.advice) : null), curveOf(worst)),
+      element("div", {class: "finding-foot"}, element("span", {class: "muted"}, spanOf(worst)),
+          placeLink(worst, openPlace)),
+      furtherPlaces(group, openPlace));
+}
+
+/** A list of which the first few are shown, and the others unfold. */
+function longList(items, shown, what) {
+  const list = (some) => element("ul", {class: "told"}, some);
+  if (items.length <= shown) return [list(items)];
+  const more = `${(items.length - shown).toLocaleString("en")} more ${what}`;
+  return [list(items.slice(0, shown)),
+    element("details", {class: "rest"}, element("summary", {}, more), list(items.slice(shown)))];
+}
+
+function noteItem(note) {
+  return element("li", {class: "note-item"},
+      element("span", {class: "muted"}, momentOf(note.epoch, note.step), " · ", NOTE_KINDS[note.kind] || "Note"),
+      ...runLabel(note), element("span", {}, note.text));
+}
+
+/** What happened, folded where there is something worse to read. */
+function notesPart(isFolded) {
+  if (notes.length === 0) return [];
+  const lost = runs.reduce((sum, run) => sum + run.lostNotes, 0);
+  const parts = [...longList(notes.map(noteItem), SHOWN_NOTES, "notes"),
+    lost > 0 ? element("p", {class: "muted"}, `${plural(lost, "earlier note")} left out.`) : null];
+  return isFolded ?
+    [element("details", {class: "notes"}, element("summary", {}, plural(notes.length, "note")), ...parts)] : parts;
+}
+
+/** "1 error, 2 warnings" */
+function countsOf(some) {
+  return [ERROR, WARNING, INFO]
+      .map((severity) => [some.filter((each) => each.severity === severity).length, SEVERITIES[severity]])
+      .filter(([count]) => count > 0)
+      .map(([count, name]) => (name === "info" ? `${count} info` : plural(count, name)))
+      .join(", ");
+}
+
+/** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
+export function findingsSection(openPlace) {
+  const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
+  const looked = runs.some(wasJudged);
+  if (!looked && notes.length === 0) return null;
+  const cardsOf = (some) => byRule(some).map((group) => ruleCard(group, openPlace));
+  const parts = [];
+  if (standing.length > 0) parts.push(...longList(cardsOf(standing), SHOWN_CARDS, "rules"));
+  else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
+  if (over.length > 0) {
+    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
+        element("ul", {class: "told"}, cardsOf(over))));
+  }
+  parts.push(...notesPart(looked));
+  const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(standing))] : [""];
+  return section("findings", [looked ? "Findings" : "Notes", ...counts], null, element("div", {class: "panel"}, parts));
+}
