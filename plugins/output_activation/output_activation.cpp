@@ -10,7 +10,7 @@ class OutputActivation : public Lens {
   static constexpr const char* help = "how active each activation's output is, and how many of its units are dead";
   static std::vector<const char*> gives() {
     return {"Output Activations: the share of active entries, and of units that are silent in a whole batch",
-            "Warning Output Activations: the lowest activation and the highest death rate of all layers",
+            "Worst Output Activations: the lowest activation and the highest death rate of all layers",
             "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
   }
   static constexpr const char* example = "output_activation: {dropout: false}";
@@ -30,7 +30,7 @@ class OutputActivation : public Lens {
 
   OutputActivation(const Options& options, const Host& host)
       : host_(host),
-        plots_(options, "Warning Output Activations"),
+        plots_(options, "Worst Output Activations"),
         filter_(options),
         activation_(options.get<bool>("activation")),
         dropout_(options.get<bool>("dropout")),

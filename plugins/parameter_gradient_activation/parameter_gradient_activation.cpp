@@ -11,7 +11,7 @@ class ParameterGradientActivation : public Lens {
   static std::vector<const char*> gives() {
     return {"Weight Gradient Activation: the share of active entries, and of units whose gradient is zero",
             "Bias Gradient Activation: the same of biases",
-            "Warning Gradient Activations: the lowest activation and the highest death rate of all parameters",
+            "Worst Gradient Activations: the lowest activation and the highest death rate of all parameters",
             "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
   }
   static constexpr const char* example = "parameter_gradient_activation: {parameters: weights}";
@@ -24,7 +24,7 @@ class ParameterGradientActivation : public Lens {
 
   ParameterGradientActivation(const Options& options, const Host& host)
       : host_(host),
-        plots_(options, "Warning Gradient Activations"),
+        plots_(options, "Worst Gradient Activations"),
         parameters_(options),
         gatherer_(gradient_gatherer(options)) {}
 

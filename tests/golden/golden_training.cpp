@@ -170,7 +170,7 @@ class GoldenRun : public ::testing::Test {
           if (largest == 0 || largest > 1e-6) continue;
           const std::string head = std::to_string(tick.at("epoch").get<int>()) + "|";
           found.insert(head + parameter + " Gradient Activation|" + layer);
-          found.insert(head + "Warning Gradient Activations|Warning Gradient Activations");
+          found.insert(head + "Worst Gradient Activations|Worst Gradient Activations");
         }
       }
     }
@@ -194,7 +194,7 @@ class GoldenRun : public ::testing::Test {
           shares.push_back(&value);
         }
         for (double* share : shares) *share *= own / listed;
-      } else if (tag == "Warning Gradient Activations") {
+      } else if (tag == "Worst Gradient Activations") {
         double activation = INFINITY, death = 0;
         bool more = false;
         for (const json& other : golden_.at("ticks")) {

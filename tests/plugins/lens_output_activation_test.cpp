@@ -10,7 +10,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr const char* kTag = "Output Activations";
-constexpr const char* kWarning = "Warning Output Activations";
+constexpr const char* kWarning = "Worst Output Activations";
 
 ModuleSpec relu(const std::string& name) {
   return {name, "ReLU", LOUPE_FAMILY_ACTIVATION};

@@ -11,7 +11,7 @@ using Names = std::vector<std::string>;
 
 constexpr const char* kWeight = "Weight Gradient Activation";
 constexpr const char* kBias = "Bias Gradient Activation";
-constexpr const char* kWarning = "Warning Gradient Activations";
+constexpr const char* kWarning = "Worst Gradient Activations";
 
 ModuleSpec linear(const std::string& name, std::vector<std::string> parameters = {"weight", "bias"}) {
   return {name, "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, std::move(parameters)};

@@ -93,7 +93,7 @@ void introduce_small(Driver& visualizer) {
   tag(visualizer, "Loss", {LOUPE_TAG_NUMERICAL, false, true});
   tag(visualizer, "Metrics", {LOUPE_TAG_NUMERICAL, false, true});
   tag(visualizer, "Output Activations", {LOUPE_TAG_PROBABILITY});
-  tag(visualizer, "Warning Output Activations", {LOUPE_TAG_PROBABILITY, false, true});
+  tag(visualizer, "Worst Output Activations", {LOUPE_TAG_PROBABILITY, false, true});
   tag(visualizer, "Weight Gradient Norm", {LOUPE_TAG_NUMERICAL, true});
   tag(visualizer, "Weight Gradient Correlation", {LOUPE_TAG_NUMERICAL, false, false, true, -1, 1});
   tag(visualizer, "Weight Norm Comparison", {LOUPE_TAG_RELATION, false, true, false});
@@ -154,9 +154,8 @@ void tell_small_run(Driver& visualizer, const MadeRun& run) {
     for (std::size_t j = 0; j < layers.size(); ++j) {
       visualizer.value("Weight Norm Comparison", "Weight Norm Comparison", layers[j], norms[j] / sum);
     }
-    visualizer.value("Warning Output Activations", "Warning Output Activations", "worst activation_rate",
-                     worst_activation);
-    visualizer.value("Warning Output Activations", "Warning Output Activations", "worst death_rate", worst_death);
+    visualizer.value("Worst Output Activations", "Worst Output Activations", "worst activation_rate", worst_activation);
+    visualizer.value("Worst Output Activations", "Worst Output Activations", "worst death_rate", worst_death);
     visualizer.end_tick();
   }
   if (run.ends) visualizer.end();
