@@ -65,7 +65,7 @@ class New {
 
 /// `loupe run`: another program, watched.
 struct RunProgram {
-  std::string config, folder, follow = "yes";
+  std::string config, folder, name, follow = "yes";
   bool required = false;
   std::vector<std::string> program;  ///< with its arguments
 

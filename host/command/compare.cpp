@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "command/follow.h"
+#include "command/record_files.h"
 #include "command/usage_error.h"
 #include "replay/player.h"
 
@@ -111,7 +112,9 @@ std::vector<std::string> distinct_names(const Names& names, const Names& files) 
 
 CLI::App* Compare::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("compare", "Shows the records of several runs in one report");
-  subcommand->add_option("records", records, "The records, or folders of runs, in the order to show them in")
+  subcommand
+      ->add_option("records", records,
+                   "The records, folders of runs, or folders of those, in the order to show them in")
       ->required();
   visualizers.names = {"html"};
   subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable")
@@ -124,22 +127,6 @@ CLI::App* Compare::add_to(CLI::App& app) {
                        "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
   visualizers.add_to(*subcommand);
   return subcommand;
-}
-
-/// A folder stands for the record in it.
-static Names files_of(Names records) {
-  for (std::string& record : records) {
-    std::error_code none;
-    if (!fs::is_directory(record, none)) continue;
-    const fs::path file = fs::path(record) / "record.jsonl";
-    if (!fs::exists(file, none)) {
-      throw UsageError("the folder '" + record +
-                       "' has no record.jsonl; name the record itself, or have one written by " +
-                       "the visualizer 'record'");
-    }
-    record = file.string();
-  }
-  return records;
 }
 
 /// As --option takes it, whatever the text holds.
@@ -214,8 +201,8 @@ Compare::Told Compare::play_until_ended(const Catalogue& catalogue, const Visual
 }
 
 void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
-  const Names files = files_of(records);
-  if (!names.empty()) check_names(names, records.size());
+  const Names files = record_files(records);
+  if (!names.empty()) check_names(names, files.size());
   auto chosen = choose_visualizers(visualizers, files, catalogue);
   Readers readers;
   Names recorded;

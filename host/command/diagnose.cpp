@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "command/record_files.h"
 #include "command/recorded_rules.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
@@ -247,7 +248,8 @@ CLI::App* Diagnose::add_to(CLI::App& app) {
       "diagnose",
       "What was found to be wrong with past runs, and what the rules of health say of their values, the worst first; "
       "exits with 1 when there was an error");
-  subcommand->add_option("records", records, "The records, such as runs/digits/record.jsonl")->required();
+  subcommand->add_option("records", records, "The records, such as runs/digits/record.jsonl, or the folders of runs")
+      ->required();
   subcommand->add_option(
       "--baseline", baseline,
       "What 'loupe learn' made of good runs: a departure from it is a finding too, and makes the exit code 1");
@@ -265,7 +267,7 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   if (!baseline.empty()) good = Baseline::read(baseline);
   std::optional<KnownFindings> known;
   if (!baseline_findings.empty()) known.emplace(baseline_findings);
-  for (const std::string& record : records) {
+  for (const std::string& record : record_files(records)) {
     diagnoses.push_back(read(record, good));
     if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";
     if (diagnoses.back().cut_off)

@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "command/record_files.h"
 #include "command/usage_error.h"
 #include "pipeline/baseline.h"
 #include "replay/finding_history.h"
@@ -102,17 +103,18 @@ CLI::App* Learn::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand(
       "learn", "What the series of good runs are between, for 'health: {baseline: FILE}' and 'diagnose --baseline'");
   subcommand
-      ->add_option("records", records, "The records of good runs, such as runs/*/record.jsonl; the more the finer")
+      ->add_option("records", records, "The records of good runs, or their folders, such as runs/*; the more the finer")
       ->required();
   subcommand->add_option("--out", file, "The file to write, such as baseline.json")->required();
   return subcommand;
 }
 
 void Learn::run(std::ostream& out, std::ostream& errors) const {
-  check(records, file);
+  const std::vector<std::string> files = record_files(records);
+  check(files, file);
   std::vector<Learned> learned;
   std::vector<Baseline::Run> runs;
-  for (const std::string& record : records) {
+  for (const std::string& record : files) {
     learned.push_back(read(record));
     if (learned.back().cut_off)
       errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "command/incident_text.h"
+#include "command/record_files.h"
 #include "command/usage_error.h"
 #include "replay/player.h"
 
@@ -13,7 +14,7 @@ CLI::App* Replay::add_to(CLI::App& app) {
       app.add_subcommand("replay", "Plays what 'record' wrote to other visualizers, or shows an incident as text");
   subcommand
       ->add_option("record", record,
-                   "The record, such as runs/digits/record.jsonl; or an incident's folder, such as "
+                   "The record, such as runs/digits/record.jsonl, or the run's folder; or an incident's, such as "
                    "runs/digits/incident-412")
       ->required();
   subcommand->add_option("--visualizer", visualizers.names, "Where to show it: html, tensorboard, csv, …; repeatable")
@@ -29,8 +30,9 @@ void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
     return show_incident(record, out);
   }
   if (visualizers.names.empty()) throw UsageError("a record is played to visualizers; name one: --visualizer html");
-  const auto chosen = choose_visualizers(visualizers, {record}, catalogue);
-  replay::RecordReader reader(record);
+  const std::string file = record_file(record);
+  const auto chosen = choose_visualizers(visualizers, {file}, catalogue);
+  replay::RecordReader reader(file);
   make_out_folder(visualizers.out);
   replay::VisualizerGroup group(chosen);
   const std::string left_out = replay::Player(reader, group).play(reader.run().name, visualizers.out);

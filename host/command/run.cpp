@@ -117,6 +117,11 @@ CLI::App* RunProgram::add_to(CLI::App& app) {
   subcommand->add_option("--config", config,
                          "The YAML file; without it a default monitor writes to loupe-runs/PROGRAM");
   subcommand->add_option("--out", folder, "Where the default monitor's folders go (default: loupe-runs)");
+  subcommand->add_option("--name", name, "What to call the run, and its folder (default: the program's name)")
+      ->check([](const std::string& given) {
+        const bool is_folder = !given.empty() && given != "." && given != ".." && given.find('/') == std::string::npos;
+        return is_folder ? std::string() : "it becomes a folder's name, and must be one";
+      });
   subcommand->add_option("--follow", follow, "Whether programs that it starts are watched where they train")
       ->check(CLI::IsMember({"yes", "no"}))
       ->capture_default_str();
@@ -126,7 +131,7 @@ CLI::App* RunProgram::add_to(CLI::App& app) {
 }
 
 int RunProgram::take_program(int count, char** arguments) {
-  static const std::vector<std::string> with_value = {"--config", "--out", "--follow"};
+  static const std::vector<std::string> with_value = {"--config", "--out", "--name", "--follow"};
   if (count < 2 || std::strcmp(arguments[1], "run") != 0) return count;
   for (int i = 2; i < count; ++i) {
     const std::string each = arguments[i];
@@ -164,6 +169,7 @@ int RunProgram::run(std::ostream& errors) const {
     set_variable(preload_variable, before + preload_library().string());
     set_variable(run_config_variable, config.empty() ? "" : fs::absolute(config).string());
     set_variable(run_folder_variable, fs::absolute(folder.empty() ? "loupe-runs" : folder).string());
+    set_variable(run_name_variable, name);
     set_variable(run_require_variable, required ? "1" : "");
     set_variable(run_follow_variable, follow == "no" ? "no" : "");
     set_variable(run_process_variable, std::to_string(::getpid()));

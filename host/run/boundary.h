@@ -28,6 +28,7 @@ constexpr const char* run_host_name = "libloupe_host.so.0";
 /// The environment by which `loupe run`, or a job script, says what to do.
 constexpr const char* run_config_variable = "LOUPE_RUN_CONFIG";    ///< a YAML file; the default monitor where unset
 constexpr const char* run_folder_variable = "LOUPE_RUN_FOLDER";    ///< where the default monitor's folders go
+constexpr const char* run_name_variable = "LOUPE_RUN_NAME";        ///< what the run is called
 constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": end with 2 where nothing can be watched
 constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
 constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the process that was started, not its children

@@ -51,13 +51,15 @@ void keep_from_interfering(Config& config) {
 Config configuration_of_program() {
   const std::string file = environment(run_config_variable), folder = environment(run_folder_variable);
   const std::string process = std::to_string(::getpid()), program = program_invocation_short_name;
+  const std::string name = environment(run_name_variable);
   Config config;
   if (!file.empty()) {
     config = Config::from_file(file);
+    if (!name.empty()) config.run_name = name;
   } else {
     config = Config::from_text(default_monitor, "loupe run", working_folder());
-    config.run_name = program;
-    config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + program;
+    config.run_name = name.empty() ? program : name;
+    config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;
   }
   if (process != environment(run_process_variable)) {

@@ -79,6 +79,19 @@ TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   EXPECT_NE(both.output.find("digits (stands/record.jsonl)"), std::string::npos) << both.output;
 }
 
+TEST(Diagnose, TakesTheFoldersOfRunsAndFoldersOfThose) {
+  const fs::path folder = fresh_folder();
+  for (const char* run : {"sweep/b", "sweep/a"}) record_findings(folder / run, {});
+  EXPECT_EQ(diagnose("sweep/b", folder).output,
+            "digits (sweep/b/record.jsonl): completed after epoch 1\n  no findings\n");
+  const std::string all = diagnose("sweep", folder).output;
+  EXPECT_LT(all.find("sweep/a/record.jsonl"), all.find("sweep/b/record.jsonl")) << all;
+  fs::create_directories(folder / "empty");
+  const Finished none = diagnose("empty", folder);
+  EXPECT_NE(none.exit_code, 0);
+  EXPECT_NE(none.output.find("the folder 'empty' has no record.jsonl"), std::string::npos) << none.output;
+}
+
 TEST(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
   const fs::path folder = fresh_folder();
   const Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN");

@@ -275,7 +275,7 @@ TEST(Replay, RefusesWhatIsNoRecord) {
       {"named", "named:1: error: a value of this run line is not of the type that a record gives it"},
       {"deep", "deep:1: error: this line is nested deeper than a record's"},
       {"missing", "missing: error: the record cannot be read"},
-      {".", ".: error: the record cannot be read"},
+      {".", "loupe: error: the folder '.' has no record.jsonl, nor has a folder in it"},
   };
   for (const auto& [file, message] : messages) {
     const Finished finished = replay(file + " --visualizer csv --out out", folder);

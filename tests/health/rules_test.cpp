@@ -48,7 +48,8 @@ TEST(RulesOfHealth, DeclareTheLimitsThatTheyJudgeBy) {
   std::vector<std::string> names;
   for (const Option& option : options()) names.push_back(option.name);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "an option is declared twice";
-  const Option& off = options().front();
+  const std::vector<Option> all = options();
+  const Option& off = all.front();
   ASSERT_EQ(off.name, "off");
   EXPECT_EQ(off.choices.size(), rules().size());
 }

@@ -416,6 +416,19 @@ TEST(Run, LetsAConfigurationCorrectWhatIsGuessed) {
   EXPECT_EQ(recorded.values["Loss"]["Loss"].count("train_loss#2 mean"), 0u) << finished.output;
 }
 
+TEST(Run, CallsARunAndItsFolderAsItIsTold) {
+  const fs::path folder = fresh_folder();
+  for (const char* name : {"rate-0.1", "rate-0.2"}) {
+    const Finished finished =
+        run(loupe_command + " run --name " + name + " --out sweep -- " + trainers + " mlp", folder);
+    EXPECT_EQ(finished.exit_code, 0) << finished.output;
+    EXPECT_TRUE(fs::exists(folder / "sweep" / name / "record.jsonl")) << finished.output;
+  }
+  const Finished wrong = run(loupe_command + " run --name ../up -- " + trainers + " mlp", folder);
+  EXPECT_NE(wrong.exit_code, 0);
+  EXPECT_NE(wrong.output.find("it becomes a folder's name"), std::string::npos) << wrong.output;
+}
+
 TEST(Run, GoesOnCountingEpochsWhereTheRecordEnds) {
   const fs::path folder = fresh_folder();
   const auto epochs = [&](const std::string& file) {

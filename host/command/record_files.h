@@ -1,0 +1,17 @@
+#ifndef LOUPE_COMMAND_RECORD_FILES_H
+#define LOUPE_COMMAND_RECORD_FILES_H
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// The records that paths stand for: a file is one, a folder has its `record.jsonl`, or else those of the folders in
+/// it, in the order of their names. Throws UsageError for a folder without any.
+std::vector<std::string> record_files(const std::vector<std::string>& paths);
+/// The same of one path. Throws UsageError where it stands for several.
+std::string record_file(const std::string& path);
+
+}  // namespace loupe
+
+#endif
