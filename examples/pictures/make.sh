@@ -1,21 +1,32 @@
 #!/usr/bin/env bash
-# Makes the README's pictures anew: trains the digits and takes pictures of the report and of the console's last epoch,
-# by chromium; aha turns the terminal's colours into HTML.
+# Makes the README's pictures anew: trains what is sick under `loupe run`, and takes pictures of the report, by chromium,
+# and of the console on a terminal, which tmux is; aha turns the terminal's colours into HTML.
 #   examples/pictures/make.sh [BUILD-FOLDER]      of examples/demo.sh unless told otherwise
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=${1:-build}
+build=$(realpath "${1:-build}")
 runs=$(mktemp -d)
-trap 'rm -rf "$runs"' EXIT
+trap 'tmux -L loupe-pictures kill-server 2>/dev/null || true; rm -rf "$runs"' EXIT
 
 # picture WIDTH HEIGHT PAGE FILE
 picture() {
   chromium --headless --no-sandbox --hide-scrollbars --window-size="$1,$2" --virtual-time-budget=4000 \
     --screenshot="examples/pictures/$4" "file://$3"
 }
+on_terminal() { tmux -L loupe-pictures "$@"; }
 
-sed 's/- console: {/&color: always, /' configs/digits.yaml >"$runs/digits.yaml"
-COLUMNS=100 LC_ALL=C.UTF-8 "$build/bin/digits" --config "$runs/digits.yaml" --out "$runs" >"$runs/printed" 2>/dev/null
-picture 1200 1400 "$runs/runs/digits/report.html" report.png
-sed -n '/epoch 20 of 20/,/^files:/p' "$runs/printed" | sed '/^files:/d' | aha --black --title console >"$runs/console.html"
-picture 820 400 "$runs/console.html" console.png
+export LC_ALL=C.UTF-8 OMP_NUM_THREADS=1
+on_terminal -u new-session -d -s console -x 100 -y 24 \
+  "'$build/bin/loupe' run --out '$runs' -- '$build/bin/digits_sick' 60; sleep 60"
+for ((i = 0; i < 600; ++i)); do
+  on_terminal capture-pane -e -p -t console >"$runs/screen"
+  grep -q 'epoch 4[0-9] ' "$runs/screen" && break
+  sleep 0.1
+done
+aha --black --title console <"$runs/screen" >"$runs/console.html"
+picture 860 400 "$runs/console.html" console.png
+for ((i = 0; i < 600; ++i)); do
+  on_terminal capture-pane -p -t console | grep -q '^files: ' && break
+  sleep 0.1
+done
+picture 1200 1260 "$runs/digits_sick/report.html" report.png

@@ -44,6 +44,17 @@ TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
   EXPECT_EQ(found[2].advice, "mend it");
 }
 
+TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse) {
+  TwoModels models;
+  models.see("vanishing_gradient", models.layer, LOUPE_SEVERITY_WARNING);
+  models.see("update_ratio", models.layer, LOUPE_SEVERITY_WARNING);
+  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
+  models.see("dead_units", models.layer, LOUPE_SEVERITY_WARNING);
+  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "one symptom beside another";
+  models.see("diverging_loss", models.layer, LOUPE_SEVERITY_ERROR);
+  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
+}
+
 TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
   TwoModels models;
   models.see("dead_units", models.layer);

@@ -92,12 +92,13 @@ bool Ledger::has_cause() const {
   });
 }
 
-const Finding* Ledger::standing(const loupe_module* module,
+const Finding* Ledger::standing(const loupe_module* module, uint32_t severity,
                                 const std::function<bool(const std::string& rule)>& is_one) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
     const loupe_module* other = each.finding.module;
     const bool is_of_it = module == nullptr || other == nullptr || std::strcmp(module->model, other->model) == 0;
-    return each.stands && each.finding.severity > LOUPE_SEVERITY_INFO && is_of_it && is_one(each.finding.rule);
+    const bool is_bad = each.finding.severity > LOUPE_SEVERITY_INFO && each.finding.severity >= severity;
+    return each.stands && is_bad && is_of_it && is_one(each.finding.rule);
   });
   return found != entries_.end() ? &found->finding : nullptr;
 }

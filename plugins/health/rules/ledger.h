@@ -53,9 +53,10 @@ class Ledger {
   /// Whether a finding stands that is worse than information and not of a loss's curve, which only shows what others
   /// make.
   bool has_cause() const;
-  /// The finding that stands, is worse than information, and of the same model or of none, and whose rule is one of
-  /// these; null where there is none.
-  const Finding* standing(const loupe_module* module, const std::function<bool(const std::string& rule)>& is_one) const;
+  /// The finding that stands, is as bad as that and worse than information, of the same model or of none, and whose
+  /// rule is one of these; null where there is none.
+  const Finding* standing(const loupe_module* module, uint32_t severity,
+                          const std::function<bool(const std::string& rule)>& is_one) const;
   /// The module is detached.
   void forget(const loupe_module* module);
 
