@@ -258,6 +258,7 @@ CLI::App* Diagnose::add_to(CLI::App& app) {
                          "warning that it lacks, "
                          "and 0 else");
   subcommand->add_flag("--json", as_json, "An array with a row a finding, as a record has it, of all records");
+  subcommand->footer("What a rule looks at: loupe explain RULE");
   return subcommand;
 }
 

@@ -1,13 +1,17 @@
 #include "command/commands.h"
 
+#include <loupe/number_text.h>
+
 #include <algorithm>
 #include <cctype>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "command/tag_descriptions.h"
 #include "core/suggestion.h"
+#include "health/rules/rule.h"
 
 namespace loupe {
 namespace {
@@ -40,6 +44,20 @@ std::vector<const TagDescription*> found(const std::vector<TagDescription>& tags
   return !same.empty() ? same : !begins.empty() ? begins : within;
 }
 
+/// Every plot whose explanation has a word, as that of a line in it.
+std::vector<const TagDescription*> explaining(const std::vector<TagDescription>& tags, const std::string& word) {
+  const auto is_part = [](char sign) { return std::isalnum(static_cast<unsigned char>(sign)) != 0 || sign == '_'; };
+  std::vector<const TagDescription*> found;
+  for (const TagDescription& tag : tags) {
+    const std::string& text = tag.description;
+    const std::size_t at = text.find(word), end = at + word.size();
+    if (at == std::string::npos || (at > 0 && is_part(text[at - 1])) || (end < text.size() && is_part(text[end])))
+      continue;
+    found.push_back(&tag);
+  }
+  return found;
+}
+
 void write_wrapped(const std::string& title, const std::string& text, std::ostream& out) {
   if (text.empty()) return;
   std::istringstream words(title.empty() ? text : title + ": " + text);
@@ -70,6 +88,46 @@ void write_list(const std::vector<TagDescription>& tags, std::ostream& out) {
   }
 }
 
+/// A rule that a lens judges by, or a line that it shows: what stands before the colon of what it says that it gives.
+struct Given {
+  std::string name, text;
+  std::set<std::string> givers;
+};
+
+std::vector<Given> all_given(const Catalogue& catalogue) {
+  std::vector<Given> all;
+  for (const CatalogueEntry& entry : catalogue.entries()) {
+    const loupe_component& component = *entry.component;
+    for (std::size_t i = 0; component.gives != nullptr && i < component.give_count; ++i) {
+      const std::string given = component.gives[i];
+      const std::size_t colon = given.find(": ");
+      if (colon == std::string::npos) continue;
+      const std::string name = given.substr(0, colon), text = given.substr(colon + 2);
+      const auto known = std::find_if(all.begin(), all.end(),
+                                      [&](const Given& each) { return each.name == name && each.text == text; });
+      if (known == all.end()) {
+        all.push_back({name, text, {component.name}});
+      } else {
+        known->givers.insert(component.name);
+      }
+    }
+  }
+  return all;
+}
+
+void write(const Given& given, std::ostream& out) {
+  out << given.name << "\n";
+  write_wrapped("", given.text, out);
+  const auto rule = std::find_if(health::rules().begin(), health::rules().end(),
+                                 [&](const health::Rule& each) { return given.name == each.name; });
+  if (rule != health::rules().end()) {
+    for (const Option& limit : rule->limits)
+      write_wrapped(limit.name + " (" + number_text(limit.number) + ")", limit.help, out);
+    write_wrapped("to silence it", "health: {off: [" + given.name + "]}", out);
+  }
+  write_wrapped("given by", joined(given.givers), out);
+}
+
 void write_glossary(const std::vector<TagDescription>& tags, std::ostream& out) {
   out << "# What the plots mean\n"
          "Every plot that Loupe's own lenses show, with their options as they are by default or in their examples.\n"
@@ -87,8 +145,12 @@ void write_glossary(const std::vector<TagDescription>& tags, std::ostream& out) 
 }  // namespace
 
 CLI::App* Explain::add_to(CLI::App& app) {
-  CLI::App* subcommand = app.add_subcommand("explain", "What a plot shows, what is healthy, and what to do");
-  subcommand->add_option("tag", tag, "The plot's name, or its beginning; all are listed when left out");
+  CLI::App* subcommand = app.add_subcommand(
+      "explain", "What a plot shows, what is healthy, and what to do; what a rule or a line of a plot is");
+  subcommand->add_option(
+      "tag", tag,
+      "The plot's name, or its beginning, or the name of a rule or line, such as dead_units; all plots are listed when "
+      "left out");
   subcommand->add_flag("--glossary", as_glossary, "Explain all of them, as Markdown");
   return subcommand;
 }
@@ -104,15 +166,28 @@ bool Explain::run(const Catalogue& catalogue, const std::vector<std::string>& pa
     write_list(tags, out);
     return true;
   }
-  const auto wanted = found(tags, tag);
-  if (wanted.empty()) {
+  const std::vector<Given> given = all_given(catalogue);
+  bool any_given = false;
+  for (const Given& each : given) {
+    if (each.name != tag) continue;
+    if (std::exchange(any_given, true)) out << "\n";
+    write(each, out);
+  }
+  auto wanted = found(tags, tag);
+  if (wanted.empty() && !any_given) wanted = explaining(tags, tag);
+  if (wanted.empty() && !any_given) {
     std::vector<std::string> known;
     for (const TagDescription& each : tags) known.push_back(each.id);
-    errors << "loupe: error: no lens shows a plot '" << tag << "'" << suggestion(tag, known) << "\n";
+    const std::string plots = suggestion(tag, known);
+    for (const Given& each : given) known.push_back(each.name);
+    const std::string all = suggestion(tag, known);
+    const bool is_near = all.find("did you mean") != std::string::npos;
+    errors << "loupe: error: no lens shows a plot '" << tag << "', nor has one a rule or a line of that name"
+           << (is_near ? all : plots) << "\n";
     return false;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (i > 0) out << "\n";
+    if (i > 0 || any_given) out << "\n";
     write(*wanted[i], out);
   }
   return true;

@@ -39,7 +39,21 @@ TEST(Explain, TakesTheBeginningOfANameAndElseAPartOfIt) {
 TEST(Explain, NamesTheNearestForOneThatThereIsNot) {
   const Finished told = explain("'Wieght Norm'");
   EXPECT_EQ(told.exit_code, 2);
-  EXPECT_EQ(told.output, "loupe: error: no lens shows a plot 'Wieght Norm'; did you mean 'Weight Norm'?\n");
+  EXPECT_EQ(told.output,
+            "loupe: error: no lens shows a plot 'Wieght Norm', nor has one a rule or a line of that name; did you mean "
+            "'Weight Norm'?\n");
+}
+
+TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
+  const Finished rule = explain("dead_units");
+  EXPECT_EQ(rule.exit_code, 0);
+  EXPECT_EQ(rule.output.find("dead_units\n  error; "), 0u) << rule.output;
+  EXPECT_TRUE(contains(rule.output, "\n  dead_share (0.5): ")) << rule.output;
+  EXPECT_TRUE(contains(rule.output, "\n  to silence it: health: {off: [dead_units]}\n")) << rule.output;
+  const Finished line = explain("death_rate");
+  EXPECT_EQ(line.exit_code, 0);
+  EXPECT_TRUE(contains(line.output, "Output Activations\n")) << line.output;
+  EXPECT_TRUE(contains(explain("dead_unit").output, "did you mean 'dead_units'?"));
 }
 
 TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {
