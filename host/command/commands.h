@@ -27,8 +27,9 @@ struct Check {
   bool run(std::ostream& out) const;
 };
 
-/// A line a component, by kind: name, what it is, the file it is from.
-void list_components(const Catalogue& catalogue, std::ostream& out);
+/// A line a component, by kind: name and what it is.
+/// @param with_files  also a line with the file that it is from
+void list_components(const Catalogue& catalogue, bool with_files, std::ostream& out);
 
 /// Every plugin by file: name, version, description, author, license and homepage, as far as it tells them.
 void list_plugins(const Catalogue& catalogue, std::ostream& out);

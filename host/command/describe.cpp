@@ -131,7 +131,7 @@ void list_plugins(const Catalogue& catalogue, std::ostream& out) {
   }
 }
 
-void list_components(const Catalogue& catalogue, std::ostream& out) {
+void list_components(const Catalogue& catalogue, bool with_files, std::ostream& out) {
   std::size_t width = 0;
   for (const CatalogueEntry& entry : catalogue.entries())
     width = std::max(width, std::string(entry.component->name).size());
@@ -139,8 +139,9 @@ void list_components(const Catalogue& catalogue, std::ostream& out) {
     out << kind_name(kind) << (kind == Kind::lens ? "es" : "s") << "\n";
     for (const std::string& name : catalogue.names(kind)) {
       const CatalogueEntry& entry = *catalogue.find(kind, name);
-      out << "  " << std::left << std::setw(static_cast<int>(width)) << name << "  " << entry.component->help << "\n"
-          << std::string(width + 4, ' ') << entry.library->file << " (" << entry.library->plugin->name << " "
+      out << "  " << std::left << std::setw(static_cast<int>(width)) << name << "  " << entry.component->help << "\n";
+      if (!with_files) continue;
+      out << std::string(width + 4, ' ') << entry.library->file << " (" << entry.library->plugin->name << " "
           << entry.library->plugin->version << ", ABI " << entry.library->abi_major << "." << entry.library->abi_minor
           << ")\n";
     }

@@ -65,9 +65,9 @@ int main(int argc, char** argv) {
     command.add_option("--plugins", paths, "A further folder or file to search first; may be given again")
         ->allow_extra_args(false);
   };
-  auto* list = app.add_subcommand("list", "Every component found, and the file it is from");
+  auto* list = app.add_subcommand("list", "Every component found");
   add_plugins_option(*list);
-  list->add_flag("--long", in_full, "Also every plugin with its description, author, license and homepage");
+  list->add_flag("--long", in_full, "Also the file of each, and every plugin with its description, author, license and homepage");
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required();
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     if (list->parsed() || explaining->parsed()) catalogue.open_all();
     tell_problems(catalogue);
     if (list->parsed()) {
-      loupe::list_components(catalogue, std::cout);
+      loupe::list_components(catalogue, in_full, std::cout);
       if (in_full) loupe::list_plugins(catalogue, std::cout);
       return 0;
     }

@@ -25,7 +25,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
-  const Finished listed = loupe_command("list --plugins " PROBE_PLUGIN);
+  const Finished listed = loupe_command("list --long --plugins " PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);
   std::size_t at = 0;
   for (const char* expected : {"lenses\n", "  loss_metrics ", "  probe_lens ", "visualizers\n", "  probe_visualizer ",
@@ -38,6 +38,10 @@ TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
       std::regex_search(listed.output, std::regex("  probe_lens +reports what it is told to watch\n +" PROBE_PLUGIN
                                                   " \\(probe 1\\.2\\.3, ABI 1\\.0\\)\n")))
       << listed.output;
+}
+
+TEST(List, IsALineAComponentUnlessMoreIsWanted) {
+  EXPECT_FALSE(contains(loupe_command("list --plugins " PROBE_PLUGIN).output, PROBE_PLUGIN));
 }
 
 TEST(List, FindsWhatTheEnvironmentNames) {
