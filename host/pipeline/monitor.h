@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,7 @@ class Monitor final : public LensSurroundings {
   void tick_now(std::optional<double> epoch, uint32_t reason, uint32_t flags);
   void report(uint32_t reason, uint32_t flags);
   void note_step_now(const loupe_optimizer* optimizer, bool counts);
+  void tell_optimizer(const loupe_optimizer& optimizer);
   void show_progress();
   void judge_departures();
   void judge_costs();
@@ -180,6 +182,8 @@ class Monitor final : public LensSurroundings {
   bool step_counted_ = false;              // since the last end_step
   double last_tick_;                       // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
+  uint64_t newest_optimizer_ = 0;
+  std::set<std::string> optimized_models_;  // whose first optimizer was told
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
   std::size_t told_problems_ = 0;
   bool has_new_modules_ = true;  // lenses may have tags to tell

@@ -60,6 +60,7 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
     ++step_;
     step_counted_ = true;
   }
+  if (optimizer != nullptr && optimizer->id > newest_optimizer_) tell_optimizer(*optimizer);
   if (looks()) {
     const double since_start = elapsed();
     const loupe_step step{.struct_size = sizeof(loupe_step),
@@ -79,6 +80,22 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   show_messages();
   write_due_incident();
   show_progress();
+}
+
+/// What each model's first optimizer is set to, as it steps first, for tables of runs.
+void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
+  newest_optimizer_ = optimizer.id;
+  if (optimizer.group_count == 0 || !optimized_models_.insert(optimizer.model).second) return;
+  const std::string name = optimized_models_.size() == 1 ? "optimizer" : std::string(optimizer.model) + " optimizer";
+  const loupe_parameter_group& group = *optimizer.groups[0];
+  const auto tell = [&](const std::string& what, uint32_t type, double number, const char* text) {
+    const loupe_option_value value{
+        .struct_size = sizeof(loupe_option_value), .type = type, .name = what.c_str(), .number = number, .string = text};
+    display_.hyperparameter(value);
+  };
+  tell(name, LOUPE_OPTION_STRING, 0, optimizer.type);
+  if (std::isfinite(group.learning_rate)) tell(name + " rate", LOUPE_OPTION_NUMBER, group.learning_rate, nullptr);
+  if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_OPTION_NUMBER, group.weight_decay, nullptr);
 }
 
 /// A few times a second.

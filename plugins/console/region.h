@@ -13,7 +13,8 @@ struct Size {
 };
 
 /// The last rows of a terminal, kept out of what scrolls: whatever the program prints stays above them, as where a
-/// package manager shows its progress. The functions give what to write; the cursor stays where it is.
+/// package manager shows its progress. Libraries such as ncurses take the whole screen, and with it what the program
+/// prints. The functions give what to write; the cursor stays where it is.
 class Region {
  public:
   /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.
