@@ -48,7 +48,7 @@ TEST_F(CustomLens, IsNoLongerThanSixtyLines) {
 }
 
 TEST_F(CustomLens, IsListedByAnInstalledLoupeWithTheFileItCameFrom) {
-  const Finished listed = loupe("list");
+  const Finished listed = loupe("list --long");
   EXPECT_EQ(listed.exit_code, 0) << listed.output;
   EXPECT_NE(listed.output.find("output_range"), std::string::npos) << listed.output;
   EXPECT_NE(listed.output.find("build/output_range.so"), std::string::npos) << listed.output;

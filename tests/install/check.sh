@@ -49,7 +49,7 @@ can_be_moved() {
     fail "these name the folder in which they were installed"
   fi
   # Into a file: grep -q ends at the first hit, which would break the command's pipe.
-  "$prefix/bin/loupe" list >log
+  "$prefix/bin/loupe" list --long >log
   grep -qF "$prefix/$LOUPE_LIBDIR/loupe/plugins" log || fail "the command does not find its plugins"
 }
 
