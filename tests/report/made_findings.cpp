@@ -144,4 +144,10 @@ MadeRun healthy_run() {
   return run;
 }
 
+MadeRun collapsed_run() {
+  MadeRun run = healthy_run();
+  run.collapses_in = 10;
+  return run;
+}
+
 }  // namespace loupe::test

@@ -191,6 +191,7 @@ int main(int argument_count, char** arguments) {
     html.end(LOUPE_END_FAILED, "The loss is NaN at step 1799.", 1799);
   });
   make(folder + "/warned.html", [](Driver& html) { tell_small_run(html, loupe::test::warned_run()); });
+  make(folder + "/collapsed.html", [](Driver& html) { tell_small_run(html, loupe::test::collapsed_run()); });
   make(folder + "/healthy.html", [](Driver& html) { tell_small_run(html, loupe::test::healthy_run()); });
   make(folder + "/crowded.html", [](Driver& html) {
     html.begin("");

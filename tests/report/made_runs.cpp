@@ -100,8 +100,8 @@ void introduce_small(Driver& visualizer) {
   tag(visualizer, "Weight Histogram", {});
 }
 
-void tell_losses(Driver& visualizer, double progress, Noise& noise, double rate) {
-  const double train = 2.3 * std::exp(-progress * 300 * rate) + 0.04 + 0.01 * std::fabs(noise());
+void tell_losses(Driver& visualizer, double progress, Noise& noise, double rate, double factor = 1) {
+  const double train = factor * (2.3 * std::exp(-progress * 300 * rate) + 0.04 + 0.01 * std::fabs(noise()));
   const double validation = train + 0.03 + 0.35 * progress * progress * rate * 30 + 0.015 * noise();
   spread(visualizer, "Loss", "Loss", "train_loss ", train, 0.15 * train);
   visualizer.value("Loss", "Loss", "val_loss mean", validation);
@@ -130,7 +130,7 @@ void tell_small_run(Driver& visualizer, const MadeRun& run) {
     const double progress = static_cast<double>(i) / std::max(run.epochs - 1, 1);
     if (run.before_tick) run.before_tick(visualizer, i);
     visualizer.begin_tick(run.first_epoch + i);
-    tell_losses(visualizer, progress, noise, run.learning_rate);
+    tell_losses(visualizer, progress, noise, run.learning_rate, i >= run.collapses_in ? 20 : 1);
     double worst_death = 0, worst_activation = 1;
     std::vector<double> norms;
     for (std::size_t j = 0; j < layers.size(); ++j) {

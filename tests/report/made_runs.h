@@ -18,6 +18,7 @@ struct MadeRun {
   double learning_rate = 0.01;  ///< the faster the loss falls
   bool resumed = false;
   int first_epoch = 0;
+  int collapses_in = 1000;  ///< the epoch from which on the losses of the small run are far above what they were
   bool ends = true;
   bool breaks = true;       ///< one gradient of the small run is NaN in epoch 12
   std::string config = {};  ///< a usual one where it is empty
@@ -36,6 +37,8 @@ void tell_large_run(Driver& visualizer, const MadeRun& run);
 MadeRun ill_run();
 MadeRun warned_run();
 MadeRun healthy_run();
+/// The loss falls for ten epochs, and then jumps and stays there.
+MadeRun collapsed_run();
 /// Every name that a model or a user chooses holds markup, and one is no UTF-8.
 void tell_hostile_run(Driver& visualizer, const MadeRun& run);
 

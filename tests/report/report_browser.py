@@ -691,6 +691,27 @@ class HealthyRun(Reading):
         self.wait_for_plots("#model")
         self.screenshot("healthy")
 
+    def test_shows_how_it_stands_in_a_line(self):
+        self.open("healthy.html")
+        told = self.find("#summary").text
+        for part in ("completed", "epoch 29", "train_loss", "best", "parameters"):
+            self.assertIn(part, told)
+        self.assertEqual(self.all("#collapse"), [])
+        self.open("collapsed.html")
+        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "collapse")
+        self.assertIn("The run collapsed.", self.find("#collapse").text)
+        self.assertIn("more than 3 times as high", self.find("#collapse").text)
+        self.screenshot("collapsed")
+
+    def test_prints_its_plots(self):
+        self.open("healthy.html")
+        self.wait_for_plots("#model")
+        self.script("dispatchEvent(new Event('beforeprint'))")
+        painted = "return [...document.querySelectorAll('#model .card')].every((card) => card.querySelector('img.printed'))"
+        self.assertTrue(self.script(painted))
+        self.script("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.all("img.printed"), [])
+
     def test_says_nothing_where_nobody_looked(self):
         self.open("small.html")
         self.assertEqual(self.all("#findings"), [])
