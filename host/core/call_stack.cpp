@@ -14,6 +14,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "core/lock_soon.h"
+
 namespace loupe {
 namespace {
 
@@ -164,10 +166,10 @@ CallStack CallStack::now() {
 std::string CallStack::source_line() const {
   // Opening it takes milliseconds, and there may be a finding for each of hundreds of layers. Kept to the end, since
   // what ends with the program may still tell of something.
-  static std::timed_mutex mutex;
+  static std::mutex mutex;
   static auto& information = *new DebugInformation;
   // In a child that was forked while another thread was here, nobody will unlock it.
-  const std::unique_lock lock(mutex, std::chrono::seconds(1));
+  const std::unique_lock lock = lock_soon(mutex, std::chrono::seconds(1));
   if (!lock) return {};
   information.refresh();
   std::string found;
