@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
   };
   auto* list = app.add_subcommand("list", "Every component found");
   add_plugins_option(*list);
-  list->add_flag("--long", in_full, "Also the file of each, and every plugin with its description, author, license and homepage");
+  list->add_flag("--long", in_full,
+                 "Also the file of each, and every plugin with its description, author, license and homepage");
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required();

@@ -89,8 +89,11 @@ void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
   const std::string name = optimized_models_.size() == 1 ? "optimizer" : std::string(optimizer.model) + " optimizer";
   const loupe_parameter_group& group = *optimizer.groups[0];
   const auto tell = [&](const std::string& what, uint32_t type, double number, const char* text) {
-    const loupe_option_value value{
-        .struct_size = sizeof(loupe_option_value), .type = type, .name = what.c_str(), .number = number, .string = text};
+    const loupe_option_value value{.struct_size = sizeof(loupe_option_value),
+                                   .type = type,
+                                   .name = what.c_str(),
+                                   .number = number,
+                                   .string = text};
     display_.hyperparameter(value);
   };
   tell(name, LOUPE_OPTION_STRING, 0, optimizer.type);
