@@ -230,14 +230,13 @@ std::string Findings::counts() const {
   return first + (first.empty() || second.empty() ? "" : ", ") + second;
 }
 
-std::uint32_t Findings::worst_of(const std::string& layer) const {
+std::unordered_map<std::string, std::uint32_t> Findings::worst_by_layer() const {
+  std::unordered_map<std::string, std::uint32_t> worst;
   for (const auto& [severity, number] : standing_) {
-    const std::string& of = all_.at(number).layer;
-    const bool is_it =
-        of.compare(0, layer.size(), layer) == 0 && (of.size() == layer.size() || of[layer.size()] == ':');
-    if (is_it) return static_cast<std::uint32_t>(-severity);
+    const std::string& layer = all_.at(number).layer;
+    worst.try_emplace(layer.substr(0, layer.find(':')), static_cast<std::uint32_t>(-severity));
   }
-  return 0;
+  return worst;
 }
 
 std::string Findings::summary(const Layout& layout) const {

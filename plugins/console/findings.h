@@ -39,8 +39,8 @@ class Findings {
   std::string summary(const Layout& layout) const;
   /// "1 error, 2 warnings" of what stands; "" where that is information or nothing.
   std::string counts() const;
-  /// LOUPE_SEVERITY_ of the worst that stands of a layer, or of a function that is called behind it; 0 without any.
-  std::uint32_t worst_of(const std::string& layer) const;
+  /// LOUPE_SEVERITY_ of the worst that stands, by layer; a function counts for the layer that it is called behind.
+  std::unordered_map<std::string, std::uint32_t> worst_by_layer() const;
   /// LOUPE_SEVERITY_ of the worst that stands of what a tag shows of a layer, or of a layer's parameter; 0 without any.
   std::uint32_t standing_of(const std::string& tag, const std::string& shown) const;
   /// How many were told of the run, those that are gone too.

@@ -8,22 +8,22 @@ void Layers::take(const Model& model) {
   for (std::size_t i = 0; i < model.module_count; ++i) {
     const loupe_module& module = *model.modules[i];
     const bool is_layer = (module.flags & LOUPE_MODULE_LEAF) != 0 && (module.flags & LOUPE_MODULE_LOSS) == 0;
-    if (is_layer && std::find(names_.begin(), names_.end(), module.name) == names_.end())
-      names_.emplace_back(module.name);
+    if (is_layer && known_.insert(module.name).second) names_.emplace_back(module.name);
   }
 }
 
-std::string Layers::strip(std::size_t width, const std::function<std::uint32_t(const std::string& layer)>& worst_of,
+std::string Layers::strip(std::size_t width, const std::unordered_map<std::string, std::uint32_t>& worst,
                           const Layout& layout) const {
   constexpr std::size_t widest = 3;
   if (names_.empty() || width == 0) return "";
   const std::size_t cells = std::min(names_.size(), width), columns = std::clamp<std::size_t>(width / cells, 1, widest);
   std::string text;
   for (std::size_t cell = 0; cell < cells; ++cell) {
-    std::uint32_t worst = 0;
-    for (std::size_t i = cell * names_.size() / cells; i < (cell + 1) * names_.size() / cells; ++i)
-      worst = std::max(worst, worst_of(names_[i]));
-    const bool is_error = worst >= LOUPE_SEVERITY_ERROR, is_warning = worst == LOUPE_SEVERITY_WARNING;
+    std::uint32_t severity = 0;
+    for (std::size_t i = cell * names_.size() / cells; i < (cell + 1) * names_.size() / cells; ++i) {
+      if (const auto found = worst.find(names_[i]); found != worst.end()) severity = std::max(severity, found->second);
+    }
+    const bool is_error = severity >= LOUPE_SEVERITY_ERROR, is_warning = severity == LOUPE_SEVERITY_WARNING;
     std::string signs;
     for (std::size_t i = 0; i < columns; ++i) signs += is_error ? "×" : is_warning ? "!" : "■";
     text += colored(signs, is_error ? red : is_warning ? yellow : green, layout);

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "console/layout.h"
@@ -18,17 +19,18 @@ namespace loupe::console {
 /// The layers of all models in their order: a strip in the colors of their health.
 class Layers {
  public:
-  void clear() { names_.clear(); }
+  void clear() { *this = {}; }
   /// Once more where a model is attached again.
   void take(const Model& model);
   std::size_t count() const { return names_.size(); }
   /// At most `width` columns; where there are more layers than that, several share one, which shows the worst.
-  /// @param worst_of  LOUPE_SEVERITY_ of the worst that stands of a layer; 0 without any
-  std::string strip(std::size_t width, const std::function<std::uint32_t(const std::string& layer)>& worst_of,
+  /// @param worst  LOUPE_SEVERITY_ by layer
+  std::string strip(std::size_t width, const std::unordered_map<std::string, std::uint32_t>& worst,
                     const Layout& layout) const;
 
  private:
   std::vector<std::string> names_;
+  std::unordered_set<std::string> known_;
 };
 
 /// The first few plots that have a number for each layer, as one table; without those in which all are the same.

@@ -66,9 +66,7 @@ std::vector<std::string> left_of(const PanelView& view, std::size_t width, const
   add_numbers(view, width, lines);
   if (view.layers.count() > 0) {
     const std::string count = left_aligned(std::to_string(view.layers.count()) + " layers", count_column);
-    lines.push_back(count + view.layers.strip(
-                                width - display_width(count),
-                                [&](const std::string& layer) { return view.findings.worst_of(layer); }, layout));
+    lines.push_back(count + view.layers.strip(width - display_width(count), view.findings.worst_by_layer(), layout));
   }
   add_findings(view, width, layout, lines);
   if (lines.size() > most_lines - 1) lines.resize(most_lines - 1);

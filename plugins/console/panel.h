@@ -15,7 +15,7 @@ namespace loupe::console {
 
 /// What there is to show of a run at the moment.
 struct PanelView {
-  std::string title;     ///< "digits · epoch 3 of 10"
+  std::string title;     ///< the run's name
   std::string progress;  ///< "" before the first
   const Headlines& headlines;
   const Findings& findings;

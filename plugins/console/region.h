@@ -21,7 +21,6 @@ class Region {
   std::string with(const std::vector<std::string>& lines, const Size& size);
   /// The terminal as it was; "" where nothing is kept.
   std::string removed();
-  bool is_there() const { return height_ > 0; }
 
  private:
   std::string cleared(const Size& size) const;

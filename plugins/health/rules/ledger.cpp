@@ -22,6 +22,7 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   if (known != entries_.end()) return *known;
   Entry& entry = entries_.emplace_back();
   entry.finding.rule = seen.rule;
+  entry.rank = seen.rank;
   entry.finding.layer = layer;
   entry.finding.parameter = seen.parameter;
   entry.finding.count = 0;
@@ -92,13 +93,14 @@ bool Ledger::has_cause() const {
   });
 }
 
-const Finding* Ledger::standing(const loupe_module* module, uint32_t severity,
-                                const std::function<bool(const std::string& rule)>& is_one) const {
+const Finding* Ledger::cause_of(const Observation& seen) const {
+  if (seen.rank == Rank::cause || seen.rank == Rank::usual) return nullptr;
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+    const uint32_t severity = each.finding.severity;
+    if (!each.stands || each.rank >= seen.rank || severity <= LOUPE_SEVERITY_INFO || severity < seen.severity)
+      return false;
     const loupe_module* other = each.finding.module;
-    const bool is_of_it = module == nullptr || other == nullptr || std::strcmp(module->model, other->model) == 0;
-    const bool is_bad = each.finding.severity > LOUPE_SEVERITY_INFO && each.finding.severity >= severity;
-    return each.stands && is_bad && is_of_it && is_one(each.finding.rule);
+    return seen.module == nullptr || other == nullptr || std::strcmp(seen.module->model, other->model) == 0;
   });
   return found != entries_.end() ? &found->finding : nullptr;
 }

@@ -11,9 +11,14 @@
 
 namespace loupe::health {
 
+/// One report per cause: what stands further to the right is information while something to its left stands for the
+/// same model that is as bad. `usual` neither explains nor is explained.
+enum class Rank { cause, symptom, consequence, usual };
+
 /// What one rule sees in one place: a finding, if it is seen long enough.
 struct Observation {
-  const char* rule = "";  ///< its name, which Judge fills in
+  const char* rule = "";    ///< its name, which Judge fills in
+  Rank rank = Rank::usual;  ///< and its rank
   uint32_t severity = LOUPE_SEVERITY_WARNING;
   const loupe_module* module = nullptr;
   std::string parameter = {};
@@ -53,16 +58,16 @@ class Ledger {
   /// Whether a finding stands that is worse than information and not of a loss's curve, which only shows what others
   /// make.
   bool has_cause() const;
-  /// The finding that stands, is as bad as that and worse than information, of the same model or of none, and whose
-  /// rule is one of these; null where there is none.
-  const Finding* standing(const loupe_module* module, uint32_t severity,
-                          const std::function<bool(const std::string& rule)>& is_one) const;
+  /// The standing finding that explains this one: of a rule to the left of its own, of the same model or of none, and
+  /// as bad; null where there is none.
+  const Finding* cause_of(const Observation& seen) const;
   /// The module is detached.
   void forget(const loupe_module* module);
 
  private:
   struct Entry {
     Finding finding;
+    Rank rank = Rank::usual;
     int streak = 0, unseen = 0;
     bool seen = false, stands = false, at_tick = false;
     bool is_explained = false, has_changed = false;

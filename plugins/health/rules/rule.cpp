@@ -26,9 +26,8 @@ double Limits::operator[](const char* name) const {
 /// What follows from another finding is information, and sends the user there.
 Observation Judge::ranked(Observation seen) const {
   seen.rule = rule->name;
-  if (rule->rank == Rank::cause || rule->rank == Rank::usual) return seen;
-  const Finding* cause = ledger.standing(
-      seen.module, seen.severity, [&](const std::string& name) { return rule_named(name.c_str()).rank < rule->rank; });
+  seen.rank = rule->rank;
+  const Finding* cause = ledger.cause_of(seen);
   if (cause == nullptr) return seen;
   seen.is_explained = true;
   seen.severity = LOUPE_SEVERITY_INFO;

@@ -79,10 +79,6 @@ struct Judge {
   Observation ranked(Observation seen) const;
 };
 
-/// One report per cause: what stands further to the right is information while something to its left stands for the
-/// same model that is as bad. `usual` neither explains nor is explained.
-enum class Rank { cause, symptom, consequence, usual };
-
 /// What a record must have for `loupe diagnose` to apply a rule to it.
 enum class Evidence { none, training_loss, both_losses, weight_gradients, update_ratios };
 

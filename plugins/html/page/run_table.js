@@ -57,7 +57,7 @@ function formatTime(text) {
 }
 
 /** "3 h 12 min" between two times; null where one is unknown. */
-export function formatDuration(from, to) {
+function formatDuration(from, to) {
   const seconds = Math.round((new Date(to) - new Date(from)) / 1000);
   if (!Number.isFinite(seconds) || seconds < 0) return null;
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
@@ -67,6 +67,9 @@ export function formatDuration(from, to) {
 
 /** Whether the report was written while the run trained: a recorded run ticks at another time when it is replayed. */
 function isFirsthand(run) { return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000; }
+
+/** How long a run took; null where the report cannot know. */
+export function durationOf(run) { return isFirsthand(run) ? formatDuration(run.started, run.lastTick) : null; }
 
 /** One model as the run describes it: an object of name, type, parameters and modules. */
 function modelSummary(model) {
@@ -117,7 +120,7 @@ function newTable() {
     ["Settings", ({hyperparameters}) => (hyperparameters.length > 0 ? settingsList(hyperparameters) : "–")],
     ["Started", (run) => formatTime(run.started)],
     ["Last tick", (run) => (isFirsthand(run) ? formatTime(run.lastTick) : "–")],
-    ["Duration", (run) => (isFirsthand(run) && formatDuration(run.started, run.lastTick)) || "–"],
+    ["Duration", (run) => durationOf(run) || "–"],
     ["Directory", (run) => run.directory || "–"],
     ["Loupe", (run) => run.loupe || "–"],
     ["LibTorch", (run) => run.libtorch || "–"],

@@ -1,6 +1,6 @@
 import {element, formatEpoch, formatNumber} from "./text.js";
 import {bigTags, layerNames, lineNames, runs, tagNamed} from "./data.js";
-import {formatDuration, stateOf} from "./run_table.js";
+import {durationOf, stateOf} from "./run_table.js";
 
 /** The last and least number of a line, each with its epoch, and how many epochs there were; null without any. */
 function lossOf(run, line) {
@@ -43,7 +43,7 @@ export function summaryOf(run) {
   const losses = lossesOf(run).slice(0, 3).map(({name, last: now, best}) => item(name,
       element("b", {class: Number.isFinite(now.value) ? null : "alarm"}, formatNumber(now.value)),
       best === null ? "" : `, best ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`));
-  const duration = formatDuration(run.started, run.lastTick);
+  const duration = durationOf(run);
   return [
     element("span", {class: "summary-item"}, stateOf({...run, ending: run.ending && {...run.ending, message: null}})),
     last === undefined ? null : item("epoch", element("b", {}, formatEpoch(last))), ...losses,
