@@ -89,8 +89,8 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
     diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
     if (comparison) comparison->take(line, departures);
     diagnosis.ending.reset();
-    if (line.kind == RecordLine::Kind::note && line.text.rfind("not observed: ", 0) == 0)
-      diagnosis.unobserved = line.text;
+    const bool is_guess = line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_GUESS;
+    if (is_guess && line.text.rfind("not observed: ", 0) == 0) diagnosis.unobserved = line.text;
     if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
     if (line.kind == RecordLine::Kind::finding) diagnosis.findings.take(line);
     if (line.kind == RecordLine::Kind::tick) {

@@ -44,7 +44,7 @@ std::vector<const TagDescription*> found(const std::vector<TagDescription>& tags
   return !same.empty() ? same : !begins.empty() ? begins : within;
 }
 
-/// Every plot whose explanation has a word, as that of a line in it.
+/// Every plot whose explanation mentions a word, such as the name of one of its lines.
 std::vector<const TagDescription*> explaining(const std::vector<TagDescription>& tags, const std::string& word) {
   const auto is_part = [](char sign) { return std::isalnum(static_cast<unsigned char>(sign)) != 0 || sign == '_'; };
   std::vector<const TagDescription*> found;
@@ -88,7 +88,7 @@ void write_list(const std::vector<TagDescription>& tags, std::ostream& out) {
   }
 }
 
-/// A rule that a lens judges by, or a line that it shows: what stands before the colon of what it says that it gives.
+/// A rule or a line of a component, as its `gives` names and explains it: "NAME: TEXT".
 struct Given {
   std::string name, text;
   std::set<std::string> givers;

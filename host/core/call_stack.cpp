@@ -164,8 +164,8 @@ CallStack CallStack::now() {
 }
 
 std::string CallStack::source_line() const {
-  // Opening it takes milliseconds, and there may be a finding for each of hundreds of layers. Kept to the end, since
-  // what ends with the program may still tell of something.
+  // Opened once, since that takes milliseconds and there may be findings for hundreds of layers. Never destroyed, so
+  // that findings reported while the program exits can still use it.
   static std::mutex mutex;
   static auto& information = *new DebugInformation;
   // In a child that was forked while another thread was here, nobody will unlock it.

@@ -115,7 +115,7 @@ std::string EpochClock::description() const {
       break;
   }
   return "an epoch ends where train() is called again or a data loader begins anew, else after " + number(length_) +
-         " steps";
+         " steps, or " + number(length_ * patience_for_first) + " once that has happened";
 }
 
 }  // namespace loupe

@@ -143,7 +143,7 @@ std::string Findings::news(double epoch, const Layout& layout, bool with_standin
   return raised + (with_standing ? still : "") + gone;
 }
 
-/// The first of each rule in full, and where else it is so: a hundred layers are not told one by one.
+/// Prints the first finding of each rule in full and lists the places of the others, which may be hundreds.
 std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
   struct OfRule {
     const Known* first;

@@ -37,7 +37,7 @@ class Findings {
   std::vector<Brief> worst_by_rule() const;
   /// The same as lines, of the first few rules, with what to do about the worst; "" where nothing stands.
   std::string summary(const Layout& layout) const;
-  /// "1 error, 2 warnings" of what stands; "" where that is information or nothing.
+  /// Counts the standing errors and warnings: "1 error, 2 warnings"; "" if there are none.
   std::string counts() const;
   /// LOUPE_SEVERITY_ of the worst that stands, by layer; a function counts for the layer that it is called behind.
   std::unordered_map<std::string, std::uint32_t> worst_by_layer() const;

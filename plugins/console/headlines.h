@@ -28,7 +28,7 @@ class Headlines {
   void take(const std::deque<Table>& tables, double epoch);
   /// In the order in which they came.
   const std::deque<Number>& all() const { return numbers_; }
-  /// "train_loss 0.0123  accuracy 0.9812", of what the epoch told.
+  /// Lists the numbers that were reported in this epoch: "train_loss 0.0123  accuracy 0.9812".
   std::string in_a_line(double epoch) const;
   /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12"; "" where no loss was finite.
   std::string best() const;

@@ -12,9 +12,9 @@ struct Size {
   bool operator==(const Size& other) const { return rows == other.rows && columns == other.columns; }
 };
 
-/// The last rows of a terminal, kept out of what scrolls: whatever the program prints stays above them, as where a
-/// package manager shows its progress. Libraries such as ncurses take the whole screen, and with it what the program
-/// prints. The functions give what to write; the cursor stays where it is.
+/// Reserves the last rows of a terminal by a scroll region, so that the program's own output scrolls above them, as
+/// package managers do for their progress bars. Libraries such as ncurses take over the whole screen and would hide
+/// that output. The functions return what to write, and leave the cursor where it is.
 class Region {
  public:
   /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.

@@ -49,10 +49,11 @@ void Health::follow_trail(const Judge& judge, Model& model) {
 void Health::add_growth(Observation& seen, const Model* model) {
   constexpr double far = 100;
   const std::lock_guard lock(losses_.mutex);
-  std::vector<double> losses(losses_.main.recent.begin(), losses_.main.recent.end());
-  losses.insert(losses.end(), losses_.main.pending.begin(), losses_.main.pending.end());
+  const Losses::Training& loss = *losses_.non_finite;
+  std::vector<double> losses(loss.recent.begin(), loss.recent.end());
+  losses.insert(losses.end(), loss.pending.begin(), loss.pending.end());
   if (losses.size() < 2 || !(losses.front() > 0) || !(losses.back() > far * losses.front())) return;
-  seen.message += "; before it the training loss had grown from " + number(losses.front()) + " to " +
+  seen.message += "; before it " + losses_.shown(loss) + " had grown from " + number(losses.front()) + " to " +
                   number(losses.back()) + " in " + std::to_string(losses.size()) + " steps";
   seen.advice = "lower the learning rate, or clip the gradients";
   if (model == nullptr || model->input_count == 0) return;
@@ -80,20 +81,21 @@ void Health::tell_lone_loss(const Judge& judge) {
   Observation seen;
   seen.severity = LOUPE_SEVERITY_ERROR;
   seen.tag = "Loss";
-  seen.message = losses_.non_finite_name + " is NaN or Inf, while all outputs and gradients that were seen are finite";
+  seen.message =
+      losses_.shown(*losses_.non_finite) + " is NaN or Inf, while all outputs and gradients that were seen are finite";
   seen.advice =
       "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an empty batch, is NaN";
   add_growth(seen, nullptr);
   judge.by(rule_named(non_finite)).tell(seen);
 }
 
-/// A loss that was not finite in a step that nobody looked at, and of which the steps after it show nothing.
+/// Reports a loss that was NaN or Inf in a step that was not looked at, if the steps after it are finite again.
 void Health::tell_unseen_loss(const Judge& judge) {
   constexpr uint64_t enough = 2;
   if (!loss_was_unseen_ || any_broken() || ++steps_since_loss_ <= enough) return;
   Observation seen;
   seen.tag = "Loss";
-  seen.message = losses_.non_finite_name +
+  seen.message = losses_.shown(*losses_.non_finite) +
                  " was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
                  "outputs, gradients and parameters are finite again in the steps after it";
   seen.advice = "look at every step to learn what made it, and see the batch of that step";

@@ -148,7 +148,8 @@ TEST(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
   record.begin(folder);
   record.begin_tick(1);
   tell_note(record, LOUPE_NOTE_TRAINER, "a new phase", 1);
-  tell_note(record, LOUPE_NOTE_TRAINER, "not observed: any loss", 1);
+  tell_note(record, LOUPE_NOTE_GUESS, "not observed: any loss", 1);
+  tell_note(record, LOUPE_NOTE_TRAINER, "not observed: a sunrise", 1);
   record.end_tick();
   tell_end(record, LOUPE_END_COMPLETED, 1);
   EXPECT_EQ(diagnose("record.jsonl", folder).output,

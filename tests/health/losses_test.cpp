@@ -38,14 +38,14 @@ TEST(Losses, SayWhichWasNotFinite) {
   Losses losses;
   push(losses, "train_loss", std::nan(""));
   EXPECT_TRUE(losses.take_non_finite());
-  EXPECT_EQ(losses.non_finite_name, "the training loss");
+  EXPECT_EQ(losses.shown(*losses.non_finite), "the training loss");
   push(losses, "train_loss", 1);
   EXPECT_FALSE(losses.take_non_finite());
   // A finite loss of another name does not show that the step was left out.
   push(losses, "generator loss", INFINITY);
   push(losses, "train_loss", 1);
   EXPECT_TRUE(losses.take_non_finite());
-  EXPECT_EQ(losses.non_finite_name, "'generator loss'");
+  EXPECT_EQ(losses.shown(*losses.non_finite), "'generator loss'");
   push(losses, "generator loss", INFINITY);
   push(losses, "generator loss", 1);
   EXPECT_FALSE(losses.take_non_finite());

@@ -128,6 +128,14 @@ TEST(Run, NamesTheLossesOfSeveralModelsAfterTheOneWhoseOptimizerStepsNext) {
   }
 }
 
+TEST(Run, RecordsWhatEachModelsFirstOptimizerIsSetTo) {
+  const Both both = run_both(trainers + " gan");
+  const std::string record = text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl");
+  for (const char* name : {"optimizer", "optimizer rate", "Generator optimizer", "Generator optimizer rate"})
+    EXPECT_NE(record.find("\"name\":\"" + std::string(name) + "\""), std::string::npos) << name;
+  EXPECT_NE(record.find("\"type\":\"number\",\"setting\":0.01}"), std::string::npos);
+}
+
 TEST(Run, SaysAtTheEndWhatItDidNotObserve) {
   const auto unobserved = [](const std::string& shape) {
     const std::string messages = run_both(trainers + " " + shape).messages;

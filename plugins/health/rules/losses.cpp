@@ -71,7 +71,7 @@ bool Losses::take_non_finite() {
   for (Training& each : trainings) {
     each.is_nan = false;
     if (!std::exchange(each.is_non_finite, false)) continue;
-    non_finite_name = shown(each);
+    non_finite = &each;
     any = true;
   }
   return any;

@@ -77,7 +77,7 @@ struct Losses : Preprocessor {
   Training& main = trainings.front();
   Side& training = main.side;
   Side validation;
-  std::string non_finite_name;  ///< as `shown`, of the last that was not finite
+  const Training* non_finite = &main;  ///< the last that was not finite
   bool was_validated = false;
   bool are_means = false;   ///< each of an epoch, as a record has them
   bool began_late = false;  ///< the first epoch that was seen is not the first of the training
