@@ -19,7 +19,7 @@ namespace loupe::console {
 class TickTables {
  public:
   /// @param history  how many ticks to keep
-  TickTables(Strings tags, std::size_t history) : tags_("tags", "tag", std::move(tags)), history_(history) {}
+  TickTables(const Strings& tags, std::size_t history) : tags_("tags", "tag", tags), history_(history) {}
 
   void clear();
   void set_style(const std::string& tag, const Style& style) { styles_[tag] = style; }
