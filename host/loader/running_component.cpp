@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "core/last_words.h"
@@ -28,6 +29,20 @@ void write_text(const char* text) {
   if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
 }
 
+std::atomic<bool> has_shown_progress{false};
+
+void let_all_rows_scroll() {
+  if (!has_shown_progress) return;
+  const FatalSignalsHeld held;
+  static const char text[] =
+      "\x1b"
+      "7\x1b[r\x1b"
+      "8\x1b[J";
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (::isatty(stream) == 1 && ::write(stream, text, sizeof text - 1) > 0) return;
+  }
+}
+
 // Only what POSIX calls async-signal-safe. A handler that was there before, of the program or of one of its libraries
 // (UCX brings one), runs next. If it lets the program go on, the lines that follow in the record overrule the last
 // words.
@@ -35,6 +50,7 @@ void tell(int signal, siginfo_t* info, void* context) {
   const Fault* fault = faults;
   while (fault->signal != signal) ++fault;
   LastWords::speak("failed", fault->name);
+  let_all_rows_scroll();
   if (const char* speaker = RunningComponent::current()) {
     write_text("loupe: error: a fault inside ");
     write_text(speaker);
@@ -47,6 +63,10 @@ void tell(int signal, siginfo_t* info, void* context) {
 }
 
 }  // namespace
+
+void note_shown_progress() {
+  has_shown_progress = true;
+}
 
 void name_components_in_crashes() {
   static const bool once = [] {

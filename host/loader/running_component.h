@@ -31,6 +31,10 @@ class RunningComponent {
 /// Signals that are ignored are left alone. The process's; any thread.
 void name_components_in_crashes();
 
+/// A visualizer shows progress, which a console does in the last rows of a terminal: a fatal signal gives those back.
+/// The process's; any thread.
+void note_shown_progress();
+
 }  // namespace loupe
 
 #endif

@@ -42,10 +42,12 @@ class UsualTime {
   double usual_ = 0;
 };
 
-/// The time that a lens has taken. `spend` may be called on any thread, the rest on the one that ticks.
+/// The time that a lens has taken. `judge` is called on the thread that ticks, the rest on any.
 class LensCost {
  public:
   void spend(double seconds) { nanoseconds_.fetch_add(static_cast<int64_t>(seconds * 1e9), std::memory_order_relaxed); }
+  /// Since the last tick.
+  double seconds() const { return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9; }
   /// At the end of each tick at which the lens reported: a warning for the user, once, if it is slow. It has to be slow
   /// at two reports in a row, since a single one may have been interrupted.
   /// @param wall  seconds since the last tick

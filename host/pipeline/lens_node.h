@@ -45,6 +45,8 @@ class LensNode {
   bool resting() const { return guard_.resting(); }
   /// At the end of a tick, which comes `wall` seconds after the one before: tells the user of a lens that is slow.
   void judge_cost(double wall);
+  /// What it took since the last tick, estimated. Any thread.
+  double seconds() const { return guard_.cost().seconds(); }
   void attach();
   void visit(const ModuleNode& module);
   void forget(const ModuleNode& module);

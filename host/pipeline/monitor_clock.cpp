@@ -107,13 +107,16 @@ void Monitor::show_progress() {
   if (now - last_progress_ < std::chrono::milliseconds(200) || !display_.wants_progress()) return;
   last_progress_ = now;
   folder_.claim();
+  double lens_seconds = 0;
+  for (const auto& lens : lenses_) lens_seconds += lens->seconds();
   const loupe_progress progress{.struct_size = sizeof(loupe_progress),
                                 .epoch = epoch_ + 1,
                                 .epochs = epochs_,
                                 .step = step_,
                                 .steps = steps_,
                                 .steps_before = steps_before_,
-                                .seconds = std::chrono::duration<double>(now - epoch_start_).count()};
+                                .seconds = std::chrono::duration<double>(now - epoch_start_).count(),
+                                .lens_seconds = lens_seconds};
   display_.progress(progress);
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "loader/running_component.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
 
@@ -226,6 +227,7 @@ bool Display::wants_progress() const {
 }
 
 void Display::progress(const loupe_progress& progress) {
+  note_shown_progress();
   for (Shown& shown : shown_) {
     if (!shown.begun && !shown.skip) begin(shown);
   }

@@ -47,21 +47,25 @@ std::string progress_line(const Progress& progress, std::size_t width) {
   };
   std::vector<Part> parts;
   const std::string of_all = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
-  parts.push_back({"epoch " + number_text(progress.epoch) + of_all, 5});
+  parts.push_back({"epoch " + number_text(progress.epoch) + of_all, 6});
   const std::string steps = std::to_string(progress.steps);
   if (progress.steps_before > 0) {
     parts.push_back({bar(static_cast<double>(progress.steps) / static_cast<double>(progress.steps_before)), 1});
     // The epoch before need not have been as long.
     const std::uint64_t expected = std::max(progress.steps, progress.steps_before);
-    parts.push_back({steps + " of " + std::to_string(expected) + " steps", 3});
+    parts.push_back({steps + " of " + std::to_string(expected) + " steps", 4});
   } else {
-    parts.push_back({steps + " steps", 3});
+    parts.push_back({steps + " steps", 4});
   }
   if (progress.seconds > 0 && progress.steps > 0) {
-    parts.push_back({short_number(static_cast<double>(progress.steps) / progress.seconds) + " steps/s", 2});
+    parts.push_back({short_number(static_cast<double>(progress.steps) / progress.seconds) + " steps/s", 3});
   }
   if (const double left = seconds_left(progress); left >= 0) {
-    parts.push_back({duration_text(left) + " left" + (progress.epochs > 0 ? "" : " in this epoch"), 4});
+    parts.push_back({duration_text(left) + " left" + (progress.epochs > 0 ? "" : " in this epoch"), 5});
+  }
+  if (progress.seconds > 0 && progress.lens_seconds > 0) {
+    const double share = std::min(100 * progress.lens_seconds / progress.seconds, 100.0);
+    parts.push_back({"lenses " + (share < 1 ? "<1" : std::to_string(std::lround(share))) + " %", 2});
   }
 
   const auto joined = [&parts] {

@@ -9,7 +9,8 @@
 
 namespace loupe::console {
 
-/// "epoch 3 of 20  ━━━━━╸────  412 of 938 steps  98.3 steps/s  2 min 10 s left", at most `width` columns: what does not
+/// "epoch 3 of 20  ━━━━━╸────  412 of 938 steps  98.3 steps/s  2 min 10 s left  lenses 4 %", at
+/// most `width` columns: what does not
 /// fit is left out, the least needed first.
 std::string progress_line(const Progress& progress, std::size_t width);
 

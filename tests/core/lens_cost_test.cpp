@@ -75,6 +75,17 @@ TEST_F(LensCostTest, IsEstimatedFromFewOfManyEvents) {
   EXPECT_SAYS(messages[0], "takes 51 % of the time since the last tick (1.03 of 2.00 s)");
 }
 
+TEST_F(LensCostTest, IsKnownBetweenTicks) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  takes(it.stage, "lens.numbers process", 0.25);
+  Monitored::forward(*layer, {1});
+  Monitored::forward(*layer, {1});
+  EXPECT_EQ(it.monitor.lenses().at(0)->seconds(), 0.5);
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.monitor.lenses().at(0)->seconds(), 0);
+}
+
 TEST_F(LensCostTest, OneInterruptedEventDoesNotCountForTheManyItStandsFor) {
   UsualTime usual;
   for (int i = 0; i < 4; ++i) EXPECT_EQ(usual.of(0.001, 1), 0.001);

@@ -109,6 +109,16 @@ TEST(Console, KeepsALineOfProgressInTheLastRowAndClearsItAtTheEnd) {
   EXPECT_EQ(printed_on_terminal([](Driver& console) { console.progress(1, 3, 10, 0, 2); }, {{"progress", false}}), "");
 }
 
+TEST(Console, ShowsTheLensesShareOfTheTimeSinceTheLastTick) {
+  const auto shown_with = [](double lens_seconds) {
+    return printed_on_terminal([&](Driver& console) { console.progress(2, 3, 50, 100, 20, lens_seconds); }, {}, 100);
+  };
+  EXPECT_NE(shown_with(1.6).find("1 min 0 s left  lenses 8 %"), std::string::npos);
+  EXPECT_NE(shown_with(0.01).find("lenses <1 %"), std::string::npos);
+  EXPECT_NE(shown_with(30).find("lenses 100 %"), std::string::npos);  // an estimate may be more than the whole
+  EXPECT_EQ(shown_with(0).find("lenses"), std::string::npos);
+}
+
 TEST(Console, KeepsTheLineOfProgressWithinTheTerminal) {
   for (unsigned short columns = 20; columns <= 100; columns += 10) {
     const std::string text =

@@ -174,14 +174,16 @@ class Driver {
   std::string end_tick() {
     return call([&](loupe_error* error) { return table_->end_tick(self_, error); });
   }
-  std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds) {
+  std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds,
+                       double lens_seconds = 0) {
     const loupe_progress progress{.struct_size = sizeof(loupe_progress),
                                   .epoch = epoch,
                                   .epochs = epochs,
                                   .step = steps,
                                   .steps = steps,
                                   .steps_before = steps_before,
-                                  .seconds = seconds};
+                                  .seconds = seconds,
+                                  .lens_seconds = lens_seconds};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
   std::string finding(const loupe_finding& finding) {

@@ -64,6 +64,7 @@ typedef struct loupe_progress {
   uint64_t steps;        /* optimizer steps since the last tick */
   uint64_t steps_before; /* in the epoch before; 0 when unknown */
   double seconds;        /* since the last tick */
+  double lens_seconds;   /* of them, what the lenses took; estimated from some of the events */
 } loupe_progress;
 
 enum {
