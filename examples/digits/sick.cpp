@@ -1,42 +1,140 @@
-// A trainer in which something is wrong, for `loupe run` to find: twelve layers with sigmoids between them.
+// A trainer in which one thing is wrong, for `loupe run` to find. ../README.md shows what it says.
+//   digits_sick FAULT [EPOCHS]
 
 #include <torch/torch.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "common/digits.h"
 
 using examples::Digits;
+using torch::Tensor;
 namespace nn = torch::nn;
 
-int main(int argc, char** argv) {
-  const int epochs = argc > 1 ? std::atoi(argv[1]) : 20;
-  torch::manual_seed(1);
-  const Digits digits = examples::load_digits(LOUPE_EXAMPLES_DIGITS);
+namespace {
 
-  nn::Sequential model;
-  model->push_back(nn::Flatten());
-  constexpr int layers = 12, width = 32;
+constexpr int64_t pixels = 64, classes = 10;
+
+/// A healthy trainer, of which each fault changes one thing.
+struct Trainer {
+  Digits digits = examples::load_digits(LOUPE_EXAMPLES_DIGITS);
+  nn::Sequential model{nn::Flatten(),    nn::Linear(pixels, 64), nn::ReLU(), nn::Linear(64, 64), nn::ReLU(),
+                       nn::Dropout(0.2), nn::Linear(64, classes)};
+  std::unique_ptr<torch::optim::Optimizer> optimizer;
+  std::function<Tensor(const Tensor& output, const Tensor& labels)> loss =
+      [](const Tensor& output, const Tensor& labels) { return nn::functional::cross_entropy(output, labels); };
+  bool clears_gradients = true, trains_in_eval_mode = false;
+  int64_t trained_on = 1400;
+
+  void use_sgd(double rate) { optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), rate); }
+  void use_adam(double rate) { optimizer = std::make_unique<torch::optim::Adam>(model->parameters(), rate); }
+};
+
+void make_deep(Trainer& trainer, const std::function<void(nn::Sequential&)>& add_activation, int layers) {
+  constexpr int64_t width = 32;
+  trainer.model = nn::Sequential(nn::Flatten());
   for (int layer = 0; layer < layers; ++layer) {
-    model->push_back(nn::Linear(layer == 0 ? digits.images[0].numel() : width, width));
-    model->push_back(nn::Sigmoid());
+    trainer.model->push_back(nn::Linear(layer == 0 ? pixels : width, width));
+    add_activation(trainer.model);
   }
-  model->push_back(nn::Linear(width, 10));
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
+  trainer.model->push_back(nn::Linear(width, classes));
+}
+
+const std::map<std::string, std::function<void(Trainer&)>> faults = {
+    {"vanishing",
+     [](Trainer& trainer) {
+       make_deep(
+           trainer, [](nn::Sequential& model) { model->push_back(nn::Sigmoid()); }, 12);
+       trainer.use_sgd(0.1);
+     }},
+    {"large-weights",
+     [](Trainer& trainer) {
+       make_deep(
+           trainer, [](nn::Sequential& model) { model->push_back(nn::ReLU()); }, 12);
+       const torch::NoGradGuard no_gradients;
+       for (Tensor& parameter : trainer.model->parameters()) parameter.mul_(6);
+       trainer.use_sgd(1e-3);
+     }},
+    {"nan",
+     [](Trainer& trainer) {
+       // 0 times the logarithm of 0, as soon as the model is sure enough
+       trainer.loss = [](const Tensor& output, const Tensor& labels) {
+         return -(torch::one_hot(labels, classes) * (output * 20).softmax(1).log()).sum(1).mean();
+       };
+       trainer.use_adam(0.01);
+     }},
+    {"dead-units",
+     [](Trainer& trainer) {
+       const torch::NoGradGuard no_gradients;
+       trainer.model->named_parameters()["3.bias"].fill_(-4);
+       trainer.use_sgd(0.05);
+     }},
+    {"high-rate", [](Trainer& trainer) { trainer.use_adam(0.5); }},
+    {"no-zero-grad", [](Trainer& trainer) { trainer.clears_gradients = false; }},
+    {"replaced-layer",
+     [](Trainer& trainer) {
+       trainer.use_adam(0.001);
+       nn::Sequential with_new_head;
+       for (auto layer = trainer.model->begin(); layer + 1 != trainer.model->end(); ++layer)
+         with_new_head->push_back(*layer);
+       with_new_head->push_back(nn::Linear(64, classes));
+       trainer.model = with_new_head;
+     }},
+    {"eval-mode", [](Trainer& trainer) { trainer.trains_in_eval_mode = true; }},
+    {"double-softmax", [](Trainer& trainer) { trainer.model->push_back(nn::Softmax(1)); }},
+    {"raw-pixels", [](Trainer& trainer) { trainer.digits.images *= 255; }},
+    {"overfitting",
+     [](Trainer& trainer) {
+       trainer.trained_on = 100;
+       trainer.use_adam(0.01);
+     }},
+    {"none", [](Trainer&) {}},
+};
+
+double train(Trainer& trainer) {
+  trainer.model->train(!trainer.trains_in_eval_mode);
+  double sum = 0;
+  for (const Tensor& indices : torch::randperm(trainer.trained_on).split(64)) {
+    const Digits batch = trainer.digits.at(indices);
+    if (trainer.clears_gradients) trainer.optimizer->zero_grad();
+    const Tensor loss = trainer.loss(trainer.model->forward(batch.images), batch.labels);
+    loss.backward();
+    trainer.optimizer->step();
+    sum += loss.item<double>() * static_cast<double>(indices.numel());
+  }
+  return sum / static_cast<double>(trainer.trained_on);
+}
+
+double validate(Trainer& trainer) {
+  const torch::NoGradGuard no_gradients;
+  trainer.model->eval();
+  const Digits batch = trainer.digits.at(torch::arange(1400, trainer.digits.count()));
+  return trainer.loss(trainer.model->forward(batch.images), batch.labels).item<double>();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto fault = faults.find(argc > 1 ? argv[1] : "");
+  if (fault == faults.end()) {
+    std::fprintf(stderr, "usage: digits_sick FAULT [EPOCHS]\nfaults:");
+    for (const auto& each : faults) std::fprintf(stderr, " %s", each.first.c_str());
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
+  const int epochs = argc > 2 ? std::atoi(argv[2]) : 20;
+  torch::manual_seed(1);
+  Trainer trainer;
+  fault->second(trainer);
+  if (trainer.optimizer == nullptr) trainer.use_adam(0.001);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
-    model->train();
-    double sum = 0;
-    for (const torch::Tensor& batch : torch::randperm(digits.count()).split(64)) {
-      const Digits digits_of_batch = digits.at(batch);
-      optimizer.zero_grad();
-      const torch::Tensor loss =
-          nn::functional::cross_entropy(model->forward(digits_of_batch.images), digits_of_batch.labels);
-      loss.backward();
-      optimizer.step();
-      sum += loss.item<double>() * static_cast<double>(batch.numel());
-    }
-    std::printf("epoch %2d/%d  loss %.4f\n", epoch, epochs, sum / static_cast<double>(digits.count()));
+    const double loss = train(trainer);
+    std::printf("epoch %2d/%d  loss %.4f  validation %.4f\n", epoch, epochs, loss, validate(trainer));
     std::fflush(stdout);
   }
   return 0;

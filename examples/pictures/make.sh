@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the README's pictures anew: trains what is sick under `loupe run`, and takes pictures of the report, by chromium,
+# Makes the pictures of the READMEs anew: trains what is sick under `loupe run`, and takes pictures of reports, by chromium,
 # and of the console on a terminal, which tmux is; aha turns the terminal's colours into HTML.
 #   examples/pictures/make.sh [BUILD-FOLDER]      of examples/demo.sh unless told otherwise
 set -euo pipefail
@@ -11,13 +11,14 @@ trap 'tmux -L loupe-pictures kill-server 2>/dev/null || true; rm -rf "$runs"' EX
 # picture WIDTH HEIGHT PAGE FILE
 picture() {
   chromium --headless --no-sandbox --hide-scrollbars --window-size="$1,$2" --virtual-time-budget=4000 \
-    --screenshot="examples/pictures/$4" "file://$3"
+    --screenshot="examples/pictures/$4" "file://$3" 2>/dev/null
 }
 on_terminal() { tmux -L loupe-pictures "$@"; }
 
 export LC_ALL=C.UTF-8 OMP_NUM_THREADS=1
+# The README's.
 on_terminal -u new-session -d -s console -x 100 -y 24 \
-  "'$build/bin/loupe' run --out '$runs' -- '$build/bin/digits_sick' 60; sleep 60"
+  "'$build/bin/loupe' run --out '$runs' -- '$build/bin/digits_sick' vanishing 60; sleep 60"
 for ((i = 0; i < 600; ++i)); do
   on_terminal capture-pane -e -p -t console >"$runs/screen"
   grep -q 'epoch 4[0-9] ' "$runs/screen" && break
@@ -30,3 +31,10 @@ for ((i = 0; i < 600; ++i)); do
   sleep 0.1
 done
 picture 1200 1260 "$runs/digits_sick/report.html" report.png
+
+# The gallery's: the faults that examples/README.md has a picture of.
+sed -n 's|^!\[.*(pictures/\(.*\)\.png)$|\1|p' examples/README.md | while read -r fault; do
+  "$build/bin/loupe" run --out "$runs" --name "$fault" -- "$build/bin/digits_sick" "$fault" >"$runs/log" 2>&1 ||
+    { cat "$runs/log" >&2 && exit 1; }
+  picture 1000 800 "$runs/$fault/report.html" "$fault.png"
+done

@@ -270,7 +270,7 @@ void OutputWatch::look_at_start() {
   }
   const std::lock_guard lock(model_.mutex);
   Model::Start& start = model_.start;
-  const bool is_same = start.is_known && start.changed && found != 0 && found == start.hash;
+  const bool is_same = !model_.is_broken && start.is_known && start.changed && found != 0 && found == start.hash;
   start.same = is_same ? start.same + 1 : 0;
   start.is_known = found != 0;
   start.hash = found;

@@ -55,6 +55,23 @@ TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse
   EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
+TEST(Ledger, TakesAnotherRulesEqualForTheCauseOnlyWhereTheRuleSaysSo) {
+  TwoModels models;
+  const auto see_zeros = [&](const char* parameter) {
+    Observation zeros;
+    zeros.may_follow_equals = true;
+    zeros.module = &models.net;
+    zeros.parameter = parameter;
+    models.told.judge("unchanged_parameter").tell(zeros);
+    return models.told.findings.back().severity;
+  };
+  EXPECT_EQ(see_zeros("weight"), uint32_t{LOUPE_SEVERITY_WARNING});
+  EXPECT_EQ(see_zeros("bias"), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
+  models.see("dead_units", models.layer);
+  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
+  EXPECT_EQ(see_zeros("weight"), uint32_t{LOUPE_SEVERITY_INFO});
+}
+
 TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
   TwoModels models;
   models.see("dead_units", models.layer);

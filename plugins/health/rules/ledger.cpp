@@ -97,8 +97,9 @@ const Finding* Ledger::cause_of(const Observation& seen) const {
   if (seen.rank == Rank::cause || seen.rank == Rank::usual) return nullptr;
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
     const uint32_t severity = each.finding.severity;
-    if (!each.stands || each.rank >= seen.rank || severity <= LOUPE_SEVERITY_INFO || severity < seen.severity)
-      return false;
+    const bool comes_first =
+        each.rank < seen.rank || (seen.may_follow_equals && each.rank == seen.rank && each.finding.rule != seen.rule);
+    if (!each.stands || !comes_first || severity <= LOUPE_SEVERITY_INFO || severity < seen.severity) return false;
     const loupe_module* other = each.finding.module;
     return seen.module == nullptr || other == nullptr || std::strcmp(seen.module->model, other->model) == 0;
   });

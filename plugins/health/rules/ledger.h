@@ -24,9 +24,10 @@ struct Observation {
   std::string parameter = {};
   std::string message, advice;
   double value = NAN, threshold = NAN;
-  const char* tag = "";       ///< the plot of a built-in lens that shows it
-  bool at_tick = false;       ///< its rule looks at ticks alone
-  bool is_explained = false;  ///< it follows from a finding of another rule, and is information only
+  const char* tag = "";            ///< the plot of a built-in lens that shows it
+  bool at_tick = false;            ///< its rule looks at ticks alone
+  bool may_follow_equals = false;  ///< also from a finding of another rule of its own rank
+  bool is_explained = false;       ///< it follows from a finding of another rule, and is information only
 };
 
 /// What ends: windows, a tick or both. What was not seen meanwhile counts towards its end.

@@ -47,6 +47,7 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
 
 void tell_zeros(const Judge& judge, const ParameterState& state) {
   Observation seen;
+  seen.may_follow_equals = true;  // units that are dead let no gradient through
   seen.module = state.module;
   seen.parameter = state.name;
   seen.message = "the gradient of " + shown(state) + " has been 0 in each of the first " +

@@ -1,0 +1,63 @@
+// The faults that examples/README.md shows are found, and nothing else is.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "process.h"
+
+namespace loupe::test {
+namespace {
+
+using Rules = std::set<std::string>;
+
+/// What the gallery says of each fault: the rules behind "Findings:".
+std::map<std::string, Rules> gallery() {
+  std::map<std::string, Rules> faults;
+  std::ifstream file(LOUPE_GALLERY);
+  std::string fault;
+  const std::regex name("`([a-z_]+)`");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("## ", 0) == 0) fault = line.substr(3);
+    const std::size_t findings = line.find("Findings: ");
+    if (fault.empty() || findings == std::string::npos) continue;
+    const std::string listed = line.substr(findings);
+    for (std::sregex_iterator each(listed.begin(), listed.end(), name), end; each != end; ++each)
+      faults[fault].insert((*each)[1]);
+    faults[fault];
+  }
+  return faults;
+}
+
+/// The rules of errors and warnings that stood when the run ended.
+Rules standing(const std::string& diagnosis) {
+  Rules rules;
+  const std::regex finding("^  (error|warning): .*\\(([a-z_]+), epoch");
+  std::istringstream lines(diagnosis);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch parts;
+    if (std::regex_search(line, parts, finding)) rules.insert(parts[2]);
+  }
+  return rules;
+}
+
+TEST(Gallery, ShowsFaultsThatLoupeFindsAndNothingElse) {
+  const std::map<std::string, Rules> faults = gallery();
+
+  EXPECT_GE(faults.size(), 12u);
+  for (const auto& [fault, rules] : faults) {
+    const std::filesystem::path folder = fresh_folder();
+    const Finished trained =
+        run(LOUPE_COMMAND " run --out . --name it -- " LOUPE_EXAMPLES "/digits_sick " + fault, folder);
+    EXPECT_EQ(trained.exit_code, 0) << fault << ": " << trained.output;
+    EXPECT_EQ(standing(run(LOUPE_COMMAND " diagnose it", folder).output), rules) << fault;
+  }
+}
+
+}  // namespace
+}  // namespace loupe::test
