@@ -4,9 +4,9 @@
 #include <loupe/options.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "config/path.h"
@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> top_keys = {"loupe",       "run",      "attach",     "plugins",    "lenses",
-                                           "visualizers", "on_error", "on_finding", "run_program"};
+const std::vector<std::string> top_keys = {"loupe",       "run",      "attach",     "plugins",     "lenses",
+                                           "visualizers", "on_error", "on_finding", "run_program", "ranks"};
 
 /// What is unknown in a configuration may be so because its plugin could not be used.
 void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
@@ -72,13 +72,20 @@ void check_history(const OptionSet& set, const YAML::Node& written, Diagnostics&
                                                       ": what is estimated from fewer says too little");
 }
 
-/// Whether a launcher of several processes (torchrun, MPI, Slurm) says that this is another one than `rank`.
-bool is_other_rank(int rank) {
-  for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const char* own = std::getenv(variable);
-    if (own != nullptr && *own != '\0') return std::to_string(rank) != own;
-  }
-  return false;
+bool read_ranks(const YAML::Node& written, Diagnostics& diagnostics) {
+  if (!written.IsDefined()) return true;
+  const std::string value = written.IsScalar() ? written.Scalar() : "";
+  if (value != "auto" && value != "off")
+    diagnostics.error(written, "ranks cannot be '" + value + "'" + suggestion(value, {"auto", "off"}));
+  return value != "off";
+}
+
+void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {
+  if (!attach.IsMap() || !attach["master_rank"].IsDefined()) return;
+  diagnostics.error(attach["master_rank"],
+                    "attach.master_rank is gone: processes that a launcher started together are one run, which rank 0 "
+                    "shows; write 'ranks: off' at the top where each is to be a run of its own");
+  diagnostics.throw_if_any();
 }
 
 }  // namespace
@@ -120,6 +127,9 @@ Config Config::from_text(const std::string& text, const std::string& file, const
     }
     config.stop_on_error = value == "stop";
   }
+
+  config.ranks = read_ranks(map["ranks"], diagnostics);
+  check_master_rank(value_of(map, "attach"), diagnostics);
 
   const auto& sections = host_sections();
   const auto run_set =
@@ -163,14 +173,27 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.on_info = on_finding.get<std::string>("info");
   config.on_warning = on_finding.get<std::string>("warning");
   config.on_finding_error = on_finding.get<std::string>("error");
-  const int master_rank = attach.get<int>("master_rank");
-  config.master = master_rank < 0 || !is_other_rank(master_rank);
-  if (!config.master) {
-    config.lenses.clear();
-    config.visualizers.clear();
-  }
   config.read_baseline(folder);
   return config;
+}
+
+void Config::join(const Launch& launched) {
+  if (!ranks || launched.world_size == 1 || launch.world_size > 1) return;
+  launch = launched;
+  if (launch.shows()) return;
+  visualizers = of_this_rank(std::move(visualizers));
+  run_directory = launch.folder_in(run_directory);
+  has_run_directory = true;
+}
+
+std::vector<ComponentConfig> Config::of_this_rank(std::vector<ComponentConfig> visualizers) const {
+  if (launch.shows()) return visualizers;
+  visualizers.erase(std::remove_if(visualizers.begin(), visualizers.end(),
+                                   [](const ComponentConfig& each) {
+                                     return std::string_view(each.entry.component->name) != "record";
+                                   }),
+                    visualizers.end());
+  return visualizers;
 }
 
 const std::string& Config::answer_to(uint32_t severity) const {

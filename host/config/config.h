@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/launch.h"
 #include "loader/catalogue.h"
 #include "options/option_set.h"
 
@@ -57,7 +58,8 @@ struct Config {
   bool summary = true;                                    ///< a line at attach on what is tapped
   bool list_modules = false;                              ///< one line a module at attach
   std::string train_loss, validation_loss;
-  bool master = true;  ///< false in a process of another rank than `master_rank`: it has no lenses and visualizers
+  bool ranks = true;  ///< processes that a launcher started together are one run
+  Launch launch;      ///< this one among them, once it has joined
   bool stop_on_error = false;
   std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
   /// What `on_finding` says of a severity LOUPE_SEVERITY_: one of these three.
@@ -71,6 +73,11 @@ struct Config {
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
 
+  /// Makes this process one of a run of several, if `ranks` says so; once. Those that do not show the run look as it
+  /// does, and of its visualizers have `record` alone, in a folder of their own.
+  void join(const Launch& launched);
+  /// Of visualizers, those that this process is to have.
+  std::vector<ComponentConfig> of_this_rank(std::vector<ComponentConfig> visualizers) const;
   /// Reads and checks a file. Throws ConfigError with every fault found. Problems with plugins that nothing asked for
   /// are left in catalogue.problems().
   static Config from_file(const std::string& path);

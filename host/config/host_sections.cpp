@@ -40,7 +40,6 @@ const detail::OptionStorage& attach_options() {
       {"list_modules", false, "print one line a module at attach"},
       {"train_loss", "train_loss", "the name of the training loss"},
       {"val_loss", "val_loss", "the name of the validation loss"},
-      {"master_rank", -1, "the one process that looks, of those that RANK tells apart; -1: each looks", -1, 1e6},
   });
   return options;
 }

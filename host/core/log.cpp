@@ -4,6 +4,7 @@
 #include <loupe/files/descriptor.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -34,6 +35,7 @@ std::shared_ptr<const LogSink>& current() {
 }
 
 thread_local bool prints_only = false;
+std::atomic<int> rank{0};
 
 /// Not through std::cerr: a failure would set an error flag that is the program's.
 void print(int level, const std::string& message) {
@@ -46,7 +48,14 @@ void print(int level, const std::string& message) {
 
 }  // namespace
 
-void log(int level, const std::string& message) {
+void log_as_rank(int number) {
+  rank = number;
+}
+
+void log(int level, const std::string& text) {
+  const int own = rank;
+  if (own > 0 && level == LOUPE_LOG_INFO) return;
+  const std::string message = own > 0 ? "rank " + std::to_string(own) + ": " + text : text;
   if (prints_only) return print(level, message);
   const std::lock_guard one_at_a_time(speaking());
   std::shared_ptr<const LogSink> sink;

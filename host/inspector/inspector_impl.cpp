@@ -15,7 +15,24 @@
 
 namespace loupe {
 
-Inspector::Impl::Impl(Config config) : monitor_(std::move(config), this) {}
+namespace {
+
+/// This process as one of those that a launcher started together.
+Config joined(Config config) {
+  config.join(Launch::from_environment());
+  log_as_rank(config.launch.rank);
+  return config;
+}
+
+}  // namespace
+
+Inspector::Impl::Impl(Config config) : monitor_(joined(std::move(config)), this) {
+  const Launch& launch = monitor_.config().launch;
+  if (launch.world_size == 1) return;
+  log(LOUPE_LOG_INFO, "rank 0 of " + std::to_string(launch.world_size) +
+                          " shows this run, with its own numbers; each other rank keeps a record in its folder "
+                          "rank-N, and tells its errors");
+}
 
 void Inspector::Impl::finish() {
   if (calls_.ends_by_exception()) monitor_.end(LOUPE_END_FAILED, "an exception left the training loop");
@@ -167,8 +184,8 @@ void Inspector::Impl::set_hyperparameter(const std::string& name, loupe_option_v
 }
 
 void Inspector::Impl::set_visualizers(const std::string& yaml) {
-  const auto visualizers = Config::visualizers_from_text(yaml, monitor_.config().catalogue);
-  if (!monitor_.config().master) return;
+  const Config& config = monitor_.config();
+  const auto visualizers = config.of_this_rank(Config::visualizers_from_text(yaml, config.catalogue));
   monitor_.display().replace(visualizers);
   monitor_.expect_files_of(visualizers);
 }

@@ -21,6 +21,8 @@ RunDescription describe(const Config& config) {
   run.config = utf8(config.text);
   run.start_time = wall_time();
   run.resumed = config.resume;
+  run.rank = config.launch.rank;
+  run.world_size = config.launch.world_size;
   run.train_loss = utf8(config.train_loss);
   run.validation_loss = utf8(config.validation_loss);
   return run;
@@ -124,7 +126,7 @@ void Monitor::introduce_lenses() {
 
 void Monitor::set_directory(const std::string& directory) {
   RunDescription run = display_.run();
-  run.directory = directory;
+  run.directory = config_.launch.folder_in(directory);
   display_.set_run(std::move(run));
   if (!writes_incidents()) return;
   for (const auto& module : modules_.all()) {
@@ -178,9 +180,18 @@ void Monitor::show_finding(const loupe_finding& finding) {
   }
   const loupe_finding* shown = findings_.add(placed, step_, epoch_at_hand());
   if (shown == nullptr) return;
+  if (!config_.launch.shows()) tell_error(*shown);
   display_.finding(*shown);
   if (folder_.is_own()) incidents_.consider(*shown);
   if (life_ == Life::runs) host_->finding_told(*shown);
+}
+
+/// Of a process that shows nothing itself.
+void Monitor::tell_error(const loupe_finding& finding) const {
+  if (finding.severity != LOUPE_SEVERITY_ERROR || finding.state != LOUPE_FINDING_RAISED) return;
+  const Finding told = Finding::from(finding);
+  log(LOUPE_LOG_ERROR, (told.layer.empty() ? "" : told.layer + ": ") + told.message + " (" + told.rule + "; see " +
+                           display_.run().directory + ")");
 }
 
 void Monitor::judge_departures() {

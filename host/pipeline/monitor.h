@@ -140,6 +140,7 @@ class Monitor final : public LensSurroundings {
   void note_step_now(const loupe_optimizer* optimizer, bool counts);
   void tell_optimizer(const loupe_optimizer& optimizer);
   void show_progress();
+  void tell_error(const loupe_finding& finding) const;
   void judge_departures();
   void judge_costs();
   bool writes_incidents() const { return config_.incidents > 0 && folder_.is_own(); }

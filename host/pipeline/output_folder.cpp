@@ -40,7 +40,7 @@ void OutputFolder::claim() {
 }
 
 bool OutputFolder::is_own() const {
-  return config_.master && (config_.has_run_directory || display_.run().directory != config_.run_directory);
+  return (config_.has_run_directory || display_.run().directory != config_.run_directory);
 }
 
 }  // namespace loupe

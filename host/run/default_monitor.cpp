@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "config/launch.h"
 #include "config/path.h"
 #include "core/log.h"
 #include "run/boundary.h"
@@ -62,7 +63,8 @@ Config configuration_of_program() {
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;
   }
-  if (process != environment(run_process_variable)) {
+  config.join(Launch::from_environment());
+  if (config.launch.world_size == 1 && process != environment(run_process_variable)) {
     config.run_name += "-" + process;
     config.run_directory += (config.has_run_directory ? "-" : "/" + program + "-") + process;
     config.has_run_directory = true;

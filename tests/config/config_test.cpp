@@ -73,19 +73,33 @@ TEST(Config, TakesTheEpochsOfALensOutOfWhatTheLensIsGiven) {
   EXPECT_EQ(config.lenses[2].active, 4);
 }
 
-TEST(Config, HasNothingThatLooksInAProcessOfAnotherRankThanTheMasters) {
-  const std::string text = "attach: {master_rank: 1}\nlenses: [probe]\nvisualizers: [probe_visualizer]\n";
-  ASSERT_EQ(::unsetenv("RANK"), 0);
-  EXPECT_EQ(read(text).lenses.size(), 1u) << "there is but one process";
-  ::setenv("RANK", "1", 1);
-  EXPECT_EQ(read(text).visualizers.size(), 1u);
-  ::setenv("RANK", "0", 1);
-  EXPECT_FALSE(read(text).master);
-  EXPECT_TRUE(read(text).lenses.empty());
-  EXPECT_TRUE(read(text).visualizers.empty());
-  EXPECT_EQ(read("lenses: [probe]\n").lenses.size(), 1u) << "every process looks unless told otherwise";
-  EXPECT_THROW(read("attach: {master_rank: 1}\nlenses: [prob]\n"), ConfigError) << "the file is checked all the same";
-  ::unsetenv("RANK");
+TEST(Config, OfARankThatDoesNotShowTheRunLooksAndKeepsARecordOfItsOwn) {
+  Config config = read("run: {dir: /runs/x}\nlenses: [probe]\nvisualizers: [probe_visualizer]\n");
+  config.join({2, 4});
+  EXPECT_EQ(config.lenses.size(), 1u);
+  EXPECT_TRUE(config.visualizers.empty());
+  EXPECT_EQ(config.run_directory, "/runs/x/rank-2");
+  config.join({2, 4});
+  EXPECT_EQ(config.run_directory, "/runs/x/rank-2") << "it has joined";
+
+  Config first = read("run: {dir: /runs/x}\nvisualizers: [probe_visualizer]\n");
+  first.join({0, 4});
+  EXPECT_EQ(first.visualizers.size(), 1u);
+  EXPECT_EQ(first.run_directory, "/runs/x");
+  EXPECT_EQ(first.launch.world_size, 4);
+
+  Config alone = read("ranks: off\nrun: {dir: /runs/x}\nvisualizers: [probe_visualizer]\n");
+  alone.join({2, 4});
+  EXPECT_EQ(alone.visualizers.size(), 1u);
+  EXPECT_EQ(alone.run_directory, "/runs/x");
+  EXPECT_EQ(alone.launch.world_size, 1);
+}
+
+TEST(Config, NamesWhatTookThePlaceOfMasterRank) {
+  EXPECT_EQ(faults_of("attach: {master_rank: 1}\n"),
+            "a.yaml:1:23: error: attach.master_rank is gone: processes that a launcher started together are one run, "
+            "which rank 0 shows; write 'ranks: off' at the top where each is to be a run of its own");
+  EXPECT_SAYS(faults_of("ranks: of\n"), "ranks cannot be 'of'; did you mean 'off'?");
 }
 
 TEST(Config, TakesAComponentByNameByAliasAndWithOptions) {

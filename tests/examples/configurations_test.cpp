@@ -23,12 +23,6 @@ std::vector<std::string> configurations() {
   return names;
 }
 
-std::string text_of(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
 class Configuration : public testing::TestWithParam<std::string> {
  protected:
   const fs::path file = fs::path(LOUPE_CONFIGS) / (GetParam() + ".yaml");

@@ -13,6 +13,11 @@ namespace loupe::test {
 
 namespace fs = std::filesystem;
 
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 Finished run(const std::string& command, const fs::path& folder) {
   const std::string line = "cd '" + folder.string() + "' && { " + command + "; } 2>&1 </dev/null";
   std::FILE* pipe = popen(line.c_str(), "r");

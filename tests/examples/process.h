@@ -18,6 +18,9 @@ struct Finished {
 /// Runs a shell command in `folder` and waits for it; standard output and error come together.
 Finished run(const std::string& command, const std::filesystem::path& folder);
 
+/// All that is in a file; empty where it cannot be read.
+std::string text_of(const std::filesystem::path& file);
+
 /// A fresh folder under the build's, named after the running test.
 std::filesystem::path fresh_folder();
 

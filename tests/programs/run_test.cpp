@@ -29,10 +29,6 @@ struct Both {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
 };
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 Both run_both(const std::string& program, const std::string& options = "", const std::string& variables = "") {
   Both both;

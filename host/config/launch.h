@@ -1,0 +1,24 @@
+#ifndef LOUPE_CONFIG_LAUNCH_H
+#define LOUPE_CONFIG_LAUNCH_H
+
+#include <string>
+
+namespace loupe {
+
+/// This process among those that a launcher started to train together, which are one run.
+struct Launch {
+  int rank = 0, world_size = 1;
+
+  /// As torchrun, MPI and Slurm tell it in the environment. A process alone where they tell nothing, or no numbers that
+  /// fit together.
+  static Launch from_environment();
+
+  /// Whether this process shows the run. The others keep their records, and tell their errors.
+  bool shows() const { return rank == 0; }
+  /// Where this process puts its files, of the run's folder: "rank-3" in it for those that do not show the run.
+  std::string folder_in(const std::string& directory) const;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,75 @@
+// Processes that a launcher started together are one run.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "examples/process.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string loupe_run = LOUPE_COMMAND " run ";
+
+/// Runs `programs`, one a rank, at the same time.
+Finished run_ranks(const std::vector<std::string>& programs, const fs::path& folder) {
+  std::string script;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    script += "RANK=" + std::to_string(rank) + " WORLD_SIZE=" + std::to_string(programs.size()) + " " + programs[rank] +
+              " > out-" + std::to_string(rank) + " 2>&1 & ";
+  }
+  return run("{ " + script + "} ; wait", folder);
+}
+
+nlohmann::json first_line(const fs::path& record) {
+  std::ifstream file(record);
+  std::string line;
+  std::getline(file, line);
+  return nlohmann::json::parse(line, nullptr, false);
+}
+
+TEST(Ranks, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
+  const fs::path folder = fresh_folder();
+  const std::string program = loupe_run + "-- " LOUPE_TRAINERS " mlp";
+  run_ranks({program, program, program}, folder);
+  const fs::path runs = folder / "loupe-runs", mine = runs / "trainers";
+  EXPECT_EQ(std::distance(fs::directory_iterator(runs), fs::directory_iterator()), 1);
+  for (int rank = 0; rank < 3; ++rank) {
+    const fs::path own = rank == 0 ? mine : mine / ("rank-" + std::to_string(rank));
+    const nlohmann::json begun = first_line(own / "record.jsonl");
+    EXPECT_EQ(begun.value("rank", -1), rank);
+    EXPECT_EQ(begun.value("world_size", -1), 3);
+    EXPECT_FALSE(read_record(own / "record.jsonl").tags().empty());
+    EXPECT_EQ(fs::exists(own / "report.html"), rank == 0);
+  }
+  const std::string shown = text_of(folder / "out-0");
+  EXPECT_NE(shown.find("loupe: rank 0 of 3 shows this run"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("trainers · rank 0 of 3 · the run ended"), std::string::npos) << shown;
+  EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS " mlp", folder).output) << "it prints nothing of Loupe's";
+}
+
+TEST(Ranks, TellTheirErrorsWithTheirNumber) {
+  const fs::path folder = fresh_folder();
+  run_ranks({loupe_run + "-- " LOUPE_TRAINERS " mlp", loupe_run + "--name trainers -- " + LOUPE_SMALL "/faulty_o2"},
+            folder);
+  const std::string told = text_of(folder / "out-1");
+  EXPECT_NE(told.find("loupe: error: rank 1: "), std::string::npos) << told;
+  EXPECT_NE(told.find("(gradients_not_cleared; see "), std::string::npos) << told;
+  EXPECT_EQ(text_of(folder / "out-0").find("gradients_not_cleared"), std::string::npos);
+}
+
+TEST(Ranks, AreRunsOfTheirOwnWhereTheConfigurationSaysSo) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: off\nrun: {dir: mine}\nlenses: [loss_metrics]\n"
+                                            "visualizers: [record]\n";
+  const std::string program = loupe_run + "--config monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  run_ranks({program, program}, folder);
+  EXPECT_FALSE(fs::exists(folder / "mine/rank-1"));
+  EXPECT_EQ(first_line(folder / "mine/record.jsonl").value("world_size", -1), 1);
+}
+
+}  // namespace
+}  // namespace loupe::test
