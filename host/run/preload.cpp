@@ -6,6 +6,7 @@
 #include <link.h>
 #include <loupe/files/held_signals.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -352,21 +353,16 @@ int end(int code) {
   if (const RunListener* told = listener) told->finish();
   if (has_optimizer || !is_first_process()) return code;
   LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
-  char why[2 * text_size];
+  const char* why = "loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched";
   if (is_loaded(python) || is_loaded(any_python)) {
-    put(why, sizeof why,
-        "this process made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen");
+    why = "made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
   } else if (is_loaded(torch)) {
-    put(why, sizeof why,
-        "this process used '%s', but made no optimizer of LibTorch's; parameters that it changes itself are not "
-        "watched",
-        torch.path);
-  } else {
-    put(why, sizeof why,
-        "this process loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched");
+    why = "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched";
+  } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {
+    why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched where they train";
   }
   const bool required = is_set(run_require_variable, "1");
-  tell("%s%s", required ? "error: " : "", why);
+  tell("%sthis process %s", required ? "error: " : "", why);
   return required ? exit_unwatched : code;
 }
 

@@ -305,6 +305,12 @@ TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
   EXPECT_FALSE(fs::exists(both.folder / "loupe-runs"));
 }
 
+TEST(Run, SaysOfAProgramThatOnlyStartsOthersThatThoseAreWatched) {
+  const std::string watched = "programs that it started are watched where they train\n";
+  EXPECT_NE(run_both("bash -c '/bin/true; exit 0'").messages.find(watched), std::string::npos);
+  EXPECT_EQ(run_both("bash -c 'exit 0'").messages.find(watched), std::string::npos);
+}
+
 TEST(Run, SaysOfAProgramThatNeverStepsThatItDoesNot) {
   const Both both = run_both(trainers + " never_steps");
   expect_unchanged(both);
