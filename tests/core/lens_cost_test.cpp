@@ -69,10 +69,21 @@ TEST_F(LensCostTest, IsEstimatedFromFewOfManyEvents) {
   Monitored it("lenses: [probe_lens]\n");
   const auto layer = it.add("conv");
   takes(it.stage, "lens.numbers process", 0.001);
-  for (int i = 0; i < 2; ++i) epoch(it, *layer, 0.957, 1043);  // as many as 4 and 16 times 64 stand for, and some
+  for (int i = 0; i < 2; ++i) epoch(it, *layer, 0.957, 1043);  // as many as 16 times 64 stand for, and some
   const Texts messages = it.stage.take_messages();
   ASSERT_EQ(messages.size(), 1U);
-  EXPECT_SAYS(messages[0], "takes 51 % of the time since the last tick (1.03 of 2.00 s)");
+  EXPECT_SAYS(messages[0], "takes 51 % of the time since the last tick (1.02 of 2.00 s)");
+}
+
+TEST_F(LensCostTest, IsThatOfAllEventsAlsoWhereThereAreFew) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto layer = it.add("conv");
+  takes(it.stage, "lens.numbers process", 0.25);
+  for (const int events : {1, 4, 8, 16, 32, 64, 128, 640}) {
+    for (int i = 0; i < events; ++i) Monitored::forward(*layer, {1});
+    EXPECT_DOUBLE_EQ(it.monitor.lenses().at(0)->seconds(), 0.25 * events);
+    it.monitor.tick(std::nullopt);
+  }
 }
 
 TEST_F(LensCostTest, IsKnownBetweenTicks) {
