@@ -46,11 +46,6 @@ void add_force(CLI::App& command, bool& force) {
 
 void keep_existing(const fs::path& path, const std::string& command, bool force) {
   std::error_code none;
-  if (fs::is_directory(path, none)) {
-    if (fs::is_empty(path, none)) return;
-    throw UsageError("the folder '" + path.string() + "' has files already, maybe of an earlier 'loupe " + command +
-                     "', which new ones would mix with; remove it, or write elsewhere with --out");
-  }
   if (!force && fs::is_regular_file(path, none))
     throw UsageError("'" + path.string() + "' is there already, maybe of an earlier 'loupe " + command +
                      "'; overwrite it with --force, or write elsewhere with --out");
@@ -69,6 +64,10 @@ void OutputFiles::expect(const ComponentConfig& visualizer, const fs::path& fold
     }
   }
   paths_.push_back(path);
+  std::error_code none;
+  if (fs::is_directory(path, none) && !fs::is_empty(path, none))
+    throw UsageError("the folder '" + path.string() + "' has files already, maybe of an earlier 'loupe " + command_ +
+                     "', which new ones would mix with; remove it, or write elsewhere with --out");
   for (const fs::path& each : found_at(path)) {
     keep_existing(each, command_, force_);
     before_[each] = stamp_of(each);

@@ -16,8 +16,7 @@ namespace loupe {
 /// Declares the option --force of a command that writes files.
 void add_force(CLI::App& command, bool& force);
 
-/// Throws UsageError where there is a file already and `force` is not given; for a folder with something in it even
-/// then, for what is new would mix with it.
+/// Throws UsageError where there is a file already and `force` is not given.
 /// @param command  that writes there, such as "replay"
 void keep_existing(const std::filesystem::path& path, const std::string& command, bool force);
 
@@ -28,8 +27,9 @@ class OutputFiles {
   OutputFiles(std::string command, bool force) : command_(std::move(command)), force_(force) {}
 
   /// Keeps what a visualizer is going to write for a run in `folder`, as keep_existing does: its option `path`, and
-  /// what goes by that name with more in it, such as values.findings.csv beside values.csv. Throws UsageError also
-  /// where that is one of `records`.
+  /// what goes by that name with more in it, such as values.findings.csv beside values.csv. Throws UsageError, whatever
+  /// `force` is, also for a folder with something in it, which new files would mix with, and where that is one of
+  /// `records`.
   void expect(const ComponentConfig& visualizer, const std::filesystem::path& folder,
               const std::vector<std::string>& records);
   /// A line for each that was written since: "wrote runs/report.html".

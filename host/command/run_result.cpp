@@ -69,8 +69,9 @@ void RunResult::take(const RecordLine& line, const std::string& text) {
   }
   if (line.kind == RecordLine::Kind::model) {
     const replay::RecordedModel model = replay::parse_model_line(text);
-    put(models_, model.name.empty() ? "model" : "model " + model.name,
-        short_type(model.type) + " of " + std::to_string(model.parameters) + " parameters");
+    const std::string type = short_type(model.type);
+    put(models_, model.name.empty() || model.name == type ? "model" : "model " + model.name,
+        type + " of " + std::to_string(model.parameters) + " parameters");
   }
   if (line.kind != RecordLine::Kind::value) return;
   const std::string name = loss_of(line);

@@ -22,7 +22,8 @@ function comparedLosses() {
 /** Which run is best in a loss, in words, or why none is. */
 function answerOf({name, of, having, best}) {
   const loss = element("b", {}, name);
-  if (having.length === 1) return ["Only ", having[0].label, " has the loss ", loss, ", so that nothing compares with it."];
+  if (having.length === 1)
+    return ["Only ", having[0].label, " has the loss ", loss, ", so that nothing compares with it."];
   if (best.length === 0) return [loss, " was finite in no run."];
   const {value, epoch} = of[best[0].index].best;
   return [
@@ -36,7 +37,7 @@ function answerOf({name, of, having, best}) {
 function comparedSettings() {
   const bare = (type) => type.replace(/^.*::/, "").replace(/(?<=.)Impl$/, "");
   const models = (run) => run.models.filter((model) => model && model.type).map(({name, type, parameters}) =>
-    [name ? `model ${name}` : "model", `${bare(type)} of ${plural(Number(parameters) || 0, "parameter")}`]);
+    [name && name !== bare(type) ? `model ${name}` : "model", `${bare(type)} of ${plural(Number(parameters) || 0, "parameter")}`]);
   const told = runs.map((run) => new Map([...models(run), ...run.hyperparameters, ...run.settings]));
   return [...new Set(told.flatMap((each) => [...each.keys()]))]
       .map((name) => ({name, values: told.map((each) => each.get(name))}));
@@ -48,7 +49,8 @@ function lossCell({of, best}, run) {
   const last = `last ${formatNumber(loss.last.value)}`;
   if (loss.best === null) return element("span", {class: "alarm"}, last);
   return [
-    element("b", {}, formatNumber(loss.best.value)), " ", best.includes(run) ? element("span", {class: "best"}, "best") : null,
+    element("b", {}, formatNumber(loss.best.value)), " ",
+    best.includes(run) ? element("span", {class: "best"}, "best") : null,
     element("div", {class: "muted"}, `in epoch ${formatEpoch(loss.best.epoch)} · ${last}`),
   ];
 }

@@ -20,7 +20,8 @@ function lossOf(run, line) {
 /** The losses of a run, of all lines or those with such a name. */
 export function lossesOf(run, wanted = /./) {
   if (!bigTags.some(({name}) => name === "Loss")) return [];
-  return lineNames("Loss").filter((line) => wanted.test(line)).map((line) => lossOf(run, line)).filter((loss) => loss !== null);
+  return lineNames("Loss").filter((line) => wanted.test(line)).map((line) => lossOf(run, line))
+      .filter((loss) => loss !== null);
 }
 
 function item(name, ...what) {
