@@ -106,12 +106,12 @@ void tell_best(const Names& names, const Results& results, std::ostream& out) {
 std::vector<Setting> settings_of(const Results& results) {
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    for (const auto& [name, value] : results[i].settings()) {
+    for (const auto& own : results[i].settings()) {
       auto known =
-          std::find_if(settings.begin(), settings.end(), [&](const Setting& each) { return each.name == name; });
-      if (known == settings.end()) known = settings.insert(settings.end(), {name, {}});
+          std::find_if(settings.begin(), settings.end(), [&](const Setting& each) { return each.name == own.first; });
+      if (known == settings.end()) known = settings.insert(settings.end(), {own.first, {}});
       known->values.resize(results.size());
-      known->values[i] = value;
+      known->values[i] = own.second;
     }
   }
   return settings;
