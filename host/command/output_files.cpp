@@ -3,6 +3,7 @@
 #include <loupe/options.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <ostream>
 #include <set>
 #include <system_error>
@@ -38,6 +39,15 @@ std::set<fs::path> found_at(const fs::path& path) {
   return found;
 }
 
+/// Whether a file is what goes by that path, under whatever name.
+bool is_at(const fs::path& path, const fs::path& file) {
+  std::error_code none;
+  if (fs::weakly_canonical(path, none) == fs::weakly_canonical(file, none)) return true;
+  const std::set<fs::path> found = found_at(path);
+  return std::any_of(found.begin(), found.end(),
+                     [&](const fs::path& each) { return fs::equivalent(each, file, none); });
+}
+
 }  // namespace
 
 void add_force(CLI::App& command, bool& force) {
@@ -57,11 +67,9 @@ void OutputFiles::expect(const ComponentConfig& visualizer, const fs::path& fold
   if (!options.has("path")) return;
   const fs::path path = (folder / options.get<std::string>("path")).lexically_normal();
   for (const std::string& record : records) {
-    std::error_code ignored;
-    if (fs::equivalent(path, record, ignored)) {
-      throw UsageError("the visualizer '" + visualizer.name + "' would write over the record '" + record +
-                       "' itself; choose another folder with --out");
-    }
+    if (!is_at(path, record)) continue;
+    throw UsageError("the visualizer '" + visualizer.name + "' would write over the record '" + record +
+                     "' itself; choose another folder with --out");
   }
   paths_.push_back(path);
   std::error_code none;

@@ -96,6 +96,11 @@ TEST(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
   fs::remove_all(folder / "out/tensorboard");
   EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
   EXPECT_EQ(read(folder / "out/values.csv"), before);
+  // A record may be there under its compressed name.
+  fs::create_directory(folder / "long");
+  write(folder / "long/record.jsonl.gz", "long ago");
+  const std::string again_in_full = LOUPE_COMMAND " replay record.jsonl --visualizer record --out long";
+  EXPECT_TRUE(contains(run(again_in_full, folder).output, "'long/record.jsonl.gz' is there already"));
   // What is of others is not in the way.
   write(folder / "values.md", "notes");
   EXPECT_EQ(run(LOUPE_COMMAND " replay record.jsonl --visualizer csv", folder).output,
@@ -330,6 +335,7 @@ TEST(Replay, TellsAWrongArgumentInOneSentence) {
       {"--visualizer csv --option path", "name=value"},
       {"--visualizer csv --option sync=perhaps", "visualizer 'csv'.sync must be true or false, not 'perhaps'"},
       {"--visualizer record", "would write over the record"},
+      {"--visualizer record --out ../Replay.TellsAWrongArgumentInOneSentence", "would write over the record"},
   };
   for (const auto& [arguments, message] : messages) {
     const Finished finished = replay("record.jsonl " + arguments, folder);
