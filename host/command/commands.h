@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "command/run_result.h"
 #include "command/visualizer_choice.h"
 #include "loader/catalogue.h"
 #include "replay/record_reader.h"
@@ -90,8 +91,9 @@ struct Replay {
   void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 };
 
-/// `loupe compare`: several records to the same visualizers, one run after the other. The first run's files belong into
-/// the folder itself, where `html` then shows all runs in one report; each other run has a folder in it, of its name.
+/// `loupe compare`: which of several runs is best, and what was different; their records go to the same visualizers,
+/// one run after the other. The first run's files belong into the folder itself, where `html` then shows all runs in
+/// one report; each other run has a folder in it, of its name.
 struct Compare {
   std::vector<std::string> records;
   std::vector<std::string> names;
@@ -100,25 +102,23 @@ struct Compare {
   VisualizerArguments visualizers;
 
   CLI::App* add_to(CLI::App& app);
-  /// Where a run had findings, `out` gets a line a run with how many. What was left out at a record's end goes to
-  /// `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Throws UsageError,
-  /// ConfigError for a wrong record, and Error when a visualizer fails.
+  /// `out` gets the comparison, wrapped as for standard output, and what was written. What was left out at a record's
+  /// end goes to `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Throws
+  /// UsageError, ConfigError for a wrong record, and Error when a visualizer fails.
   void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
-  /// What a play of all records told, in words, and whether each has its run's end.
+  /// What a play of all records told.
   struct Told {
-    std::string counts, left_out;
-    bool any_findings = false, all_ended = true;
+    std::vector<RunResult> results;
+    std::string left_out;
   };
   using Readers = std::deque<replay::RecordReader>;
+  std::string folder_of(std::size_t run, const std::vector<std::string>& shown) const;
   Told play(const std::vector<ComponentConfig>& chosen, Readers& readers, const std::vector<std::string>& shown) const;
   Told play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
                         const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
 };
-
-/// Each run's name, with what tells its record's path from the others' behind it where names are equal.
-std::vector<std::string> distinct_names(const std::vector<std::string>& names, const std::vector<std::string>& files);
 
 /// `loupe view`: a page of the runs under some folders, served to a browser until the process is told to end.
 struct View {
@@ -151,6 +151,7 @@ struct Diagnose {
 struct Learn {
   std::vector<std::string> records;
   std::string file;
+  bool force = false;  ///< whether the file may be there already
 
   CLI::App* add_to(CLI::App& app);
   /// What is odd about the records goes to `errors`. Throws ConfigError for a wrong record, UsageError where nothing

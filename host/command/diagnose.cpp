@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/recorded_rules.h"
 #include "core/utf8.h"
@@ -75,7 +76,7 @@ void add_judged(RecordedRules& rules, FindingHistory& findings) {
   }
 }
 
-Diagnosis read(const std::string& record, const std::optional<Baseline>& baseline) {
+Diagnosis read(const std::string& record, const std::optional<Baseline>& baseline, ReadingProgress& progress) {
   replay::RecordReader reader(record);
   Diagnosis diagnosis;
   diagnosis.record = record;
@@ -85,6 +86,7 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
   std::optional<Comparison> comparison;
   if (baseline) comparison.emplace(*baseline, rules.patience(), record);
   for (RecordLine line; reader.next(line);) {
+    progress.take(line);
     rules.take(line, reader.text());
     diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
     if (comparison) comparison->take(line, departures);
@@ -139,9 +141,9 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
   out << "\n  could not be judged: " << list_of(diagnosis.not_judged) << "\n";
 }
 
-/// Findings of one rule that say the same of several layers.
+/// The findings of one rule that are as severe, the worst of them and where the others are.
 struct OfRule {
-  const FindingHistory::Entry* first;
+  const FindingHistory::Entry* worst;
   std::vector<std::string> further_places;
 };
 
@@ -149,9 +151,10 @@ std::vector<OfRule> by_rule(const FindingHistory& findings) {
   std::vector<OfRule> rules;
   for (const FindingHistory::Entry* each : findings.worst_first()) {
     const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
-      const RecordLine &known = rule.first->last, &now = each->last;
-      return known.rule == now.rule && known.severity == now.severity && known.advice == now.advice &&
-             rule.first->gone == each->gone && !each->place().empty();
+      const RecordLine &known = rule.worst->last, &now = each->last;
+      // One of the whole model says what no place does.
+      return known.rule == now.rule && known.severity == now.severity && rule.worst->gone == each->gone &&
+             !each->place().empty() && !rule.worst->place().empty();
     });
     if (found == rules.end()) {
       rules.push_back({each, {}});
@@ -163,7 +166,7 @@ std::vector<OfRule> by_rule(const FindingHistory& findings) {
 }
 
 void tell(const OfRule& rule, std::ostream& out) {
-  const FindingHistory::Entry& entry = *rule.first;
+  const FindingHistory::Entry& entry = *rule.worst;
   const std::string place = entry.place();
   out << "  " << word_of(severity_words, entry.last.severity) << (entry.gone ? ", gone" : "") << ": "
       << printable_line((place.empty() ? "" : place + ": ") + entry.last.message) << " ("
@@ -268,12 +271,17 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   if (!baseline.empty()) good = Baseline::read(baseline);
   std::optional<KnownFindings> known;
   if (!baseline_findings.empty()) known.emplace(baseline_findings);
-  for (const std::string& record : record_files(records)) {
-    diagnoses.push_back(read(record, good));
+  const std::vector<std::string> files = record_files(records);
+  ReadingProgress progress(files.size());
+  for (const std::string& record : files) {
+    progress.begin(record);
+    diagnoses.push_back(read(record, good, progress));
+    if (!diagnoses.back().lacking.empty() || diagnoses.back().cut_off) progress.clear();
     if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";
     if (diagnoses.back().cut_off)
       errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
   }
+  progress.clear();
   bool sound = true;
   Json rows = Json::array();
   for (const Diagnosis& diagnosis : diagnoses) {

@@ -1,5 +1,6 @@
 #include "command/commands.h"
 
+#include <loupe/nearest.h>
 #include <loupe/number_text.h>
 
 #include <algorithm>
@@ -10,13 +11,14 @@
 #include <utility>
 
 #include "command/tag_descriptions.h"
+#include "command/wrapping.h"
 #include "core/suggestion.h"
 #include "health/rules/rule.h"
 
 namespace loupe {
 namespace {
 
-constexpr std::size_t line_width = 100;
+constexpr std::size_t widest = 100;  // longer lines are hard to read
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -58,26 +60,21 @@ std::vector<const TagDescription*> explaining(const std::vector<TagDescription>&
   return found;
 }
 
-void write_wrapped(const std::string& title, const std::string& text, std::ostream& out) {
+/// A paragraph, which the output wraps.
+void write_paragraph(const std::string& title, const std::string& text, std::ostream& out) {
   if (text.empty()) return;
   std::istringstream words(title.empty() ? text : title + ": " + text);
-  std::string line = " ";
-  for (std::string word; words >> word;) {
-    if (line.size() + 1 + word.size() > line_width) {
-      out << line << "\n";
-      line = title.empty() ? " " : "   ";
-    }
-    line += " " + word;
-  }
-  out << line << "\n";
+  out << " ";
+  for (std::string word; words >> word;) out << " " << word;
+  out << "\n";
 }
 
 void write(const TagDescription& tag, std::ostream& out) {
   out << tag.title << (tag.unit.empty() ? "" : " [" + tag.unit + "]") << "\n";
-  write_wrapped("", tag.description, out);
-  write_wrapped("healthy", tag.healthy, out);
-  write_wrapped("what to do", tag.advice, out);
-  write_wrapped("shown by", joined(tag.lenses), out);
+  write_paragraph("", tag.description, out);
+  write_paragraph("healthy", tag.healthy, out);
+  write_paragraph("what to do", tag.advice, out);
+  write_paragraph("shown by", joined(tag.lenses), out);
 }
 
 void write_list(const std::vector<TagDescription>& tags, std::ostream& out) {
@@ -117,15 +114,15 @@ std::vector<Given> all_given(const Catalogue& catalogue) {
 
 void write(const Given& given, std::ostream& out) {
   out << given.name << "\n";
-  write_wrapped("", given.text, out);
+  write_paragraph("", given.text, out);
   const auto rule = std::find_if(health::rules().begin(), health::rules().end(),
                                  [&](const health::Rule& each) { return given.name == each.name; });
   if (rule != health::rules().end()) {
     for (const Option& limit : rule->limits)
-      write_wrapped(limit.name + " (" + number_text(limit.number) + ")", limit.help, out);
-    write_wrapped("to silence it", "health: {off: [" + given.name + "]}", out);
+      write_paragraph(limit.name + " (" + number_text(limit.number) + ")", limit.help, out);
+    write_paragraph("to silence it", "health: {off: [" + given.name + "]}", out);
   }
-  write_wrapped("given by", joined(given.givers), out);
+  write_paragraph("given by", joined(given.givers), out);
 }
 
 void write_glossary(const std::vector<TagDescription>& tags, std::ostream& out) {
@@ -163,32 +160,34 @@ bool Explain::run(const Catalogue& catalogue, const std::vector<std::string>& pa
     return true;
   }
   if (tag.empty()) {
-    write_list(tags, out);
+    WrappedOutput list(out, output_columns());
+    write_list(tags, list);
     return true;
   }
+  WrappedOutput page(out, std::min(widest, output_columns().value_or(widest)));
   const std::vector<Given> given = all_given(catalogue);
   bool any_given = false;
   for (const Given& each : given) {
     if (each.name != tag) continue;
-    if (std::exchange(any_given, true)) out << "\n";
-    write(each, out);
+    if (std::exchange(any_given, true)) page << "\n";
+    write(each, page);
   }
   auto wanted = found(tags, tag);
   if (wanted.empty() && !any_given) wanted = explaining(tags, tag);
   if (wanted.empty() && !any_given) {
-    std::vector<std::string> known;
-    for (const TagDescription& each : tags) known.push_back(each.id);
-    const std::string plots = suggestion(tag, known);
-    for (const Given& each : given) known.push_back(each.name);
-    const std::string all = suggestion(tag, known);
-    const bool is_near = all.find("did you mean") != std::string::npos;
+    std::vector<std::string> plots, all;
+    for (const TagDescription& each : tags) plots.push_back(each.id);
+    all = plots;
+    for (const Given& each : given) all.push_back(each.name);
+    // Of rules and lines there are too many to list.
+    const bool is_near = !nearest(tag, all).empty();
     errors << "loupe: error: no lens shows a plot '" << tag << "', nor has one a rule or a line of that name"
-           << (is_near ? all : plots) << "\n";
+           << suggestion(tag, is_near ? all : plots) << "\n";
     return false;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (i > 0 || any_given) out << "\n";
-    write(*wanted[i], out);
+    if (i > 0 || any_given) page << "\n";
+    write(*wanted[i], page);
   }
   return true;
 }

@@ -11,6 +11,8 @@
 #include <string>
 #include <system_error>
 
+#include "command/output_files.h"
+#include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/usage_error.h"
 #include "pipeline/baseline.h"
@@ -33,12 +35,13 @@ bool is_of_the_machine(const std::string& unit) {
   return unit == "s" || unit == "ms" || unit.find("/s") != std::string::npos;
 }
 
-Learned read(const std::string& record) {
+Learned read(const std::string& record, ReadingProgress& progress) {
   Learned learned;
   replay::RecordReader reader(record);
   std::set<std::string> left_out = {"Non-Finite Values"};
   replay::FindingHistory findings;
   for (RecordLine line; reader.next(line);) {
+    progress.take(line);
     if (line.kind == RecordLine::Kind::tag && is_of_the_machine(line.unit)) left_out.insert(line.tag);
     if (line.kind == RecordLine::Kind::finding) findings.take(line);
     if (line.kind == RecordLine::Kind::tick) learned.last_epoch = line.epoch;
@@ -106,16 +109,21 @@ CLI::App* Learn::add_to(CLI::App& app) {
       ->add_option("records", records, "The records of good runs, or their folders, such as runs/*; the more the finer")
       ->required();
   subcommand->add_option("--out", file, "The file to write, such as baseline.json")->required();
+  add_force(*subcommand, force);
   return subcommand;
 }
 
 void Learn::run(std::ostream& out, std::ostream& errors) const {
   const std::vector<std::string> files = record_files(records);
   check(files, file);
+  keep_existing(file, "learn", force);
   std::vector<Learned> learned;
   std::vector<Baseline::Run> runs;
+  ReadingProgress progress(files.size());
   for (const std::string& record : files) {
-    learned.push_back(read(record));
+    progress.begin(record);
+    learned.push_back(read(record, progress));
+    if (learned.back().cut_off || learned.back().had_error) progress.clear();
     if (learned.back().cut_off)
       errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
     if (learned.back().had_error)
@@ -123,6 +131,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
     if (learned.back().run.empty()) throw UsageError("'" + record + "' has no values to learn from");
     runs.push_back(learned.back().run);
   }
+  progress.clear();
   tell_lengths(learned, errors);
   tell_lacking(learned, errors);
   constexpr std::size_t few = 3;
@@ -131,7 +140,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
            << " alone little can be learned, so that the baseline is wide; give it " << few << " or more\n";
   const Baseline baseline = Baseline::of(runs);
   write(file, baseline.text());
-  out << file << ": " << baseline.series_count() << " series of " << runs.size()
+  out << "wrote " << file << ": " << baseline.series_count() << " series of " << runs.size()
       << (runs.size() == 1 ? " run" : " runs") << " in " << baseline.phase_count() << " phases\n";
 }
 

@@ -1,11 +1,14 @@
 // The `loupe` command: what components there are, what they take, whether a configuration is right, and what was
 // recorded.
 
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
 #include <iostream>
 
 #include "command/commands.h"
 #include "command/usage_error.h"
+#include "command/wrapping.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"
@@ -23,24 +26,19 @@ loupe::Catalogue standard_catalogue(const std::vector<std::string>& paths) {
 }
 
 /// Problems with plugins go to stderr; the rest of the answer stands.
-void tell_problems(const loupe::Catalogue& catalogue) {
-  for (const std::string& problem : catalogue.problems()) std::cerr << "loupe: warning: " << problem << "\n";
+void tell_problems(const loupe::Catalogue& catalogue, std::ostream& errors) {
+  for (const std::string& problem : catalogue.problems()) errors << "loupe: warning: " << problem << "\n";
 }
 
-int validate(const std::string& file) {
-  try {
-    const loupe::Monitor monitor(loupe::Config::from_file(file));
-    for (const auto& lens : monitor.lenses()) {
-      if (lens->quarantined()) return exit_invalid;  // the reason was told
-    }
-    const std::size_t lenses = monitor.config().lenses.size(), visualizers = monitor.config().visualizers.size();
-    std::cout << file << ": valid, " << lenses << (lenses == 1 ? " lens, " : " lenses, ") << visualizers
-              << (visualizers == 1 ? " visualizer\n" : " visualizers\n");
-    return 0;
-  } catch (const loupe::ConfigError& e) {
-    std::cerr << e.what() << "\n";
-    return exit_invalid;
+int validate(const std::string& file, std::ostream& out) {
+  const loupe::Monitor monitor(loupe::Config::from_file(file));
+  for (const auto& lens : monitor.lenses()) {
+    if (lens->quarantined()) return exit_invalid;  // the reason was told
   }
+  const std::size_t lenses = monitor.config().lenses.size(), visualizers = monitor.config().visualizers.size();
+  out << file << ": valid, " << lenses << (lenses == 1 ? " lens, " : " lenses, ") << visualizers
+      << (visualizers == 1 ? " visualizer\n" : " visualizers\n");
+  return 0;
 }
 
 std::string version() {
@@ -97,55 +95,46 @@ int main(int argc, char** argv) {
   auto* diagnosing = diagnose.add_to(app);
   loupe::Learn learn;
   auto* learning = learn.add_to(app);
-  try {
-    app.parse(run.take_program(argc, argv), argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : exit_invalid;
-  }
-
-  try {
-    if (validating->parsed()) return validate(file);
-    if (running->parsed()) return run.run(std::cerr);
-    if (checking->parsed()) return check.run(std::cout) ? 0 : 1;
-    if (diagnosing->parsed()) return diagnose.run(std::cout, std::cerr) ? 0 : 1;
-    if (learning->parsed()) {
-      learn.run(std::cout, std::cerr);
-      return 0;
-    }
-    if (newly->parsed()) {
-      making.run(std::cout);
-      return 0;
-    }
+  // What is for programs to read, and what is laid out already, goes to std::cout itself.
+  loupe::WrappedOutput out(std::cout, loupe::output_columns());
+  loupe::WrappedOutput errors(std::cerr, loupe::terminal_columns(STDERR_FILENO));
+  const auto answer = [&] {
+    if (validating->parsed()) return validate(file, out);
+    if (running->parsed()) return run.run(errors);
+    if (checking->parsed()) return check.run(check.as_json ? std::cout : out) ? 0 : 1;
+    if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? std::cout : out, errors) ? 0 : 1;
+    if (learning->parsed()) return learn.run(out, errors), 0;
+    if (newly->parsed()) return making.run(out), 0;
     loupe::Catalogue catalogue = standard_catalogue(paths);
     if (list->parsed() || explaining->parsed()) catalogue.open_all();
-    tell_problems(catalogue);
+    tell_problems(catalogue, errors);
     if (list->parsed()) {
-      loupe::list_components(catalogue, in_full, std::cout);
-      if (in_full) loupe::list_plugins(catalogue, std::cout);
+      loupe::list_components(catalogue, in_full, out);
+      if (in_full) loupe::list_plugins(catalogue, out);
       return 0;
     }
-    if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, std::cerr) ? 0 : exit_invalid;
-    if (replaying->parsed()) {
-      replay.run(catalogue, std::cout, std::cerr);
-      return 0;
-    }
-    if (comparing->parsed()) {
-      compare.run(catalogue, std::cout, std::cerr);
-      return 0;
-    }
-    if (viewing->parsed()) {
-      view.run(catalogue, std::cout, std::cerr);
-      return 0;
-    }
-    return loupe::describe_component(catalogue, name, std::cout, std::cerr) ? 0 : exit_invalid;
+    if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, errors) ? 0 : exit_invalid;
+    if (replaying->parsed()) return replay.run(catalogue, std::cout, errors), 0;
+    if (comparing->parsed()) return compare.run(catalogue, out, errors), 0;
+    if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
+    return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
+  };
+  try {
+    app.parse(run.take_program(argc, argv), argv);
+    const int code = answer();
+    if (out.flush()) return code;
+    errors << "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n";
+    return 1;
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e, out, errors) == 0 ? 0 : exit_invalid;
   } catch (const loupe::ConfigError& e) {
-    std::cerr << e.what() << "\n";  // begins with its place
+    errors << e.what() << "\n";  // begins with its place
     return exit_invalid;
   } catch (const loupe::UsageError& e) {
-    std::cerr << "loupe: error: " << e.what() << "\n";
+    errors << "loupe: error: " << e.what() << "\n";
     return exit_invalid;
   } catch (const std::exception& e) {
-    std::cerr << "loupe: error: " << e.what() << "\n";
+    errors << "loupe: error: " << e.what() << "\n";
     return 1;
   }
 }

@@ -3,6 +3,8 @@
 #include <ostream>
 
 #include "command/incident_text.h"
+#include "command/output_files.h"
+#include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/usage_error.h"
 #include "replay/player.h"
@@ -31,11 +33,19 @@ void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
   }
   if (visualizers.names.empty()) throw UsageError("a record is played to visualizers; name one: --visualizer html");
   const std::string file = record_file(record);
-  const auto chosen = choose_visualizers(visualizers, {file}, catalogue);
+  const auto chosen = choose_visualizers(visualizers, catalogue);
   replay::RecordReader reader(file);
+  OutputFiles written("replay", visualizers.force);
+  for (const ComponentConfig& each : chosen) written.expect(each, visualizers.out, {file});
   make_out_folder(visualizers.out);
   replay::VisualizerGroup group(chosen);
-  const std::string left_out = replay::Player(reader, group).play(reader.run().name, visualizers.out);
+  replay::Player player(reader, group);
+  ReadingProgress progress(1, all_write_files(chosen));
+  progress.begin(file);
+  player.set_on_line([&](const replay::RecordLine& line) { progress.take(line); });
+  const std::string left_out = player.play(reader.run().name, visualizers.out);
+  progress.clear();
+  written.tell(out);
   if (!left_out.empty()) errors << "loupe: warning: " << left_out << "\n";
 }
 

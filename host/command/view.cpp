@@ -100,8 +100,9 @@ void View::run(const Catalogue& catalogue, std::ostream& out, std::ostream& erro
     compare.records = records;
     compare.visualizers.names = {"html"};
     compare.visualizers.out = folder;
-    std::ostringstream counts, left_out;  // for a terminal; the page has the findings
-    compare.run(catalogue, counts, left_out);
+    compare.visualizers.force = true;
+    std::ostringstream told, left_out;  // for a terminal; the page has the findings
+    compare.run(catalogue, told, left_out);
   });
   view::serve(list, reports, {address, port}, [&](const view::Served& served) {
     if (!port && served.port != view::usual_port) {

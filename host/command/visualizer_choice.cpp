@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "command/output_files.h"
 #include "command/usage_error.h"
 #include "core/suggestion.h"
 
@@ -18,11 +19,6 @@ namespace loupe {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool declares(const CatalogueEntry& entry, const std::string& option) {
-  const OptionTable table = entry.options();
-  return std::any_of(table.begin(), table.end(), [&](const loupe_option* each) { return each->name == option; });
-}
 
 YAML::Node yaml_value(const std::string& written, const std::string& text) {
   try {
@@ -58,20 +54,12 @@ void set_option(const std::string& written, const std::vector<CatalogueEntry>& c
   }
 }
 
-void keep_records(const ComponentConfig& visualizer, const std::string& out, const std::vector<std::string>& records) {
-  const Options options(visualizer.options->get());
-  if (!options.has("path") || !declares(visualizer.entry, "path")) return;
-  const fs::path file = fs::path(out) / options.get<std::string>("path");
-  for (const std::string& record : records) {
-    std::error_code ignored;
-    if (fs::equivalent(file, record, ignored)) {
-      throw UsageError("the visualizer '" + visualizer.name + "' would write over the record '" + record +
-                       "' itself; choose another folder with --out");
-    }
-  }
-}
-
 }  // namespace
+
+bool declares(const CatalogueEntry& entry, const std::string& option) {
+  const OptionTable table = entry.options();
+  return std::any_of(table.begin(), table.end(), [&](const loupe_option* each) { return each->name == option; });
+}
 
 void VisualizerArguments::add_to(CLI::App& subcommand) {
   subcommand
@@ -79,10 +67,10 @@ void VisualizerArguments::add_to(CLI::App& subcommand) {
                   "An option of a visualizer, as name=value or visualizer.name=value; the value is YAML; repeatable")
       ->allow_extra_args(false);
   subcommand.add_option("--out", out, "The folder of the visualizers' files; the working folder unless given");
+  add_force(subcommand, force);
 }
 
-std::vector<ComponentConfig> choose_visualizers(const VisualizerArguments& arguments,
-                                                const std::vector<std::string>& records, const Catalogue& catalogue) {
+std::vector<ComponentConfig> choose_visualizers(const VisualizerArguments& arguments, const Catalogue& catalogue) {
   std::vector<CatalogueEntry> chosen;
   for (const std::string& name : arguments.names) {
     const CatalogueEntry* entry = catalogue.find(Kind::visualizer, name);
@@ -107,9 +95,13 @@ std::vector<ComponentConfig> choose_visualizers(const VisualizerArguments& argum
     visualizer.entry = chosen[i];
     visualizer.name = name;
     visualizer.options = std::move(options);
-    keep_records(visualizer, arguments.out, records);
   }
   return visualizers;
+}
+
+bool all_write_files(const std::vector<ComponentConfig>& visualizers) {
+  return std::all_of(visualizers.begin(), visualizers.end(),
+                     [](const ComponentConfig& each) { return declares(each.entry, "path"); });
 }
 
 void make_out_folder(const std::string& folder) {

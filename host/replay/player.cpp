@@ -51,7 +51,10 @@ void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
 std::string Player::play(const std::string& name, const std::string& directory) {
   begin(record_.run(), name, directory);
   RecordLine line;
-  while (record_.next(line)) take(line);
+  while (record_.next(line)) {
+    if (on_line_) on_line_(line);
+    take(line);
+  }
   // What a run said last, in an epoch that was not finished, may be why.
   for (const Told& told : told_) {
     if (told.event) show(told);

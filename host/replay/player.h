@@ -5,10 +5,12 @@
 #include <loupe/detail/owned.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -63,6 +65,8 @@ class Player {
   /// is called `name`, and its files belong into `directory`. Throws ConfigError about the record and Error about a
   /// visualizer. Returns a sentence on what was left out at the record's end; empty when nothing was.
   std::string play(const std::string& name, const std::string& directory);
+  /// Who is told of each line of the record, before the visualizers.
+  void set_on_line(std::function<void(const RecordLine&)> call) { on_line_ = std::move(call); }
   /// The part before epoch `before`, for visualizers that have begun already: tags, whole epochs, notes and findings;
   /// findings that still stand are ended. No models, settings or ending. Throws as play.
   /// @param with_events notes and findings too
@@ -102,6 +106,7 @@ class Player {
 
   RecordReader& record_;
   VisualizerGroup& visualizers_;
+  std::function<void(const RecordLine&)> on_line_;
   std::string name_;
   std::unordered_set<std::string> names_, tags_;
   std::vector<Told> told_;

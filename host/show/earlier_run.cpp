@@ -40,18 +40,6 @@ void add_settings(const YAML::Node& node, const std::string& name, Settings& set
   }
 }
 
-Settings settings_in(const std::string& config) {
-  Settings settings;
-  try {
-    Diagnostics none("");
-    add_settings(read_yaml(config, none), "", settings);
-  } catch (const std::exception&) {
-    // A record may hold no configuration, or one that this Loupe cannot read.
-    settings.clear();
-  }
-  return settings;
-}
-
 /// The first few of a list, and how many more there are.
 std::string listed(const std::vector<std::string>& items) {
   constexpr std::size_t most = 5;
@@ -83,6 +71,18 @@ std::string difference(const replay::RecordedModel& before, const replay::Record
 }
 
 }  // namespace
+
+Settings settings_in(const std::string& config) {
+  Settings settings;
+  try {
+    Diagnostics none("");
+    add_settings(read_yaml(config, none), "", settings);
+  } catch (const std::exception&) {
+    // A record may hold no configuration, or one that this Loupe cannot read.
+    settings.clear();
+  }
+  return settings;
+}
 
 std::string record_of(const std::vector<ComponentConfig>& visualizers) {
   for (const ComponentConfig& config : visualizers) {

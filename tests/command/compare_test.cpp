@@ -13,8 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Overwrites what there is.
 Finished compare(const std::string& arguments, const fs::path& folder) {
-  return run(std::string(LOUPE_COMMAND) + " compare " + arguments, folder);
+  return run(std::string(LOUPE_COMMAND) + " compare --force " + arguments, folder);
 }
 
 /// The names of the runs in a report, in its order.
@@ -36,7 +37,6 @@ TEST(Compare, ShowsEveryRunInOneReport) {
   record_run(folder / "b", {"sgd", 1, 5, false, 1});
   const Finished finished = compare("a/record.jsonl b/record.jsonl --visualizer html --out both", folder);
   EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_EQ(finished.output, "");
   EXPECT_EQ(runs_in(folder / "both/report.html"), (std::vector<std::string>{"adam", "sgd"}));
 }
 
@@ -44,7 +44,7 @@ TEST(Compare, TakesFoldersOfRuns) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a", {"adam"});
   record_run(folder / "b", {"sgd", 1, 5, false, 1});
-  EXPECT_EQ(compare("a b/ --out both", folder).output, "");
+  EXPECT_EQ(compare("a b/ --out both", folder).exit_code, 0);
   EXPECT_EQ(runs_in(folder / "both/report.html"), (std::vector<std::string>{"adam", "sgd"}));
   fs::create_directory(folder / "empty");
   const Finished finished = compare("a empty --out both", folder);
@@ -58,14 +58,14 @@ TEST(Compare, TellsRunsOfOneNameApartByTheirFolders) {
   record_run(folder / "other", {"other"});
   const Finished finished = compare(
       "a/run/record.jsonl b/run/record.jsonl c/record.jsonl other/record.jsonl c/record.jsonl --out out", folder);
-  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(runs_in(folder / "out/report.html").size(), 5u);
   const Finished three = compare("a/run/record.jsonl b/run/record.jsonl other/record.jsonl --out out", folder);
-  EXPECT_EQ(three.output, "");
+  EXPECT_EQ(three.exit_code, 0);
   EXPECT_EQ(runs_in(folder / "out/report.html"),
             (std::vector<std::string>{"digits (a/run)", "digits (b/run)", "other"}));
   const Finished same = compare("c/record.jsonl c/record.jsonl --out out", folder);
-  EXPECT_EQ(same.output, "");
+  EXPECT_EQ(same.exit_code, 0);
   const auto names = runs_in(folder / "out/report.html");
   ASSERT_EQ(names.size(), 2u);
   EXPECT_EQ(names[1], names[0] + " 2");
@@ -76,7 +76,7 @@ TEST(Compare, CallsTheRunsAsTheUserSays) {
   record_run(folder / "a");
   record_run(folder / "b");
   const std::string records = "a/record.jsonl b/record.jsonl --out out --names ";
-  EXPECT_EQ(compare("--names before,after " + records.substr(0, records.find(" --names")), folder).output, "");
+  EXPECT_EQ(compare("--names before,after " + records.substr(0, records.find(" --names")), folder).exit_code, 0);
   EXPECT_EQ(runs_in(folder / "out/report.html"), (std::vector<std::string>{"before", "after"}));
   const Finished few = compare(records + "before", folder);
   EXPECT_EQ(few.exit_code, 2);
@@ -90,7 +90,7 @@ TEST(Compare, LosesNoRunInAVisualizerOfOneRun) {
   record_run(folder / "b", {"s/gd"});
   const Finished finished =
       compare("a/record.jsonl b/record.jsonl --visualizer record --visualizer tensorboard --out out", folder);
-  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(finished.exit_code, 0);
   EXPECT_NE(read(folder / "out/record.jsonl").find("\"adam\""), std::string::npos);
   EXPECT_NE(read(folder / "out/s_gd/record.jsonl").find("\"s/gd\""), std::string::npos);
   EXPECT_FALSE(fs::is_empty(folder / "out/tensorboard"));
@@ -101,11 +101,11 @@ TEST(Compare, NamesTheRunThatTheOthersAreComparedWith) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a", {"adam"});
   record_run(folder / "b", {"sgd: \"0.1\""});
-  EXPECT_EQ(compare("a b --out out --baseline adam", folder).output, "");
+  EXPECT_EQ(compare("a b --out out --baseline adam", folder).exit_code, 0);
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"adam"})"), std::string::npos);
-  EXPECT_EQ(compare("a b --out out --baseline 'sgd: \"0.1\"'", folder).output, "");
+  EXPECT_EQ(compare("a b --out out --baseline 'sgd: \"0.1\"'", folder).exit_code, 0);
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"sgd: \"0.1\""})"), std::string::npos);
-  EXPECT_EQ(compare("a b --out out --names before,after --baseline after", folder).output, "");
+  EXPECT_EQ(compare("a b --out out --names before,after --baseline after", folder).exit_code, 0);
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"after"})"), std::string::npos);
   const Finished unknown = compare("a b --out none --baseline adm", folder);
   EXPECT_EQ(unknown.exit_code, 2);
@@ -135,7 +135,7 @@ TEST(Compare, FollowsItsRunsUntilTheyHaveEnded) {
       following("a b", "out") + "cp out/report.html early.html; " + "cat rest >> b/record.jsonl; wait $pid; exit $?";
   const Finished finished = run("sh -c '" + command + "'", folder);
   EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(finished.output.rfind("best train_loss: ", 0), 0u) << finished.output;
   EXPECT_EQ(runs_in(folder / "early.html"), (std::vector<std::string>{"adam", "sgd"}));
   const auto last_run = [&](const char* report) {
     const std::string page = read(folder / report);
@@ -158,7 +158,7 @@ TEST(Compare, FollowsUntilItIsInterrupted) {
     const std::string command = following("a a", out) + "kill -" + signal + " $pid; wait $pid; exit $?";
     const Finished finished = run("sh -c '" + command + "'", folder);
     EXPECT_EQ(finished.exit_code, 0) << signal;
-    EXPECT_EQ(finished.output, "");
+    EXPECT_NE(finished.output.find("not ended"), std::string::npos) << finished.output;
     EXPECT_EQ(runs_in(folder / out / "report.html").size(), 2u);
   }
 }
@@ -171,14 +171,118 @@ TEST(Compare, FollowsInAReportAlone) {
   EXPECT_NE(finished.output.find("--follow writes the same files again and again"), std::string::npos);
 }
 
-TEST(Compare, SaysHowManyFindingsEachRunHad) {
+/// Three runs of a sweep, of which the second is sick and the third has not ended.
+fs::path sweep() {
   const fs::path folder = fresh_folder();
-  RunToRecord sick{"sgd"};
-  sick.healthy = false;
-  record_run(folder / "a", {"adam"});
-  record_run(folder / "b", sick);
-  EXPECT_EQ(compare("a/record.jsonl b/record.jsonl --out out", folder).output,
-            "adam: no findings\nsgd: 1 error, 1 warning (1 gone)\n");
+  RunToRecord first{"net rate 0.1 seed", 1, 4}, second{"net rate 0.2 seed", 1, 2, false, 1};
+  RunToRecord third{"net rate 0.3 seed", 1, 3, false, -0.05};
+  second.healthy = false;
+  second.rate = 0.2;
+  third.rate = 0.3;
+  third.end = 0;
+  int number = 0;
+  for (const RunToRecord& each : {first, second, third}) record_run(folder / std::to_string(number++), each);
+  return folder;
+}
+
+TEST(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
+  EXPECT_EQ(compare("0 1 2 --out out", sweep()).output,
+            "best train_loss: 0.3 with -0.01667 in epoch 3\n"
+            "\n"
+            "run  train_loss  in epoch      last  optimizer.lr  state      findings\n"
+            "0.1       0.025         4     0.025  0.1           completed  no findings\n"
+            "0.2        1.05         2      1.05  0.2           completed  1 error, 1 warning (1 gone): nan_loss\n"
+            "0.3  * -0.01667         3  -0.01667  0.3           not ended  no findings\n"
+            "\n"
+            "the same in all: model net Net of 11 parameters\n"
+            "wrote out/report.html\n");
+}
+
+TEST(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
+  const fs::path folder = sweep();
+  const std::string text = run("COLUMNS=40 " LOUPE_COMMAND " compare 0 1 2 --out out", folder).output;
+  std::size_t rows = 0;
+  for (const std::string& line : lines_of(text)) {
+    const std::size_t ellipsis = line.find("…") == std::string::npos ? 0 : 2;  // bytes beyond its column
+    EXPECT_LE(line.size(), 40 + ellipsis) << text;
+    rows += line.rfind("0.2  ", 0) == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(rows, 3u) << text;
+  EXPECT_NE(text.find("0.2  1 error, 1 warning (1 gone): nan_l…\n"), std::string::npos) << text;
+}
+
+TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
+  const fs::path folder = fresh_folder();
+  RunToRecord other{"other"}, nan{"nan", 1, 2, false, NAN}, same{"same"};
+  other.loss = "loss";
+  record_run(folder / "a", {"usual"});
+  record_run(folder / "b", other);
+  record_run(folder / "nan", nan);
+  record_run(folder / "nan2", nan);
+  record_run(folder / "same", same);
+  const auto first_lines = [&](const std::string& runs) {
+    const std::string text = compare(runs + " --out out", folder).output;
+    EXPECT_EQ(text.find('*'), text.find("* 0.0")) << text;
+    return text.substr(0, text.find("\n\n"));
+  };
+  EXPECT_EQ(first_lines("a b"),
+            "only usual has the loss train_loss, so that nothing compares with it\n"
+            "only other has the loss loss, so that nothing compares with it");
+  EXPECT_EQ(first_lines("nan nan2"), "train_loss was finite in no run");
+  EXPECT_EQ(first_lines("a same"), "best train_loss: usual and same with 0.03333");
+  EXPECT_EQ(first_lines("a nan b"),
+            "best train_loss: usual with 0.03333 in epoch 3, of the 2 runs that have it\n"
+            "only other has the loss loss, so that nothing compares with it");
+  Driver record(RECORD_PLUGIN);
+  record.begin((folder / "none").string(), false, "none");
+  record.begin_tick(1);
+  record.end_tick();
+  record.flush();
+  EXPECT_EQ(first_lines("none").rfind("run   state", 0), 0u);
+  EXPECT_EQ(first_lines("none none"), "no run has a loss, so that none can be called the best");
+}
+
+TEST(Compare, ShortensNamesToWhatDiffers) {
+  const fs::path folder = fresh_folder();
+  const auto names = [&](const std::string& runs) {
+    EXPECT_EQ(compare(runs + " --out out", folder).exit_code, 0);
+    return runs_in(folder / "out/report.html");
+  };
+  record_run(folder / "sweep/net-0.1-a");
+  record_run(folder / "sweep/net-0.01-a");
+  EXPECT_EQ(names("sweep"), (std::vector<std::string>{"0.01", "0.1"}));
+  record_run(folder / "x", {"digits-2"});
+  EXPECT_EQ(names("sweep/net-0.1-a x"), (std::vector<std::string>{"digits", "digits-2"}));
+  record_run(folder / "y", {"a-x"});
+  record_run(folder / "z", {"a_x"});
+  EXPECT_EQ(names("y z"), (std::vector<std::string>{"a-x", "a_x"}));
+  // The names in full say which is the baseline, too.
+  record_run(folder / "v", {"run one"});
+  record_run(folder / "w", {"run two"});
+  EXPECT_EQ(names("v w --baseline 'run two'"), (std::vector<std::string>{"one", "two"}));
+  EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"two"})"), std::string::npos);
+}
+
+TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
+  const fs::path folder = fresh_folder();
+  record_run(folder / "a", {"a"});
+  const std::string other = record_run(folder / "b", {"b"}), before = read(other);
+  const std::string command = LOUPE_COMMAND " compare a b";
+  EXPECT_EQ(run(command, folder).exit_code, 0);
+  const Finished again = run(command, folder);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_EQ(again.output,
+            "loupe: error: 'report.html' is there already, maybe of an earlier 'loupe compare'; overwrite it with "
+            "--force, or write elsewhere with --out\n");
+  EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
+  // A report of each run's own is not in the way of theirs together, and a record never is.
+  write(folder / "b/report.html", "of the run alone");
+  EXPECT_EQ(run(command + " --out out", folder).exit_code, 0);
+  const Finished over = run(command + " --visualizer record --force", folder);
+  EXPECT_EQ(over.exit_code, 2);
+  EXPECT_NE(over.output.find("the visualizer 'record' would write over the record 'b/record.jsonl'"), std::string::npos)
+      << over.output;
+  EXPECT_EQ(read(other), before);
 }
 
 }  // namespace

@@ -48,6 +48,27 @@ TEST(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
             "  info: a?hint (hint, epoch 1)\n");
 }
 
+TEST(Diagnose, TellsTheFindingsOfOneRuleTogether) {
+  const fs::path folder = fresh_folder();
+  Finding vanishing = a_finding("vanishing_gradient", LOUPE_SEVERITY_ERROR, "it vanishes");
+  vanishing.advice = "look at fc1";
+  Finding other = vanishing;
+  other.advice = "look at fc2";
+  const Finding milder = a_finding("vanishing_gradient", LOUPE_SEVERITY_WARNING, "it fades");
+  record_findings(folder, {{vanishing, "fc1"},
+                           {other, "fc2"},
+                           {vanishing, "fc3"},
+                           {milder, "fc4"},
+                           {a_finding("loss_spike", LOUPE_SEVERITY_WARNING, "train_loss jumps"), ""}});
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n"
+            "  error: fc1: it vanishes (vanishing_gradient, epoch 1)\n"
+            "    also of fc2, fc3\n"
+            "    advice: look at fc1\n"
+            "  warning: fc4: it fades (vanishing_gradient, epoch 1)\n"
+            "  warning: train_loss jumps (loss_spike, epoch 1)\n");
+}
+
 TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   const fs::path folder = fresh_folder();
   Driver record(RECORD_PLUGIN);

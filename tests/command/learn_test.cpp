@@ -46,8 +46,21 @@ fs::path good_runs() {
   const Finished learned =
       loupe_command("learn 0/record.jsonl 1/record.jsonl 2/record.jsonl --out baseline.json", folder);
   EXPECT_EQ(learned.exit_code, 0);
-  EXPECT_EQ(learned.output, "baseline.json: 2 series of 3 runs in 10 phases\n");
+  EXPECT_EQ(learned.output, "wrote baseline.json: 2 series of 3 runs in 10 phases\n");
   return folder;
+}
+
+TEST(Learn, OverwritesNoBaselineUnlessToldTo) {
+  const fs::path folder = good_runs();
+  const std::string before = read(folder / "baseline.json"), again = "learn 0/record.jsonl --out baseline.json";
+  const Finished kept = loupe_command(again, folder);
+  EXPECT_EQ(kept.exit_code, 2);
+  EXPECT_EQ(kept.output,
+            "loupe: error: 'baseline.json' is there already, maybe of an earlier 'loupe learn'; overwrite it with "
+            "--force, or write elsewhere with --out\n");
+  EXPECT_EQ(read(folder / "baseline.json"), before);
+  EXPECT_EQ(loupe_command(again + " --force", folder).exit_code, 0);
+  EXPECT_NE(read(folder / "baseline.json"), before);
 }
 
 TEST(Learn, LetsAnotherGoodRunPass) {
@@ -164,7 +177,7 @@ TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
       {"0/record.jsonl --out 1/record.jsonl", "'1/record.jsonl' would be written over a record; give --out another"},
   };
   for (const auto& [arguments, said] : wrong) {
-    const Finished finished = loupe_command("learn " + arguments, folder);
+    const Finished finished = loupe_command("learn --force " + arguments, folder);
     EXPECT_EQ(finished.exit_code, 2) << arguments;
     EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
   }

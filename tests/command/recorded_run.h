@@ -18,7 +18,19 @@ struct RunToRecord {
   double offset = 0;                   ///< added to the losses
   bool healthy = true;                 ///< else it also has findings and notes, in ticks and between them
   uint32_t end = LOUPE_END_COMPLETED;  ///< 0: it is killed
+  double rate = 0.1;                   ///< a setting
+  std::string loss = "train_loss";     ///< its name
 };
+
+/// What a command said beside the files that it wrote.
+inline std::string said_beside_files(const std::string& output) {
+  std::string said;
+  for (std::size_t at = 0, end; at < output.size(); at = end) {
+    end = std::min(output.find('\n', at), output.size() - 1) + 1;
+    if (output.compare(at, 6, "wrote ") != 0) said += output.substr(at, end - at);
+  }
+  return said;
+}
 
 /// An error that stands to the end, a warning that is gone, and a note, told around the tick of an epoch.
 inline void tell_findings(Driver& record, int epoch) {
@@ -43,7 +55,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
       MadeModel("net", "Net",
                 {{"", "Net", {}, false}, {"fc", "Linear", {{2, 4}, {2}}}, {"scale", "Scale", {{}}}, {"relu", "ReLU"}})
           .told());
-  tell_setting(record, "optimizer.lr", 0.1);
+  tell_setting(record, "optimizer.lr", run.rate);
   loupe_tag share{};
   share.struct_size = sizeof share;
   share.type = LOUPE_TAG_RELATION;
@@ -65,7 +77,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
     warning.threshold = 0.1 + 0.2;
     warning.advice = "lower the learning rate";
     if (!run.healthy && epoch == 1) tell(record, warning, "conv1");
-    record.value("Loss", "Loss", "train_loss mean", run.offset + 0.1 / epoch, 96);
+    record.value("Loss", "Loss", run.loss + " mean", run.offset + 0.1 / epoch, 96);
     record.range("Loss", "Loss", "train_loss min", "train_loss max", -0.0, epoch == 2 ? INFINITY : 2.5, 96);
     record.value("Rates \"q\" \u00dc\n", "conv1", "activation_rate", epoch == 2 ? NAN : 1.0 / 3);
     record.value("Share", "Share", "conv1", -INFINITY);

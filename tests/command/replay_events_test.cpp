@@ -10,8 +10,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Overwrites what there is, and says nothing of the files that it writes.
 Finished replay(const std::string& arguments, const fs::path& folder) {
-  return run(std::string(LOUPE_COMMAND) + " replay " + arguments, folder);
+  Finished finished = run(std::string(LOUPE_COMMAND) + " replay --force " + arguments, folder);
+  finished.output = said_beside_files(finished.output);
+  return finished;
 }
 void expect_same_again(const fs::path& folder) {
   const Finished finished = replay("record.jsonl --visualizer record --out again", folder);

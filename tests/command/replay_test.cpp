@@ -12,8 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Overwrites what there is, and says nothing of the files that it writes.
 Finished replay(const std::string& arguments, const fs::path& folder) {
-  return run(std::string(LOUPE_COMMAND) + " replay " + arguments, folder);
+  Finished finished = run(std::string(LOUPE_COMMAND) + " replay --force " + arguments, folder);
+  finished.output = said_beside_files(finished.output);
+  return finished;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -64,9 +67,45 @@ TEST(Replay, LeavesOutAConfigurationThatHasNoEnd) {
     auto run = nlohmann::json::parse(lines_of(whole).front());
     run["config"] = endless;
     write(record, run.dump() + whole.substr(whole.find('\n')));
+    fs::remove_all(folder / "tensorboard");
     EXPECT_EQ(replay("record.jsonl --visualizer html --visualizer tensorboard --out .", folder).output, "");
     EXPECT_TRUE(contains(read(folder / "report.html"), "# left out of the record, as Loupe itself would refuse it: "));
   }
+}
+
+TEST(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
+  const fs::path folder = fresh_folder();
+  RunToRecord sick;
+  sick.healthy = false;
+  record_run(folder, sick);
+  const std::string command = LOUPE_COMMAND " replay record.jsonl --visualizer csv --visualizer tensorboard --out out";
+  EXPECT_EQ(run(command, folder).output,
+            "wrote out/values.csv\nwrote out/values.findings.csv\nwrote out/tensorboard/\n");
+  const std::string before = read(folder / "out/values.csv");
+  const Finished again = run(command, folder);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_EQ(again.output,
+            "loupe: error: 'out/values.csv' is there already, maybe of an earlier 'loupe replay'; overwrite it with "
+            "--force, or write elsewhere with --out\n");
+  fs::remove(folder / "out/values.csv");
+  EXPECT_TRUE(contains(run(command, folder).output, "'out/values.findings.csv' is there already"));
+  // What new files would mix with is not for overwriting.
+  const Finished mixed = run(command + " --force", folder);
+  EXPECT_EQ(mixed.exit_code, 2);
+  EXPECT_TRUE(contains(mixed.output, "the folder 'out/tensorboard' has files already")) << mixed.output;
+  fs::remove_all(folder / "out/tensorboard");
+  EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
+  EXPECT_EQ(read(folder / "out/values.csv"), before);
+  // A record may be there under its compressed name.
+  fs::create_directory(folder / "long");
+  write(folder / "long/record.jsonl.gz", "long ago");
+  const std::string again_in_full = LOUPE_COMMAND " replay record.jsonl --visualizer record --out long";
+  EXPECT_TRUE(contains(run(again_in_full, folder).output, "'long/record.jsonl.gz' is there already"));
+  // What is of others is not in the way.
+  write(folder / "values.md", "notes");
+  EXPECT_EQ(run(LOUPE_COMMAND " replay record.jsonl --visualizer csv", folder).output,
+            "wrote values.csv\nwrote values.findings.csv\n");
+  EXPECT_EQ(read(folder / "values.md"), "notes");
 }
 
 TEST(Replay, IntoACsvGivesEveryNumber) {
@@ -296,6 +335,7 @@ TEST(Replay, TellsAWrongArgumentInOneSentence) {
       {"--visualizer csv --option path", "name=value"},
       {"--visualizer csv --option sync=perhaps", "visualizer 'csv'.sync must be true or false, not 'perhaps'"},
       {"--visualizer record", "would write over the record"},
+      {"--visualizer record --out ../Replay.TellsAWrongArgumentInOneSentence", "would write over the record"},
   };
   for (const auto& [arguments, message] : messages) {
     const Finished finished = replay("record.jsonl " + arguments, folder);

@@ -772,8 +772,10 @@ class ComparedRuns(Reading):
         self.open("compared.html")
         self.wait_for_plots("#model")
         self.screenshot("compared")
-        entries = [entry.text.split("\n")[0] for entry in self.all("[data-tag='Metrics'] .legend .entry")]
-        self.assertEqual(entries, ["adam", "sgd with momentum"])
+        names = "return [...document.querySelectorAll(\"[data-tag='Metrics'] .legend .run-name\")].map((e) => e.textContent)"
+        self.assertEqual(self.script(names), ["adam", "sgd with momentum"])
+        # What the colours mean is shown once.
+        self.assertLessEqual(self.find("[data-tag='Metrics'] .legend .run-name").rect["width"], 1)
         colours = self.script(
             "return [...document.querySelectorAll(\"[data-tag='Metrics'] .legend .swatch\")]"
             ".map((swatch) => swatch.style.color)"
@@ -783,7 +785,7 @@ class ComparedRuns(Reading):
         self.assertEqual(len(set(colours)), 2)
         self.all(".tools .chip")[0].click()
         self.wait("return document.querySelectorAll(\"[data-tag='Metrics'] .legend .entry\").length === 1")
-        self.assertNotIn("adam", self.find("[data-tag='Metrics'] .legend").text)
+        self.assertEqual(self.script(names), ["sgd with momentum"])
 
     def test_tells_how_each_run_ended_and_where_it_was_best(self):
         self.open("compared.html")
@@ -800,18 +802,44 @@ class ComparedRuns(Reading):
         )
         return {name: cells for name, *cells in rows}
 
-    def test_tells_in_which_settings_the_runs_differ(self):
+    def columns(self):
+        """The table that compares the runs, by the columns' names."""
+        columns = self.script(
+            "const rows = [...document.querySelectorAll('#comparison tr')].map((row) => [...row.children]);"
+            "return rows[0].map((head, i) => rows.map((row) => row[i].innerText))"
+        )
+        return {name: cells for name, *cells in columns}
+
+    def test_says_first_which_run_is_best_and_what_was_different(self):
         self.open("compared.html")
-        rows = self.rows()
-        self.assertEqual(rows["learning_rate"], ["–", "0.01"])
-        self.assertEqual(rows["lenses.health"], ["–", "yes"])
-        self.assertEqual(rows["lenses.gradient_geometry.range"], ["std, min-max", "–"])
-        self.assertNotIn("lenses.loss_metrics.metrics", rows)
-        self.assertNotIn("run.name", rows)
+        self.assertEqual(self.find("#title").text, "2 runs compared")
+        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "comparison")
+        columns = self.columns()
+        self.assertEqual(columns["Run"], ["adam", "sgd with momentum"])
+        self.assertEqual(columns["learning_rate"], ["–", "0.01"])
+        self.assertEqual(columns["lenses.health"], ["–", "yes"])
+        self.assertEqual(columns["lenses.gradient_geometry.range"], ["std, min-max", "–"])
+        self.assertNotIn("lenses.loss_metrics.metrics", columns)
+        self.assertNotIn("run.name", columns)
+        self.assertIn("ERROR", columns["Worst finding"][1])
+        self.assertEqual(columns["State"], ["completed", "completed"])
+        # The heat map is that of the run that is worst off.
+        chosen = self.script(
+            "return [...document.querySelectorAll('#overview .field')].find(({textContent}) => "
+            "textContent.startsWith('Run')).querySelector('select').selectedOptions[0].text"
+        )
+        self.assertEqual(chosen, "sgd with momentum")
         self.open("baseline.html")
-        rows = self.rows()
-        self.assertEqual(rows["learning_rate"], ["0.2", "0.1", "0.4"])
-        self.assertNotIn("batch_size", rows)
+        columns = self.columns()
+        self.assertEqual(self.texts("#comparison .answer"), ["Best train_loss: second with 0.1 in epoch 9."])
+        self.assertEqual(columns["train_loss"], [
+            "0.2\nin epoch 9 · last 0.2", "0.1 best\nin epoch 9 · last 0.1", "0.4\nin epoch 9 · last 0.4"])  # fmt: skip
+        self.assertEqual(columns["learning_rate"], ["0.2", "0.1", "0.4"])
+        self.assertNotIn("batch_size", columns)
+        same = self.find("#comparison .same")
+        same.find_element(By.TAG_NAME, "summary").click()
+        self.assertIn("batch_size", same.text)
+        self.screenshot("comparison")
 
     def test_tells_differences_to_a_baseline(self):
         self.open("compared.html")
@@ -1063,6 +1091,14 @@ class RunningRun(Reading):
 
 
 class FiveRuns(Reading):
+    def test_are_compared_as_far_as_their_losses_are_finite(self):
+        self.open("five.html")
+        answers = self.texts("#comparison .answer")
+        self.assertRegex(answers[0], r"^Best train_loss: run \d with [\d.]+ in epoch \d+\.$")
+        self.assertEqual(len(self.all("#comparison tbody tr")), 5)
+        self.assertEqual(len(self.all("#comparison .best")), len(answers))
+        self.screenshot("five_compared")
+
     def test_are_told_apart_though_one_was_resumed_one_killed_and_one_diverged(self):
         self.open("five.html")
         self.wait_for_plots("#model")

@@ -13,7 +13,10 @@ const liveCharts = new Set();
 const {touchstart, touchmove, touchend, ...withoutTouch} = Dygraph.defaultInteractionModel;
 const CHART_INTERACTION = {...withoutTouch, dblclick: () => setZoom(firstEpoch, lastEpoch)};
 
-/** An entry of a legend, and a function that shows the values in a row of its run; of the last ones for -1. */
+/**
+ * An entry of a legend, and a function that shows the values in a row of its run; of the last ones for -1.
+ * @param name a text, or an element
+ */
 function entryOf(run, kind, style, name, text) {
   const value = element("b", {}), swatch = element("i", {class: `swatch ${kind}`, style, "aria-hidden": "true"});
   const show = (row) => {
@@ -31,11 +34,24 @@ function legendEntries({tag, series: {lines, bands}, stacked, logarithmic}) {
   const entries = [], first = lines[0].run;
   const plain = (run, kind, ...text) => entries.push({item: element("span", {class: kind}, ...text), show() {}, run});
   if (stacked && runs.length > 1) entries.push({item: element("strong", {}, first.label), show() {}, run: first});
-  for (const {run, series, colour, dash, label} of lines) {
-    entries.push(entryOf(run, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, label, (row) => {
+  const several = runs.length > 1 && !stacked, names = [...new Set(lines.map(({name}) => name))];
+  const ofLines = (some) => some.forEach(({run, series, colour, dash, label}) => {
+    // Whose colour it is stands above all plots.
+    const name = several ? element("span", {class: "run-name"}, run.label) : label;
+    const made = entryOf(run, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, name, (row) => {
       const number = row < 0 ? series.last() : series.at(row);
       return [formatNumber(number), number !== null && !Number.isFinite(number)];
-    }));
+    });
+    made.item.title = several ? label : "";
+    entries.push(made);
+  });
+  if (several && names.length > 1) {
+    for (const name of names) {
+      plain(first, "entry", name);
+      ofLines(lines.filter((line) => line.name === name));
+    }
+  } else {
+    ofLines(lines);
   }
   if (runs.length > 1) {
     // What the shades stand for, once each.

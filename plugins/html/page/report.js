@@ -4,6 +4,7 @@ import {on} from "./state.js";
 import {findingsSection} from "./diagnosis.js";
 import {brokenLayers, findings, runLabel, worstInHeatMap} from "./findings.js";
 import {Card, goToCard} from "./cards.js";
+import {comparisonSection} from "./comparison.js";
 import {Overview} from "./overview.js";
 import {Detail, Layers} from "./layers.js";
 import {pictureSection} from "./model_picture.js";
@@ -61,7 +62,7 @@ function build() {
   const names = runs.map((run) => run.label).join(" · ");
   if (names !== "") {
     document.title = `${names} – Loupe`;
-    document.getElementById("title").textContent = names;
+    document.getElementById("title").textContent = runs.length > 1 ? `${runs.length} runs compared` : names;
   }
   const theme = themeButton();
   if (runs.length === 1) append("summary", ...summaryOf(runs[0]));
@@ -86,6 +87,7 @@ function build() {
   const heatMap = [["Overview", overview.tag && overview.root]];
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
   const sections = [
+    ["Comparison", comparisonSection()],
     [null, collapseAlert()],
     [findings.length > 0 ? "Findings" : null, findingsSection((place) => openPlace(place, detail, layers))],
     [null, alertOf(broken, openLayer)], ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),

@@ -40,17 +40,6 @@ function resultRows() {
       lineNames(tag.name).map((line) => [line.replace(/ mean$/, ""), cell(tag, layer, line)])));
 }
 
-/** The settings in which several runs differ; hyperparameters first, then the configuration. */
-function differingSettings() {
-  if (runs.length < 2) return [];
-  return ["hyperparameters", "settings"].flatMap((kind) => {
-    const told = runs.map((run) => new Map(run[kind]));
-    const names = [...new Set(told.flatMap((each) => [...each.keys()]))];
-    return names.filter((name) => new Set(told.map((each) => each.get(name))).size > 1)
-      .map((name) => [name, (run) => element("b", {}, breakable(told[run.index].get(name) ?? "–"))]);
-  });
-}
-
 function formatTime(text) {
   const time = new Date(text);
   return Number.isNaN(time.getTime()) ? text || "–" : element("time", {datetime: text}, time.toLocaleString());
@@ -98,7 +87,8 @@ export function stateOf({ending, resumed}) {
     ending.message ? element("div", {class: "muted"}, ending.message) : null];
 }
 
-function settingsList(settings) {
+/** Names and texts, a line each. */
+export function settingsList(settings) {
   return element("dl", {class: "settings"},
     settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
 }
@@ -116,7 +106,6 @@ function newTable() {
     ["Epochs", epochSpan],
     ["State", stateOf],
     ...resultRows(),
-    ...differingSettings(),
     ["Settings", ({hyperparameters}) => (hyperparameters.length > 0 ? settingsList(hyperparameters) : "–")],
     ["Started", (run) => formatTime(run.started)],
     ["Last tick", (run) => (isFirsthand(run) ? formatTime(run.lastTick) : "–")],

@@ -1,7 +1,10 @@
 import {formatNumber} from "./text.js";
 import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs,
   Series} from "./data.js";
+import {worstInHeatMap} from "./findings.js";
 
+// Of the run that is worst off, the heat map shows it at first.
+const [worst] = runs.map(worstInHeatMap).filter(Boolean).sort((a, b) => b.severity - a.severity);
 const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSettings.baseline));
 
 /** What the whole page shares; whoever changes it announces the change. */
@@ -19,7 +22,7 @@ export const state = {
   plotName: null,  // the tag of the plot sought in it
   tagName: null,   // of the overview, as the three below
   lineName: null,  // null: the telling one
-  heatRun: 0,
+  heatRun: worst ? worst.run.index : 0,
   heatRows: null,  // null: what suits the order
   openTags: layerTags.slice(0, 1).map((tag) => tag.name),
 };

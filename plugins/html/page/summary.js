@@ -17,9 +17,11 @@ function lossOf(run, line) {
   return last === null ? null : {name: line.replace(/ mean$/, ""), last, best, values};
 }
 
-function lossesOf(run) {
+/** The losses of a run, of all lines or those with such a name. */
+export function lossesOf(run, wanted = /./) {
   if (!bigTags.some(({name}) => name === "Loss")) return [];
-  return lineNames("Loss").map((line) => lossOf(run, line)).filter((loss) => loss !== null);
+  return lineNames("Loss").filter((line) => wanted.test(line)).map((line) => lossOf(run, line))
+      .filter((loss) => loss !== null);
 }
 
 function item(name, ...what) {

@@ -37,7 +37,7 @@ const VIEW = {
   run: {
     change: "overview",
     read: ([label]) => (runLabelled(label) ? {heatRun: runLabelled(label).index} : null),
-    write: () => (state.heatRun === 0 ? null : runs[state.heatRun].label),
+    write: () => (state.heatRun === plainView.heatRun ? null : runs[state.heatRun].label),
   },
   rows: plainChoice("overview", "heatRows", isAmong(ROW_CHOICES)),
   order: plainChoice("order", "order", isAmong(ORDERS)),

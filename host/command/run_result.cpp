@@ -1,0 +1,128 @@
+#include "command/run_result.h"
+
+#include <loupe/abi.h>
+#include <loupe/number_text.h>
+#include <loupe/words.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "show/earlier_run.h"
+
+namespace loupe {
+namespace {
+
+using replay::FindingHistory;
+using replay::RecordLine;
+
+/// The name of the loss whose mean over an epoch a line is, as the lens loss_metrics tells it; empty for other lines.
+std::string loss_of(const RecordLine& line) {
+  constexpr std::string_view mean = " mean";
+  if (line.tag != "Loss" && line.tag != "Loss & Metrics") return "";
+  const std::size_t end = line.line.size() - std::min(line.line.size(), mean.size());
+  return line.line.compare(end, std::string::npos, mean) == 0 ? line.line.substr(0, end) : "";
+}
+
+std::string text_of(const replay::RecordedSetting& setting) {
+  switch (setting.type) {
+    case LOUPE_OPTION_BOOLEAN:
+      return setting.integer != 0 ? "yes" : "no";
+    case LOUPE_OPTION_INTEGER:
+      return std::to_string(setting.integer);
+    case LOUPE_OPTION_NUMBER:
+      return number_text(setting.number);
+    case LOUPE_OPTION_STRINGS: {
+      std::string all;
+      for (const std::string& each : setting.strings) all += (all.empty() ? "" : ", ") + each;
+      return all;
+    }
+    default:
+      return setting.string;
+  }
+}
+
+/// "Sequential" of "torch::nn::SequentialImpl"
+std::string short_type(const std::string& type) {
+  const std::size_t colon = type.rfind("::");
+  const std::string name = colon == std::string::npos ? type : type.substr(colon + 2);
+  return name.size() > 4 && name.compare(name.size() - 4, 4, "Impl") == 0 ? name.substr(0, name.size() - 4) : name;
+}
+
+template <class List, class Name>
+auto find_named(List& list, const std::string& name, Name&& name_of) {
+  return std::find_if(list.begin(), list.end(), [&](const auto& each) { return name_of(each) == name; });
+}
+
+}  // namespace
+
+void RunResult::take(const RecordLine& line, const std::string& text) {
+  ending_.reset();
+  if (line.kind == RecordLine::Kind::finding) return findings_.take(line);
+  if (line.kind == RecordLine::Kind::tick) return findings_.end_tick(line);
+  if (line.kind == RecordLine::Kind::run) return findings_.go_on();
+  if (line.kind == RecordLine::Kind::end) ending_ = line;
+  if (line.kind == RecordLine::Kind::hyperparameter) {
+    const replay::RecordedSetting setting = replay::parse_hyperparameter_line(text);
+    put(hyperparameters_, setting.name, text_of(setting));
+  }
+  if (line.kind == RecordLine::Kind::model) {
+    const replay::RecordedModel model = replay::parse_model_line(text);
+    const std::string type = short_type(model.type);
+    put(models_, model.name.empty() || model.name == type ? "model" : "model " + model.name,
+        type + " of " + std::to_string(model.parameters) + " parameters");
+  }
+  if (line.kind != RecordLine::Kind::value) return;
+  const std::string name = loss_of(line);
+  if (name.empty()) return;
+  auto loss = find_named(losses_, name, [](const Loss& each) { return each.name; });
+  if (loss == losses_.end()) {
+    losses_.push_back({name});
+    loss = losses_.end() - 1;
+  }
+  loss->last = line.value;
+  if (!std::isfinite(line.value) || line.value >= loss->best) return;
+  loss->best = line.value;
+  loss->best_epoch = line.epoch;
+}
+
+void RunResult::put(Settings& settings, const std::string& name, std::string value) {
+  const auto known = find_named(settings, name, [](const auto& each) { return each.first; });
+  if (known != settings.end()) {
+    known->second = std::move(value);
+  } else {
+    settings.emplace_back(name, std::move(value));
+  }
+}
+
+const RunResult::Loss* RunResult::loss(const std::string& name) const {
+  const auto found = find_named(losses_, name, [](const Loss& each) { return each.name; });
+  return found == losses_.end() ? nullptr : &*found;
+}
+
+std::string RunResult::state() const {
+  if (!ending_) return "not ended";
+  return ending_->how == 0 ? "ended" : word_of(ending_words, ending_->how);
+}
+
+std::string RunResult::worst_finding() const {
+  const std::vector<const FindingHistory::Entry*> all = findings_.worst_first();
+  if (all.empty()) return findings_.counts();
+  // What stands is worse than what is over, whatever it was.
+  const auto standing = std::find_if(all.begin(), all.end(), [](const auto* each) { return !each->gone; });
+  const FindingHistory::Entry& worst = standing != all.end() ? **standing : *all.front();
+  const std::string place = worst.place();
+  return findings_.counts() + ": " + worst.last.rule + (place.empty() ? "" : " of " + place);
+}
+
+RunResult::Settings RunResult::settings() const {
+  Settings all = models_;
+  all.insert(all.end(), hyperparameters_.begin(), hyperparameters_.end());
+  for (const auto& [name, value] : settings_in(config_)) {
+    if (name != "loupe") all.emplace_back(name, value);  // the format of the configuration
+  }
+  return all;
+}
+
+}  // namespace loupe

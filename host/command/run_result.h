@@ -1,0 +1,55 @@
+#ifndef LOUPE_COMMAND_RUN_RESULT_H
+#define LOUPE_COMMAND_RUN_RESULT_H
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replay/finding_history.h"
+#include "replay/record_line.h"
+
+namespace loupe {
+
+/// What came of a run and what it was set to, as the lines of its record tell.
+class RunResult {
+ public:
+  struct Loss {
+    std::string name;
+    double last = std::numeric_limits<double>::quiet_NaN();
+    double best = std::numeric_limits<double>::quiet_NaN();  ///< the lowest that was finite; NaN without one
+    double best_epoch = 0;
+  };
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+
+  explicit RunResult(const replay::RecordedRun& run) : config_(run.config) {}
+
+  /// @param text the line as it stands in the file. Throws Error for a model or hyperparameter that is none.
+  void take(const replay::RecordLine& line, const std::string& text);
+
+  /// In the order in which they were told.
+  const std::vector<Loss>& losses() const { return losses_; }
+  const Loss* loss(const std::string& name) const;
+  const replay::FindingHistory& findings() const { return findings_; }
+  bool has_ended() const { return ending_.has_value(); }
+  /// "completed", "failed", "not ended".
+  std::string state() const;
+  /// "2 warnings (1 gone): dead_units of conv1"; "no findings".
+  std::string worst_finding() const;
+  /// Models, then hyperparameters, as they were told, then what the configuration says, by dotted names.
+  Settings settings() const;
+
+ private:
+  static void put(Settings& settings, const std::string& name, std::string value);
+
+  std::string config_;
+  std::vector<Loss> losses_;
+  replay::FindingHistory findings_;
+  std::optional<replay::RecordLine> ending_;  // while it is the record's last line
+  Settings models_, hyperparameters_;
+};
+
+}  // namespace loupe
+
+#endif
