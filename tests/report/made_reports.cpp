@@ -97,6 +97,23 @@ int main(int argument_count, char** arguments) {
     }
     html.end();
   });
+  // What one plot holds spreads over decades, or does not, or has zeros, or both signs.
+  make(folder + "/spread.html", [](Driver& html) {
+    html.set_pace(700000, 4000);
+    html.begin(Driver::run_of("", false, "spread"));
+    for (const char* name : {"Wide", "Narrow", "With Zeros", "Signed", "Flat"}) html.tag(name, LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 40; ++epoch) {
+      html.begin_tick(100000 + epoch);
+      const double fading = std::exp(-0.4 * epoch), sign = epoch % 2 == 0 ? 1 : -1;
+      html.value("Wide", "Wide", "mean", 2 * fading);
+      html.value("Narrow", "Narrow", "mean", 1e-3 * (0.2 + std::exp(-0.1 * epoch)));
+      html.value("With Zeros", "With Zeros", "mean", epoch % 5 == 4 ? 0 : 300 * fading);
+      html.value("Signed", "Signed", "mean", sign * fading);
+      html.value("Flat", "Flat", "mean", 0);
+      html.end_tick();
+    }
+    html.end();
+  });
   make(folder + "/gaps.html", [](Driver& html) {
     html.begin(Driver::run_of("", false, "gaps"));
     html.tag("Loss", LOUPE_TAG_NUMERICAL, true);

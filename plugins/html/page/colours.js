@@ -40,6 +40,13 @@ function colourTable(stops) {
 
 export function packColour([red, green, blue]) { return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; }
 
+/** Such a colour as CSS has it, and whether dark or light words read better on it. */
+export function cssColour(packed) {
+  const channels = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
+  const lightness = (channels[0] * 0.299 + channels[1] * 0.587 + channels[2] * 0.114) / 255;
+  return [`rgb(${channels.join(" ")})`, lightness > 0.5 ? "dark" : "light"];
+}
+
 export function sequentialColours() { return colourTable(SEQUENTIAL); }
 
 export function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_DARK : DIVERGING_ON_LIGHT); }

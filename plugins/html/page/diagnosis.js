@@ -1,9 +1,11 @@
 import {breakable, button, element, plural, section} from "./text.js";
-import {lineNames, runs} from "./data.js";
-import {ERROR, findings, INFO, momentOf, NOTE_KINDS, notes, placeOf, runLabel, severityName, SEVERITIES, wasJudged,
-  WARNING} from "./findings.js";
+import {allEpochs, lineNames, runs} from "./data.js";
+import {goToCard} from "./cards.js";
+import {ERROR, findings, INFO, momentOf, NOTE_KINDS, notes, placeOf, runLabel, severityName, SEVERITIES, titleOf,
+  wasJudged, WARNING} from "./findings.js";
 import {tellingLine} from "./ranking.js";
 import {smallCurve} from "./small_curve.js";
+import {Timeline} from "./timeline.js";
 
 const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
@@ -16,12 +18,6 @@ function byRule(some) {
     groups.get(key).push(finding);
   }
   return [...groups.values()];
-}
-
-/** "Vanishing gradient" of "vanishing_gradient" */
-function titleOf(rule) {
-  const words = rule.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function layerOf({layer, parameter}) {
@@ -80,7 +76,7 @@ function furtherPlaces(group, openPlace) {
 /** What one rule found: what it is and where, what to do, since when, and the number itself. */
 function ruleCard(group, openPlace) {
   const [worst] = group, name = severityName(worst);
-  return element("li", {class: `finding ${name}${worst.gone ? " gone" : ""}`},
+  return element("li", {class: `finding ${name}${worst.gone ? " gone" : ""}`, tabindex: "-1"},
       element("div", {class: "finding-head"}, element("span", {class: "severity"}, name), ...runLabel(worst),
           element("h3", {}, titleOf(worst.rule)), extent(group)),
       element("div", {class: "finding-body"},
@@ -125,19 +121,34 @@ function countsOf(some) {
       .join(", ");
 }
 
+/** What stood when; a bar leads to its card, which may be folded away. */
+function timelineOf(cards) {
+  const goTo = (group) => {
+    const card = cards.get(group);
+    for (let outer = card.closest("details"); outer !== null; outer = outer.parentElement.closest("details"))
+      outer.open = true;
+    goToCard(card);
+  };
+  return new Timeline([...cards.keys()], goTo).root;
+}
+
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
 export function findingsSection(openPlace) {
   const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
   const looked = runs.some(wasJudged);
   if (!looked && notes.length === 0) return null;
-  const cardsOf = (some) => byRule(some).map((group) => ruleCard(group, openPlace));
-  const parts = [];
+  const cards = new Map(), parts = [];
+  const cardsOf = (some) => byRule(some).map((group) => {
+    cards.set(group, ruleCard(group, openPlace));
+    return cards.get(group);
+  });
   if (standing.length > 0) parts.push(...longList(cardsOf(standing), SHOWN_CARDS, "rules"));
   else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
   if (over.length > 0) {
     parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
         element("ul", {class: "told"}, cardsOf(over))));
   }
+  if (findings.length > 0 && allEpochs.length > 0) parts.push(element("h3", {}, "Timeline"), timelineOf(cards));
   parts.push(...notesPart(looked));
   const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(standing))] : [""];
   return section("findings", [looked ? "Findings" : "Notes", ...counts], null, element("div", {class: "panel"}, parts));

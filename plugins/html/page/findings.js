@@ -4,9 +4,15 @@ import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed} from "
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess"];
+export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess", "Incident"];
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
+
+/** "Vanishing gradient" of "vanishing_gradient" */
+export function titleOf(rule) {
+  const words = rule.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 export function severityName({severity}) { return SEVERITIES[severity] || "info"; }
 
@@ -58,6 +64,12 @@ export function placeOf(finding) {
 export function worstInHeatMap(run) {
   return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
     mappedTags.some((tag) => tag.name === finding.tag));
+}
+
+/** The layer that the worst standing finding of a run points at; undefined without any. */
+export function culpritOf(run) {
+  return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
+    finding.layer !== null)?.layer;
 }
 
 /** What the heat map of a run opens on: the tag of its worst finding, else the first. */

@@ -99,6 +99,7 @@ export class Overview {
     fill(this.table, heatTable(this));
     fill(this.bar, colourBar(this.scale, {broken, missing, severities}));
     this.draw();
+    announce("heat", this);
   }
 
   /** Enough finite numbers of all layers to place the colours by; the rarest extremes do not matter. */

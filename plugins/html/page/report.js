@@ -77,10 +77,10 @@ function build() {
       baselineSelector(), reloadSwitch(), theme);
   const detail = new Detail(), broken = brokenLayers();
   const openLayer = (name, order) => detail.open(name, order);
-  // One picture is small enough to come first; those of several runs would hide what is compared.
-  const atAGlance = [["Picture", pictureSection(broken, openLayer)], ["Model", modelSection()]];
-  if (runs.length > 1) atAGlance.reverse();
   const overview = new Overview(openLayer);
+  // One picture is small enough to come first; those of several runs would hide what is compared.
+  const atAGlance = [["Picture", pictureSection(broken, openLayer, overview)], ["Model", modelSection()]];
+  if (runs.length > 1) atAGlance.reverse();
   const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
   // The picture of what is wrong comes right behind the words.
   const heatMap = [["Overview", overview.tag && overview.root]];

@@ -8,7 +8,8 @@ const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSe
 export const state = {
   zoom: null,     // [first epoch, last epoch]
   axis: "epoch",  // what plots go by: "epoch", "step" or "time"
-  scale: "tag",   // "tag" as each tag says, "log" or "linear"
+  scale: "tag",   // "tag" as each tag and its data want, "log" or "linear"
+  tagScales: new Map(),  // "log" or "linear", by the name of a tag of which the reader wants another one
   smoothing: 0,   // the weight of the average so far; 0: none
   search: "",
   order: null,  // of layers; null: what suits the tag
@@ -31,7 +32,7 @@ const listeners = new Map();
 
 /**
  * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs",
- * "theme", "cursor", "baseline", "overview", "layer" when another layer is chosen, "selected" when its plots stand.
+ * "theme", "cursor", "baseline", "overview", "heat" when the heat map was made anew, "layer" when another layer is chosen, "selected" when its plots stand.
  */
 export function on(change, react) {
   if (!listeners.has(change)) listeners.set(change, new Set());
@@ -66,9 +67,15 @@ export function isFound(layerName) {
   return state.search.toLowerCase().split(/\s+/).every((word) => name.includes(word));
 }
 
-/** Whether a tag is drawn on a logarithmic scale. */
-export function isLogarithmic(tag) {
-  return tag.type === NUMERICAL && (state.scale === "log" || (state.scale === "tag" && tag.log));
+/** The scale of a tag's values: "log" or "linear" as the reader or the tag wants it, else "data", as the data needs. */
+export function chosenScale(tag) {
+  if (tag.type !== NUMERICAL) return "linear";
+  return state.tagScales.get(tag.name) ?? (state.scale !== "tag" ? state.scale : tag.log ? "log" : "data");
+}
+
+/** Lets the reader's choice count for all plots of a tag. */
+export function setTagScale(tag, scale) {
+  setState("scale", {tagScales: new Map([...state.tagScales, [tag.name, scale]])});
 }
 
 export function baselineRun() { return state.baseline === null ? null : runs[state.baseline]; }

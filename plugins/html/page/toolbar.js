@@ -6,15 +6,16 @@ import {followTheme, lineColour} from "./colours.js";
 import {SMOOTHINGS} from "./chart_data.js";
 
 /** A drop-down list for a part of the state, which follows changes that others make. */
-function stateSelector(label, choices, key, parsed = (text) => text, change = key) {
+function stateSelector(label, choices, key, parsed = (text) => text, change = key, also = () => ({})) {
   const text = () => String(state[key] ?? ""), field = selector(label, choices, text(), (chosen) =>
-    setState(change, {[key]: parsed(chosen)}));
+    setState(change, {[key]: parsed(chosen), ...also()}));
   on(change, () => field.querySelector("select").value = text());
   return field;
 }
 
 export function scaleSelector() {
-  return stateSelector("Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], "scale");
+  const choices = [["tag", "as the data needs"], ["log", "logarithmic"], ["linear", "linear"]];
+  return stateSelector("Scale", choices, "scale", String, "scale", () => ({tagScales: new Map()}));
 }
 
 export function smoothingSelector() { return stateSelector("Smoothing", SMOOTHINGS, "smoothing", Number); }

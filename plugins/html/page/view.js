@@ -43,6 +43,12 @@ const VIEW = {
   order: plainChoice("order", "order", isAmong(ORDERS)),
   by: plainChoice("axis", "axis", (axis) => knownAxes.includes(axis), "epoch"),
   scale: plainChoice("scale", "scale", (scale) => ["log", "linear"].includes(scale), "tag"),
+  axes: {
+    change: "scale",
+    read: (texts) => ({tagScales: new Map(texts.map((text) => /^(log|linear)~(.+)$/.exec(text)).filter(Boolean)
+        .map(([, scale, name]) => [name, scale]))}),
+    write: () => [...state.tagScales].map(([name, scale]) => `${scale}~${name}`),
+  },
   smoothing: {
     change: "smoothing",
     read: ([weight]) => (isAmong(SMOOTHINGS)(weight) ? {smoothing: Number(weight)} : null),
