@@ -1,5 +1,5 @@
 import {formatEpoch, textWidth} from "./text.js";
-import {nearestIndex, runs} from "./data.js";
+import {nearestIndex, runs, TICK} from "./data.js";
 import {epochWindow, showsDifferences, state} from "./state.js";
 import {distinctLabels, roundNumbers} from "./value_scale.js";
 
@@ -20,11 +20,15 @@ function grown(numbers) {
   });
 }
 
-for (const run of runs) run.places = {epoch: run.epochs, step: grown(run.steps), time: grown(run.seconds)};
+for (const run of runs)
+  run.places = {epoch: run.epochs, step: run.incident ? null : grown(run.steps), time: grown(run.seconds)};
 
 /** The axes that every run with an epoch has places on. */
 export const knownAxes =
   AXES.filter((name) => runs.every((run) => run.epochs.length === 0 || run.places[name] !== null));
+
+/** The name of the axis that plots go by. */
+export function axisName() { return state.axis === "epoch" ? TICK : state.axis; }
 
 /** Where each tick of a run stands. */
 export function placesOf(run) { return run.places[state.axis]; }
@@ -104,7 +108,7 @@ function timeTicks(low, high, pixels) {
 
 /** "epoch 3", and on another axis "epoch 3 · 40 s" */
 export function momentInWords(run, epoch) {
-  const words = `epoch ${formatEpoch(epoch)}`, place = placeOfEpoch(run, epoch);
+  const words = `${TICK} ${formatEpoch(epoch)}`, place = placeOfEpoch(run, epoch);
   if (state.axis === "epoch") return words;
   const there = state.axis === "time" ? formatSeconds(place) : `step ${Math.round(place).toLocaleString("en")}`;
   return `${words} · ${there}`;

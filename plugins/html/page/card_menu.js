@@ -2,7 +2,7 @@ import {button, element} from "./text.js";
 import {Popup} from "./popup.js";
 import {NUMERICAL, runs} from "./data.js";
 import {baselineRun, epochWindow, setTagScale, showsDifferences, state} from "./state.js";
-import {placesOf} from "./axis.js";
+import {axisName, placesOf} from "./axis.js";
 import {SEQUENTIAL, themeColour} from "./colours.js";
 import {LineChart} from "./chart.js";
 import {HistogramPlot, sharesOf} from "./histogram.js";
@@ -43,7 +43,7 @@ function linesTable({tag, series: {lines, bands}}) {
       rows.get(places[i])[at + 1] = series.at(i);
     });
   });
-  const title = state.axis === "time" ? "seconds" : state.axis;
+  const title = state.axis === "time" ? "seconds" : axisName();
   return [[title, ...columns.map(({name}) => name)], ...[...rows.values()].sort((a, b) => a[0] - b[0])];
 }
 

@@ -1,8 +1,8 @@
 import {element, fill, formatEpoch, formatNumber, textWidth} from "./text.js";
-import {firstEpoch, lastEpoch, nearestIndex, RELATION, runs} from "./data.js";
+import {firstEpoch, lastEpoch, nearestIndex, RELATION, runs, TICK} from "./data.js";
 import {announce, baselineRun, epochWindow, on, setZoom, showsDifferences, state} from "./state.js";
 import {gatheredMarks, markElement, marksOf} from "./findings.js";
-import {asHtml, epochAt, momentInWords, placeOfEpoch, placesOf, placeTicks, shownPlaces, valueTitle} from "./axis.js";
+import {asHtml, axisName, epochAt, momentInWords, placeOfEpoch, placesOf, placeTicks, shownPlaces, valueTitle} from "./axis.js";
 import {themeColour, withAlpha} from "./colours.js";
 import {chartRows, chartScale, chartSeries, divergedRun, valueLimits} from "./chart_data.js";
 import {valueTicks, valueTicksWidth} from "./value_scale.js";
@@ -116,7 +116,7 @@ export class LineChart {
       connectSeparatedPoints: true, drawPoints: this.rows.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
       legend: "never", xRangePad: 0,
       gridLineColor: themeColour("grid"), axisLineColor: themeColour("axis"), gridLineWidth: 1, axisLabelFontSize: 11,
-      xlabel: state.axis, ylabel: asHtml(valueTitle(this.tag, this.scale)), xLabelHeight: 14, yLabelWidth: TITLE_WIDTH,
+      xlabel: axisName(), ylabel: asHtml(valueTitle(this.tag, this.scale)), xLabelHeight: 14, yLabelWidth: TITLE_WIDTH,
       ...this.layout({
         x: {drawGrid: false, axisTickSize: 5, ticker: (low, high, pixels) => placeTicks(low, high, pixels, this.whole)},
         y: {ticker: (low, high, pixels) => valueTicks(this.scale, low, high, pixels)},
@@ -274,7 +274,7 @@ export class LineChart {
 
   showValues(epoch) {
     for (const {show, run} of this.entries) show(epoch === null ? -1 : nearestIndex(run.epochs, epoch));
-    this.legend.title = epoch === null ? "last values" : `values at epoch ${formatEpoch(epoch)}`;
+    this.legend.title = epoch === null ? "last values" : `values at ${TICK} ${formatEpoch(epoch)}`;
   }
 
   /** @param epoch null to show the last values again */

@@ -48,6 +48,8 @@ class Run {
     Object.assign(this, told);
     this.index = index;
     this.label = this.name || "run";
+    // What is told of the last steps is all that there will be.
+    this.ended = told.ended || told.incident;
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
     this.layersRead = new Map();
     const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
@@ -80,6 +82,9 @@ for (const run of runs) {
   const namesakes = runs.filter((other) => other.name === run.name);
   if (namesakes.length > 1) run.label = `${run.label} (${namesakes.indexOf(run) + 1})`;
 }
+
+/** What a tick is called: those of an incident are steps, and its report shows it alone. */
+export const TICK = runs.some((run) => run.incident) ? "step" : "epoch";
 
 /** Adds to the list that a map has under a key. */
 export function addTo(lists, key, item) {

@@ -7,7 +7,7 @@ import {tellingLine} from "./ranking.js";
 import {smallCurve} from "./small_curve.js";
 import {Timeline} from "./timeline.js";
 
-const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
+const INCIDENT = 7, SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
 /** The findings of one rule, severity and run together, the worst rule first: [[finding, ...], ...]. */
 function byRule(some) {
@@ -60,6 +60,12 @@ function spanOf(finding) {
   ].filter(Boolean).join(" · ");
 }
 
+/** Where the last steps before this finding are kept, and the command that shows them. */
+function incidentsOf({run, rule, gone}) {
+  return gone ? [] : notes.filter((note) => note.run === run && note.kind === INCIDENT &&
+      note.text.includes(`the finding '${rule}'`)).map(({text}) => element("p", {class: "muted kept"}, text));
+}
+
 /** The further layers of a rule, unfolded on demand. */
 function furtherPlaces(group, openPlace) {
   if (group.length < 2) return null;
@@ -84,7 +90,7 @@ function ruleCard(group, openPlace) {
               worst.advice ? element("p", {class: "advice"}, "→ ", worst.advice) : null), curveOf(worst)),
       element("div", {class: "finding-foot"}, element("span", {class: "muted"}, spanOf(worst)),
           placeLink(worst, openPlace)),
-      furtherPlaces(group, openPlace));
+      ...incidentsOf(worst), furtherPlaces(group, openPlace));
 }
 
 /** A list of which the first few are shown, and the others unfold. */

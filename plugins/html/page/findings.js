@@ -1,6 +1,6 @@
 import {element, formatEpoch} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
-import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed} from "./data.js";
+import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} from "./data.js";
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
@@ -66,8 +66,9 @@ export function worstInHeatMap(run) {
     mappedTags.some((tag) => tag.name === finding.tag));
 }
 
-/** The layer that the worst standing finding of a run points at; undefined without any. */
+/** The layer that an incident blames, or the worst standing finding of a run; undefined without any. */
 export function culpritOf(run) {
+  if (run.incident) return new Map(run.hyperparameters).get("incident.layer");
   return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
     finding.layer !== null)?.layer;
 }
@@ -80,8 +81,9 @@ export function firstTagName(run) {
 
 /** "epoch 3, step 120" */
 export function momentOf(epoch, step) {
-  return [epoch === null ? null : `epoch ${formatEpoch(epoch)}`, step > 0 ? `step ${step.toLocaleString("en")}` : null]
-      .filter(Boolean).join(", ");
+  const isOfStep = TICK === "step";
+  return [epoch === null || isOfStep ? null : `epoch ${formatEpoch(epoch)}`,
+    step > 0 || isOfStep ? `step ${step.toLocaleString("en")}` : null].filter(Boolean).join(", ");
 }
 
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
@@ -119,7 +121,7 @@ export function markElement({x, marks}, area) {
     `${runs.length > 1 ? `${run.label}: ` : ""}${severity > 0 ? `${SEVERITIES[severity]}: ` : ""}${text}`);
   if (marks.length > MARK_LINES) lines.push(`and ${marks.length - MARK_LINES} more`);
   const first = formatEpoch(marks[0].epoch), last = formatEpoch(marks[marks.length - 1].epoch);
-  const told = [first === last ? `epoch ${first}` : `epochs ${first} to ${last}`, ...lines];
+  const told = [first === last ? `${TICK} ${first}` : `${TICK}s ${first} to ${last}`, ...lines];
   const style = `left:${x}px;top:${area.y}px;height:${area.h}px`;
   return element("div", {class: `mark ${SEVERITIES[worst] || "noted"}`, style, "aria-hidden": "true"}, element("span",
       {onpointerenter: (event) => showTooltip(event.clientX, event.clientY, told), onpointerleave: hideTooltip}));

@@ -1,5 +1,5 @@
 import {element, formatEpoch, formatNumber} from "./text.js";
-import {PROBABILITY} from "./data.js";
+import {PROBABILITY, TICK} from "./data.js";
 import {chosenScale, epochWindow} from "./state.js";
 import {SEVERITIES} from "./findings.js";
 import {divergingColours, sequentialColours, themeColour} from "./colours.js";
@@ -122,7 +122,7 @@ export function shownColumns(epochs) {
 export function heatTable({rows, columns, run, tag, line}) {
   const [worstName, isWorse] = worstOf(tag, line);
   const said = (series, i) =>
-    i === null ? "no value" : `${formatNumber(series.values[i])} in epoch ${formatEpoch(run.epochs[i])}`;
+    i === null ? "no value" : `${formatNumber(series.values[i])} in ${TICK} ${formatEpoch(run.epochs[i])}`;
   const row = ({name, series, severity}) => {
     let first = null, last = null, worst = null;
     for (const i of columns) {

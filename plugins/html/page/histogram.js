@@ -1,6 +1,6 @@
 import {element, fill, formatEpoch, formatNumber, selector} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
-import {BASE64, runs} from "./data.js";
+import {BASE64, runs, TICK} from "./data.js";
 import {epochWindow, on, state} from "./state.js";
 import {distinctLabels, LINEAR, LOGARITHMIC, valueTicks} from "./value_scale.js";
 import {lineColour, SEQUENTIAL, sequentialColours, themeColour, withAlpha} from "./colours.js";
@@ -252,7 +252,7 @@ export class HistogramPlot {
     const what = `Histogram of ${this.histogram.line}`;
     if (this.chosen === null) return `${what} over epochs`;
     const fullest = this.placed.reduce((best, each) => (each.share > best.share ? each : best));
-    return `${what} in epoch ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, holds ` +
+    return `${what} in ${TICK} ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, holds ` +
       elementsInWords(fullest.share, this.chosen[4]);
   }
 
@@ -266,7 +266,7 @@ export class HistogramPlot {
     if (column === undefined || !found || found.bin === null) return hideTooltip();
     showTooltip(event.clientX, event.clientY, [
       this.boundsInWords(found),
-      `epoch ${formatEpoch(column[0])}`,
+      `${TICK} ${formatEpoch(column[0])}`,
       elementsInWords(shareOfPlace(found, column[2], sharesOf(column)), column[4]),
     ]);
   }

@@ -1,5 +1,5 @@
 import {breakable, button, element, formatEpoch, formatNumber, plural, section} from "./text.js";
-import {addTo, kindOf, runs, shapeOf} from "./data.js";
+import {addTo, kindOf, runs, shapeOf, TICK} from "./data.js";
 import {isFound, on, state} from "./state.js";
 import {culpritOf, ERROR, severityName, standingFindings, wasJudged} from "./findings.js";
 import {cssColour, packColour, rgb, themeColour} from "./colours.js";
@@ -15,7 +15,7 @@ const LAYERS_WITH_NAMES = 64;
 function healthOf(run, name, since) {
   const standing = standingFindings(run, name);
   const words = standing.map((finding) => `${severityName(finding)}: ${finding.message}`);
-  if (since !== undefined) words.push(`NaN or ∞ since epoch ${formatEpoch(since)}`);
+  if (since !== undefined) words.push(`NaN or ∞ since ${TICK} ${formatEpoch(since)}`);
   if (since !== undefined || (standing.length > 0 && standing[0].severity === ERROR)) return {level: "error", words};
   if (standing.length > 0) return {level: "warning", words};
   return wasJudged(run) ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
@@ -71,7 +71,7 @@ class ModelPicture {
   button({name, type, health, hasPlots}, i) {
     const kind = kindOf(this.run, name);
     const isCulprit = name === this.culprit;
-    const told = [name, kind, isCulprit ? "the worst finding points here" : null, ...health.words,
+    const told = [name, kind, isCulprit ? this.run.incident ? "the module blamed" : "the worst finding is of this layer" : null, ...health.words,
       hasPlots ? null : "no plots of this layer"].filter(Boolean);
     this.layers[i].told = told;
     const words = this.isSmall ? [] : [
@@ -103,12 +103,12 @@ class ModelPicture {
         tile.dataset.ink = ink;
       }
       const shown = value === null ? [] :
-        [`${tag.name}, ${line}: ${formatNumber(value)} in epoch ${formatEpoch(run.epochs[column])}`];
+        [`${tag.name}, ${line}: ${formatNumber(value)} in ${TICK} ${formatEpoch(run.epochs[column])}`];
       tile.title = [...told, ...shown].join("\n");
       tile.setAttribute("aria-label", [...told, ...shown].join(", "));
     });
-    const last = columns.length === 0 ? "" : ` in epoch ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
-    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, where the worst finding points.`;
+    const last = columns.length === 0 ? "" : ` in ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
+    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${run.incident ? "the module blamed" : "of the worst finding"}.`;
     this.filling.textContent = `Filled as in the heat map: ${tag.name}, ${line},${last}.${ring}`;
   }
 

@@ -1,6 +1,6 @@
 import {button, element, fill, formatEpoch, formatNumber, plural, section, selector} from "./text.js";
 import {helpButton, hideTooltip, showTooltip} from "./popup.js";
-import {kindOf, lineNames, mappedTags, runs} from "./data.js";
+import {kindOf, lineNames, mappedTags, runs, TICK} from "./data.js";
 import {announce, isFound, on, setState, state} from "./state.js";
 import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING, worstInHeatMap,
   firstTagName} from "./findings.js";
@@ -92,7 +92,7 @@ export class Overview {
     this.caption.textContent =
       `${count} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
     this.canvas.setAttribute("aria-label", `Heat map of ${tag.name}, ${count} layers by ` +
-      `${plural(this.columns.length, "epoch")}, ${called}. Arrow keys move, Enter opens the layer.`);
+      `${plural(this.columns.length, TICK)}, ${called}. Arrow keys move, Enter opens the layer.`);
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
     const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
     const severities = [ERROR, WARNING].filter((severity) => this.rows.some((row) => row.severity === severity));
@@ -207,7 +207,7 @@ export class Overview {
     });
     context.fillStyle = themeColour("muted");
     context.textAlign = "center";
-    context.fillText(`epoch ${formatEpoch(this.run.epochs[column])}`, x + width / 2, y + height + 13);
+    context.fillText(`${TICK} ${formatEpoch(this.run.epochs[column])}`, x + width / 2, y + height + 13);
   }
 
   /** Two strokes of different lightness, so that the mark is seen on every colour. */
@@ -241,7 +241,7 @@ export class Overview {
     const {name, kind, series} = this.rows[this.cell.row], column = this.columns[this.cell.column];
     const value = series.at(column), epoch = this.run.epochs[column];
     showTooltip(x, y, [
-      kind === "" ? name : `${name} · ${kind}`, `epoch ${formatEpoch(epoch)}`,
+      kind === "" ? name : `${name} · ${kind}`, `${TICK} ${formatEpoch(epoch)}`,
       `${this.line}: ${value === null ? "no value" : formatNumber(value)}`,
       ...standingFindings(this.run, name).slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`),
     ]);

@@ -1,7 +1,7 @@
 import {button, element, fill} from "./text.js";
 import {allEpochs, nearestIndex, runs} from "./data.js";
 import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
-import {epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces} from "./axis.js";
+import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces} from "./axis.js";
 import {gatheredMarks, markElement, momentOf, notes, NOTE_KINDS, runLabel, severityName, titleOf} from "./findings.js";
 
 // Not by colour alone.
@@ -109,7 +109,7 @@ export class Timeline {
     const ticks = placeTicks(this.low, this.high, width, state.axis === "epoch" && whole);
     const percent = (place) => ((place - this.low) / (this.high - this.low)) * 100;
     fill(this.axis, ticks.map(({v, label}) => element("span", {style: `left:${percent(v)}%`}, label)));
-    this.unit.textContent = state.axis;
+    this.unit.textContent = axisName();
     const area = {y: 0, h: this.over.clientHeight};
     const marks = this.marks.filter(({run, epoch}) => {
       const share = this.shareOf(run, epoch);

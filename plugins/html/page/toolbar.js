@@ -1,5 +1,5 @@
 import {button, element, selector} from "./text.js";
-import {firstEpoch, lastEpoch, runs} from "./data.js";
+import {firstEpoch, lastEpoch, runs, TICK} from "./data.js";
 import {announce, epochWindow, on, setState, setZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
 import {followTheme, lineColour} from "./colours.js";
@@ -66,7 +66,7 @@ export function searchField() {
 /** The epochs on show as two numbers, for those who do not drag. */
 export function epochFields() {
   const apply = () => setZoom(Number(from.value || firstEpoch), Number(to.value || lastEpoch));
-  const [from, to] = ["First epoch on show", "Last epoch on show"].map((label) => element("input",
+  const [from, to] = [`First ${TICK} on show`, `Last ${TICK} on show`].map((label) => element("input",
       {type: "number", step: "any", "aria-label": label, min: firstEpoch, max: lastEpoch, onchange: apply}));
   const whole = button({id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
   const show = () => {
@@ -75,7 +75,7 @@ export function epochFields() {
   };
   on("zoom", show);
   show();
-  return element("div", {class: "field"}, element("span", {}, "Epochs"), from, element("span", {}, "to"), to, whole);
+  return element("div", {class: "field"}, element("span", {}, TICK === "step" ? "Steps" : "Epochs"), from, element("span", {}, "to"), to, whole);
 }
 
 export function runChips() {

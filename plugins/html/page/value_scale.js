@@ -103,5 +103,5 @@ export function valueTicks(scale, low, high, pixels) {
 
 /** The pixels that the labels of such ticks need. */
 export function valueTicksWidth(scale, [low, high], pixels) {
-  return Math.max(46, ...valueTicks(scale, low, high, pixels).map(({label}) => textWidth(label) + 8));
+  return Math.max(46, ...valueTicks(scale, low, high, pixels).map(({label}) => textWidth(label) + 13));
 }
