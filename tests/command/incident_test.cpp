@@ -128,7 +128,8 @@ TEST(ReplayOfAnIncident, MakesAPageWithATickAStep) {
   EXPECT_EQ(run["tags"][3]["broken"][0], 411.0);
   EXPECT_EQ(run["findings"][0]["firstEpoch"], 380.0);
   EXPECT_EQ(run["models"][0]["modules"].size(), 2U);
-  const auto settings = run["hyperparameters"].get<std::map<std::string, std::string>>();
+  std::map<std::string, std::string> settings;
+  for (const auto& each : run["hyperparameters"]) settings[each[0]] = each[1];
   EXPECT_EQ(settings.at("incident.cause"), "because of the finding 'dead_units' at 'fc1'");
   EXPECT_EQ(settings.at("incident.layer"), "fc1");
   EXPECT_EQ(settings.at("incident.tensors"), "fc1.weight.pt");

@@ -100,7 +100,8 @@ function timeTicks(low, high, pixels) {
   for (const step of [...TIME_STEPS, widest]) {
     if (widest / step > pixels / 30 && step !== widest) continue;
     const ticks = [];
-    for (let i = Math.ceil(low / step); i * step <= high; ++i) ticks.push({v: i * step, label: formatSeconds(i * step)});
+    for (let i = Math.ceil(low / step); i * step <= high; ++i)
+      ticks.push({v: i * step, label: formatSeconds(i * step)});
     if (step >= widest || fit(ticks.map(({label}) => label), (step / widest) * pixels)) return ticks;
   }
   return [];
@@ -114,7 +115,7 @@ export function momentInWords(run, epoch) {
   return `${words} · ${there}`;
 }
 
-/** Ticks of the axis that plots go by: as many labels as fit beside each other. @param whole whether places are whole */
+/** Ticks of the axis that plots go by: as many as fit beside each other. @param whole whether places are whole */
 export function placeTicks(low, high, pixels, whole) {
   if (state.axis === "time") return timeTicks(low, high, pixels);
   for (let room = state.axis === "epoch" ? 46 : 70;; room *= 1.5) {

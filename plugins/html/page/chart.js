@@ -2,7 +2,8 @@ import {element, fill, formatEpoch, formatNumber, textWidth} from "./text.js";
 import {firstEpoch, lastEpoch, nearestIndex, RELATION, runs, TICK} from "./data.js";
 import {announce, baselineRun, epochWindow, on, setZoom, showsDifferences, state} from "./state.js";
 import {gatheredMarks, markElement, marksOf} from "./findings.js";
-import {asHtml, axisName, epochAt, momentInWords, placeOfEpoch, placesOf, placeTicks, shownPlaces, valueTitle} from "./axis.js";
+import {asHtml, axisName, epochAt, momentInWords, placeOfEpoch, placesOf, placeTicks, shownPlaces,
+  valueTitle} from "./axis.js";
 import {themeColour, withAlpha} from "./colours.js";
 import {chartRows, chartScale, chartSeries, divergedRun, valueLimits} from "./chart_data.js";
 import {valueTicks, valueTicksWidth} from "./value_scale.js";

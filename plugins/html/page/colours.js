@@ -1,8 +1,13 @@
 function isDark() { return document.documentElement.dataset.theme === "dark"; }
 
+// To ask for a style makes the browser compute all of them, and drawing asks thousands of times.
+const themeColours = new Map();
+
 /** A colour that the style sheet names, as it is in the theme of the moment. */
 export function themeColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!themeColours.has(name))
+    themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return themeColours.get(name);
 }
 
 // Okabe and Ito's colours, which stay apart in every kind of colour blindness; lighter on dark ground.
@@ -67,6 +72,7 @@ export function followTheme(button, changed = () => {}) {
   }
   const show = () => {
     document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
+    themeColours.clear();
     if (button !== null) button.textContent = isDark() ? "☀ Light" : "☾ Dark";
     changed();
   };

@@ -60,10 +60,14 @@ function spanOf(finding) {
   ].filter(Boolean).join(" · ");
 }
 
-/** Where the last steps before this finding are kept, and the command that shows them. */
-function incidentsOf({run, rule, gone}) {
-  return gone ? [] : notes.filter((note) => note.run === run && note.kind === INCIDENT &&
-      note.text.includes(`the finding '${rule}'`)).map(({text}) => element("p", {class: "muted kept"}, text));
+const toldIncidents = new Set();
+
+/** Where the last steps before a rule's finding are kept, and the command that shows them; told in its first card. */
+function incidentsOf({run, rule}) {
+  const own = notes.filter((note) => note.run === run && note.kind === INCIDENT && !toldIncidents.has(note) &&
+      note.text.includes(`the finding '${rule}'`));
+  for (const note of own) toldIncidents.add(note);
+  return own.map(({text}) => element("p", {class: "muted kept"}, text));
 }
 
 /** The further layers of a rule, unfolded on demand. */
@@ -129,13 +133,14 @@ function countsOf(some) {
 
 /** What stood when; a bar leads to its card, which may be folded away. */
 function timelineOf(cards) {
-  const goTo = (group) => {
-    const card = cards.get(group);
+  const cardOf = new Map([...cards].flatMap(([group, card]) => group.map((finding) => [finding, card])));
+  const goTo = (finding) => {
+    const card = cardOf.get(finding);
     for (let outer = card.closest("details"); outer !== null; outer = outer.parentElement.closest("details"))
       outer.open = true;
     goToCard(card);
   };
-  return new Timeline([...cards.keys()], goTo).root;
+  return new Timeline([...cardOf.keys()], goTo).root;
 }
 
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */

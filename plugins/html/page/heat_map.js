@@ -25,17 +25,16 @@ export class ColourScale {
     if (this.diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
     if (this.logarithmic) low = Math.max(low, sorted.find((value) => value > 0) || high / 10, high * 1e-12);
     if (!(high > low)) high = low + (Math.abs(low) || 1);
-    Object.assign(this, {low, high});
-    this.cutsLow = !this.isEmpty && sorted[0] < low && !(this.logarithmic && sorted[0] <= 0);
+    Object.assign(this, {low, high, range: this.logarithmic ? Math.log(high / low) : high - low});
+    this.cutsLow = !this.isEmpty && sorted[0] < low;
     this.cutsHigh = !this.isEmpty && sorted[sorted.length - 1] > high;
     this.colours = this.diverging ? divergingColours() : sequentialColours();
   }
 
   /** Where a finite number lies, from 0 to 1. */
   place(value) {
-    const {low, high} = this;
-    const share = this.logarithmic ? Math.log(Math.max(value, low) / low) / Math.log(high / low) :
-      (value - low) / (high - low);
+    const {low, range} = this;
+    const share = this.logarithmic ? Math.log(Math.max(value, low) / low) / range : (value - low) / range;
     return Math.min(1, Math.max(0, share));
   }
 

@@ -252,8 +252,8 @@ export class HistogramPlot {
     const what = `Histogram of ${this.histogram.line}`;
     if (this.chosen === null) return `${what} over epochs`;
     const fullest = this.placed.reduce((best, each) => (each.share > best.share ? each : best));
-    return `${what} in ${TICK} ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, holds ` +
-      elementsInWords(fullest.share, this.chosen[4]);
+    return `${what} in ${TICK} ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, ` +
+      "holds " + elementsInWords(fullest.share, this.chosen[4]);
   }
 
   point(event) {

@@ -1,5 +1,5 @@
 import {breakable, button, element, formatNumber, plural, section} from "./text.js";
-import {bigTags, layerTags, runs, Series, showsLayer} from "./data.js";
+import {addTo, bigTags, layerTags, runs, Series, showsLayer} from "./data.js";
 import {Card} from "./cards.js";
 import {findings, severityName, titleOf} from "./findings.js";
 
@@ -16,10 +16,12 @@ function eventsOf(run) {
   const events = [];
   const add = (i, words, layer) => events.push({step: run.epochs[i], words, layer, isKnown: i > 0});
   for (const [layer, {lines}] of run.layers("Non-Finite Values")) {
+    const told = new Map();
     for (const [line, packed] of lines) {
       const {values} = new Series(packed, run.epochs.length), first = values.findIndex((value) => value > 0);
-      if (first >= 0) add(first, `${layer}: ${line} (${formatNumber(values[first])} elements)`, layer);
+      if (first >= 0) addTo(told, first, `${line} (${values[first].toLocaleString("en")})`);
     }
+    for (const [i, counts] of told) add(i, `${layer}: ${counts.join(", ")}`, layer);
   }
   for (const {name} of bigTags) {
     for (const [, {lines}] of run.layers(name)) {

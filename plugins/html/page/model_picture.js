@@ -56,6 +56,7 @@ class ModelPicture {
     }).filter(({leaf, parameters, health}) => leaf || parameters > 0 || ["error", "warning"].includes(health.level));
     this.isSmall = this.layers.length > LAYERS_WITH_NAMES;
     this.culprit = this.layers.map(({name}) => name).find((name) => name === culpritOf(run));
+    this.blame = run.incident ? "the module blamed" : "the layer of the worst finding";
     this.filling = element("p", {class: "muted"});
     this.buttons = this.layers.map((layer, i) => this.button(layer, i));
     const group = {class: "groups", role: "group", "aria-label": "Layers in the order of the model"};
@@ -71,8 +72,8 @@ class ModelPicture {
   button({name, type, health, hasPlots}, i) {
     const kind = kindOf(this.run, name);
     const isCulprit = name === this.culprit;
-    const told = [name, kind, isCulprit ? this.run.incident ? "the module blamed" : "the worst finding is of this layer" : null, ...health.words,
-      hasPlots ? null : "no plots of this layer"].filter(Boolean);
+    const told = [name, kind, isCulprit ? this.blame : null, ...health.words, hasPlots ? null : "no plots of this layer"]
+        .filter(Boolean);
     this.layers[i].told = told;
     const words = this.isSmall ? [] : [
       element("span", {class: "layer-name"}, breakable(partsOf(name)[1] || name)),
@@ -80,35 +81,33 @@ class ModelPicture {
       element("span", {class: "layer-shape"}, shapeOf(this.layers[i]) || " "),
     ];
     return button({
-      class: `layer${isCulprit ? " culprit" : ""}`, tabindex: "-1", title: told.join("\n"), "aria-label": told.join(", "),
+      class: `layer${isCulprit ? " culprit" : ""}`, tabindex: "-1",
+      title: told.join("\n"), "aria-label": told.join(", "),
       "aria-disabled": hasPlots ? null : "true", "data-health": health.level, "data-layer": name,
       onclick: () => this.open(i), onfocus: () => this.makeReachable(i),
     }, ...words);
   }
 
   /** Each layer in the colour that the heat map has for its last value on show. */
-  fill({tag, line, scale}) {
-    const {run} = this, columns = shownColumns(run.epochs), broken = packColour(rgb(themeColour("alarm")));
+  fill({tag, line, scale, run: mapped, seriesOf}) {
+    const {run} = this, own = (name) => (run === mapped ? seriesOf.get(name) ?? null : run.line(tag.name, name, line));
+    const columns = shownColumns(run.epochs), broken = packColour(rgb(themeColour("alarm")));
     this.layers.forEach(({name, told}, i) => {
-      const tile = this.buttons[i], series = run.line(tag.name, name, line);
+      const tile = this.buttons[i], series = own(name);
       const column = series === null ? undefined : columns.findLast((each) => !series.isMissing(each));
       const value = column === undefined ? null : series.at(column);
       const [colour, ink] = value === null ? [] : cssColour(Number.isFinite(value) ? scale.colour(value) : broken);
       tile.classList.add("heated");
-      if (value === null) {
-        tile.style.removeProperty("--heat");
-        delete tile.dataset.ink;
-      } else {
-        tile.style.setProperty("--heat", colour);
-        tile.dataset.ink = ink;
-      }
+      tile.style.background = colour ?? "";
+      if (value === null) delete tile.dataset.ink;
+      else tile.dataset.ink = ink;
       const shown = value === null ? [] :
         [`${tag.name}, ${line}: ${formatNumber(value)} in ${TICK} ${formatEpoch(run.epochs[column])}`];
       tile.title = [...told, ...shown].join("\n");
       tile.setAttribute("aria-label", [...told, ...shown].join(", "));
     });
     const last = columns.length === 0 ? "" : ` in ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
-    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${run.incident ? "the module blamed" : "of the worst finding"}.`;
+    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${this.blame}.`;
     this.filling.textContent = `Filled as in the heat map: ${tag.name}, ${line},${last}.${ring}`;
   }
 

@@ -89,7 +89,9 @@ function build() {
   const sections = [
     [null, collapseAlert()], ["Incident", incidentSection(openLayer)],
     [findings.length > 0 ? "Findings" : null, findingsSection((place) => openPlace(place, detail, layers))],
-    [null, TICK === "step" ? null : alertOf(broken, openLayer)], ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),
+    // An incident says so in its order of events.
+    [null, TICK === "step" ? null : alertOf(broken, openLayer)],
+    ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),
     [null, detail.root], ["Layers", layers && layers.root], ["Run", TICK === "step" ? null : runTable()],
   ].filter(([, root]) => root !== null);
   append("main", ...sections.map(([, root]) => root));

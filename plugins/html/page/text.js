@@ -67,11 +67,12 @@ export function formatEpoch(epoch) { return String(Number(epoch.toPrecision(7)))
 
 export function plural(count, noun) { return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`; }
 
-/** The width of small text in pixels. */
+/** The width of small text in pixels. To ask for the page's font makes the browser compute all styles: so just once. */
 export const textWidth = (() => {
-  const context = document.createElement("canvas").getContext("2d");
+  const context = document.createElement("canvas").getContext("2d"), known = new Map();
   return (text) => {
-    context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-    return Math.ceil(context.measureText(text).width);
+    if (known.size === 0) context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    if (!known.has(text)) known.set(text, Math.ceil(context.measureText(text).width));
+    return known.get(text);
   };
 })();

@@ -1,5 +1,5 @@
 import {button, element, fill} from "./text.js";
-import {allEpochs, nearestIndex, runs} from "./data.js";
+import {addTo, allEpochs, nearestIndex, runs} from "./data.js";
 import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
 import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces} from "./axis.js";
 import {gatheredMarks, markElement, momentOf, notes, NOTE_KINDS, runLabel, severityName, titleOf} from "./findings.js";
@@ -9,10 +9,10 @@ const SIGNS = {error: "✕", warning: "!", info: "i"};
 // Of notes, those that happened at a time: the trainer's, a lens that was put aside, a rate, an incident.
 const TIMED_NOTES = [1, 2, 3, 7];
 
-/** Where the findings of a group stood, from and to an epoch; what touches is one stretch. Those that stand go on. */
-function stretchesOf(group) {
+/** Where findings of a rule stood, from and to an epoch; what touches is one stretch. Those that stand go on. */
+function stretchesOf(findings) {
   const stretches = [];
-  const spans = group.map((finding) => ({finding, from: finding.firstEpoch ?? -Infinity,
+  const spans = findings.map((finding) => ({finding, from: finding.firstEpoch ?? -Infinity,
     to: finding.gone ? finding.lastEpoch ?? Infinity : Infinity}));
   for (const {finding, from, to} of spans.sort((a, b) => a.from - b.from)) {
     const last = stretches[stretches.length - 1];
@@ -26,52 +26,56 @@ function stretchesOf(group) {
   return stretches;
 }
 
-function stretchInWords({findings}) {
-  const [first] = findings, layers = new Set(findings.map(({layer}) => layer));
+/** Of findings, the worst that stands, else the worst that is over. */
+function worstOf(findings) {
+  const standing = findings.filter(({gone}) => !gone), some = standing.length > 0 ? standing : findings;
+  return some.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
+}
+
+function stretchInWords(worst, {findings}) {
+  const layers = new Set(findings.map(({layer}) => layer)), [first] = findings;
   const last = findings.reduce((latest, each) => ((each.lastEpoch ?? 0) > (latest.lastEpoch ?? 0) ? each : latest));
   const where = layers.size > 1 ? `${layers.size} layers` : first.layer;
   const since = momentOf(first.firstEpoch, first.firstStep);
-  const when = first.gone ? `from ${since} to ${momentOf(last.lastEpoch, last.lastStep)}` : `since ${since}`;
-  return [`${severityName(first)}: ${titleOf(first.rule)}`, where, when].filter(Boolean).join(", ");
+  const when = worst.gone ? `from ${since} to ${momentOf(last.lastEpoch, last.lastStep)}` : `since ${since}`;
+  return [`${severityName(worst)}: ${titleOf(first.rule)}`, where, when].filter(Boolean).join(", ");
 }
 
 /** What started when, a row a rule over the axis that plots go by, with the marks of notes and the plots' cursor. */
 export class Timeline {
-  /** @param groups of findings, a card each  @param goTo called with the group whose card a bar leads to */
-  constructor(groups, goTo) {
+  /** @param shown findings, in the order of their rules' rows  @param goTo called with the finding of a bar */
+  constructor(shown, goTo) {
     this.goTo = goTo;
-    const rows = new Map();
-    for (const group of groups) {
-      const [{run, rule}] = group, key = `${run.index} ${rule}`;
-      if (!rows.has(key)) rows.set(key, {run, rule, bars: []});
-      rows.get(key).bars.push(...stretchesOf(group).map((stretch) => ({...stretch, ...this.bar(group, stretch)})));
-    }
-    this.rows = [...rows.values()].map((row) => ({...row, ...this.row(row)}));
+    const rules = new Map();
+    for (const finding of shown) addTo(rules, `${finding.run.index} ${finding.rule}`, finding);
+    this.rows = [...rules.values()].map((some) => this.row(some));
     this.marks = this.marksOf();
     this.foot = element("div", {class: "timeline-track"});
     this.over = element("div", {class: "timeline-over"});
     this.cursor = element("div", {class: "cursor-line", hidden: true});
-    this.axis = element("div", {class: "timeline-axis", "aria-hidden": "true"});
+    // Over the rows, but within the axis: so both are as wide, on paper, too.
+    this.labels = element("div", {"aria-hidden": "true"});
+    this.axis = element("div", {class: "timeline-axis"}, this.labels, this.over);
     this.unit = element("span", {class: "timeline-name muted"});
     const noted = this.marks.length > 0 ? [element("span", {class: "timeline-name muted"}, "Notes"), this.foot] : [];
     this.root = element("div", {class: "timeline", role: "group", "aria-label": "What stood when",
       onpointermove: (event) => this.point(event), onpointerleave: () => announce("cursor", null)},
-    this.rows.flatMap(({name, track}) => [name, track]), noted, this.unit, this.axis, this.over);
+    this.rows.flatMap(({name, track}) => [name, track]), noted, this.unit, this.axis);
     new ResizeObserver(() => this.draw()).observe(this.axis);
     for (const change of ["zoom", "axis", "runs"]) on(change, () => this.draw());
     on("cursor", (epoch) => this.setCursor(epoch));
   }
 
-  bar(group, stretch) {
-    const kind = severityName(group[0]), words = stretchInWords(stretch);
-    const root = button({class: `timeline-bar ${kind}${group[0].gone ? " gone" : ""}`, title: words, "aria-label": words,
-      onclick: () => this.goTo(group)}, SIGNS[kind]);
-    return {root};
+  bar(stretch) {
+    const worst = worstOf(stretch.findings), kind = severityName(worst), words = stretchInWords(worst, stretch);
+    return {...stretch, root: button({class: `timeline-bar ${kind}${worst.gone ? " gone" : ""}`, title: words,
+      "aria-label": words, onclick: () => this.goTo(worst)}, SIGNS[kind])};
   }
 
-  row({run, rule, bars}) {
+  row(some) {
+    const [{run, rule}] = some, bars = stretchesOf(some).map((stretch) => this.bar(stretch));
     const name = element("span", {class: "timeline-name"}, titleOf(rule), ...runLabel({run}));
-    return {name, track: element("div", {class: "timeline-track"}, bars.map(({root}) => root))};
+    return {run, bars, name, track: element("div", {class: "timeline-track"}, bars.map(({root}) => root))};
   }
 
   marksOf() {
@@ -90,13 +94,14 @@ export class Timeline {
   }
 
   draw() {
-    const width = this.axis.clientWidth, shown = visibleRuns().filter(({epochs}) => epochs.length > 0);
+    const shown = visibleRuns().filter(({epochs}) => epochs.length > 0);
+    for (const {run, name, track} of this.rows) name.hidden = track.hidden = !shown.includes(run);
+    // Read before anything is moved, as the browser would lay out the page anew for it.
+    const width = this.axis.clientWidth, height = this.axis.offsetTop;
     if (width === 0 || shown.length === 0) return;
     [this.low, this.high] = shownPlaces(shown);
     if (!(this.high > this.low)) [this.low, this.high] = [this.low - 0.5, this.low + 0.5];
-    for (const {run, name, track, bars} of this.rows) {
-      name.hidden = track.hidden = !shown.includes(run);
-      if (name.hidden) continue;
+    for (const {run, bars} of this.rows.filter((row) => shown.includes(row.run))) {
       for (const {root, from, to} of bars) {
         const start = this.shareOf(run, from), end = this.shareOf(run, to);
         root.hidden = end < 0 || start > 1;
@@ -108,16 +113,20 @@ export class Timeline {
     const whole = shown.every((run) => run.epochs.every(Number.isInteger));
     const ticks = placeTicks(this.low, this.high, width, state.axis === "epoch" && whole);
     const percent = (place) => ((place - this.low) / (this.high - this.low)) * 100;
-    fill(this.axis, ticks.map(({v, label}) => element("span", {style: `left:${percent(v)}%`}, label)));
+    fill(this.labels, ticks.map(({v, label}) => element("span", {style: `left:${percent(v)}%`}, label)));
     this.unit.textContent = axisName();
-    const area = {y: 0, h: this.over.clientHeight};
+    this.over.style.height = `${height}px`;
     const marks = this.marks.filter(({run, epoch}) => {
       const share = this.shareOf(run, epoch);
       return shown.includes(run) && share >= 0 && share <= 1;
     });
-    const gathered = gatheredMarks(marks, ({run, epoch}) => this.shareOf(run, epoch) * width);
+    const gathered = gatheredMarks(marks, ({run, epoch}) => this.shareOf(run, epoch) * width).map((each) => {
+      const mark = markElement(each, {y: 0, h: height});
+      mark.style.left = `${(each.x / width) * 100}%`;
+      return mark;
+    });
     fill(this.over, ticks.map(({v}) => element("div", {class: "timeline-grid", style: `left:${percent(v)}%`})),
-        gathered.map((each) => markElement(each, area)), this.cursor);
+        gathered, this.cursor);
   }
 
   setCursor(epoch) {

@@ -75,7 +75,8 @@ export function epochFields() {
   };
   on("zoom", show);
   show();
-  return element("div", {class: "field"}, element("span", {}, TICK === "step" ? "Steps" : "Epochs"), from, element("span", {}, "to"), to, whole);
+  const name = element("span", {}, TICK === "step" ? "Steps" : "Epochs");
+  return element("div", {class: "field"}, name, from, element("span", {}, "to"), to, whole);
 }
 
 export function runChips() {

@@ -1,8 +1,8 @@
-import {addTo, lineNames, mappedTags, runs} from "./data.js";
+import {addTo, mappedTags, runs} from "./data.js";
 import {firstTagName} from "./findings.js";
 import {announce, on, plainView, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
-import {ORDERS, tellingLine} from "./ranking.js";
+import {ORDERS, usualLine} from "./ranking.js";
 import {SMOOTHINGS} from "./chart_data.js";
 import {ROW_CHOICES} from "./overview.js";
 
@@ -32,7 +32,7 @@ const VIEW = {
   line: {
     change: "overview",
     read: ([name]) => ({lineName: name}),
-    write: () => (state.lineName === tellingLine(lineNames(state.tagName)) ? null : state.lineName),
+    write: () => (state.lineName === usualLine(runs[state.heatRun], state.tagName) ? null : state.lineName),
   },
   run: {
     change: "overview",
