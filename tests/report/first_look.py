@@ -260,7 +260,7 @@ class Incident(Reading):
         self.assertEqual(self.find("#incident h2").text, "Incident at step 412 in epoch 3")
         told = self.find("#incident").text
         self.assertIn("Kept because of the finding 'non_finite' at 'fc1'.", told)
-        self.assertIn("8 steps that were looked at, from 405 to 412", told)
+        self.assertIn("9 steps that were looked at, from 12 to 412", told)
         self.assertEqual(
             [item.text.split("\n") for item in self.all("#incident .events > li")],
             [
@@ -287,7 +287,11 @@ class Incident(Reading):
         self.open("incident.html")
         self.wait_for_plots("#incident")
         self.assertEqual({card.get_attribute("data-layer") for card in self.all("#incident .card")}, {"fc1"})
+        # The last 64 steps at first, and older ones when asked for.
         field = self.find("[aria-label='First step on show']")
+        self.assertEqual((field.get_attribute("value"), self.script("return location.hash")), ("405", ""))
+        self.find("#zoom-out").click()
+        self.assertEqual((field.get_attribute("value"), self.script("return location.hash")), ("12", "#epochs=12~412"))
         self.script("arguments[0].value = '409'; arguments[0].dispatchEvent(new Event('change'))", field)
         self.wait("return location.hash === '#epochs=409~412'")
         self.find("#incident .events button").click()

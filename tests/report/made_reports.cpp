@@ -32,6 +32,10 @@ void tell_incident(Driver& html) {
   html.hyperparameter("SGD group 0 learning_rate", "0.1");
   html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
   for (const char* tag : {"Output Norm", "Output", "Non-Finite Values"}) html.tag(tag, LOUPE_TAG_NUMERICAL);
+  // A stream that was seldom looked at goes farther back.
+  html.begin_tick(12);
+  html.value("Output Norm", "fc2", "norm", 1);
+  html.end_tick();
   for (int step = 405; step <= 412; ++step) {
     html.begin_tick(step);
     html.value("Loss", "Loss", "train_loss", step < 411 ? 0.1 * (step - 400) : NAN);

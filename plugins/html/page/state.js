@@ -1,12 +1,15 @@
 import {formatNumber} from "./text.js";
 import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs,
-  Series} from "./data.js";
+  Series, TICK} from "./data.js";
+
+// Of an incident, as many steps as each stream keeps; one that was looked at seldom goes farther back.
+const INCIDENT_STEPS = 64;
 
 const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSettings.baseline));
 
 /** What the whole page shares; whoever changes it announces the change. */
 export const state = {
-  zoom: null,     // [first epoch, last epoch]
+  zoom: TICK === "step" ? snappedZoom(lastEpoch - INCIDENT_STEPS, lastEpoch) : null,  // [first epoch, last epoch]
   axis: "epoch",  // what plots go by: "epoch", "step" or "time"
   scale: "tag",   // "tag" as each tag and its data want, "log" or "linear"
   tagScales: new Map(),  // "log" or "linear", by the name of a tag of which the reader wants another one

@@ -56,7 +56,7 @@ export class Timeline {
     // Over the rows, but within the axis: so both are as wide, on paper, too.
     this.labels = element("div", {"aria-hidden": "true"});
     this.axis = element("div", {class: "timeline-axis"}, this.labels, this.over);
-    this.unit = element("span", {class: "timeline-name muted"});
+    this.unit = element("span", {class: "timeline-name timeline-unit muted"});
     const noted = this.marks.length > 0 ? [element("span", {class: "timeline-name muted"}, "Notes"), this.foot] : [];
     this.root = element("div", {class: "timeline", role: "group", "aria-label": "What stood when",
       onpointermove: (event) => this.point(event), onpointerleave: () => announce("cursor", null)},

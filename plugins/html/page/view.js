@@ -1,6 +1,6 @@
 import {addTo, mappedTags, runs} from "./data.js";
 import {firstTagName} from "./findings.js";
-import {announce, on, plainView, snappedZoom, state} from "./state.js";
+import {announce, epochWindow, on, plainView, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
 import {ORDERS, usualLine} from "./ranking.js";
 import {SMOOTHINGS} from "./chart_data.js";
@@ -60,7 +60,7 @@ const VIEW = {
       const [low, high] = (/^([^~]+)~([^~]+)$/.exec(text) || []).slice(1).map(Number);
       return Number.isFinite(low) && Number.isFinite(high) ? {zoom: snappedZoom(low, high)} : null;
     },
-    write: () => (state.zoom === null ? null : state.zoom.join("~")),
+    write: () => (String(state.zoom) === String(plainView.zoom) ? null : epochWindow().join("~")),
   },
   search: plainChoice("search", "search", () => true, ""),
   hide: {
