@@ -240,7 +240,7 @@ class Tiles(Reading):
         self.assertIn("the layer of the worst finding", self.find("#picture .culprit").get_attribute("aria-label"))
         self.assertIn("Weight Gradient Norm, mean: ", self.find("#picture .culprit").get_attribute("aria-label"))
         self.assertIn(
-            "Filled as in the heat map: Weight Gradient Norm, mean, in epoch 29. Ringed: fc2", self.find("#picture").text
+            "Filled as in the heat map: Weight Gradient Norm, mean, as of epoch 29. Ringed: fc2", self.find("#picture").text
         )
         # What the tag says nothing of is not filled.
         self.assertEqual(self.find("#picture [data-layer='relu']").get_attribute("data-ink"), None)

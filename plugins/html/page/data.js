@@ -54,6 +54,14 @@ class Run {
     this.layersRead = new Map();
     const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
     this.modules = new Map(modules.map((module) => [module.name, module]));
+    this.moduleOrder = new Map(modules.map(({name}, i) => [name, i]));
+  }
+
+  /** Names in the order of the modules: a run tells them so, but an incident in the order of its steps. */
+  inOrder(items, nameOf) {
+    if (!this.incident) return items;
+    const place = (item) => this.moduleOrder.get(nameOf(item).split(":")[0]) ?? this.moduleOrder.size;
+    return [...items].sort((a, b) => place(a) - place(b));
   }
 
   /** The layers of a tag by name; a tag's numbers are parsed when they are first needed. */
@@ -61,7 +69,8 @@ class Run {
     if (!this.layersRead.has(tagName)) {
       const index = this.tagIndex.get(tagName);
       const told = index === undefined ? [] : embedded(`run-${this.index}-tag-${index}`);
-      this.layersRead.set(tagName, new Map(told.map((layer) => [layer.name, layer])));
+      const layers = this.inOrder(told, ({name}) => name);
+      this.layersRead.set(tagName, new Map(layers.map((layer) => [layer.name, layer])));
     }
     return this.layersRead.get(tagName);
   }
@@ -94,7 +103,9 @@ export function addTo(lists, key, item) {
 
 // By a tag's name: what each run says of it, and its layers, in model order, and lines in all runs together.
 const tagsByName = new Map();
-for (const tag of runs.flatMap((run) => run.tags)) addTo(tagsByName, tag.name, tag);
+for (const run of runs) {
+  for (const tag of run.tags) addTo(tagsByName, tag.name, {...tag, layers: run.inOrder(tag.layers, (name) => name)});
+}
 const united = (tags, key) => new Set(tags.flatMap((tag) => tag[key]));
 const layersOf = new Map([...tagsByName].map(([name, told]) => [name, united(told, "layers")]));
 const linesOf = new Map([...tagsByName].map(([name, told]) => [name, united(told, "lines")]));

@@ -73,8 +73,19 @@ export function culpritOf(run) {
     finding.layer !== null)?.layer;
 }
 
-/** What the heat map of a run opens on: the tag of its worst finding, else the first. */
+/** Whether numbers of a layer under a tag were NaN or infinite. */
+function isBrokenIn({broken, layers}, layer) {
+  const epoch = broken === null ? undefined : broken[layers.indexOf(layer)];
+  return epoch !== undefined && epoch !== null;
+}
+
+/**
+ * What the heat map of a run opens on: the tag of its worst finding, else the first; in an incident one under which the
+ * module blamed was not finite, as how its numbers came to that says more than how many they were.
+ */
 export function firstTagName(run) {
+  const broken = run.incident ? run.tags.find((tag) => !tag.big && isBrokenIn(tag, culpritOf(run))) : undefined;
+  if (broken !== undefined) return broken.name;
   const worst = worstInHeatMap(run);
   return worst === undefined ? mappedTags[0].name : worst.tag;
 }

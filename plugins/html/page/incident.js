@@ -59,7 +59,7 @@ function eventsList(run, openLayer) {
   });
   const wasBroken = run.layers("Non-Finite Values").size > 0;
   return [element("ol", {class: "events"}, rows), element("p", {class: "muted"}, wasBroken ?
-    "What is told of one step is in the order of the folder, which does not say what came first within it." :
+    "Within a step the order means nothing: the folder does not say what came first there." :
     "No tensor that was looked at in these steps held NaN or ∞.")];
 }
 

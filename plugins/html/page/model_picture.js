@@ -106,7 +106,7 @@ class ModelPicture {
       tile.title = [...told, ...shown].join("\n");
       tile.setAttribute("aria-label", [...told, ...shown].join(", "));
     });
-    const last = columns.length === 0 ? "" : ` in ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
+    const last = columns.length === 0 ? "" : ` as of ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
     const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${this.blame}.`;
     this.filling.textContent = `Filled as in the heat map: ${tag.name}, ${line},${last}.${ring}`;
   }

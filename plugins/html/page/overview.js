@@ -176,7 +176,8 @@ export class Overview {
     context.textAlign = "right";
     const every = Math.ceil(12 / this.rowHeight);
     this.rows.forEach(({name, kind}, row) => {
-      if (row % every !== 0) return;
+      // Those left at the end have no room of their own.
+      if (row % every !== 0 || (row > 0 && this.rows.length - row < every)) return;
       const middle = this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight;
       context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
       context.fillText(fitText(context, name, width - this.kinds - 10), width - this.kinds - 7, middle);
