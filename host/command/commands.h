@@ -80,7 +80,7 @@ struct RunProgram {
   int run(std::ostream& errors) const;
 };
 
-/// `loupe replay`: one record to visualizers, as if its run took place again, or an incident as text.
+/// `loupe replay`: one record to visualizers, as if its run took place again, or an incident as text or a page.
 struct Replay {
   std::string record;
   VisualizerArguments visualizers;

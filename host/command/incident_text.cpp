@@ -1,79 +1,20 @@
 #include "command/incident_text.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iomanip>
-#include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
+#include <utility>
 #include <vector>
 
-#include "core/run_folder.h"
+#include "command/incident_files.h"
 #include "core/utf8.h"
-#include "loupe/config_error.h"
 
 namespace loupe {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = IncidentFiles::Json;
 
-constexpr int format = 1;
 constexpr std::size_t shown_steps = 8;
-
-[[noreturn]] void fail(const fs::path& file, const std::string& what) {
-  throw ConfigError(file.string() + ": error: " + what + "; give a folder incident-STEP as a run wrote it");
-}
-
-std::string text_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found == json.end() || !found->is_string() ? "" : printable_line(found->get<std::string>());
-}
-
-/// A number, or the name of one that JSON has no digits for; empty where there is none.
-std::string number_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return "";
-  if (found->is_string()) return printable_line(found->get<std::string>());
-  if (found->is_number_integer()) return std::to_string(found->get<int64_t>());
-  if (!found->is_number()) return "?";
-  std::ostringstream text;
-  text << std::setprecision(4) << found->get<double>();
-  return text.str();
-}
-
-Json read_json(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(file, "this cannot be read");
-  const Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) fail(file, "this was cut off, or is no JSON");
-  return json;
-}
-
-std::vector<Json> read_lines(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(file, "this cannot be read");
-  std::vector<Json> lines;
-  for (std::string text; std::getline(stream, text);) {
-    // The last line of a full disk.
-    Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (line.is_object()) {
-      lines.push_back(std::move(line));
-    } else if (!stream.eof()) {
-      fail(file, "line " + std::to_string(lines.size() + 1) + " is no JSON object");
-    }
-  }
-  return lines;
-}
-
-std::string cause_of(const Json& about) {
-  const std::string how = text_of(about, "how"), rule = text_of(about, "rule"), layer = text_of(about, "layer");
-  if (how == "finding") return "because of the finding '" + rule + "'" + (layer.empty() ? "" : " at '" + layer + "'");
-  if (how == "dump") return "because the trainer asked for it";
-  if (how == "terminate") return "because the program ended by std::terminate";
-  return "because of " + how;
-}
 
 void tell_findings(const std::vector<Json>& findings, std::ostream& out) {
   out << "\n" << (findings.empty() ? "no findings\n" : "findings\n");
@@ -145,26 +86,11 @@ void tell_stream(const std::string& name, const std::vector<const Json*>& lines,
 
 }  // namespace
 
-bool is_incident(const std::string& folder) {
-  std::error_code no_matter;
-  if (!fs::is_directory(folder, no_matter)) return false;
-  const fs::path path = fs::path(folder).lexically_normal();
-  const std::string name = (path.filename().empty() ? path.parent_path() : path).filename().string();
-  return fs::exists(path / "about.json", no_matter) || name.rfind(incident_folder_prefix, 0) == 0;
-}
-
 void show_incident(const std::string& folder, std::ostream& out) {
-  const fs::path path(folder);
-  const Json about = read_json(path / "about.json");
-  if (text_of(about, "kind") != "incident") fail(path / "about.json", "this is of no incident");
-  if (number_of(about, "format") != std::to_string(format)) {
-    fail(path / "about.json", "this incident is of format " + number_of(about, "format") +
-                                  ", and this Loupe reads format " + std::to_string(format));
-  }
-  const std::vector<Json> findings = read_lines(path / "findings.jsonl");
-  const std::vector<Json> lines = read_lines(path / "measurements.jsonl");
+  const IncidentFiles files = read_incident(folder);
+  const Json& about = files.about;
   std::vector<std::pair<std::string, std::vector<const Json*>>> streams;
-  for (const Json& line : lines) {
+  for (const Json& line : files.lines) {
     const std::string stream = text_of(line, "stream");
     const bool same = !streams.empty() && streams.back().first == stream;
     if (!same) streams.push_back({stream, {}});
@@ -173,7 +99,7 @@ void show_incident(const std::string& folder, std::ostream& out) {
   out << text_of(about, "run") << ", step " << number_of(about, "step") << " in epoch " << number_of(about, "epoch")
       << ", " << text_of(about, "time") << ": kept " << cause_of(about) << "\n";
   if (const std::string why = text_of(about, "why"); !why.empty()) out << "  " << why << "\n";
-  tell_findings(findings, out);
+  tell_findings(files.findings, out);
   tell_rates(about, out);
   tell_tensors(about, out);
   for (const auto& [name, shown] : streams) tell_stream(name, shown, out);

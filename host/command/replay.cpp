@@ -1,7 +1,11 @@
 #include "command/commands.h"
 
 #include <ostream>
+#include <string>
+#include <vector>
 
+#include "command/incident_files.h"
+#include "command/incident_page.h"
 #include "command/incident_text.h"
 #include "command/output_files.h"
 #include "command/reading_progress.h"
@@ -12,8 +16,8 @@
 namespace loupe {
 
 CLI::App* Replay::add_to(CLI::App& app) {
-  CLI::App* subcommand =
-      app.add_subcommand("replay", "Plays what 'record' wrote to other visualizers, or shows an incident as text");
+  CLI::App* subcommand = app.add_subcommand(
+      "replay", "Plays what 'record' wrote to other visualizers, or shows an incident: as text, or as a page by html");
   subcommand
       ->add_option("record", record,
                    "The record, such as runs/digits/record.jsonl, or the run's folder; or an incident's, such as "
@@ -27,9 +31,18 @@ CLI::App* Replay::add_to(CLI::App& app) {
 
 void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
   if (is_incident(record)) {
-    if (!visualizers.names.empty())
-      throw UsageError("'" + record + "' is an incident's folder, which is shown as text; leave out --visualizer");
-    return show_incident(record, out);
+    if (visualizers.names.empty()) return show_incident(record, out);
+    if (visualizers.names != std::vector<std::string>{"html"}) {
+      throw UsageError("'" + record +
+                       "' is an incident's folder, which is shown as text, or as a page by --visualizer html alone");
+    }
+    const auto chosen = choose_visualizers(visualizers, catalogue);
+    OutputFiles written("replay", visualizers.force);
+    for (const ComponentConfig& each : chosen) written.expect(each, visualizers.out, {});
+    make_out_folder(visualizers.out);
+    replay::VisualizerGroup group(chosen);
+    play_incident(record, visualizers.out, group);
+    return written.tell(out);
   }
   if (visualizers.names.empty()) throw UsageError("a record is played to visualizers; name one: --visualizer html");
   const std::string file = record_file(record);

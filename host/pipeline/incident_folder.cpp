@@ -181,6 +181,16 @@ Json optimizers_json(const std::vector<const loupe_optimizer*>& optimizers) {
   return list;
 }
 
+/// Their names in the order of the model, which streams go without.
+Json modules_json(const Incident& incident) {
+  Json list = Json::array();
+  for (const auto& module : incident.modules) {
+    const ModuleDescription& told = module->description();
+    list.push_back({{"name", told.name}, {"type", told.type}, {"leaf", (told.flags & LOUPE_MODULE_LEAF) != 0}});
+  }
+  return list;
+}
+
 /// A layer's name may hold anything.
 std::string file_name(const std::string& name) {
   std::string safe;
@@ -286,6 +296,7 @@ void fill(const fs::path& folder, const Incident& incident) {
                 {"parameter", text_or_null(incident.cause.parameter.c_str())},
                 {"learning_rates", optimizers_json(incident.optimizers)},
                 {"tensors", tensors.take()},
+                {"modules", modules_json(incident)},
                 {"streams_left_out", measurements.left_out}};
   write_file(folder / "about.json", dumped(about, 2));
 }

@@ -48,6 +48,34 @@ void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
   throw Error("the visualizer '" + visualizer.name() + "' failed: " + what);
 }
 
+void VisualizerGroup::tell_event(const RecordLine& line) {
+  if (line.kind == RecordLine::Kind::note) {
+    return tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
+                                                    .kind = line.about,
+                                                    .text = line.text.c_str(),
+                                                    .step = line.step,
+                                                    .epoch = line.epoch,
+                                                    .time = line.timestamp});
+  }
+  tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
+                                                 .severity = line.severity,
+                                                 .state = line.state,
+                                                 .rule = line.rule.c_str(),
+                                                 .layer = or_null(line.layer),
+                                                 .parameter = or_null(line.parameter),
+                                                 .message = line.message.c_str(),
+                                                 .advice = or_null(line.advice),
+                                                 .tag = or_null(line.tag),
+                                                 .source = or_null(line.source),
+                                                 .value = line.value,
+                                                 .threshold = line.threshold,
+                                                 .first_step = line.first_step,
+                                                 .last_step = line.last_step,
+                                                 .first_epoch = line.first_epoch,
+                                                 .last_epoch = line.last_epoch,
+                                                 .count = line.count});
+}
+
 std::string Player::play(const std::string& name, const std::string& directory) {
   begin(record_.run(), name, directory);
   RecordLine line;
@@ -75,7 +103,7 @@ void Player::play_history(double before, bool with_events) {
     if (entry->gone || entry->last.last_epoch >= before) continue;
     RecordLine over = entry->last;
     over.state = LOUPE_FINDING_GONE;
-    show_event(over);
+    visualizers_.tell_event(over);
   }
 }
 
@@ -276,36 +304,8 @@ void Player::end() {
                                                          .message = or_null(ending_->message)});
 }
 
-void Player::show_event(const RecordLine& line) {
-  if (line.kind == RecordLine::Kind::note) {
-    return visualizers_.tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
-                                                                 .kind = line.about,
-                                                                 .text = line.text.c_str(),
-                                                                 .step = line.step,
-                                                                 .epoch = line.epoch,
-                                                                 .time = line.timestamp});
-  }
-  visualizers_.tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
-                                                              .severity = line.severity,
-                                                              .state = line.state,
-                                                              .rule = line.rule.c_str(),
-                                                              .layer = or_null(line.layer),
-                                                              .parameter = or_null(line.parameter),
-                                                              .message = line.message.c_str(),
-                                                              .advice = or_null(line.advice),
-                                                              .tag = or_null(line.tag),
-                                                              .source = or_null(line.source),
-                                                              .value = line.value,
-                                                              .threshold = line.threshold,
-                                                              .first_step = line.first_step,
-                                                              .last_step = line.last_step,
-                                                              .first_epoch = line.first_epoch,
-                                                              .last_epoch = line.last_epoch,
-                                                              .count = line.count});
-}
-
 void Player::show(const Told& told) {
-  if (told.event) return show_event(*told.event);
+  if (told.event) return visualizers_.tell_event(*told.event);
   const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
   switch (told.kind) {
     case RecordLine::Kind::range:

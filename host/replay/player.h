@@ -46,6 +46,8 @@ class VisualizerGroup : public Surroundings {
       if (visualizer->tell(arguments..., error.get()) != LOUPE_OK) fail(*visualizer, error.text());
     }
   }
+  /// What a line of the kind `finding` or `note` says.
+  void tell_event(const RecordLine& line);
 
  private:
   [[noreturn]] static void fail(const VisualizerNode& visualizer, const char* what);
@@ -100,7 +102,6 @@ class Player {
   void forget_epoch();
   void end();
   void show(const Told& told);
-  void show_event(const RecordLine& line);
   const char* kept(const std::string& name) { return names_.insert(name).first->c_str(); }
   std::string left_out() const;
 

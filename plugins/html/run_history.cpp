@@ -38,7 +38,8 @@ RunHistory::RunHistory(const Run& run)
       begun_(utc_text(static_cast<double>(std::time(nullptr)))),
       settings_(settings_of(config_)),
       start_time_(run.start_time),
-      resumed_((run.flags & LOUPE_RUN_RESUMED) != 0) {}
+      resumed_((run.flags & LOUPE_RUN_RESUMED) != 0),
+      is_incident_((run.flags & LOUPE_RUN_INCIDENT) != 0) {}
 
 bool RunHistory::is_moved_to(const Run& run) {
   if (run.start_time != start_time_ || text_of(run.name) != name_ || text_of(run.directory) == directory_ ||
@@ -229,6 +230,7 @@ void RunHistory::write(std::size_t index, const Write& write) const {
                                 {"begun", begun_},
                                 {"lastTick", last_tick_},
                                 {"resumed", resumed_},
+                                {"incident", is_incident_},
                                 {"ended", story_.has_ended()},
                                 {"stride", stride_},
                                 {"epochs", epochs_},

@@ -94,7 +94,7 @@ class RunHistory {
   double start_time_ = 0;
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;
-  bool resumed_ = false;
+  bool resumed_ = false, is_incident_ = false;
   std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
   std::size_t told_ = 0, stride_ = 1;
   std::size_t series_bytes_ = 0;      // counted as it changes: it is asked for at every tick

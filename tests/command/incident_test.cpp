@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
 #include "examples/process.h"
 #include "recorded_run.h"
 
@@ -79,10 +85,75 @@ TEST(ReplayOfAnIncident, TellsWhyItWasKeptAndTheLastStepsOfEachStream) {
   }
 }
 
+/// What the page holds under an id.
+nlohmann::json embedded(const std::string& page, const std::string& id) {
+  const std::string opening = "<script type=\"application/json\" id=\"" + id + "\">";
+  const auto begin = page.find(opening);
+  if (begin == std::string::npos) return nullptr;
+  const auto from = begin + opening.size();
+  return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+TEST(ReplayOfAnIncident, MakesAPageWithATickAStep) {
+  const fs::path folder = an_incident();
+  write(
+      folder / "incident-412/about.json",
+      std::string(about, std::strlen(about) - 1) +
+          R"(, "modules": [{"name": "net", "type": "Net", "leaf": false}, {"name": "fc1", "type": "Linear", "leaf": true}]})");
+  const std::string broken =
+      R"({"stream":"fc1 step_gradient weight","step":411,"events":1,"training":true,"elements":8,"nan":3,"inf":1,"norm":2.5})"
+      "\n";
+  write(folder / "incident-412/measurements.jsonl", read(folder / "incident-412/measurements.jsonl") + broken);
+  write(folder / "incident-412/findings.jsonl",
+        R"({"kind":"finding","epoch":3.0,"severity":"error","state":"raised","rule":"dead_units","layer":"fc1",)"
+        R"("parameter":null,"message":"half of it is silent","advice":null,"tag":null,"source":"health","value":null,)"
+        R"("threshold":null,"first_step":380,"last_step":411,"first_epoch":2.0,"last_epoch":3.0,"count":2})"
+        "\n");
+  const Finished finished = replay("incident-412 --visualizer html --out page", folder);
+  ASSERT_EQ(finished.exit_code, 0) << finished.output;
+  const std::string page = read(folder / "page/report.html");
+  const nlohmann::json run = embedded(page, "run-0");
+  EXPECT_EQ(run["name"], "digits, incident at step 412");
+  EXPECT_EQ(run["incident"], true);
+  EXPECT_EQ(run["ending"], nullptr);
+  EXPECT_EQ(run["epochs"].front(), 402.0);
+  EXPECT_EQ(run["epochs"].back(), 411.0);
+  EXPECT_EQ(run["epochs"].size(), 10U);
+  std::vector<std::string> tags;
+  for (const auto& tag : run["tags"]) tags.push_back(tag["name"]);
+  EXPECT_EQ(tags, (std::vector<std::string>{"Output Norm", "Output", "Loss", "Weight Gradient at the Step Norm",
+                                            "Non-Finite Values"}));
+  EXPECT_EQ(embedded(page, "run-0-tag-4")[0]["lines"][0][0], "Weight Gradient at the Step NaN");
+  EXPECT_EQ(run["tags"][0]["broken"][0], 402.0);  // the norm is infinite
+  EXPECT_EQ(run["tags"][3]["broken"][0], 411.0);
+  EXPECT_EQ(run["findings"][0]["firstEpoch"], 380.0);
+  EXPECT_EQ(run["models"][0]["modules"].size(), 2U);
+  std::map<std::string, std::string> settings;
+  for (const auto& each : run["hyperparameters"]) settings[each[0]] = each[1];
+  EXPECT_EQ(settings.at("incident.cause"), "because of the finding 'dead_units' at 'fc1'");
+  EXPECT_EQ(settings.at("incident.layer"), "fc1");
+  EXPECT_EQ(settings.at("incident.tensors"), "fc1.weight.pt");
+  EXPECT_EQ(settings.at("incident.streams_left_out"), "2");
+  EXPECT_EQ(settings.at("SGD group 0 learning_rate"), "0.1");
+  EXPECT_EQ(settings.count("SGD group 0 weight_decay"), 0U);
+}
+
 TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   const fs::path folder = an_incident();
   const fs::path incident = folder / "incident-412";
-  EXPECT_EQ(replay("incident-412 --visualizer html", folder).exit_code, 2);
+  for (const char* visualizers : {"--visualizer csv", "--visualizer html --visualizer csv"}) {
+    const Finished finished = replay(std::string("incident-412 ") + visualizers, folder);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_NE(finished.output.find("as a page by --visualizer html alone"), std::string::npos) << finished.output;
+  }
+  const std::string findings = read(incident / "findings.jsonl");
+  for (const char* wrong : {R"({"kind":"finding","rule":"dead_units"})", R"({"kind":"tick","epoch":1,"step":2})"}) {
+    write(incident / "findings.jsonl", wrong + std::string("\n"));
+    const Finished finished = replay("incident-412 --visualizer html --out page", folder);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_NE(finished.output.find("incident-412/findings.jsonl: error: "), std::string::npos) << finished.output;
+  }
+  write(incident / "findings.jsonl", findings);
   EXPECT_EQ(replay("incident-413", folder).exit_code, 2);
   const auto expect_refused = [&](const std::string& said) {
     const Finished finished = replay("incident-412", folder);

@@ -68,6 +68,26 @@ TEST(Incident, CountsEveryNaNOfAStepAndTellsValidationFromTraining) {
   EXPECT_EQ(lines[1]["mean"], 2.0);
 }
 
+TEST(Incident, NamesTheModulesInTheirOrder) {
+  Watched run;
+  run.it.add("fc");
+  const auto about = Json::parse(text_of(fs::path(run.it.monitor.dump("why")) / "about.json"));
+  ASSERT_EQ(about["modules"].size(), 2u);
+  EXPECT_EQ(about["modules"][0]["name"], "conv");
+  EXPECT_EQ(about["modules"][1]["name"], "fc");
+}
+
+TEST(Incident, IsNotedWithItsFolderAndHowToOpenIt) {
+  Watched run("", "visualizers: [probe_visualizer]\n");
+  run.find("dead_units");
+  run.step();
+  const std::string folder = run.path("incident-1").string();
+  EXPECT_EQ(only(run.it.stage.take_notes("shown text of a note: ")),
+            "shown text of a note: what the last steps measured is kept in '" + folder +
+                "', because of the finding 'dead_units'; 'loupe replay " + folder +
+                "' shows it, and with '--visualizer html --out " + folder + "' as a page");
+}
+
 TEST(Incident, IsWrittenOnceARuleAndAtMostAsOftenAsTheRunSays) {
   Watched run(", incidents: 2");
   for (const char* rule : {"a", "a", "b", "c"}) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,52 @@ using loupe::test::Driver;
 using loupe::test::MadeRun;
 
 namespace {
+
+/// The last steps before a NaN, as `loupe replay incident-412` tells them.
+void tell_incident(Driver& html) {
+  const std::string name = "digits, incident at step 412";
+  loupe_run run = Driver::run_of("", false, name);
+  run.flags = LOUPE_RUN_INCIDENT;
+  html.begin(run);
+  html.model(loupe::test::MadeModel("", "", {{"fc1", "Linear"}, {"relu", "ReLU"}, {"fc2", "Linear"}}).told());
+  for (const auto& [name, text] : {std::pair{"cause", "because of the finding 'non_finite' at 'fc1'"},
+                                   {"why", "the output of 'fc1' holds NaN"},
+                                   {"layer", "fc1"},
+                                   {"step", "412"},
+                                   {"epoch", "3"},
+                                   {"streams_left_out", "2"},
+                                   {"tensors", "fc1.weight.pt, fc1.weight.gradient.pt"}})
+    html.hyperparameter(std::string("incident.") + name, text);
+  html.hyperparameter("SGD group 0 learning_rate", "0.1");
+  html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  for (const char* tag : {"Output Norm", "Output", "Non-Finite Values"}) html.tag(tag, LOUPE_TAG_NUMERICAL);
+  // A stream that was seldom looked at goes farther back.
+  html.begin_tick(12);
+  html.value("Output Norm", "fc2", "norm", 1);
+  html.end_tick();
+  for (int step = 405; step <= 412; ++step) {
+    html.begin_tick(step);
+    html.value("Loss", "Loss", "train_loss", step < 411 ? 0.1 * (step - 400) : NAN);
+    for (const auto& [layer, broken_in] : {std::pair{"fc1", 409}, {"fc2", 410}}) {
+      const bool is_finite = step < broken_in;
+      if (!is_finite) html.value("Non-Finite Values", layer, "Output NaN", broken_in == 409 ? 3 : 10);
+      if (!is_finite && broken_in == 410) html.value("Non-Finite Values", layer, "Output Inf", 1);
+      html.value("Output Norm", layer, "norm", is_finite ? std::exp(step - 405) : NAN);
+      if (is_finite) html.value("Output", layer, "mean", 0.1 * (step - 408));
+    }
+    html.end_tick();
+  }
+  loupe_finding finding{};
+  finding.struct_size = sizeof finding;
+  finding.rule = "non_finite";
+  finding.layer = "fc1";
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.message = "the output of 'fc1' holds NaN";
+  finding.first_step = finding.last_step = 412;
+  finding.first_epoch = finding.last_epoch = 412;
+  html.finding(finding);
+  html.flush();
+}
 
 template <class Tell>
 void make(const std::string& file, Tell&& tell) {
@@ -93,6 +140,24 @@ int main(int argument_count, char** arguments) {
     for (int epoch = 0; epoch < 30; ++epoch) {
       html.begin_tick(1000000 + epoch);
       html.value("Loss", "Loss", "train_loss mean", epoch % 2 == 0 ? 1234.5 : 1234.75);
+      html.end_tick();
+    }
+    html.end();
+  });
+  // What one plot holds spreads over decades, or does not, or has zeros, or both signs.
+  make(folder + "/spread.html", [](Driver& html) {
+    html.set_pace(700000, 4000);
+    html.begin(Driver::run_of("", false, "spread"));
+    for (const char* name : {"Wide", "Narrow", "With Zeros", "Signed", "Flat"})
+      html.tag(name, LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 40; ++epoch) {
+      html.begin_tick(100000 + epoch);
+      const double fading = std::exp(-0.4 * epoch), sign = epoch % 2 == 0 ? 1 : -1;
+      html.value("Wide", "Wide", "mean", 2 * fading);
+      html.value("Narrow", "Narrow", "mean", 1e-3 * (0.2 + std::exp(-0.1 * epoch)));
+      html.value("With Zeros", "With Zeros", "mean", epoch % 5 == 4 ? 0 : 300 * fading);
+      html.value("Signed", "Signed", "mean", sign * fading);
+      html.value("Flat", "Flat", "mean", 0);
       html.end_tick();
     }
     html.end();
@@ -189,6 +254,33 @@ int main(int argument_count, char** arguments) {
   make(folder + "/ill.html", [](Driver& html) {
     tell_small_run(html, loupe::test::ill_run());
     html.end(LOUPE_END_FAILED, "The loss is NaN at step 1799.", 1799);
+  });
+  make(folder + "/incident.html", tell_incident);
+  make(folder + "/kept.html", [](Driver& html) {
+    MadeRun run = loupe::test::ill_run();
+    run.before_tick = [before = run.before_tick](Driver& visualizer, int epoch) {
+      before(visualizer, epoch);
+      if (epoch == 12) {
+        visualizer.note(LOUPE_NOTE_INCIDENT,
+                        "what the last steps measured is kept in 'runs/digits/incident-727', because of the finding "
+                        "'non_finite_gradient'; 'loupe replay runs/digits/incident-727 --visualizer html' shows it",
+                        727, 12);
+      }
+    };
+    tell_small_run(html, run);
+    html.end();
+  });
+  // It went on after epoch 9, and its clock began anew.
+  std::filesystem::remove(folder + "/resumed.html");  // which it would go on with
+  make(folder + "/resumed.html", [](Driver& html) {
+    html.set_pace(50, 90);
+    MadeRun run = loupe::test::warned_run();
+    run.resumed = true;
+    run.before_tick = [before = run.before_tick](Driver& visualizer, int epoch) {
+      before(visualizer, epoch);
+      if (epoch == 10) visualizer.set_pace(50, 90);
+    };
+    tell_small_run(html, run);
   });
   make(folder + "/warned.html", [](Driver& html) { tell_small_run(html, loupe::test::warned_run()); });
   make(folder + "/collapsed.html", [](Driver& html) { tell_small_run(html, loupe::test::collapsed_run()); });

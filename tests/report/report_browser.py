@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 
 # First of all, because it goes on in Debian's Python where this one has no Selenium.
 from reading import Reading, started_browser
+from first_look import Axes, Incident, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By

@@ -141,7 +141,7 @@ void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& lay
   seen.module = layer.module;
   seen.value = share;
   seen.threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits);
-  seen.tag = "Activation";
+  seen.tag = "Output Activations";
   seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
                  layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
                  " samples of the last steps: no gradient comes through them";

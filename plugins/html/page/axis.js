@@ -1,6 +1,7 @@
-import {formatEpoch, formatNumber, textWidth} from "./text.js";
-import {nearestIndex, runs} from "./data.js";
-import {showsDifferences, state} from "./state.js";
+import {formatEpoch, textWidth} from "./text.js";
+import {nearestIndex, runs, TICK} from "./data.js";
+import {epochWindow, showsDifferences, state} from "./state.js";
+import {distinctLabels, roundNumbers} from "./value_scale.js";
 
 /**
  * What plots go by. All else on the page, as the part on show, the cursor and the marks, goes by epoch; so each run has
@@ -19,11 +20,15 @@ function grown(numbers) {
   });
 }
 
-for (const run of runs) run.places = {epoch: run.epochs, step: grown(run.steps), time: grown(run.seconds)};
+for (const run of runs)
+  run.places = {epoch: run.epochs, step: run.incident ? null : grown(run.steps), time: grown(run.seconds)};
 
 /** The axes that every run with an epoch has places on. */
 export const knownAxes =
   AXES.filter((name) => runs.every((run) => run.epochs.length === 0 || run.places[name] !== null));
+
+/** The name of the axis that plots go by. */
+export function axisName() { return state.axis === "epoch" ? TICK : state.axis; }
 
 /** Where each tick of a run stands. */
 export function placesOf(run) { return run.places[state.axis]; }
@@ -52,6 +57,21 @@ export function epochAt(shownRuns, place) {
   return nearest === null ? null : nearest.epoch;
 }
 
+/** From where to where the epochs on show reach, of all of some runs. */
+export function shownPlaces(shownRuns) {
+  const shown = epochWindow();
+  if (state.axis === "epoch") return shown;
+  const places = shownRuns.flatMap(
+    (run) => placesOf(run).filter((_, i) => run.epochs[i] >= shown[0] && run.epochs[i] <= shown[1]));
+  if (places.length === 0) return [0, 1];
+  return places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [Infinity, -Infinity]);
+}
+
+/** The epochs at which a run went on after it had stopped: its clock began anew. */
+export function resumptionsOf({resumed, epochs, seconds}) {
+  return resumed && seconds ? epochs.filter((_, i) => i > 0 && seconds[i] < seconds[i - 1]) : [];
+}
+
 /** "1 h 20 min", "3.5 s", "40 ms" */
 function formatSeconds(seconds) {
   const whole = (number, unit) => `${Number(number.toPrecision(3))} ${unit}`;
@@ -71,86 +91,47 @@ const TIME_STEPS = [
   14400, 21600, 43200, 86400, 172800, 432000, 864000
 ];
 
-/** Ticks of a time axis, as dygraphs wants them: at round numbers of seconds, minutes or hours. */
-export function timeTicks(low, high, pixels) {
-  const room = Math.max(2, pixels / 80);
-  const step = TIME_STEPS.find((each) => (high - low) / each <= room) || (high - low) / room;
-  const ticks = [];
-  for (let i = Math.ceil(low / step); i * step <= high; ++i) ticks.push({v: i * step, label: formatSeconds(i * step)});
-  return ticks;
-}
+/** Whether labels at every `spacing` pixels do not touch. */
+function fit(labels, spacing) { return Math.max(0, ...labels.map(textWidth)) + 10 <= spacing; }
 
-/** A place in words for the axis; "" where none belongs. @param whole whether there are whole epochs only */
-export function formatPlace(place, whole) {
-  if (state.axis === "time") return formatSeconds(place);
-  if (state.axis === "step") return Number.isInteger(place) ? formatNumber(place, 4) : "";
-  return whole && !Number.isInteger(place) ? "" : formatEpoch(place);
+/** At round numbers of seconds, minutes or hours. */
+function timeTicks(low, high, pixels) {
+  const widest = (high - low) || 1;
+  for (const step of [...TIME_STEPS, widest]) {
+    if (widest / step > pixels / 30 && step !== widest) continue;
+    const ticks = [];
+    for (let i = Math.ceil(low / step); i * step <= high; ++i)
+      ticks.push({v: i * step, label: formatSeconds(i * step)});
+    if (step >= widest || fit(ticks.map(({label}) => label), (step / widest) * pixels)) return ticks;
+  }
+  return [];
 }
 
 /** "epoch 3", and on another axis "epoch 3 · 40 s" */
 export function momentInWords(run, epoch) {
-  const words = `epoch ${formatEpoch(epoch)}`, place = placeOfEpoch(run, epoch);
+  const words = `${TICK} ${formatEpoch(epoch)}`, place = placeOfEpoch(run, epoch);
   if (state.axis === "epoch") return words;
   const there = state.axis === "time" ? formatSeconds(place) : `step ${Math.round(place).toLocaleString("en")}`;
   return `${words} · ${there}`;
 }
 
-/** Numbers as labels, in as many digits as it takes that no two different numbers read the same. */
-export function distinctLabels(values, digits = 3) {
-  const different = new Set(values).size;
-  for (;; ++digits) {
-    const labels = values.map((value) => formatNumber(value, digits));
-    if (digits >= 16 || new Set(labels).size >= different) return labels;
+/** Ticks of the axis that plots go by: as many as fit beside each other. @param whole whether places are whole */
+export function placeTicks(low, high, pixels, whole) {
+  if (state.axis === "time") return timeTicks(low, high, pixels);
+  for (let room = state.axis === "epoch" ? 46 : 70;; room *= 1.5) {
+    const values = roundNumbers(low, high, pixels, room)
+      .filter((value) => value >= low && value <= high && (!whole || Number.isInteger(value)));
+    const labels = state.axis === "epoch" ? values.map(formatEpoch) : distinctLabels(values, 4);
+    const spacing = ((values[1] - values[0]) / (high - low || 1)) * pixels;
+    if (values.length < 2 || room > pixels || fit(labels, spacing))
+      return values.map((v, i) => ({v, label: labels[i]}));
   }
 }
 
-function labelled(values, digits) {
-  const labels = distinctLabels(values, digits);
-  return values.map((v, i) => ({v, label: labels[i]}));
-}
-
-/** Round numbers between two, as dygraphs places them. */
-function roundNumbers(low, high, pixels, pixelsPerLabel) {
-  const options = {pixelsPerLabel, axisLabelFormatter: String};
-  return Dygraph.numericTicks(low, high, pixels, (name) => (name in options ? options[name] : null)).map(({v}) => v);
-}
-
-/** Powers of ten, with 2 and 5 between them where few powers are on show. */
-function roundPowers(low, high, pixels) {
-  const decades = Math.log10(high / low);
-  const room = Math.max(2, pixels / 26);
-  const factors = decades * 3 <= room ? [1, 2, 5] : decades * 2 <= room ? [1, 3] : [1];
-  const every = Math.max(1, Math.ceil(decades / room));
-  const values = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
-    if (power % every !== 0) continue;
-    for (const factor of factors) {
-      const value = Number(`${factor}e${power}`);
-      if (value >= low && value <= high) values.push(value);
-    }
-  }
-  return values.length > 1 ? values : roundNumbers(low, high, pixels, 28).filter((value) => value > 0);
-}
-
-/** Ticks of the axis of values, as dygraphs wants them: [{v, label}]. */
-export function valueTicks(low, high, pixels, logarithmic) {
-  return labelled(logarithmic ? roundPowers(low, high, pixels) : roundNumbers(low, high, pixels, 28));
-}
-
-/** The pixels that the labels of such ticks need. */
-export function valueTicksWidth([low, high], pixels, logarithmic) {
-  return Math.max(46, ...valueTicks(low, high, pixels, logarithmic).map(({label}) => textWidth(label) + 8));
-}
-
-/** Ticks of an axis of steps. */
-export function stepTicks(low, high, pixels) {
-  return labelled(roundNumbers(low, high, pixels, 70).filter(Number.isInteger), 4);
-}
-
-/** What stands beside the axis of values: the unit where the tag has one. */
-export function valueTitle(tag) {
-  const [title, unit] = tag.words || [];
-  return `${showsDifferences(tag) ? "Δ " : ""}${unit || title || tag.name}`;
+/** What stands beside the axis of values: its scale where that is no plain one, and the unit where the tag has one. */
+export function valueTitle(tag, {words}) {
+  const [title, unit] = tag.words || [], name = `${showsDifferences(tag) ? "Δ " : ""}${unit || title || tag.name}`;
+  return words === "" ? name : `${words} · ${name}`;
 }
 
 /** Text for those places where dygraphs takes HTML. */

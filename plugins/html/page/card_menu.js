@@ -1,11 +1,12 @@
 import {button, element} from "./text.js";
 import {Popup} from "./popup.js";
-import {runs} from "./data.js";
-import {baselineRun, epochWindow, showsDifferences, state} from "./state.js";
-import {placesOf} from "./axis.js";
+import {NUMERICAL, runs} from "./data.js";
+import {baselineRun, epochWindow, setTagScale, showsDifferences, state} from "./state.js";
+import {axisName, placesOf} from "./axis.js";
 import {SEQUENTIAL, themeColour} from "./colours.js";
 import {LineChart} from "./chart.js";
 import {HistogramPlot, sharesOf} from "./histogram.js";
+import {LINEAR} from "./value_scale.js";
 
 /** One field of a CSV. A text that a spreadsheet would take for a formula becomes a text for it by an apostrophe. */
 function csvField(value) {
@@ -42,7 +43,7 @@ function linesTable({tag, series: {lines, bands}}) {
       rows.get(places[i])[at + 1] = series.at(i);
     });
   });
-  const title = state.axis === "time" ? "seconds" : state.axis;
+  const title = state.axis === "time" ? "seconds" : axisName();
   return [[title, ...columns.map(({name}) => name)], ...[...rows.values()].sort((a, b) => a[0] - b[0])];
 }
 
@@ -160,7 +161,7 @@ async function copyText(text) {
 
 const menuPopup = new Popup();
 
-/** What can be taken from a card. */
+/** What can be done with a card: another axis, and what can be taken from it. */
 function cardMenu(card) {
   const layer = card.layerName === card.tag.name ? null : card.layerName;
   const name = [runs.map((run) => run.label).join("-"), card.tag.name, layer].filter(Boolean).join(" ");
@@ -171,7 +172,16 @@ function cardMenu(card) {
   }}, text);
   const csv = () => cardTables(card.plots.map((slot) => slot.drawn)).map(csvText).join("\r\n");
   const copyPicture = () => navigator.clipboard.write([new ClipboardItem({"image/png": pictureOf(card.root)})]);
-  return element("div", {class: "card-menu", role: "group", "aria-label": `Take ${name} along`},
+  const chart = card.plots.map((slot) => slot.drawn).find((plot) => plot instanceof LineChart && plot.graph);
+  const other = chart && chart.scale === LINEAR ? "log" : "linear";
+  const rescale = () => {
+    menuPopup.close(true);
+    setTagScale(card.tag, other);
+  };
+  const canRescale = chart && card.tag.type === NUMERICAL && !showsDifferences(card.tag);
+  const axis = canRescale && button({class: "menu-item", onclick: rescale},
+      other === "log" ? "Use a logarithmic axis" : "Use a linear axis");
+  return element("div", {class: "card-menu", role: "group", "aria-label": `What to do with ${name}`}, axis || null,
       item("Save as PNG", async () => saveFile(`${name}.png`, await pictureOf(card.root))),
       item("Copy as PNG", () => copied(copyPicture)),
       item("Save the numbers as CSV", () => saveFile(`${name}.csv`, new Blob([csv()], {type: "text/csv"}))),
@@ -181,8 +191,8 @@ function cardMenu(card) {
 /** The button in a card's head that opens its menu. */
 export function menuButton(card) {
   const opener = button({
-    class: "help take", title: "Save or copy this plot or its numbers", "aria-expanded": "false",
-    "aria-label": `Save or copy ${card.tag.name}: ${card.layerName}`,
+    class: "help take", title: "Its axis; save or copy this plot or its numbers", "aria-expanded": "false",
+    "aria-label": `Axis of ${card.tag.name}: ${card.layerName}; save or copy it`,
     onclick: () => menuPopup.toggle(opener, () => cardMenu(card), (menu) => menu.querySelector("button")),
   }, "⤓");
   return opener;

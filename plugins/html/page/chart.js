@@ -1,13 +1,16 @@
 import {element, fill, formatEpoch, formatNumber, textWidth} from "./text.js";
-import {firstEpoch, lastEpoch, nearestIndex, RELATION, runs} from "./data.js";
-import {announce, baselineRun, epochWindow, isLogarithmic, on, setZoom, showsDifferences, state} from "./state.js";
+import {firstEpoch, lastEpoch, nearestIndex, RELATION, runs, TICK} from "./data.js";
+import {announce, baselineRun, epochWindow, on, setZoom, showsDifferences, state} from "./state.js";
 import {gatheredMarks, markElement, marksOf} from "./findings.js";
-import {asHtml, epochAt, formatPlace, momentInWords, placeOfEpoch, placesOf, stepTicks, timeTicks, valueTicks,
-  valueTicksWidth, valueTitle} from "./axis.js";
+import {asHtml, axisName, epochAt, momentInWords, placeOfEpoch, placesOf, placeTicks, shownPlaces,
+  valueTitle} from "./axis.js";
 import {themeColour, withAlpha} from "./colours.js";
-import {chartRows, chartSeries, divergedRun, valueLimits} from "./chart_data.js";
+import {chartRows, chartScale, chartSeries, divergedRun, valueLimits} from "./chart_data.js";
+import {valueTicks, valueTicksWidth} from "./value_scale.js";
 
 const liveCharts = new Set();
+// Of what stands turned beside the numbers.
+const TITLE_WIDTH = 15;
 
 // Dragging along the epochs zooms all plots. A finger scrolls the page, as everywhere else, and a tap reads values.
 const {touchstart, touchmove, touchend, ...withoutTouch} = Dygraph.defaultInteractionModel;
@@ -30,7 +33,7 @@ function entryOf(run, kind, style, name, text) {
 function bandShade(colour, alpha) { return `color:${withAlpha(colour, Math.min(1, alpha * 2.4))}`; }
 
 /** The entries of a plot's legend: [{item, show, run}]. */
-function legendEntries({tag, series: {lines, bands}, stacked, logarithmic}) {
+function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
   const entries = [], first = lines[0].run;
   const plain = (run, kind, ...text) => entries.push({item: element("span", {class: kind}, ...text), show() {}, run});
   if (stacked && runs.length > 1) entries.push({item: element("strong", {}, first.label), show() {}, run: first});
@@ -67,7 +70,7 @@ function legendEntries({tag, series: {lines, bands}, stacked, logarithmic}) {
       }));
     }
   }
-  const diverged = divergedRun(tag, {lines}, epochWindow(), logarithmic);
+  const diverged = divergedRun(tag, {lines}, epochWindow(), scale);
   if (diverged !== null) {
     const {run, high} = diverged;
     plain(run, "entry alarm", `${run.label} reaches ${formatNumber(high, 3)} and is cut off`);
@@ -86,8 +89,7 @@ export class LineChart {
     this.series = chartSeries(tag, layerName, shownRuns);
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
-    this.logarithmic =
-      isLogarithmic(tag) && !showsDifferences(tag) && valueLimits(tag, this.series, epochWindow(), true) !== null;
+    this.scale = chartScale(tag, this.series);
     this.labelled = labelled && tag.annotate && !this.stacked && this.series.lines.length > 1;
     if (this.series.lines.length === 0) {
       legend.replaceChildren(element("span", {class: "muted"}, "No values yet"));
@@ -117,8 +119,8 @@ export class LineChart {
 
   draw() {
     const {lines} = this.series;
-    this.rows = chartRows(lines, this.logarithmic);
-    const whole = this.rows.every(([place]) => Number.isInteger(place));
+    this.rows = chartRows(lines, this.scale);
+    this.whole = this.rows.every(([place]) => Number.isInteger(place));
     // Where epochs are closer than pixels, thick lines would bury their bands.
     const thick = this.stacked || (this.rows.length > this.plot.clientWidth && state.smoothing === 0) ? 1 : 1.7;
     const box = element("div", {class: "graph"});
@@ -129,22 +131,13 @@ export class LineChart {
       series: Object.fromEntries(lines.map((line, i) => [String(i), {strokePattern: line.dash}])),
       strokeWidth: thick, fillGraph: this.stacked, stackedGraph: this.stacked, fillAlpha: 0.55,
       connectSeparatedPoints: true, drawPoints: this.rows.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
-      legend: "never", logscale: this.logarithmic, xRangePad: 0,
+      legend: "never", xRangePad: 0,
       gridLineColor: themeColour("grid"), axisLineColor: themeColour("axis"), gridLineWidth: 1, axisLabelFontSize: 11,
-      rightGap: this.labelled ? this.labelWidth() + 14 : 20,
-      xlabel: state.axis, ylabel: asHtml(valueTitle(this.tag)), xLabelHeight: 14, yLabelWidth: 15,
-      axes: {
-        x: {
-          drawGrid: false, pixelsPerLabel: state.axis === "epoch" ? 46 : 70,
-          axisLabelFormatter: (place) => formatPlace(place, whole),
-          ...(state.axis === "time" ? {ticker: timeTicks} : state.axis === "step" ? {ticker: stepTicks} : {}),
-        },
-        y: {
-          axisLabelWidth: this.labelRoom(),
-          ticker: (low, high, pixels) => valueTicks(low, high, pixels, this.logarithmic),
-        },
-      },
-      ...this.limits(),
+      xlabel: axisName(), ylabel: asHtml(valueTitle(this.tag, this.scale)), xLabelHeight: 14, yLabelWidth: TITLE_WIDTH,
+      ...this.layout({
+        x: {drawGrid: false, axisTickSize: 5, ticker: (low, high, pixels) => placeTicks(low, high, pixels, this.whole)},
+        y: {ticker: (low, high, pixels) => valueTicks(this.scale, low, high, pixels)},
+      }),
       interactionModel: CHART_INTERACTION,
       plotter: [
         ({seriesIndex, drawingContext, plotArea, dygraph}) => {
@@ -163,38 +156,33 @@ export class LineChart {
     this.place();
   }
 
-  /** From where to where the epochs on show reach, of all runs in the plot. */
-  window() {
-    const shown = epochWindow();
-    if (state.axis === "epoch") return shown;
-    const places = this.shownRuns.flatMap(
-      (run) => placesOf(run).filter((_, i) => run.epochs[i] >= shown[0] && run.epochs[i] <= shown[1]));
-    if (places.length === 0) return [0, 1];
-    return places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [Infinity, -Infinity]);
-  }
-
   dateWindow() {
-    const [first, last] = this.window();
+    const [first, last] = shownPlaces(this.shownRuns);
     const room = last > first ? (last - first) * 0.012 : 0.5;
     return [first - room, last + room];
   }
 
-  limits() {
-    const limits = valueLimits(this.tag, this.series, epochWindow(), this.logarithmic);
-    return {dateWindow: this.dateWindow(), valueRange: limits || [0, 1]};
+  /** What part is on show, with room for the labels of both axes: the last one along the epochs stands at its place. */
+  layout({x, y}) {
+    const dateWindow = this.dateWindow(), [low, high] = dateWindow, {clientWidth, clientHeight} = this.plot;
+    const valueRange = valueLimits(this.tag, this.series, epochWindow(), this.scale) || [0, 1];
+    const beside = valueTicksWidth(this.scale, valueRange, clientHeight - 40);
+    const ticks = placeTicks(low, high, clientWidth - beside - TITLE_WIDTH - 20, this.whole);
+    const below = Math.max(20, ...ticks.map(({label}) => textWidth(label) + 4));
+    const rightGap = Math.max(20, this.labelled ? this.labelWidth() + 14 : 0, below / 2 + 1);
+    return {dateWindow, valueRange, rightGap,
+      axes: {x: {...x, axisLabelWidth: below}, y: {...y, axisLabelWidth: beside}}};
   }
 
-  /** The width of the numbers beside the plot. */
-  labelRoom() { return valueTicksWidth(this.limits().valueRange, this.plot.clientHeight - 40, this.logarithmic); }
-
   rezoom() {
-    this.graph.updateOptions({...this.limits(), axes: {y: {axisLabelWidth: this.labelRoom()}}});
+    this.graph.updateOptions(this.layout({x: {}, y: {}}));
     this.place();
   }
 
+  /** The pixel at which a number stands; one without a place, as 0 on a logarithmic axis, at the foot. */
+  yOf(value, graph = this.graph) { return graph.toDomYCoord(Math.max(this.scale.up(value), graph.yAxisRange(0)[0])); }
+
   drawBands(context, area, graph) {
-    const floor = graph.yAxisRange(0)[0];
-    const yOf = (value) => graph.toDomYCoord(this.logarithmic ? Math.max(value, floor) : value);
     for (const {run, low, high, colour, alpha} of this.series.bands) {
       context.fillStyle = withAlpha(colour, alpha);
       let upper = [], lower = [];
@@ -214,8 +202,8 @@ export class LineChart {
         if (low.isMissing(i)) return;
         if (!Number.isFinite(low.values[i]) || !Number.isFinite(high.values[i])) return paint();
         const x = graph.toDomXCoord(place);
-        upper.push([x, yOf(high.values[i])]);
-        lower.push([x, yOf(low.values[i])]);
+        upper.push([x, this.yOf(high.values[i], graph)]);
+        lower.push([x, this.yOf(low.values[i], graph)]);
       });
       paint();
     }
@@ -233,8 +221,8 @@ export class LineChart {
       placesOf(run).forEach((place, i) => {
         const value = series.at(i);
         if (value === null) return;
-        const isDrawn = Number.isFinite(value) && !(this.logarithmic && value <= 0);
-        if (isDrawn) context[isBroken ? "moveTo" : "lineTo"](graph.toDomXCoord(place), graph.toDomYCoord(value));
+        const isDrawn = Number.isFinite(this.scale.up(value));
+        if (isDrawn) context[isBroken ? "moveTo" : "lineTo"](graph.toDomXCoord(place), this.yOf(value, graph));
         isBroken = !isDrawn;
       });
       context.stroke();
@@ -279,7 +267,7 @@ export class LineChart {
     const labels = this.series.lines.map((line) => {
       const values = line.drawn.values, places = placesOf(line.run);
       const end = places.findLastIndex((place, i) => place >= first && place <= last && Number.isFinite(values[i]));
-      return {line, y: end < 0 ? null : this.graph.toDomYCoord(values[end])};
+      return {line, y: end < 0 ? null : this.yOf(values[end])};
     }).filter(({y}) => y !== null).sort((a, b) => a.y - b.y);
     if (labels.length * height > area.h) return;
     labels.forEach((label, i) => {
@@ -303,7 +291,7 @@ export class LineChart {
 
   showValues(epoch) {
     for (const {show, run} of this.entries) show(epoch === null ? -1 : nearestIndex(run.epochs, epoch));
-    this.legend.title = epoch === null ? "last values" : `values at epoch ${formatEpoch(epoch)}`;
+    this.legend.title = epoch === null ? "last values" : `values at ${TICK} ${formatEpoch(epoch)}`;
   }
 
   /** @param epoch null to show the last values again */

@@ -1,7 +1,8 @@
 import {addTo, lineNames, median, NUMERICAL, PROBABILITY, RELATION, runs, Series} from "./data.js";
-import {baselineRun, differenceSeries, showsDifferences, state} from "./state.js";
+import {baselineRun, chosenScale, differenceSeries, showsDifferences, state} from "./state.js";
 import {placesOf} from "./axis.js";
 import {lineColour} from "./colours.js";
+import {LINEAR, LOGARITHMIC, scaleOf} from "./value_scale.js";
 
 // The aggregations and bands that lenses name; what stands before them says whose they are: "train_loss mean".
 const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|[-+−]σ)$/;
@@ -122,8 +123,8 @@ function drawnSeries(tag, series) {
   return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing) : series;
 }
 
-/** What dygraphs takes: rows of a place and each line's number; null where there is none, NaN where it broke. */
-export function chartRows(lines, logarithmic) {
+/** What dygraphs takes: rows of a place and each line's height; null where there is none, NaN where it broke. */
+export function chartRows(lines, {up}) {
   const shownRuns = [...new Set(lines.map((line) => line.run))];
   const places = [...new Set(shownRuns.flatMap((run) => placesOf(run)))].sort((a, b) => a - b);
   const rows = places.map((place) => [place, ...lines.map(() => null)]);
@@ -131,16 +132,15 @@ export function chartRows(lines, logarithmic) {
   lines.forEach(({run, drawn: series}, column) => placesOf(run).forEach((place, i) => {
     const value = series.at(i);
     if (value === null) return;
-    const isDrawn = Number.isFinite(value) && !(logarithmic && value <= 0);
-    rows[rowOf.get(place)][column + 1] = isDrawn ? value : NaN;
+    rows[rowOf.get(place)][column + 1] = Number.isFinite(up(value)) ? up(value) : NaN;
   }));
   return rows;
 }
 
 /** Of several runs in one plot, the one that is cut off, how high it reaches and how high the others do; or null. */
-export function divergedRun(tag, {lines}, [first, last], logarithmic) {
+export function divergedRun(tag, {lines}, [first, last], scale) {
   const shownRuns = [...new Set(lines.map(({run}) => run))];
-  if (logarithmic || tag.type !== NUMERICAL || shownRuns.length < 2) return null;
+  if (scale !== LINEAR || tag.type !== NUMERICAL || shownRuns.length < 2) return null;
   const highs = shownRuns.map((run) => {
     let high = 0;
     for (const {series} of lines.filter((line) => line.run === run)) {
@@ -155,9 +155,16 @@ export function divergedRun(tag, {lines}, [first, last], logarithmic) {
   return others > 0 && high > DIVERGED * others ? {run, high, others} : null;
 }
 
-/** The lowest and highest number on show between two epochs, as far as the tag does not say; null without any. */
-export function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
-  const diverged = divergedRun(tag, {lines}, [first, last], logarithmic);
+/** The scale of a plot's values, whatever part of it is on show; a run that is cut off does not count. */
+export function chartScale(tag, {lines}) {
+  if (showsDifferences(tag)) return LINEAR;
+  const diverged = chosenScale(tag) === "data" ? divergedRun(tag, {lines}, [-Infinity, Infinity], LINEAR) : null;
+  return scaleOf(tag, lines.filter(({run}) => diverged === null || run !== diverged.run).map(({series}) => series));
+}
+
+/** The lowest and highest place on show between two epochs, as far as the tag does not say; null without any. */
+export function valueLimits(tag, {lines, bands}, [first, last], scale) {
+  const diverged = divergedRun(tag, {lines}, [first, last], scale), isLogarithmic = scale === LOGARITHMIC;
   const isShown = ({run}) => diverged === null || run !== diverged.run;
   const forEachShown = (items, visit) => {
     for (const item of items.filter(isShown)) {
@@ -168,7 +175,7 @@ export function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
   };
   let low = Infinity, high = -Infinity, lowestLine = Infinity;
   const take = (value) => {
-    if (!Number.isFinite(value) || (logarithmic && value <= 0)) return;
+    if (!Number.isFinite(value) || (isLogarithmic && value <= 0)) return;
     low = Math.min(low, value);
     high = Math.max(high, value);
   };
@@ -188,14 +195,15 @@ export function valueLimits(tag, {lines, bands}, [first, last], logarithmic) {
   if (!(high >= low)) return null;
   const isDifference = showsDifferences(tag);
   if (tag.type === PROBABILITY && !isDifference) return [-0.02, 1.02];
-  if (logarithmic) {
-    // A band that nearly reaches zero would squeeze the lines into the top of the plot.
-    const bottom = Number.isFinite(lowestLine) ? Math.max(low, lowestLine / 1000) : low;
-    const room = Math.max((high / bottom) ** 0.06, 1.1);
-    return [bottom / room, high * room];
+  // A band that nearly reaches zero would squeeze the lines into the top of the plot.
+  if (isLogarithmic && Number.isFinite(lowestLine)) low = Math.max(low, lowestLine / 1000);
+  [low, high] = [scale.up(low), scale.up(high)];
+  if (isLogarithmic) {
+    const room = Math.max((high - low) * 0.06, Math.log10(1.1));
+    return [low - room, high + room];
   }
   const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-  const given = (limit, own) => (limit === null || isDifference ? own : limit);
+  const given = (limit, own) => (limit === null || isDifference ? own : scale.up(limit));
   const margin = !isDifference && tag.low !== null && tag.high !== null ? (tag.high - tag.low) * 0.02 : 0;
   const bottom = tag.type === RELATION ? 0 : low >= 0 && low < room ? 0 : low - room;
   return [given(tag.low, bottom) - margin, given(tag.high, high + room) + margin];

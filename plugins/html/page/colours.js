@@ -1,8 +1,13 @@
 function isDark() { return document.documentElement.dataset.theme === "dark"; }
 
+// To ask for a style makes the browser compute all of them, and drawing asks thousands of times.
+const themeColours = new Map();
+
 /** A colour that the style sheet names, as it is in the theme of the moment. */
 export function themeColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!themeColours.has(name))
+    themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return themeColours.get(name);
 }
 
 // Okabe and Ito's colours, which stay apart in every kind of colour blindness; lighter on dark ground.
@@ -40,6 +45,13 @@ function colourTable(stops) {
 
 export function packColour([red, green, blue]) { return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; }
 
+/** Such a colour as CSS has it, and whether dark or light words read better on it. */
+export function cssColour(packed) {
+  const channels = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
+  const lightness = (channels[0] * 0.299 + channels[1] * 0.587 + channels[2] * 0.114) / 255;
+  return [`rgb(${channels.join(" ")})`, lightness > 0.5 ? "dark" : "light"];
+}
+
 export function sequentialColours() { return colourTable(SEQUENTIAL); }
 
 export function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_DARK : DIVERGING_ON_LIGHT); }
@@ -60,6 +72,7 @@ export function followTheme(button, changed = () => {}) {
   }
   const show = () => {
     document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
+    themeColours.clear();
     if (button !== null) button.textContent = isDark() ? "☀ Light" : "☾ Dark";
     changed();
   };

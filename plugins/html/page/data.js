@@ -48,10 +48,20 @@ class Run {
     Object.assign(this, told);
     this.index = index;
     this.label = this.name || "run";
+    // What is told of the last steps is all that there will be.
+    this.ended = told.ended || told.incident;
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
     this.layersRead = new Map();
     const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
     this.modules = new Map(modules.map((module) => [module.name, module]));
+    this.moduleOrder = new Map(modules.map(({name}, i) => [name, i]));
+  }
+
+  /** Names in the order of the modules: a run tells them so, but an incident in the order of its steps. */
+  inOrder(items, nameOf) {
+    if (!this.incident) return items;
+    const place = (item) => this.moduleOrder.get(nameOf(item).split(":")[0]) ?? this.moduleOrder.size;
+    return [...items].sort((a, b) => place(a) - place(b));
   }
 
   /** The layers of a tag by name; a tag's numbers are parsed when they are first needed. */
@@ -59,7 +69,8 @@ class Run {
     if (!this.layersRead.has(tagName)) {
       const index = this.tagIndex.get(tagName);
       const told = index === undefined ? [] : embedded(`run-${this.index}-tag-${index}`);
-      this.layersRead.set(tagName, new Map(told.map((layer) => [layer.name, layer])));
+      const layers = this.inOrder(told, ({name}) => name);
+      this.layersRead.set(tagName, new Map(layers.map((layer) => [layer.name, layer])));
     }
     return this.layersRead.get(tagName);
   }
@@ -81,6 +92,9 @@ for (const run of runs) {
   if (namesakes.length > 1) run.label = `${run.label} (${namesakes.indexOf(run) + 1})`;
 }
 
+/** What a tick is called: those of an incident are steps, and its report shows it alone. */
+export const TICK = runs.some((run) => run.incident) ? "step" : "epoch";
+
 /** Adds to the list that a map has under a key. */
 export function addTo(lists, key, item) {
   if (!lists.has(key)) lists.set(key, []);
@@ -89,7 +103,9 @@ export function addTo(lists, key, item) {
 
 // By a tag's name: what each run says of it, and its layers, in model order, and lines in all runs together.
 const tagsByName = new Map();
-for (const tag of runs.flatMap((run) => run.tags)) addTo(tagsByName, tag.name, tag);
+for (const run of runs) {
+  for (const tag of run.tags) addTo(tagsByName, tag.name, {...tag, layers: run.inOrder(tag.layers, (name) => name)});
+}
 const united = (tags, key) => new Set(tags.flatMap((tag) => tag[key]));
 const layersOf = new Map([...tagsByName].map(([name, told]) => [name, united(told, "layers")]));
 const linesOf = new Map([...tagsByName].map(([name, told]) => [name, united(told, "lines")]));

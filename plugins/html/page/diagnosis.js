@@ -1,11 +1,13 @@
 import {breakable, button, element, plural, section} from "./text.js";
-import {lineNames, runs} from "./data.js";
-import {ERROR, findings, INFO, momentOf, NOTE_KINDS, notes, placeOf, runLabel, severityName, SEVERITIES, wasJudged,
-  WARNING} from "./findings.js";
+import {allEpochs, lineNames, runs} from "./data.js";
+import {goToCard} from "./cards.js";
+import {ERROR, findings, INFO, momentOf, NOTE_KINDS, notes, placeOf, runLabel, severityName, SEVERITIES, titleOf,
+  wasJudged, WARNING} from "./findings.js";
 import {tellingLine} from "./ranking.js";
 import {smallCurve} from "./small_curve.js";
+import {Timeline} from "./timeline.js";
 
-const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
+const INCIDENT = 7, SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
 /** The findings of one rule, severity and run together, the worst rule first: [[finding, ...], ...]. */
 function byRule(some) {
@@ -16,12 +18,6 @@ function byRule(some) {
     groups.get(key).push(finding);
   }
   return [...groups.values()];
-}
-
-/** "Vanishing gradient" of "vanishing_gradient" */
-function titleOf(rule) {
-  const words = rule.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function layerOf({layer, parameter}) {
@@ -64,6 +60,16 @@ function spanOf(finding) {
   ].filter(Boolean).join(" · ");
 }
 
+const toldIncidents = new Set();
+
+/** Where the last steps before a rule's finding are kept, and the command that shows them; told in its first card. */
+function incidentsOf({run, rule}) {
+  const own = notes.filter((note) => note.run === run && note.kind === INCIDENT && !toldIncidents.has(note) &&
+      note.text.includes(`the finding '${rule}'`));
+  for (const note of own) toldIncidents.add(note);
+  return own.map(({text}) => element("p", {class: "muted kept"}, text));
+}
+
 /** The further layers of a rule, unfolded on demand. */
 function furtherPlaces(group, openPlace) {
   if (group.length < 2) return null;
@@ -80,7 +86,7 @@ function furtherPlaces(group, openPlace) {
 /** What one rule found: what it is and where, what to do, since when, and the number itself. */
 function ruleCard(group, openPlace) {
   const [worst] = group, name = severityName(worst);
-  return element("li", {class: `finding ${name}${worst.gone ? " gone" : ""}`},
+  return element("li", {class: `finding ${name}${worst.gone ? " gone" : ""}`, tabindex: "-1"},
       element("div", {class: "finding-head"}, element("span", {class: "severity"}, name), ...runLabel(worst),
           element("h3", {}, titleOf(worst.rule)), extent(group)),
       element("div", {class: "finding-body"},
@@ -88,7 +94,7 @@ function ruleCard(group, openPlace) {
               worst.advice ? element("p", {class: "advice"}, "→ ", worst.advice) : null), curveOf(worst)),
       element("div", {class: "finding-foot"}, element("span", {class: "muted"}, spanOf(worst)),
           placeLink(worst, openPlace)),
-      furtherPlaces(group, openPlace));
+      ...incidentsOf(worst), furtherPlaces(group, openPlace));
 }
 
 /** A list of which the first few are shown, and the others unfold. */
@@ -125,19 +131,35 @@ function countsOf(some) {
       .join(", ");
 }
 
+/** What stood when; a bar leads to its card, which may be folded away. */
+function timelineOf(cards) {
+  const cardOf = new Map([...cards].flatMap(([group, card]) => group.map((finding) => [finding, card])));
+  const goTo = (finding) => {
+    const card = cardOf.get(finding);
+    for (let outer = card.closest("details"); outer !== null; outer = outer.parentElement.closest("details"))
+      outer.open = true;
+    goToCard(card);
+  };
+  return new Timeline([...cardOf.keys()], goTo).root;
+}
+
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
 export function findingsSection(openPlace) {
   const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
   const looked = runs.some(wasJudged);
   if (!looked && notes.length === 0) return null;
-  const cardsOf = (some) => byRule(some).map((group) => ruleCard(group, openPlace));
-  const parts = [];
+  const cards = new Map(), parts = [];
+  const cardsOf = (some) => byRule(some).map((group) => {
+    cards.set(group, ruleCard(group, openPlace));
+    return cards.get(group);
+  });
   if (standing.length > 0) parts.push(...longList(cardsOf(standing), SHOWN_CARDS, "rules"));
   else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
   if (over.length > 0) {
     parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
         element("ul", {class: "told"}, cardsOf(over))));
   }
+  if (findings.length > 0 && allEpochs.length > 0) parts.push(element("h3", {}, "Timeline"), timelineOf(cards));
   parts.push(...notesPart(looked));
   const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(standing))] : [""];
   return section("findings", [looked ? "Findings" : "Notes", ...counts], null, element("div", {class: "panel"}, parts));

@@ -1,12 +1,18 @@
 import {element, formatEpoch} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
-import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed} from "./data.js";
+import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} from "./data.js";
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess"];
+export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess", "Incident"];
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
+
+/** "Vanishing gradient" of "vanishing_gradient" */
+export function titleOf(rule) {
+  const words = rule.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 export function severityName({severity}) { return SEVERITIES[severity] || "info"; }
 
@@ -60,16 +66,35 @@ export function worstInHeatMap(run) {
     mappedTags.some((tag) => tag.name === finding.tag));
 }
 
-/** What the heat map of a run opens on: the tag of its worst finding, else the first. */
+/** The layer that an incident blames, or the worst standing finding of a run; undefined without any. */
+export function culpritOf(run) {
+  if (run.incident) return new Map(run.hyperparameters).get("incident.layer");
+  return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
+    finding.layer !== null)?.layer;
+}
+
+/** Whether numbers of a layer under a tag were NaN or infinite. */
+function isBrokenIn({broken, layers}, layer) {
+  const epoch = broken === null ? undefined : broken[layers.indexOf(layer)];
+  return epoch !== undefined && epoch !== null;
+}
+
+/**
+ * What the heat map of a run opens on: the tag of its worst finding, else the first; in an incident one under which the
+ * module blamed was not finite, as how its numbers came to that says more than how many they were.
+ */
 export function firstTagName(run) {
+  const broken = run.incident ? run.tags.find((tag) => !tag.big && isBrokenIn(tag, culpritOf(run))) : undefined;
+  if (broken !== undefined) return broken.name;
   const worst = worstInHeatMap(run);
   return worst === undefined ? mappedTags[0].name : worst.tag;
 }
 
 /** "epoch 3, step 120" */
 export function momentOf(epoch, step) {
-  return [epoch === null ? null : `epoch ${formatEpoch(epoch)}`, step > 0 ? `step ${step.toLocaleString("en")}` : null]
-      .filter(Boolean).join(", ");
+  const isOfStep = TICK === "step";
+  return [epoch === null || isOfStep ? null : `epoch ${formatEpoch(epoch)}`,
+    step > 0 || isOfStep ? `step ${step.toLocaleString("en")}` : null].filter(Boolean).join(", ");
 }
 
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
@@ -107,7 +132,7 @@ export function markElement({x, marks}, area) {
     `${runs.length > 1 ? `${run.label}: ` : ""}${severity > 0 ? `${SEVERITIES[severity]}: ` : ""}${text}`);
   if (marks.length > MARK_LINES) lines.push(`and ${marks.length - MARK_LINES} more`);
   const first = formatEpoch(marks[0].epoch), last = formatEpoch(marks[marks.length - 1].epoch);
-  const told = [first === last ? `epoch ${first}` : `epochs ${first} to ${last}`, ...lines];
+  const told = [first === last ? `${TICK} ${first}` : `${TICK}s ${first} to ${last}`, ...lines];
   const style = `left:${x}px;top:${area.y}px;height:${area.h}px`;
   return element("div", {class: `mark ${SEVERITIES[worst] || "noted"}`, style, "aria-hidden": "true"}, element("span",
       {onpointerenter: (event) => showTooltip(event.clientX, event.clientY, told), onpointerleave: hideTooltip}));

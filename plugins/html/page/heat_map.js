@@ -1,9 +1,10 @@
 import {element, formatEpoch, formatNumber} from "./text.js";
-import {NUMERICAL, PROBABILITY} from "./data.js";
-import {epochWindow, isLogarithmic, state} from "./state.js";
+import {PROBABILITY, TICK} from "./data.js";
+import {chosenScale, epochWindow} from "./state.js";
 import {SEVERITIES} from "./findings.js";
 import {divergingColours, sequentialColours, themeColour} from "./colours.js";
 import {worstOf} from "./ranking.js";
+import {distinctLabels} from "./value_scale.js";
 
 /** How numbers become colours: with limits, a logarithm where numbers spread, a middle where signs differ. */
 export class ColourScale {
@@ -16,25 +17,24 @@ export class ColourScale {
     if (this.isEmpty) [low, high] = [0, 1];
     const positive = sorted.length > 0 && sorted[0] >= 0;
     const spread = positive && high > 0 && high / Math.max(quantile(0.25), Number.MIN_VALUE) > 300;
-    this.logarithmic =
-      positive && high > 0 && tag.type === NUMERICAL && (isLogarithmic(tag) || (state.scale === "tag" && spread));
+    const chosen = chosenScale(tag);
+    this.logarithmic = positive && high > 0 && (chosen === "log" || (chosen === "data" && spread));
     if (tag.type === PROBABILITY) [low, high] = [0, 1];
     else if (tag.low !== null && tag.high !== null) [low, high] = [tag.low, tag.high];
     this.diverging = low < 0 && high > 0;
     if (this.diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
     if (this.logarithmic) low = Math.max(low, sorted.find((value) => value > 0) || high / 10, high * 1e-12);
     if (!(high > low)) high = low + (Math.abs(low) || 1);
-    Object.assign(this, {low, high});
-    this.cutsLow = !this.isEmpty && sorted[0] < low && !(this.logarithmic && sorted[0] <= 0);
+    Object.assign(this, {low, high, range: this.logarithmic ? Math.log(high / low) : high - low});
+    this.cutsLow = !this.isEmpty && sorted[0] < low;
     this.cutsHigh = !this.isEmpty && sorted[sorted.length - 1] > high;
     this.colours = this.diverging ? divergingColours() : sequentialColours();
   }
 
   /** Where a finite number lies, from 0 to 1. */
   place(value) {
-    const {low, high} = this;
-    const share = this.logarithmic ? Math.log(Math.max(value, low) / low) / Math.log(high / low) :
-      (value - low) / (high - low);
+    const {low, range} = this;
+    const share = this.logarithmic ? Math.log(Math.max(value, low) / low) / range : (value - low) / range;
     return Math.min(1, Math.max(0, share));
   }
 
@@ -50,7 +50,7 @@ export function colourBar(scale, {broken, missing, severities}) {
   const canvas = element("canvas", {width: 256, height: 1, "aria-hidden": "true"});
   paintMatrix(canvas.getContext("2d"), {x: 0, y: 0, width: 256, height: 1}, 256, 1, (i) => scale.colours[i]);
   const stops = [0, 0.5, 1];
-  const texts = stops.map((stop) => formatNumber(scale.valueAt(stop), 3));
+  const texts = distinctLabels(stops.map((stop) => scale.valueAt(stop)));
   if (scale.cutsLow) texts[0] = `≤ ${texts[0]}`;
   if (scale.cutsHigh) texts[texts.length - 1] = `≥ ${texts[texts.length - 1]}`;
   const key = (kind, text) => element("span", {class: "entry"}, element("i", {class: `swatch ${kind}`}), text);
@@ -121,7 +121,7 @@ export function shownColumns(epochs) {
 export function heatTable({rows, columns, run, tag, line}) {
   const [worstName, isWorse] = worstOf(tag, line);
   const said = (series, i) =>
-    i === null ? "no value" : `${formatNumber(series.values[i])} in epoch ${formatEpoch(run.epochs[i])}`;
+    i === null ? "no value" : `${formatNumber(series.values[i])} in ${TICK} ${formatEpoch(run.epochs[i])}`;
   const row = ({name, series, severity}) => {
     let first = null, last = null, worst = null;
     for (const i of columns) {

@@ -1,8 +1,8 @@
 import {element, fill, formatEpoch, formatNumber, selector} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
-import {BASE64, runs} from "./data.js";
+import {BASE64, runs, TICK} from "./data.js";
 import {epochWindow, on, state} from "./state.js";
-import {distinctLabels, valueTicks} from "./axis.js";
+import {distinctLabels, LINEAR, LOGARITHMIC, valueTicks} from "./value_scale.js";
 import {lineColour, SEQUENTIAL, sequentialColours, themeColour, withAlpha} from "./colours.js";
 import {drawEpochAxis, paintMatrix, sizedContext} from "./heat_map.js";
 
@@ -80,11 +80,12 @@ function drawBars(context, area, column, bins, edges, linear) {
   const heights = placed.map(({height}) => height).filter((height) => height > 0);
   const high = Math.max(...heights, Number.MIN_VALUE) * (logarithmic ? 1.3 : 1.06);
   const low = logarithmic ? Math.min(...heights) / 2 : 0;
-  const up = (value) => (logarithmic ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : value / high);
+  const scale = logarithmic ? LOGARITHMIC : LINEAR, bottom = scale.up(low), range = scale.up(high) - bottom;
+  const up = (value) => (scale.up(Math.max(value, low)) - bottom) / range;
   context.textAlign = "right";
-  for (const {v, label} of valueTicks(low, high, area.height, logarithmic)) {
-    if (v > high) continue;
-    const y = area.y + area.height * (1 - up(v));
+  for (const {v, label} of valueTicks(scale, bottom, bottom + range, area.height)) {
+    if (v > bottom + range) continue;
+    const y = area.y + area.height * (1 - (v - bottom) / range);
     context.fillStyle = themeColour("grid");
     context.fillRect(area.x, y, area.width, 1);
     context.fillStyle = themeColour("muted");
@@ -251,8 +252,8 @@ export class HistogramPlot {
     const what = `Histogram of ${this.histogram.line}`;
     if (this.chosen === null) return `${what} over epochs`;
     const fullest = this.placed.reduce((best, each) => (each.share > best.share ? each : best));
-    return `${what} in epoch ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, holds ` +
-      elementsInWords(fullest.share, this.chosen[4]);
+    return `${what} in ${TICK} ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, ` +
+      "holds " + elementsInWords(fullest.share, this.chosen[4]);
   }
 
   point(event) {
@@ -265,7 +266,7 @@ export class HistogramPlot {
     if (column === undefined || !found || found.bin === null) return hideTooltip();
     showTooltip(event.clientX, event.clientY, [
       this.boundsInWords(found),
-      `epoch ${formatEpoch(column[0])}`,
+      `${TICK} ${formatEpoch(column[0])}`,
       elementsInWords(shareOfPlace(found, column[2], sharesOf(column)), column[4]),
     ]);
   }

@@ -1,7 +1,9 @@
-import {breakable, button, element, formatEpoch, plural, section} from "./text.js";
-import {addTo, kindOf, runs, shapeOf} from "./data.js";
+import {breakable, button, element, formatEpoch, formatNumber, plural, section} from "./text.js";
+import {addTo, kindOf, runs, shapeOf, TICK} from "./data.js";
 import {isFound, on, state} from "./state.js";
-import {ERROR, severityName, standingFindings, wasJudged} from "./findings.js";
+import {culpritOf, ERROR, severityName, standingFindings, wasJudged} from "./findings.js";
+import {cssColour, packColour, rgb, themeColour} from "./colours.js";
+import {shownColumns} from "./heat_map.js";
 
 // More layers than this are shown as small squares without words.
 const LAYERS_WITH_NAMES = 64;
@@ -13,7 +15,7 @@ const LAYERS_WITH_NAMES = 64;
 function healthOf(run, name, since) {
   const standing = standingFindings(run, name);
   const words = standing.map((finding) => `${severityName(finding)}: ${finding.message}`);
-  if (since !== undefined) words.push(`NaN or ∞ since epoch ${formatEpoch(since)}`);
+  if (since !== undefined) words.push(`NaN or ∞ since ${TICK} ${formatEpoch(since)}`);
   if (since !== undefined || (standing.length > 0 && standing[0].severity === ERROR)) return {level: "error", words};
   if (standing.length > 0) return {level: "warning", words};
   return wasJudged(run) ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
@@ -53,29 +55,60 @@ class ModelPicture {
       return {...module, health: healthOf(run, name, since.get(name)), hasPlots: plotted.has(name)};
     }).filter(({leaf, parameters, health}) => leaf || parameters > 0 || ["error", "warning"].includes(health.level));
     this.isSmall = this.layers.length > LAYERS_WITH_NAMES;
+    this.culprit = this.layers.map(({name}) => name).find((name) => name === culpritOf(run));
+    this.blame = run.incident ? "the module blamed" : "the layer of the worst finding";
+    this.filling = element("p", {class: "muted"});
     this.buttons = this.layers.map((layer, i) => this.button(layer, i));
     const group = {class: "groups", role: "group", "aria-label": "Layers in the order of the model"};
     this.root = element("div", {class: `picture${this.isSmall ? " small" : ""}`, onkeydown: (event) => this.key(event)},
         runs.length > 1 ? element("h3", {}, run.label) : null, element("p", {class: "muted"}, this.summary()),
-        element("div", group, this.groups()));
+        element("div", group, this.groups()), this.filling);
     this.makeReachable(0);
     for (const change of ["search", "selected"]) on(change, () => this.mark());
+    on("heat", (heatMap) => this.fill(heatMap));
     this.mark();
   }
 
   button({name, type, health, hasPlots}, i) {
     const kind = kindOf(this.run, name);
-    const told = [name, kind, ...health.words, hasPlots ? null : "no plots of this layer"].filter(Boolean);
+    const isCulprit = name === this.culprit;
+    const told = [name, kind, isCulprit ? this.blame : null, ...health.words, hasPlots ? null : "no plots of this layer"]
+        .filter(Boolean);
+    this.layers[i].told = told;
     const words = this.isSmall ? [] : [
       element("span", {class: "layer-name"}, breakable(partsOf(name)[1] || name)),
       element("span", {class: "layer-type"}, type),
       element("span", {class: "layer-shape"}, shapeOf(this.layers[i]) || " "),
     ];
     return button({
-      class: "layer", tabindex: "-1", title: told.join("\n"), "aria-label": told.join(", "),
+      class: `layer${isCulprit ? " culprit" : ""}`, tabindex: "-1",
+      title: told.join("\n"), "aria-label": told.join(", "),
       "aria-disabled": hasPlots ? null : "true", "data-health": health.level, "data-layer": name,
       onclick: () => this.open(i), onfocus: () => this.makeReachable(i),
     }, ...words);
+  }
+
+  /** Each layer in the colour that the heat map has for its last value on show. */
+  fill({tag, line, scale, run: mapped, seriesOf}) {
+    const {run} = this, own = (name) => (run === mapped ? seriesOf.get(name) ?? null : run.line(tag.name, name, line));
+    const columns = shownColumns(run.epochs), broken = packColour(rgb(themeColour("alarm")));
+    this.layers.forEach(({name, told}, i) => {
+      const tile = this.buttons[i], series = own(name);
+      const column = series === null ? undefined : columns.findLast((each) => !series.isMissing(each));
+      const value = column === undefined ? null : series.at(column);
+      const [colour, ink] = value === null ? [] : cssColour(Number.isFinite(value) ? scale.colour(value) : broken);
+      tile.classList.add("heated");
+      tile.style.background = colour ?? "";
+      if (value === null) delete tile.dataset.ink;
+      else tile.dataset.ink = ink;
+      const shown = value === null ? [] :
+        [`${tag.name}, ${line}: ${formatNumber(value)} in ${TICK} ${formatEpoch(run.epochs[column])}`];
+      tile.title = [...told, ...shown].join("\n");
+      tile.setAttribute("aria-label", [...told, ...shown].join(", "));
+    });
+    const last = columns.length === 0 ? "" : ` as of ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
+    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${this.blame}.`;
+    this.filling.textContent = `Filled as in the heat map: ${tag.name}, ${line},${last}.${ring}`;
   }
 
   /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
@@ -128,10 +161,11 @@ class ModelPicture {
   }
 }
 
-/** The pictures of all runs; null where no run has more than one layer. */
-export function pictureSection(broken, openLayer) {
+/** The pictures of all runs, filled as the heat map is; null where no run has more than one layer. */
+export function pictureSection(broken, openLayer, heatMap) {
   const pictures = runs.map((run) => new ModelPicture(run, broken, openLayer)).filter(({layers}) => layers.length > 1);
   if (pictures.length === 0) return null;
+  if (heatMap.tag !== null) pictures.forEach((picture) => picture.fill(heatMap));
   const show = () => pictures.forEach(({root, run}) => root.hidden = state.hiddenRuns.has(run.index));
   on("runs", show);
   show();

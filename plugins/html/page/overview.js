@@ -1,14 +1,17 @@
 import {button, element, fill, formatEpoch, formatNumber, plural, section, selector} from "./text.js";
 import {helpButton, hideTooltip, showTooltip} from "./popup.js";
-import {kindOf, lineNames, mappedTags, runs} from "./data.js";
+import {kindOf, lineNames, mappedTags, runs, TICK} from "./data.js";
 import {announce, isFound, on, setState, state} from "./state.js";
 import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING, worstInHeatMap,
   firstTagName} from "./findings.js";
 import {lineColour, packColour, rgb, themeColour, withAlpha} from "./colours.js";
-import {orderOf, ORDERS, ranked, tellingLine, worstMeans} from "./ranking.js";
+import {orderOf, ORDERS, ranked, usualLine, worstMeans} from "./ranking.js";
 import {colourBar, ColourScale, drawEpochAxis, heatTable, paintMatrix, shownColumns, sizedContext} from "./heat_map.js";
 
 export const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
+
+// As many numbers tell where the colours end; to sort more takes longer than to draw them.
+const SAMPLES = 12000;
 
 /** The heat map of layer by epoch for a chosen tag, and beside it one epoch's values from layer to layer. */
 export class Overview {
@@ -45,8 +48,8 @@ export class Overview {
     const wanted = state.tagName ?? firstTagName(runs[state.heatRun]);
     const tag = this.tag = mappedTags.find(({name}) => name === wanted) || mappedTags[0];
     const lines = lineNames(tag.name);
-    this.line = lines.includes(state.lineName) ? state.lineName : tellingLine(lines);
     this.run = runs[state.heatRun];
+    this.line = lines.includes(state.lineName) ? state.lineName : usualLine(this.run, tag.name);
     Object.assign(state, {tagName: tag.name, lineName: this.line});
     for (const [other, chip] of this.tagButtons) chip.setAttribute("aria-pressed", String(other === tag));
     this.fillControls();
@@ -84,6 +87,7 @@ export class Overview {
     const told = [...run.layers(tag.name).keys()].map((name) => (
       {name, kind: kindOf(run, name), series: run.line(tag.name, name, line), ...severitiesOf(run, name, tag)}
     )).filter(({series}) => series !== null);
+    this.seriesOf = new Map(told.map(({name, series}) => [name, series]));
     this.scale = new ColourScale(this.samples(told), tag);
     const sorted = ranked(told.filter(({name}) => isFound(name)), this.columns, tag, line, order);
     this.rows = limit === "all" ? sorted : sorted.slice(0, Number(limit));
@@ -92,18 +96,19 @@ export class Overview {
     this.caption.textContent =
       `${count} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
     this.canvas.setAttribute("aria-label", `Heat map of ${tag.name}, ${count} layers by ` +
-      `${plural(this.columns.length, "epoch")}, ${called}. Arrow keys move, Enter opens the layer.`);
+      `${plural(this.columns.length, TICK)}, ${called}. Arrow keys move, Enter opens the layer.`);
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
     const missing = this.rows.some(({series}) => this.columns.some((i) => series.isMissing(i)));
     const severities = [ERROR, WARNING].filter((severity) => this.rows.some((row) => row.severity === severity));
     fill(this.table, heatTable(this));
     fill(this.bar, colourBar(this.scale, {broken, missing, severities}));
     this.draw();
+    announce("heat", this);
   }
 
   /** Enough finite numbers of all layers to place the colours by; the rarest extremes do not matter. */
   samples(told) {
-    const count = this.columns.length, step = Math.max(1, Math.floor((told.length * count) / 60000)), found = [];
+    const count = this.columns.length, step = Math.max(1, Math.floor((told.length * count) / SAMPLES)), found = [];
     for (let at = 0; at < told.length * count; at += step) {
       const value = told[Math.floor(at / count)].series.values[this.columns[at % count]];
       if (Number.isFinite(value)) found.push(value);
@@ -151,17 +156,19 @@ export class Overview {
     // With more epochs than pixels, a pixel shows the one of its epochs that stands out.
     const pixels = Math.min(columns.length, Math.round(this.area.width * (devicePixelRatio || 1)));
     const standsOut = scale.diverging ? Math.abs : (value) => value;
+    const ends = Uint32Array.from({length: pixels + 1}, (_, pixel) => Math.floor((pixel * columns.length) / pixels));
     paintMatrix(context, this.area, pixels, this.rows.length, (pixel, row) => {
-      const {series} = this.rows[row];
-      const end = Math.floor(((pixel + 1) * columns.length) / pixels);
-      let shown = null;
-      for (let at = Math.floor((pixel * columns.length) / pixels); at < end; ++at) {
-        const value = series.at(columns[at]);
-        if (value === null) continue;
-        if (!Number.isFinite(value)) return broken;
-        if (shown === null || standsOut(value) > standsOut(shown)) shown = value;
+      const {series} = this.rows[row], {values} = series;
+      let shown = NaN;
+      for (let at = ends[pixel]; at < ends[pixel + 1]; ++at) {
+        const value = values[columns[at]];
+        if (!Number.isFinite(value)) {
+          if (!series.isMissing(columns[at])) return broken;
+        } else if (!(standsOut(value) <= standsOut(shown))) {
+          shown = value;
+        }
       }
-      return shown === null ? missing : scale.colour(shown);
+      return Number.isNaN(shown) ? missing : scale.colour(shown);
     });
   }
 
@@ -169,7 +176,8 @@ export class Overview {
     context.textAlign = "right";
     const every = Math.ceil(12 / this.rowHeight);
     this.rows.forEach(({name, kind}, row) => {
-      if (row % every !== 0) return;
+      // Those left at the end have no room of their own.
+      if (row % every !== 0 || (row > 0 && this.rows.length - row < every)) return;
       const middle = this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight;
       context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
       context.fillText(fitText(context, name, width - this.kinds - 10), width - this.kinds - 7, middle);
@@ -206,7 +214,7 @@ export class Overview {
     });
     context.fillStyle = themeColour("muted");
     context.textAlign = "center";
-    context.fillText(`epoch ${formatEpoch(this.run.epochs[column])}`, x + width / 2, y + height + 13);
+    context.fillText(`${TICK} ${formatEpoch(this.run.epochs[column])}`, x + width / 2, y + height + 13);
   }
 
   /** Two strokes of different lightness, so that the mark is seen on every colour. */
@@ -240,7 +248,7 @@ export class Overview {
     const {name, kind, series} = this.rows[this.cell.row], column = this.columns[this.cell.column];
     const value = series.at(column), epoch = this.run.epochs[column];
     showTooltip(x, y, [
-      kind === "" ? name : `${name} · ${kind}`, `epoch ${formatEpoch(epoch)}`,
+      kind === "" ? name : `${name} · ${kind}`, `${TICK} ${formatEpoch(epoch)}`,
       `${this.line}: ${value === null ? "no value" : formatNumber(value)}`,
       ...standingFindings(this.run, name).slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`),
     ]);

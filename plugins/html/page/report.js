@@ -1,11 +1,12 @@
 import {breakable, button, element, formatEpoch, section} from "./text.js";
-import {bigTags, layerNames, layerTags, runs, showsLayer} from "./data.js";
+import {bigTags, layerNames, layerTags, runs, showsLayer, TICK} from "./data.js";
 import {on} from "./state.js";
 import {findingsSection} from "./diagnosis.js";
 import {brokenLayers, findings, runLabel, worstInHeatMap} from "./findings.js";
 import {Card, goToCard} from "./cards.js";
 import {comparisonSection} from "./comparison.js";
 import {Overview} from "./overview.js";
+import {incidentSection} from "./incident.js";
 import {Detail, Layers} from "./layers.js";
 import {pictureSection} from "./model_picture.js";
 import {runTable} from "./run_table.js";
@@ -26,8 +27,8 @@ function alertOf(broken, openLayer) {
   const names = [...new Set(broken.map(([layer]) => layer))];
   const shown = broken.slice(0, 6).map(([layer, epoch, title, run, last]) => {
     const first = formatEpoch(epoch);
-    const when = last === undefined ? `since epoch ${first}` :
-      last === epoch ? `in epoch ${first}` : `in epochs ${first} to ${formatEpoch(last)}`;
+    const when = last === undefined ? `since ${TICK} ${first}` :
+      last === epoch ? `in ${TICK} ${first}` : `in ${TICK}s ${first} to ${formatEpoch(last)}`;
     const text = [...runLabel({run}), ...breakable(layer), ` ${when}`];
     const hasPlots = layerTags.some((tag) => showsLayer(tag, layer));
     return hasPlots ? button({title, onclick: () => openLayer(layer, names)}, text) : element("span", {title}, text);
@@ -78,20 +79,22 @@ function build() {
       baselineSelector(), reloadSwitch(), theme);
   const detail = new Detail(), broken = brokenLayers();
   const openLayer = (name, order) => detail.open(name, order);
-  // One picture is small enough to come first; those of several runs would hide what is compared.
-  const atAGlance = [["Picture", pictureSection(broken, openLayer)], ["Model", modelSection()]];
-  if (runs.length > 1) atAGlance.reverse();
   const overview = new Overview(openLayer);
+  // One picture is small enough to come first; those of several runs would hide what is compared.
+  const atAGlance = [["Picture", pictureSection(broken, openLayer, overview)], ["Model", modelSection()]];
+  if (runs.length > 1) atAGlance.reverse();
   const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
   // The picture of what is wrong comes right behind the words.
   const heatMap = [["Overview", overview.tag && overview.root]];
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
   const sections = [
     ["Comparison", comparisonSection()],
-    [null, collapseAlert()],
+    [null, collapseAlert()], ["Incident", incidentSection(openLayer)],
     [findings.length > 0 ? "Findings" : null, findingsSection((place) => openPlace(place, detail, layers))],
-    [null, alertOf(broken, openLayer)], ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),
-    [null, detail.root], ["Layers", layers && layers.root], ["Run", runTable()],
+    // An incident says so in its order of events.
+    [null, TICK === "step" ? null : alertOf(broken, openLayer)],
+    ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),
+    [null, detail.root], ["Layers", layers && layers.root], ["Run", TICK === "step" ? null : runTable()],
   ].filter(([, root]) => root !== null);
   append("main", ...sections.map(([, root]) => root));
   append("sections", ...sections.filter(([name]) => name !== null).map(([name, root]) => sectionLink(root, name)));

@@ -1,3 +1,5 @@
+import {scaleOf} from "./value_scale.js";
+
 const WIDTH = 160, HEIGHT = 40, MOST_POINTS = 160;
 
 function svg(name, attributes, ...children) {
@@ -13,8 +15,7 @@ export function smallCurve(run, series, tag, label) {
   for (let i = 0; i < count; i += step) if (!series.isMissing(i)) points.push([i, series.values[i]]);
   const finite = points.map(([, value]) => value).filter(Number.isFinite);
   if (points.length < 2) return null;
-  const isLogarithmic = tag.log && finite.every((value) => value > 0);
-  const height = (value) => (isLogarithmic ? Math.log(value) : value);
+  const {up: height} = scaleOf(tag, [series]);
   const low = Math.min(...finite.map(height)), high = Math.max(...finite.map(height)), range = high - low || 1;
   const x = (i) => 2 + (i / Math.max(1, count - 1)) * (WIDTH - 4);
   const y = (value) => HEIGHT - 4 - ((height(value) - low) / range) * (HEIGHT - 8);

@@ -1,7 +1,10 @@
 import {formatNumber} from "./text.js";
 import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs,
-  Series} from "./data.js";
+  Series, TICK} from "./data.js";
 import {worstInHeatMap} from "./findings.js";
+
+// Of an incident, as many steps as each stream keeps; one that was looked at seldom goes farther back.
+const INCIDENT_STEPS = 64;
 
 // Of the run that is worst off, the heat map shows it at first.
 const [worst] = runs.map(worstInHeatMap).filter(Boolean).sort((a, b) => b.severity - a.severity);
@@ -9,9 +12,10 @@ const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSe
 
 /** What the whole page shares; whoever changes it announces the change. */
 export const state = {
-  zoom: null,     // [first epoch, last epoch]
+  zoom: TICK === "step" ? snappedZoom(lastEpoch - INCIDENT_STEPS, lastEpoch) : null,  // [first epoch, last epoch]
   axis: "epoch",  // what plots go by: "epoch", "step" or "time"
-  scale: "tag",   // "tag" as each tag says, "log" or "linear"
+  scale: "tag",   // "tag" as each tag and its data want, "log" or "linear"
+  tagScales: new Map(),  // "log" or "linear", by the name of a tag of which the reader wants another one
   smoothing: 0,   // the weight of the average so far; 0: none
   search: "",
   order: null,  // of layers; null: what suits the tag
@@ -34,7 +38,8 @@ const listeners = new Map();
 
 /**
  * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs",
- * "theme", "cursor", "baseline", "overview", "layer" when another layer is chosen, "selected" when its plots stand.
+ * "theme", "cursor", "baseline", "overview", "heat" when the heat map was made anew, "layer" when another layer is
+ * chosen, "selected" when its plots stand.
  */
 export function on(change, react) {
   if (!listeners.has(change)) listeners.set(change, new Set());
@@ -69,9 +74,15 @@ export function isFound(layerName) {
   return state.search.toLowerCase().split(/\s+/).every((word) => name.includes(word));
 }
 
-/** Whether a tag is drawn on a logarithmic scale. */
-export function isLogarithmic(tag) {
-  return tag.type === NUMERICAL && (state.scale === "log" || (state.scale === "tag" && tag.log));
+/** The scale of a tag's values: "log" or "linear" as the reader or the tag wants it, else "data", as the data needs. */
+export function chosenScale(tag) {
+  if (tag.type !== NUMERICAL) return "linear";
+  return state.tagScales.get(tag.name) ?? (state.scale !== "tag" ? state.scale : tag.log ? "log" : "data");
+}
+
+/** Lets the reader's choice count for all plots of a tag. */
+export function setTagScale(tag, scale) {
+  setState("scale", {tagScales: new Map([...state.tagScales, [tag.name, scale]])});
 }
 
 export function baselineRun() { return state.baseline === null ? null : runs[state.baseline]; }

@@ -1,5 +1,5 @@
 import {element, formatEpoch, formatNumber} from "./text.js";
-import {bigTags, layerNames, lineNames, runs, tagNamed} from "./data.js";
+import {bigTags, layerNames, lineNames, runs, tagNamed, TICK} from "./data.js";
 import {durationOf, stateOf} from "./run_table.js";
 
 /** The last and least number of a line, each with its epoch, and how many epochs there were; null without any. */
@@ -44,11 +44,12 @@ export function summaryOf(run) {
   const last = run.epochs[run.epochs.length - 1];
   const losses = lossesOf(run).slice(0, 3).map(({name, last: now, best}) => item(name,
       element("b", {class: Number.isFinite(now.value) ? null : "alarm"}, formatNumber(now.value)),
-      best === null ? "" : `, best ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`));
-  const duration = durationOf(run);
+      best === null ? "" : `, best ${formatNumber(best.value)} in ${TICK} ${formatEpoch(best.epoch)}`));
+  const duration = run.incident ? null : durationOf(run);
   return [
-    element("span", {class: "summary-item"}, stateOf({...run, ending: run.ending && {...run.ending, message: null}})),
-    last === undefined ? null : item("epoch", element("b", {}, formatEpoch(last))), ...losses,
+    element("span", {class: "summary-item"},
+        run.incident ? "incident" : stateOf({...run, ending: run.ending && {...run.ending, message: null}})),
+    last === undefined ? null : item(TICK, element("b", {}, formatEpoch(last))), ...losses,
     duration === null ? null : item("in", duration),
     parameters > 0 ? item("parameters", parameters.toLocaleString("en")) : null, ...rates(run),
     run.libtorch ? item("LibTorch", run.libtorch) : null,
@@ -58,7 +59,7 @@ export function summaryOf(run) {
 /** A run whose loss came down and then stayed far above that for most of it; null where none has. */
 export function collapseAlert() {
   const FAR = 3, MOST = 0.5, FEWEST = 6;
-  for (const run of runs) {
+  for (const run of runs.filter(({incident}) => !incident)) {
     for (const {name, last, best, values} of lossesOf(run)) {
       if (best === null || best.value <= 0 || values.length < FEWEST) continue;
       const isFar = ({value}) => !(value < FAR * best.value);

@@ -38,17 +38,27 @@ export function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
-/** A number in at most `digits` significant digits, in powers of ten when it is very large or small. */
-export function formatNumber(value, digits = 4) {
+/** Whether a number reads well without powers of ten. */
+export function isPlain(value) {
+  const magnitude = Math.abs(value);
+  return magnitude === 0 || (magnitude < 1e5 && magnitude >= 1e-3);
+}
+
+/**
+ * A number in at most `digits` significant digits, in powers of ten when it is very large or small.
+ * @param inPowers says so of numbers that stand together, for which one notation is to be used
+ */
+export function formatNumber(value, digits = 4, inPowers = !isPlain(value)) {
   if (value === null || value === undefined) return "–";
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const magnitude = Math.abs(value);
-  if (magnitude === 0) return "0";
-  if (magnitude < 1e5 && magnitude >= 1e-3) return String(Number(value.toPrecision(digits))).replace("-", "−");
+  if (value === 0) return "0";
+  if (!inPowers) return String(Number(value.toPrecision(digits))).replace("-", "−");
   const [mantissa, exponent] = value.toExponential((digits > 4 ? digits : Math.min(digits, 3)) - 1).split("e");
-  const power = `10${[...String(Number(exponent))].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`;
   const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+  if (Number(exponent) === 0) return short.replace("-", "−");
+  const digitsOfPower = [...String(Number(exponent))].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("");
+  const power = digitsOfPower === "¹" ? "10" : `10${digitsOfPower}`;
   return (short === "1" ? power : short === "-1" ? `-${power}` : `${short}·${power}`).replace("-", "−");
 }
 
@@ -57,11 +67,12 @@ export function formatEpoch(epoch) { return String(Number(epoch.toPrecision(7)))
 
 export function plural(count, noun) { return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`; }
 
-/** The width of small text in pixels. */
+/** The width of small text in pixels. To ask for the page's font makes the browser compute all styles: so just once. */
 export const textWidth = (() => {
-  const context = document.createElement("canvas").getContext("2d");
+  const context = document.createElement("canvas").getContext("2d"), known = new Map();
   return (text) => {
-    context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-    return Math.ceil(context.measureText(text).width);
+    if (known.size === 0) context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    if (!known.has(text)) known.set(text, Math.ceil(context.measureText(text).width));
+    return known.get(text);
   };
 })();

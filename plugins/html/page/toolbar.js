@@ -1,20 +1,21 @@
 import {button, element, selector} from "./text.js";
-import {firstEpoch, lastEpoch, runs} from "./data.js";
+import {firstEpoch, lastEpoch, runs, TICK} from "./data.js";
 import {announce, epochWindow, on, setState, setZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
 import {followTheme, lineColour} from "./colours.js";
 import {SMOOTHINGS} from "./chart_data.js";
 
 /** A drop-down list for a part of the state, which follows changes that others make. */
-function stateSelector(label, choices, key, parsed = (text) => text, change = key) {
+function stateSelector(label, choices, key, parsed = (text) => text, change = key, also = () => ({})) {
   const text = () => String(state[key] ?? ""), field = selector(label, choices, text(), (chosen) =>
-    setState(change, {[key]: parsed(chosen)}));
+    setState(change, {[key]: parsed(chosen), ...also()}));
   on(change, () => field.querySelector("select").value = text());
   return field;
 }
 
 export function scaleSelector() {
-  return stateSelector("Scale", [["tag", "as each plot says"], ["log", "logarithmic"], ["linear", "linear"]], "scale");
+  const choices = [["tag", "as the data needs"], ["log", "logarithmic"], ["linear", "linear"]];
+  return stateSelector("Scale", choices, "scale", String, "scale", () => ({tagScales: new Map()}));
 }
 
 export function smoothingSelector() { return stateSelector("Smoothing", SMOOTHINGS, "smoothing", Number); }
@@ -65,7 +66,7 @@ export function searchField() {
 /** The epochs on show as two numbers, for those who do not drag. */
 export function epochFields() {
   const apply = () => setZoom(Number(from.value || firstEpoch), Number(to.value || lastEpoch));
-  const [from, to] = ["First epoch on show", "Last epoch on show"].map((label) => element("input",
+  const [from, to] = [`First ${TICK} on show`, `Last ${TICK} on show`].map((label) => element("input",
       {type: "number", step: "any", "aria-label": label, min: firstEpoch, max: lastEpoch, onchange: apply}));
   const whole = button({id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
   const show = () => {
@@ -74,7 +75,8 @@ export function epochFields() {
   };
   on("zoom", show);
   show();
-  return element("div", {class: "field"}, element("span", {}, "Epochs"), from, element("span", {}, "to"), to, whole);
+  const name = element("span", {}, TICK === "step" ? "Steps" : "Epochs");
+  return element("div", {class: "field"}, name, from, element("span", {}, "to"), to, whole);
 }
 
 export function runChips() {

@@ -1,8 +1,8 @@
-import {addTo, lineNames, mappedTags, runs} from "./data.js";
+import {addTo, mappedTags, runs} from "./data.js";
 import {firstTagName} from "./findings.js";
-import {announce, on, plainView, snappedZoom, state} from "./state.js";
+import {announce, epochWindow, on, plainView, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
-import {ORDERS, tellingLine} from "./ranking.js";
+import {ORDERS, usualLine} from "./ranking.js";
 import {SMOOTHINGS} from "./chart_data.js";
 import {ROW_CHOICES} from "./overview.js";
 
@@ -32,7 +32,7 @@ const VIEW = {
   line: {
     change: "overview",
     read: ([name]) => ({lineName: name}),
-    write: () => (state.lineName === tellingLine(lineNames(state.tagName)) ? null : state.lineName),
+    write: () => (state.lineName === usualLine(runs[state.heatRun], state.tagName) ? null : state.lineName),
   },
   run: {
     change: "overview",
@@ -43,6 +43,12 @@ const VIEW = {
   order: plainChoice("order", "order", isAmong(ORDERS)),
   by: plainChoice("axis", "axis", (axis) => knownAxes.includes(axis), "epoch"),
   scale: plainChoice("scale", "scale", (scale) => ["log", "linear"].includes(scale), "tag"),
+  axes: {
+    change: "scale",
+    read: (texts) => ({tagScales: new Map(texts.map((text) => /^(log|linear)~(.+)$/.exec(text)).filter(Boolean)
+        .map(([, scale, name]) => [name, scale]))}),
+    write: () => [...state.tagScales].map(([name, scale]) => `${scale}~${name}`),
+  },
   smoothing: {
     change: "smoothing",
     read: ([weight]) => (isAmong(SMOOTHINGS)(weight) ? {smoothing: Number(weight)} : null),
@@ -54,7 +60,7 @@ const VIEW = {
       const [low, high] = (/^([^~]+)~([^~]+)$/.exec(text) || []).slice(1).map(Number);
       return Number.isFinite(low) && Number.isFinite(high) ? {zoom: snappedZoom(low, high)} : null;
     },
-    write: () => (state.zoom === null ? null : state.zoom.join("~")),
+    write: () => (String(state.zoom) === String(plainView.zoom) ? null : epochWindow().join("~")),
   },
   search: plainChoice("search", "search", () => true, ""),
   hide: {

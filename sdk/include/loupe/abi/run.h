@@ -16,7 +16,8 @@ enum {
   LOUPE_NOTE_LEARNING_RATE = 3, /* it changed by other than a smooth schedule */
   LOUPE_NOTE_COVERAGE = 4,      /* what cannot be seen */
   LOUPE_NOTE_COST = 5,          /* how often the host looks was changed */
-  LOUPE_NOTE_GUESS = 6          /* what an unknown program was taken to do; the user was told by the log */
+  LOUPE_NOTE_GUESS = 6,         /* what an unknown program was taken to do; the user was told by the log */
+  LOUPE_NOTE_INCIDENT = 7       /* what the last steps measured was kept, and where; told by the log, too */
 };
 
 /* Something that happened, to be marked on the time axis. */
@@ -29,7 +30,10 @@ typedef struct loupe_note {
   double time; /* seconds since 1970, UTC */
 } loupe_note;
 
-enum { LOUPE_RUN_RESUMED = 1u << 0 /* goes on in the same directory */ };
+enum {
+  LOUPE_RUN_RESUMED = 1u << 0, /* goes on in the same directory */
+  LOUPE_RUN_INCIDENT = 1u << 1 /* the last steps before an incident: a tick a step, whose number is its `epoch`, too */
+};
 
 typedef struct loupe_run {
   uint32_t struct_size;
