@@ -55,7 +55,8 @@ void check(const std::vector<std::string>& records, const std::string& file) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     std::error_code no_matter;
     const auto is_same = [&](const std::string& other) {
-      return other == records[i] || std::filesystem::equivalent(other, records[i], no_matter);
+      return other == records[i] ||
+             std::filesystem::equivalent(text_file_at(other), text_file_at(records[i]), no_matter);
     };
     if (is_same(file)) throw UsageError("'" + file + "' would be written over a record; give --out another name");
     if (std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(i), is_same))
