@@ -36,8 +36,8 @@ struct Diagnosis {
   FindingHistory findings;
   std::optional<RecordLine> ending;
   double last_epoch = 0;
-  bool cut_off = false;
-  bool watched = false;  ///< by the lens health
+  const char* cut_off = nullptr;  ///< "a line", …
+  bool watched = false;           ///< by the lens health
   bool has_values = false;
   std::vector<std::string> judged, not_judged;
   std::string lacking;     ///< what the baseline has nothing of
@@ -271,8 +271,9 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   for (const std::string& record : record_files(records)) {
     diagnoses.push_back(read(record, good));
     if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";
-    if (diagnoses.back().cut_off)
-      errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
+    if (diagnoses.back().cut_off != nullptr)
+      errors << "loupe: warning: '" << record << "' ends with " << diagnoses.back().cut_off
+             << " that was cut off, which is left out\n";
   }
   bool sound = true;
   Json rows = Json::array();

@@ -25,7 +25,8 @@ using replay::RecordLine;
 struct Learned {
   Baseline::Run run;
   double last_epoch = 0;
-  bool had_error = false, cut_off = false;
+  bool had_error = false;
+  const char* cut_off = nullptr;  // "a line", …
 };
 
 /// How fast a machine is, is of no model.
@@ -117,8 +118,9 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
   std::vector<Baseline::Run> runs;
   for (const std::string& record : files) {
     learned.push_back(read(record));
-    if (learned.back().cut_off)
-      errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
+    if (learned.back().cut_off != nullptr)
+      errors << "loupe: warning: '" << record << "' ends with " << learned.back().cut_off
+             << " that was cut off, which is left out\n";
     if (learned.back().had_error)
       errors << "loupe: warning: '" << record << "' has findings that are errors; is it of a good run?\n";
     if (learned.back().run.empty()) throw UsageError("'" + record + "' has no values to learn from");

@@ -20,7 +20,7 @@ RecordReader::RecordReader(std::string file) : file_(std::move(file)) {
   file_ = input_->file().string();
   RecordLine line;
   number_ = 1;
-  if (!read()) fail(cut_off_ ? "the record's first part is not whole yet" : "the record is empty");
+  if (!read()) fail(cut_off_ != nullptr ? "the record's first epochs are not whole" : "the record is empty");
   parse(line);
   if (line.kind != RecordLine::Kind::run) fail("a record begins with a line of the kind 'run'");
   try {
@@ -37,7 +37,7 @@ bool RecordReader::next(RecordLine& line) {
     parse(line);
   } catch (const ConfigError&) {
     if (ended_by_line_end_) throw;
-    cut_off_ = true;
+    cut_off_ = "a line";
     return false;
   }
   if (line.kind != RecordLine::Kind::run) return true;
@@ -51,8 +51,8 @@ bool RecordReader::next(RecordLine& line) {
 
 bool RecordReader::read() {
   if (!std::getline(*input_, text_)) {
-    cut_off_ = input_->is_cut_off();
-    if (input_->bad() && !cut_off_) fail(input_->fault());
+    if (input_->is_cut_off()) cut_off_ = "an epoch";
+    if (input_->bad() && cut_off_ == nullptr) fail(input_->fault());
     return false;
   }
   ended_by_line_end_ = !input_->eof();

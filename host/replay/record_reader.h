@@ -20,9 +20,9 @@ class RecordReader {
 
   const std::string& file() const { return file_; }
   const RecordedRun& run() const { return run_; }
-  /// Whether the last line, or the last part of a compressed record, was cut off, and left out; known once next() was
-  /// false.
-  bool cut_off() const { return cut_off_; }
+  /// What was cut off at the record's end and left out, "a line" or, of a compressed record, "an epoch"; null where
+  /// nothing was. Known once next() was false.
+  const char* cut_off() const { return cut_off_; }
 
   /// The next line; false at the record's end. A further run line is of a run that went on in the same record.
   bool next(RecordLine& line);
@@ -38,7 +38,8 @@ class RecordReader {
   std::string file_, text_;
   std::unique_ptr<TextInput> input_;
   std::size_t number_ = 0;
-  bool ended_by_line_end_ = false, cut_off_ = false;
+  bool ended_by_line_end_ = false;
+  const char* cut_off_ = nullptr;
   RecordedRun run_;
 };
 
