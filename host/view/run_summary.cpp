@@ -16,7 +16,7 @@ constexpr std::size_t longest_line = std::size_t{64} << 20;
 }  // namespace
 
 bool RunSummary::read_on(std::size_t most) {
-  if (!behind_ && FileStamp::of(text_file_at(record_)) == stamp_) return false;
+  if (!behind_ && !is_outdated()) return false;
   // What is wrong with a line may be mended by now.
   const bool begins_anew = !damage_.empty();
   damage_.clear();

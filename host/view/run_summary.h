@@ -48,6 +48,8 @@ class RunSummary {
   /// The longest time from one tick to the next, in seconds.
   double longest_pause() const { return longest_pause_; }
   const FileStamp& stamp() const { return stamp_; }
+  /// Whether the record has changed since it was read.
+  bool is_outdated() const { return FileStamp::of(text_file_at(record_)) != stamp_; }
 
  private:
   void begin_anew();
