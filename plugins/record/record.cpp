@@ -28,7 +28,7 @@ class Record : public Visualizer {
   static std::vector<Option> options() {
     return with_selection(
         {{"path", "record.jsonl",
-          "the file; relative to the run's directory. With 16 MiB it becomes record.jsonl.gz, which `zcat` reads"},
+          "the file; relative to the run's directory. At 16 MiB it becomes record.jsonl.gz, which `zcat` reads"},
          {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}});
   }
 

@@ -160,6 +160,15 @@ TEST(CompressedEpochs, OfAnEarlierRunAreNoneOfANewOnes) {
   EXPECT_EQ(readable(folder / "older-1/lines"), "fresh\n" + epochs(1, 3));
 }
 
+TEST(CompressedEpochs, AreNotWrittenWhereALinkLeadsToTheText) {
+  const Folder folder;
+  write(folder / "elsewhere", "");
+  fs::create_symlink("elsewhere", folder / "lines");
+  write_epochs(folder, 5);
+  EXPECT_EQ(folder.names(), (std::set<std::string>{"lines", "elsewhere"}));
+  EXPECT_EQ(text_of(folder / "lines"), "fresh\n" + epochs(1, 5));
+}
+
 TEST(CompressedEpochs, AreNotWrittenWhereTheDiskIsFullAndTheTextGoesOn) {
   const Folder folder;
   Compression large = soon();

@@ -40,11 +40,7 @@ inline std::filesystem::path compressed_name(const std::filesystem::path& file) 
 /// whether or not that is there.
 inline std::filesystem::path text_file_at(const std::filesystem::path& file) {
   std::error_code none;
-  // A link stays behind when what it names is compressed.
-  const bool dangles = std::filesystem::is_symlink(file, none) && !std::filesystem::exists(file, none);
-  const std::filesystem::path named =
-      dangles ? file.parent_path() / std::filesystem::read_symlink(file, none) : std::filesystem::path(file);
-  const std::filesystem::path compressed = compressed_name(named);
+  const std::filesystem::path compressed = compressed_name(file);
   return std::filesystem::exists(compressed, none) ? compressed : file;
 }
 

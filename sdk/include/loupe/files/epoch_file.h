@@ -36,7 +36,12 @@ class EpochFile {
       : path_(std::move(path)), sync_(sync), read_(std::move(read)), host_(host), compression_(compression) {}
 
   /// Warns the user at once when the file cannot be written. That is no failure yet: epochs are kept until it can be.
-  void begin(const Run& run) { begin(run, path_.in(run)); }
+  void begin(const Run& run) {
+    const std::filesystem::path file = path_.in(run);
+    begin(run, file);
+    // A link would lead nowhere once the file that it names has given way.
+    stays_plain_ = stays_plain_ || file != path_.named_in(run.directory);
+  }
   void begin(const Run& run, const std::filesystem::path& file) {
     resumed_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
     name_ = file;
