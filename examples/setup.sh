@@ -19,6 +19,7 @@ nlohmann-json3-dev      writes records and reports
 libutfcpp-dev           utfcpp: no invalid UTF-8 gets into records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
 libdw-dev               elfutils: reads from debug information which line of the program a finding is about
+zlib1g-dev              zlib: compresses long records, and reads them
 libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
 libcpp-httplib-dev      cpp-httplib: the small web server of `loupe view`

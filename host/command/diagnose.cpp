@@ -37,8 +37,8 @@ struct Diagnosis {
   FindingHistory findings;
   std::optional<RecordLine> ending;
   double last_epoch = 0;
-  bool cut_off = false;
-  bool watched = false;  ///< by the lens health
+  const char* cut_off = nullptr;  ///< "a line", …
+  bool watched = false;           ///< by the lens health
   bool has_values = false;
   std::vector<std::string> judged, not_judged;
   std::string lacking;     ///< what the baseline has nothing of
@@ -278,8 +278,9 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     diagnoses.push_back(read(record, good, progress));
     if (!diagnoses.back().lacking.empty() || diagnoses.back().cut_off) progress.clear();
     if (!diagnoses.back().lacking.empty()) errors << "loupe: warning: " << diagnoses.back().lacking << "\n";
-    if (diagnoses.back().cut_off)
-      errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
+    if (diagnoses.back().cut_off != nullptr)
+      errors << "loupe: warning: '" << record << "' ends with " << diagnoses.back().cut_off
+             << " that was cut off, which is left out\n";
   }
   progress.clear();
   bool sound = true;

@@ -1,5 +1,7 @@
 #include "command/follow.h"
 
+#include <loupe/files/compression.h>
+
 #include <csignal>
 #include <ctime>
 
@@ -39,7 +41,7 @@ std::vector<FileStamp> GrowingFiles::stamps() const {
   for (const std::string& file : files_) {
     // A record may be named by a link, which does not grow.
     struct stat status {};
-    stamps.push_back(::stat(file.c_str(), &status) == 0 ? FileStamp::of(status) : FileStamp());
+    stamps.push_back(::stat(text_file_at(file).c_str(), &status) == 0 ? FileStamp::of(status) : FileStamp());
   }
   return stamps;
 }

@@ -27,7 +27,8 @@ using replay::RecordLine;
 struct Learned {
   Baseline::Run run;
   double last_epoch = 0;
-  bool had_error = false, cut_off = false;
+  bool had_error = false;
+  const char* cut_off = nullptr;  // "a line", …
 };
 
 /// How fast a machine is, is of no model.
@@ -58,7 +59,8 @@ void check(const std::vector<std::string>& records, const std::string& file) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     std::error_code no_matter;
     const auto is_same = [&](const std::string& other) {
-      return other == records[i] || std::filesystem::equivalent(other, records[i], no_matter);
+      return other == records[i] ||
+             std::filesystem::equivalent(text_file_at(other), text_file_at(records[i]), no_matter);
     };
     if (is_same(file)) throw UsageError("'" + file + "' would be written over a record; give --out another name");
     if (std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(i), is_same))
@@ -123,9 +125,11 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
   for (const std::string& record : files) {
     progress.begin(record);
     learned.push_back(read(record, progress));
-    if (learned.back().cut_off || learned.back().had_error) progress.clear();
-    if (learned.back().cut_off)
-      errors << "loupe: warning: '" << record << "' ends with a line that was cut off, which is left out\n";
+    if (learned.back().cut_off != nullptr || learned.back().had_error) progress.clear();
+    if (learned.back().cut_off != nullptr)
+      errors << "loupe: warning: '" << record << "' ends with " << learned.back().cut_off
+             << " that was cut off, which is left out
+";
     if (learned.back().had_error)
       errors << "loupe: warning: '" << record << "' has findings that are errors; is it of a good run?\n";
     if (learned.back().run.empty()) throw UsageError("'" + record + "' has no values to learn from");

@@ -1,5 +1,6 @@
 #include "command/output_files.h"
 
+#include <loupe/files/compression.h>
 #include <loupe/options.h>
 #include <sys/stat.h>
 
@@ -67,7 +68,7 @@ void OutputFiles::expect(const ComponentConfig& visualizer, const fs::path& fold
   if (!options.has("path")) return;
   const fs::path path = (folder / options.get<std::string>("path")).lexically_normal();
   for (const std::string& record : records) {
-    if (!is_at(path, record)) continue;
+    if (!is_at(path, record) && !is_at(path, text_file_at(record))) continue;
     throw UsageError("the visualizer '" + visualizer.name + "' would write over the record '" + record +
                      "' itself; choose another folder with --out");
   }

@@ -1,5 +1,7 @@
 #include "command/record_files.h"
 
+#include <loupe/files/compression.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -16,7 +18,7 @@ std::vector<std::string> records_below(const fs::path& folder) {
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
     const fs::path file = entry.path() / record_name;
-    if (fs::exists(file, none)) found.push_back(file.string());
+    if (fs::exists(text_file_at(file), none)) found.push_back(file.string());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -31,7 +33,7 @@ std::vector<std::string> record_files(const std::vector<std::string>& paths) {
     const fs::path own = fs::path(path) / record_name;
     if (!fs::is_directory(path, none)) {
       files.push_back(path);
-    } else if (fs::exists(own, none)) {
+    } else if (fs::exists(text_file_at(own), none)) {
       files.push_back(own.string());
     } else {
       const std::vector<std::string> below = records_below(path);

@@ -1,10 +1,12 @@
 #include "core/last_words.h"
 
 #include <fcntl.h>
+#include <loupe/files/compression.h>
 #include <loupe/files/held_signals.h>
 #include <loupe/number_text.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <atomic>
 #include <climits>
@@ -18,7 +20,7 @@ struct Place {
   enum State : int { is_free, is_kept, is_ready };
   std::atomic<int> state{is_free};
   pid_t process = 0;  // a forked child has its parent's, and the record is the parent's
-  char record[PATH_MAX] = "";
+  char record[PATH_MAX] = "", compressed[PATH_MAX] = "";  // the record's two names
   char epoch[32] = "";
   std::atomic<std::uint64_t> step{0};
 };
@@ -59,15 +61,35 @@ class Line {
       put(c < 0x20 ? ' ' : c < 0x7f ? *text : '?');
     }
   }
-  void append_to(const char* file) const {
-    const int output = ::open(file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (output < 0) return;
-    struct stat status {};
-    if (::fstat(output, &status) == 0 && S_ISREG(status.st_mode)) static_cast<void>(!::write(output, text_, size_));
-    ::close(output);
+  /// False where the file is not there.
+  bool append_to(const char* file) const { return append(file, text_, size_); }
+  /// The same as a gzip member of one block that is not compressed (RFC 1952, RFC 1951).
+  bool append_member_to(const char* file) const {
+    constexpr unsigned char head[] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 0xff, 1};
+    unsigned char member[sizeof head + 4 + sizeof text_ + 8];
+    std::memcpy(member, head, sizeof head);
+    std::size_t size = sizeof head;
+    const auto put_number = [&](std::uint64_t number, int bytes) {
+      for (int i = 0; i < bytes; ++i) member[size++] = static_cast<unsigned char>(number >> (8 * i));
+    };
+    put_number(size_, 2);
+    put_number(~size_, 2);
+    std::memcpy(member + size, text_, size_);
+    size += size_;
+    put_number(::crc32(0, reinterpret_cast<const Bytef*>(text_), static_cast<uInt>(size_)), 4);
+    put_number(size_, 4);
+    return append(file, member, size);
   }
 
  private:
+  static bool append(const char* file, const void* bytes, std::size_t size) {
+    const int output = ::open(file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (output < 0) return false;
+    struct stat status {};
+    if (::fstat(output, &status) == 0 && S_ISREG(status.st_mode)) static_cast<void>(!::write(output, bytes, size));
+    ::close(output);
+    return true;
+  }
   void put(char c) {
     if (size_ < sizeof text_) text_[size_++] = c;
   }
@@ -91,7 +113,8 @@ void LastWords::prepare(const std::string& record, double epoch) {
   if (place_ == nullptr) return;  // so many runs at once go without
   place_->state = Place::is_kept;
   place_->process = ::getpid();
-  if (copy(place_->record, record) && copy(place_->epoch, number_text(epoch))) place_->state = Place::is_ready;
+  const bool fits = copy(place_->record, record) && copy(place_->compressed, compressed_name(record).string());
+  if (fits && copy(place_->epoch, number_text(epoch))) place_->state = Place::is_ready;
 }
 
 void LastWords::set_step(std::uint64_t step) {
@@ -121,7 +144,7 @@ void LastWords::speak(const char* how, const char* message) noexcept {
     line.add(R"(,"message":")");
     line.add_quoted(message);
     line.add("\"}\n");
-    line.append_to(each.record);
+    if (!line.append_member_to(each.compressed)) line.append_to(each.record);
   }
   errno = reason;
 }

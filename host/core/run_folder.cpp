@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <loupe/abi.h>
+#include <loupe/files/compression.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -156,7 +157,10 @@ std::vector<std::string> RunFolder::take_older_incidents() {
 
 bool RunFolder::keep_older(const std::vector<std::string>& named) {
   std::vector<std::string> paths = take_older_incidents();
-  paths.insert(paths.end(), named.begin(), named.end());
+  for (const std::string& name : named) {
+    paths.push_back(name);
+    paths.push_back(compressed_name(name).string());  // as long files are
+  }
   std::map<std::filesystem::path, std::filesystem::path> kept_in;
   for (const std::string& name : paths) {
     std::filesystem::path path = (folder_ / name).lexically_normal();

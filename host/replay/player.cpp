@@ -341,12 +341,12 @@ void Player::show(const Told& told) {
 std::string Player::left_out() const {
   const std::string ends = "'" + record_.file() + "' ends ";
   const std::string epoch = "epoch " + epoch_text(epoch_);
-  if (in_epoch_ && record_.cut_off()) {
-    return ends + "with a line that was cut off; it and what else there is of the unfinished " + epoch +
-           " are left out";
+  if (in_epoch_ && record_.cut_off() != nullptr) {
+    return ends + "with " + record_.cut_off() + " that was cut off; it and what else there is of the unfinished " +
+           epoch + " are left out";
   }
   if (in_epoch_) return ends + "before " + epoch + " was finished; what there is of that epoch is left out";
-  if (record_.cut_off()) return ends + "with a line that was cut off, which is left out";
+  if (record_.cut_off() != nullptr) return ends + "with " + record_.cut_off() + " that was cut off, which is left out";
   return "";
 }
 

@@ -1,20 +1,26 @@
 #include "replay/record_reader.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "loupe/config_error.h"
 
 namespace loupe::replay {
 
-RecordReader::RecordReader(std::string file) : file_(std::move(file)), input_(file_, std::ios::binary) {
-  if (!input_ || std::filesystem::is_directory(file_)) {
+RecordReader::RecordReader(std::string file) : file_(std::move(file)) {
+  try {
+    input_ = std::make_unique<TextInput>(file_);
+    if (std::filesystem::is_directory(input_->file())) throw std::system_error(EISDIR, std::generic_category());
+  } catch (const std::system_error&) {
     throw ConfigError(file_ + ": error: the record cannot be read; give the path of a file that 'record' wrote");
   }
+  file_ = input_->file().string();
   RecordLine line;
   number_ = 1;
-  if (!read()) fail(input_.bad() ? "the record cannot be read on" : "the record is empty");
+  if (!read()) fail(cut_off_ != nullptr ? "the record's first epochs are not whole" : "the record is empty");
   parse(line);
   if (line.kind != RecordLine::Kind::run) fail("a record begins with a line of the kind 'run'");
   try {
@@ -31,7 +37,7 @@ bool RecordReader::next(RecordLine& line) {
     parse(line);
   } catch (const ConfigError&) {
     if (ended_by_line_end_) throw;
-    cut_off_ = true;
+    cut_off_ = "a line";
     return false;
   }
   if (line.kind != RecordLine::Kind::run) return true;
@@ -44,11 +50,12 @@ bool RecordReader::next(RecordLine& line) {
 }
 
 bool RecordReader::read() {
-  if (!std::getline(input_, text_)) {
-    if (input_.bad()) fail("the record cannot be read on");
+  if (!std::getline(*input_, text_)) {
+    if (input_->is_cut_off()) cut_off_ = "an epoch";
+    if (input_->bad() && cut_off_ == nullptr) fail(input_->fault());
     return false;
   }
-  ended_by_line_end_ = !input_.eof();
+  ended_by_line_end_ = !input_->eof();
   return true;
 }
 
@@ -65,7 +72,7 @@ void RecordReader::fail(const std::string& what) const {
 }
 
 bool is_record(const std::string& file) {
-  if (!std::filesystem::is_regular_file(file)) return false;  // nothing waits for a pipe
+  if (!std::filesystem::is_regular_file(text_file_at(file))) return false;  // nothing waits for a pipe
   try {
     const RecordReader reader(file);
     return true;

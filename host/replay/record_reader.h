@@ -1,24 +1,28 @@
 #ifndef LOUPE_REPLAY_RECORD_READER_H
 #define LOUPE_REPLAY_RECORD_READER_H
 
+#include <loupe/files/gzip.h>
+
 #include <cstddef>
-#include <fstream>
+#include <memory>
 #include <string>
 
 #include "replay/record_line.h"
 
 namespace loupe::replay {
 
-/// Reads a record line by line. What is wrong with it is a ConfigError, as `file:line: error: …`.
+/// Reads a record line by line, compressed or not. What is wrong with it is a ConfigError, as `file:line: error: …`.
 class RecordReader {
  public:
-  /// Reads the run line. Throws ConfigError, also when the file cannot be read.
+  /// Reads the run line.  @param file  may also name what is compressed by now: text_file_at() is read
+  /// Throws ConfigError, also when the file cannot be read.
   explicit RecordReader(std::string file);
 
   const std::string& file() const { return file_; }
   const RecordedRun& run() const { return run_; }
-  /// Whether the last line was cut off, and left out; known once next() was false.
-  bool cut_off() const { return cut_off_; }
+  /// What was cut off at the record's end and left out, "a line" or, of a compressed record, "an epoch"; null where
+  /// nothing was. Known once next() was false.
+  const char* cut_off() const { return cut_off_; }
 
   /// The next line; false at the record's end. A further run line is of a run that went on in the same record.
   bool next(RecordLine& line);
@@ -32,9 +36,10 @@ class RecordReader {
   void parse(RecordLine& line) const;
 
   std::string file_, text_;
-  std::ifstream input_;
+  std::unique_ptr<TextInput> input_;
   std::size_t number_ = 0;
-  bool ended_by_line_end_ = false, cut_off_ = false;
+  bool ended_by_line_end_ = false;
+  const char* cut_off_ = nullptr;
   RecordedRun run_;
 };
 

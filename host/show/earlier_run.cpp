@@ -1,11 +1,11 @@
 #include "show/earlier_run.h"
 
+#include <loupe/files/gzip.h>
 #include <loupe/options.h>
 
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -93,11 +93,11 @@ std::string record_of(const std::vector<ComponentConfig>& visualizers) {
   return "";
 }
 
-std::optional<EarlierRun> EarlierRun::read(const std::string& record) {
+std::optional<EarlierRun> EarlierRun::read(const std::string& record) try {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(record, none)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(text_file_at(record), none)) return std::nullopt;
   EarlierRun run;
-  std::ifstream input(record, std::ios::binary);
+  TextInput input(record);
   const auto is = [](std::string_view line, std::string_view kind) { return line.substr(9, kind.size()) == kind; };
   constexpr std::string_view beginning = "{\"kind\":\"";
   replay::RecordLine parsed;
@@ -120,6 +120,8 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record) {
     }
   }
   return run;
+} catch (const std::system_error&) {
+  return std::nullopt;  // which may not be read
 }
 
 std::string EarlierRun::other_settings(const std::string& now) const {

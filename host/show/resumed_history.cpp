@@ -29,11 +29,11 @@ std::string ResumedHistory::record_in(const std::string& directory) const {
 void ResumedHistory::tell(VisualizerNode& visualizer, const std::string& directory, double before) const {
   const auto wanted = wanted_by_.find(visualizer.name());
   if (record_.empty() || wanted == wanted_by_.end()) return;
-  const std::string file = record_in(directory);
+  const std::filesystem::path file = text_file_at(record_in(directory));
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none) || std::filesystem::file_size(file, none) == 0) return;
   try {
-    replay::RecordReader record(file);
+    replay::RecordReader record(file.string());
     replay::VisualizerGroup only(visualizer);
     replay::Player(record, only).play_history(before, wanted->second);
   } catch (const std::exception& reason) {

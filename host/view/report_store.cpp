@@ -1,6 +1,7 @@
 #include "view/report_store.h"
 
 #include <loupe/error.h>
+#include <loupe/files/compression.h>
 #include <loupe/files/descriptor.h>
 
 #include <algorithm>
@@ -60,7 +61,7 @@ std::string ReportStore::page_of(const std::vector<fs::path>& records) {
   const std::lock_guard lock(mutex_);
   // Taken before the records are read: what comes meanwhile makes the report an old one.
   std::vector<FileStamp> stamps;
-  for (const fs::path& each : records) stamps.push_back(FileStamp::of(each));
+  for (const fs::path& each : records) stamps.push_back(FileStamp::of(text_file_at(each)));
   const auto known =
       std::find_if(made_.begin(), made_.end(), [&](const Made& each) { return each.records == records; });
   if (known != made_.end()) {

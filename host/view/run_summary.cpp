@@ -1,7 +1,6 @@
 #include "view/run_summary.h"
 
 #include <loupe/error.h>
-#include <loupe/files/descriptor.h>
 
 #include <algorithm>
 #include <utility>
@@ -13,33 +12,26 @@ using replay::RecordLine;
 
 // A record's line is far shorter, and what is no record may have no line end at all.
 constexpr std::size_t longest_line = std::size_t{64} << 20;
-constexpr std::size_t read_at_once = std::size_t{1} << 20;
-
-std::size_t read_at(int descriptor, char* into, std::size_t size, std::uint64_t offset) {
-  for (;;) {
-    const ssize_t count = ::pread(descriptor, into, size, static_cast<off_t>(offset));
-    if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) throw last_error();
-  }
-}
 
 }  // namespace
 
 bool RunSummary::read_on(std::size_t most) {
-  if (!behind_ && FileStamp::of(record_) == stamp_) return false;
+  if (!behind_ && !is_outdated()) return false;
+  // What is wrong with a line may be mended by now.
+  const bool begins_anew = !damage_.empty();
   damage_.clear();
   behind_ = false;
   try {
-    const Descriptor file(record_, O_RDONLY | O_NOFOLLOW);
-    const struct stat status = file.status();
+    TextPieces pieces(record_, O_NOFOLLOW | O_NONBLOCK);
+    const struct stat status = pieces.status();
     if (!S_ISREG(status.st_mode)) throw Error("the record is no file any more");
     const FileStamp now = FileStamp::of(status);
-    const bool same_file = now.inode == stamp_.inode && now.device == stamp_.device && now.size >= read_;
-    if (!same_file || !still_has_last_line(file.get())) begin_anew();
+    const bool same_file = now.inode == stamp_.inode && now.device == stamp_.device;
+    if (begins_anew || !same_file || !pieces.go_on(place_)) begin_anew();
     stamp_ = now;
-    read(file.get(), most);
+    read(pieces, most);
   } catch (const std::system_error& e) {
-    stamp_ = FileStamp::of(record_);
+    stamp_ = FileStamp::of(text_file_at(record_));
     damage_ = "the record cannot be read: " + e.code().message();
   } catch (const std::exception& e) {
     damage_ = e.what();
@@ -51,44 +43,29 @@ void RunSummary::begin_anew() {
   *this = RunSummary(std::move(record_));
 }
 
-bool RunSummary::still_has_last_line(int descriptor) {
-  std::string there(last_line_.size(), '\0');
-  const std::uint64_t begin = read_ - last_line_.size();
-  return read_at(descriptor, there.data(), there.size(), begin) == there.size() && there == last_line_;
-}
-
-void RunSummary::read(int descriptor, std::size_t most) {
-  std::string text;
-  std::size_t searched = 0, taken = 0;
-  for (;;) {
-    const std::size_t before = text.size();
-    text.resize(before + read_at_once);
-    text.resize(before + read_at(descriptor, text.data() + before, read_at_once, read_ + before));
-    const bool at_end = text.size() == before;
-    std::size_t begin = 0;
-    for (std::size_t end; (end = text.find('\n', searched)) != std::string::npos; searched = begin) {
-      const std::string_view line(text.data() + begin, end - begin);
-      take(line);
-      begin = end + 1;
-      read_ += line.size() + 1;
-      last_line_.assign(line).push_back('\n');
-    }
-    taken += begin;
-    text.erase(0, begin);
-    searched = text.size();
-    // What has no line end yet is still being written.
-    if (at_end) {
-      if (lines_ == 0) throw Error(text.empty() ? "the record is empty" : "the record's first line is not whole yet");
+void RunSummary::read(TextPieces& pieces, std::size_t most) {
+  for (std::size_t taken = 0; taken < most;) {
+    const std::string_view piece = pieces.next();
+    place_ = pieces.place();
+    if (piece.empty()) {
+      // What has no line end yet is still being written.
+      if (lines_ == 0)
+        throw Error(unfinished_.empty() ? "the record is empty" : "the record's first line is not whole yet");
       return;
     }
-    if (text.size() > longest_line) {
+    taken += piece.size();
+    std::size_t begin = 0;
+    for (std::size_t end; (end = piece.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
+      const std::string_view line = piece.substr(begin, end - begin);
+      take(unfinished_.empty() ? line : unfinished_.append(line));
+      unfinished_.clear();
+    }
+    unfinished_.append(piece.substr(begin));
+    if (unfinished_.size() > longest_line) {
       throw Error("line " + std::to_string(lines_ + 1) + ": this line is longer than a record's can be");
     }
-    if (taken >= most) {
-      behind_ = true;
-      return;
-    }
   }
+  behind_ = true;
 }
 
 void RunSummary::take(std::string_view text) try {

@@ -1,6 +1,8 @@
 #ifndef LOUPE_VIEW_RUN_SUMMARY_H
 #define LOUPE_VIEW_RUN_SUMMARY_H
 
+#include <loupe/files/text_pieces.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -46,19 +48,20 @@ class RunSummary {
   /// The longest time from one tick to the next, in seconds.
   double longest_pause() const { return longest_pause_; }
   const FileStamp& stamp() const { return stamp_; }
+  /// Whether the record has changed since it was read.
+  bool is_outdated() const { return FileStamp::of(text_file_at(record_)) != stamp_; }
 
  private:
   void begin_anew();
-  bool still_has_last_line(int descriptor);
-  void read(int descriptor, std::size_t most);
+  void read(TextPieces& pieces, std::size_t most);
   void take(std::string_view text);
   void take_loss();
 
   std::filesystem::path record_;
   FileStamp stamp_;
-  std::uint64_t read_ = 0;  // bytes, all of whole lines
+  TextPieces::Place place_;  // how far the record was read
+  std::string unfinished_;   // a line whose end was not there yet
   std::size_t lines_ = 0;
-  std::string last_line_;  // by which a record that was rewritten is told from one that grew
   bool behind_ = false;
   std::string damage_;
   replay::RecordLine line_;

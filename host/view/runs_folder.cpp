@@ -1,5 +1,7 @@
 #include "view/runs_folder.h"
 
+#include <loupe/files/compression.h>
+
 #include <deque>
 #include <set>
 #include <system_error>
@@ -34,7 +36,7 @@ class Search {
       const Waiting next = waiting_.front();
       waiting_.pop_front();
       if (!seen_.insert(next.place.folder).second) continue;
-      if (is_own_file(next.place.record())) {
+      if (is_own_file(text_file_at(next.place.record()))) {
         if (found_.runs.size() >= limits_.runs) {
           cut("only the first " + std::to_string(limits_.runs) + " runs are listed");
           break;

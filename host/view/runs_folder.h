@@ -13,6 +13,7 @@ struct FoundRun {
   std::filesystem::path folder;  ///< absolute, without links
   std::string shown;             ///< for people: the folder as it was named, and the way from there
 
+  /// By the name that it has while it is not compressed.
   std::filesystem::path record() const { return folder / "record.jsonl"; }
   std::filesystem::path report() const { return folder / "report.html"; }
 };

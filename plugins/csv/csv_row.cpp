@@ -74,7 +74,10 @@ bool read_row(std::istream& input, OldLine& line) {
   line = {};
   bool quoted = false;
   for (std::string part; std::getline(input, part);) {
-    if (input.eof()) return false;
+    if (input.eof()) {
+      line.text += part;
+      return false;
+    }
     line.text += part + '\n';
     for (const char character : part) quoted = quoted != (character == '"');
     if (quoted) continue;  // a line end within a name

@@ -1,6 +1,7 @@
 // The visualizer `record`: everything a run tells, as JSON Lines.
 
 #include <loupe/files/epoch_file.h>
+#include <loupe/files/gzip.h>
 #include <loupe/plugin.h>
 #include <loupe/selection.h>
 
@@ -19,19 +20,22 @@ class Record : public Visualizer {
   static constexpr const char* name = "record";
   static constexpr const char* help = "JSON Lines, one value a line, which pandas and `loupe replay` read";
   static std::vector<const char*> gives() {
-    return {"record.jsonl: everything shown, a JSON object a line, for pandas and `loupe replay`"};
+    return {
+        "record.jsonl: everything shown, a JSON object a line, for pandas and `loupe replay`; record.jsonl.gz once it "
+        "has 16 MiB"};
   }
   static constexpr const char* example = "record: {sync: true}";
   static std::vector<Option> options() {
     return with_selection(
-        {{"path", "record.jsonl", "the file; relative to the run's directory"},
+        {{"path", "record.jsonl",
+          "the file; relative to the run's directory. At 16 MiB it becomes record.jsonl.gz, which `zcat` reads"},
          {"sync", false, "wait at each tick until the disk has it, so that it also survives a power cut"}});
   }
 
   Record(const Options& options, const Host& host)
       : selection_(options, host, name),
         host_(host),
-        file_(OutputPath(options), options.get<bool>("sync"), &read_line, host) {}
+        file_(OutputPath(options), options.get<bool>("sync"), &read_line, host, gzip()) {}
 
   void begin(const Run& run) override {
     const Run* own = recorded_run();

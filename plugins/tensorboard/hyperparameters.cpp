@@ -2,64 +2,7 @@
 
 #include "tensorboard/messages.h"
 
-#include <yaml-cpp/yaml.h>
-
-#include <set>
-
 namespace loupe::tensorboard {
-
-namespace {
-
-const std::set<std::string> NO_HYPERPARAMETERS = {"loupe", "plugins", "visualizers", "run.dir", "run.name"};
-
-std::string joined(const std::string& prefix, const std::string& key) {
-  return prefix.empty() ? key : prefix + "." + key;
-}
-
-Setting setting_of(const YAML::Node& scalar) {
-  bool boolean = false;
-  double number = 0;
-  // A quoted scalar is a text whatever it looks like.
-  const bool quoted = scalar.Tag() == "!";
-  if (!quoted && YAML::convert<double>::decode(scalar, number)) return number;
-  if (!quoted && YAML::convert<bool>::decode(scalar, boolean)) return boolean;
-  return scalar.Scalar();
-}
-
-void flatten(const YAML::Node& node, const std::string& name, Settings& settings) {
-  if (NO_HYPERPARAMETERS.count(name) != 0) return;
-  if (node.IsScalar()) {
-    settings[name] = setting_of(node);
-  } else if (node.IsMap()) {
-    for (const auto& item : node) {
-      if (item.first.IsScalar()) flatten(item.second, joined(name, item.first.Scalar()), settings);
-    }
-  } else if (node.IsSequence()) {
-    std::string scalars;
-    for (const YAML::Node& item : node) {
-      if (!item.IsScalar()) {
-        flatten(item, name, settings);
-      } else {
-        scalars += (scalars.empty() ? "" : ", ") + item.Scalar();
-      }
-    }
-    if (!scalars.empty()) settings[name] = scalars;
-  }
-}
-
-}  // namespace
-
-Settings settings_of(const std::string& config) {
-  Settings settings;
-  try {
-    const YAML::Node root = YAML::Load(config);
-    if (root.IsMap()) flatten(root, "", settings);
-  } catch (const YAML::Exception&) {
-    // The host has refused a bad config long before; a config in another form has no hyperparameters to show.
-    settings.clear();
-  }
-  return settings;
-}
 
 Setting setting_of(const Hyperparameter& value) {
   switch (value.type) {

@@ -14,10 +14,6 @@ namespace loupe::tensorboard {
 using Setting = std::variant<std::string, bool, double>;
 using Settings = std::map<std::string, Setting>;
 
-/// The settings of a YAML config by dotted names, such as "training.learning_rate"; a component of a list goes by its
-/// own name: "lenses.output_norm.line". What says where to write and what to load is left out. Empty for a text that is
-/// no YAML map.
-Settings settings_of(const std::string& config);
 /// What a run was told to be set to; a list is joined by commas.
 Setting setting_of(const Hyperparameter& value);
 

@@ -26,7 +26,7 @@ std::vector<double> finite_edges(const loupe::Histogram& histogram) {
 }  // namespace
 
 std::string scalar_name(const std::string& tag, const std::string& layer, const std::string& line) {
-  return layer.empty() || layer == tag ? tag + "/" + line : tag + "/" + layer + "/" + line;
+  return layer.empty() || layer == tag ? tag + "/" + line : tag + "/" + line + "/" + layer;
 }
 
 void add_scalar(std::string& summary, const std::string& name, double value) {

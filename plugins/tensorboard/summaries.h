@@ -7,7 +7,8 @@
 
 namespace loupe::tensorboard {
 
-/// A scalar's name: "<tag>/<layer>/<line>", or "<tag>/<line>" of a plot for the whole model.
+/// The name of a scalar or histogram: "<tag>/<line>/<layer>", as TensorBoard groups by the tag and sorts the rest, so
+/// that one line's layers stand together; "<tag>/<line>" of a plot for the whole model.
 std::string scalar_name(const std::string& tag, const std::string& layer, const std::string& line);
 
 // Each appends one value to a serialised Summary.

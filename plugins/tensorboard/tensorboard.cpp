@@ -19,14 +19,17 @@
 namespace loupe::tensorboard {
 
 /// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, findings and notes as a text,
-/// and as hyperparameters the config's settings and what the run was set to before its first tick. A folder a run.
+/// and as hyperparameters what the run was set to before its first tick: its optimizer, that one's learning rate, and
+/// what the trainer told. The config says how Loupe watches, and is shown as a text. A folder a run.
 /// Works on a thread of its own.
 class TensorBoard : public Visualizer {
  public:
   static constexpr const char* name = "tensorboard";
   static constexpr const char* help = "writes event files for TensorBoard";
   static std::vector<const char*> gives() {
-    return {"tensorboard: a folder of event files with scalars, histograms, charts, findings and hyperparameters"};
+    return {
+        "tensorboard: a folder of event files with scalars and histograms (tag/line/layer), charts, findings and "
+        "hyperparameters"};
   }
   static constexpr const char* example = "tensorboard: {steps_per_epoch: 100}";
   static std::vector<Option> options() {
@@ -50,7 +53,7 @@ class TensorBoard : public Visualizer {
     file_ = std::make_unique<EventFile>(folder, host_);
     selection_.begin();
     charts_ = Charts();
-    settings_ = settings_of(run.config);
+    settings_.clear();
     config_ = run.config;
     models_.clear();
     story_ = Story();

@@ -9,9 +9,8 @@ using loupe::test::Driver;
 namespace {
 
 constexpr const char* CONFIG =
-    "loupe: 1\nrun: {name: digits, dir: runs/digits}\ntraining: {learning_rate: 0.01, nesterov: false, optimizer: "
-    "adam}\n"
-    "label: \"7\"\nlenses:\n  - parameter_difference\n  - output_norm: {line: [mean, max], log_scale: true}\n"
+    "loupe: 1\nrun: {name: digits, dir: runs/digits}\nattach: {every: 2}\nlenses:\n  - parameter_difference\n  - "
+    "output_norm: {line: [mean, max], log_scale: true}\n"
     "visualizers: [tensorboard]\n";
 
 void begin(Driver& board, const std::string& directory, const std::string& name, bool resumed) {
@@ -75,8 +74,10 @@ int main(int argument_count, char** arguments) {
   {
     Driver board(TENSORBOARD_PLUGIN, {{"bands", true}});
     begin(board, folder + "/whole", "whole", false);
-    board.hyperparameter("Adam.weight_decay", 0.1);
-    board.hyperparameter("training.optimizer", "Adam");
+    board.hyperparameter("optimizer", "Adam");
+    board.hyperparameter("optimizer rate", 0.01);
+    board.hyperparameter("optimizer weight decay", 0.1);
+    board.hyperparameter("label", "7");
     tick(board, 0, 0);
     tell_epoch_with_findings(board);
     for (int epoch = 2; epoch < 6; ++epoch) tick(board, epoch, 0);

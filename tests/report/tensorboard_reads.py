@@ -80,13 +80,13 @@ class WholeRun(unittest.TestCase):
         self.assert_points("Loss/train_loss mean", [(e, 1 / (e + 1)) for e in epochs])
         self.assert_points("Loss/train_loss min", [(e, 0.5 / (e + 1)) for e in epochs])
         self.assert_points("Loss/train_loss max", [(e, 2 / (e + 1)) for e in epochs])
-        self.assert_points(f"Norm/{CONV}/mean", [(e, math.nan if e == 2 else e * e) for e in epochs])
-        self.assert_points(f"Norm/{CONV}/min", [(e, -e) for e in epochs])
-        self.assert_points("Norm/late/mean", [(e, e) for e in range(3, 6)])
+        self.assert_points(f"Norm/mean/{CONV}", [(e, math.nan if e == 2 else e * e) for e in epochs])
+        self.assert_points(f"Norm/min/{CONV}", [(e, -e) for e in epochs])
+        self.assert_points("Norm/mean/late", [(e, e) for e in range(3, 6)])
         self.assertEqual(len(self.run_.Tags()["scalars"]), 8)
 
     def test_holds_histograms(self):
-        histograms = self.run_.Histograms(f"Weights/{CONV}/weight")
+        histograms = self.run_.Histograms(f"Weights/weight/{CONV}")
         self.assertEqual([event.step for event in histograms], list(range(6)))
         value = histograms[4].histogram_value
         self.assertEqual((value.min, value.max, value.num), (-1, 8, 12))
@@ -115,24 +115,21 @@ class WholeRun(unittest.TestCase):
     def hyperparameter_data(self, tag, run=None):
         return (run or self.run_).SummaryMetadata(f"_hparams_/{tag}").plugin_data.content
 
-    def test_gives_the_config_and_what_the_run_was_set_to_as_hyperparameters(self):
+    def test_gives_what_the_run_was_set_to_as_hyperparameters_and_nothing_of_how_it_is_watched(self):
         start = hparams_metadata.parse_session_start_info_plugin_data(self.hyperparameter_data("session_start_info"))
         values = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
         self.assertEqual(
             values,
             {
-                "training.learning_rate": 0.01,
-                "training.nesterov": False,
-                "training.optimizer": "Adam",
-                "Adam.weight_decay": 0.1,
+                "optimizer": "Adam",
+                "optimizer rate": 0.01,
+                "optimizer weight decay": 0.1,
                 "label": "7",
-                "lenses": "parameter_difference",
-                "lenses.output_norm.line": "mean, max",
-                "lenses.output_norm.log_scale": True,
             },
         )
         experiment = hparams_metadata.parse_experiment_plugin_data(self.hyperparameter_data("experiment"))
-        self.assertEqual({info.name: info.type for info in experiment.hparam_infos}["training.nesterov"], 2)
+        types = {info.name: info.type for info in experiment.hparam_infos}
+        self.assertEqual((types["label"], types["optimizer rate"]), (1, 3))
         self.assertEqual(
             [info.name.tag for info in experiment.metric_infos],
             ["Loss/train_loss mean", "Loss/val_loss mean"],
@@ -162,7 +159,7 @@ class WholeRun(unittest.TestCase):
         )
 
     def test_tells_of_config_and_models(self):
-        for tag, part in (("config", b"learning_rate: 0.01"), ("models", b'"parameters":10')):
+        for tag, part in (("config", b"log_scale: true"), ("models", b'"parameters":10')):
             self.assertEqual(self.run_.SummaryMetadata(tag).plugin_data.plugin_name, "text")
             self.assertIn(part, self.run_.Tensors(tag)[0].tensor_proto.string_val[0])
 
@@ -240,7 +237,7 @@ class RunningTensorBoard(unittest.TestCase):
         self.assertIn("Loss/train_loss mean", runs["whole/tensorboard"])
         answer = self.get("scalars/scalars?tag=Loss%2Ftrain_loss%20mean&run=resumed/tensorboard")
         self.assertEqual([step for _, step, _ in answer], [0, 10, 20, 30, 40, 45, 50, 55, 60, 65, 70, 75])
-        self.assertIn(f"Weights/{CONV}/weight", self.get("histograms/tags")["whole/tensorboard"])
+        self.assertIn(f"Weights/weight/{CONV}", self.get("histograms/tags")["whole/tensorboard"])
         self.assertEqual(self.get("custom_scalars/layout")["category"][0]["title"], "Loss")
 
 

@@ -1,48 +1,9 @@
 #include <gtest/gtest.h>
-#include <loupe/files/epoch_file.h>
 
-#include <charconv>
-#include <cmath>
-
-#include "fake.h"
-#include "folder.h"
+#include "numbered.h"
 
 namespace loupe::test {
 namespace {
-
-/// Lines such as "3 text", of an epoch each; or "over", which stands alone.
-bool read_numbered(std::istream& input, OldLine& line) {
-  line = {};
-  if (!std::getline(input, line.text) || input.eof()) return false;
-  double epoch = 0;
-  if (std::from_chars(line.text.data(), line.text.data() + line.text.size(), epoch).ec == std::errc()) {
-    line.epoch = epoch;
-    line.closes_epoch = true;
-  }
-  line.stands_alone = line.text == "over";
-  line.text += '\n';
-  return true;
-}
-
-/// A visualizer's file of such lines, over one run.
-class Numbered {
- public:
-  Numbered(const Folder& folder, bool resumed) : file_(OutputPath("lines"), false, &read_numbered, host_.host()) {
-    const std::string directory = folder / "";
-    loupe_run run{};
-    run.struct_size = sizeof run;
-    run.flags = resumed ? LOUPE_RUN_RESUMED : 0;
-    run.directory = directory.c_str();
-    file_.begin(run);
-  }
-  void epoch(double number) { file_.write(number, number_text(number) + " text\n", {"fresh\n", "joined\n", ""}); }
-  void over() { file_.write(INFINITY, "over\n", {"fresh\n", "joined\n", ""}); }
-  const Strings& said() const { return host_.said; }
-
- private:
-  FakeHost host_;
-  EpochFile file_;
-};
 
 TEST(EpochFile, GrowsByWholeEpochsAndStartsAnewWithoutResume) {
   const Folder folder;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <loupe/abi.h>
+#include <loupe/files/gzip.h>
 
 #include <cmath>
 
@@ -97,6 +98,38 @@ TEST(RunSummary, BeginsAnewWhereTheRecordIsAnotherOne) {
   EXPECT_TRUE(run.read_on(everything));
   EXPECT_EQ(run.run().name, "a fourth one with a long name");
   EXPECT_EQ(run.tick()->epoch, 4);
+}
+
+TEST(RunSummary, FollowsARecordThatIsCompressedMeanwhile) {
+  const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits"));
+  const fs::path compressed = file.string() + ".gz";
+  view::RunSummary run(file);
+  run.read_on(everything);
+  put(compressed, gzip_member(two_epochs("digits")));
+  EXPECT_TRUE(run.read_on(everything)) << "both are there for a moment";
+  fs::remove(file);
+  EXPECT_FALSE(run.read_on(everything));
+  EXPECT_EQ(run.tick()->epoch, 2);
+  // A member that is being written waits for its end.
+  const std::string epoch = gzip_member(epoch_of(3, "0.125"));
+  append(compressed, epoch.substr(0, 40));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.damage(), "");
+  EXPECT_EQ(run.tick()->epoch, 2);
+  append(compressed, epoch.substr(40));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.tick()->epoch, 3);
+  EXPECT_EQ(run.losses()[0].value, 0.125);
+  append(compressed, "no member");
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.damage().substr(0, 43), "the compressed data is damaged behind byte ");
+  EXPECT_EQ(run.tick()->epoch, 3);
+  // A later run of the same folder.
+  fs::remove(compressed);
+  put(file, two_epochs("another"));
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.run().name, "another");
+  EXPECT_EQ(run.damage(), "");
 }
 
 TEST(RunSummary, OfARunThatGoesOnLetsItsEndAndFindingsGo) {

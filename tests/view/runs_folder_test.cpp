@@ -27,9 +27,10 @@ using Names = std::vector<std::string>;
 TEST(RunsFolder, AreFoundAtAnyDepthAlsoThoseKeptAside) {
   const fs::path root = fs::canonical(fresh_folder());
   for (const char* run : {"a", "a/older-1", "deep/er/still/b"}) put(root / run / "record.jsonl", "");
+  put(root / "long/record.jsonl.gz", "");
   put(root / "no-run/report.html", "");
   const view::FoundRuns found = view::find_runs({root.string()});
-  EXPECT_EQ(names(found, root), (Names{"a", "a/older-1", "deep/er/still/b"}));
+  EXPECT_EQ(names(found, root), (Names{"a", "a/older-1", "deep/er/still/b", "long"}));
   EXPECT_EQ(found.left_out, "");
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -284,6 +285,36 @@ TEST(Record, ResumesWithoutARecordToGoOnFrom) {
   EXPECT_EQ(record.begin(folder / "new/run", true), "");
   EXPECT_EQ(record.loss_tick(4, 1), "");
   EXPECT_EQ(records(folder / "new/run/record.jsonl").size(), 3u);
+}
+
+TEST(Record, IsCompressedOnceItHasSixteenMebibytesAndIsGoneOnWithWhenResumed) {
+  const Folder folder;
+  const auto long_tick = [](Driver& record, int epoch) {
+    record.begin_tick(epoch);
+    for (int layer = 0; layer < 60000; ++layer)
+      record.value("Loss", "encoder.layer." + std::to_string(layer), "mean", epoch + 1.0 / (layer + 1));
+    EXPECT_EQ(record.end_tick(), "");
+  };
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder.text());
+    long_tick(record, 1);
+    long_tick(record, 2);
+    EXPECT_EQ(record.messages, std::vector<std::string>());
+    EXPECT_TRUE(std::filesystem::exists(folder / "record.jsonl"));
+    long_tick(record, 3);
+    ASSERT_EQ(record.messages.size(), 1u);
+    EXPECT_EQ(record.messages[0].rfind("'" + (folder / "record.jsonl") + "' has become long", 0), 0u);
+    record.loss_tick(4, 4);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "record.jsonl"));
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text(), true);
+  record.loss_tick(5, 5);
+  ASSERT_EQ(std::system(("gunzip -k '" + (folder / "record.jsonl.gz") + "'").c_str()), 0);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "tick"), (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_LT(std::filesystem::file_size(folder / "record.jsonl.gz"),
+            std::filesystem::file_size(folder / "record.jsonl") / 4);
 }
 
 TEST(Record, WritesThroughALinkAndLeavesItALink) {

@@ -1,16 +1,18 @@
 #ifndef LOUPE_FILES_EPOCH_FILE_H
 #define LOUPE_FILES_EPOCH_FILE_H
 
+#include <loupe/files/compression.h>
 #include <loupe/files/older.h>
 #include <loupe/files/older_epochs.h>
 #include <loupe/files/replacement.h>
+#include <loupe/files/waiting_epochs.h>
 #include <loupe/host.h>
 #include <loupe/number_text.h>
 #include <loupe/visualizer.h>
 
 #include <cmath>
-#include <deque>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,24 +26,31 @@ struct Preamble {
 };
 
 /// A text file that grows by whole epochs. The file is opened for each of them, so that one that was moved, emptied or
-/// deleted is noticed; epochs that could not be written are kept in memory and written together with the next.
+/// deleted is noticed; epochs that could not be written are kept in memory and written together with the next. With a
+/// compression, a file that has become long gives way to a compressed one, to which each write adds a member.
 class EpochFile {
  public:
   /// @param read how to read what an earlier run left  @param sync whether to wait for the disk at each epoch
-  EpochFile(OutputPath path, bool sync, ReadOldLine read, const Host& host)
-      : path_(std::move(path)), sync_(sync), read_(std::move(read)), host_(host) {}
+  EpochFile(OutputPath path, bool sync, ReadOldLine read, const Host& host,
+            const std::optional<Compression>& compression = std::nullopt)
+      : path_(std::move(path)), sync_(sync), read_(std::move(read)), host_(host), compression_(compression) {}
 
   /// Warns the user at once when the file cannot be written. That is no failure yet: epochs are kept until it can be.
-  void begin(const Run& run) { begin(run, path_.in(run)); }
+  void begin(const Run& run) {
+    const std::filesystem::path file = path_.in(run);
+    begin(run, file);
+    // A link would lead nowhere once the file that it names has given way.
+    stays_plain_ = stays_plain_ || file != path_.named_in(run.directory);
+  }
   void begin(const Run& run, const std::filesystem::path& file) {
-    file_ = file;
     resumed_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
+    name_ = file;
+    file_ = resumed_ && compression_ ? text_file_at(file) : file;
+    stays_plain_ = !compression_;
     start_time_ = run.start_time;
     started_ = false;
     kept_.clear();
     waiting_.clear();
-    waiting_bytes_ = 0;
-    lost_.clear();
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
@@ -51,14 +60,13 @@ class EpochFile {
 
   /// Writes an epoch, and those that wait. Throws Error when that fails; nothing of them is then in the file.
   void write(double epoch, std::string text, const Preamble& preamble) {
-    waiting_bytes_ += text.size();
-    waiting_.push_back({epoch, std::move(text)});
-    while (waiting_bytes_ > most_waiting_bytes && waiting_.size() > 1) lose_first();
+    waiting_.add(epoch, std::move(text));
     try {
       write_waiting(preamble);
     } catch (const std::system_error& reason) {
-      const std::string lost = lost_.empty() ? "" : lost_ + " is lost, ";
-      throw cannot_write(file_, reason, lost + span() + " is kept in memory and written as soon as the file can be");
+      const std::string lost = waiting_.lost().empty() ? "" : waiting_.lost() + " is lost, ";
+      throw cannot_write(file_, reason,
+                         lost + waiting_.span() + " is kept in memory and written as soon as the file can be");
     }
   }
 
@@ -68,31 +76,13 @@ class EpochFile {
     try {
       write_waiting(preamble);
     } catch (const std::system_error& reason) {
-      const std::string lost = span();
+      const std::string lost = waiting_.span();
       waiting_.clear();
       throw cannot_write(file_, reason, lost + " is lost");
     }
   }
 
  private:
-  struct Epoch {
-    double number;
-    std::string text;
-  };
-  static constexpr std::size_t most_waiting_bytes = std::size_t{64} << 20;
-
-  void lose_first() {
-    if (lost_.empty()) first_lost_ = waiting_.front().number;
-    lost_ = epochs(first_lost_, waiting_.front().number);
-    waiting_bytes_ -= waiting_.front().text.size();
-    waiting_.pop_front();
-  }
-  static std::string epochs(double first, double last) {
-    if (first == last) return "epoch " + number_text(first);
-    return "what epochs " + number_text(first) + " to " + number_text(last) + " brought";
-  }
-  std::string span() const { return epochs(waiting_.front().number, waiting_.back().number); }
-
   void write_waiting(const Preamble& preamble) {
     if (started_) {
       append(preamble.more, preamble.fresh);
@@ -101,17 +91,57 @@ class EpochFile {
     }
     started_ = true;
     waiting_.clear();
-    waiting_bytes_ = 0;
-    lost_.clear();
+    if (is_long()) compress();
+  }
+
+  bool is_compressed() const { return compression_ && is_compressed_name(file_); }
+  bool is_long() const {
+    std::error_code none;
+    return !stays_plain_ && !is_compressed() && std::filesystem::is_regular_file(file_, none) &&
+           std::filesystem::file_size(file_, none) >= compression_->long_size;
+  }
+
+  /// Goes on with a compressed file instead; where none can be written, with the one that there is.
+  void compress() {
+    const std::filesystem::path compressed = compressed_name(file_);
+    try {
+      keep_other();
+      compress_file(file_, *compression_);
+      host_.info("'" + file_.string() + "' has become long and is compressed now, as '" + compressed.string() + "'");
+      file_ = compressed;
+    } catch (const std::system_error& reason) {
+      stays_plain_ = true;
+      host_.warn(cannot_write(compressed, reason, "'" + file_.string() + "' goes on without compression").what());
+    }
+  }
+
+  /// The text is under one of two names; what somebody left under the other is no part of it.
+  void keep_other() const {
+    const std::filesystem::path other = file_ == name_ ? compressed_name(name_) : name_;
+    std::error_code none;
+    if (compression_ && other != file_ && std::filesystem::is_regular_file(other, none)) keep_older(other, start_time_);
+  }
+
+  /// Hands on what is to be written.
+  template <class Write>
+  void put(const std::string& head, Write&& write) const {
+    if (!is_compressed()) {
+      write(head);
+      return waiting_.each_text(write);
+    }
+    std::string all = head;
+    waiting_.each_text([&](const std::string& text) { all += text; });
+    write(compression_->member(all));
   }
 
   void start(const Preamble& preamble) {
+    keep_other();
     if (!resumed_ || !std::filesystem::is_regular_file(file_)) return replace(preamble.fresh, nullptr);
-    const OlderEpochs older(file_, waiting_.front().number, read_);
+    const OlderEpochs older(file_, is_compressed() ? &*compression_ : nullptr, waiting_.first(), read_);
     if (older.is_whole() && !older.empty()) return append(preamble.joined, preamble.fresh);
     replace(older.empty() ? preamble.fresh : preamble.joined, &older);
     if (kept_.empty()) return;
-    const double first = waiting_.front().number;
+    const double first = waiting_.first();
     host_.warn("'" + file_.string() + "' had " + older.left_out() + "; it now continues " +
                (std::isinf(first) ? "without" : "from epoch " + number_text(first)) +
                ", and the complete earlier file is kept as '" + kept_.string() + "'");
@@ -119,9 +149,12 @@ class EpochFile {
 
   void replace(const std::string& head, const OlderEpochs* older) {
     Replacement replacement(file_);
-    if (older != nullptr) older->copy([&](const std::string& text) { replacement.write(text); });
-    replacement.write(head);
-    for (const Epoch& epoch : waiting_) replacement.write(epoch.text);
+    if (older != nullptr) {
+      older->copy([&](const std::string& text) {
+        replacement.write(is_compressed() && !text.empty() ? compression_->member(text) : text);
+      });
+    }
+    put(head, [&](const std::string& text) { replacement.write(text); });
     // What an earlier run recorded is never lost.
     if (older != nullptr && kept_.empty() && std::filesystem::file_size(file_) > 0)
       kept_ = keep_replaced(file_, start_time_);
@@ -134,8 +167,8 @@ class EpochFile {
     const struct stat before = output.status();
     const bool regular = S_ISREG(before.st_mode);
     try {
-      write_all(output.get(), regular && before.st_size == 0 ? fresh : head);
-      for (const Epoch& epoch : waiting_) write_all(output.get(), epoch.text);
+      put(regular && before.st_size == 0 ? fresh : head,
+          [&](const std::string& text) { write_all(output.get(), text); });
       if (sync_) output.sync();
     } catch (const std::system_error&) {
       // Half an epoch would stand in the way of those that follow.
@@ -148,14 +181,12 @@ class EpochFile {
   bool sync_;
   ReadOldLine read_;
   Host host_;
-  std::filesystem::path file_;
+  std::optional<Compression> compression_;
+  std::filesystem::path name_, file_;  // as it was named, and where it is now
   double start_time_ = 0;
   std::filesystem::path kept_;  // what the earlier run left, where not all of it stays
-  bool resumed_ = false, started_ = false;
-  std::deque<Epoch> waiting_;
-  std::size_t waiting_bytes_ = 0;
-  std::string lost_;
-  double first_lost_ = 0;
+  bool resumed_ = false, started_ = false, stays_plain_ = true;
+  WaitingEpochs waiting_;
 };
 
 }  // namespace loupe

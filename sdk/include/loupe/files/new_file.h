@@ -17,15 +17,17 @@ namespace loupe {
 /// Everything throws std::system_error.
 class NewFile {
  public:
-  /// @param target an absolute path, whose folder is there
-  explicit NewFile(const std::filesystem::path& target)
+  /// @param target an absolute path, whose folder is there  @param like a file in that folder: who may read and write
+  /// that one may do so with this one
+  NewFile(const std::filesystem::path& target, const std::filesystem::path& like)
       : folder_(target.parent_path(), O_RDONLY | O_DIRECTORY),
         target_(target.filename()),
         name_("." + target_.string() + "." + random_text() + ".tmp"),
         output_(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) {
     struct stat old {};
-    if (::fstatat(folder_.get(), target_.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode)) return;
-    // Who may read and write it stays. That it runs with its owner's rights does not: its contents are others now.
+    if (::fstatat(folder_.get(), like.filename().c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode))
+      return;
+    // Not that it runs with its owner's rights: its contents are others now.
     if (::fchmod(output_.get(), old.st_mode & 0777) == 0) return;
     const std::system_error reason = last_error();
     remove();

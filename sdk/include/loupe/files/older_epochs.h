@@ -1,6 +1,7 @@
 #ifndef LOUPE_FILES_OLDER_EPOCHS_H
 #define LOUPE_FILES_OLDER_EPOCHS_H
 
+#include <loupe/files/compression.h>
 #include <loupe/files/descriptor.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -22,20 +24,22 @@ struct OldLine {
   bool stands_alone = false;    ///< means something without the rest of its epoch, such as a finding
 };
 
-/// Reads the next whole line; false at the file's end, and where the last line was cut off.
+/// Reads the next whole line; false at the file's end, and where the last line was cut off, of which `text` then has
+/// the beginning.
 using ReadOldLine = std::function<bool(std::istream&, OldLine&)>;
 
 /// What of an earlier run's file a run goes on behind, from some epoch on: everything up to the last whole epoch before
 /// that one, so that no curve overlaps another, and what stands alone behind it.
 class OlderEpochs {
  public:
+  /// @param compression  how the file is compressed, null where it is not
   /// Throws std::system_error where the file cannot be read.
-  OlderEpochs(const std::filesystem::path& file, double first_epoch, ReadOldLine read)
-      : file_(file), first_(first_epoch), read_(std::move(read)) {
-    std::ifstream input = open();
+  OlderEpochs(const std::filesystem::path& file, const Compression* compression, double first_epoch, ReadOldLine read)
+      : file_(file), compression_(compression), first_(first_epoch), read_(std::move(read)) {
+    const std::unique_ptr<std::istream> input = open();
     OldLine line;
     bool later = false, within = false;  // within an epoch that is not whole yet
-    while (next(input, line)) {
+    while (next(*input, line)) {
       read_bytes_ += line.text.size();
       const bool alone = line.stands_alone && !within;
       if (stays(line) ? line.closes_epoch || alone : alone && !later) {
@@ -49,28 +53,30 @@ class OlderEpochs {
       }
     }
     has_later_ = later;
-    size_ = std::filesystem::file_size(file);
+    cut_off_ = input->bad() || !line.text.empty();
   }
 
   bool empty() const { return kept_bytes_ == 0; }
   /// Whether the file may be appended to as it is.
-  bool is_whole() const { return kept_bytes_ == size_ && !later_inside_; }
+  bool is_whole() const { return kept_bytes_ == read_bytes_ && !cut_off_ && !later_inside_; }
   /// For the user: what does not stay.
   std::string left_out() const {
     std::string text;
     if (has_later_) text = "later epochs";
-    if (size_ > read_bytes_) text += std::string(text.empty() ? "" : " and ") + "a last line that was cut off";
+    if (cut_off_)
+      text += std::string(text.empty() ? "" : " and ") +
+              (compression_ != nullptr ? "a part that was cut off or is damaged" : "a last line that was cut off");
     return text.empty() ? "an unfinished epoch" : text;
   }
   /// Hands on everything that stays, in pieces. Throws std::system_error where the file cannot be read.
   template <class Write>
   void copy(Write&& write) const {
     constexpr std::size_t piece = std::size_t{1} << 20;
-    std::ifstream input = open();
+    const std::unique_ptr<std::istream> input = open();
     std::string text;
     std::uintmax_t bytes = 0;
     if (later_inside_) {
-      for (OldLine line; bytes < kept_bytes_ && next(input, line);) {
+      for (OldLine line; bytes < kept_bytes_ && next(*input, line);) {
         bytes += line.text.size();
         if (stays(line)) text += line.text;
         if (text.size() < piece) continue;
@@ -78,10 +84,10 @@ class OlderEpochs {
         text.clear();
       }
     } else {
-      for (; bytes < kept_bytes_ && input; bytes += text.size()) {
+      for (; bytes < kept_bytes_ && *input; bytes += text.size()) {
         text.resize(static_cast<std::size_t>(std::min<std::uintmax_t>(piece, kept_bytes_ - bytes)));
-        input.read(text.data(), static_cast<std::streamsize>(text.size()));
-        text.resize(static_cast<std::size_t>(input.gcount()));
+        input->read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(input->gcount()));
         write(text);
       }
       text.clear();
@@ -91,23 +97,25 @@ class OlderEpochs {
   }
 
  private:
-  std::ifstream open() const {
-    std::ifstream input(file_, std::ios::binary);
-    if (!input) throw last_error();
+  std::unique_ptr<std::istream> open() const {
+    if (compression_ != nullptr) return compression_->open(file_);
+    auto input = std::make_unique<std::ifstream>(file_, std::ios::binary);
+    if (!*input) throw last_error();
     return input;
   }
   bool next(std::istream& input, OldLine& line) const {
     const bool read = read_(input, line);
-    if (input.bad()) throw std::system_error(EIO, std::generic_category());
+    if (input.bad() && compression_ == nullptr) throw std::system_error(EIO, std::generic_category());
     return read;
   }
   bool stays(const OldLine& line) const { return !line.epoch || *line.epoch < first_; }
 
   std::filesystem::path file_;
+  const Compression* compression_;
   double first_;
   ReadOldLine read_;
-  std::uintmax_t size_ = 0, read_bytes_ = 0, kept_bytes_ = 0;
-  bool later_inside_ = false, has_later_ = false;
+  std::uintmax_t read_bytes_ = 0, kept_bytes_ = 0;  // of its text
+  bool later_inside_ = false, has_later_ = false, cut_off_ = false;
 };
 
 }  // namespace loupe

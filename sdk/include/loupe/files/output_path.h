@@ -34,10 +34,12 @@ class OutputPath {
   }
 
   /// The path as it is when absolute, else in the run's directory, else in the working directory of the start.
-  std::filesystem::path in(const std::string& run_directory) const {
-    return followed((start_ / run_directory / path_).lexically_normal());
-  }
+  std::filesystem::path in(const std::string& run_directory) const { return followed(named_in(run_directory)); }
   std::filesystem::path in(const Run& run) const { return in(std::string(run.directory)); }
+  /// The same, but a link where there is one.
+  std::filesystem::path named_in(const std::string& run_directory) const {
+    return (start_ / run_directory / path_).lexically_normal();
+  }
 
  private:
   std::filesystem::path path_, start_;

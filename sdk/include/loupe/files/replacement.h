@@ -16,7 +16,9 @@ namespace loupe {
 /// std::system_error, and the old file then stands.
 class Replacement {
  public:
-  explicit Replacement(const std::filesystem::path& file) {
+  explicit Replacement(const std::filesystem::path& file) : Replacement(file, file) {}
+  /// @param like a file beside it: who may read and write that one may do so with this one
+  Replacement(const std::filesystem::path& file, const std::filesystem::path& like) {
     const std::filesystem::path target = std::filesystem::absolute(file);
     std::error_code no_matter;
     if (!is_system_link(target) && std::filesystem::is_symlink(target, no_matter))
@@ -26,7 +28,7 @@ class Replacement {
       return;
     }
     make_folder_of(target);
-    file_.emplace(target);
+    file_.emplace(target, like);
   }
 
   void write(std::string_view text) { special_ ? write_all(special_->get(), text) : file_->write(text); }

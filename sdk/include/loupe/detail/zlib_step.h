@@ -1,0 +1,38 @@
+#ifndef LOUPE_DETAIL_ZLIB_STEP_H
+#define LOUPE_DETAIL_ZLIB_STEP_H
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace loupe::detail {
+
+constexpr int gzip_window = 15 + 16;  // the largest, and gzip's frame around it
+
+/// Lends zlib as much of a text as it takes at once.
+inline void lend(z_stream& stream, std::string_view& text) {
+  const std::size_t size = std::min(text.size(), std::size_t{1} << 30);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(size);
+  text.remove_prefix(size);
+}
+
+/// Calls inflate or deflate once with room for a piece more behind `into`.
+template <class Step>
+int step_into(std::string& into, z_stream& stream, Step&& step) {
+  constexpr std::size_t room = std::size_t{256} << 10;
+  const std::size_t size = into.size();
+  into.resize(size + room);
+  stream.next_out = reinterpret_cast<Bytef*>(into.data() + size);
+  stream.avail_out = static_cast<uInt>(room);
+  const int result = step(stream);
+  into.resize(into.size() - stream.avail_out);
+  return result;
+}
+
+}  // namespace loupe::detail
+
+#endif
