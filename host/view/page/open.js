@@ -1,70 +1,84 @@
-import {byId, followList, showStatus, STATES} from "./common.js";
+import {byId, followRuns, isLive, showStatus, STATES} from "./common.js";
 
-// Making a large report again takes a while, and a reader wants to read.
-const LEAST_SECONDS = 5;
+// Making a large report again takes a while, in which the trainers want the machine, and a reader wants to read.
+const LEAST_SECONDS = 5, PAUSE_FOR_EACH_LOAD = 10;
 const wanted = new URLSearchParams(location.search).get("runs") || "";
 const address = `report?runs=${encodeURIComponent(wanted)}`;
 const frame = byId("report");
-let shownVersions = null, latestVersions = null, loadedAt = 0, waiting = 0, loading = false;
+let runs = [], latest = null, shown = null, isLoading = false, earliest = 0, waiting = 0;
 
-function load() {
-  clearTimeout(waiting);
-  waiting = 0;
-  shownVersions = latestVersions;
-  loading = true;
-  showState();
-  showNews();
-  try {
-    // Where the reader was; the report looks for it under this key.
-    const scroll = frame.contentWindow.scrollY;
-    if (scroll > 0) sessionStorage.setItem("loupe-reading:/report", JSON.stringify({scroll}));
-  } catch {
-    // A report that was found in a run's folder is kept apart from this page, and begins at its top.
-  }
-  // In the frame's place in the history, so that "back" leads to the list.
-  frame.contentWindow.location.replace(new URL(address, location.href));
+/** The report in the frame; null where there is none, or one that was found in a run's folder and is kept apart. */
+function ownReport() {
+  const report = shown === null ? null : frame.contentDocument;
+  return report !== null && report.contentType === "text/html" ? report : null;
 }
 
-function showNews() {
-  const isOld = shownVersions !== null && latestVersions !== shownVersions;
-  byId("news").hidden = !isOld && !byId("follow").checked;
-  byId("again").disabled = !isOld || loading;
-  if (!isOld || loading || waiting !== 0 || !byId("follow").checked) return;
-  waiting = setTimeout(load, Math.max(0, loadedAt + LEAST_SECONDS * 1000 - Date.now()));
+/** Loads what is new, which a report of this Loupe's does by itself: it keeps the view, and waits for its reader. */
+function load() {
+  waiting = 0;
+  if (ownReport() !== null) frame.contentWindow.postMessage("loupe: news", location.origin);
+  // In the frame's place in the history, so that "back" leads to the list.
+  else frame.contentWindow.location.replace(new URL(address, location.href));
+  isLoading = true;
+  shown = latest;
+  showState();
+}
+
+function loadWhenNew() {
+  if (!isLive()) {
+    clearTimeout(waiting);
+    waiting = 0;
+  } else if (latest !== shown && !isLoading && waiting === 0) {
+    waiting = setTimeout(load, Math.max(0, earliest - Date.now()));
+  }
+}
+
+/** How long the frame's page took to be made and sent, in milliseconds; 0 where that is kept from this page. */
+function loadTime() {
+  try {
+    return frame.contentWindow.performance.getEntriesByType("navigation")[0]?.responseEnd ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 frame.addEventListener("load", () => {
-  if (!loading) return;
-  loading = false;
-  loadedAt = Date.now();
+  if (!isLoading) return;
+  isLoading = false;
+  earliest = Date.now() + Math.max(LEAST_SECONDS * 1000, PAUSE_FOR_EACH_LOAD * loadTime());
   showState();
-  showNews();
+  loadWhenNew();
   document.documentElement.dataset.ready = "true";
 });
-byId("again").addEventListener("click", load);
-byId("follow").addEventListener("change", () => {
-  clearTimeout(waiting);
-  waiting = 0;
-  showNews();
-});
-byId("alone").href = address;
 
-let runs = [];
 function showState() {
-  showStatus(loading ? "The report is being made …" : runs.length === 1 ? STATES[runs[0].state] :
-    runs.some(({state}) => state === "running") ? "some are running" : "");
+  byId("again").hidden = isLive();
+  const running = runs.filter(({state}) => state === "running").length;
+  showStatus(isLoading && ownReport() === null ? "The report is being made …" : runs.length === 1 ? STATES[runs[0].state] :
+    running > 0 ? `${running} of ${runs.length} running` : "");
 }
 
-followList((told) => {
+byId("alone").href = address;
+// To the list as it was sorted and filtered.
+byId("back").href = `/${location.hash}`;
+
+const ask = followRuns((told) => {
   const ids = wanted.split(",").map(Number);
   runs = told.runs.filter(({id}) => ids.includes(id)).sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
-  latestVersions = runs.map(({id, version}) => `${id}:${version}`).join(" ");
+  latest = runs.map(({id, version}) => `${id}:${version}`).join(" ");
   const names = runs.map(({name}) => name).join(" · ") || "Report";
   byId("title").textContent = names;
   frame.title = `Report of ${names}`;
   document.title = `${names} – Loupe`;
-  // A run that is still being read changes with each part of it.
-  if (shownVersions === null && !runs.some(({state}) => state === "reading")) return load();
   showState();
-  showNews();
+  // A run that is still being read changes with each part of it.
+  if (shown !== null) loadWhenNew();
+  else if (!runs.some(({state}) => state === "reading")) load();
+}, () => {
+  showState();
+  loadWhenNew();
+});
+byId("again").addEventListener("click", () => {
+  ask();
+  load();
 });

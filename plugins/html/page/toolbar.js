@@ -134,13 +134,28 @@ function isBusy() {
   return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
 }
 
+/** Reloads the page when the one around it, as of `loupe view`, says that there is something new. */
+function followPageAround() {
+  const BUSY_SECONDS = 2;
+  let waiting = 0;
+  const reload = () => {
+    clearTimeout(waiting);
+    if (isBusy()) waiting = setTimeout(reload, BUSY_SECONDS * 1000);
+    else reloadAndGoOn();
+  };
+  addEventListener("message", ({source, data}) => {
+    if (source === window.parent && data === "loupe: news") reload();
+  });
+}
+
 /**
- * A switch that reloads the page now and then while a run trains; null once all have ended. On by default, except in a
- * page within another, which knows when there is something new.
+ * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a page
+ * within another, which has a switch of its own.
  */
 export function reloadSwitch() {
-  if (runs.length === 0 || runs.every((run) => run.ended)) return null;
-  const {reloads = window.top === window && runs.some((run) => goesOn(run))} = resumedReading;
+  if (window.top !== window) followPageAround();
+  if (window.top !== window || runs.length === 0 || runs.every((run) => run.ended)) return null;
+  const {reloads = runs.some((run) => goesOn(run))} = resumedReading;
   let waiting = 0;
   const wait = (wanted) => {
     clearTimeout(waiting);
