@@ -366,7 +366,7 @@ class Table(Viewing):
         self.assertIn("optimizer", heads)
         self.assertIn("rate", heads)
         self.assertNotIn("batch", heads)
-        self.assertEqual(self.find("#alike").text, "Alike in all runs: batch size 64")
+        self.assertEqual(self.find("#alike").text, "Alike in the 2 runs that tell of settings: batch size 64")
         # One more run, in which it differs, makes it a column while the page is open.
         more = beginning("more", self.START + 3000) + settings(optimizer="Adam", rate=0.001, batch_size=128)
         self.put("more", more + epoch(1, 3, self.START + 3000))
@@ -476,7 +476,24 @@ class Report(Viewing):
         top = self.script("return scrollY")
         with record.open("a") as file:
             file.write(epoch(2, 0.0625, self.START + 1000))
-        self.wait("return !window.isOld && document.documentElement.dataset.ready === 'true'")
+        # At no time is there no report, or one that is not drawn.
+        self.driver.switch_to.default_content()
+        self.script(
+            """
+            window.gaps = 0;
+            const look = () => {
+              const shown = [...document.querySelectorAll("iframe:not(.next)")];
+              const isDrawn = shown.length === 1 && shown[0].contentDocument.documentElement.dataset.ready === "true";
+              if (!isDrawn) ++window.gaps;
+              requestAnimationFrame(look);
+            };
+            look();
+            """
+        )
+        self.wait("return !document.getElementById('report').contentWindow.isOld")
+        self.assertEqual(self.script("return window.gaps"), 0)
+        self.assertEqual(len(self.all("iframe")), 1)
+        self.wait_for_report()
         self.assertIn("0.0625", self.find("#run").text)
         self.assertEqual(self.script("return [location.hash, scrollY]"), ["#scale=log", top])
         self.driver.switch_to.default_content()
@@ -485,6 +502,12 @@ class Report(Viewing):
         with record.open("a") as file:
             file.write(line("end", epoch=2, how="completed"))
         self.wait("return document.getElementById('status').textContent === 'completed'")
+        # What was shown stays when the record goes.
+        record.unlink()
+        self.wait("return document.getElementById('status').textContent.startsWith('The record is gone')")
+        self.assertEqual(self.find("#title").text, "live")
+        self.wait_for_report()
+        self.assertIn("0.0625", self.find("#run").text)
 
     def test_stands_still_where_the_reader_wants_that(self):
         record = self.put_some()
@@ -516,9 +539,7 @@ class Report(Viewing):
         self.driver.switch_to.default_content()
         time.sleep(3)
         self.find("#again").click()
-        self.driver.switch_to.frame(self.find("#report"))
-        self.wait("return (document.getElementById('run')?.textContent || '').includes('0.01563')")
-        self.driver.switch_to.default_content()
+        self.wait("return document.getElementById('report').contentDocument.body.textContent.includes('0.01563')")
 
     def test_keeps_a_report_that_was_found_apart_from_the_server(self):
         self.put_some()

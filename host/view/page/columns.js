@@ -152,10 +152,10 @@ function settingNames(runs) { return [...new Set(runs.flatMap(({settings}) => se
 
 function differingSettings(runs) { return settingNames(runs).filter((name) => !isAlike(told(runs), name)); }
 
-/** [name, text] of the settings that are the same in all runs that tell of any. */
+/** The settings that need no column: in how many runs they are the same, and each as [name, text]. */
 export function alikeSettings(runs) {
-  return settingNames(runs).filter((name) => isAlike(told(runs), name))
-      .map((name) => [name, settingText(settingOf(told(runs)[0], name))]);
+  const some = told(runs), names = settingNames(runs).filter((name) => isAlike(some, name));
+  return {count: some.length, settings: names.map((name) => [name, settingText(settingOf(some[0], name))])};
 }
 
 /** What the filter looks at. */

@@ -127,9 +127,10 @@ function showMatching() {
 }
 
 function showAlike(runs) {
-  const alike = runs.length < 2 ? [] : alikeSettings(runs);
-  byId("alike").hidden = alike.length === 0;
-  fill(byId("alike"), "Alike in all runs: ", alike.flatMap(([name, text], i) => [i === 0 ? "" : " · ",
+  const {count, settings} = alikeSettings(runs), whose = count === runs.length ? "all runs" :
+    `the ${plural(count, "run")} that ${count === 1 ? "tells" : "tell"} of settings`;
+  byId("alike").hidden = runs.length < 2 || settings.length === 0;
+  fill(byId("alike"), `Alike in ${whose}: `, settings.flatMap(([name, text], i) => [i === 0 ? "" : " · ",
     element("span", {class: "pair"}, `${name} `, element("b", {}, text))]));
 }
 

@@ -110,14 +110,14 @@ const resumedReading = (() => {
 })();
 if (resumedReading.openTags) state.openTags = resumedReading.openTags;
 
-function reloadAndGoOn() {
+/** For the page that takes this one's place. */
+function keepReading() {
   try {
     // The address holds the rest of the view.
     sessionStorage.setItem(READING_KEY, JSON.stringify({openTags: state.openTags, scroll: scrollY, reloads: true}));
   } catch {
     // The page then loads as if for the first time.
   }
-  location.reload();
 }
 
 /** Whether a run may still bring news: one without a tick for a day was killed long ago. */
@@ -134,17 +134,21 @@ function isBusy() {
   return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
 }
 
-/** Reloads the page when the one around it, as of `loupe view`, says that there is something new. */
+/** Says when this page can be replaced, after the page around it, as of `loupe view`, told of something new. */
 function followPageAround() {
   const BUSY_SECONDS = 2;
   let waiting = 0;
-  const reload = () => {
+  const goOn = () => {
     clearTimeout(waiting);
-    if (isBusy()) waiting = setTimeout(reload, BUSY_SECONDS * 1000);
-    else reloadAndGoOn();
+    if (isBusy()) {
+      waiting = setTimeout(goOn, BUSY_SECONDS * 1000);
+    } else {
+      keepReading();
+      window.parent.postMessage("loupe: go on", "*");
+    }
   };
   addEventListener("message", ({source, data}) => {
-    if (source === window.parent && data === "loupe: news") reload();
+    if (source === window.parent && data === "loupe: news") goOn();
   });
 }
 
@@ -159,7 +163,11 @@ export function reloadSwitch() {
   let waiting = 0;
   const wait = (wanted) => {
     clearTimeout(waiting);
-    if (wanted) waiting = setTimeout(() => (isBusy() ? wait(true) : reloadAndGoOn()), RELOAD_SECONDS * 1000);
+    if (wanted) waiting = setTimeout(() => {
+      if (isBusy()) return wait(true);
+      keepReading();
+      location.reload();
+    }, RELOAD_SECONDS * 1000);
   };
   wait(reloads);
   const box = element("input", {type: "checkbox", id: "reload", checked: reloads, onchange: () => wait(box.checked)});
