@@ -12,7 +12,7 @@ inline constexpr std::size_t longest_run_lock = 512;
 
 /// The process that holds a run's folder, as the folder's lock names it.
 struct RunHolder {
-  long process = 0;     ///< 0 where the lock does not say
+  int process = 0;      ///< 0 where the lock does not say
   std::string host;     ///< the machine's name, for people; empty in locks of earlier versions
   std::string machine;  ///< tells machines, their starts and sets of process numbers apart; may be empty
 

@@ -34,7 +34,7 @@ bool is_kept_aside(const std::filesystem::path& folder) {
 enum class Hold { held, free, unknown };
 
 /// Whether the process holds a lock on the file, as the kernel lists them for this machine.
-Hold hold_of(long process, std::uint64_t file) {
+Hold hold_of(int process, std::uint64_t file) {
   // "1: FLOCK  ADVISORY  WRITE 1234 08:01:131090 0 EOF": a process and a file's inode.
   const std::string inode = ':' + std::to_string(file);
   std::ifstream locks("/proc/locks");
@@ -42,7 +42,7 @@ Hold hold_of(long process, std::uint64_t file) {
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
     std::string number, kind, advisory, mode, place;
-    long holder = 0;
+    int holder = 0;
     words >> number >> kind >> advisory >> mode >> holder >> place;
     const bool is_of_file = place.size() > inode.size() && place.substr(place.size() - inode.size()) == inode;
     if (kind == "FLOCK" && holder == process && is_of_file) return Hold::held;
@@ -58,7 +58,7 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
   const ssize_t length = S_ISREG(status.st_mode) ? ::read(file.get(), text, sizeof text) : 0;
   const RunHolder holder = RunHolder::in({text, length > 0 ? static_cast<std::size_t>(length) : 0});
   if (holder.process == 0) return {RunState::unknown, "the lock of its folder names no process"};
-  const bool is_gone = ::kill(static_cast<pid_t>(holder.process), 0) != 0 && errno == ESRCH;
+  const bool is_gone = ::kill(holder.process, 0) != 0 && errno == ESRCH;
   const Hold hold = is_gone ? Hold::free : hold_of(holder.process, status.st_ino);
   if (holder.is_of_this_machine()) {
     if (hold == Hold::held) return {RunState::running, ""};

@@ -34,7 +34,7 @@ TEST(RunHolder, OfALockThatNamesNoMachineMayBeAnywhere) {
 }
 
 TEST(RunHolder, IsNobodyInATextOfAnotherForm) {
-  for (const char* text : {"", " 12", "x", "12x", "-12 host", "0 host", "99999999999999999999 host machine"}) {
+  for (const char* text : {"", " 12", "x", "12x", "-12 host", "0 host", "4294967297 host machine"}) {
     EXPECT_EQ(RunHolder::in(text).process, 0) << text;
     EXPECT_EQ(RunHolder::in(text).in_words(), "another run") << text;
   }

@@ -106,7 +106,7 @@ TEST(RunState, IsUnknownWhereNothingHereTells) {
   put(folder / ".loupe.lock", "4711 trainbox some-boot/pid:[1]\n");
   EXPECT_EQ(standing(folder, two_epochs("digits")),
             (view::RunStanding{RunState::unknown, "process 4711 on trainbox cannot be seen from here"}));
-  for (const char* text : {"", "no number", "12x host", "-3", "0", "99999999999999999999 host machine"}) {
+  for (const char* text : {"", "no number", "12x host", "-3", "0", "4294967297 host machine"}) {
     put(folder / ".loupe.lock", text);
     EXPECT_EQ(standing(folder, two_epochs("digits")),
               (view::RunStanding{RunState::unknown, "the lock of its folder names no process"}))

@@ -58,12 +58,14 @@ function stateCell(run) {
 
 function epochCell(run) {
   if (run.epoch === null) return ["–"];
-  return [formatEpoch(run.epoch), element("div", {class: "muted small whole-words"}, `step ${run.step.toLocaleString("en")}`)];
+  const step = `step ${run.step.toLocaleString("en")}`;
+  return [formatEpoch(run.epoch), element("div", {class: "muted small whole-words"}, step)];
 }
 
 function curveCell(run) {
   const values = run.curve === null ? [] : run.curve.values.map(numberOf);
-  const finite = values.filter(Number.isFinite), ends = [values[0], values[values.length - 1]].map((v) => formatNumber(v));
+  const finite = values.filter(Number.isFinite);
+  const ends = [values[0], values[values.length - 1]].map((value) => formatNumber(value));
   const label = `${run.curve?.name} from ${ends.join(" to ")}`;
   const series = {values, isMissing: () => false};
   const isSteep = Math.min(...finite) > 0 && Math.max(...finite) > 100 * Math.min(...finite);
@@ -120,24 +122,28 @@ function settingText(value) {
 function settingOf(run, name) { return run.settings.find(([each]) => each === name)?.[1]; }
 
 /** A loss for sorting: what is not finite is worse than any number. */
-function sortable(value) { return value === undefined || value === null ? null : Number.isFinite(value) ? value : Infinity; }
+function sortable(value) {
+  if (value === undefined || value === null) return null;
+  return Number.isFinite(value) ? value : Infinity;
+}
 
 /**
  * The columns of a table of these runs: those of the settings in which they differ among them. `value` is what a column
  * is sorted by, null last; `descends` says whether the largest comes first at the first click.
  */
 export function columnsOf(runs, compared) {
+  const lossOf = (run) => lossNamed(run, compared) || {};
   const by = compared === null ? "" : ` · ${compared}`;
-  const setting = (name) => ({key: `:${name}`, title: name, cell: (run) => breakableText(settingText(settingOf(run, name))),
-    value: (run) => settingOf(run, name) ?? null});
+  const setting = (name) => ({key: `:${name}`, title: name, value: (run) => settingOf(run, name) ?? null,
+    cell: (run) => breakableText(settingText(settingOf(run, name)))});
   return [
     {key: "name", title: "Run", value: (run) => run.name},
     {key: "state", title: "State", cell: stateCell, value: (run) => STATE_ORDER.indexOf(run.state)},
     {key: "started", title: "Started", cell: startedCell, descends: true, value: (run) => run.started},
     {key: "epoch", title: "Epoch", cell: epochCell, descends: true, value: (run) => run.epoch},
     {key: "curve", title: "Loss", cell: curveCell},
-    {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossNamed(run, compared)?.last ?? null))},
-    {key: "best", title: `Best${by}`, cell: bestCell, value: (run) => sortable(lossNamed(run, compared)?.best)},
+    {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossOf(run).last ?? null))},
+    {key: "best", title: `Best${by}`, cell: bestCell, value: (run) => sortable(lossOf(run).best)},
     {key: "finding", title: "Worst finding", cell: findingCell, descends: true, value: weightOf},
     ...differingSettings(runs).map(setting),
   ];
@@ -160,11 +166,11 @@ export function alikeSettings(runs) {
 
 /** What the filter looks at. */
 export function wordsOf(run) {
-  const {rules, worst, counts} = run.findings;
+  const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
   const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
   const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
-  return [run.name, run.folder, run.state, STATES[run.state], run.why, ...rules, ...rules.map((rule) => rule.replaceAll("_", " ")),
-    worst?.text, ...severities, ...settings].join("\n").toLowerCase();
+  return [run.name, run.folder, run.state, STATES[run.state], run.why, ...rules, ...plainRules, worst?.text,
+    ...severities, ...settings].join("\n").toLowerCase();
 }
 
 /** Runs in the order of a column; equals, and what has no value, by their start. */

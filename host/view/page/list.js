@@ -4,6 +4,7 @@ import {byId, followRuns, showStatus} from "./common.js";
 
 const MOST_COMPARED = 20;
 const USUAL_SORT = "-started";
+const MARKS = {none: "↕", ascending: "▲", descending: "▼"};
 const head = document.querySelector("#runs thead tr"), body = document.querySelector("#runs tbody");
 const rows = new Map();  // by the number that the server gave a run
 const chosen = new Set();
@@ -39,7 +40,8 @@ class Row {
     const cells = columns.filter(({cell}) => cell !== undefined).map(({key, title, cell}) => {
       const content = element("div", {}, cell(run, context)), what = key.startsWith(":") ? "setting" : key;
       const isEmpty = content.textContent === "–" && content.childElementCount === 0;
-      return element("td", {role: "cell", class: `of-${what}${isEmpty ? " nothing" : ""}`, "data-label": title}, content);
+      const name = `of-${what}${isEmpty ? " nothing" : ""}`;
+      return element("td", {role: "cell", class: name, "data-label": title}, content);
     });
     while (this.name.nextSibling) this.name.nextSibling.remove();
     this.root.append(...cells);
@@ -81,7 +83,7 @@ function showHead() {
     const order = each !== column ? "none" : descends ? "descending" : "ascending";
     // The mark stays beside the last word.
     const [, words, last] = /^(.* )?(.*)$/.exec(each.title);
-    const mark = element("span", {class: "mark", "aria-hidden": "true"}, {none: "↕", ascending: "▲", descending: "▼"}[order]);
+    const mark = element("span", {class: "mark", "aria-hidden": "true"}, MARKS[order]);
     const title = each.value ? button({"data-key": each.key, onclick: () => sortBy(each)}, words || "",
         element("span", {class: "whole-words"}, last, " ", mark)) : each.title;
     return element("th", {scope: "col", role: "columnheader", "aria-sort": each.value ? order : null}, title);
@@ -143,7 +145,7 @@ function showOrder(runs) {
     if (root === next) next = next.nextElementSibling;
     else body.insertBefore(root, next);
   }
-  if (focused !== null && document.activeElement !== focused && focused.isConnected) focused.focus({preventScroll: true});
+  if (focused !== null && document.activeElement !== focused) focused.focus({preventScroll: true});
 }
 
 function showAll() {

@@ -153,8 +153,8 @@ function followPageAround() {
 }
 
 /**
- * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a page
- * within another, which has a switch of its own.
+ * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a
+ * page within another, which has a switch of its own.
  */
 export function reloadSwitch() {
   if (window.top !== window) followPageAround();
