@@ -408,10 +408,14 @@ class Table(Viewing):
         self.serve()
         self.script("document.documentElement.dataset.theme = 'dark'")
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-        for control in ("#tools", "#live", "#theme", "td.tick", ".mark"):
+        for control in ("#tools", "#live", "#theme", "td.tick", "thead button"):
             self.assertFalse(self.find(control).is_displayed(), control)
         self.assertTrue(self.row("sgd").is_displayed())
         self.assertEqual(self.script("return getComputedStyle(document.body).color"), "rgb(0, 0, 0)")
+        # Nothing is cut at the right, however many columns there are.
+        cut = "const box = document.querySelector('.scrolled'); return box.scrollWidth - box.clientWidth"
+        self.assertEqual(self.script(cut), 0)
+        self.assertIn("SGD\n0.1", self.row("sgd").text)
         self.screenshot("list_print")
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 

@@ -27,7 +27,7 @@ export function lowestOf(runs, compared) {
 
 /** A text that may break within its long names, but not within a number. */
 export function breakableText(text) {
-  return text.split(/(?<=[_:/-]|\.(?!\d))(?=\S)/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
+  return text.split(/(?<=[_:/]|[.-](?!\d))(?=\S)/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
 function startedCell({started}) {
@@ -52,7 +52,7 @@ export function showAges(now) {
 function stateCell(run) {
   const goesOn = ["running", "unknown"].includes(run.state);
   return [element("div", {class: `state ${run.state}`}, STATES[run.state] || run.state),
-    run.why === "" ? null : element("div", {class: "muted small"}, breakableText(run.why)),
+    run.why === "" ? null : element("div", {class: "muted small why"}, breakableText(run.why)),
     goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
 }
 
