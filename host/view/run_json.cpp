@@ -108,6 +108,7 @@ double start_of(const RunSummary& run) {
 Json row_of(const RunSummary& run, const RunStanding& standing) {
   Json row{{"state", word_of(standing.state)},
            {"why", standing.why},
+           {"resumed", run.run().resumed},
            {"started", start_of(run)},
            {"written", static_cast<double>(run.stamp().changed_ns) * 1e-9},
            {"epoch", nullptr},

@@ -51,6 +51,7 @@ TEST(RunList, TellsEverythingThatThePageNeeds) {
   const Json& run = told.at("runs")[0];
   EXPECT_EQ(run.at("state"), "failed");
   EXPECT_EQ(run.at("why"), "why");
+  EXPECT_EQ(run.at("resumed"), false);
   EXPECT_EQ(run.at("epoch"), 2);
   EXPECT_EQ(run.at("step"), 20);
   EXPECT_EQ(run.at("started"), 2000);
@@ -126,6 +127,7 @@ TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
   EXPECT_EQ(looked(list), before);
   append(record, run_line("a", 1000, true) + epoch_of(3, "0.125"));
   const Json after = looked(list);
+  EXPECT_EQ(after.at("runs")[0].at("resumed"), true);
   const Json news = Json::parse(list.told()->news_since(before.at("version")));
   ASSERT_EQ(news.at("runs").size(), 1u) << "what has not changed is not told again";
   EXPECT_EQ(news.at("runs")[0].at("name"), "a");

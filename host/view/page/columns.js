@@ -52,6 +52,7 @@ export function showAges(now) {
 function stateCell(run) {
   const goesOn = ["running", "unknown"].includes(run.state);
   return [element("div", {class: `state ${run.state}`}, STATES[run.state] || run.state),
+    run.resumed ? element("div", {class: "muted small"}, "resumed") : null,
     run.why === "" ? null : element("div", {class: "muted small why"}, breakableText(run.why)),
     goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
 }
@@ -169,8 +170,8 @@ export function wordsOf(run) {
   const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
   const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
   const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
-  return [run.name, run.folder, run.state, STATES[run.state], run.why, ...rules, ...plainRules, worst?.text,
-    ...severities, ...settings].join("\n").toLowerCase();
+  return [run.name, run.folder, run.state, STATES[run.state], run.why, run.resumed ? "resumed" : "",
+    ...rules, ...plainRules, worst?.text, ...severities, ...settings].join("\n").toLowerCase();
 }
 
 /** Runs in the order of a column; equals, and what has no value, by their start. */
