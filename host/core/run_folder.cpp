@@ -14,17 +14,18 @@
 #include <utility>
 
 #include "core/log.h"
+#include "core/run_holder.h"
 
 namespace loupe {
 namespace {
 
 /// Who holds a lock, as it wrote there.
 std::string holder_of(int descriptor) {
-  char text[32] = "";
-  const ssize_t length = ::pread(descriptor, text, sizeof text - 1, 0);
-  const std::string process(text, length > 0 ? static_cast<std::size_t>(length) : 0);
-  if (process.empty()) return "another run";
-  return process == std::to_string(::getpid()) ? "another inspector of this process" : "process " + process;
+  char text[longest_run_lock] = "";
+  const ssize_t length = ::pread(descriptor, text, sizeof text, 0);
+  const RunHolder holder = RunHolder::in({text, length > 0 ? static_cast<std::size_t>(length) : 0});
+  const bool is_own = holder.text() == RunHolder::this_process().text();
+  return is_own ? "another inspector of this process" : holder.in_words();
 }
 
 /// Whether what was opened has that name no more. What cannot be looked at counts as there.
@@ -75,9 +76,9 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
       ::close(descriptor);
       continue;
     }
-    const std::string process = std::to_string(::getpid());
-    // Only for the message of one that finds the folder taken.
-    if (::ftruncate(descriptor, 0) == 0) static_cast<void>(!::pwrite(descriptor, process.data(), process.size(), 0));
+    const std::string holder = RunHolder::this_process().text();
+    // For the message of one that finds the folder taken, and for those who ask whether the run goes on.
+    if (::ftruncate(descriptor, 0) == 0) static_cast<void>(!::pwrite(descriptor, holder.data(), holder.size(), 0));
     descriptor_ = descriptor;
     return true;
   }

@@ -11,7 +11,7 @@
 
 namespace loupe {
 
-/// Stands in a run's folder while the run goes on, locked and with the number of its process.
+/// Stands in a run's folder while the run goes on, locked and with its RunHolder as text.
 inline constexpr const char* run_lock_name = ".loupe.lock";
 /// What folders of kept files begin with; a number follows.
 inline constexpr const char* older_folder_prefix = "older-";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -19,19 +20,35 @@ constexpr std::size_t read_in_turn = std::size_t{8} << 20;
 constexpr int pause_for_each_search = 20;
 constexpr auto least_pause = std::chrono::milliseconds(900);
 
+/// Names may hold any bytes.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
+
+std::string RunsTold::news_since(std::uint64_t seen) const {
+  std::string ids, news;
+  for (const auto& [id, run] : runs) {
+    ids += (ids.empty() ? "" : ",") + std::to_string(id);
+    if (run.version > seen) news += (news.empty() ? "" : ",") + *run.json;
+  }
+  return '{' + about + ",\"ids\":[" + ids + "],\"runs\":[" + news + "]}";
+}
 
 RunList::RunList(std::vector<std::string> folders, const SearchLimits& limits)
     : folders_(std::move(folders)), limits_(limits), told_(std::make_shared<RunsTold>()) {
-  tell(0);
+  tell();
 }
 
 bool RunList::look() {
-  const double now = static_cast<double>(std::time(nullptr));
   bool changed = find(), more = false;
-  if (versions_ == 1) tell(now);
-  for (auto& [folder, run] : runs_) more = read(run, now, changed) || more;
-  if (changed) tell(now);
+  if (versions_ == 1) tell();
+  for (auto& [folder, run] : runs_) {
+    more = read(run) || more;
+    changed = changed || run.is_new;
+  }
+  if (changed) tell();
   return more;
 }
 
@@ -47,8 +64,7 @@ bool RunList::find() {
     there.insert(folder);
     if (runs_.count(folder) > 0) continue;
     RunSummary summary(place.record());
-    Json row = row_of(summary, RunState::reading);
-    runs_.emplace(folder, Run{++last_number_, std::move(place), std::move(summary), {}, RunState::reading, 0, row});
+    runs_.emplace(folder, Run{++last_number_, std::move(place), std::move(summary)});
     changed = true;
   }
   for (auto each = runs_.begin(); each != runs_.end();) {
@@ -61,50 +77,38 @@ bool RunList::find() {
   return changed;
 }
 
-bool RunList::read(Run& run, double now, bool& changed) {
+bool RunList::read(Run& run) {
   const FileStamp report = FileStamp::of(run.place.report());
   const bool rewritten = std::exchange(run.report, report) != report;
   const bool grew = run.summary.read_on(read_in_turn);
-  const RunState state = state_of(run.summary, run.place.folder, now);
-  const bool turned = std::exchange(run.state, state) != state;
-  if (rewritten || grew || turned) {
-    ++run.version;
-    run.row = row_of(run.summary, state);
-    changed = true;
-  }
+  RunStanding standing = standing_of(run.summary, run.place.folder);
+  const bool turned = standing != run.standing;
+  run.standing = std::move(standing);
+  run.is_new = run.is_new || rewritten || grew || turned;
   return run.summary.is_behind();
 }
 
-void RunList::tell(double now) {
+void RunList::tell() {
   auto told = std::make_shared<RunsTold>();
   told->version = versions_++;
-  std::vector<const Run*> order;
-  for (const auto& [folder, run] : runs_) {
-    order.push_back(&run);
-    told->runs[run.number] = {name_of(run.summary, run.place.folder), run.place, run.version};
+  for (auto& [folder, run] : runs_) {
+    if (std::exchange(run.is_new, false)) {
+      run.version = told->version;
+      Json row = row_of(run.summary, run.standing);
+      row["id"] = run.number;
+      row["version"] = run.version;
+      row["name"] = name_of(run.summary, run.place.folder);
+      row["folder"] = run.place.shown;
+      run.json = std::make_shared<const std::string>(text_of(row));
+    }
+    told->runs[run.number] = {run.place, goes_on(run.standing.state), run.version, run.json};
   }
-  // A record that cannot be read says nothing of when its run started; its file's time is near enough.
-  const auto time_of = [](const Run& run) {
-    const double started = run.summary.run().start_time;
-    return started > 0 ? started : static_cast<double>(run.summary.stamp().changed_ns) * 1e-9;
-  };
-  std::stable_sort(order.begin(), order.end(), [&](const Run* a, const Run* b) { return time_of(*a) > time_of(*b); });
-  Json runs = Json::array();
-  for (const Run* run : order) {
-    Json row = run->row;
-    row["id"] = run->number;
-    row["version"] = run->version;
-    row["name"] = name_of(run->summary, run->place.folder);
-    row["folder"] = run->place.shown;
-    runs.push_back(std::move(row));
-  }
-  const Json all{{"version", told->version},
-                 {"now", now},
-                 {"folders", folders_},
-                 {"left_out", left_out_},
-                 {"runs", std::move(runs)}};
-  // Names may hold any bytes.
-  told->json = all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Json about{{"version", told->version},
+                   {"now", static_cast<double>(std::time(nullptr))},
+                   {"folders", folders_},
+                   {"left_out", left_out_}};
+  told->about = text_of(about);
+  told->about = told->about.substr(1, told->about.size() - 2);
   const std::lock_guard lock(mutex_);
   told_ = std::move(told);
   news_.notify_all();

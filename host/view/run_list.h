@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -20,14 +19,19 @@ namespace loupe::view {
 /// What the list told at one moment; never changes.
 struct RunsTold {
   struct Run {
-    std::string name;
     FoundRun place;
-    std::uint64_t version = 0;  ///< changes with the run's files
+    bool goes_on = false;                     ///< its record may still grow
+    std::uint64_t version = 0;                ///< of the list, in which this run was told anew
+    std::shared_ptr<const std::string> json;  ///< for the page
   };
 
   std::uint64_t version = 0;     ///< 0: nobody has looked yet
   std::map<unsigned, Run> runs;  ///< by the number that the list gave each
-  std::string json;              ///< for the page: all of it, the newest run first
+  std::string about;             ///< the members of the JSON that concern all
+
+  /// As JSON in one line: what the list tells of all, which runs there are, and the runs that were told anew after the
+  /// version `seen`.
+  std::string news_since(std::uint64_t seen) const;
 };
 
 /// The runs under some folders, looked at again and again. One thread looks; any may read what was told.
@@ -50,15 +54,16 @@ class RunList {
     unsigned number;
     FoundRun place;
     RunSummary summary;
-    FileStamp report;
-    RunState state;
-    std::uint64_t version;
-    nlohmann::ordered_json row;  // as it was told last; made anew when the version changes
+    FileStamp report = {};
+    RunStanding standing = {};
+    bool is_new = true;  // what was told of it, if anything, is no longer so
+    std::uint64_t version = 0;
+    std::shared_ptr<const std::string> json = {};
   };
 
   bool find();
-  bool read(Run& run, double now, bool& changed);
-  void tell(double now);
+  bool read(Run& run);
+  void tell();
 
   const std::vector<std::string> folders_;
   const SearchLimits limits_;

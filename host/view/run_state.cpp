@@ -2,18 +2,16 @@
 
 #include <loupe/abi.h>
 #include <loupe/files/descriptor.h>
+#include <signal.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "core/run_folder.h"
+#include "core/run_holder.h"
 
 namespace loupe::view {
 namespace {
-
-// A run that has not ticked yet, or ticks fast, may well be silent for so long.
-constexpr double least_patience = 120;
 
 RunState state_of_end(std::uint32_t how) {
   switch (how) {
@@ -33,38 +31,62 @@ bool is_kept_aside(const std::filesystem::path& folder) {
   return folder.filename().string().rfind(older_folder_prefix, 0) == 0;
 }
 
-}  // namespace
+enum class Hold { held, free, unknown };
 
-bool is_held(const std::filesystem::path& folder) try {
-  const Descriptor file(folder / run_lock_name, O_RDONLY | O_NOFOLLOW);
-  const struct stat status = file.status();
-  char text[32] = "";
-  if (!S_ISREG(status.st_mode) || ::read(file.get(), text, sizeof text - 1) <= 0) return false;
-  const std::string process(text, std::find_if(text, text + sizeof text, [](char c) { return c < '0' || c > '9'; }));
-  if (process.empty()) return false;
+/// Whether the process holds a lock on the file, as the kernel lists them for this machine.
+Hold hold_of(int process, std::uint64_t file) {
   // "1: FLOCK  ADVISORY  WRITE 1234 08:01:131090 0 EOF": a process and a file's inode.
-  const std::string inode = ':' + std::to_string(status.st_ino);
+  const std::string inode = ':' + std::to_string(file);
   std::ifstream locks("/proc/locks");
+  if (!locks) return Hold::unknown;
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
-    std::string number, kind, advisory, mode, holder, place;
+    std::string number, kind, advisory, mode, place;
+    int holder = 0;
     words >> number >> kind >> advisory >> mode >> holder >> place;
     const bool is_of_file = place.size() > inode.size() && place.substr(place.size() - inode.size()) == inode;
-    if (kind == "FLOCK" && holder == process && is_of_file) return true;
+    if (kind == "FLOCK" && holder == process && is_of_file) return Hold::held;
   }
-  return false;
-} catch (const std::system_error&) {
-  return false;
+  return Hold::free;
 }
 
-RunState state_of(const RunSummary& run, const std::filesystem::path& folder, double now) {
-  if (!run.damage().empty()) return RunState::damaged;
-  if (run.is_behind()) return RunState::reading;
-  if (run.ending()) return state_of_end(run.ending()->how);
-  if (is_kept_aside(folder)) return RunState::stopped;
-  if (is_held(folder)) return RunState::running;
-  const double silent_for = now - static_cast<double>(run.stamp().changed_ns) * 1e-9;
-  return silent_for <= std::max(least_patience, 3 * run.longest_pause()) ? RunState::running : RunState::stopped;
+/// Of a run whose record has no end so far.
+RunStanding standing_by_lock(const std::filesystem::path& folder) try {
+  const Descriptor file(folder / run_lock_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const struct stat status = file.status();
+  char text[longest_run_lock] = "";
+  const ssize_t length = S_ISREG(status.st_mode) ? ::read(file.get(), text, sizeof text) : 0;
+  const RunHolder holder = RunHolder::in({text, length > 0 ? static_cast<std::size_t>(length) : 0});
+  if (holder.process == 0) return {RunState::unknown, "the lock of its folder names no process"};
+  const bool is_gone = ::kill(holder.process, 0) != 0 && errno == ESRCH;
+  const Hold hold = is_gone ? Hold::free : hold_of(holder.process, status.st_ino);
+  if (holder.is_of_this_machine()) {
+    if (hold == Hold::held) return {RunState::running, ""};
+    if (hold == Hold::free) return {RunState::killed, holder.in_words() + " is gone and recorded no end"};
+    return {RunState::unknown, "this machine does not list its locks"};
+  }
+  // A lock of an earlier version names no machine; the kernel may know it all the same.
+  if (holder.machine.empty() && hold == Hold::held) return {RunState::running, ""};
+  return {RunState::unknown, holder.in_words() + " cannot be seen from here"};
+} catch (const std::system_error&) {
+  return {RunState::unknown, "its folder has no lock that names a process"};
+}
+
+}  // namespace
+
+RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder) {
+  if (!run.damage().empty()) return {RunState::damaged, run.damage()};
+  if (run.is_behind()) return {RunState::reading, ""};
+  if (run.ending()) return {state_of_end(run.ending()->how), run.ending()->message};
+  if (is_kept_aside(folder)) return {RunState::stopped, "a later run took its folder"};
+  RunStanding standing = standing_by_lock(folder);
+  // A run gives its lock back right behind its end, which may have come since the record was read.
+  if (standing.state == RunState::killed && run.is_outdated()) return {RunState::reading, ""};
+  return standing;
+}
+
+bool goes_on(RunState state) {
+  return state == RunState::reading || state == RunState::running || state == RunState::unknown;
 }
 
 const char* word_of(RunState state) {
@@ -73,6 +95,10 @@ const char* word_of(RunState state) {
       return "reading";
     case RunState::running:
       return "running";
+    case RunState::unknown:
+      return "unknown";
+    case RunState::killed:
+      return "killed";
     case RunState::stopped:
       return "stopped";
     case RunState::completed:

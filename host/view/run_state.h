@@ -11,7 +11,9 @@ namespace loupe::view {
 enum class RunState {
   reading,  ///< its record was not read to the end yet
   running,
-  stopped,  ///< without an end, such as a run that was killed
+  unknown,  ///< without an end so far, and nothing on this machine says whether its process lives
+  killed,   ///< its process is gone and recorded no end
+  stopped,  ///< without an end, and a later run took its folder
   completed,
   interrupted,
   failed,
@@ -19,17 +21,22 @@ enum class RunState {
   damaged,
 };
 
-/// How a run stands, by its record; whether one without an end goes on, by whether a process holds its folder, else by
-/// how long its record has been silent.
-/// @param now  seconds since 1970
-RunState state_of(const RunSummary& run, const std::filesystem::path& folder, double now);
+struct RunStanding {
+  RunState state = RunState::reading;
+  std::string why;  ///< for people; may be empty
+
+  bool operator==(const RunStanding&) const = default;
+};
+
+/// How a run stands, by the end of its record; without one, by the process that the lock of its folder names. Takes no
+/// lock itself, which could get into a trainer's way.
+RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder);
+
+/// Whether the record may still grow.
+bool goes_on(RunState state);
 
 /// The same as one word, for programs.
 const char* word_of(RunState state);
-
-/// Whether a process of this machine holds the folder as its run's. Takes no lock itself, which could get into a
-/// trainer's way.
-bool is_held(const std::filesystem::path& folder);
 
 }  // namespace loupe::view
 

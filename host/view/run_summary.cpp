@@ -3,6 +3,7 @@
 #include <loupe/error.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace loupe::view {
@@ -81,10 +82,10 @@ void RunSummary::take(std::string_view text) try {
   ++lines_;
   ending_.reset();
   if (line_.kind == Kind::value) take_loss();
+  if (line_.kind == Kind::hyperparameter) take_setting(replay::parse_hyperparameter_line(text));
   if (line_.kind == Kind::finding) findings_.take(line_);
   if (line_.kind == Kind::end) ending_ = line_;
   if (line_.kind == Kind::tick) {
-    if (tick_) longest_pause_ = std::max(longest_pause_, line_.elapsed - tick_->elapsed);
     tick_ = line_;
     findings_.end_tick(line_);
   }
@@ -92,18 +93,33 @@ void RunSummary::take(std::string_view text) try {
   throw Error("line " + std::to_string(lines_ + 1) + ": " + e.what());
 }
 
-/// What the lens loss_metrics tells of an epoch's loss as one number.
+/// What the lens loss_metrics tells of an epoch's losses and metrics as one number each.
 void RunSummary::take_loss() {
-  if (line_.tag != "Loss" && line_.tag != "Loss & Metrics") return;
+  const bool is_shared = line_.tag == "Loss & Metrics";
+  if (!is_shared && line_.tag != "Loss" && line_.tag != "Metrics") return;
   constexpr std::string_view mean = " mean";
   const std::string& told = line_.line;
   if (told.size() <= mean.size() || told.compare(told.size() - mean.size(), mean.size(), mean) != 0) return;
   const std::string name = told.substr(0, told.size() - mean.size());
-  const auto known = std::find_if(losses_.begin(), losses_.end(), [&](const Loss& each) { return each.name == name; });
-  if (known != losses_.end()) {
-    known->value = line_.value;
-  } else if (losses_.size() < most_losses) {
-    losses_.push_back({name, line_.value});
+  auto known = std::find_if(losses_.begin(), losses_.end(), [&](const Loss& each) { return each.name == name; });
+  if (known == losses_.end()) {
+    if (losses_.size() == most_losses) return;
+    const bool is_metric = is_shared ? name.find("loss") == std::string::npos : line_.tag == "Metrics";
+    known = losses_.insert(losses_.end(), {name, is_metric, 0});
+  }
+  known->last = line_.value;
+  known->curve.take(line_.epoch, line_.value);
+  const bool is_lower = !known->lowest || line_.value < known->lowest->first;
+  if (std::isfinite(line_.value) && is_lower) known->lowest = {line_.value, line_.epoch};
+}
+
+void RunSummary::take_setting(replay::RecordedSetting setting) {
+  const auto known =
+      std::find_if(settings_.begin(), settings_.end(), [&](const auto& each) { return each.name == setting.name; });
+  if (known != settings_.end()) {
+    *known = std::move(setting);
+  } else if (settings_.size() < most_settings) {
+    settings_.push_back(std::move(setting));
   }
 }
 

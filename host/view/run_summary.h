@@ -9,11 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/file_stamp.h"
 #include "replay/finding_history.h"
 #include "replay/record_line.h"
+#include "view/small_curve.h"
 
 namespace loupe::view {
 
@@ -22,9 +24,14 @@ class RunSummary {
  public:
   /// Losses and metrics, each by its name: more than people read in a row of a list.
   static constexpr std::size_t most_losses = 6;
+  /// Settings that people compare runs by are far fewer.
+  static constexpr std::size_t most_settings = 100;
   struct Loss {
     std::string name;
-    double value;
+    bool is_metric;  ///< whether low is good is not known of those
+    double last;
+    std::optional<std::pair<double, double>> lowest = {};  ///< of the finite ones, with its epoch
+    SmallCurve curve = {};
   };
 
   explicit RunSummary(std::filesystem::path record) : record_(std::move(record)) {}
@@ -45,8 +52,8 @@ class RunSummary {
   /// The first that were told, at most so many.
   const std::vector<Loss>& losses() const { return losses_; }
   const replay::FindingHistory& findings() const { return findings_; }
-  /// The longest time from one tick to the next, in seconds.
-  double longest_pause() const { return longest_pause_; }
+  /// By name, in the order they were told first; a later value replaces an earlier one.
+  const std::vector<replay::RecordedSetting>& settings() const { return settings_; }
   const FileStamp& stamp() const { return stamp_; }
   /// Whether the record has changed since it was read.
   bool is_outdated() const { return FileStamp::of(text_file_at(record_)) != stamp_; }
@@ -56,6 +63,7 @@ class RunSummary {
   void read(TextPieces& pieces, std::size_t most);
   void take(std::string_view text);
   void take_loss();
+  void take_setting(replay::RecordedSetting setting);
 
   std::filesystem::path record_;
   FileStamp stamp_;
@@ -70,7 +78,7 @@ class RunSummary {
   std::optional<replay::RecordLine> tick_, ending_;
   std::vector<Loss> losses_;
   replay::FindingHistory findings_;
-  double longest_pause_ = 0;
+  std::vector<replay::RecordedSetting> settings_;
 };
 
 }  // namespace loupe::view

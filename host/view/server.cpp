@@ -108,9 +108,7 @@ class Answers {
     answer(response, 200, type, page_files().at(file));
   }
 
-  void runs(Response& response) const { answer(response, 200, "application/json", list_.told()->json); }
-
-  /// A folder's own report for one run that has it, else one that is made.
+  /// A folder's own report for one run that has ended and has it, else one that is made.
   void report(const Request& request, Response& response) const {
     const std::vector<unsigned> numbers = numbers_in(request.get_param_value("runs"));
     if (numbers.empty()) throw Refusal{400, "no run is chosen; tick at least one in the list"};
@@ -123,7 +121,8 @@ class Answers {
     for (const unsigned number : numbers) {
       const auto run = told->runs.find(number);
       if (run == told->runs.end()) throw Refusal{404, "this run is not in the list; go back to the list"};
-      if (numbers.size() == 1 && is_own_file(run->second.place.report())) {
+      // Of a run that goes on its record knows more, and sooner.
+      if (numbers.size() == 1 && !run->second.goes_on && is_own_file(run->second.place.report())) {
         return answer(response, 200, report_type, page_in(run->second.place.report()), found_report_policy);
       }
       records.push_back(run->second.place.record());
@@ -131,7 +130,8 @@ class Answers {
     answer(response, 200, report_type, reports_.page_of(records), report_policy);
   }
 
-  /// Server-sent events: the list's version, at once and whenever it is another.
+  /// Server-sent events: all runs at once, and from then on those that changed. What a reader did not take in time is
+  /// no queue that grows: the next event tells of the state of then.
   void events(Response& response) {
     if (!connections_.follow()) throw Refusal{503, "too many pages follow this server; close some"};
     const auto seen = std::make_shared<std::uint64_t>(0);
@@ -144,7 +144,7 @@ class Answers {
       }
       // A comment where there is nothing new: by it a reader who has left is found.
       const std::string text = told->version == *seen ? std::string(": still there\n\n")
-                                                      : "event: runs\ndata: " + std::to_string(told->version) + "\n\n";
+                                                      : "event: runs\ndata: " + told->news_since(*seen) + "\n\n";
       *seen = told->version;
       return sink.write(text.data(), text.size());
     });
@@ -265,9 +265,6 @@ void set_up(httplib::Server& server, Answers& answers, Connections& connections)
   page("/page\\.css", "page.css", "text/css; charset=utf-8");
   page("/list\\.js", "list.js", "text/javascript; charset=utf-8");
   page("/open\\.js", "open.js", "text/javascript; charset=utf-8");
-  server.Get("/runs\\.json", [&answers](const Request&, Response& response) {
-    answers.guarded(response, [&] { answers.runs(response); });
-  });
   server.Get("/report", [&answers](const Request& request, Response& response) {
     answers.guarded(response, [&] { answers.report(request, response); });
   });

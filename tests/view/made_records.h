@@ -28,6 +28,10 @@ inline std::string tick_line(int epoch, double elapsed = 0) {
 inline std::string epoch_of(int epoch, const std::string& loss) {
   return loss_line(epoch, "train_loss mean", loss) + tick_line(epoch);
 }
+/// A hyperparameter; `value` is JSON.
+inline std::string setting_line(const std::string& name, const std::string& type, const std::string& value) {
+  return R"({"kind":"hyperparameter","name":")" + name + R"(","type":")" + type + R"(","setting":)" + value + "}\n";
+}
 inline std::string finding_line(const std::string& severity, const std::string& state, const std::string& rule,
                                 const std::string& message) {
   return R"({"kind":"finding","epoch":1,"severity":")" + severity + R"(","state":")" + state + R"(","rule":")" + rule +

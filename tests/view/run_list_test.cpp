@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "examples/process.h"
+#include "followed_list.h"
 #include "made_records.h"
 
 namespace loupe::test {
@@ -16,11 +17,16 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+Json told(const view::RunList& list) {
+  FollowedList followed;
+  followed.take(list.told()->news_since(0));
+  return followed.all();
+}
 /// Looks until nothing is left to read, and gives what the page would get.
 Json looked(view::RunList& list) {
   while (list.look()) {
   }
-  return Json::parse(list.told()->json);
+  return told(list);
 }
 std::vector<std::string> names(const Json& told) {
   std::vector<std::string> names;
@@ -29,25 +35,35 @@ std::vector<std::string> names(const Json& told) {
 }
 using Names = std::vector<std::string>;
 
-TEST(RunList, ShowsTheNewestRunFirstWithEverythingThatThePageNeeds) {
+TEST(RunList, TellsEverythingThatThePageNeeds) {
   const fs::path root = fresh_folder();
   put(root / "a/record.jsonl", two_epochs("older", 1000) + end_line("completed"));
-  put(root / "b/record.jsonl", two_epochs("newer", 2000) + finding_line("warning", "raised", "dead_units", "half") +
-                                   finding_line("error", "raised", "nan_loss", "it is NaN") +
-                                   finding_line("error", "gone", "nan_loss", "") + end_line("failed", "why"));
+  put(root / "b/record.jsonl",
+      two_epochs("newer", 2000) + setting_line("optimizer", "string", "\"Adam\"") +
+          setting_line("rate", "number", "1e-4") + setting_line("batch", "integer", "64") +
+          setting_line("nesterov", "boolean", "true") + setting_line("layers", "strings", "[\"a\",\"b\"]") +
+          setting_line("rate", "number", "0.5") + finding_line("warning", "raised", "dead_units", "half") +
+          finding_line("error", "raised", "nan_loss", "it is NaN") + finding_line("error", "gone", "nan_loss", "") +
+          end_line("failed", "why"));
   view::RunList list({root.string()});
   const Json told = looked(list);
   EXPECT_EQ(names(told), (Names{"newer", "older"}));
   const Json& run = told.at("runs")[0];
   EXPECT_EQ(run.at("state"), "failed");
   EXPECT_EQ(run.at("why"), "why");
+  EXPECT_EQ(run.at("resumed"), false);
   EXPECT_EQ(run.at("epoch"), 2);
   EXPECT_EQ(run.at("step"), 20);
-  EXPECT_EQ(run.at("time"), 2002);
+  EXPECT_EQ(run.at("started"), 2000);
   EXPECT_EQ(run.at("folder"), (root / "b").string());
-  EXPECT_EQ(run.at("losses"), Json::parse(R"([{"name": "train_loss", "value": 0.25}])"));
+  EXPECT_EQ(run.at("losses"), Json::parse(R"([{"name": "train_loss", "metric": false, "last": 0.25, "best": 0.25,
+                                               "best_epoch": 2}])"));
+  EXPECT_EQ(run.at("curve"), Json::parse(R"({"name": "train_loss", "values": [0.5, 0.25]})"));
+  EXPECT_EQ(run.at("settings"), Json::parse(R"([["optimizer", "Adam"], ["rate", 0.5], ["batch", 64],
+                                                 ["nesterov", true], ["layers", "a, b"]])"));
   EXPECT_EQ(run.at("findings"), Json::parse(R"({"counts": {"error": 0, "warning": 1, "info": 0, "gone": 1},
-                            "worst": {"severity": "warning", "gone": false, "text": "conv1: half"}})"));
+                            "worst": {"rule": "dead_units", "severity": "warning", "gone": false, "text": "conv1: half"},
+                            "rules": ["dead_units", "nan_loss"]})"));
   EXPECT_EQ(told.at("runs")[1].at("findings").at("worst"), nullptr);
 }
 
@@ -62,7 +78,7 @@ TEST(RunList, ListsADamagedRecordWithWhatIsWrong) {
     if (run.at("name") == "good") continue;
     EXPECT_EQ(run.at("name"), "bad");
     EXPECT_EQ(run.at("state"), "damaged");
-    EXPECT_EQ(run.at("damage").get<std::string>().substr(0, 7), "line 1:");
+    EXPECT_EQ(run.at("why").get<std::string>().substr(0, 7), "line 1:");
   }
 }
 
@@ -85,10 +101,9 @@ TEST(RunList, ShowsOthersAsTheyAreBesideRecordsWithNumbersThatNoRunHas) {
   for (const Json& run : told.at("runs")) {
     // A page makes dates and texts of these.
     EXPECT_EQ(run.at("epoch"), 2) << run;
-    EXPECT_EQ(run.at("time"), 2002) << run;
     EXPECT_EQ(run.at("step"), 20) << run;
     EXPECT_EQ(run.at("state"), run.at("name") == "good" ? "completed" : "damaged") << run;
-    EXPECT_EQ(run.at("damage").get<std::string>().substr(0, 8), run.at("name") == "good" ? "" : "line 7: ") << run;
+    EXPECT_EQ(run.at("why").get<std::string>().substr(0, 8), run.at("name") == "good" ? "" : "line 7: ") << run;
   }
 }
 
@@ -112,6 +127,11 @@ TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
   EXPECT_EQ(looked(list), before);
   append(record, run_line("a", 1000, true) + epoch_of(3, "0.125"));
   const Json after = looked(list);
+  EXPECT_EQ(after.at("runs")[0].at("resumed"), true);
+  const Json news = Json::parse(list.told()->news_since(before.at("version")));
+  ASSERT_EQ(news.at("runs").size(), 1u) << "what has not changed is not told again";
+  EXPECT_EQ(news.at("runs")[0].at("name"), "a");
+  EXPECT_EQ(news.at("ids").size(), 2u);
   EXPECT_GT(after.at("version"), before.at("version"));
   const auto version = [](const Json& told, const std::string& name) {
     for (const Json& run : told.at("runs")) {
@@ -137,7 +157,7 @@ TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
     for (int tries = 0; tries < 600 && names(looked(list)) != wanted; ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    return names(Json::parse(list.told()->json));
+    return names(told(list));
   };
   EXPECT_EQ(until({"a"}), (Names{"a"}));
   const unsigned number = list.told()->runs.begin()->first;
@@ -149,6 +169,31 @@ TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
   }
   EXPECT_TRUE(moved());
   EXPECT_GT(list.told()->runs.begin()->first, number) << "a number must not come to mean another run";
+}
+
+TEST(RunList, OfSeveralLossesDrawsThatOfTheValidationAndOfMetricsNone) {
+  const fs::path root = fresh_folder();
+  const auto value = [](const char* tag, const char* line, const char* number) {
+    return R"({"kind":"value","epoch":1,"tag":")" + std::string(tag) + R"(","layer":"x","line":")" + line +
+           R"(","value":)" + number + "}\n";
+  };
+  put(root / "a/record.jsonl", run_line("a") + value("Metrics", "accuracy mean", "0.75") +
+                                   value("Loss", "train_loss mean", "2") + value("Loss", "val_loss mean", "\"NaN\""));
+  put(root / "b/record.jsonl", run_line("b") + value("Metrics", "accuracy mean", "0.5"));
+  view::RunList list({root.string()});
+  const Json told = looked(list);
+  for (const Json& run : told.at("runs")) {
+    EXPECT_EQ(
+        run.at("losses")[0],
+        Json::parse(run.at("name") == "a" ? R"({"name": "accuracy", "metric": true, "last": 0.75, "best": null})"
+                                          : R"({"name": "accuracy", "metric": true, "last": 0.5, "best": null})"));
+    if (run.at("name") == "b") {
+      EXPECT_EQ(run.at("curve"), nullptr);
+    } else {
+      EXPECT_EQ(run.at("curve"), Json::parse(R"({"name": "val_loss", "values": ["NaN"]})"));
+      EXPECT_EQ(run.at("losses")[2].at("best"), nullptr) << "it was never finite";
+    }
+  }
 }
 
 TEST(RunList, WakesThoseWhoWaitForNewsAndAtItsClose) {

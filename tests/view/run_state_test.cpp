@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 #include <loupe/files/descriptor.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 
+#include "core/run_folder.h"
+#include "core/run_holder.h"
 #include "examples/process.h"
 #include "made_records.h"
 
@@ -15,11 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 using view::RunState;
 
-/// The state `silent_for` seconds after the record was last written to.
-RunState state(const fs::path& folder, const std::string& record, double silent_for = 0) {
+view::RunStanding standing(const fs::path& folder, const std::string& record) {
   view::RunSummary run(put(folder / "record.jsonl", record));
   run.read_on(std::size_t{1} << 30);
-  return state_of(run, folder, static_cast<double>(run.stamp().changed_ns) * 1e-9 + silent_for);
+  return standing_of(run, folder);
+}
+RunState state(const fs::path& folder, const std::string& record) {
+  return standing(folder, record).state;
 }
 
 TEST(RunState, IsAsTheRecordsEndSays) {
@@ -27,37 +33,98 @@ TEST(RunState, IsAsTheRecordsEndSays) {
   const std::string run = two_epochs("digits");
   EXPECT_EQ(state(folder, run + end_line("completed")), RunState::completed);
   EXPECT_EQ(state(folder, run + end_line("interrupted")), RunState::interrupted);
-  EXPECT_EQ(state(folder, run + end_line("failed")), RunState::failed);
+  EXPECT_EQ(standing(folder, run + end_line("failed", "no memory")),
+            (view::RunStanding{RunState::failed, "no memory"}));
   EXPECT_EQ(state(folder, run + "{\"kind\":\"end\",\"epoch\":2}\n"), RunState::ended);
-  EXPECT_EQ(state(folder, run + end_line("completed") + run_line("digits", 9, true)), RunState::running);
+  EXPECT_EQ(state(folder, run + end_line("completed") + run_line("digits", 9, true)), RunState::unknown);
   EXPECT_EQ(state(folder, run + "garbage\n"), RunState::damaged);
 }
 
-TEST(RunState, WithoutAnEndIsRunningUntilTheRecordIsSilentForMuchLongerThanATick) {
+/// A process that holds the folder as a run does until it is killed.
+class Training {
+ public:
+  explicit Training(const fs::path& folder) {
+    fs::create_directories(folder);
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    process_ = ::fork();
+    if (process_ == 0) {
+      RunFolder held;
+      const bool is_taken = held.take(folder.string()) == folder.string();
+      if (!is_taken || ::write(ready[1], "!", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    ::close(ready[1]);
+    char text = 0;
+    EXPECT_EQ(::read(ready[0], &text, 1), 1);
+    ::close(ready[0]);
+  }
+  ~Training() {
+    kill();
+    ::waitpid(process_, nullptr, 0);
+  }
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  pid_t process() const { return process_; }
+  /// Returns once the process is gone but for its entry in the table, which its parent has not read yet.
+  void kill() {
+    ::kill(process_, SIGKILL);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOWAIT);
+  }
+
+ private:
+  pid_t process_ = 0;
+};
+
+TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
   const fs::path folder = fresh_folder();
-  const std::string quick = two_epochs("digits");
-  EXPECT_EQ(state(folder, quick, 60), RunState::running);
-  EXPECT_EQ(state(folder, quick, 600), RunState::stopped);
-  const std::string slow = run_line("digits") + tick_line(1, 0) + tick_line(2, 3600);
-  EXPECT_EQ(state(folder, slow, 7200), RunState::running);
-  EXPECT_EQ(state(folder, slow, 4 * 3600), RunState::stopped);
+  std::string process;
+  {
+    Training training(folder);
+    process = std::to_string(training.process());
+    EXPECT_EQ(standing(folder, two_epochs("digits")), (view::RunStanding{RunState::running, ""}));
+    training.kill();
+    EXPECT_EQ(state(folder, two_epochs("digits")), RunState::killed) << "though its parent has not noticed yet";
+  }
+  EXPECT_EQ(standing(folder, two_epochs("digits")),
+            (view::RunStanding{RunState::killed, "process " + process + " is gone and recorded no end"}));
+  EXPECT_EQ(state(folder, two_epochs("digits") + end_line("completed")), RunState::completed);
 }
 
-TEST(RunState, IsRunningWhileAProcessHoldsTheFolder) {
+TEST(RunState, IsKilledWhereAnotherProcessHasGotItsNumber) {
   const fs::path folder = fresh_folder();
-  constexpr double long_after = 1e6;
+  put(folder / ".loupe.lock", RunHolder::this_process().text());
+  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::killed) << "this process lives, and holds no lock on it";
+}
+
+TEST(RunState, IsUnknownWhereNothingHereTells) {
+  const fs::path folder = fresh_folder();
+  EXPECT_EQ(standing(folder, two_epochs("digits")),
+            (view::RunStanding{RunState::unknown, "its folder has no lock that names a process"}));
+  put(folder / ".loupe.lock", "4711 trainbox some-boot/pid:[1]\n");
+  EXPECT_EQ(standing(folder, two_epochs("digits")),
+            (view::RunStanding{RunState::unknown, "process 4711 on trainbox cannot be seen from here"}));
+  for (const char* text : {"", "no number", "12x host", "-3", "0", "4294967297 host machine"}) {
+    put(folder / ".loupe.lock", text);
+    EXPECT_EQ(standing(folder, two_epochs("digits")),
+              (view::RunStanding{RunState::unknown, "the lock of its folder names no process"}))
+        << text;
+  }
+}
+
+TEST(RunState, OfALockWithoutAMachineIsRunningWhereTheKernelKnowsIt) {
+  const fs::path folder = fresh_folder();
   put(folder / ".loupe.lock", std::to_string(::getpid()));
-  // One that was killed leaves the file.
-  EXPECT_EQ(state(folder, two_epochs("digits"), long_after), RunState::stopped);
+  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::unknown);
   const Descriptor lock(folder / ".loupe.lock", O_RDWR);
   ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
-  EXPECT_EQ(state(folder, two_epochs("digits"), long_after), RunState::running);
-  put(folder / ".loupe.lock", "no number");
-  EXPECT_EQ(state(folder, two_epochs("digits"), long_after), RunState::stopped);
+  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::running);
 }
 
-TEST(RunState, OfARunThatWasKeptAsideIsNeverRunning) {
-  EXPECT_EQ(state(fresh_folder() / "older-1", two_epochs("digits"), 1), RunState::stopped);
+TEST(RunState, OfARunThatWasKeptAsideIsStopped) {
+  EXPECT_EQ(state(fresh_folder() / "older-1", two_epochs("digits")), RunState::stopped);
 }
 
 }  // namespace

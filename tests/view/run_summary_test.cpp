@@ -35,9 +35,9 @@ TEST(RunSummary, TellsNameLastTickLossesAndFindings) {
   EXPECT_EQ(run.tick()->timestamp, 2003);
   ASSERT_EQ(run.losses().size(), 2u);
   EXPECT_EQ(run.losses()[0].name, "train_loss");
-  EXPECT_EQ(run.losses()[0].value, 0.25);
+  EXPECT_EQ(run.losses()[0].last, 0.25);
   EXPECT_EQ(run.losses()[1].name, "val_loss");
-  EXPECT_TRUE(std::isnan(run.losses()[1].value));
+  EXPECT_TRUE(std::isnan(run.losses()[1].last));
   EXPECT_EQ(run.findings().counts(), "1 error, 1 warning");
   ASSERT_TRUE(run.ending());
   EXPECT_EQ(run.ending()->how, uint32_t{LOUPE_END_FAILED});
@@ -58,7 +58,7 @@ TEST(RunSummary, ReadsOnWhereTheRecordGrewAndNotBefore) {
   append(file, epoch.substr(40));
   EXPECT_TRUE(run.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 3);
-  EXPECT_EQ(run.losses()[0].value, 0.125);
+  EXPECT_EQ(run.losses()[0].last, 0.125);
 }
 
 TEST(RunSummary, ReadsALongRecordInParts) {
@@ -119,7 +119,7 @@ TEST(RunSummary, FollowsARecordThatIsCompressedMeanwhile) {
   append(compressed, epoch.substr(40));
   EXPECT_TRUE(run.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 3);
-  EXPECT_EQ(run.losses()[0].value, 0.125);
+  EXPECT_EQ(run.losses()[0].last, 0.125);
   append(compressed, "no member");
   EXPECT_TRUE(run.read_on(everything));
   EXPECT_EQ(run.damage().substr(0, 43), "the compressed data is damaged behind byte ");
@@ -130,6 +130,31 @@ TEST(RunSummary, FollowsARecordThatIsCompressedMeanwhile) {
   EXPECT_TRUE(run.read_on(everything));
   EXPECT_EQ(run.run().name, "another");
   EXPECT_EQ(run.damage(), "");
+}
+
+TEST(RunSummary, KeepsTheLowestFiniteLossWithItsEpoch) {
+  std::string text = run_line("digits") + loss_tag;
+  int epoch = 0;
+  for (const char* loss : {"\"NaN\"", "3", "1", "2", "1", "\"Infinity\""}) text += epoch_of(++epoch, loss);
+  view::RunSummary run(put(fresh_folder() / "record.jsonl", text));
+  run.read_on(everything);
+  ASSERT_EQ(run.losses().size(), 1u);
+  EXPECT_TRUE(std::isinf(run.losses()[0].last));
+  EXPECT_EQ(run.losses()[0].lowest, std::make_pair(1.0, 3.0));
+  EXPECT_EQ(run.losses()[0].curve.values().size(), 6u);
+}
+
+TEST(RunSummary, KeepsSoManySettingsAndLossesAsPeopleRead) {
+  std::string text = run_line("digits") + loss_tag;
+  for (int i = 0; i < 1000; ++i) {
+    text += setting_line("setting " + std::to_string(i), "integer", "1");
+    text += loss_line(1, "loss " + std::to_string(i) + " mean", "1");
+  }
+  view::RunSummary run(put(fresh_folder() / "record.jsonl", text));
+  run.read_on(everything);
+  EXPECT_EQ(run.damage(), "");
+  EXPECT_EQ(run.settings().size(), view::RunSummary::most_settings);
+  EXPECT_EQ(run.losses().size(), view::RunSummary::most_losses);
 }
 
 TEST(RunSummary, OfARunThatGoesOnLetsItsEndAndFindingsGo) {

@@ -6,11 +6,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "command/recorded_run.h"
 #include "examples/process.h"
+#include "followed_list.h"
 #include "made_records.h"
 #include "running_view.h"
 
@@ -32,17 +35,17 @@ class Server : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunningView(arguments, temporary_);
   }
-  /// The list once every record is read.
-  static Json list(httplib::Client& client) {
-    for (int tries = 0; tries < 600; ++tries) {
-      const auto answer = client.Get("/runs.json");
-      if (!answer || answer->status != 200) break;
-      const Json told = Json::parse(answer->body);
-      bool is_read = told.at("version") > 0;
-      for (const Json& run : told.at("runs")) is_read = is_read && run.at("state") != "reading";
-      if (is_read) return told;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+  /// The list once every record is read, or whatever else is wanted of it.
+  static Json list(
+      httplib::Client& client,
+      const std::function<bool(const FollowedList&)>& is_wanted = [](const auto& told) { return told.is_read(); }) {
+    FollowedList told;
+    client.set_read_timeout(60);
+    client.Get("/events", [&](const char* data, std::size_t size) {
+      told.take_events(data, size);
+      return told.events() == 0 || !is_wanted(told);
+    });
+    if (told.events() > 0) return told.all();
     ADD_FAILURE() << "there is no list";
     return {};
   }
@@ -66,6 +69,16 @@ std::string state_of(const fs::path& folder) {
            '.' + std::to_string(status.st_mtim.tv_nsec) + '\n';
   }
   return all;
+}
+
+int connected(int port) {
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<std::uint16_t>(port));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  return socket;
 }
 
 TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
@@ -138,7 +151,7 @@ TEST_F(Server, GivesNothingButItsOwnPages) {
     ASSERT_TRUE(answer) << path;
     EXPECT_EQ(answer->status, 404) << path;
   }
-  for (const char* path : {"/", "/open", "/page.css", "/list.js", "/open.js", "/runs.json", "/nothing"}) {
+  for (const char* path : {"/", "/open", "/page.css", "/list.js", "/open.js", "/nothing"}) {
     const auto answer = client.Get(path);
     ASSERT_TRUE(answer) << path;
     EXPECT_EQ(answer->get_header_value("X-Content-Type-Options"), "nosniff") << path;
@@ -159,7 +172,7 @@ TEST_F(Server, RefusesEveryMethodThatCouldChangeSomething) {
     EXPECT_EQ(answer->status, 405);
     EXPECT_EQ(answer->get_header_value("Allow"), "GET, HEAD");
   };
-  check(client.Post("/runs.json"));
+  check(client.Post("/events"));
   check(client.Put("/"));
   check(client.Delete("/"));
   check(client.Patch("/"));
@@ -171,7 +184,7 @@ TEST_F(Server, AnswersUnderItsOwnNameAlone) {
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
   const auto status = [&](const std::string& host) {
-    const auto answer = client.Get("/runs.json", httplib::Headers{{"Host", host}});
+    const auto answer = client.Get("/", httplib::Headers{{"Host", host}});
     return answer ? answer->status : 0;
   };
   const std::string port = ':' + std::to_string(view.port());
@@ -188,7 +201,7 @@ TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
   ASSERT_NE(url.find(key), std::string::npos) << url;
   const std::string token = url.substr(url.find(key) + key.size());
   httplib::Client client("127.0.0.1", view.port());
-  for (const char* path : {"/", "/runs.json", "/events", "/report?runs=1", "/page.css", "/?token=", "/?token=0"}) {
+  for (const char* path : {"/", "/events", "/report?runs=1", "/page.css", "/?token=", "/?token=0"}) {
     const auto refused = client.Get(path);
     ASSERT_TRUE(refused) << path;
     EXPECT_EQ(refused->status, 401) << path;
@@ -199,48 +212,95 @@ TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
   EXPECT_EQ(page->status, 200);
   const std::string cookie = page->get_header_value("Set-Cookie");
   EXPECT_NE(cookie.find("HttpOnly; SameSite=Strict"), std::string::npos) << cookie;
-  const auto kept = client.Get("/runs.json", httplib::Headers{{"Cookie", cookie.substr(0, cookie.find(';'))}});
+  const auto kept = client.Get("/", httplib::Headers{{"Cookie", cookie.substr(0, cookie.find(';'))}});
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->status, 200);
 }
 
 TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
   const fs::path record = put(runs_ / "a/record.jsonl", two_epochs("digits"));
+  put(runs_ / "b/record.jsonl", two_epochs("other") + end_line("completed"));
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
-  client.set_read_timeout(60);
   const std::string number = number_of(list(client), "digits");
   const auto first = client.Get("/report?runs=" + number);
   ASSERT_TRUE(first);
-  const auto last_version = list(client).at("version").get<int>();
-  bool appended = false;
-  std::string events;
-  // Read until it tells of a version after the one that was current when the record grew.
-  httplib::Client follower("127.0.0.1", view.port());
-  follower.set_read_timeout(60);
-  follower.Get("/events", [&](const char* data, std::size_t size) {
-    events.append(data, size);
-    if (!appended) append(record, epoch_of(3, "0.125"));
-    appended = true;
-    const std::size_t last = events.rfind("data: ");
-    return last == std::string::npos || std::atoi(events.c_str() + last + 6) <= last_version;
+  std::size_t told_anew = 0;
+  bool has_grown = false;
+  const Json told = list(client, [&](const FollowedList& now) {
+    if (!now.is_read()) return false;
+    if (!std::exchange(has_grown, true)) append(record, epoch_of(3, "0.125"));
+    for (const Json& run : now.runs()) {
+      if (run.at("epoch") == 3) told_anew = now.last_news().at("runs").size();
+    }
+    return told_anew > 0;
   });
-  EXPECT_EQ(events.substr(0, 18), "event: runs\ndata: ");
-  EXPECT_EQ(list(client).at("runs")[0].at("epoch"), 3);
+  EXPECT_EQ(told_anew, 1u) << "what has not changed is not told again";
+  EXPECT_EQ(told.at("runs").size(), 2u);
   const auto second = client.Get("/report?runs=" + number);
   ASSERT_TRUE(second);
   EXPECT_NE(second->body, first->body);
 }
 
-TEST_F(Server, ListsARunThatBeginsLater) {
+TEST_F(Server, ListsARunThatBeginsLaterAndForgetsOneThatIsRemoved) {
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
   EXPECT_EQ(list(client).at("runs").size(), 0u);
+  const auto holds = [](std::size_t count) {
+    return [count](const FollowedList& told) { return told.is_read() && told.runs().size() == count; };
+  };
   put(runs_ / "later/record.jsonl", two_epochs("later"));
-  for (int tries = 0; tries < 600 && list(client).at("runs").empty(); ++tries) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(list(client, holds(1)).at("runs")[0].at("name"), "later");
+  fs::remove_all(runs_ / "later");
+  EXPECT_EQ(list(client, holds(0)).at("runs").size(), 0u);
+}
+
+TEST_F(Server, ServesOthersAndEndsThoughReadersTakeNothing) {
+  for (int i = 0; i < 300; ++i) put(runs_ / std::to_string(i) / "record.jsonl", two_epochs("run " + std::to_string(i)));
+  const fs::path record = runs_ / "0/record.jsonl";
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  EXPECT_EQ(list(client).at("runs").size(), 300u);
+  std::vector<int> stuck;
+  for (int i = 0; i < 5; ++i) {
+    stuck.push_back(connected(view.port()));
+    // Far less room than an event needs.
+    const int room = 1024;
+    ::setsockopt(stuck.back(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    const std::string request = "GET /events HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(view.port()) + "\r\n\r\n";
+    ASSERT_EQ(::send(stuck.back(), request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
   }
-  EXPECT_EQ(list(client).at("runs")[0].at("name"), "later");
+  for (int epoch = 3; epoch < 6; ++epoch) {
+    append(record, epoch_of(epoch, "0.125"));
+    list(client, [&](const FollowedList& told) {
+      for (const Json& run : told.runs()) {
+        if (run.at("epoch") == epoch) return true;
+      }
+      return false;
+    });
+  }
+  const auto page = client.Get("/");
+  EXPECT_TRUE(page && page->status == 200);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(view.end(SIGINT), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  for (const int each : stuck) ::close(each);
+}
+
+TEST_F(Server, OfARunThatGoesOnMakesTheReportFromItsRecord) {
+  put(runs_ / "a/record.jsonl", two_epochs("digits"));
+  put(runs_ / "a/report.html", "<title>its own</title>");
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const std::string number = number_of(list(client), "digits");
+  const auto made = client.Get("/report?runs=" + number);
+  ASSERT_TRUE(made);
+  EXPECT_NE(made->body.find("\"name\":\"digits\""), std::string::npos);
+  append(runs_ / "a/record.jsonl", end_line("completed"));
+  list(client, [](const FollowedList& told) { return told.runs().at(0).at("state") == "completed"; });
+  const auto own = client.Get("/report?runs=" + number);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->body, "<title>its own</title>");
 }
 
 TEST_F(Server, EndsAtCtrlCThoughPagesFollowIt) {
@@ -266,14 +326,7 @@ TEST_F(Server, AnswersWhileManyConnectionsSendTheirHeadersSlowly) {
   put(runs_ / "a/record.jsonl", two_epochs("a"));
   auto view = start();
   std::vector<int> slow;
-  for (int i = 0; i < 60; ++i) {
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(static_cast<std::uint16_t>(view.port()));
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    slow.push_back(::socket(AF_INET, SOCK_STREAM, 0));
-    ASSERT_EQ(::connect(slow.back(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
-  }
+  for (int i = 0; i < 60; ++i) slow.push_back(connected(view.port()));
   // Often enough that no read of the server's ends for want of data.
   std::atomic<bool> is_over{false};
   std::thread dripping([&] {

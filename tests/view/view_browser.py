@@ -11,8 +11,10 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -37,6 +39,30 @@ def beginning(name, start):
     )
 
 
+def settings(**values):
+    kinds = {str: "string", int: "integer", float: "number"}
+    return "".join(
+        line("hyperparameter", name=name.replace("_", " "), type=kinds[type(value)], setting=value)
+        for name, value in values.items()
+    )
+
+
+def holder(process):
+    """What the lock of a run's folder says of a process of this machine."""
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{process} {socket.gethostname()} {boot}/{os.readlink('/proc/self/ns/pid')}\n"
+
+
+# Holds a run's folder as a trainer does, until it is killed.
+TRAINER = """
+import fcntl, sys, time
+lock = open(sys.argv[1], "r+")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
 def epoch(number, loss, start):
     return (
         line("value", epoch=number, tag="Loss", layer="Loss", line="train_loss mean", value=loss)
@@ -59,6 +85,22 @@ def finding(severity, rule, message, state="raised"):
     )
 
 
+# Words on show that begin in one line and end in another, but at a place where names may.
+BROKEN_WORDS = """
+const broken = [], walker = document.createTreeWalker(document.getElementById("runs"), NodeFilter.SHOW_TEXT);
+for (let node; (node = walker.nextNode());) {
+  for (const {index, 0: word} of node.data.matchAll(/[^\\s-]+/g)) {
+    const range = document.createRange();
+    range.setStart(node, index);
+    range.setEnd(node, index + word.length);
+    const tops = new Set([...range.getClientRects()].map(({top}) => Math.round(top)));
+    if (tops.size > 1) broken.push(word);
+  }
+}
+return broken;
+"""
+
+
 class Viewing(Reading):
     """A browser, and runs of which `loupe view` tells."""
 
@@ -69,10 +111,14 @@ class Viewing(Reading):
         self.runs = self.folder / "runs" / self.id().split(".")[-1]
         shutil.rmtree(self.runs, ignore_errors=True)
         self.runs.mkdir(parents=True)
-        self.server = None
+        self.server, self.trainers = None, []
 
     def tearDown(self):
+        self.driver.switch_to.default_content()
+        self.script("localStorage.clear()")
         self.driver.get("about:blank")
+        for trainer in self.trainers:
+            self.kill(trainer)
         if self.server is not None:
             self.assertEqual(self.end(), 0)
         super().tearDown()
@@ -90,11 +136,28 @@ class Viewing(Reading):
         file.write_text(text)
         return file
 
+    def hold(self, folder):
+        """A process that holds a run's folder."""
+        lock = self.runs / folder / ".loupe.lock"
+        lock.touch()
+        trainer = subprocess.Popen([sys.executable, "-c", TRAINER, str(lock)], stdout=subprocess.PIPE, text=True)
+        self.trainers.append(trainer)
+        self.assertEqual(trainer.stdout.readline(), "held\n")
+        lock.write_text(holder(trainer.pid))
+        return trainer
+
+    def kill(self, trainer):
+        trainer.kill()
+        trainer.wait(60)
+        trainer.stdout.close()
+
     def put_some(self):
         start = self.START
-        adam = beginning("adam", start) + "".join(epoch(i, 0.9**i, start) for i in range(1, 9))
+        adam = beginning("adam", start) + settings(optimizer="Adam", rate=0.001, batch_size=64)
+        adam += "".join(epoch(i, 0.9**i, start) for i in range(1, 9))
         self.put("sweep/adam", adam + line("end", epoch=8, how="completed"))
-        sgd = beginning("sgd", start + 500) + "".join(epoch(i, 2 - 0.9**i, start + 500) for i in range(1, 6))
+        sgd = beginning("sgd", start + 500) + settings(optimizer="SGD", rate=0.1, batch_size=64)
+        sgd += "".join(epoch(i, 2 - 0.9**i, start + 500) for i in range(1, 6))
         self.put(
             "sweep/sgd",
             sgd
@@ -106,7 +169,9 @@ class Viewing(Reading):
         )
         self.put("sweep/sgd/older-1", beginning(MARKUP, start - 9000) + epoch(1, 0.7, start - 9000))
         self.put("broken", beginning("broken", start - 500) + "what is this\n")
-        return self.put("live", beginning("live", start + 1000) + epoch(1, 0.5, start + 1000))
+        live = self.put("live", beginning("live", start + 1000) + epoch(1, 0.5, start + 1000))
+        self.trainer = self.hold("live")
+        return live
 
     def serve(self, *arguments):
         self.server = subprocess.Popen(
@@ -123,7 +188,19 @@ class Viewing(Reading):
         self.wait("return document.querySelector('.state.reading') === null")
 
     def names(self):
-        return [link.text for link in self.all("#runs tbody th a")]
+        return self.script(
+            "return [...document.querySelectorAll('#runs tbody tr:not([hidden]) th a')].map((link) => link.textContent)"
+        )
+
+    def head(self, key):
+        return self.find(f'thead button[data-key="{key}"]')
+
+    def orders(self):
+        return {
+            head.text.split(" ")[0]: head.get_attribute("aria-sort")
+            for head in self.all("thead th")
+            if head.get_attribute("aria-sort") not in (None, "none")
+        }
 
     def row(self, name):
         return next(row for row in self.all("#runs tbody tr") if row.find_element(By.CSS_SELECTOR, "th a").text == name)
@@ -141,16 +218,16 @@ class List(Viewing):
         self.serve()
         self.assertEqual(self.names(), ["live", "sgd", "adam", "broken", MARKUP])
         sgd = self.row("sgd").text
-        for part in ("failed", "CUDA out of memory", "epoch 5, step 500", "train_loss", "1.41", "1 error", "1 warning"):
+        for part in ("failed", "CUDA out of memory", "5\nstep 500", "train_loss 1.41", "1 error", "1 warning"):
             self.assertIn(part, sgd)
         self.assertIn("1 gone", sgd)
-        self.assertIn("conv1: the gradient's norm is 3.1e+05", sgd)
+        self.assertIn("Exploding gradient\nconv1: the gradient's norm is 3.1e+05", sgd)
         self.assertEqual(self.row("sgd").find_element(By.CSS_SELECTOR, ".folder").text, "sweep/sgd")
-        self.assertIn("running", self.row("live").text)
+        self.assertRegex(self.row("live").text, r"running\nwritten \d+ s ago")
         self.assertIn("completed", self.row("adam").text)
         self.assertIn("stopped without an end", self.row(MARKUP).text)
         self.assertRegex(self.row("broken").text, "damaged record\nline 3: this line is no JSON")
-        self.assertEqual(self.find("#status").text, "5 runs, 1 running, live")
+        self.assertEqual(self.find("#status").text, "5 runs, 1 running")
         self.assertEqual(self.all("#runs img"), [])
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
         self.screenshot("list")
@@ -172,7 +249,7 @@ class List(Viewing):
         box.send_keys(Keys.SPACE)
         with record.open("a") as file:
             file.write(epoch(2, 0.0625, self.START + 1000))
-        self.wait("return document.querySelector('#runs tbody tr').textContent.includes('epoch 2, step 200')")
+        self.wait("return document.querySelector('#runs tbody tr').textContent.includes('step 200')")
         self.assertIn("0.0625", self.row("live").text)
         self.put("later", beginning("later", self.START + 2000) + epoch(1, 1, self.START + 2000))
         self.wait("return document.querySelectorAll('#runs tbody tr').length === 6")
@@ -184,10 +261,20 @@ class List(Viewing):
     def test_is_used_by_keyboard_alone(self):
         self.put_some()
         self.serve()
-        self.find("#search").send_keys("sweep", Keys.TAB)
-        self.wait("return document.querySelectorAll('#runs tbody tr:not([hidden])').length === 3")
         focused = lambda: self.driver.switch_to.active_element
-        self.assertEqual(focused().get_attribute("type"), "checkbox")
+        self.find("#filter").send_keys("sweep", Keys.TAB)
+        self.wait("return document.querySelectorAll('#runs tbody tr:not([hidden])').length === 3")
+        self.assertEqual(focused().get_attribute("data-key"), "name")
+        focused().send_keys(Keys.SPACE)
+        self.assertEqual(self.names(), [MARKUP, "adam", "sgd"])
+        # What was pressed keeps the keyboard's place though the heads are made anew.
+        self.assertEqual(focused().get_attribute("data-key"), "name")
+        focused().send_keys(Keys.ENTER)
+        self.assertEqual(self.names(), ["sgd", "adam", MARKUP])
+        for _ in range(20):
+            if focused().get_attribute("type") == "checkbox":
+                break
+            focused().send_keys(Keys.TAB)
         self.assertRegex(focused().get_attribute("aria-label"), "^Compare sgd, sweep/sgd$")
         focused().send_keys(Keys.SPACE, Keys.TAB)
         self.assertEqual(focused().text, "sgd")
@@ -212,6 +299,139 @@ class List(Viewing):
         self.wait("return document.getElementById('status').textContent.startsWith('The server does not answer')")
         # The browser tells of connections that it could not make.
         self.driver.get_log("browser")
+
+
+class Table(Viewing):
+    """The order, the filter and the columns."""
+
+    def test_is_sorted_by_each_head_and_keeps_that_over_a_reload(self):
+        self.put_some()
+        self.serve()
+        self.assertEqual(self.orders(), {"Started": "descending"})
+        self.head("best").click()
+        self.assertEqual(self.orders(), {"Best": "ascending"})
+        # What has no value is last in either direction.
+        self.assertEqual(self.names(), ["adam", "live", MARKUP, "sgd", "broken"])
+        self.assertEqual(self.find(".lowest").text, "0.5166 lowest")
+        self.head("best").click()
+        self.assertEqual(self.orders(), {"Best": "descending"})
+        self.assertEqual(self.names(), ["sgd", MARKUP, "live", "adam", "broken"])
+        self.head("finding").click()
+        self.assertEqual(self.names()[0], "sgd")
+        self.head(":rate").click()
+        self.assertEqual(self.names()[:2], ["adam", "sgd"])
+        self.find("#filter").send_keys("e")
+        self.driver.refresh()
+        self.wait("return document.documentElement.dataset.ready === 'true'")
+        self.assertEqual(self.orders(), {"rate": "ascending"})
+        self.assertEqual(self.find("#filter").get_attribute("value"), "e")
+        # An address that somebody passed on, and one that makes no sense.
+        self.script("location.hash = 'sort=-name'")
+        self.wait("return document.querySelector('[aria-sort=descending] button')?.dataset.key === 'name'")
+        self.assertEqual(self.find("#filter").get_attribute("value"), "")
+        self.script("location.hash = 'sort=nonsense&filter=%'")
+        self.wait("return document.querySelector('[aria-sort=descending] button')?.dataset.key === 'started'")
+
+    def test_is_filtered_by_name_state_finding_and_setting(self):
+        self.put_some()
+        self.serve()
+
+        def filtered(text):
+            self.find("#filter").clear()
+            self.find("#filter").send_keys(text)
+            return self.names()
+
+        self.assertEqual(filtered("AD"), ["sgd", "adam"], "dead units hold these letters too")
+        self.assertEqual(filtered("running"), ["live"])
+        self.assertEqual(filtered("exploding"), ["sgd"])
+        self.assertEqual(filtered("rate=0.001"), ["adam"])
+        self.assertEqual(filtered("batch sgd"), ["sgd"])
+        self.assertEqual(self.find("#status").text, "5 runs, 1 running, 1 shown")
+        self.assertIn("filter=batch+sgd", self.driver.current_url)
+        self.assertEqual(filtered("no such run"), [])
+        self.assertTrue(self.find("#no-match").is_displayed())
+        # From a report one comes back to the list as it was.
+        filtered("adam")
+        self.row("adam").find_element(By.CSS_SELECTOR, "th a").click()
+        self.wait_for_report()
+        self.driver.switch_to.default_content()
+        self.find("#back").click()
+        self.wait("return location.pathname === '/' && document.documentElement.dataset.ready === 'true'")
+        self.assertEqual(self.names(), ["adam"])
+
+    def test_has_a_column_for_each_setting_that_differs_and_names_the_others_once(self):
+        self.put_some()
+        self.serve()
+        heads = [head.text.split(" ")[0] for head in self.all("thead th")]
+        self.assertIn("optimizer", heads)
+        self.assertIn("rate", heads)
+        self.assertNotIn("batch", heads)
+        self.assertEqual(self.find("#alike").text, "Alike in the 2 runs that tell of settings: batch size 64")
+        # One more run, in which it differs, makes it a column while the page is open.
+        more = beginning("more", self.START + 3000) + settings(optimizer="Adam", rate=0.001, batch_size=128)
+        self.put("more", more + epoch(1, 3, self.START + 3000))
+        self.wait("return document.querySelector('thead button[data-key=\":batch size\"]') !== null")
+        self.assertFalse(self.find("#alike").is_displayed())
+
+    def test_tells_within_seconds_of_a_run_that_was_killed(self):
+        self.put_some()
+        self.put("elsewhere", beginning("elsewhere", self.START) + epoch(1, 1, self.START))
+        (self.runs / "elsewhere/.loupe.lock").write_text("4711 trainbox another-boot/pid:[1]\n")
+        self.serve()
+        self.assertIn("running", self.row("live").text)
+        self.assertRegex(
+            self.row("elsewhere").text,
+            r"no end so far\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago",
+        )
+        begin = time.monotonic()
+        self.kill(self.trainer)
+        self.wait("return document.querySelector('.state.killed') !== null")
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertIn(f"killed or crashed\nprocess {self.trainer.pid} is gone", self.row("live").text)
+        self.trainers.clear()
+
+    def test_goes_on_beside_a_record_that_is_replaced_cut_short_and_removed(self):
+        record = self.put_some()
+        self.serve()
+        record.unlink()
+        self.put("live", beginning("replaced", self.START + 1000) + "".join(epoch(i, 1, self.START) for i in (1, 2, 3)))
+        self.wait("return document.querySelector('#runs tbody tr').textContent.includes('replaced')")
+        self.wait("return document.querySelector('#runs tbody tr').textContent.includes('step 300')")
+        record.write_text(beginning("cut", self.START + 1000))
+        self.wait("return document.querySelector('#runs tbody tr th').textContent.includes('cut')")
+        record.unlink()
+        self.wait("return document.querySelectorAll('#runs tbody tr').length === 4")
+        self.assertEqual(self.names(), ["sgd", "adam", "broken", MARKUP])
+
+    def test_prints_without_its_controls_and_dark_on_light(self):
+        self.put_some()
+        self.serve()
+        self.script("document.documentElement.dataset.theme = 'dark'")
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        for control in ("#tools", "#live", "#theme", "td.tick", "thead button"):
+            self.assertFalse(self.find(control).is_displayed(), control)
+        self.assertTrue(self.row("sgd").is_displayed())
+        self.assertEqual(self.script("return getComputedStyle(document.body).color"), "rgb(0, 0, 0)")
+        # Nothing is cut at the right, however many columns there are.
+        cut = "const box = document.querySelector('.scrolled'); return box.scrollWidth - box.clientWidth"
+        self.assertEqual(self.script(cut), 0)
+        self.assertIn("SGD\n0.1", self.row("sgd").text)
+        self.screenshot("list_print")
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+    def test_keeps_words_whole_however_many_columns_there_are(self):
+        self.put_some()
+        for i in range(2):
+            many = settings(**{f"hyperparameter_number_{j}": i for j in range(12)})
+            self.put(f"many/{i}", beginning(f"many{i}", self.START + i) + many + epoch(1, 1, self.START))
+        self.serve()
+        self.assertEqual(self.script(BROKEN_WORDS), [])
+        # The table is scrolled, not the page, and whose row it is stays in sight.
+        self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
+        self.script("document.querySelector('.scrolled').scrollLeft = 2000")
+        left = self.script("return document.querySelector('#runs tbody th').getBoundingClientRect().left")
+        self.assertLess(abs(left - self.find(".scrolled").rect["x"]), 2)
+        self.screenshot("list_wide")
 
 
 class Report(Viewing):
@@ -250,32 +470,80 @@ class Report(Viewing):
         self.driver.switch_to.default_content()
         self.screenshot("compared")
 
-    def test_offers_what_is_new_of_a_live_run_and_loads_it(self):
+    def test_shows_what_is_new_of_a_live_run_and_keeps_the_view(self):
         record = self.put_some()
         self.serve()
         self.row("live").find_element(By.CSS_SELECTOR, "th a").click()
         self.wait_for_report()
-        self.assertNotIn("0.0625", self.find("#model").text)
-        self.driver.switch_to.default_content()
-        self.assertFalse(self.find("#again").is_displayed())
+        self.assertIsNone(self.script("return document.getElementById('reload')"), "the bar has the one switch")
+        self.script("location.hash = 'scale=log'; scrollTo(0, 150); window.isOld = true")
+        top = self.script("return scrollY")
         with record.open("a") as file:
             file.write(epoch(2, 0.0625, self.START + 1000))
-        self.wait("return !document.getElementById('news').hidden")
-        self.screenshot("report_news")
-        self.find("#again").click()
-        self.wait("return document.getElementById('news').hidden")
-        self.wait_for_report()
-        self.wait("return document.getElementById('run').textContent.includes('2')")
+        # At no time is there no report, or one that is not drawn.
         self.driver.switch_to.default_content()
+        self.script(
+            """
+            window.gaps = 0;
+            const look = () => {
+              const shown = [...document.querySelectorAll("iframe:not(.next)")];
+              const isDrawn = shown.length === 1 && shown[0].contentDocument.documentElement.dataset.ready === "true";
+              if (!isDrawn) ++window.gaps;
+              requestAnimationFrame(look);
+            };
+            look();
+            """
+        )
+        self.wait("return !document.getElementById('report').contentWindow.isOld")
+        self.assertEqual(self.script("return window.gaps"), 0)
+        self.assertEqual(len(self.all("iframe")), 1)
+        self.wait_for_report()
+        self.assertIn("0.0625", self.find("#run").text)
+        self.assertEqual(self.script("return [location.hash, scrollY]"), ["#scale=log", top])
+        self.driver.switch_to.default_content()
+        self.assertFalse(self.find("#again").is_displayed())
+        self.screenshot("report_live")
+        with record.open("a") as file:
+            file.write(line("end", epoch=2, how="completed"))
+        self.wait("return document.getElementById('status').textContent === 'completed'")
+        # What was shown stays when the record goes.
+        record.unlink()
+        self.wait("return document.getElementById('status').textContent.startsWith('The record is gone')")
+        self.assertEqual(self.find("#title").text, "live")
+        self.wait_for_report()
+        self.assertIn("0.0625", self.find("#run").text)
+
+    def test_stands_still_where_the_reader_wants_that(self):
+        record = self.put_some()
+        self.serve()
+        self.row("live").find_element(By.CSS_SELECTOR, "th a").click()
+        self.wait_for_report()
+        self.script("window.isOld = true")
+        self.driver.switch_to.default_content()
+        self.find("#live").click()
+        with record.open("a") as file:
+            file.write(epoch(2, 0.0625, self.START + 1000))
+        time.sleep(3)
+        # The list, in which nothing is live now either, tells of it when it is loaded.
+        self.find("#back").click()
+        self.wait("return document.querySelector('#runs tbody tr')?.textContent.includes('step 200')")
+        self.assertFalse(self.find("#live").is_selected())
         with record.open("a") as file:
             file.write(epoch(3, 0.03125, self.START + 1000))
-        self.wait("return !document.getElementById('news').hidden")
-        # From now on it loads by itself.
-        self.find("#follow").click()
-        self.wait("return document.getElementById('again').disabled && !document.getElementById('news').hidden")
+        time.sleep(3)
+        self.assertIn("step 200", self.row("live").text)
+        self.find("#live").click()
+        self.wait("return document.querySelector('#runs tbody tr').textContent.includes('step 300')")
+        self.find("#live").click()
+        self.row("live").find_element(By.CSS_SELECTOR, "th a").click()
+        self.wait_for_report()
+        self.assertIn("0.03125", self.find("#run").text)
         with record.open("a") as file:
-            file.write(line("end", epoch=3, how="completed"))
-        self.wait("return document.getElementById('status').textContent === 'completed'")
+            file.write(epoch(4, 0.015625, self.START + 1000))
+        self.driver.switch_to.default_content()
+        time.sleep(3)
+        self.find("#again").click()
+        self.wait("return document.getElementById('report').contentDocument.body.textContent.includes('0.01563')")
 
     def test_keeps_a_report_that_was_found_apart_from_the_server(self):
         self.put_some()
@@ -310,7 +578,11 @@ class Narrow(Viewing):
         self.serve()
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
         self.assertEqual(self.script("return document.documentElement.dataset.theme"), "dark")
+        self.assertEqual(self.script(BROKEN_WORDS), [])
         self.screenshot("narrow_dark")
+        self.head("best").click()
+        self.assertEqual(self.orders(), {"Best": "ascending"})
+        self.assertEqual(self.names()[0], "adam")
         self.row("sgd").find_element(By.CSS_SELECTOR, "th a").click()
         self.wait_for_report()
         self.driver.switch_to.default_content()

@@ -2,12 +2,11 @@ import {followTheme} from "../../../plugins/html/page/colours.js";
 
 export function byId(id) { return document.getElementById(id); }
 
-/** A number as a record has it: what JSON cannot hold is a text, and what nobody could tell null. */
-export function numberOf(value) { return value === null ? null : Number(value); }
-
 export const STATES = {
   reading: "being read",
   running: "running",
+  unknown: "no end so far",
+  killed: "killed or crashed",
   stopped: "stopped without an end",
   completed: "completed",
   interrupted: "interrupted",
@@ -31,35 +30,76 @@ export function showStatus(text, isLost = false) {
   byId("status").classList.toggle("lost", isLost);
 }
 
-/** Calls `show` with the list, now and whenever it changes, and says so where the server does not answer. */
-export function followList(show) {
-  const lost = (why) => showStatus(why || "The server does not answer; start loupe view again.", true);
-  let events = null, asked = 0;
-  const load = async () => {
-    const mine = ++asked;
+const LIVE_KEY = "loupe-live";
+const live = byId("live");
+
+/** Whether the reader wants to see what is new; one choice for all pages of a browser. */
+export function isLive() { return live.checked; }
+
+/** Calls `changed` when the reader turns that on or off, here or in another page. */
+function followLive(changed) {
+  try {
+    live.checked = localStorage.getItem(LIVE_KEY) !== "off";
+  } catch {
+    // A browser that keeps nothing is live each time.
+  }
+  live.addEventListener("change", () => {
     try {
-      const answer = await fetch("runs.json");
-      const told = answer.ok ? await answer.json() : null;
-      if (mine !== asked) return;
-      if (told === null) return lost(await answer.text());
-      show(told);
+      if (live.checked) localStorage.removeItem(LIVE_KEY);
+      else localStorage.setItem(LIVE_KEY, "off");
     } catch {
-      if (mine === asked) lost("");
+      // The choice then lasts as long as the page.
     }
+    changed();
+  });
+  addEventListener("storage", ({key, newValue}) => {
+    if (key !== LIVE_KEY) return;
+    live.checked = newValue !== "off";
+    changed();
+  });
+}
+
+/**
+ * Calls `show` with all runs, now and, while the page is live, whenever one has changed; says so where the server does
+ * not answer.
+ * @param switched is called when the reader turns live on or off
+ * @returns a function that asks for the runs once more where the page is not live
+ */
+export function followRuns(show, switched = () => {}) {
+  const runs = new Map();  // by the number that the server gave each
+  let events = null, wantsOnce = true;
+  const take = ({data}) => {
+    const {ids, runs: news, ...about} = JSON.parse(data), there = new Set(ids);
+    for (const id of runs.keys()) if (!there.has(id)) runs.delete(id);
+    for (const run of news) runs.set(run.id, run);
+    wantsOnce = false;
+    show({...about, runs: [...runs.values()]});
+    if (!isLive() && !news.some(({state}) => state === "reading")) stop();
   };
-  const follow = () => {
+  const stop = () => {
     if (events !== null) events.close();
     events = null;
+  };
+  const follow = () => {
+    stop();
     // A browser has but a few connections for each server: pages that nobody sees give theirs back.
-    if (document.hidden) return;
+    if (document.hidden || (!isLive() && !wantsOnce)) return;
     events = new EventSource("events");
-    events.addEventListener("runs", load);
+    events.addEventListener("runs", take);
     events.addEventListener("error", () => {
-      lost("");
+      showStatus("The server does not answer; start loupe view again.", true);
       // Where the server refused, the browser does not ask again by itself.
       if (events !== null && events.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
     });
   };
   document.addEventListener("visibilitychange", follow);
+  followLive(() => {
+    follow();
+    switched();
+  });
   follow();
+  return () => {
+    wantsOnce = true;
+    if (events === null) follow();
+  };
 }

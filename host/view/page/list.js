@@ -1,10 +1,15 @@
-import {element, fill, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
-import {byId, followList, numberOf, showStatus, STATES} from "./common.js";
+import {button, element, fill, plural} from "../../../plugins/html/page/text.js";
+import {alikeSettings, breakableText, columnsOf, comparedLoss, lowestOf, showAges, sorted, wordsOf} from "./columns.js";
+import {byId, followRuns, showStatus} from "./common.js";
 
 const MOST_COMPARED = 20;
-const body = document.querySelector("#runs tbody");
+const USUAL_SORT = "-started";
+const MARKS = {none: "↕", ascending: "▲", descending: "▼"};
+const head = document.querySelector("#runs thead tr"), body = document.querySelector("#runs tbody");
 const rows = new Map();  // by the number that the server gave a run
 const chosen = new Set();
+// What the address says, and what the server told last.
+let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], clock = 0;
 
 class Row {
   constructor(id) {
@@ -15,41 +20,34 @@ class Row {
       else chosen.delete(id);
       showChoice();
     }});
-    this.link = element("a", {href: `open?runs=${id}`});
-    this.folder = element("span", {class: "folder muted"});
-    this.cells =
-      ["State", "Last tick", "Losses", "Findings"].map((label) => element("td", {role: "cell", "data-label": label}));
-    this.root = element("tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box),
-      element("th", {role: "rowheader", scope: "row"}, this.link, this.folder), this.cells);
+    this.link = element("a", {href: addressOf([id])});
+    this.folder = element("div", {class: "folder muted small"});
+    this.name = element("th", {role: "rowheader", scope: "row"}, this.link, this.folder);
+    this.root = element("tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box), this.name);
   }
 
-  show(run, place) {
+  show(run, place, context) {
     this.run = run;
     // What is the same stays as it is, for those who select text or listen.
-    const shown = JSON.stringify([run, place]);
+    const shown = JSON.stringify([run, place, columns.map(({title}) => title), context]);
     if (shown === this.shown) return;
     this.shown = shown;
-    this.link.textContent = run.name;
-    this.folder.textContent = place;
+    this.words = wordsOf(run);
+    fill(this.link, breakableText(run.name));
+    fill(this.folder, place === run.name ? null : breakableText(place));
     this.folder.title = run.folder;
     this.box.setAttribute("aria-label", `Compare ${run.name}, ${place}`);
-    const [state, tick, losses, findings] = this.cells;
-    fill(state, element("span", {class: `state ${run.state}`}, STATES[run.state] || run.state),
-        [run.why, run.damage].filter((text) => text !== "").map((text) => element("span", {class: "why"}, text)));
-    fill(tick, tickOf(run));
-    fill(losses, run.losses.length > 0 ? run.losses.map(lossItem) : "–");
-    fill(findings, findingsOf(run));
+    const cells = columns.filter(({cell}) => cell !== undefined).map(({key, title, cell}) => {
+      const content = element("div", {}, cell(run, context)), what = key.startsWith(":") ? "setting" : key;
+      const isEmpty = content.textContent === "–" && content.childElementCount === 0;
+      const name = `of-${what}${isEmpty ? " nothing" : ""}`;
+      return element("td", {role: "cell", class: name, "data-label": title}, content);
+    });
+    while (this.name.nextSibling) this.name.nextSibling.remove();
+    this.root.append(...cells);
   }
 
-  matches(wanted) {
-    const text = `${this.run.name} ${this.run.folder} ${STATES[this.run.state]}`.toLowerCase();
-    return wanted.every((word) => text.includes(word));
-  }
-}
-
-function lossItem({name, value}) {
-  return element("div", {class: "loss"}, element("span", {class: "muted"}, name), " ",
-      element("span", {class: typeof value === "string" ? "broken" : null}, formatNumber(numberOf(value))));
+  matches(wanted) { return wanted.every((word) => this.words.includes(word)); }
 }
 
 /** Where a run lies; the one folder that all lie in goes without saying. */
@@ -59,56 +57,115 @@ function placeOf(folder, folders) {
   return isWithin ? folder.slice(prefix.length) : folder;
 }
 
-function tickOf(run) {
-  if (run.epoch === null) return [run.state === "damaged" || run.state === "reading" ? "–" : "none yet"];
-  const parts = [element("div", {}, `epoch ${formatEpoch(run.epoch)}, step ${run.step.toLocaleString("en")}`)];
-  if (typeof run.time === "number" && run.time > 0) {
-    const time = new Date(run.time * 1000);
-    parts.push(element("time", {datetime: time.toISOString(), class: "muted"}, time.toLocaleString("sv")));
-  }
-  return parts;
+/** Of the report of some runs, from which one comes back to the list as it is now. */
+function addressOf(ids) { return `open?runs=${ids.join(",")}${location.hash}`; }
+
+function sortedBy() {
+  const descends = sort.startsWith("-"), column = columns.find(({key}) => key === sort.replace(/^-/, ""));
+  return column?.value ? {column, descends} : {column: columns.find(({key}) => key === "started"), descends: true};
 }
 
-function findingsOf({findings, state}) {
-  const {counts, worst} = findings;
-  if (worst === null) return [state === "damaged" || state === "reading" ? "–" : "none"];
-  const words = (kind) => (["info", "gone"].includes(kind) ? `${counts[kind]} ${kind}` : plural(counts[kind], kind));
-  const badges = ["error", "warning", "info", "gone"].filter((kind) => counts[kind] > 0)
-      .map((kind) => element("span", {class: `badge ${kind}`}, words(kind)));
-  const text = worst.gone ? `(gone) ${worst.text}` : worst.text;
-  return [element("div", {class: "badges"}, badges),
-    element("div", {class: `worst ${worst.gone ? "gone" : worst.severity}`}, text)];
+function sortBy({key, descends}) {
+  const now = sortedBy(), isSame = now.column.key === key;
+  sort = (isSame ? !now.descends : descends) ? `-${key}` : key;
+  writeAddress();
+  showAll();
+}
+
+function showHead() {
+  const {column, descends} = sortedBy();
+  const shown = JSON.stringify([columns.map(({key, title}) => [key, title]), column.key, descends]);
+  if (head.dataset.shown === shown) return;
+  head.dataset.shown = shown;
+  const focused = document.activeElement.dataset.key;
+  while (head.children.length > 1) head.lastChild.remove();
+  head.append(...columns.map((each) => {
+    const order = each !== column ? "none" : descends ? "descending" : "ascending";
+    // The mark stays beside the last word.
+    const [, words, last] = /^(.* )?(.*)$/.exec(each.title);
+    const mark = element("span", {class: "mark", "aria-hidden": "true"}, MARKS[order]);
+    const title = each.value ? button({"data-key": each.key, onclick: () => sortBy(each)}, words || "",
+        element("span", {class: "whole-words"}, last, " ", mark)) : each.title;
+    return element("th", {scope: "col", role: "columnheader", "aria-sort": each.value ? order : null}, title);
+  }));
+  if (focused !== undefined) [...head.querySelectorAll("button")].find(({dataset}) => dataset.key === focused)?.focus();
+}
+
+function readAddress() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  sort = parts.get("sort") || USUAL_SORT;
+  byId("filter").value = parts.get("filter") || "";
+}
+
+function writeAddress() {
+  const parts = new URLSearchParams(), filter = byId("filter").value.trim();
+  if (sort !== USUAL_SORT) parts.set("sort", sort);
+  if (filter !== "") parts.set("filter", filter);
+  const hash = parts.size === 0 ? "" : `#${parts}`;
+  history.replaceState(null, "", location.pathname + location.search + hash);
+  for (const [id, row] of rows) row.link.href = addressOf([id]);
 }
 
 function showChoice() {
-  const count = chosen.size, button = byId("compare");
-  button.disabled = count === 0 || count > MOST_COMPARED;
-  button.textContent = count === 0 ? "Compare" : count === 1 ? "Open 1 run" : `Compare ${count} runs`;
+  const count = chosen.size, compare = byId("compare");
+  compare.disabled = count === 0 || count > MOST_COMPARED;
+  compare.textContent = count === 0 ? "Compare" : count === 1 ? "Open 1 run" : `Compare ${count} runs`;
   byId("clear").hidden = count === 0;
   byId("hint").textContent = count > MOST_COMPARED ? `One report takes at most ${MOST_COMPARED} runs.` :
     count === 0 ? "Tick runs to compare them in one report." : "";
 }
 
 function showMatching() {
-  const wanted = byId("search").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  for (const row of rows.values()) row.root.hidden = !row.matches(wanted);
+  const wanted = byId("filter").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  let matching = 0;
+  for (const row of rows.values()) {
+    row.root.hidden = !row.matches(wanted);
+    if (!row.root.hidden) ++matching;
+  }
+  const running = told.runs.filter(({state}) => state === "running").length;
+  showStatus([plural(rows.size, "run"), running > 0 ? `${running} running` : null,
+    wanted.length > 0 ? `${matching} shown` : null].filter((text) => text !== null).join(", "));
+  byId("no-match").hidden = matching > 0 || rows.size === 0;
 }
 
-function show({runs, folders, left_out}) {
-  const there = new Set(runs.map((run) => run.id));
+function showAlike(runs) {
+  const {count, settings} = alikeSettings(runs), whose = count === runs.length ? "all runs" :
+    `the ${plural(count, "run")} that ${count === 1 ? "tells" : "tell"} of settings`;
+  byId("alike").hidden = runs.length < 2 || settings.length === 0;
+  fill(byId("alike"), `Alike in ${whose}: `, settings.flatMap(([name, text], i) => [i === 0 ? "" : " · ",
+    element("span", {class: "pair"}, `${name} `, element("b", {}, text))]));
+}
+
+/** Puts the rows into the order of the table. Only what is out of place is moved, and the keyboard's place is kept. */
+function showOrder(runs) {
+  const focused = body.contains(document.activeElement) ? document.activeElement : null;
+  let next = body.firstElementChild;
+  for (const {id} of runs) {
+    const {root} = rows.get(id);
+    if (root === next) next = next.nextElementSibling;
+    else body.insertBefore(root, next);
+  }
+  if (focused !== null && document.activeElement !== focused) focused.focus({preventScroll: true});
+}
+
+function showAll() {
+  const {runs, folders, left_out} = told, there = new Set(runs.map((run) => run.id));
   for (const [id, row] of rows) {
     if (there.has(id)) continue;
     row.root.remove();
     rows.delete(id);
     chosen.delete(id);
   }
-  runs.forEach((run, place) => {
+  const compared = comparedLoss(runs), context = {compared, lowest: lowestOf(runs, compared)};
+  columns = columnsOf(runs, compared);
+  showHead();
+  showAlike(runs);
+  for (const run of runs) {
     if (!rows.has(run.id)) rows.set(run.id, new Row(run.id));
-    const row = rows.get(run.id);
-    row.show(run, placeOf(run.folder, folders));
-    // Moved only where the order is another: a row that is moved loses the keyboard's focus.
-    if (body.children[place] !== row.root) body.insertBefore(row.root, body.children[place] || null);
-  });
+    rows.get(run.id).show(run, placeOf(run.folder, folders), context);
+  }
+  const {column, descends} = sortedBy();
+  showOrder(sorted(runs, column, descends));
   byId("runs").hidden = byId("tools").hidden = runs.length === 0;
   byId("empty").hidden = runs.length > 0;
   byId("empty").textContent = `No runs under ${folders.join(", ")} yet. A run is listed as soon as its visualizer ` +
@@ -116,23 +173,24 @@ function show({runs, folders, left_out}) {
     "This page goes on looking.";
   byId("left-out").hidden = left_out === "";
   byId("left-out").textContent = left_out === "" ? "" : `Not all is listed: ${left_out}.`;
-  const running = runs.filter(({state}) => state === "running").length;
-  showStatus(`${plural(runs.length, "run")}${running > 0 ? `, ${running} running` : ""}, live`);
+  showAges(Date.now() / 1000 + clock);
   showMatching();
   showChoice();
-  document.documentElement.dataset.ready = "true";
 }
 
-byId("search").addEventListener("input", showMatching);
+byId("filter").addEventListener("input", () => {
+  writeAddress();
+  showMatching();
+});
 byId("compare").addEventListener("click", () => {
-  const ids = [...body.children].map((root) => [...rows.values()].find((row) => row.root === root).id);
-  location.assign(`open?runs=${ids.filter((id) => chosen.has(id)).join(",")}`);
+  const ids = sorted(told.runs, ...Object.values(sortedBy())).map(({id}) => id);
+  location.assign(addressOf(ids.filter((id) => chosen.has(id))));
 });
 byId("clear").addEventListener("click", () => {
   chosen.clear();
   for (const row of rows.values()) row.box.checked = false;
   showChoice();
-  byId("search").focus();
+  byId("filter").focus();
 });
 // A page that is gone back to may come with ticks that it does not know of.
 addEventListener("pageshow", () => {
@@ -142,4 +200,20 @@ addEventListener("pageshow", () => {
   }
   showChoice();
 });
-followList(show);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  // The address keeps what it says of the order and the filter.
+  event.preventDefault();
+  byId("main").focus();
+});
+addEventListener("hashchange", () => {
+  readAddress();
+  if (rows.size > 0) showAll();
+});
+readAddress();
+followRuns((now) => {
+  told = now;
+  clock = now.now - Date.now() / 1000;
+  showAll();
+  document.documentElement.dataset.ready = "true";
+});
+setInterval(() => showAges(Date.now() / 1000 + clock), 5000);

@@ -1,70 +1,95 @@
-import {byId, followList, showStatus, STATES} from "./common.js";
+import {element} from "../../../plugins/html/page/text.js";
+import {byId, followRuns, isLive, showStatus, STATES} from "./common.js";
 
-// Making a large report again takes a while, and a reader wants to read.
-const LEAST_SECONDS = 5;
+// Making a large report again takes a while, in which the trainers want the machine, and a reader wants to read.
+const LEAST_SECONDS = 5, PAUSE_FOR_EACH_LOAD = 10;
+const DRAWING_MILLISECONDS = 200;
 const wanted = new URLSearchParams(location.search).get("runs") || "";
 const address = `report?runs=${encodeURIComponent(wanted)}`;
-const frame = byId("report");
-let shownVersions = null, latestVersions = null, loadedAt = 0, waiting = 0, loading = false;
+let runs = [], latest = null, loaded = null, isLoading = false, earliest = 0, waiting = 0;
+let frame = null, next = null;
 
+/** The window of the report on show; null where there is none, or one of a run's folder, which is kept apart. */
+function ownReport() {
+  const report = frame === null ? null : frame.contentDocument;
+  return report !== null && report.contentType === "text/html" ? frame.contentWindow : null;
+}
+
+/** Loads what is new behind the report on show, which says when its reader can do without it and keeps the view. */
 function load() {
-  clearTimeout(waiting);
   waiting = 0;
-  shownVersions = latestVersions;
-  loading = true;
+  isLoading = true;
   showState();
-  showNews();
-  try {
-    // Where the reader was; the report looks for it under this key.
-    const scroll = frame.contentWindow.scrollY;
-    if (scroll > 0) sessionStorage.setItem("loupe-reading:/report", JSON.stringify({scroll}));
-  } catch {
-    // A report that was found in a run's folder is kept apart from this page, and begins at its top.
-  }
-  // In the frame's place in the history, so that "back" leads to the list.
-  frame.contentWindow.location.replace(new URL(address, location.href));
+  if (ownReport() !== null) ownReport().postMessage("loupe: news", location.origin);
+  else loadBehind();
 }
 
-function showNews() {
-  const isOld = shownVersions !== null && latestVersions !== shownVersions;
-  byId("news").hidden = !isOld && !byId("follow").checked;
-  byId("again").disabled = !isOld || loading;
-  if (!isOld || loading || waiting !== 0 || !byId("follow").checked) return;
-  waiting = setTimeout(load, Math.max(0, loadedAt + LEAST_SECONDS * 1000 - Date.now()));
+function loadBehind() {
+  loaded = latest;
+  const begun = Date.now(), hash = ownReport() === null ? "" : ownReport().location.hash;
+  next = element("iframe", {class: "next", src: address + hash, title: document.title});
+  next.addEventListener("load", () => setTimeout(() => {
+    earliest = Date.now() + Math.max(LEAST_SECONDS * 1000, PAUSE_FOR_EACH_LOAD * (Date.now() - begun));
+    showNext();
+  }, DRAWING_MILLISECONDS));
+  byId("frames").append(next);
 }
 
-frame.addEventListener("load", () => {
-  if (!loading) return;
-  loading = false;
-  loadedAt = Date.now();
+function showNext() {
+  const old = frame, scroll = ownReport() === null ? null : ownReport().scrollY;
+  [frame, next] = [next, null];
+  if (scroll !== null && ownReport() !== null) ownReport().scrollTo(0, scroll);
+  frame.className = "";
+  if (document.activeElement === old) frame.focus();
+  if (old !== null) old.remove();
+  frame.id = "report";
+  isLoading = false;
   showState();
-  showNews();
+  loadWhenNew();
   document.documentElement.dataset.ready = "true";
-});
-byId("again").addEventListener("click", load);
-byId("follow").addEventListener("change", () => {
-  clearTimeout(waiting);
-  waiting = 0;
-  showNews();
-});
-byId("alone").href = address;
-
-let runs = [];
-function showState() {
-  showStatus(loading ? "The report is being made …" : runs.length === 1 ? STATES[runs[0].state] :
-    runs.some(({state}) => state === "running") ? "some are running" : "");
 }
 
-followList((told) => {
+addEventListener("message", ({source, data}) => {
+  if (source === ownReport() && data === "loupe: go on" && isLoading && next === null) loadBehind();
+});
+
+function loadWhenNew() {
+  if (!isLive()) {
+    clearTimeout(waiting);
+    waiting = 0;
+  } else if (runs.length > 0 && latest !== loaded && !isLoading && waiting === 0) {
+    waiting = setTimeout(load, Math.max(0, earliest - Date.now()));
+  }
+}
+
+function showState() {
+  byId("again").hidden = isLive();
+  if (frame !== null && runs.length === 0) return showStatus("The record is gone; this is what it told.", true);
+  const running = runs.filter(({state}) => state === "running").length;
+  showStatus(isLoading && frame === null ? "The report is being made …" : runs.length === 1 ? STATES[runs[0].state] :
+    running > 0 ? `${running} of ${runs.length} running` : "");
+}
+
+byId("alone").href = address;
+// To the list as it was sorted and filtered.
+byId("back").href = `/${location.hash}`;
+
+const ask = followRuns((told) => {
   const ids = wanted.split(",").map(Number);
   runs = told.runs.filter(({id}) => ids.includes(id)).sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
-  latestVersions = runs.map(({id, version}) => `${id}:${version}`).join(" ");
-  const names = runs.map(({name}) => name).join(" · ") || "Report";
+  latest = runs.map(({id, version}) => `${id}:${version}`).join(" ");
+  const names = runs.map(({name}) => name).join(" · ") || byId("title").textContent;
   byId("title").textContent = names;
-  frame.title = `Report of ${names}`;
   document.title = `${names} – Loupe`;
-  // A run that is still being read changes with each part of it.
-  if (shownVersions === null && !runs.some(({state}) => state === "reading")) return load();
   showState();
-  showNews();
+  // A run that is still being read changes with each part of it.
+  if (frame !== null) loadWhenNew();
+  else if (!isLoading && !runs.some(({state}) => state === "reading")) load();
+}, () => {
+  showState();
+  loadWhenNew();
+});
+byId("again").addEventListener("click", () => {
+  ask();
+  if (!isLoading) load();
 });

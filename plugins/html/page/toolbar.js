@@ -112,14 +112,14 @@ const resumedReading = (() => {
 })();
 if (resumedReading.openTags) state.openTags = resumedReading.openTags;
 
-function reloadAndGoOn() {
+/** For the page that takes this one's place. */
+function keepReading() {
   try {
     // The address holds the rest of the view.
     sessionStorage.setItem(READING_KEY, JSON.stringify({openTags: state.openTags, scroll: scrollY, reloads: true}));
   } catch {
     // The page then loads as if for the first time.
   }
-  location.reload();
 }
 
 /** Whether a run may still bring news: one without a tick for a day was killed long ago. */
@@ -136,17 +136,40 @@ function isBusy() {
   return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
 }
 
+/** Says when this page can be replaced, after the page around it, as of `loupe view`, told of something new. */
+function followPageAround() {
+  const BUSY_SECONDS = 2;
+  let waiting = 0;
+  const goOn = () => {
+    clearTimeout(waiting);
+    if (isBusy()) {
+      waiting = setTimeout(goOn, BUSY_SECONDS * 1000);
+    } else {
+      keepReading();
+      window.parent.postMessage("loupe: go on", "*");
+    }
+  };
+  addEventListener("message", ({source, data}) => {
+    if (source === window.parent && data === "loupe: news") goOn();
+  });
+}
+
 /**
- * A switch that reloads the page now and then while a run trains; null once all have ended. On by default, except in a
- * page within another, which knows when there is something new.
+ * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a
+ * page within another, which has a switch of its own.
  */
 export function reloadSwitch() {
-  if (runs.length === 0 || runs.every((run) => run.ended)) return null;
-  const {reloads = window.top === window && runs.some((run) => goesOn(run))} = resumedReading;
+  if (window.top !== window) followPageAround();
+  if (window.top !== window || runs.length === 0 || runs.every((run) => run.ended)) return null;
+  const {reloads = runs.some((run) => goesOn(run))} = resumedReading;
   let waiting = 0;
   const wait = (wanted) => {
     clearTimeout(waiting);
-    if (wanted) waiting = setTimeout(() => (isBusy() ? wait(true) : reloadAndGoOn()), RELOAD_SECONDS * 1000);
+    if (wanted) waiting = setTimeout(() => {
+      if (isBusy()) return wait(true);
+      keepReading();
+      location.reload();
+    }, RELOAD_SECONDS * 1000);
   };
   wait(reloads);
   const box = element("input", {type: "checkbox", id: "reload", checked: reloads, onchange: () => wait(box.checked)});

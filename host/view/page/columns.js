@@ -1,0 +1,190 @@
+import {element, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
+import {smallCurve} from "../../../plugins/html/page/small_curve.js";
+import {STATES} from "./common.js";
+
+/** A number as a record has it: what JSON cannot hold is a text, and what nobody could tell null. */
+function numberOf(value) { return value === null ? null : Number(value); }
+
+const STATE_ORDER = ["running", "reading", "unknown", "killed", "stopped", "damaged", "failed", "interrupted", "ended",
+  "completed"];
+
+/** The loss that most runs tell a best value of, of the validation where at least half do. Null without any. */
+export function comparedLoss(runs) {
+  const counts = new Map();
+  for (const {losses} of runs)
+    for (const {name, best} of losses) if (best !== null) counts.set(name, (counts.get(name) || 0) + 1);
+  const weight = (name) => counts.get(name) * (name.startsWith("val") ? 2 : 1);
+  return [...counts.keys()].reduce((a, b) => (a === null || weight(b) > weight(a) ? b : a), null);
+}
+
+function lossNamed(run, name) { return run.losses.find((loss) => loss.name === name); }
+
+/** The lowest value of the compared loss in any of the runs; null where fewer than two have one. */
+export function lowestOf(runs, compared) {
+  const best = runs.map((run) => lossNamed(run, compared)).filter((loss) => loss && loss.best !== null);
+  return best.length < 2 ? null : Math.min(...best.map((loss) => loss.best));
+}
+
+/** A text that may break within its long names, but not within a number. */
+export function breakableText(text) {
+  return text.split(/(?<=[_:/]|[.-](?!\d))(?=\S)/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
+}
+
+function startedCell({started}) {
+  const time = new Date(started * 1000), [day, clock] = time.toLocaleString("sv").split(" ");
+  return [element("time", {datetime: time.toISOString()}, element("span", {class: "whole-words"}, day), " ",
+      clock.slice(0, 5))];
+}
+
+/** "12 s", "3 min", "5 h", "2 days" */
+function formatAge(seconds) {
+  if (seconds < 100) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
+  return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : plural(Math.round(seconds / 86400), "day");
+}
+
+/** Brings the ages on show up to date. @param now what the server's clock says, in seconds */
+export function showAges(now) {
+  for (const age of document.querySelectorAll("[data-written]"))
+    age.textContent = `written ${formatAge(now - Number(age.dataset.written))} ago`;
+}
+
+function stateCell(run) {
+  const goesOn = ["running", "unknown"].includes(run.state);
+  return [element("div", {class: `state ${run.state}`}, STATES[run.state] || run.state),
+    run.resumed ? element("div", {class: "muted small"}, "resumed") : null,
+    run.why === "" ? null : element("div", {class: "muted small why"}, breakableText(run.why)),
+    goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
+}
+
+function epochCell(run) {
+  if (run.epoch === null) return ["–"];
+  const step = `step ${run.step.toLocaleString("en")}`;
+  return [formatEpoch(run.epoch), element("div", {class: "muted small whole-words"}, step)];
+}
+
+function curveCell(run) {
+  const values = run.curve === null ? [] : run.curve.values.map(numberOf);
+  const finite = values.filter(Number.isFinite);
+  const ends = [values[0], values[values.length - 1]].map((value) => formatNumber(value));
+  const label = `${run.curve?.name} from ${ends.join(" to ")}`;
+  const series = {values, isMissing: () => false};
+  const isSteep = Math.min(...finite) > 0 && Math.max(...finite) > 100 * Math.min(...finite);
+  const curve = smallCurve({epochs: values}, series, {log: isSteep}, label);
+  return [curve === null ? "–" : element("div", {title: `${label}${isSteep ? ", logarithmic" : ""}`}, curve)];
+}
+
+/** The loss that the column names stands out; the others follow in small print with their names. */
+function lossLines(losses, compared, textOf) {
+  const main = losses.find(({name}) => name === compared);
+  const others = losses.filter((loss) => loss !== main).map((loss) =>
+    element("div", {class: "muted small loss"}, `${loss.name} `, textOf(loss)));
+  return [main === undefined ? "–" : element("div", {class: "loss"}, textOf(main)), ...others];
+}
+
+function lastCell({losses}, {compared}) {
+  return lossLines(losses, compared, ({last}) =>
+    element("span", {class: typeof last === "string" ? "broken" : null}, formatNumber(numberOf(last))));
+}
+
+function bestCell({losses}, {compared, lowest}) {
+  const isLoss = ({metric, best}) => !metric && best !== null;
+  return lossLines(losses.filter(isLoss), compared, ({name, best, best_epoch: epoch}) => {
+    const text = formatNumber(best), when = `in epoch ${formatEpoch(epoch)}`;
+    if (name !== compared) return element("span", {title: when}, text);
+    const value = best === lowest ? element("span", {class: "badge lowest"}, `${text} lowest`) : text;
+    return element("span", {}, value, element("div", {class: "muted small"}, when));
+  });
+}
+
+function findingCell({findings, state}) {
+  const {counts, worst} = findings;
+  if (worst === null) return [state === "damaged" || state === "reading" ? "–" : "none"];
+  const words = (kind) => (["info", "gone"].includes(kind) ? `${counts[kind]} ${kind}` : plural(counts[kind], kind));
+  const badges = ["error", "warning", "info", "gone"].filter((kind) => counts[kind] > 0)
+      .map((kind) => element("span", {class: `badge ${kind}`}, words(kind)));
+  const rule = worst.rule.replaceAll("_", " ");
+  return [element("div", {class: `rule ${worst.gone ? "gone" : worst.severity}`},
+      `${rule.charAt(0).toUpperCase()}${rule.slice(1)}${worst.gone ? " (gone)" : ""}`),
+    element("div", {class: "worst", title: worst.text}, breakableText(worst.text)),
+    element("div", {class: "badges"}, badges)];
+}
+
+/** How much is wrong: one error weighs more than any number of warnings. */
+function weightOf({findings: {counts}}) {
+  return ["error", "warning", "info", "gone"].reduce((weight, kind) => 1000 * weight + Math.min(counts[kind], 999), 0);
+}
+
+function settingText(value) {
+  if (value === undefined) return "–";
+  return String(value);
+}
+
+function settingOf(run, name) { return run.settings.find(([each]) => each === name)?.[1]; }
+
+/** A loss for sorting: what is not finite is worse than any number. */
+function sortable(value) {
+  if (value === undefined || value === null) return null;
+  return Number.isFinite(value) ? value : Infinity;
+}
+
+/**
+ * The columns of a table of these runs: those of the settings in which they differ among them. `value` is what a column
+ * is sorted by, null last; `descends` says whether the largest comes first at the first click.
+ */
+export function columnsOf(runs, compared) {
+  const lossOf = (run) => lossNamed(run, compared) || {};
+  const by = compared === null ? "" : ` · ${compared}`;
+  const setting = (name) => ({key: `:${name}`, title: name, value: (run) => settingOf(run, name) ?? null,
+    cell: (run) => breakableText(settingText(settingOf(run, name)))});
+  return [
+    {key: "name", title: "Run", value: (run) => run.name},
+    {key: "state", title: "State", cell: stateCell, value: (run) => STATE_ORDER.indexOf(run.state)},
+    {key: "started", title: "Started", cell: startedCell, descends: true, value: (run) => run.started},
+    {key: "epoch", title: "Epoch", cell: epochCell, descends: true, value: (run) => run.epoch},
+    {key: "curve", title: "Loss", cell: curveCell},
+    {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossOf(run).last ?? null))},
+    {key: "best", title: `Best${by}`, cell: bestCell, value: (run) => sortable(lossOf(run).best)},
+    {key: "finding", title: "Worst finding", cell: findingCell, descends: true, value: weightOf},
+    ...differingSettings(runs).map(setting),
+  ];
+}
+
+/** Runs that tell of settings; one whose optimizer has not stepped yet tells of none. */
+function told(runs) { return runs.filter(({settings}) => settings.length > 0); }
+
+function isAlike(runs, name) { return new Set(runs.map((run) => settingText(settingOf(run, name)))).size === 1; }
+
+function settingNames(runs) { return [...new Set(runs.flatMap(({settings}) => settings.map(([name]) => name)))]; }
+
+function differingSettings(runs) { return settingNames(runs).filter((name) => !isAlike(told(runs), name)); }
+
+/** The settings that need no column: in how many runs they are the same, and each as [name, text]. */
+export function alikeSettings(runs) {
+  const some = told(runs), names = settingNames(runs).filter((name) => isAlike(some, name));
+  return {count: some.length, settings: names.map((name) => [name, settingText(settingOf(some[0], name))])};
+}
+
+/** What the filter looks at. */
+export function wordsOf(run) {
+  const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
+  const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
+  const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
+  return [run.name, run.folder, run.state, STATES[run.state], run.why, run.resumed ? "resumed" : "",
+    ...rules, ...plainRules, worst?.text, ...severities, ...settings].join("\n").toLowerCase();
+}
+
+/** Runs in the order of a column; equals, and what has no value, by their start. */
+export function sorted(runs, column, descends) {
+  const compare = (a, b) => {
+    if (typeof a === "string" || typeof b === "string")
+      return String(a).localeCompare(String(b), "en", {numeric: true});
+    return Number(a) === Number(b) ? 0 : a < b ? -1 : 1;
+  };
+  return [...runs].sort((a, b) => {
+    const [x, y] = [a, b].map(column.value);
+    const newest = b.started - a.started || b.id - a.id;
+    if (x === null || y === null) return (x === null) - (y === null) || newest;
+    return (descends ? compare(y, x) : compare(x, y)) || newest;
+  });
+}
