@@ -128,8 +128,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
     if (learned.back().cut_off != nullptr || learned.back().had_error) progress.clear();
     if (learned.back().cut_off != nullptr)
       errors << "loupe: warning: '" << record << "' ends with " << learned.back().cut_off
-             << " that was cut off, which is left out
-";
+             << " that was cut off, which is left out\n";
     if (learned.back().had_error)
       errors << "loupe: warning: '" << record << "' has findings that are errors; is it of a good run?\n";
     if (learned.back().run.empty()) throw UsageError("'" + record + "' has no values to learn from");
