@@ -149,7 +149,7 @@ TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   const std::string findings = read(incident / "findings.jsonl");
   for (const char* wrong : {R"({"kind":"finding","rule":"dead_units"})", R"({"kind":"tick","epoch":1,"step":2})"}) {
     write(incident / "findings.jsonl", wrong + std::string("\n"));
-    const Finished finished = replay("incident-412 --visualizer html --out page", folder);
+    const Finished finished = replay("incident-412 --visualizer html --out page --force", folder);
     EXPECT_EQ(finished.exit_code, 2);
     EXPECT_NE(finished.output.find("incident-412/findings.jsonl: error: "), std::string::npos) << finished.output;
   }
