@@ -25,7 +25,7 @@ for ((i = 0; i < 600; ++i)); do
   sleep 0.1
 done
 aha --black --title console <"$runs/screen" >"$runs/console.html"
-picture 860 400 "$runs/console.html" console.png
+picture 860 440 "$runs/console.html" console.png
 for ((i = 0; i < 600; ++i)); do
   on_terminal capture-pane -p -t console | grep -q '^files: ' && break
   sleep 0.1

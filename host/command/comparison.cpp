@@ -41,13 +41,18 @@ std::string rounded(double value) {
   return name != nullptr ? name : rounded_text(value, digits);
 }
 
+std::string in_quotes(const std::string& name) {
+  return "'" + name + "'";
+}
+
 std::string in_words(const Names& names) {
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i)
-    list += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+    list += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + in_quotes(names[i]);
   return list;
 }
 
+/// Those of validation, by which runs are judged, first.
 Names loss_names(const Results& results) {
   Names names;
   for (const RunResult& result : results) {
@@ -55,6 +60,8 @@ Names loss_names(const Results& results) {
       if (std::find(names.begin(), names.end(), loss.name) == names.end()) names.push_back(loss.name);
     }
   }
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return name.find("val") != std::string::npos; });
   return names;
 }
 
@@ -84,7 +91,7 @@ void tell_best(const std::string& loss, const Names& names, const Results& resul
   const std::set<std::size_t> runs = best_runs(loss, results);
   for (const std::size_t run : runs) best.push_back(names[run]);
   if (having.size() == 1) {
-    out << "only " << having.front() << " has the loss " << shown << ", so that nothing compares with it\n";
+    out << "only " << in_quotes(having.front()) << " has the loss " << shown << ", so that nothing compares with it\n";
   } else if (best.empty()) {
     out << shown << " was finite in no run\n";
   } else {
@@ -120,6 +127,11 @@ std::vector<Setting> settings_of(const Results& results) {
 bool is_same_in_all(const Setting& setting) {
   return std::all_of(setting.values.begin(), setting.values.end(),
                      [&](const auto& value) { return value == setting.values.front(); });
+}
+
+/// Of the configuration, not of the training.
+bool is_of_watching(const std::string& setting) {
+  return setting.rfind("lenses.", 0) == 0 || setting.rfind("visualizers.", 0) == 0;
 }
 
 void add_loss(const std::string& loss, const Results& results, std::vector<Column>& columns) {
@@ -184,7 +196,8 @@ void tell_comparison(const std::vector<std::string>& names, const std::vector<Ru
   for (const Setting& setting : settings_of(results)) {
     const std::string title = printable_line(setting.name);
     if (is_same_in_all(setting)) {
-      same += (same.empty() ? "" : ", ") + title + " " + printable_line(setting.values.front().value_or(""));
+      if (!is_of_watching(title))
+        same += (same.empty() ? "" : ", ") + title + " " + printable_line(setting.values.front().value_or(""));
       continue;
     }
     if (++differing > most_settings) continue;

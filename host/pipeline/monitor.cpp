@@ -214,11 +214,11 @@ std::string Monitor::write_incident(const IncidentCause& cause) try {
   const std::string folder =
       write_incident_folder({cause, display_.run(), step_, epoch_at_hand(), wall_time(), incidents_, modules_.all(),
                              findings_.all(), host_->optimizers(), save});
-  const std::string kept = "what the last steps measured is kept in '" + folder + "', because of " +
-                           (cause.how == "finding" ? "the finding '" + cause.rule + "'" : cause.how);
-  log(LOUPE_LOG_WARNING, kept + "; 'loupe replay' shows it");
-  note(LOUPE_NOTE_INCIDENT,
-       kept + "; 'loupe replay " + folder + "' shows it, and with '--visualizer html --out " + folder + "' as a page");
+  const std::string kept = "the last steps before " +
+                           (cause.how == "finding" ? "the finding '" + cause.rule + "'" : cause.how) +
+                           " are kept: loupe replay " + folder;
+  log(LOUPE_LOG_WARNING, kept);
+  note(LOUPE_NOTE_INCIDENT, kept + " (as a page with --visualizer html --out DIR)");
   return folder;
 } catch (const std::exception& e) {
   log(LOUPE_LOG_WARNING, std::string("an incident cannot be written into run.dir: ") + e.what() +

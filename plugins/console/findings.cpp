@@ -211,7 +211,9 @@ std::vector<Findings::Brief> Findings::worst_by_rule() const {
     const std::size_t more = rule.layers.size() - 1;
     const std::string others =
         more > 0 ? "and " + std::to_string(more) + " more layer" + (more > 1 ? "s, " : ", ") : std::string();
-    const std::string place = worst.place.empty() ? "" : worst.place + (others.empty() ? ": " : " ");
+    const bool is_named = !worst.layer.empty() && worst.message.find("'" + worst.layer + "'") != std::string::npos;
+    const std::string place =
+        worst.place.empty() || (is_named && others.empty()) ? "" : worst.place + (others.empty() ? ": " : " ");
     briefs.push_back({worst.severity, worst.rule + ": " + place + others + worst.message, worst.advice});
   }
   return briefs;
@@ -241,16 +243,20 @@ std::unordered_map<std::string, std::uint32_t> Findings::worst_by_layer() const 
 
 std::string Findings::summary(const Layout& layout) const {
   constexpr std::size_t most = 5;
+  constexpr std::ptrdiff_t most_lines = 6;
   const std::vector<Brief> briefs = worst_by_rule();
   std::string text;
   std::size_t shown = 0;
   for (const Brief& each : briefs) {
-    if (shown == most) break;
+    if (shown == most || std::count(text.begin(), text.end(), '\n') >= most_lines) break;
     const bool is_first = shown++ == 0;
-    const std::size_t room = layout.width - first_column;
+    const std::size_t row = layout.width - first_column;
+    // The worst one is told whole, as far as that is a few lines.
+    const std::size_t room = is_first ? 3 * row : row;
     text +=
         lines(word_of(severity_words, each.severity), color_of(each.severity), shortened_end(each.text, room), layout);
-    if (is_first && !each.advice.empty()) text += lines("", nullptr, shortened_end("→ " + each.advice, room), layout);
+    if (is_first && !each.advice.empty())
+      text += lines("", nullptr, shortened_end("→ " + each.advice, 2 * row), layout);
   }
   if (briefs.size() > shown)
     text += lines("", nullptr, "… and " + std::to_string(briefs.size() - shown) + " more", layout);

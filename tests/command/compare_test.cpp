@@ -187,7 +187,7 @@ fs::path sweep() {
 
 TEST(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
   EXPECT_EQ(compare("0 1 2 --out out", sweep()).output,
-            "best train_loss: 0.3 with -0.01667 in epoch 3\n"
+            "best train_loss: '0.3' with -0.01667 in epoch 3\n"
             "\n"
             "run  train_loss  in epoch      last  optimizer.lr  state      findings\n"
             "0.1       0.025         4     0.025  0.1           completed  no findings\n"
@@ -226,13 +226,13 @@ TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
     return text.substr(0, text.find("\n\n"));
   };
   EXPECT_EQ(first_lines("a b"),
-            "only usual has the loss train_loss, so that nothing compares with it\n"
-            "only other has the loss loss, so that nothing compares with it");
+            "only 'usual' has the loss train_loss, so that nothing compares with it\n"
+            "only 'other' has the loss loss, so that nothing compares with it");
   EXPECT_EQ(first_lines("nan nan2"), "train_loss was finite in no run");
-  EXPECT_EQ(first_lines("a same"), "best train_loss: usual and same with 0.03333");
+  EXPECT_EQ(first_lines("a same"), "best train_loss: 'usual' and 'same' with 0.03333");
   EXPECT_EQ(first_lines("a nan b"),
-            "best train_loss: usual with 0.03333 in epoch 3, of the 2 runs that have it\n"
-            "only other has the loss loss, so that nothing compares with it");
+            "best train_loss: 'usual' with 0.03333 in epoch 3, of the 2 runs that have it\n"
+            "only 'other' has the loss loss, so that nothing compares with it");
   Driver record(RECORD_PLUGIN);
   record.begin((folder / "none").string(), false, "none");
   record.begin_tick(1);

@@ -87,7 +87,7 @@ TEST_F(CompressedRecord, IsReplayedAsBefore) {
 TEST_F(CompressedRecord, IsComparedWithOneThatIsNot) {
   const Finished finished = loupe("compare packed plain --out out", folder_);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
-  EXPECT_EQ(finished.output.rfind("best train_loss: packed and plain with 0.03333\n", 0), 0u) << finished.output;
+  EXPECT_EQ(finished.output.rfind("best train_loss: 'packed' and 'plain' with 0.03333\n", 0), 0u) << finished.output;
   EXPECT_EQ(loupe("compare . --out out --force", folder_).output, finished.output) << "found below a folder";
 }
 

@@ -83,9 +83,8 @@ TEST(Incident, IsNotedWithItsFolderAndHowToOpenIt) {
   run.step();
   const std::string folder = run.path("incident-1").string();
   EXPECT_EQ(only(run.it.stage.take_notes("shown text of a note: ")),
-            "shown text of a note: what the last steps measured is kept in '" + folder +
-                "', because of the finding 'dead_units'; 'loupe replay " + folder +
-                "' shows it, and with '--visualizer html --out " + folder + "' as a page");
+            "shown text of a note: the last steps before the finding 'dead_units' are kept: loupe replay " + folder +
+                " (as a page with --visualizer html --out DIR)");
 }
 
 TEST(Incident, IsWrittenOnceARuleAndAtMostAsOftenAsTheRunSays) {

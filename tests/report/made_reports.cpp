@@ -262,8 +262,8 @@ int main(int argument_count, char** arguments) {
       before(visualizer, epoch);
       if (epoch == 12) {
         visualizer.note(LOUPE_NOTE_INCIDENT,
-                        "what the last steps measured is kept in 'runs/digits/incident-727', because of the finding "
-                        "'non_finite_gradient'; 'loupe replay runs/digits/incident-727 --visualizer html' shows it",
+                        "the last steps before the finding 'non_finite_gradient' are kept: loupe replay "
+                        "runs/digits/incident-727 (as a page with --visualizer html --out DIR)",
                         727, 12);
       }
     };

@@ -832,7 +832,7 @@ class ComparedRuns(Reading):
         self.assertEqual(chosen, "sgd with momentum")
         self.open("baseline.html")
         columns = self.columns()
-        self.assertEqual(self.texts("#comparison .answer"), ["Best train_loss: second with 0.1 in epoch 9."])
+        self.assertEqual(self.texts("#comparison .answer"), ["Best train_loss: 'second' with 0.1 in epoch 9."])
         self.assertEqual(columns["train_loss"], [
             "0.2\nin epoch 9 · last 0.2", "0.1 best\nin epoch 9 · last 0.1", "0.4\nin epoch 9 · last 0.4"])  # fmt: skip
         self.assertEqual(columns["learning_rate"], ["0.2", "0.1", "0.4"])

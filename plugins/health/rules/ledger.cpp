@@ -93,6 +93,11 @@ bool Ledger::has_cause() const {
   });
 }
 
+bool Ledger::stands(const char* rule) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& each) { return each.stands && each.finding.rule == rule; });
+}
+
 const Finding* Ledger::cause_of(const Observation& seen) const {
   if (seen.rank == Rank::cause || seen.rank == Rank::usual) return nullptr;
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {

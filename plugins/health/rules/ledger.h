@@ -59,6 +59,7 @@ class Ledger {
   /// Whether a finding stands that is worse than information and not of a loss's curve, which only shows what others
   /// make.
   bool has_cause() const;
+  bool stands(const char* rule) const;
   /// The standing finding that explains this one: of a rule to the left of its own, of the same model or of none, and
   /// as bad; null where there is none.
   const Finding* cause_of(const Observation& seen) const;

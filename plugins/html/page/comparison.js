@@ -11,7 +11,9 @@ function listOf(names) { return names.join(", ").replace(/, (?=[^,]*$)/, " and "
 /** Each loss of any run: {name, of: what each run has of it or undefined, best: the runs where it is lowest}. */
 function comparedLosses() {
   const told = runs.map((run) => new Map(lossesOf(run, / mean$/).map((loss) => [loss.name, loss])));
-  return [...new Set(told.flatMap((losses) => [...losses.keys()]))].map((name) => {
+  const names = [...new Set(told.flatMap((losses) => [...losses.keys()]))];
+  // Runs are judged by their validation.
+  return [...names.filter((name) => name.includes("val")), ...names.filter((name) => !name.includes("val"))].map((name) => {
     const of = told.map((losses) => losses.get(name)), having = runs.filter((_, i) => of[i] !== undefined);
     const lowest = Math.min(...of.map((loss) => loss?.best?.value ?? Infinity));
     const best = having.length < 2 ? [] : having.filter(({index}) => of[index].best?.value === lowest);
@@ -23,11 +25,11 @@ function comparedLosses() {
 function answerOf({name, of, having, best}) {
   const loss = element("b", {}, name);
   if (having.length === 1)
-    return ["Only ", having[0].label, " has the loss ", loss, ", so that nothing compares with it."];
+    return ["Only '", having[0].label, "' has the loss ", loss, ", so that nothing compares with it."];
   if (best.length === 0) return [loss, " was finite in no run."];
   const {value, epoch} = of[best[0].index].best;
   return [
-    "Best ", loss, ": ", element("b", {}, listOf(best.map(({label}) => label))), ` with ${formatNumber(value)}`,
+    "Best ", loss, ": ", element("b", {}, listOf(best.map(({label}) => `'${label}'`))), ` with ${formatNumber(value)}`,
     best.length === 1 ? ` in epoch ${formatEpoch(epoch)}` : "",
     having.length < runs.length ? `, of the ${having.length} runs that have it.` : ".",
   ];

@@ -122,25 +122,33 @@ function notesPart(isFolded) {
     [element("details", {class: "notes"}, element("summary", {}, plural(notes.length, "note")), ...parts)] : parts;
 }
 
-/** "1 error, 2 warnings" */
-function countsOf(some) {
+/** "1 error, 2 warnings": how many rules found something of each. */
+function countsOf(groups) {
   return [ERROR, WARNING, INFO]
-      .map((severity) => [some.filter((each) => each.severity === severity).length, SEVERITIES[severity]])
+      .map((severity) => [groups.filter(([worst]) => worst.severity === severity).length, SEVERITIES[severity]])
       .filter(([count]) => count > 0)
       .map(([count, name]) => (name === "info" ? `${count} info` : plural(count, name)))
       .join(", ");
 }
 
-/** What stood when; a bar leads to its card, which may be folded away. */
-function timelineOf(cards) {
-  const cardOf = new Map([...cards].flatMap(([group, card]) => group.map((finding) => [finding, card])));
+const cardOf = new Map();
+
+/** What stood when; a bar leads to its card, which may be folded away. Behind findingsSection(); null without any. */
+export function timelineSection() {
+  if (cardOf.size === 0 || allEpochs.length === 0) return null;
   const goTo = (finding) => {
     const card = cardOf.get(finding);
     for (let outer = card.closest("details"); outer !== null; outer = outer.parentElement.closest("details"))
       outer.open = true;
     goToCard(card);
   };
-  return new Timeline([...cardOf.keys()], goTo).root;
+  return section("timeline", ["Timeline"], null,
+      element("div", {class: "panel"}, new Timeline([...cardOf.keys()], goTo).root));
+}
+
+/** Of a rule that points to another, "see 'vanishing_gradient' first, …": what follows is not to hide what it follows. */
+function isConsequence([{severity, advice}]) {
+  return severity === INFO && /^see '\w+' first/.test(advice || "");
 }
 
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
@@ -148,19 +156,26 @@ export function findingsSection(openPlace) {
   const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
   const looked = runs.some(wasJudged);
   if (!looked && notes.length === 0) return null;
-  const cards = new Map(), parts = [];
-  const cardsOf = (some) => byRule(some).map((group) => {
-    cards.set(group, ruleCard(group, openPlace));
-    return cards.get(group);
+  const parts = [];
+  const cardsOf = (groups) => groups.map((group) => {
+    const card = ruleCard(group, openPlace);
+    for (const finding of group) cardOf.set(finding, card);
+    return card;
   });
-  if (standing.length > 0) parts.push(...longList(cardsOf(standing), SHOWN_CARDS, "rules"));
+  const groups = byRule(standing), following = groups.filter(isConsequence);
+  if (standing.length > 0)
+    parts.push(...longList(cardsOf(groups.filter((group) => !isConsequence(group))), SHOWN_CARDS, "rules"));
   else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
+  if (following.length > 0) {
+    const names = [...new Set(following.map(([{rule}]) => titleOf(rule)))].join(", ");
+    parts.push(element("details", {class: "following"}, element("summary", {}, `What may follow from these: ${names}`),
+        element("ul", {class: "told"}, cardsOf(following))));
+  }
   if (over.length > 0) {
     parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
-        element("ul", {class: "told"}, cardsOf(over))));
+        element("ul", {class: "told"}, cardsOf(byRule(over)))));
   }
-  if (findings.length > 0 && allEpochs.length > 0) parts.push(element("h3", {}, "Timeline"), timelineOf(cards));
   parts.push(...notesPart(looked));
-  const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(standing))] : [""];
+  const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(groups))] : [""];
   return section("findings", [looked ? "Findings" : "Notes", ...counts], null, element("div", {class: "panel"}, parts));
 }

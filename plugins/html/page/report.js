@@ -1,7 +1,7 @@
 import {breakable, button, element, formatEpoch, section} from "./text.js";
 import {bigTags, layerNames, layerTags, runs, showsLayer, TICK} from "./data.js";
 import {on} from "./state.js";
-import {findingsSection} from "./diagnosis.js";
+import {findingsSection, timelineSection} from "./diagnosis.js";
 import {brokenLayers, findings, runLabel, worstInHeatMap} from "./findings.js";
 import {Card, goToCard} from "./cards.js";
 import {comparisonSection} from "./comparison.js";
@@ -87,13 +87,14 @@ function build() {
   // The picture of what is wrong comes right behind the words.
   const heatMap = [["Overview", overview.tag && overview.root]];
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
+  const found = findingsSection((place) => openPlace(place, detail, layers)), timeline = ["Timeline", timelineSection()];
   const sections = [
     ["Comparison", comparisonSection()],
     [null, collapseAlert()], ["Incident", incidentSection(openLayer)],
-    [findings.length > 0 ? "Findings" : null, findingsSection((place) => openPlace(place, detail, layers))],
+    [findings.length > 0 ? "Findings" : null, found],
     // An incident says so in its order of events.
     [null, TICK === "step" ? null : alertOf(broken, openLayer)],
-    ...(showsWorst ? [...heatMap, ...atAGlance] : [...atAGlance, ...heatMap]),
+    ...(showsWorst ? [...heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, ...heatMap]),
     [null, detail.root], ["Layers", layers && layers.root], ["Run", TICK === "step" ? null : runTable()],
   ].filter(([, root]) => root !== null);
   append("main", ...sections.map(([, root]) => root));

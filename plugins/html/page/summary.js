@@ -65,9 +65,12 @@ export function collapseAlert() {
       const isFar = ({value}) => !(value < FAR * best.value);
       const far = values.filter((each) => each.epoch > best.epoch && isFar(each)).length;
       if (!isFar(last) || far < MOST * values.length) continue;
-      const text = ` ${name} was lowest with ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}, ` +
-        `and is ${formatNumber(last.value)} in the last: for ${far} of ${values.length} epochs it was more than ` +
-        `${FAR} times as high.`;
+      const began = ` ${name} was lowest with ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`;
+      const text = Number.isFinite(last.value) ?
+        `${began}, and is ${formatNumber(last.value)} in the last: for ${far} of ${values.length} epochs it was ` +
+          `more than ${FAR} times as high.` :
+        `${began}, and became ${formatNumber(last.value)}: for ${far} of ${values.length} epochs it was that, or far ` +
+          "higher.";
       return element("div", {class: "alert", id: "collapse"}, element("strong", {}, "The run collapsed."),
           element("span", {}, (runs.length > 1 ? ` ${run.label}:` : "") + text));
     }
