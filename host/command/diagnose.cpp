@@ -1,10 +1,12 @@
 #include "command/commands.h"
 
+#include <loupe/files/compression.h>
 #include <loupe/number_text.h>
 #include <loupe/words.h>
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/recorded_rules.h"
+#include "config/launch.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
@@ -25,6 +28,8 @@
 
 namespace loupe {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Json = nlohmann::ordered_json;
 using replay::FindingHistory;
@@ -175,9 +180,14 @@ void tell(const OfRule& rule, std::ostream& out) {
   if (!entry.last.advice.empty()) out << "    advice: " << printable_line(entry.last.advice) << "\n";
 }
 
+std::string name_of(const replay::RecordedRun& run) {
+  if (run.world_size < 2) return run.name;
+  return run.name + ", rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size);
+}
+
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
-  out << printable_line(diagnosis.run.name) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
-      << "\n";
+  out << printable_line(name_of(diagnosis.run)) << " (" << diagnosis.record
+      << "): " << printable_line(ending_of(diagnosis)) << "\n";
   if (diagnosis.findings.empty()) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.run.format >= first_format_with_findings;
@@ -225,6 +235,7 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
   const RecordLine& finding = entry.last;
   return {{"record", diagnosis.record},
           {"run", diagnosis.run.name},
+          {"rank", diagnosis.run.rank},
           {"severity", word_of(severity_words, finding.severity)},
           {"worst_severity", word_of(severity_words, entry.worst_severity)},
           {"gone", entry.gone},
@@ -243,6 +254,31 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
           {"last_epoch", number_or_null(finding.last_epoch)},
           {"count", finding.count}};
 }
+
+/// What the other processes of a run recorded, beside the record of rank 0.
+struct OtherRanks {
+  std::vector<std::string> records;
+  std::string lacking;  ///< which have none
+
+  OtherRanks(const fs::path& record, const replay::RecordedRun& run) {
+    if (run.rank != 0 || run.world_size < 2) return;
+    const auto of_rank = [&](int rank) {
+      return fs::path(Launch{rank, run.world_size}.folder_in(record.parent_path().string())) / record.filename();
+    };
+    std::string ranks;
+    for (int rank = 1; rank < run.world_size; ++rank) {
+      std::error_code none;
+      if (fs::exists(text_file_at(of_rank(rank)), none)) {
+        records.push_back(of_rank(rank).string());
+      } else {
+        ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+      }
+    }
+    if (!ranks.empty())
+      lacking = "'" + record.string() + "' is of a run of " + std::to_string(run.world_size) +
+                " ranks, of which these have no record beside it: " + ranks;
+  }
+};
 
 }  // namespace
 
@@ -271,9 +307,10 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   if (!baseline.empty()) good = Baseline::read(baseline);
   std::optional<KnownFindings> known;
   if (!baseline_findings.empty()) known.emplace(baseline_findings);
-  const std::vector<std::string> files = record_files(records);
+  std::vector<std::string> files = record_files(records);
   ReadingProgress progress(files.size());
-  for (const std::string& record : files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string record = files[i];
     progress.begin(record);
     diagnoses.push_back(read(record, good, progress));
     if (!diagnoses.back().lacking.empty() || diagnoses.back().cut_off) progress.clear();
@@ -281,6 +318,11 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     if (diagnoses.back().cut_off != nullptr)
       errors << "loupe: warning: '" << record << "' ends with " << diagnoses.back().cut_off
              << " that was cut off, which is left out\n";
+    const OtherRanks others(record, diagnoses.back().run);
+    progress.expect(others.records.size());
+    files.insert(files.begin() + static_cast<std::ptrdiff_t>(i) + 1, others.records.begin(), others.records.end());
+    if (!others.lacking.empty()) progress.clear();
+    if (!others.lacking.empty()) errors << "loupe: warning: " << others.lacking << "\n";
   }
   progress.clear();
   bool sound = true;

@@ -18,6 +18,8 @@ class ReadingProgress {
   ReadingProgress(const ReadingProgress&) = delete;
   ReadingProgress& operator=(const ReadingProgress&) = delete;
 
+  /// There are so many more.
+  void expect(std::size_t more) { records_ += more; }
   /// The next record is read from now on.
   void begin(const std::string& record);
   /// A line of it.

@@ -61,6 +61,23 @@ TEST(Ranks, TellTheirErrorsWithTheirNumber) {
   EXPECT_EQ(text_of(folder / "out-0").find("gradients_not_cleared"), std::string::npos);
 }
 
+TEST(Ranks, AreDiagnosedTogether) {
+  const fs::path folder = fresh_folder();
+  run_ranks({loupe_run + "-- " LOUPE_TRAINERS " mlp", loupe_run + "--name trainers -- " LOUPE_SMALL "/faulty_o2"},
+            folder);
+  const Finished both = run(LOUPE_COMMAND " diagnose loupe-runs", folder);
+  EXPECT_EQ(both.exit_code, 1) << "an error of any rank is one of the run";
+  const std::size_t first = both.output.find("trainers, rank 0 of 2 ("),
+                    second = both.output.find("trainers, rank 1 of 2 (");
+  ASSERT_NE(first, std::string::npos) << both.output;
+  ASSERT_NE(second, std::string::npos) << both.output;
+  EXPECT_GT(both.output.find("gradients_not_cleared"), second) << both.output;
+  fs::remove_all(folder / "loupe-runs/trainers/rank-1");
+  const Finished one = run(LOUPE_COMMAND " diagnose loupe-runs", folder);
+  EXPECT_NE(one.output.find("is of a run of 2 ranks, of which these have no record beside it: 1\n"), std::string::npos)
+      << one.output;
+}
+
 TEST(Ranks, AreRunsOfTheirOwnWhereTheConfigurationSaysSo) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: off\nrun: {dir: mine}\nlenses: [loss_metrics]\n"
