@@ -1,12 +1,10 @@
 #include "command/commands.h"
 
-#include <loupe/files/compression.h>
 #include <loupe/number_text.h>
 #include <loupe/words.h>
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "command/ranks.h"
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/recorded_rules.h"
-#include "config/launch.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
@@ -28,8 +26,6 @@
 
 namespace loupe {
 namespace {
-
-namespace fs = std::filesystem;
 
 using Json = nlohmann::ordered_json;
 using replay::FindingHistory;
@@ -48,6 +44,8 @@ struct Diagnosis {
   std::vector<std::string> judged, not_judged;
   std::string lacking;     ///< what the baseline has nothing of
   std::string unobserved;  ///< what the run itself says of that
+  RunResult::Settings settings;
+  std::size_t other_ranks = 0;  ///< how many of those behind it are of the same run
 };
 
 /// What a run had outside of what good runs show.
@@ -90,8 +88,10 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
   FindingHistory departures;
   std::optional<Comparison> comparison;
   if (baseline) comparison.emplace(*baseline, rules.patience(), record);
+  RunResult result(diagnosis.run);
   for (RecordLine line; reader.next(line);) {
     progress.take(line);
+    result.take(line, reader.text());
     rules.take(line, reader.text());
     diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
     if (comparison) comparison->take(line, departures);
@@ -113,6 +113,8 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
   diagnosis.not_judged = rules.not_judged();
   if (comparison) diagnosis.lacking = comparison->lacking();
   diagnosis.cut_off = reader.cut_off();
+  diagnosis.settings = result.settings();
+  diagnosis.settings.emplace_back("LibTorch", diagnosis.run.libtorch_version);
   return diagnosis;
 }
 
@@ -255,30 +257,16 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
           {"count", finding.count}};
 }
 
-/// What the other processes of a run recorded, beside the record of rank 0.
-struct OtherRanks {
-  std::vector<std::string> records;
-  std::string lacking;  ///< which have none
-
-  OtherRanks(const fs::path& record, const replay::RecordedRun& run) {
-    if (run.rank != 0 || run.world_size < 2) return;
-    const auto of_rank = [&](int rank) {
-      return fs::path(Launch{rank, run.world_size}.folder_in(record.parent_path().string())) / record.filename();
-    };
-    std::string ranks;
-    for (int rank = 1; rank < run.world_size; ++rank) {
-      std::error_code none;
-      if (fs::exists(text_file_at(of_rank(rank)), none)) {
-        records.push_back(of_rank(rank).string());
-      } else {
-        ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
-      }
-    }
-    if (!ranks.empty())
-      lacking = "'" + record.string() + "' is of a run of " + std::to_string(run.world_size) +
-                " ranks, of which these have no record beside it: " + ranks;
+/// Adds what the ranks of a run differ in to what rank 0 found; their records follow its own.
+void compare_ranks(std::vector<Diagnosis>& diagnoses) {
+  for (auto first = diagnoses.begin(); first != diagnoses.end();) {
+    const auto end = first + 1 + static_cast<std::ptrdiff_t>(first->other_ranks);
+    std::vector<RankSettings> ranks;
+    for (auto each = first; each != end; ++each) ranks.push_back({each->run.rank, each->settings});
+    if (const auto line = ranks_differ(ranks, first->last_epoch)) first->findings.take(*line);
+    first = end;
   }
-};
+}
 
 }  // namespace
 
@@ -318,13 +306,15 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     if (diagnoses.back().cut_off != nullptr)
       errors << "loupe: warning: '" << record << "' ends with " << diagnoses.back().cut_off
              << " that was cut off, which is left out\n";
-    const OtherRanks others(record, diagnoses.back().run);
+    const OtherRanks others = other_ranks(record, diagnoses.back().run);
+    diagnoses.back().other_ranks = others.records.size();
     progress.expect(others.records.size());
     files.insert(files.begin() + static_cast<std::ptrdiff_t>(i) + 1, others.records.begin(), others.records.end());
     if (!others.lacking.empty()) progress.clear();
     if (!others.lacking.empty()) errors << "loupe: warning: " << others.lacking << "\n";
   }
   progress.clear();
+  compare_ranks(diagnoses);
   bool sound = true;
   Json rows = Json::array();
   for (const Diagnosis& diagnosis : diagnoses) {

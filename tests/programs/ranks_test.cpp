@@ -48,6 +48,7 @@ TEST(Ranks, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
   const std::string shown = text_of(folder / "out-0");
   EXPECT_NE(shown.find("loupe: rank 0 of 3 shows this run"), std::string::npos) << shown;
   EXPECT_NE(shown.find("trainers · rank 0 of 3 · the run ended"), std::string::npos) << shown;
+  EXPECT_EQ(run(LOUPE_COMMAND " diagnose loupe-runs", folder).output.find("ranks_differ"), std::string::npos);
   EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS " mlp", folder).output) << "it prints nothing of Loupe's";
 }
 
@@ -72,6 +73,10 @@ TEST(Ranks, AreDiagnosedTogether) {
   ASSERT_NE(first, std::string::npos) << both.output;
   ASSERT_NE(second, std::string::npos) << both.output;
   EXPECT_GT(both.output.find("gradients_not_cleared"), second) << both.output;
+  EXPECT_NE(both.output.find(
+                "  warning: the ranks ran with different settings: 'model' is Net of 58 parameters in rank 0 and "),
+            std::string::npos)
+      << both.output;
   fs::remove_all(folder / "loupe-runs/trainers/rank-1");
   const Finished one = run(LOUPE_COMMAND " diagnose loupe-runs", folder);
   EXPECT_NE(one.output.find("is of a run of 2 ranks, of which these have no record beside it: 1\n"), std::string::npos)

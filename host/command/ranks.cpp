@@ -1,0 +1,100 @@
+#include "command/ranks.h"
+
+#include <loupe/abi.h>
+#include <loupe/files/compression.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "config/launch.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+using replay::RecordLine;
+
+/// "1", "1, 2 and 5 more": a run may have thousands.
+std::string list_of(const std::vector<int>& ranks) {
+  constexpr std::size_t most = 4;
+  std::string list;
+  for (std::size_t i = 0; i < ranks.size() && i < most; ++i) list += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return ranks.size() <= most ? list : list + " and " + std::to_string(ranks.size() - most) + " more";
+}
+
+/// "'optimizer rate' is 0.1 in rank 0 and 0.01 in rank 1"; empty where it is the same in all.
+std::string difference(const std::string& name, const std::vector<RankSettings>& ranks) {
+  std::vector<std::pair<std::string, std::vector<int>>> values;
+  for (const RankSettings& each : ranks) {
+    const auto own = std::find_if(each.settings.begin(), each.settings.end(),
+                                  [&](const auto& setting) { return setting.first == name; });
+    const std::string value = own != each.settings.end() ? own->second : "not set";
+    auto known = std::find_if(values.begin(), values.end(), [&](const auto& other) { return other.first == value; });
+    if (known == values.end()) known = values.insert(values.end(), {value, {}});
+    known->second.push_back(each.rank);
+  }
+  if (values.size() < 2) return "";
+  std::string text = "'" + name + "' is ";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto& [value, having] = values[i];
+    text += (i == 0                  ? ""
+             : i + 1 < values.size() ? ", "
+                                     : " and ") +
+            value + (having.size() > 1 ? " in ranks " : " in rank ") + list_of(having);
+  }
+  return text;
+}
+
+}  // namespace
+
+OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run) {
+  OtherRanks found;
+  if (run.rank != 0 || run.world_size < 2) return found;
+  const fs::path own(record);
+  std::vector<int> lacking;
+  for (int rank = 1; rank < run.world_size; ++rank) {
+    const fs::path other =
+        fs::path(Launch{rank, run.world_size}.folder_in(own.parent_path().string())) / own.filename();
+    std::error_code none;
+    if (fs::exists(text_file_at(other), none)) {
+      found.records.push_back(other.string());
+    } else {
+      lacking.push_back(rank);
+    }
+  }
+  if (!lacking.empty())
+    found.lacking = "'" + record + "' is of a run of " + std::to_string(run.world_size) +
+                    " ranks, of which these have no record beside it: " + list_of(lacking);
+  return found;
+}
+
+std::optional<RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch) {
+  std::vector<std::string> names;
+  for (const RankSettings& each : ranks) {
+    for (const auto& setting : each.settings) {
+      if (std::find(names.begin(), names.end(), setting.first) == names.end()) names.push_back(setting.first);
+    }
+  }
+  std::string message;
+  for (const std::string& name : names) {
+    const std::string text = difference(name, ranks);
+    if (!text.empty()) message += (message.empty() ? "the ranks ran with different settings: " : "; ") + text;
+  }
+  if (message.empty()) return std::nullopt;
+  RecordLine line;
+  line.kind = RecordLine::Kind::finding;
+  line.severity = LOUPE_SEVERITY_WARNING;
+  line.state = LOUPE_FINDING_RAISED;
+  line.rule = "ranks_differ";
+  line.message = message;
+  line.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
+  line.source = "loupe diagnose";
+  line.value = line.threshold = NAN;
+  line.first_epoch = line.last_epoch = last_epoch;
+  line.count = 1;
+  return line;
+}
+
+}  // namespace loupe
