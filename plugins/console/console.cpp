@@ -130,7 +130,7 @@ class Console : public Visualizer {
   }
   void end_tick() override {
     in_tick_ = false;
-    tables_.end_tick(host_, name);
+    tables_.end_tick(host_);
     headlines_.take(tables_.all(), epoch_);
     if (is_past_) return tables_.remember();
     is_shown_ = ticks_++ % every_ == 0;
@@ -144,7 +144,7 @@ class Console : public Visualizer {
   }
   void end(const Ending& ending) override {
     in_tick_ = false;
-    tables_.end(host_, name);
+    tables_.end(host_);
     progress_text_.clear();
     // The last numbers are those that everybody wants to see.
     if (!ended_ && ticks_ > 0 && !is_shown_) {

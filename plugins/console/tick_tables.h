@@ -29,8 +29,8 @@ class TickTables {
     if (Table* table = table_of(told.tag)) table->add(told);
   }
   /// Says of chosen tags that nothing fits them.
-  void end_tick(const Host& host, const char* who) { tags_.end_tick(host, who); }
-  void end(const Host& host, const char* who) { tags_.end(host, who); }
+  void end_tick(const Host& host) { tags_.end_tick(host); }
+  void end(const Host& host) { tags_.end(host); }
 
   const std::deque<Table>& all() const { return tables_; }
   /// As lines, with the numbers of the ticks before.

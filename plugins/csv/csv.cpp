@@ -31,7 +31,7 @@ class Csv : public Visualizer {
   }
 
   Csv(const Options& options, const Host& host)
-      : selection_(options, host, name),
+      : selection_(options, host),
         file_(OutputPath(options), options.get<bool>("sync"), &read_row, host),
         findings_(OutputPath(options), options.get<std::string>("path"), options.get<bool>("sync"), host) {}
 

@@ -154,9 +154,9 @@ class DifferenceMonitorLens : public Lens {
 
  private:
   void warn() {
-    filter_.warn(host_, name, !layers_.empty() || !lacking_.empty());
+    filter_.warn(host_, !layers_.empty() || !lacking_.empty());
     if (layers_.empty() && !lacking_.empty()) {
-      host_.warn(std::string(name) + ": no module that it looks at has '" + attribute_ + "': " + lacking_);
+      host_.warn("no module that it looks at has '" + attribute_ + "': " + lacking_);
     }
     lacking_.clear();
   }

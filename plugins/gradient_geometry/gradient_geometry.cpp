@@ -40,7 +40,7 @@ class ParameterGradientGeometry : public Lens {
     }
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name);
+    parameters_.warn(host_);
     for (const auto& role : parameters_) plots_.write(report, role.title + " Gradient", role.layers);
   }
 

@@ -44,7 +44,7 @@ void Health::tell_of_device(Model& model) {
       blind += (blind.empty() ? "" : ", ") + std::string(rule.name);
   }
   if (blind.empty()) return;
-  watched_.host.info("health: of the layers of " + whose(model) + " that run on a device nothing is said of " + blind +
+  watched_.host.info("of the layers of " + whose(model) + " that run on a device nothing is said of " + blind +
                      ", nor of a gradient that jumps in one step; a short run on the processor shows them");
 }
 

@@ -70,8 +70,8 @@ class Histograms : public Lens {
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name, !outputs_.empty());
-    filter_.tell_displaced(host_, name);
+    parameters_.warn(host_, !outputs_.empty());
+    filter_.tell_displaced(host_);
     write(report, output_tag, "output", outputs_);
     for (const auto& role : gradients_) write(report, gradient_tag(role), "gradient", role.layers);
     for (const auto& role : parameters_) write(report, parameter_tag(role), "parameter", role.layers);

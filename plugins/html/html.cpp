@@ -43,7 +43,7 @@ class Html : public Visualizer {
   }
 
   Html(const Options& options, const Host& host)
-      : selection_(options, host, name),
+      : selection_(options, host),
         host_(host),
         path_(options),
         past_(options.get<std::string>("past")),

@@ -97,7 +97,7 @@ class LossMetrics : public Lens {
       if (metrics_come_.count(metric) > 0) continue;
       const std::string meant = nearest(metric, others);
       if (meant.empty() || edit_distance(metric, meant) > 2 || !metrics_come_.insert(metric).second) continue;
-      host_.warn(std::string(name) + ": no metric '" + metric + "' was pushed so far; did you mean '" + meant + "'?");
+      host_.warn("no metric '" + metric + "' was pushed so far; did you mean '" + meant + "'?");
     }
   }
 

@@ -41,7 +41,7 @@ class OutputGradientGeometry : public Lens {
     plots_.introduce(report, title, norm_explained(), correlation_explained());
   }
   void report(Report& report) override {
-    filter_.warn(host_, name, !layers_.empty());
+    filter_.warn(host_, !layers_.empty());
     plots_.write(report, title, layers_);
   }
 

@@ -45,7 +45,7 @@ class ParameterCondition : public Lens {
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name);
+    parameters_.warn(host_);
     for (const auto& role : parameters_) {
       const std::string tag = role.title + " Condition Number";
       for (const Layer& layer : role.layers) {

@@ -38,7 +38,7 @@ class ParameterDifference : public Lens {
     }
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name);
+    parameters_.warn(host_);
     for (const auto& role : parameters_) plots_.write(report, role.title + " Update", role.layers);
   }
 

@@ -45,7 +45,7 @@ class ParameterGradientActivation : public Lens {
     plots_.introduce_warnings(report);
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name);
+    parameters_.warn(host_);
     for (const auto& role : parameters_) {
       plots_.write(report, role.title + " Gradient Activation", role.layers);
     }

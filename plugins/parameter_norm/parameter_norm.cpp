@@ -58,7 +58,7 @@ class ParameterNorm : public Lens {
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name);
+    parameters_.warn(host_);
     for (const auto& role : parameters_) {
       const std::string tag = norm_tag(role);
       for (const Layer& layer : role.layers) {

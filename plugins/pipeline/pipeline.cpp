@@ -140,9 +140,9 @@ class Pipeline : public Lens {
   }
 
   void warn() {
-    bool watches = globs_.warn(host_, name);
+    bool watches = globs_.warn(host_);
     for (const WatchedSeries& stream : streams_) watches = watches || !stream.layers.empty() || !stream.lacking.empty();
-    filter_.warn(host_, name, watches);
+    filter_.warn(host_, watches);
     bool any_series = false;
     for (const WatchedSeries& stream : streams_) {
       for (const Layer& layer : stream.layers) {
@@ -154,10 +154,10 @@ class Pipeline : public Lens {
         }
       }
     }
-    if (any_series) wanted_series_.warn(host_, name);
+    if (any_series) wanted_series_.warn(host_);
     for (WatchedSeries& stream : streams_) {
       if (stream.layers.empty() && !stream.lacking.empty()) {
-        host_.warn(std::string(name) + ": nothing is shown for '" + stream.parameter + "': " + stream.lacking);
+        host_.warn("nothing is shown for '" + stream.parameter + "': " + stream.lacking);
       }
       stream.lacking.clear();
     }

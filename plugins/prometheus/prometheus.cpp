@@ -37,7 +37,7 @@ class Prometheus : public Visualizer {
           "the file, replaced as a whole at each tick; relative to the run's directory; a collector wants .prom"}});
   }
 
-  Prometheus(const Options& options, const Host& host) : selection_(options, host, name), path_(options), host_(host) {}
+  Prometheus(const Options& options, const Host& host) : selection_(options, host), path_(options), host_(host) {}
 
   void begin(const Run& run) override {
     run_ = run.name;

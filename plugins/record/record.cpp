@@ -33,7 +33,7 @@ class Record : public Visualizer {
   }
 
   Record(const Options& options, const Host& host)
-      : selection_(options, host, name),
+      : selection_(options, host),
         host_(host),
         file_(OutputPath(options), options.get<bool>("sync"), &read_line, host, gzip()) {}
 

@@ -112,7 +112,7 @@ class Recorder : public Lens {
 
   void introduce(Report& report) override { report.tag(tag_, explained({}, words())); }
   void report(Report& report) override {
-    filter_.warn(host_, name, !recorded_.empty());
+    filter_.warn(host_, !recorded_.empty());
     for (const Layer& layer : layers_) {
       if (const auto samples = layer.source.get("samples", LOUPE_AGGREGATE_SUM)) {
         report.value(tag_, layer.name, "this epoch", *samples);
@@ -171,7 +171,7 @@ class Recorder : public Lens {
         }
       }
       if (recorded) {
-        host_.info("recorder: what an earlier run recorded is kept in '" + keep_older(folder, since).string() + "'");
+        host_.info("what an earlier run recorded is kept in '" + keep_older(folder, since).string() + "'");
       }
     } catch (const std::system_error& reason) {
       throw Error("cannot keep what an earlier run recorded in '" + folder.string() + "': " + reason.code().message());

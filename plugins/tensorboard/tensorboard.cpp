@@ -40,7 +40,7 @@ class TensorBoard : public Visualizer {
   }
 
   TensorBoard(const Options& options, const Host& host)
-      : selection_(options, host, name),
+      : selection_(options, host),
         path_(options),
         bands_(options.get<bool>("bands")),
         steps_per_epoch_(options.get<double>("steps_per_epoch")),

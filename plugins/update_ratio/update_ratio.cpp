@@ -53,7 +53,7 @@ class UpdateRatio : public Lens {
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    parameters_.warn(host_, name);
+    parameters_.warn(host_);
     for (const auto& role : parameters_) {
       for (const Layer& layer : role.layers) {
         lines_.write(report, tag_of(role), layer.name, layer.source, "ratio");

@@ -92,7 +92,7 @@ TEST(PipelineLens, TakesParametersByGlobAndTellsOfNamesThatFitNothing) {
   testing::internal::CaptureStderr();
   train(inspector, model);
   const std::string told = testing::internal::GetCapturedStderr();
-  const std::string once = "pipeline: no series fits 'nrom' given in series; did you mean 'norm'?\n";
+  const std::string once = "no series fits 'nrom' given in series; did you mean 'norm'?\n";
   EXPECT_NE(told.find(once), std::string::npos) << told;
   EXPECT_EQ(told.find("warning", told.find(once)), std::string::npos) << told;
   for (const char* layer : {"0", "2"}) {

@@ -62,7 +62,7 @@ TEST(LossMetricsLens, TellsOnceOfAMetricThatIsMisspeltAndNotOfOneThatComesLater)
     world.tick(epoch);
   }
   ASSERT_EQ(fake_log().size(), 1u);
-  EXPECT_EQ(fake_log()[0], "loss_metrics: no metric 'acuracy' was pushed so far; did you mean 'accuracy'?");
+  EXPECT_EQ(fake_log()[0], "no metric 'acuracy' was pushed so far; did you mean 'accuracy'?");
 }
 
 TEST(LossMetricsLens, WatchesNoModuleOfTheModel) {

@@ -84,9 +84,9 @@ TEST(OutputActivationLens, WarnsOnceOfAnEntryThatNothingMatches) {
   world.tick();
   world.tick();
   ASSERT_EQ(fake_log().size(), 2u);
-  EXPECT_EQ(fake_log()[0], "output_activation: no module fits 'Liner' given in include; did you mean 'Linear'?");
+  EXPECT_EQ(fake_log()[0], "no module fits 'Liner' given in include; did you mean 'Linear'?");
   EXPECT_EQ(fake_log()[1],
-            "output_activation: no module fits 'nowhere' given in exclude; there are: Linear, ReLU, act, activation, "
+            "no module fits 'nowhere' given in exclude; there are: Linear, ReLU, act, activation, "
             "fc, linear");
 }
 
@@ -106,7 +106,7 @@ TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
   const std::vector<std::string> told = said("output_activation", "{activation: false}");
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0],
-            "output_activation: it looks at nothing, so it shows nothing: nothing in the model's 2 modules fits its "
+            "it looks at nothing, so it shows nothing: nothing in the model's 2 modules fits its "
             "options; include names modules by type (here Linear, ReLU), family or name");
   EXPECT_TRUE(said("output_activation", "{}").empty());
 }

@@ -63,13 +63,13 @@ TEST(ModuleFilter, TellsOnlyOnceAndOnlyWhenThereIsAModelWhatFitsNothing) {
   with_options({{"include", Strings{"Linaer", "ReLU"}}, {"exclude", Strings{"+ReLU"}}},
                [&](const Options& options) { filter.emplace(options); });
   FakeHost host;
-  filter->warn(host.host(), "mine", false);
+  filter->warn(host.host(), false);
   EXPECT_TRUE(host.said.empty());
   for (const FakeModule* each : Model().all) filter->takes(each->module(), false);
-  filter->warn(host.host(), "mine", true);
-  filter->warn(host.host(), "mine", true);
-  EXPECT_EQ(host.said, (Strings{"mine: no module fits 'Linaer' given in include; did you mean 'Linear'?",
-                                "mine: no module fits '+ReLU' given in exclude; did you mean 'ReLU'?"}));
+  filter->warn(host.host(), true);
+  filter->warn(host.host(), true);
+  EXPECT_EQ(host.said, (Strings{"no module fits 'Linaer' given in include; did you mean 'Linear'?",
+                                "no module fits '+ReLU' given in exclude; did you mean 'ReLU'?"}));
 }
 
 TEST(ModuleFilter, TakesAFamilyToBeAddedForNoMistakeWhereTheModelLacksIt) {
@@ -78,9 +78,9 @@ TEST(ModuleFilter, TakesAFamilyToBeAddedForNoMistakeWhereTheModelLacksIt) {
                [&](const Options& options) { filter.emplace(options); });
   FakeHost host;
   for (const FakeModule* each : Model().all) filter->takes(each->module(), true);
-  filter->warn(host.host(), "mine", true);
+  filter->warn(host.host(), true);
   ASSERT_EQ(host.said.size(), 1U);
-  EXPECT_EQ(host.said[0].rfind("mine: no module fits 'Recurrent'", 0), 0U) << host.said[0];
+  EXPECT_EQ(host.said[0].rfind("no module fits 'Recurrent'", 0), 0U) << host.said[0];
 }
 
 TEST(ModuleFilter, TellsWhatThereIsWhereNothingIsNear) {
@@ -90,9 +90,9 @@ TEST(ModuleFilter, TellsWhatThereIsWhereNothingIsNear) {
   FakeHost host;
   const Model model;
   for (const FakeModule* each : model.all) filter->takes(each->module(), false);
-  filter->warn(host.host(), "mine", true);
+  filter->warn(host.host(), true);
   ASSERT_EQ(host.said.size(), 1u);
-  EXPECT_EQ(host.said[0].rfind("mine: no module fits 'Conv2d' given in include; there are: ", 0), 0u) << host.said[0];
+  EXPECT_EQ(host.said[0].rfind("no module fits 'Conv2d' given in include; there are: ", 0), 0u) << host.said[0];
   EXPECT_NE(host.said[0].find("Linear"), std::string::npos) << host.said[0];
 }
 
@@ -100,8 +100,8 @@ TEST(WantedNames, TellsOnlyTheFirstOfManyThatThereAre) {
   WantedNames names("include", "module", {"nowhere"});
   for (char each = 'a'; each <= 'o'; ++each) names.offer(std::string(1, each));
   FakeHost host;
-  EXPECT_TRUE(names.warn(host.host(), "mine"));
-  EXPECT_EQ(host.said, Strings{"mine: no module fits 'nowhere' given in include; there are: a, b, c, d, e, f, g, h, i, "
+  EXPECT_TRUE(names.warn(host.host()));
+  EXPECT_EQ(host.said, Strings{"no module fits 'nowhere' given in include; there are: a, b, c, d, e, f, g, h, i, "
                                "j, k, l, and 3 more"});
 }
 

@@ -243,7 +243,7 @@ TEST(Console, TellsOfATagThatNothingFitted) {
     messages = console.messages;
   };
   printed(run, {{"tags", Strings{"Loss", "Los"}}});
-  EXPECT_EQ(messages, std::vector<std::string>{"console: no tag fits 'Los' given in tags; did you mean 'Loss'?"});
+  EXPECT_EQ(messages, std::vector<std::string>{"no tag fits 'Los' given in tags; did you mean 'Loss'?"});
 }
 
 /// Epochs 1 to `epochs` of a loss that is best in the second.

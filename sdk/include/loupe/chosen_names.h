@@ -24,14 +24,13 @@ class ChosenNames {
     return patterns_.match([&](const std::string& pattern) { return fits_glob(pattern, name); });
   }
   /// What comes in some ticks only, such as a layer that seldom runs, has time to come.
-  /// @param visualizer its name, for the user
-  void end_tick(const Host& host, const std::string& visualizer) {
+  void end_tick(const Host& host) {
     constexpr int enough = 3;
-    if (std::exchange(came_, false) && ++ticks_ >= enough) end(host, visualizer);
+    if (std::exchange(came_, false) && ++ticks_ >= enough) end(host);
   }
-  void end(const Host& host, const std::string& visualizer) {
+  void end(const Host& host) {
     if (ticks_ == 0 || std::exchange(told_, true)) return;
-    patterns_.warn(host, visualizer);
+    patterns_.warn(host);
   }
 
  private:

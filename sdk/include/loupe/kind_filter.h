@@ -41,9 +41,9 @@ class KindFilter {
   }
 
   /// As ModuleFilter's.
-  void warn(const Host& host, const std::string& lens, bool watches) {
-    const bool wrong_type = types_.warn(host, lens), wrong_family = families_.warn(host, lens);
-    modules_.warn(host, lens, watches || wrong_type || wrong_family);
+  void warn(const Host& host, bool watches) {
+    const bool wrong_type = types_.warn(host), wrong_family = families_.warn(host);
+    modules_.warn(host, watches || wrong_type || wrong_family);
   }
 
  private:

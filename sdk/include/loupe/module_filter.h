@@ -55,28 +55,29 @@ class ModuleFilter {
 
   /// Tells the user, once, what of the options had no effect, and that a lens looks at nothing. For report(): by then
   /// every module was shown, and functions such as torch::relu too.
-  /// @param lens its name, for the user  @param watches whether it looks at anything
-  void warn(const Host& host, const std::string& lens, bool watches) {
+  /// @param watches whether it looks at anything
+  void warn(const Host& host, bool watches) {
     if (seen_ == 0) return;
     bool misspelt = false;
-    for (WantedNames* names : {&only_, &more_, &exclude_}) misspelt = names->warn(host, lens) || misspelt;
+    for (WantedNames* names : {&only_, &more_, &exclude_}) misspelt = names->warn(host) || misspelt;
     if (told_) return;
     told_ = true;
     if (!watches && !misspelt) {
       std::string types;
       for (const std::string& type : types_) types += (types.empty() ? "" : ", ") + type;
-      host.warn(lens + ": it looks at nothing, so it shows nothing: nothing in the model's " + std::to_string(seen_) +
+      host.warn("it looks at nothing, so it shows nothing: nothing in the model's " + std::to_string(seen_) +
                 " modules fits its options; include names modules by type (here " + types + "), family or name");
     } else if (watches) {
-      tell_displaced(host, lens);
+      tell_displaced(host);
     }
     types_.clear();
   }
   /// Tells that `include` names none of what the lens looks at by default: it once added to that. Part of warn().
-  void tell_displaced(const Host& host, const std::string& lens) {
+  void tell_displaced(const Host& host) {
     if (only_.empty() || kept_ > 0 || displaced_ == 0) return;
-    host.info(lens + ": looks at what include names, in place of the " + std::to_string(displaced_) +
-              " modules that it looks at otherwise; an entry written with a + adds to those");
+    host.info("looks at what include names, in place of " +
+              (displaced_ == 1 ? "the module" : "the " + std::to_string(displaced_) + " modules") +
+              " that it looks at otherwise; an entry written with a + adds to those");
     displaced_ = 0;
   }
 

@@ -71,12 +71,12 @@ class Parameters {
   }
 
   /// Tells the user, once, what of the options fits nothing. For report().
-  /// @param lens its name, for the user  @param watches_more whether it looks at anything besides
-  void warn(const Host& host, const std::string& lens, bool watches_more = false) {
+  /// @param watches_more whether it looks at anything besides
+  void warn(const Host& host, bool watches_more = false) {
     // Words for every parameter cannot be misspelt.
     names_.match([](const std::string& text) { return text == "*" || text == "weights" || text == "biases"; });
-    const bool misspelt = names_.warn(host, lens);
-    modules_.warn(host, lens, watches_more || misspelt || names_.empty() || !roles_.empty());
+    const bool misspelt = names_.warn(host);
+    modules_.warn(host, watches_more || misspelt || names_.empty() || !roles_.empty());
   }
 
   /// The roles that any module has so far, weights first.

@@ -23,10 +23,8 @@ class Selection {
   }
   static Option every_option() { return {"every", 1, "take the first tick and each n-th after it", 1, 1e9}; }
 
-  /// @param visualizer its name, for the user
-  Selection(const Options& options, const Host& host, std::string visualizer)
+  Selection(const Options& options, const Host& host)
       : host_(host),
-        visualizer_(std::move(visualizer)),
         tags_("tags", "tag", options.get<Strings>("tags")),
         layers_("layers", "layer", options.get<Strings>("layers")),
         every_(options.get<uint64_t>("every")) {}
@@ -46,18 +44,17 @@ class Selection {
     return fits_tags && fits_layers;
   }
   void end_tick() {
-    tags_.end_tick(host_, visualizer_);
-    layers_.end_tick(host_, visualizer_);
+    tags_.end_tick(host_);
+    layers_.end_tick(host_);
   }
   /// The run is over.
   void end() {
-    tags_.end(host_, visualizer_);
-    layers_.end(host_, visualizer_);
+    tags_.end(host_);
+    layers_.end(host_);
   }
 
  private:
   Host host_;
-  std::string visualizer_;
   ChosenNames tags_, layers_;
   uint64_t every_;
   uint64_t ticks_ = 0;

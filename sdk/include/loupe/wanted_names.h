@@ -46,13 +46,13 @@ class WantedNames {
   }
 
   /// Tells, once, the names that nothing has fitted; gives whether there were any.
-  bool warn(const Host& host, const std::string& component) {
+  bool warn(const Host& host) {
     bool any = false;
     for (Name& name : names_) {
       if (name.settled) continue;
       name.settled = any = true;
       const std::string meant = nearest(name.text, {known_.begin(), known_.end()});
-      host.warn(component + ": no " + things_ + " fits '" + name.text + "' given in " + option_ +
+      host.warn("no " + things_ + " fits '" + name.text + "' given in " + option_ +
                 (meant.empty() ? there_are() : "; did you mean '" + meant + "'?"));
     }
     known_.clear();
