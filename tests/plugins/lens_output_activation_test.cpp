@@ -114,7 +114,7 @@ TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
 TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefault) {
   const std::vector<std::string> told = said("output_activation", "{include: [Linear]}");
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_NE(told[0].find("in place of the 1 modules that it looks at otherwise; an entry written with a +"),
+  EXPECT_NE(told[0].find("in place of the module that it looks at otherwise; an entry written with a +"),
             std::string::npos);
   for (const char* clear :
        {"{include: [+Linear]}", "{include: [Linear, ReLU]}", "{include: [Linear], activation: false}"}) {

@@ -301,7 +301,7 @@ class Incident(Reading):
     def test_is_named_by_the_finding_that_it_was_kept_for(self):
         self.open("kept.html")
         kept = self.find("#findings .error .kept").text
-        self.assertIn("loupe replay runs/digits/incident-727 --visualizer html", kept)
+        self.assertIn("loupe replay runs/digits/incident-727 ", kept)
         self.assertEqual(len(self.all("#findings .kept")), 1)
 
     def test_fits_a_phone_at_night(self):
