@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t pixels = 64, classes = 10;
 
-/// A healthy trainer, of which each fault changes one thing.
+/// A healthy trainer. Each fault changes one thing in it.
 struct Trainer {
   Digits digits = examples::load_digits(LOUPE_EXAMPLES_DIGITS);
   nn::Sequential model{nn::Flatten(),    nn::Linear(pixels, 64), nn::ReLU(), nn::Linear(64, 64), nn::ReLU(),

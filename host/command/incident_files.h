@@ -11,7 +11,7 @@ namespace loupe {
 struct IncidentFiles {
   using Json = nlohmann::ordered_json;
 
-  Json about;                  ///< why it was written, and of which run
+  Json about;                  ///< the run, and why the folder was written
   std::vector<Json> findings;  ///< as a record's lines
   std::vector<Json> lines;     ///< of a stream and a step each, those of the module blamed first
   std::string config;          ///< the run's YAML; empty where it cannot be read

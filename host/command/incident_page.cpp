@@ -160,7 +160,7 @@ class IncidentPlots {
     const uint64_t nan = count_in(line, "nan"), infinite = count_in(line, "inf");
     if (nan > 0) show(non_finite, title + " NaN", static_cast<double>(nan));
     if (infinite > 0) show(non_finite, title + " Inf", static_cast<double>(infinite));
-    // The folder has the norm of what is finite; that of the whole tensor is not.
+    // The folder has the norm of the finite elements only.
     if (const auto norm = number_in(line, "norm")) {
       show(title + " Norm", "norm",
            nan > 0        ? std::numeric_limits<double>::quiet_NaN()
@@ -255,7 +255,7 @@ void tell_findings(const IncidentFiles& files, const std::string& folder, replay
     RecordLine line;
     try {
       replay::parse_record_line(each.dump(), line);
-      if (line.kind != RecordLine::Kind::finding) throw Error("a line tells of no finding");
+      if (line.kind != RecordLine::Kind::finding) throw Error("a line is not a finding");
     } catch (const Error& e) {
       throw ConfigError(folder + "/findings.jsonl: error: " + e.what());
     }

@@ -131,7 +131,7 @@ void New::run(std::ostream& out) const {
   write(folder / "README.md", filled({"README.md.in"}, words));
   write(folder / (name_ + ".yaml"), filled({kind_ + ".yaml.in"}, words));
   write(folder / (name_ + "_test.cpp"), filled({kind_ + "_test.cpp.in"}, words));
-  out << "wrote " << folder.string() << "/, of which the README.md says how to build and test it\n";
+  out << "wrote " << folder.string() << "/; its README.md says how to build and test it\n";
   Catalogue catalogue;
   catalogue.add_standard_paths();
   const std::vector<std::string> taken = catalogue.names(kind->second.kind);

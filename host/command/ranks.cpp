@@ -65,8 +65,8 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
     }
   }
   if (!lacking.empty())
-    found.lacking = "'" + record + "' is of a run of " + std::to_string(run.world_size) +
-                    " ranks, of which these have no record beside it: " + list_of(lacking);
+    found.lacking = "'" + record + "' is the record of rank 0 of " + std::to_string(run.world_size) +
+                    "; these ranks have no record beside it: " + list_of(lacking);
   return found;
 }
 

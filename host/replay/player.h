@@ -67,7 +67,7 @@ class Player {
   /// is called `name`, and its files belong into `directory`. Throws ConfigError about the record and Error about a
   /// visualizer. Returns a sentence on what was left out at the record's end; empty when nothing was.
   std::string play(const std::string& name, const std::string& directory);
-  /// Who is told of each line of the record, before the visualizers.
+  /// Calls this with each line of the record, before the visualizers get it.
   void set_on_line(std::function<void(const RecordLine&)> call) { on_line_ = std::move(call); }
   /// The part before epoch `before`, for visualizers that have begun already: tags, whole epochs, notes and findings;
   /// findings that still stand are ended. No models, settings or ending. Throws as play.

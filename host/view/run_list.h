@@ -29,8 +29,8 @@ struct RunsTold {
   std::map<unsigned, Run> runs;  ///< by the number that the list gave each
   std::string about;             ///< the members of the JSON that concern all
 
-  /// As JSON in one line: what the list tells of all, which runs there are, and the runs that were told anew after the
-  /// version `seen`.
+  /// Returns JSON in one line: the members that concern all runs, which runs there are, and the runs that have changed
+  /// since the version `seen`.
   std::string news_since(std::uint64_t seen) const;
 };
 

@@ -58,7 +58,7 @@ struct Layer {
 
   // Over the run.
   bool was_judged = false, began_saturated = false;
-  bool has_lived = false;  ///< once fewer of its units were silent for a window than is reported
+  bool may_have_lived = false;  ///< a window did not show that most of its units were silent
 
   /// Between whom it stands, in the training passes of a step that was looked at whole.
   struct Neighbours {

@@ -130,9 +130,12 @@ void judge_dead_units(const Judge& judge, const Moment& moment, Layer& layer) {
   constexpr int64_t fewest_looks = 4, fewest_samples = 64, fewest_units = 4;
   const auto units = static_cast<int64_t>(layer.alive.size());
   const bool is_whole = units > 0 && layer.alive_units == 0;  // of few units half says little, and all of them do
-  if (layer.looks < fewest_looks || layer.samples < fewest_samples || (units < fewest_units && !is_whole)) return;
+  if (layer.looks < fewest_looks || layer.samples < fewest_samples || (units < fewest_units && !is_whole)) {
+    layer.may_have_lived = layer.may_have_lived || layer.alive_units > 0;
+    return;
+  }
   const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
-  layer.has_lived = layer.has_lived || share < reported_dead_share(judge.limits);
+  layer.may_have_lived = layer.may_have_lived || share < reported_dead_share(judge.limits);
   if (share < reported_dead_share(judge.limits)) return;
   // Agents and players see few situations at a time, in which many units have nothing to say.
   constexpr double nearly_all = 0.9;
@@ -146,9 +149,10 @@ void judge_dead_units(const Judge& judge, const Moment& moment, Layer& layer) {
   seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
                  layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
                  " samples of the last steps: no gradient comes through them";
-  seen.advice = layer.has_lived ? "lower the learning rate, or use LeakyReLU"
-                                : "it was so from the first steps on: see that the biases of the layer before do not "
-                                  "begin far below 0, lower the learning rate, or use LeakyReLU";
+  seen.advice = layer.may_have_lived
+                    ? "lower the learning rate, or use LeakyReLU"
+                    : "it was so from the first steps on: see that the biases of the layer before do not "
+                      "begin far below 0, lower the learning rate, or use LeakyReLU";
   if (is_whole && &layer == moment.model->last_layer)
     seen.advice = "leave out the '" + layer.type + "' behind the model's output, which cuts off all that is below 0";
   judge.see(seen);
@@ -194,8 +198,10 @@ void judge_equal_units(const Judge& judge, const Moment& moment) {
 }
 
 void judge_dead(const Judge& judge, const Moment& moment) {
-  if (moment.model->has_known_cause()) return;  // which says all
+  const bool has_known_cause = moment.model->has_known_cause();  // which says all
   for (Layer& layer : moment.model->layers) {
+    layer.may_have_lived = layer.may_have_lived || has_known_cause;
+    if (has_known_cause) continue;
     if (layer.role == Role::rectifier) judge_dead_units(judge, moment, layer);
   }
 }
