@@ -72,14 +72,6 @@ void check_history(const OptionSet& set, const YAML::Node& written, Diagnostics&
                                                       ": what is estimated from fewer says too little");
 }
 
-bool read_ranks(const YAML::Node& written, Diagnostics& diagnostics) {
-  if (!written.IsDefined()) return true;
-  const std::string value = written.IsScalar() ? written.Scalar() : "";
-  if (value != "auto" && value != "off")
-    diagnostics.error(written, "ranks cannot be '" + value + "'" + suggestion(value, {"auto", "off"}));
-  return value != "off";
-}
-
 void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {
   if (!attach.IsMap() || !attach["master_rank"].IsDefined()) return;
   diagnostics.error(attach["master_rank"],
@@ -128,7 +120,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
     config.stop_on_error = value == "stop";
   }
 
-  config.ranks = read_ranks(map["ranks"], diagnostics);
+  config.ranks = read_ranks(map["ranks"], folder, diagnostics);
   check_master_rank(value_of(map, "attach"), diagnostics);
 
   const auto& sections = host_sections();
@@ -178,12 +170,28 @@ Config Config::from_text(const std::string& text, const std::string& file, const
 }
 
 void Config::join(const Launch& launched) {
-  if (!ranks || launched.world_size == 1 || launch.world_size > 1) return;
+  if (!ranks.on || launched.world_size == 1 || launch.world_size > 1) return;
   launch = launched;
+  shared_directory = run_directory;
+  add_rank_lens();
   if (launch.shows()) return;
   visualizers = of_this_rank(std::move(visualizers));
   run_directory = launch.folder_in(run_directory);
   has_run_directory = true;
+}
+
+void Config::add_rank_lens() {
+  const CatalogueEntry* entry = catalogue.find(Kind::lens, "ranks");
+  if (entry == nullptr || std::any_of(lenses.begin(), lenses.end(), [&](const ComponentConfig& lens) {
+        return lens.entry.component == entry->component;
+      }))
+    return;
+  ComponentConfig lens;
+  lens.entry = *entry;
+  lens.name = "ranks";
+  lens.options = OptionSet::from_values(entry->options(), nullptr, "the lens 'ranks'");
+  lens.file = file;
+  lenses.push_back(std::move(lens));
 }
 
 std::vector<ComponentConfig> Config::of_this_rank(std::vector<ComponentConfig> visualizers) const {

@@ -26,6 +26,16 @@ struct TickRule {
   std::string words() const;
 };
 
+/// How the processes of one run find each other, as `ranks` says.
+struct RankRule {
+  bool on = true;      ///< processes that a launcher started together are one run
+  std::string folder;  ///< of a store in files; absolute; empty for none
+  std::string host;    ///< of a store on a TCP server; empty for none
+  uint16_t port = 0;
+  double timeout = 10;      ///< seconds that a tick waits for other ranks
+  bool shows_each = false;  ///< also the rank that is furthest out
+};
+
 /// One lens or visualizer as the YAML names it.
 struct ComponentConfig {
   CatalogueEntry entry;
@@ -46,6 +56,7 @@ struct Config {
   std::string run_name;
   bool has_run_directory = false;  ///< false: the working directory, which many runs may share
   std::string run_directory;       ///< absolute, so that the trainer may change its working directory
+  std::string shared_directory;    ///< that of the process that shows the run, once this one has joined
   bool resume = false;
   TickRule tick;
   int depth = -1;
@@ -58,8 +69,8 @@ struct Config {
   bool summary = true;                                    ///< a line at attach on what is tapped
   bool list_modules = false;                              ///< one line a module at attach
   std::string train_loss, validation_loss;
-  bool ranks = true;  ///< processes that a launcher started together are one run
-  Launch launch;      ///< this one among them, once it has joined
+  RankRule ranks;
+  Launch launch;  ///< this process among those of the run, once it has joined
   bool stop_on_error = false;
   std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
   /// What `on_finding` says of a severity LOUPE_SEVERITY_: one of these three.
@@ -74,7 +85,8 @@ struct Config {
   std::vector<ComponentConfig> lenses, visualizers;
 
   /// Makes this process one of a run of several, if `ranks` says so; once. Those that do not show the run look as it
-  /// does, and of its visualizers have `record` alone, in a folder of their own.
+  /// does, and of its visualizers have `record` alone, in a folder of their own. All get the lens `ranks`, if there is
+  /// one and the configuration does not name it itself.
   void join(const Launch& launched);
   /// Of visualizers, those that this process is to have.
   std::vector<ComponentConfig> of_this_rank(std::vector<ComponentConfig> visualizers) const;
@@ -89,6 +101,7 @@ struct Config {
   static std::vector<ComponentConfig> visualizers_from_text(const std::string& text, const Catalogue& catalogue);
 
  private:
+  void add_rank_lens();
   void read_baseline(const std::string& folder);
 };
 

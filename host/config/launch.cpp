@@ -1,8 +1,11 @@
 #include "config/launch.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 
 namespace loupe {
@@ -17,6 +20,28 @@ std::optional<int> number_in(const char* variable) {
   return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
+std::string text_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? text : "";
+}
+
+/// The first of these that is set.
+std::string first_of(std::initializer_list<const char*> variables) {
+  for (const char* variable : variables) {
+    if (std::string text = text_in(variable); !text.empty()) return text;
+  }
+  return "";
+}
+
+int ranks_per_host(int world_size) {
+  for (const char* variable :
+       {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    const auto number = number_in(variable);
+    if (number && *number > 0 && *number <= world_size) return *number;
+  }
+  return 1;
+}
+
 }  // namespace
 
 Launch Launch::from_environment() {
@@ -26,7 +51,20 @@ Launch Launch::from_environment() {
                                                  {"SLURM_PROCID", "SLURM_NTASKS"}};
   for (const auto& [rank_name, size_name] : variables) {
     const auto rank = number_in(rank_name), size = number_in(size_name);
-    if (rank && size && *rank >= 0 && *rank < *size) return {*rank, *size};
+    if (!rank || !size || *rank < 0 || *rank >= *size) continue;
+    Launch launch;
+    launch.rank = *rank;
+    launch.world_size = *size;
+    launch.per_host = ranks_per_host(*size);
+    const auto port = number_in("MASTER_PORT");
+    if (port && *port > 0 && *port < 65536) launch.address = text_in("MASTER_ADDR") + ":" + std::to_string(*port);
+    // Else a server of the trainer's may come there at any time, or never.
+    launch.has_server = !launch.address.empty() && text_in("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    launch.job =
+        first_of({"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID"}) +
+        "-" + first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID"}) + "-" + launch.address;
+    if (launch.job == "--") launch.job = std::to_string(::getpgrp());  // a script that starts them
+    return launch;
   }
   return {};
 }

@@ -25,6 +25,9 @@ YAML::Node without_named_tick(const YAML::Node& run);
 /// Reads `budget` of the section `attach`, such as 1%, as a share; 0 where there is none.
 double read_budget(const YAML::Node& attach, Diagnostics& diagnostics);
 
+/// Reads `ranks`: auto, off, or a map with store, timeout and show. Relative folders start at `folder`.
+RankRule read_ranks(const YAML::Node& written, const std::string& folder, Diagnostics& diagnostics);
+
 /// Fills the catalogue from the section `plugins`, then from the standard paths. Relative paths start at `folder`.
 void read_plugins(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue, Diagnostics& diagnostics);
 

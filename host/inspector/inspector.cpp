@@ -102,6 +102,10 @@ void Inspector::attach(const torch::jit::Module& model, const Optimizers& optimi
 void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
   impl_->enter([&] { impl_->attach_optimizer(optimizer); });
 }
+void Inspector::attach_ranks(c10d::Store& store, int rank, int world_size) {
+  impl_->enter([&] { impl_->attach_ranks(store, rank, world_size); });
+}
+
 void Inspector::attach_loss(torch::nn::Module& loss, const std::string& name) {
   impl_->enter([&] { impl_->attach(loss, {}, name, true); });
 }

@@ -10,6 +10,8 @@
 #include "core/log.h"
 #include "core/suggestion.h"
 #include "core/utf8.h"
+#include "inspector/join_ranks.h"
+#include "torch/ranks/c10d_store.h"
 #include "torch/tensor/retained_tensor.h"
 #include "torch/tensor/tensor_file.h"
 
@@ -27,11 +29,7 @@ Config joined(Config config) {
 }  // namespace
 
 Inspector::Impl::Impl(Config config) : monitor_(joined(std::move(config)), this) {
-  const Launch& launch = monitor_.config().launch;
-  if (launch.world_size == 1) return;
-  log(LOUPE_LOG_INFO, "rank 0 of " + std::to_string(launch.world_size) +
-                          " shows this run, with its own numbers; each other rank keeps a record in its folder "
-                          "rank-N, and tells its errors");
+  join_ranks(monitor_);
 }
 
 void Inspector::Impl::finish() {
@@ -93,6 +91,27 @@ void Inspector::Impl::attach(torch::nn::Module& model, const std::vector<torch::
 void Inspector::Impl::attach_optimizer(torch::optim::Optimizer& optimizer) {
   attachments_.attach_optimizer(optimizer);
   clock_.choose();
+}
+
+void Inspector::Impl::attach_ranks(c10d::Store& store, int rank, int world_size) {
+  if (rank < 0 || rank >= world_size)
+    throw std::invalid_argument("loupe: there is no rank " + std::to_string(rank) + " of " +
+                                std::to_string(world_size));
+  const Config& config = monitor_.config();
+  if (!config.ranks.on || world_size == 1) return;
+  if (monitor_.has_ticked()) throw std::logic_error("loupe: attach_ranks comes before the first tick");
+  Launch launch = config.launch;
+  if (launch.world_size == 1) {
+    launch.rank = rank;
+    launch.world_size = world_size;
+    log_as_rank(rank);
+    monitor_.join(launch);
+  } else if (launch.rank != rank || launch.world_size != world_size) {
+    throw std::invalid_argument("loupe: attach_ranks is told rank " + std::to_string(rank) + " of " +
+                                std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
+                                " of " + std::to_string(launch.world_size));
+  }
+  join_ranks(monitor_, store_beside(store, exchange_prefix(config), rank_timeout(config)));
 }
 
 void Inspector::Impl::detach(const std::string& name) {

@@ -66,6 +66,7 @@ class Inspector::Impl final : public MonitorHost {
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
               const std::string& name, bool is_loss, bool awaits_optimizers = false);
   void attach_optimizer(torch::optim::Optimizer& optimizer);
+  void attach_ranks(c10d::Store& store, int rank, int world_size);
   void detach(const std::string& name);
   void optimizer_stepped();
 

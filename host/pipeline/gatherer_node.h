@@ -71,6 +71,9 @@ class GathererNode {
   void blame_everybody(const std::string& what, uint32_t tap);
   /// Delivers what a device has measured since the last call.
   void collect_deferred();
+  /// Whether all it sees is the same in every process that trains a replica of the model: parameters, and gradients as
+  /// an optimizer uses them.
+  bool sees_replicas() const;
   /// How many events somebody accepted since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
   void ticked();

@@ -157,6 +157,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
       throw Error("a watch brings a preprocessor without the function '" + lacking + "'", LOUPE_INVALID);
     }
     source.preprocessor = "its own";
+    source.is_own = true;
     source.table = watch.own_interface;
     source.self = watch.own_preprocessor;
   }
@@ -168,6 +169,8 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   loupe_source& kept = of_module.emplace_back(std::move(source));
   const std::lock_guard lock(module.mutex());
   node.add(kept);
+  kept.key = key_of(kept, module);
+  by_key_.emplace(kept.key, &kept);
   return kept;
 }
 
@@ -232,6 +235,7 @@ void LensNode::forget(const ModuleNode& module) {
     if (LOUPE_OFFERS(table, forget)) table.forget(instance_.self(), module.c_module());
     return LOUPE_OK;
   });
+  for (const loupe_source& source : sources_[module.c_module()->id]) by_key_.erase(source.key);
   sources_.erase(module.c_module()->id);
 }
 
@@ -244,7 +248,7 @@ void LensNode::introduce(Display& display) {
   display_ = nullptr;
 }
 
-void LensNode::report(const loupe_tick& tick, Display& display) {
+void LensNode::report(const loupe_tick& tick, Display& display, LensStates* states) {
   if (guard_.resting()) return;
   const double start = steady_time(), shown_before = display.seconds();
   display_ = &display;
@@ -254,14 +258,19 @@ void LensNode::report(const loupe_tick& tick, Display& display) {
     return table.report(instance_.self(), &tick, &sink_, error);
   });
   display_ = nullptr;
+  if (states != nullptr) save(*states);
+  reset_all();
+  // Visualizers are told meanwhile, and answer for themselves.
+  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
+}
+
+void LensNode::reset_all() {
   for (auto& of_module : sources_) {
     for (loupe_source& source : of_module.second) {
       if (guard_.quarantined()) return;
       reset(source);
     }
   }
-  // Visualizers are told meanwhile, and answer for themselves.
-  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
 }
 
 void LensNode::reset(loupe_source& source) {

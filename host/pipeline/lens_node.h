@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "pipeline/known_options.h"
 #include "pipeline/module_node.h"
+#include "pipeline/tick_states.h"
 #include "show/display.h"
 
 namespace loupe {
@@ -52,7 +53,16 @@ class LensNode {
   void forget(const ModuleNode& module);
   void introduce(Display& display);
   /// Reports the tick and empties the sources.
-  void report(const loupe_tick& tick, Display& display);
+  /// @param states  becomes what they held; may be null
+  void report(const loupe_tick& tick, Display& display, LensStates* states = nullptr);
+  /// Goes on as if what the states of another process tell of had come here. Returns false where a state cannot be
+  /// read.
+  /// @param replicas  also those of streams that are the same in every replica of a model
+  bool merge(const LensStates& states, bool replicas);
+  /// Why its numbers cannot be merged with another process's; empty where they can.
+  std::string cannot_merge() const;
+  /// What its sources hold, which are emptied.
+  LensStates take_states();
   bool wants_steps() const;
   void step(const loupe_step& step);
   std::optional<double> query(const std::string& key);
@@ -70,6 +80,10 @@ class LensNode {
   loupe_tally_sums take_tally(loupe_tally* tally);
   void check_is_own(const loupe_tally* tally) const;
   void reset(loupe_source& source);
+  void reset_all();
+  void save(LensStates& states);
+  bool takes_all_ranks() const;
+  uint64_t key_of(const loupe_source& source, const ModuleNode& module);
   void make_wiring();
   static const loupe_draft_tally& draft_tally();
   void make_sink();
@@ -95,7 +109,8 @@ class LensNode {
   mutable LeafMutex tallies_mutex_;  // events use tallies on their own threads
   std::list<loupe_tally> tallies_;
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
-  ComponentInstance instance_;                                     // last: sources may use preprocessors of the lens
+  std::unordered_map<uint64_t, loupe_source*> by_key_;
+  ComponentInstance instance_;  // last: sources may use preprocessors of the lens
 };
 
 }  // namespace loupe

@@ -91,6 +91,7 @@ std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
   auto node = modules_.add(std::move(description));
   if (writes_incidents()) node->keep_last_steps();
   has_new_modules_ = true;
+  if (keeper_) keeper_->add_module(node->description());
   for (const auto& lens : lenses_) lens->visit(*node);
   tell_problems();
   return node;
@@ -203,7 +204,48 @@ void Monitor::judge_departures() {
 
 void Monitor::write_due_incident() {
   if (const std::optional<IncidentCause> cause = incidents_.take_due()) {
-    write_incident(*cause);
+    keep_incident(*cause);
+    show_messages();
+  }
+}
+
+void Monitor::keep_incident(const IncidentCause& cause) {
+  write_incident(cause);
+  if (keeper_)
+    keeper_->tell_incident(cause.rule.empty() ? cause.how : cause.rule + " at step " + std::to_string(step_));
+}
+
+void Monitor::join(const Launch& launch) {
+  const std::size_t lenses = config_.lenses.size();
+  config_.join(launch);
+  display_.set_run(describe(config_));
+  if (!config_.launch.shows()) display_.replace(config_.visualizers);
+  for (std::size_t i = lenses; i < config_.lenses.size(); ++i) {
+    lenses_.push_back(std::make_unique<LensNode>(config_.lenses[i], config_.catalogue, config_.stop_on_error, *this));
+    lenses_.back()->attach();
+    for (const auto& module : modules_.all()) lenses_.back()->visit(*module);
+  }
+  has_new_modules_ = true;
+}
+
+void Monitor::keep_ticks(std::unique_ptr<TickKeeper> keeper) {
+  keeper_ = std::move(keeper);
+  for (const auto& module : modules_.all()) keeper_->add_module(module->description());
+  display_.hold_ticks();
+}
+
+void Monitor::show_complete(TickKeeper::Complete complete) {
+  for (const auto& [level, line] : complete.log) log(level, line);
+  for (const std::string& text : complete.notes) {
+    log(LOUPE_LOG_WARNING, text);
+    note(LOUPE_NOTE_RANKS, text);
+  }
+  for (const auto& tick : complete.ticks) display_.show(*tick);
+  for (const auto& finding : complete.findings) publish(finding->get(), finding->get().source);
+  show_messages();
+  if (!writes_incidents()) return;
+  for (const std::string& why : complete.incidents) {
+    write_incident({"rank", why, {}, {}, {}});
     show_messages();
   }
 }

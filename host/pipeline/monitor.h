@@ -23,6 +23,7 @@
 #include "pipeline/outbox.h"
 #include "pipeline/output_folder.h"
 #include "pipeline/tick_clock.h"
+#include "pipeline/tick_keeper.h"
 #include "show/display.h"
 
 namespace loupe {
@@ -56,6 +57,11 @@ class Monitor final : public LensSurroundings {
   /// Through which findings, notes and due ticks leave the lenses.
   const std::shared_ptr<Outbox>& outbox() const { return outbox_; }
 
+  /// Makes this process one of a run of several, where the configuration does not say so yet. Before the first tick.
+  void join(const Launch& launch);
+  /// From now on ticks are shown when `keeper` has put them together with those of other processes. Before the first.
+  void keep_ticks(std::unique_ptr<TickKeeper> keeper);
+
   /// Adds a module and shows it to every lens. The node lives until it is removed and the next tick is over.
   std::shared_ptr<ModuleNode> add_module(ModuleDescription description);
   /// No event of the module gets through any more. What it gathered still shows at the next tick; with nothing
@@ -82,6 +88,7 @@ class Monitor final : public LensSurroundings {
   void note(uint32_t kind, const std::string& text);
   /// @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
   void tick(std::optional<double> epoch, uint32_t reason = LOUPE_TICK_EPOCH, uint32_t flags = 0);
+  bool has_ticked() const { return tick_ > 1; }
   double epoch() const { return epoch_; }
   uint64_t step() const { return step_; }
   /// After each optimizer step: tells the lenses that want to know, if it is looked at, and the visualizers a few times
@@ -141,11 +148,14 @@ class Monitor final : public LensSurroundings {
   void tell_optimizer(const loupe_optimizer& optimizer);
   void show_progress();
   void tell_error(const loupe_finding& finding) const;
+  /// What came of the numbers of all processes of the run.
+  void show_complete(TickKeeper::Complete complete);
   void judge_departures();
   void judge_costs();
   bool writes_incidents() const { return config_.incidents > 0 && folder_.is_own(); }
   void write_due_incident();
   std::string write_incident(const IncidentCause& cause);
+  void keep_incident(const IncidentCause& cause);
   double elapsed() const;
   /// The one that is over, in a tick; else the one being trained.
   double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
@@ -163,7 +173,7 @@ class Monitor final : public LensSurroundings {
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   MonitorHost nobody_;
   MonitorHost* host_ = &nobody_;
-  const Config config_;
+  Config config_;
   std::atomic<uint64_t> step_{0};
   ModuleTable modules_;
   Exclusive serial_;
@@ -188,6 +198,8 @@ class Monitor final : public LensSurroundings {
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
   std::size_t told_problems_ = 0;
   bool has_new_modules_ = true;  // lenses may have tags to tell
+
+  std::unique_ptr<TickKeeper> keeper_;  // where the run has several processes
 
   // Lenses use all of the above as they end.
   std::vector<std::unique_ptr<LensNode>> lenses_;

@@ -79,6 +79,7 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   if (optimizer != nullptr) incidents_.stepped(*optimizer, step_);
   show_messages();
   write_due_incident();
+  if (keeper_) show_complete(keeper_->take_complete());
   show_progress();
 }
 
@@ -208,14 +209,19 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
         "under run, and its files go on too");
   }
   introduce_lenses();
+  if (keeper_) show_complete(keeper_->take_complete());
   display_.begin_tick(tick);
+  std::vector<LensStates> states;
   for (const auto& lens : lenses_) {
-    lens->report(tick, display_);
+    lens->report(tick, display_, keeper_ ? &states.emplace_back() : nullptr);
     show_messages();
   }
   judge_departures();
   show_messages();
   display_.end_tick();
+  if (keeper_) {
+    if (const auto own = keeper_->add_tick(std::move(states), display_.take_held())) display_.show(*own);
+  }
   write_due_incident();
 }
 

@@ -42,6 +42,7 @@ void Monitor::end_lenses() {
     if (life_ == Life::runs && has_lenses_) modules_.warn_of_unticked();
     has_lenses_ = false;  // what gathers for them refers to them
     lenses_.clear();
+    if (keeper_ && life_ == Life::runs) show_complete(keeper_->finish());
     if (life_ == Life::runs) show_messages();
   } catch (const std::exception& e) {
     tell_failure("what lenses had still to say cannot be told: ", e);
@@ -64,6 +65,7 @@ void Monitor::end(uint32_t how, const char* message) try {
   life_ = Life::ends;
   try {
     if (is_open()) tick(std::nullopt, LOUPE_TICK_END, LOUPE_TICK_INCOMPLETE);
+    if (keeper_) show_complete(keeper_->finish());
     show_messages();
   } catch (const std::exception& e) {
     tell_failure("the last steps of the run cannot be shown: ", e);

@@ -179,6 +179,25 @@ void Display::finding(const loupe_finding& finding) {
 }
 
 void Display::begin_tick(const loupe_tick& tick) {
+  if (!holds_) return show_begin(tick);
+  held_ = std::make_unique<HeldTick>(tick);
+}
+
+void Display::show(const HeldTick& tick) {
+  show_begin(tick.tick());
+  for (const HeldTick::Told& told : tick.told()) {
+    if (const auto* value = std::get_if<0>(&told)) {
+      each(&loupe_visualizer::value, (*value)->get());
+    } else if (const auto* range = std::get_if<1>(&told)) {
+      each(&loupe_visualizer::range, (*range)->get());
+    } else {
+      each(&loupe_visualizer::histogram, std::get<2>(told)->get());
+    }
+  }
+  show_end();
+}
+
+void Display::show_begin(const loupe_tick& tick) {
   // By now the models are known, and the record is still the earlier run's alone.
   if (run_.resumed && !std::exchange(compared_, true))
     history_.warn_of_differences(run_.directory, run_.config, models_);
@@ -193,18 +212,25 @@ void Display::begin_tick(const loupe_tick& tick) {
 void Display::value(const loupe_value& value) {
   if (on_value_) on_value_(value);
   last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value);
+  if (held_) return held_->add(value);
   each(&loupe_visualizer::value, value);
 }
 
 void Display::range(const loupe_range& range) {
+  if (held_) return held_->add(range);
   each(&loupe_visualizer::range, range);
 }
 
 void Display::histogram(const loupe_histogram& histogram) {
+  if (held_) return held_->add(histogram);
   each(&loupe_visualizer::histogram, histogram);
 }
 
 void Display::end_tick() {
+  if (!holds_) show_end();
+}
+
+void Display::show_end() {
   each(&loupe_visualizer::end_tick);
   for (Shown& shown : shown_) {
     if (!shown.skip && std::exchange(shown.failing, false))

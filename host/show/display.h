@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "core/clock.h"
 #include "loader/visualizer_node.h"
+#include "show/held_tick.h"
 #include "show/last_values.h"
 #include "show/resumed_history.h"
 
@@ -50,6 +52,13 @@ class Display {
   void model(const loupe_model& model);
   void hyperparameter(const loupe_option_value& value);
   void finding(const loupe_finding& finding);
+
+  /// From now on what lenses report is kept at each tick, for take_held, instead of being shown.
+  void hold_ticks() { holds_ = true; }
+  /// The last tick, once it has ended; null where ticks are not held.
+  std::unique_ptr<HeldTick> take_held() { return std::move(held_); }
+  /// Shows a tick that was held.
+  void show(const HeldTick& tick);
 
   void begin_tick(const loupe_tick& tick);
   void value(const loupe_value& value);
@@ -92,6 +101,8 @@ class Display {
   template <class Told>
   void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
             const Told& told);
+  void show_begin(const loupe_tick& tick);
+  void show_end();
   void drop_replaced();
   /// @param before the epoch with which a resumed run goes on, where it is known
   void begin(Shown& shown, double before = std::numeric_limits<double>::infinity());
@@ -105,6 +116,8 @@ class Display {
 
   Surroundings* surroundings_;
   std::function<void(const loupe_value&)> on_value_;
+  bool holds_ = false;
+  std::unique_ptr<HeldTick> held_;
   RunDescription run_;
   std::string started_;
   loupe_run c_run_{};

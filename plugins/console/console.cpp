@@ -125,7 +125,7 @@ class Console : public Visualizer {
   void note(const Note& note) override {
     // A lens that was put aside finds nothing any more.
     if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
-    if (note.kind == LOUPE_NOTE_GUESS || note.kind == LOUPE_NOTE_INCIDENT) return;
+    if (note.kind == LOUPE_NOTE_GUESS || note.kind == LOUPE_NOTE_INCIDENT || note.kind == LOUPE_NOTE_RANKS) return;
     show(note_lines(note, layout()), "a note is lost");
   }
   void end_tick() override {

@@ -38,9 +38,9 @@ const char* severity_name(uint32_t severity) {
 }
 
 const char* kind_name(uint32_t kind) {
-  constexpr const char* names[] = {"note",     "note", "put aside", "learning rate",
-                                   "not seen", "cost", "guess",     "incident"};
-  return names[kind <= LOUPE_NOTE_INCIDENT ? kind : 0];
+  constexpr const char* names[] = {"note", "note",  "put aside", "learning rate", "not seen",
+                                   "cost", "guess", "incident",  "ranks"};
+  return names[kind <= LOUPE_NOTE_RANKS ? kind : 0];
 }
 
 std::string line_of(const loupe_finding& finding, const char* layer) {

@@ -9,8 +9,8 @@ import sys
 
 # The rooms of host/, the lowest first: each includes those before it alone. `include` is what trainers see.
 ROOMS = [
-    "include", "core", "options", "loader", "config", "measure", "replay", "show", "pipeline",
-    "torch/redirect", "torch/tensor", "torch/model", "torch/taps", "torch/script", "torch", "torch/listeners", "inspector",
+    "include", "core", "options", "loader", "config", "measure", "replay", "show", "pipeline", "ranks",
+    "torch/ranks", "torch/redirect", "torch/tensor", "torch/model", "torch/taps", "torch/script", "torch", "torch/listeners", "inspector",
     "run", "testing", "check", "view", "command",
 ]  # fmt: skip
 MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 400, 200

@@ -17,6 +17,9 @@
 namespace at {
 class Tensor;
 }
+namespace c10d {
+class Store;
+}
 namespace torch::jit {
 struct Module;
 }
@@ -80,6 +83,13 @@ class LOUPE_API Inspector {
   /// Lets go of one model, or of all. What they gathered since the last tick still shows at the next.
   void detach(const std::string& name);
   void detach();
+
+  /// Makes this process one of `world_size` that train together and are one run, where no launcher says so (torchrun,
+  /// mpirun and srun do), or where they are to meet through a store of the trainer's: rank 0 shows the numbers of all.
+  /// Of a TCPStore and a FileStore another client is opened; others are used beside the trainer, and kept. In all
+  /// processes in the same order, before the first tick; else throws std::logic_error. Nothing is done where the
+  /// configuration says `ranks: off`. Throws std::invalid_argument for a rank that is none.
+  void attach_ranks(c10d::Store& store, int rank, int world_size);
 
   /// Files a loss under the training or validation name. `keep` stores every value instead of folding it.
   void push_loss(double value, bool train, bool keep = false);

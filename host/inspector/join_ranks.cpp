@@ -1,0 +1,71 @@
+#include "inspector/join_ranks.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/log.h"
+#include "ranks/exchange.h"
+#include "torch/ranks/c10d_store.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where the launcher serves no store: files, beside the run's where the ranks may be on several hosts.
+std::string default_folder(const Config& config, const std::string& prefix) {
+  const Launch& launch = config.launch;
+  const bool on_one_host = launch.per_host == launch.world_size || launch.address.rfind("127.", 0) == 0 ||
+                           launch.address.rfind("localhost:", 0) == 0 || !config.has_run_directory;
+  if (on_one_host)
+    return (fs::temp_directory_path() / ("loupe-ranks-" + std::to_string(::getuid()) + "-" + prefix)).string();
+  return config.shared_directory + "/.ranks-" + prefix;
+}
+
+OpenRankStore store_of(const Config& config, const std::string& prefix, std::chrono::milliseconds timeout) {
+  const RankRule& rule = config.ranks;
+  if (!rule.folder.empty()) return store_in_folder(rule.folder + "/" + prefix);
+  if (!rule.host.empty()) return store_at(rule.host, rule.port, prefix, config.launch.shows(), timeout);
+  const std::string& address = config.launch.address;
+  if (!config.launch.has_server) return store_in_folder(default_folder(config, prefix));
+  const std::size_t colon = address.rfind(':');
+  return store_at(address.substr(0, colon), static_cast<uint16_t>(std::stoi(address.substr(colon + 1))), prefix, false,
+                  timeout);
+}
+
+}  // namespace
+
+std::string exchange_prefix(const Config& config) {
+  static std::atomic<int> runs{0};
+  const std::string text = config.run_name + '\n' + config.shared_directory + '\n' + config.launch.job;
+  return std::to_string(std::hash<std::string>()(text)) + "-" + std::to_string(runs++);
+}
+
+std::chrono::milliseconds rank_timeout(const Config& config) {
+  return std::chrono::milliseconds(static_cast<int64_t>(config.ranks.timeout * 1000));
+}
+
+void join_ranks(Monitor& monitor, OpenRankStore store) {
+  const Config& config = monitor.config();
+  if (config.launch.world_size == 1) return;
+  ExchangeSettings settings;
+  settings.launch = config.launch;
+  settings.timeout = rank_timeout(config);
+  settings.shows_each = config.ranks.shows_each;
+  settings.open = store ? std::move(store) : store_of(config, exchange_prefix(config), settings.timeout);
+  monitor.keep_ticks(
+      std::make_unique<Exchange>(std::move(settings), std::make_unique<MergedLenses>(config, monitor.display().run())));
+  if (!config.launch.shows()) return;
+  log(LOUPE_LOG_INFO,
+      "rank 0 of " + std::to_string(config.launch.world_size) +
+          " shows this run, with the numbers of all ranks; each other rank keeps a record of its own in "
+          "its folder rank-N, and tells its errors");
+}
+
+}  // namespace loupe

@@ -1,0 +1,21 @@
+#ifndef LOUPE_INSPECTOR_JOIN_RANKS_H
+#define LOUPE_INSPECTOR_JOIN_RANKS_H
+
+#include <chrono>
+#include <string>
+
+#include "pipeline/monitor.h"
+#include "ranks/rank_store.h"
+
+namespace loupe {
+
+/// Makes the monitor of a process of several exchange its numbers with the others'. Nothing for a process alone.
+/// @param store  empty: as the configuration and the launcher say
+void join_ranks(Monitor& monitor, OpenRankStore store = {});
+/// Begins the keys of a run's exchange: the same in all its processes, and new for each run of a process.
+std::string exchange_prefix(const Config& config);
+std::chrono::milliseconds rank_timeout(const Config& config);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,46 @@
+#ifndef LOUPE_RANKS_EXCHANGE_H
+#define LOUPE_RANKS_EXCHANGE_H
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "config/launch.h"
+#include "core/forks.h"
+#include "pipeline/tick_keeper.h"
+#include "ranks/merged_lenses.h"
+#include "ranks/rank_store.h"
+
+namespace loupe {
+
+/// How the processes of a run exchange their numbers.
+struct ExchangeSettings {
+  Launch launch;
+  std::chrono::milliseconds timeout{10000};  ///< how long a tick waits for other ranks
+  bool shows_each = false;                   ///< also the rank that is furthest out, of each line
+  OpenRankStore open;
+};
+
+/// Sends the numbers of this process towards rank 0, and merges those of others, on a thread of its own: training never
+/// waits for another process. A store that hangs, hangs that thread alone, which is then left behind at the end.
+class Exchange final : public TickKeeper {
+ public:
+  Exchange(ExchangeSettings settings, std::unique_ptr<MergedLenses> lenses);
+  ~Exchange() override;
+
+  void add_module(const ModuleDescription& module) override;
+  std::unique_ptr<HeldTick> add_tick(std::vector<LensStates> states, std::unique_ptr<HeldTick> own) override;
+  Complete take_complete() override;
+  Complete finish() override;
+  void tell_incident(const std::string& why) override;
+
+  struct Shared;
+
+ private:
+  const std::shared_ptr<Shared> shared_;  // with the thread
+  const uint64_t forks_ = forks_of_process();
+};
+
+}  // namespace loupe
+
+#endif

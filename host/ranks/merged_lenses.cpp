@@ -1,0 +1,97 @@
+#include "ranks/merged_lenses.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace loupe {
+
+MergedLenses::MergedLenses(const Config& config, const RunDescription& run)
+    : catalogue_(config.catalogue), modules_(step_, std::numeric_limits<int64_t>::max()), display_(this) {
+  display_.set_run(run);
+  display_.hold_ticks();
+  for (const ComponentConfig& lens : config.lenses) {
+    lenses_.push_back({std::make_unique<LensNode>(lens, catalogue_, false, *this)});
+    Lens& made = lenses_.back();
+    made.node->attach();
+    made.unable = made.node->cannot_merge();
+  }
+}
+
+void MergedLenses::add_module(ModuleDescription module) {
+  module.lend = nullptr;
+  const auto node = modules_.add(std::move(module));
+  has_new_modules_ = true;
+  for (const Lens& lens : lenses_) {
+    if (lens.unable.empty()) lens.node->visit(*node);
+  }
+}
+
+MergedLenses::Lens* MergedLenses::find(const std::string& name) {
+  const auto found =
+      std::find_if(lenses_.begin(), lenses_.end(), [&](const Lens& each) { return each.node->name() == name; });
+  return found != lenses_.end() ? &*found : nullptr;
+}
+
+void MergedLenses::tell_unable() {
+  std::map<std::string, std::string> lenses;  // by why
+  for (Lens& lens : lenses_) {
+    if (lens.unable.empty() || std::exchange(lens.told, true)) continue;
+    std::string& names = lenses[lens.unable];
+    names += (names.empty() ? "" : ", ") + lens.node->name();
+  }
+  std::string text;
+  for (const auto& [why, names] : lenses) text += (text.empty() ? "" : "; ") + names + " (" + why + ")";
+  if (!text.empty()) log_.emplace_back(LOUPE_LOG_INFO, "of these lenses the numbers of rank 0 are shown: " + text);
+}
+
+void MergedLenses::merge(const RankMessage& message, bool replicas) {
+  for (const LensStates& states : message.lenses) {
+    Lens* lens = find(states.lens);
+    if (lens == nullptr) continue;
+    if (!states.unable.empty() && lens->unable.empty()) lens->unable = states.unable;
+    if (!lens->unable.empty()) continue;
+    lens->is_merged = true;
+    if (!lens->node->merge(states, replicas)) lens->unable = "a state of another rank cannot be merged with its own";
+  }
+}
+
+std::vector<LensStates> MergedLenses::take_states() {
+  std::vector<LensStates> states;
+  for (Lens& lens : lenses_) {
+    if (lens.unable.empty()) {
+      if (std::exchange(lens.is_merged, false)) states.push_back(lens.node->take_states());
+    } else {
+      states.push_back({lens.node->name(), {}, lens.unable});
+    }
+  }
+  return states;
+}
+
+MergedLenses::Report MergedLenses::report(const loupe_tick& tick) {
+  step_ = tick.step;
+  if (std::exchange(has_new_modules_, false)) {
+    for (const Lens& lens : lenses_) {
+      if (lens.unable.empty()) lens.node->introduce(display_);
+    }
+  }
+  display_.begin_tick(tick);
+  for (Lens& lens : lenses_) {
+    if (std::exchange(lens.is_merged, false) && lens.unable.empty()) lens.node->report(tick, display_);
+  }
+  tell_unable();
+  display_.end_tick();
+  const std::lock_guard lock(findings_mutex_);
+  return {display_.take_held(), std::move(findings_)};
+}
+
+void MergedLenses::publish(const loupe_finding& finding, const std::string& speaker) {
+  loupe_finding copy = copy_known(finding);
+  copy.source = speaker.c_str();
+  auto kept = std::make_unique<detail::Owned<loupe_finding>>(copy);
+  const std::lock_guard lock(findings_mutex_);
+  findings_.push_back(std::move(kept));
+}
+
+}  // namespace loupe

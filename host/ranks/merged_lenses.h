@@ -1,0 +1,72 @@
+#ifndef LOUPE_RANKS_MERGED_LENSES_H
+#define LOUPE_RANKS_MERGED_LENSES_H
+
+#include <loupe/detail/owned.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+#include "core/lock_order.h"
+#include "pipeline/lens_node.h"
+#include "pipeline/module_table.h"
+#include "ranks/rank_message.h"
+#include "show/display.h"
+
+namespace loupe {
+
+/// The lenses of a run once more, for the numbers of several of its processes: they see no events, and are given the
+/// states of those that do. Calls come one at a time.
+class MergedLenses final : public LensSurroundings {
+ public:
+  /// @param config  read in this call only
+  MergedLenses(const Config& config, const RunDescription& run);
+
+  void add_module(ModuleDescription module);
+  /// @param replicas  also what is the same in every replica of a model: for one of the messages
+  void merge(const RankMessage& message, bool replicas);
+  /// What was merged, as states again. All lenses are then empty.
+  std::vector<LensStates> take_states();
+
+  struct Report {
+    std::unique_ptr<HeldTick> tick;
+    std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;
+  };
+  /// What the lenses say of what was merged. All lenses are then empty.
+  Report report(const loupe_tick& tick);
+  /// What the user is to know, once each: lenses that show rank 0's numbers, states that cannot be read.
+  std::vector<std::pair<int, std::string>> take_log() { return std::exchange(log_, {}); }
+
+ private:
+  struct Lens {
+    std::unique_ptr<LensNode> node;
+    std::string unable;  // why it shows rank 0's numbers
+    bool is_merged = false, told = false;
+  };
+  Lens* find(const std::string& name);
+  void tell_unable();
+
+  ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
+  const loupe_module* module_called(const char* name) const override { return modules_.module_called(name); }
+  const loupe_run* run() const override { return &display_.c_run(); }
+  bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
+  void quarantined(const std::string& message) override { log_.emplace_back(LOUPE_LOG_WARNING, message); }
+  void publish(const loupe_finding& finding, const std::string& speaker) override;
+
+  const Catalogue catalogue_;
+  std::atomic<uint64_t> step_{0};
+  ModuleTable modules_;
+  Display display_;
+  bool has_new_modules_ = true;
+  LeafMutex findings_mutex_;
+  std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;
+  std::vector<std::pair<int, std::string>> log_;
+  std::vector<Lens> lenses_;  // last: they use all of the above as they end
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,92 @@
+#include "ranks/rank_message.h"
+
+#include <loupe/state.h>
+
+#include <cmath>
+#include <string>
+
+namespace loupe {
+namespace {
+
+constexpr uint64_t version = 1;
+
+uint64_t mixed(uint64_t hash, const char* text) {
+  for (; text != nullptr && *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
+  return (hash ^ 0xffu) * 0x100000001b3u;
+}
+
+}  // namespace
+
+uint64_t line_hash(const loupe_value& value) {
+  return mixed(mixed(mixed(0xcbf29ce484222325u, value.tag), value.layer), value.line);
+}
+
+std::string RankMessage::bytes() const {
+  StateWriter writer;
+  writer.number(version);
+  writer.number(tick);
+  writer.number(ranks.size());
+  for (const int rank : ranks) writer.number(static_cast<uint64_t>(rank));
+  writer.number(lenses.size());
+  for (const LensStates& lens : lenses) {
+    writer.text(lens.lens);
+    writer.text(lens.unable);
+    writer.number(lens.sources.size());
+    for (const SourceState& source : lens.sources) {
+      writer.number(source.key);
+      writer.text(source.bytes);
+    }
+  }
+  writer.number(extremes.size());
+  for (const auto& [line, each] : extremes) {
+    writer.number(line);
+    writer.real(each.low);
+    writer.real(each.high);
+    writer.number(static_cast<uint64_t>(each.low_rank));
+    writer.number(static_cast<uint64_t>(each.high_rank));
+  }
+  return writer.bytes();
+}
+
+RankMessage RankMessage::read(std::string_view bytes) {
+  StateReader reader(bytes);
+  if (reader.number() != version) throw Error("it is of another version of Loupe", LOUPE_INVALID);
+  RankMessage message;
+  message.tick = reader.number();
+  for (uint64_t left = reader.count(); left > 0; --left) message.ranks.push_back(static_cast<int>(reader.number()));
+  for (uint64_t left = reader.count(); left > 0; --left) {
+    LensStates& lens = message.lenses.emplace_back();
+    lens.lens = reader.text();
+    lens.unable = reader.text();
+    for (uint64_t sources = reader.count(); sources > 0; --sources) {
+      const uint64_t key = reader.number();
+      lens.sources.push_back({key, reader.text()});
+    }
+  }
+  for (uint64_t left = reader.count(); left > 0; --left) {
+    Extremes& each = message.extremes[reader.number()];
+    each.low = reader.real();
+    each.high = reader.real();
+    each.low_rank = static_cast<int>(reader.number());
+    each.high_rank = static_cast<int>(reader.number());
+  }
+  reader.finish();
+  return message;
+}
+
+void RankMessage::add_values(const HeldTick& held, int rank) {
+  held.each_value([&](const loupe_value& value) {
+    if (std::isfinite(value.value)) add_extremes({{line_hash(value), {value.value, value.value, rank, rank}}});
+  });
+}
+
+void RankMessage::add_extremes(const ExtremesByLine& others) {
+  for (const auto& [line, other] : others) {
+    const auto [own, is_new] = extremes.emplace(line, other);
+    if (is_new) continue;
+    if (other.low < own->second.low) own->second.low = other.low, own->second.low_rank = other.low_rank;
+    if (other.high > own->second.high) own->second.high = other.high, own->second.high_rank = other.high_rank;
+  }
+}
+
+}  // namespace loupe

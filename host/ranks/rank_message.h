@@ -1,0 +1,42 @@
+#ifndef LOUPE_RANKS_RANK_MESSAGE_H
+#define LOUPE_RANKS_RANK_MESSAGE_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "pipeline/tick_states.h"
+#include "show/held_tick.h"
+
+namespace loupe {
+
+/// The smallest and the largest that ranks had for one line of values.
+struct Extremes {
+  double low = 0, high = 0;
+  int low_rank = 0, high_rank = 0;
+};
+
+/// By a hash of tag, layer and line.
+using ExtremesByLine = std::unordered_map<uint64_t, Extremes>;
+uint64_t line_hash(const loupe_value& value);
+
+/// What one rank, and those behind it in the tree, gathered until a tick.
+struct RankMessage {
+  uint64_t tick = 0;       ///< of the process's ticks, from 0
+  std::vector<int> ranks;  ///< whose numbers these are
+  std::vector<LensStates> lenses;
+  ExtremesByLine extremes;  ///< empty where nobody asked for them
+
+  std::string bytes() const;
+  /// Throws Error for bytes that are no message, or one of another version.
+  static RankMessage read(std::string_view bytes);
+  /// Adds the values of a tick, as this rank's extremes.
+  void add_values(const HeldTick& tick, int rank);
+  void add_extremes(const ExtremesByLine& others);
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,32 @@
+#ifndef LOUPE_RANKS_RANK_STORE_H
+#define LOUPE_RANKS_RANK_STORE_H
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace loupe {
+
+/// A store that all processes of a run reach, divided into boxes. Calls come on one thread; each may block as long as
+/// the store does not answer, and throws std::exception where it is lost.
+class RankStore {
+ public:
+  virtual ~RankStore() = default;
+  virtual void put(const std::string& box, const std::string& key, const std::string& bytes) = 0;
+  /// What is there by now; nothing where there is none yet.
+  virtual std::optional<std::string> read(const std::string& box, const std::string& key) = 0;
+  /// Removes it, if it is there.
+  virtual void remove(const std::string& box, const std::string& key) = 0;
+  /// Nobody will look into the box any more.
+  virtual void close(const std::string& box) = 0;
+  /// The run is over: leaves nothing behind, where that is this store's to do.
+  virtual void remove_all() = 0;
+};
+
+/// Opens a store. On the thread that then uses it; throws std::exception.
+using OpenRankStore = std::function<std::unique_ptr<RankStore>()>;
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,299 @@
+// What the ranks of a run show when they are compared: their settings, data and numbers. Replicas are in replicas.cpp.
+
+#include "ranks/judge.h"
+
+#include <loupe/number_text.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ranks/rank_list.h"
+
+namespace loupe::ranks {
+namespace {
+
+/// The middle one, the larger of two.
+double upper_median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+/// "'x' is 1 in ranks 0 and 1, and 2 in rank 2"; empty where all have the same.
+template <class Value>
+std::string difference(const Said& said, const std::string& name, Value&& value) {
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (const auto& [rank, record] : said.records) {
+    const std::string text = value(record);
+    auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == text; });
+    if (known == groups.end()) known = groups.insert(groups.end(), {text, {}});
+    known->second.push_back(rank);
+  }
+  if (groups.size() < 2) return "";
+  std::string text = name;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    text += (i == 0                   ? " "
+             : i + 1 == groups.size() ? " and "
+                                      : ", ") +
+            groups[i].first + " in " + list_of(groups[i].second);
+  return text;
+}
+
+/// Names for fingerprints, which nobody can read: "A", "B".
+std::string letter_of(uint64_t number, std::vector<uint64_t>& known) {
+  auto place = std::find(known.begin(), known.end(), number);
+  if (place == known.end()) place = known.insert(known.end(), number);
+  return std::string("of kind ") + static_cast<char>('A' + std::min<std::ptrdiff_t>(place - known.begin(), 25));
+}
+
+}  // namespace
+
+void Judge::judge(const Said& said, const std::vector<NamedTensor>& tensors, const Tell& tell) {
+  raised_.clear();
+  judge_settings(said);
+  judge_replicas(said, tensors);
+  judge_batches(said);
+  judge_masks(said);
+  judge_non_finite(said);
+  judge_times(said);
+  judge_balance(said);
+  for (auto& [key, finding] : raised_) {
+    const auto known = standing_.find(key);
+    if (known == standing_.end()) {
+      tell(finding);
+    } else if (known->second.message != finding.message || known->second.severity != finding.severity) {
+      finding.state = LOUPE_FINDING_CHANGED;
+      tell(finding);
+    }
+  }
+  for (auto& [key, finding] : standing_) {
+    if (raised_.count(key) > 0) continue;
+    finding.state = LOUPE_FINDING_GONE;
+    tell(finding);
+  }
+  standing_ = std::move(raised_);
+}
+
+void Judge::raise(Finding finding) {
+  const std::string key = finding.rule + '\n' + finding.layer + '\n' + finding.parameter;
+  raised_[key] = std::move(finding);
+}
+
+int Judge::in_a_row(const std::string& key, bool is_so) {
+  if (!is_so) {
+    rows_.erase(key);
+    return 0;
+  }
+  return ++rows_[key];
+}
+
+void Judge::judge_settings(const Said& said) {
+  std::vector<uint64_t> models, configs;
+  std::vector<std::string> parts = {
+      difference(said, "the model is", [&](const RankRecord& record) { return letter_of(record.model, models); }),
+      difference(said, "the configuration is",
+                 [&](const RankRecord& record) { return letter_of(record.config, configs); }),
+      difference(said, "Loupe is", [](const RankRecord& record) { return record.loupe_version; }),
+      difference(said, "LibTorch is", [](const RankRecord& record) { return record.libtorch_version; }),
+      difference(said, "the learning rate is",
+                 [](const RankRecord& record) { return number_text(record.learning_rate); })};
+  // Batches that are not divided evenly leave one rank with one more.
+  uint64_t fewest = UINT64_MAX, most = 0;
+  for (const auto& [rank, record] : said.records) {
+    fewest = std::min(fewest, record.forwards);
+    most = std::max(most, record.forwards);
+  }
+  if (most > fewest + 2 && static_cast<double>(most) > 1.1 * static_cast<double>(fewest)) {
+    parts.push_back(difference(said, "the number of training batches since the last tick is",
+                               [](const RankRecord& record) { return std::to_string(record.forwards); }));
+  }
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  }
+  if (text.empty()) return;
+  Finding finding;
+  finding.rule = "ranks_differ";
+  finding.message = "the ranks run with different settings: " + text;
+  finding.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
+  raise(std::move(finding));
+}
+
+void Judge::judge_batches(const Said& said) {
+  constexpr std::size_t fewest = 3;
+  std::map<std::vector<uint64_t>, std::vector<int>> by_batches;
+  for (const auto& [rank, record] : said.records) {
+    const bool is_known = std::find(record.batches.begin(), record.batches.end(), 0) == record.batches.end();
+    const bool varies = std::set<uint64_t>(record.batches.begin(), record.batches.end()).size() >= fewest;
+    if (is_known && varies) by_batches[record.batches].push_back(rank);
+  }
+  std::string text;
+  std::size_t compared = 0;
+  for (const auto& [batches, ranks] : by_batches) {
+    if (ranks.size() < 2) continue;
+    text += (text.empty() ? "" : "; ") + list_of(ranks);
+    compared = batches.size();
+  }
+  if (text.empty()) return;
+  Finding finding;
+  finding.rule = "same_data";
+  finding.message = text + " train on identical batches: all of the first " + std::to_string(compared) +
+                    " since the last tick are the same, bit for bit";
+  finding.advice =
+      "give each rank a part of its own: a DistributedRandomSampler with the world's size and the rank, or another "
+      "seed";
+  raise(std::move(finding));
+}
+
+void Judge::judge_masks(const Said& said) {
+  constexpr int fewest_each = 8, fewest = 64;
+  if (raised_.count("same_data\n\n") > 0) return;
+  std::map<std::string, std::vector<std::pair<int, const std::string*>>> by_module;
+  for (const auto& [rank, record] : said.records) {
+    for (const auto& [module, mask] : record.masks) by_module[module].emplace_back(rank, &mask);
+  }
+  std::string modules;
+  std::vector<int> ranks;
+  for (const auto& [module, masks] : by_module) {
+    bool all_same = masks.size() > 1;
+    for (std::size_t i = 1; i < masks.size() && all_same; ++i) {
+      const std::string &first = *masks[0].second, &other = *masks[i].second;
+      int kept = 0, dropped = 0;
+      for (std::size_t at = 0; at < std::min(first.size(), other.size()) && all_same; ++at) {
+        if (first[at] == '?' || other[at] == '?') continue;
+        all_same = first[at] == other[at];
+        (first[at] == 'k' ? kept : dropped) += 1;
+      }
+      all_same = all_same && kept >= fewest_each && dropped >= fewest_each && kept + dropped >= fewest;
+    }
+    if (!all_same) continue;
+    modules += (modules.empty() ? "" : ", ") + module;
+    ranks.clear();
+    for (const auto& mask : masks) ranks.push_back(mask.first);
+  }
+  if (modules.empty()) return;
+  Finding finding;
+  finding.rule = "same_dropout";
+  finding.severity = LOUPE_SEVERITY_INFO;
+  finding.message = list_of(ranks) + " drop the same elements of their different batches (" + modules + ")";
+  finding.advice = "seed each rank differently after the model is made: torch::manual_seed(seed + rank)";
+  raise(std::move(finding));
+}
+
+void Judge::judge_non_finite(const Said& said) {
+  const RankRecord::NonFinite* first = nullptr;
+  for (const auto& [rank, record] : said.records) {
+    if (record.has_non_finite && (first == nullptr || record.non_finite.step < first->step)) first = &record.non_finite;
+  }
+  if (first == nullptr) return;
+  std::vector<int> origins, receivers;
+  uint64_t received = UINT64_MAX;
+  for (const auto& [rank, record] : said.records) {
+    if (!record.has_non_finite) continue;
+    if (record.non_finite.step == first->step) {
+      origins.push_back(rank);
+    } else {
+      receivers.push_back(rank);
+      received = std::min(received, record.non_finite.step);
+    }
+  }
+  if (origins.size() == said.records.size()) return;  // no one rank's
+  Finding finding;
+  finding.rule = "rank_non_finite";
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.layer = first->module;
+  finding.message = "the first NaN or Inf came up in " + list_of(origins) + ", after step " +
+                    std::to_string(first->step) + ", in " + first->what + " of " + first->module;
+  if (!receivers.empty()) {
+    finding.message += "; " + list_of(receivers) + " had none before step " + std::to_string(received) +
+                       ": it reached them through the averaged gradients";
+  }
+  finding.advice =
+      "look at that rank's data and its record (rank-N in the run's folder); the other ranks did nothing wrong";
+  finding.first_step = first->step;
+  raise(std::move(finding));
+}
+
+/// Who holds the others up waits least for them.
+void Judge::judge_times(const Said& said) {
+  constexpr double slow = 0.1, very_slow = 0.2, fewest_answers = 0.8;
+  constexpr int patience = 3;
+  constexpr uint64_t fewest_steps = 8;
+  std::vector<double> waits;
+  int culprit = -1;
+  double least = 0, step = 0;
+  for (const auto& [rank, record] : said.records) {
+    if (!(record.step_seconds > 0) || !(record.waited_seconds >= 0) || record.steps < fewest_steps) continue;
+    if (waits.empty() || record.waited_seconds < least) {
+      culprit = rank;
+      least = record.waited_seconds;
+    }
+    waits.push_back(record.waited_seconds);
+    step = std::max(step, record.step_seconds);
+  }
+  const bool enough = waits.size() >= 2 && static_cast<double>(waits.size()) >= fewest_answers * said.world_size;
+  const double lag = enough ? (upper_median(waits) - least) / step : 0;
+  int ticks = 0;
+  for (const auto& [rank, record] : said.records) {
+    const int row = in_a_row("straggler " + std::to_string(rank), rank == culprit && lag >= slow);
+    if (rank == culprit) ticks = row;
+  }
+  if (ticks < patience) return;
+  Finding finding;
+  finding.rule = "straggler";
+  finding.severity = lag >= very_slow ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
+  finding.message = "rank " + std::to_string(culprit) + " holds the others up: between backward and step it waits " +
+                    number_text(std::round(least * 1e4) / 10) + " ms, the others " +
+                    number_text(std::round(upper_median(waits) * 1e4) / 10) + " ms of a step of " +
+                    number_text(std::round(step * 1e4) / 10) + " ms (medians), in the last " + std::to_string(ticks) +
+                    " ticks";
+  finding.advice =
+      "see what that rank does more than the others: its host, its share of the data, its data loader, its clock rate";
+  finding.value = lag;
+  finding.threshold = slow;
+  raise(std::move(finding));
+}
+
+void Judge::judge_balance_of(const Said& said, const std::string& what, double most, double RankRecord::*number) {
+  constexpr int patience = 3;
+  std::vector<double> all;
+  for (const auto& [rank, record] : said.records) {
+    if (std::isfinite(record.*number) && record.*number > 0) all.push_back(record.*number);
+  }
+  if (all.size() < 3) {  // of two nobody can say which one is odd
+    for (const auto& [rank, record] : said.records) in_a_row(what + std::to_string(rank), false);
+    return;
+  }
+  const double middle = upper_median(all);
+  double spread = 1;  // of the others, as a factor
+  for (const auto& [rank, record] : said.records) {
+    const double own = record.*number;
+    const double factor = std::isfinite(own) && own > 0 ? std::max(own / middle, middle / own) : 1;
+    if (factor < most) spread = std::max(spread, factor);
+  }
+  for (const auto& [rank, record] : said.records) {
+    const double own = record.*number;
+    const double factor = std::isfinite(own) && own > 0 ? std::max(own / middle, middle / own) : 1;
+    const int ticks = in_a_row(what + std::to_string(rank), factor >= most && factor >= 1.5 * spread);
+    if (ticks < patience) continue;
+    Finding finding;
+    finding.rule = "rank_imbalance";
+    finding.layer = "rank " + std::to_string(rank);
+    finding.parameter = what;
+    finding.message = "the " + what + " of rank " + std::to_string(rank) + " is " + number_text(own) +
+                      ", and usually " + number_text(middle) + ", in the last " + std::to_string(ticks) + " ticks";
+    finding.advice = "see whether its part of the data is like that of the others";
+    finding.value = own;
+    finding.threshold = middle;
+    raise(std::move(finding));
+  }
+}
+
+void Judge::judge_balance(const Said& said) {
+  judge_balance_of(said, "training loss", 2, &RankRecord::loss);
+  judge_balance_of(said, "gradient norm", 3, &RankRecord::gradient);
+  judge_balance_of(said, "batch size", 1.5, &RankRecord::batch_size);
+}
+
+}  // namespace loupe::ranks

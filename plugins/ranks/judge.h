@@ -1,0 +1,60 @@
+#ifndef LOUPE_PLUGINS_RANKS_JUDGE_H
+#define LOUPE_PLUGINS_RANKS_JUDGE_H
+
+#include <loupe/finding.h>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ranks/rank_record.h"
+
+namespace loupe::ranks {
+
+/// What the ranks said of one model at a tick.
+struct Said {
+  struct Group {
+    Replica replica;
+    std::vector<int> ranks;
+  };
+  std::vector<Group> replicas;  ///< those that say the same together
+  std::map<int, RankRecord> records;
+  int world_size = 0;
+};
+
+/// A parameter or buffer, as Replica counts them.
+struct NamedTensor {
+  std::string layer, name;
+  bool is_buffer = false;
+};
+
+/// Compares the ranks of one model, tick by tick.
+class Judge {
+ public:
+  using Tell = std::function<void(const Finding&)>;
+  /// Tells what is new, has changed or is gone.
+  void judge(const Said& said, const std::vector<NamedTensor>& tensors, const Tell& tell);
+
+ private:
+  void judge_settings(const Said& said);
+  void judge_replicas(const Said& said, const std::vector<NamedTensor>& tensors);
+  void judge_batches(const Said& said);
+  void judge_masks(const Said& said);
+  void judge_non_finite(const Said& said);
+  void judge_times(const Said& said);
+  void judge_balance(const Said& said);
+  void judge_balance_of(const Said& said, const std::string& what, double most, double RankRecord::*number);
+
+  /// How many ticks in a row `key` was so, with this one; 0 where it is not.
+  int in_a_row(const std::string& key, bool is_so);
+  void raise(Finding finding);
+
+  std::map<std::string, Finding> standing_, raised_;
+  std::map<std::string, int> rows_;
+};
+
+}  // namespace loupe::ranks
+
+#endif

@@ -1,0 +1,25 @@
+#ifndef LOUPE_PLUGINS_RANKS_RANK_LIST_H
+#define LOUPE_PLUGINS_RANKS_RANK_LIST_H
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace loupe::ranks {
+
+/// "rank 1", "ranks 1 and 3", "ranks 1, 2, 3, 4 and 12 more".
+inline std::string list_of(std::vector<int> ranks) {
+  constexpr std::size_t most = 4;
+  std::sort(ranks.begin(), ranks.end());
+  std::string list = ranks.size() == 1 ? "rank " : "ranks ";
+  const std::size_t shown = ranks.size() <= most + 1 ? ranks.size() : most;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const bool is_last = i + 1 == ranks.size() && i > 0;
+    list += (i == 0 ? "" : is_last ? " and " : ", ") + std::to_string(ranks[i]);
+  }
+  return shown == ranks.size() ? list : list + " and " + std::to_string(ranks.size() - shown) + " more";
+}
+
+}  // namespace loupe::ranks
+
+#endif

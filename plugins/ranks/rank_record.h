@@ -1,0 +1,57 @@
+#ifndef LOUPE_PLUGINS_RANKS_RANK_RECORD_H
+#define LOUPE_PLUGINS_RANKS_RANK_RECORD_H
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace loupe::ranks {
+
+/// What replicas of a model have in common while all is well.
+struct Replica {
+  std::vector<uint64_t> start;       ///< of each parameter and buffer, before its first training forward
+  std::vector<uint64_t> parameters;  ///< the same at the tick; 0: cannot be told
+  struct Gradients {
+    uint64_t step = 0;
+    std::vector<uint64_t> used;  ///< of each parameter's, as the optimizer used it; 0: there is none
+  };
+  std::vector<Gradients> gradients;  ///< of the steps that were looked at
+
+  std::string bytes() const;
+  static Replica read(std::string_view bytes);
+};
+
+/// What each rank has for itself.
+struct RankRecord {
+  // What it ran with.
+  uint64_t model = 0;  ///< a fingerprint of the modules' names and parameters' shapes
+  uint64_t config = 0;
+  std::string loupe_version, libtorch_version;
+  double learning_rate = NAN;
+  // Since the last tick.
+  uint64_t steps = 0, forwards = 0;
+  uint64_t all_steps = 0;   ///< since the start
+  double batch_size = NAN;  ///< the mean number of rows
+  double loss = NAN;        ///< the mean of the training losses
+  double gradient = NAN;    ///< the root mean square of the norms of all gradients, before they are averaged
+  double step_seconds = NAN, waited_seconds = NAN;         ///< medians over steps
+  std::vector<uint64_t> batches;                           ///< fingerprints of the first inputs
+  std::vector<std::pair<std::string, std::string>> masks;  ///< of dropout layers: what was kept, see masks.h
+  // Since the start.
+  struct NonFinite {
+    uint64_t step = 0, order = 0;
+    std::string module, what;  ///< "its output"
+  };
+  bool has_non_finite = false;
+  NonFinite non_finite;  ///< the first
+
+  std::string bytes() const;
+  static RankRecord read(std::string_view bytes);
+};
+
+}  // namespace loupe::ranks
+
+#endif

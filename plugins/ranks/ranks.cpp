@@ -1,0 +1,234 @@
+#include <loupe/draft/abi/ranks.h>
+#include <loupe/plugin.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ranks/fingerprint.h"
+#include "ranks/judge.h"
+#include "ranks/watches.h"
+
+namespace loupe::ranks {
+namespace {
+
+double median(std::vector<double>& numbers) {
+  if (numbers.empty()) return NAN;
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+}  // namespace
+
+/// In each process it gathers what the ranks are compared by; the one instance that is given what all of them gathered
+/// compares.
+class Ranks : public Lens {
+ public:
+  static constexpr const char* name = "ranks";
+  static constexpr const char* help =
+      "compares the processes of a run: their replicas, gradients, data, times and settings; on by itself where there "
+      "are several";
+  static constexpr const char* example = "ranks";
+  static std::vector<const char*> gives() {
+    return {
+        "findings replica_drift, gradients_not_averaged, same_data, same_dropout, rank_non_finite, straggler, "
+        "rank_imbalance, ranks_differ"};
+  }
+  static std::vector<Option> options() { return {}; }
+
+  Ranks(const Options&, const Host& host) : host_(host) {}
+
+  const void* get_extension(const char* id) override {
+    return std::string_view(id) == LOUPE_DRAFT_RANKS_ID ? this : nullptr;
+  }
+
+  void attach() override { watch_pushes({"push"}, losses_); }
+
+  void visit(const Module& module) override {
+    if (module.is_loss()) return;
+    if (module.is_root()) begin_model(module);
+    ModelWatch* model = model_of(module.model());
+    if (model == nullptr) return;
+    const std::string layer = module.name();
+    model->structure = fingerprint_of(std::to_string(model->structure) + layer + '\n' + std::string(module.type()));
+    if (module.is_leaf() && !module.is_functional())
+      watch(module, {"forward"}, keep<NumbersWatch>(*model, layer, "the output", false));
+    if (module.family() == LOUPE_FAMILY_DROPOUT) watch(module, {"forward"}, keep<MaskWatch>(*model, layer));
+    for (std::size_t i = 0; i < module.parameter_count(); ++i) add(*model, module, module.parameter(i));
+  }
+
+  void forget(const Module& module) override {
+    if (!module.is_root()) return;
+    const auto gone = std::find_if(models_.begin(), models_.end(),
+                                   [&](const auto& each) { return each->watch.root == module.raw(); });
+    if (gone == models_.end()) return;
+    forgotten_.push_back(std::move(*gone));  // its sources end with the modules
+    models_.erase(gone);
+  }
+
+  void step(const loupe_step& step, Report&) override {
+    if (step.optimizer == nullptr) return;
+    ModelWatch* model = model_of(step.optimizer->model);
+    if (model == nullptr) return;
+    const double time = now();
+    ++model->all_steps;
+    {
+      const std::lock_guard lock(model->mutex);
+      constexpr std::size_t most = 256;
+      if (model->last_step > 0 && model->last_gradient > model->last_step && model->step_seconds.size() < most) {
+        model->step_seconds.push_back(time - model->last_step);
+        model->waited_seconds.push_back(time - model->last_gradient);
+      }
+      model->last_step = time;
+      model->last_gradient = 0;
+    }
+    if (step.optimizer->group_count > 0) model->learning_rate = step.optimizer->groups[0]->learning_rate;
+    constexpr uint64_t first_steps = 3;
+    if (model->steps++ > 0 && model->all_steps > first_steps) return;
+    Replica::Gradients gradients;
+    gradients.step = model->all_steps;
+    for (const ModelWatch::Tensor& tensor : model->tensors) gradients.used.push_back(fingerprint(tensor, true));
+    model->gradients.push_back(std::move(gradients));
+  }
+
+  void report(Report& report) override {
+    for (const auto& model : models_) {
+      if (model->watch.records.groups().empty()) {
+        say(model->watch);
+      } else {
+        compare(*model, report);
+      }
+    }
+  }
+
+ private:
+  struct Model {
+    explicit Model(const Module& root) : watch(root) {}
+    ModelWatch watch;
+    Judge judge;
+  };
+
+  void begin_model(const Module& root) {
+    models_.push_back(std::make_unique<Model>(root));
+    ModelWatch& model = models_.back()->watch;
+    watch(root, {"forward"}, model.replica);
+    watch(root, {"forward"}, model.records);
+    watch(root, {"forward"}, keep<RootWatch>(model, [this, &model] {
+            for (const ModelWatch::Tensor& tensor : model.tensors)
+              model.start.push_back(tensor.is_buffer ? 0 : fingerprint(tensor, false));
+          }));
+  }
+
+  void add(ModelWatch& model, const Module& module, const Parameter& parameter) {
+    model.tensors.push_back({module.raw(), parameter.name, is_buffer(parameter)});
+    std::string shape = std::string(parameter.name) + '\n';
+    for (int64_t d = 0; d < parameter.dim; ++d) shape += std::to_string(parameter.sizes[d]) + ' ';
+    model.structure = fingerprint_of(std::to_string(model.structure) + shape);
+    if (is_buffer(parameter)) return;
+    watch(module, {"parameter_gradient", parameter.name},
+          keep<NumbersWatch>(model, module.name(), "the gradient of " + std::string(parameter.name), true));
+  }
+
+  template <class Watch, class... Arguments>
+  Watch& keep(Arguments&&... arguments) {
+    auto made = std::make_unique<Watch>(std::forward<Arguments>(arguments)...);
+    Watch& kept = *made;
+    kept_.push_back(std::move(made));
+    return kept;
+  }
+
+  ModelWatch* model_of(std::string_view name) {
+    for (const auto& model : models_) {
+      if (model->watch.name == name) return &model->watch;
+    }
+    return nullptr;
+  }
+
+  /// 0 where there is none, or where it cannot be told.
+  uint64_t fingerprint(const ModelWatch::Tensor& tensor, bool gradient) {
+    uint64_t hash = 0;
+    host_.lend_parameter(tensor.module, tensor.name.c_str(), gradient, [&](const loupe_tensor& lent) {
+      const TensorView view(&lent);
+      hash = fingerprint_of(view);
+      if (!view.is_cpu() && !std::exchange(told_device_, true))
+        host_.info(
+            "parameters on devices are not compared between ranks: 'replica_drift' and "
+            "'gradients_not_averaged' see those in the processor's memory");
+    });
+    return hash;
+  }
+
+  /// What this process says of itself.
+  void say(ModelWatch& model) {
+    const loupe_run* run = host_.run();
+    if (run == nullptr) return;
+    Replica replica;
+    for (const ModelWatch::Tensor& tensor : model.tensors) replica.parameters.push_back(fingerprint(tensor, false));
+    replica.gradients = std::exchange(model.gradients, {});
+    RankRecord record;
+    record.model = model.structure;
+    record.config = fingerprint_of(run->config != nullptr ? run->config : "");
+    record.loupe_version = run->loupe_version;
+    record.libtorch_version = run->libtorch_version;
+    record.learning_rate = model.learning_rate;
+    record.steps = std::exchange(model.steps, 0);
+    record.all_steps = model.all_steps;
+    record.loss = losses_.mean();
+    {
+      const std::lock_guard lock(model.mutex);
+      replica.start = model.start;
+      record.forwards = std::exchange(model.forwards, 0);
+      const uint64_t rows = std::exchange(model.rows, 0);
+      if (record.forwards > 0) record.batch_size = static_cast<double>(rows) / static_cast<double>(record.forwards);
+      const double squares = std::exchange(model.gradient_squares, 0);
+      if (record.steps > 0) record.gradient = std::sqrt(squares / static_cast<double>(record.steps));
+      record.step_seconds = median(model.step_seconds);
+      record.waited_seconds = median(model.waited_seconds);
+      model.step_seconds.clear();
+      model.waited_seconds.clear();
+      record.batches = std::exchange(model.batches, {});
+      record.masks = std::exchange(model.masks, {});
+      record.has_non_finite = model.has_non_finite;
+      record.non_finite = model.non_finite;
+    }
+    model.replica.say(run->rank, replica.bytes());
+    model.records.say(run->rank, record.bytes());
+  }
+
+  /// What all processes said.
+  void compare(Model& model, Report& report) {
+    Said said;
+    for (const auto& [bytes, ranks] : model.watch.records.groups()) {
+      for (const int rank : ranks) said.records[rank] = RankRecord::read(bytes);
+    }
+    if (said.records.size() < 2) return;
+    for (const auto& [bytes, ranks] : model.watch.replica.groups())
+      said.replicas.push_back({Replica::read(bytes), ranks});
+    // The one of the lowest rank first: it is what others are compared with.
+    std::sort(said.replicas.begin(), said.replicas.end(), [](const Said::Group& one, const Said::Group& other) {
+      return *std::min_element(one.ranks.begin(), one.ranks.end()) <
+             *std::min_element(other.ranks.begin(), other.ranks.end());
+    });
+    if (const loupe_run* run = host_.run()) said.world_size = run->world_size;
+    std::vector<NamedTensor> tensors;
+    for (const ModelWatch::Tensor& tensor : model.watch.tensors)
+      tensors.push_back({tensor.module->name, tensor.name, tensor.is_buffer});
+    model.judge.judge(said, tensors, [&](const Finding& finding) { report.finding(finding); });
+  }
+
+  Host host_;
+  bool told_device_ = false;
+  LossWatch losses_;
+  std::vector<std::unique_ptr<Preprocessor>> kept_;
+  std::vector<std::unique_ptr<Model>> models_, forgotten_;
+};
+
+}  // namespace loupe::ranks
+
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"ranks", "0.1.0", "Compares the processes of a run.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::ranks::Ranks);

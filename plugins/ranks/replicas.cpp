@@ -1,0 +1,179 @@
+// Whether the ranks still train one and the same model.
+
+#include <loupe/number_text.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ranks/judge.h"
+#include "ranks/rank_list.h"
+
+namespace loupe::ranks {
+namespace {
+
+/// What is known of both, and not the same.
+bool differ(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::size_t at) {
+  return at < one.size() && at < other.size() && one[at] != 0 && other[at] != 0 && one[at] != other[at];
+}
+
+/// The first place at which any group differs from the first; of those for which `counts`.
+template <class Numbers, class Counts>
+std::optional<std::size_t> first_difference(const Said& said, Numbers&& numbers, Counts&& counts) {
+  std::optional<std::size_t> first;
+  const std::vector<uint64_t>& reference = numbers(said.replicas.front().replica);
+  for (const Said::Group& group : said.replicas) {
+    const std::vector<uint64_t>& other = numbers(group.replica);
+    for (std::size_t i = 0; i < std::min(reference.size(), other.size()) && (!first || i < *first); ++i) {
+      if (counts(i) && differ(reference, other, i)) first = i;
+    }
+  }
+  return first;
+}
+
+/// The ranks by what they have at one place, the most first.
+template <class Numbers>
+std::vector<std::vector<int>> split(const Said& said, std::size_t at, Numbers&& numbers) {
+  std::map<uint64_t, std::vector<int>> by_value;
+  for (const Said::Group& group : said.replicas) {
+    const std::vector<uint64_t>& own = numbers(group.replica);
+    std::vector<int>& ranks = by_value[at < own.size() ? own[at] : 0];
+    ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+  }
+  std::vector<std::vector<int>> parts;
+  for (auto& [value, ranks] : by_value) {
+    std::sort(ranks.begin(), ranks.end());
+    parts.push_back(std::move(ranks));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& one, const auto& other) {
+    return one.size() != other.size() ? one.size() > other.size() : one < other;
+  });
+  return parts;
+}
+
+/// "rank 2 from ranks 0, 1 and 3", "rank 0 from rank 1": those that are fewer first.
+std::string who(const std::vector<std::vector<int>>& parts) {
+  if (parts.size() > 2) return "the ranks from each other (" + std::to_string(parts.size()) + " different ones)";
+  return list_of(parts.back()) + " from " + list_of(parts.front());
+}
+
+const std::vector<uint64_t>& gradients_at(const Replica& replica, uint64_t step) {
+  static const std::vector<uint64_t> none;
+  for (const Replica::Gradients& each : replica.gradients) {
+    if (each.step == step) return each.used;
+  }
+  return none;
+}
+
+}  // namespace
+
+void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& tensors) {
+  if (said.replicas.size() < 2) return;
+  for (const auto& [rank, record] : said.records) {
+    if (record.model != said.records.begin()->second.model) return;  // no replicas; ranks_differ says so
+  }
+  const auto is_parameter = [&](std::size_t i) { return i < tensors.size() && !tensors[i].is_buffer; };
+  const auto is_buffer = [&](std::size_t i) { return i < tensors.size() && tensors[i].is_buffer; };
+  const auto now = [](const Replica& replica) -> const std::vector<uint64_t>& { return replica.parameters; };
+  const auto start = [](const Replica& replica) -> const std::vector<uint64_t>& { return replica.start; };
+  const auto name = [&](std::size_t i) {
+    return tensors[i].layer + (tensors[i].layer.empty() ? "" : ".") + tensors[i].name;
+  };
+  const auto finding_at = [&](std::size_t i, const std::string& rule, uint32_t severity) {
+    Finding finding;
+    finding.rule = rule;
+    finding.severity = severity;
+    finding.layer = tensors[i].layer;
+    finding.parameter = tensors[i].name;
+    return finding;
+  };
+
+  std::size_t steps = 0, different_steps = 0;
+  uint64_t first_step = 0;
+  std::size_t first_gradient = 0;
+  for (const Replica::Gradients& each : said.replicas.front().replica.gradients) {
+    const auto at = first_difference(
+        said, [&](const Replica& replica) -> const std::vector<uint64_t>& { return gradients_at(replica, each.step); },
+        is_parameter);
+    ++steps;
+    if (!at) continue;
+    if (different_steps++ == 0) {
+      first_step = each.step;
+      first_gradient = *at;
+    }
+  }
+  const auto at = first_difference(said, now, is_parameter);
+  if (!at) {
+    // Each rank normalizes by what it saw: that is no fault, but surprises whoever saves or evaluates on one rank.
+    const auto buffer = first_difference(said, now, is_buffer);
+    if (!buffer) return;
+    Finding finding = finding_at(*buffer, "replica_drift", LOUPE_SEVERITY_INFO);
+    finding.message = "the buffer " + name(*buffer) +
+                      " differs between ranks, as each saw batches of its own; all "
+                      "parameters are equal";
+    finding.advice = "average the buffers over the ranks before one of them evaluates or saves the model";
+    return raise(std::move(finding));
+  }
+
+  const bool no_average = steps > 0 && different_steps * 2 >= steps;
+  if (no_average) {
+    const auto parts = split(said, first_gradient, [&](const Replica& replica) -> const std::vector<uint64_t>& {
+      return gradients_at(replica, first_step);
+    });
+    Finding finding = finding_at(first_gradient, "gradients_not_averaged", LOUPE_SEVERITY_ERROR);
+    finding.message = "the gradients that the optimizers use differ between ranks, in " +
+                      std::to_string(different_steps) + " of the " + std::to_string(steps) +
+                      " steps that were compared, first at step " + std::to_string(first_step) + " in " +
+                      name(first_gradient) + ": " + who(parts) + "; each rank trains a model of its own";
+    finding.advice =
+        "between backward() and step(), add up each parameter's gradient over all ranks (allreduce) and divide it by "
+        "their number";
+    raise(std::move(finding));
+  }
+
+  const auto parts = split(said, *at, now);
+  const auto at_start = first_difference(said, start, is_parameter);
+  if (no_average && !at_start) return;  // they drift because of that
+  Finding finding = finding_at(*at, "replica_drift", LOUPE_SEVERITY_ERROR);
+  finding.message =
+      "the ranks do not have the same parameters any more: " + who(parts) + ", first in " + name(*at) + "; ";
+  std::map<uint64_t, std::vector<int>> by_steps;
+  std::set<double> rates;
+  for (const auto& [rank, record] : said.records) {
+    by_steps[record.all_steps].push_back(rank);
+    rates.insert(record.learning_rate);
+  }
+  if (at_start) {
+    finding.message += "they differed before the first step";
+    finding.advice =
+        "give all ranks the same seed before the model is made, or the same checkpoint, or send rank 0's "
+        "parameters to all";
+  } else if (by_steps.size() > 1) {
+    const auto most = std::max_element(by_steps.begin(), by_steps.end(), [](const auto& one, const auto& other) {
+      return one.second.size() < other.second.size();
+    });
+    for (const auto& [count, ranks] : by_steps) {
+      if (count == most->first) continue;
+      finding.message +=
+          list_of(ranks) + " made " + std::to_string(count) + " steps and the others " + std::to_string(most->first);
+      break;
+    }
+    finding.advice = "make every rank step as often: a batch that one rank leaves out must be left out by all";
+  } else if (rates.size() > 1) {
+    finding.message += "their learning rates differ";
+    finding.advice = "give all ranks the same learning rate and schedule";
+  } else if (different_steps > 0) {
+    finding.message += "the gradients that they used differed at step " + std::to_string(first_step) + ", first in " +
+                       name(first_gradient);
+    finding.advice = "see what changes gradients after they are averaged, or a collective that one rank skipped";
+  } else {
+    finding.message +=
+        "the gradients that they used were equal in all " + std::to_string(steps) + " steps that were compared";
+    finding.advice =
+        "compare the optimizers' states and settings; if they are equal, memory has changed by itself "
+        "(check that rank's machine)";
+  }
+  raise(std::move(finding));
+}
+
+}  // namespace loupe::ranks

@@ -1,0 +1,88 @@
+#include "ranks/watches.h"
+
+#include <chrono>
+
+#include "ranks/fingerprint.h"
+
+namespace loupe::ranks {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Request RootWatch::request() const {
+  Request request;
+  request.passes = LOUPE_PASS_TRAINING;
+  request.wants_tensor = true;
+  return request;
+}
+
+void RootWatch::process(const Event& event) {
+  constexpr std::size_t most_batches = 8;
+  if (!event.grad_enabled()) return;
+  if (starts_) std::exchange(starts_, nullptr)();
+  const std::lock_guard lock(model_.mutex);
+  ++model_.forwards;
+  if (event.input_count() > 0) {
+    const TensorView input = event.input(0);
+    if (input && input.dim() > 0) model_.rows += static_cast<uint64_t>(input.size(0));
+    if (model_.batches.size() < most_batches) model_.batches.push_back(fingerprint_of(input));
+  }
+}
+
+Request NumbersWatch::request() const {
+  Request request;
+  request.measures = LOUPE_MEASURE_SUMS;
+  request.passes = LOUPE_PASS_TRAINING;
+  return request;
+}
+
+void NumbersWatch::process(const Event& event) {
+  if (is_gradient_ && (event.raw()->flags & LOUPE_EVENT_DEFERRED) == 0) {
+    const double time = now();
+    const std::lock_guard lock(model_.mutex);
+    model_.last_gradient = time;
+  }
+  if (!event.has_measurement()) return;
+  const Measurement& measured = event.measurement();
+  const bool is_bad = measured.nan_count > 0 || measured.inf_count > 0;
+  if (!is_bad && !is_gradient_) return;
+  const std::lock_guard lock(model_.mutex);
+  if (!is_bad) {
+    model_.gradient_squares += measured.sum_squares;
+  } else if (!std::exchange(model_.has_non_finite, true)) {
+    model_.non_finite = {event.step(), model_.order++, module_, what_};
+  }
+}
+
+Request MaskWatch::request() const {
+  Request request;
+  request.passes = LOUPE_PASS_TRAINING;
+  request.wants_tensor = true;
+  return request;
+}
+
+void MaskWatch::process(const Event& event) {
+  if (is_taken_ || event.input_count() == 0) return;
+  const TensorView input = event.input(0), output = event.tensor();
+  const auto is_plain = [](const TensorView& tensor) {
+    return tensor && tensor.is_cpu() && tensor.is_contiguous() && tensor.is_of(LOUPE_DTYPE_FLOAT, 32);
+  };
+  if (!is_plain(input) || !is_plain(output) || input.numel() != output.numel()) return;
+  is_taken_ = true;
+  std::string mask;
+  for (int64_t i = 0; i < std::min(most_elements, input.numel()); ++i) {
+    const float in = input.data<float>()[i], out = output.data<float>()[i];
+    mask += in == 0 ? '?' : out == 0 ? 'd' : 'k';
+  }
+  const std::lock_guard lock(model_.mutex);
+  model_.masks.emplace_back(module_, std::move(mask));
+}
+
+void LossWatch::process(const Event& event) {
+  if (!event.is_loss() || !event.training()) return;
+  sum_ += event.scalar();
+  ++count_;
+}
+
+}  // namespace loupe::ranks

@@ -1,0 +1,113 @@
+#ifndef LOUPE_PLUGINS_RANKS_WATCHES_H
+#define LOUPE_PLUGINS_RANKS_WATCHES_H
+
+#include <loupe/plugin.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ranks/facts.h"
+#include "ranks/rank_record.h"
+
+namespace loupe::ranks {
+
+/// One model, and what is gathered of it in this process.
+struct ModelWatch {
+  explicit ModelWatch(const Module& root_) : root(root_.raw()), name(root_.model()) {}
+
+  struct Tensor {
+    const loupe_module* module;
+    std::string name;  ///< the parameter's
+    bool is_buffer;
+  };
+
+  const loupe_module* root;
+  std::string name;
+  std::deque<Tensor> tensors;  ///< parameters and buffers, in the order in which modules are visited
+  uint64_t structure = 0;      ///< a fingerprint of names and shapes
+
+  Facts replica{16}, records{SIZE_MAX};
+
+  // Of events, which may come on several threads.
+  std::mutex mutex;
+  std::vector<uint64_t> start, batches;
+  std::vector<std::pair<std::string, std::string>> masks;
+  uint64_t forwards = 0, rows = 0, order = 0;
+  double gradient_squares = 0;
+  double last_gradient = 0;  ///< when it came, on the steady clock; 0: none since the last step
+  bool has_non_finite = false;
+  RankRecord::NonFinite non_finite;
+
+  // Of steps, which come one at a time.
+  uint64_t steps = 0, all_steps = 0;
+  double last_step = 0, learning_rate = NAN;
+  std::vector<double> step_seconds, waited_seconds;
+  std::vector<Replica::Gradients> gradients;
+};
+
+/// The model's inputs and how often it runs in training.
+class RootWatch : public Preprocessor {
+ public:
+  /// @param starts  is called once, after the first training forward
+  RootWatch(ModelWatch& model, std::function<void()> starts) : model_(model), starts_(std::move(starts)) {}
+  Request request() const override;
+  void process(const Event& event) override;
+
+ private:
+  ModelWatch& model_;
+  std::function<void()> starts_;
+};
+
+/// Where NaN and Inf come first, in outputs and in gradients before they are averaged.
+class NumbersWatch : public Preprocessor {
+ public:
+  NumbersWatch(ModelWatch& model, std::string module, std::string what, bool is_gradient)
+      : model_(model), module_(std::move(module)), what_(std::move(what)), is_gradient_(is_gradient) {}
+  Request request() const override;
+  void process(const Event& event) override;
+
+ private:
+  ModelWatch& model_;
+  std::string module_, what_;
+  bool is_gradient_;
+};
+
+/// What dropout keeps: of the first elements one character each, 'k' kept, 'd' dropped, '?' where the input was 0.
+class MaskWatch : public Preprocessor {
+ public:
+  static constexpr int64_t most_elements = 512;
+  MaskWatch(ModelWatch& model, std::string module) : model_(model), module_(std::move(module)) {}
+  Request request() const override;
+  void process(const Event& event) override;
+  void reset() override { is_taken_ = false; }
+
+ private:
+  ModelWatch& model_;
+  std::string module_;
+  bool is_taken_ = false;
+};
+
+/// The training losses that the trainer pushes.
+class LossWatch : public Preprocessor {
+ public:
+  Request request() const override { return {}; }
+  void process(const Event& event) override;
+  void reset() override { sum_ = 0, count_ = 0; }
+  double mean() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : NAN; }
+
+ private:
+  double sum_ = 0;
+  uint64_t count_ = 0;
+};
+
+/// Seconds on the steady clock.
+double now();
+
+}  // namespace loupe::ranks
+
+#endif
