@@ -1,6 +1,7 @@
 // The thread on which the processes of a run exchange their numbers.
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <exception>
 #include <map>
@@ -22,6 +23,11 @@ using std::chrono::milliseconds;
 std::string nonce() {
   std::random_device random;
   return std::to_string(random()) + std::to_string(random());
+}
+
+std::string seconds_text(milliseconds time) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, static_cast<double>(time.count()) / 1000).ptr};
 }
 
 /// "1, 2 and 5 more": a run may have thousands.
@@ -294,8 +300,7 @@ class ExchangeThread {
     if (!left.empty()) note += (left.size() > 1 ? "ranks " : "rank ") + list_of(left) + " ended before";
     if (!late.empty()) {
       note += (left.empty() ? "" : "; ") + std::string(late.size() > 1 ? "ranks " : "rank ") + list_of(late) +
-              " did not answer within " + std::to_string(settings_.timeout.count() / 1000) +
-              " s (it may be slow, stopped or dead)";
+              " did not answer within " + seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
     }
     return note;
   }

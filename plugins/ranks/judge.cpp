@@ -5,6 +5,7 @@
 #include <loupe/number_text.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -18,6 +19,12 @@ double upper_median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
   return *middle;
+}
+
+/// Three digits.
+std::string short_text(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::general, 3).ptr};
 }
 
 /// "'x' is 1 in ranks 0 and 1, and 2 in rank 2"; empty where all have the same.
@@ -58,26 +65,26 @@ void Judge::judge(const Said& said, const std::vector<NamedTensor>& tensors, con
   judge_non_finite(said);
   judge_times(said);
   judge_balance(said);
-  for (auto& [key, finding] : raised_) {
+  for (auto& [key, raised] : raised_) {
     const auto known = standing_.find(key);
     if (known == standing_.end()) {
-      tell(finding);
-    } else if (known->second.message != finding.message || known->second.severity != finding.severity) {
-      finding.state = LOUPE_FINDING_CHANGED;
-      tell(finding);
+      tell(raised.finding);
+    } else if (known->second.essence != raised.essence || known->second.finding.severity != raised.finding.severity) {
+      raised.finding.state = LOUPE_FINDING_CHANGED;
+      tell(raised.finding);
     }
   }
-  for (auto& [key, finding] : standing_) {
+  for (auto& [key, standing] : standing_) {
     if (raised_.count(key) > 0) continue;
-    finding.state = LOUPE_FINDING_GONE;
-    tell(finding);
+    standing.finding.state = LOUPE_FINDING_GONE;
+    tell(standing.finding);
   }
   standing_ = std::move(raised_);
 }
 
-void Judge::raise(Finding finding) {
+void Judge::raise(Finding finding, std::string essence) {
   const std::string key = finding.rule + '\n' + finding.layer + '\n' + finding.parameter;
-  raised_[key] = std::move(finding);
+  raised_[key] = {std::move(finding), std::move(essence)};
 }
 
 int Judge::in_a_row(const std::string& key, bool is_so) {
@@ -117,7 +124,7 @@ void Judge::judge_settings(const Said& said) {
   finding.rule = "ranks_differ";
   finding.message = "the ranks run with different settings: " + text;
   finding.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
-  raise(std::move(finding));
+  raise(std::move(finding), text);
 }
 
 void Judge::judge_batches(const Said& said) {
@@ -143,7 +150,7 @@ void Judge::judge_batches(const Said& said) {
   finding.advice =
       "give each rank a part of its own: a DistributedRandomSampler with the world's size and the rank, or another "
       "seed";
-  raise(std::move(finding));
+  raise(std::move(finding), text);
 }
 
 void Judge::judge_masks(const Said& said) {
@@ -178,7 +185,7 @@ void Judge::judge_masks(const Said& said) {
   finding.severity = LOUPE_SEVERITY_INFO;
   finding.message = list_of(ranks) + " drop the same elements of their different batches (" + modules + ")";
   finding.advice = "seed each rank differently after the model is made: torch::manual_seed(seed + rank)";
-  raise(std::move(finding));
+  raise(std::move(finding), modules);
 }
 
 void Judge::judge_non_finite(const Said& said) {
@@ -212,7 +219,7 @@ void Judge::judge_non_finite(const Said& said) {
   finding.advice =
       "look at that rank's data and its record (rank-N in the run's folder); the other ranks did nothing wrong";
   finding.first_step = first->step;
-  raise(std::move(finding));
+  raise(std::move(finding), list_of(origins));
 }
 
 /// Who holds the others up waits least for them.
@@ -244,15 +251,14 @@ void Judge::judge_times(const Said& said) {
   finding.rule = "straggler";
   finding.severity = lag >= very_slow ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
   finding.message = "rank " + std::to_string(culprit) + " holds the others up: between backward and step it waits " +
-                    number_text(std::round(least * 1e4) / 10) + " ms, the others " +
-                    number_text(std::round(upper_median(waits) * 1e4) / 10) + " ms of a step of " +
-                    number_text(std::round(step * 1e4) / 10) + " ms (medians), in the last " + std::to_string(ticks) +
-                    " ticks";
+                    short_text(least * 1e3) + " ms, the others " + short_text(upper_median(waits) * 1e3) +
+                    " ms of a step of " + short_text(step * 1e3) + " ms (medians), in the last " +
+                    std::to_string(ticks) + " ticks";
   finding.advice =
       "see what that rank does more than the others: its host, its share of the data, its data loader, its clock rate";
   finding.value = lag;
   finding.threshold = slow;
-  raise(std::move(finding));
+  raise(std::move(finding), std::to_string(culprit));
 }
 
 void Judge::judge_balance_of(const Said& said, const std::string& what, double most, double RankRecord::*number) {
@@ -266,27 +272,31 @@ void Judge::judge_balance_of(const Said& said, const std::string& what, double m
     return;
   }
   const double middle = upper_median(all);
-  double spread = 1;  // of the others, as a factor
   for (const auto& [rank, record] : said.records) {
     const double own = record.*number;
-    const double factor = std::isfinite(own) && own > 0 ? std::max(own / middle, middle / own) : 1;
-    if (factor < most) spread = std::max(spread, factor);
-  }
-  for (const auto& [rank, record] : said.records) {
-    const double own = record.*number;
-    const double factor = std::isfinite(own) && own > 0 ? std::max(own / middle, middle / own) : 1;
-    const int ticks = in_a_row(what + std::to_string(rank), factor >= most && factor >= 1.5 * spread);
+    // As factors: how far it is from the nearest other, and the others from each other.
+    double nearest = INFINITY, low = INFINITY, high = 0;
+    for (const auto& [other_rank, other_record] : said.records) {
+      const double other = other_record.*number;
+      if (other_rank == rank || !std::isfinite(other) || !(other > 0)) continue;
+      nearest = std::min(nearest, std::max(own / other, other / own));
+      low = std::min(low, other);
+      high = std::max(high, other);
+    }
+    const bool is_odd = std::isfinite(own) && own > 0 && nearest >= most && nearest >= high / low;
+    const int ticks = in_a_row(what + std::to_string(rank), is_odd);
     if (ticks < patience) continue;
     Finding finding;
     finding.rule = "rank_imbalance";
     finding.layer = "rank " + std::to_string(rank);
     finding.parameter = what;
-    finding.message = "the " + what + " of rank " + std::to_string(rank) + " is " + number_text(own) +
-                      ", and usually " + number_text(middle) + ", in the last " + std::to_string(ticks) + " ticks";
+    finding.message = "the " + what + " of rank " + std::to_string(rank) + " is " + short_text(own) +
+                      ", that of the middle rank " + short_text(middle) + ", in the last " + std::to_string(ticks) +
+                      " ticks";
     finding.advice = "see whether its part of the data is like that of the others";
     finding.value = own;
     finding.threshold = middle;
-    raise(std::move(finding));
+    raise(std::move(finding), what);
   }
 }
 

@@ -49,9 +49,14 @@ class Judge {
 
   /// How many ticks in a row `key` was so, with this one; 0 where it is not.
   int in_a_row(const std::string& key, bool is_so);
-  void raise(Finding finding);
+  /// @param essence  what makes it another finding where it changes; figures that come with each tick do not
+  void raise(Finding finding, std::string essence);
 
-  std::map<std::string, Finding> standing_, raised_;
+  struct Raised {
+    Finding finding;
+    std::string essence;
+  };
+  std::map<std::string, Raised> standing_, raised_;
   std::map<std::string, int> rows_;
 };
 

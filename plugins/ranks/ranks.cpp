@@ -53,6 +53,13 @@ class Ranks : public Lens {
     if (module.is_root()) begin_model(module);
     ModelWatch* model = model_of(module.model());
     if (model == nullptr) return;
+    // The model's own input; where nobody sees its forward, that of its first layer.
+    if (!std::exchange(model->has_input, model->has_input || module.is_tapped()) && module.is_tapped()) {
+      watch(module, {"forward"}, keep<InputWatch>(*model, [this, model] {
+              for (const ModelWatch::Tensor& tensor : model->tensors)
+                model->start.push_back(tensor.is_buffer ? 0 : fingerprint(tensor, false));
+            }));
+    }
     const std::string layer = module.name();
     model->structure = fingerprint_of(std::to_string(model->structure) + layer + '\n' + std::string(module.type()));
     if (module.is_leaf() && !module.is_functional())
@@ -117,10 +124,6 @@ class Ranks : public Lens {
     ModelWatch& model = models_.back()->watch;
     watch(root, {"forward"}, model.replica);
     watch(root, {"forward"}, model.records);
-    watch(root, {"forward"}, keep<RootWatch>(model, [this, &model] {
-            for (const ModelWatch::Tensor& tensor : model.tensors)
-              model.start.push_back(tensor.is_buffer ? 0 : fingerprint(tensor, false));
-          }));
   }
 
   void add(ModelWatch& model, const Module& module, const Parameter& parameter) {

@@ -90,16 +90,23 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
 
   std::size_t steps = 0, different_steps = 0;
   uint64_t first_step = 0;
-  std::size_t first_gradient = 0;
+  std::size_t first_gradient = 0, compared_gradients = 0, different_gradients = 0;
   for (const Replica::Gradients& each : said.replicas.front().replica.gradients) {
     const auto at = first_difference(
         said, [&](const Replica& replica) -> const std::vector<uint64_t>& { return gradients_at(replica, each.step); },
         is_parameter);
     ++steps;
     if (!at) continue;
-    if (different_steps++ == 0) {
-      first_step = each.step;
-      first_gradient = *at;
+    if (different_steps++ > 0) continue;
+    first_step = each.step;
+    first_gradient = *at;
+    const std::vector<uint64_t>& reference = gradients_at(said.replicas.front().replica, each.step);
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      if (reference[i] == 0 || !is_parameter(i)) continue;
+      ++compared_gradients;
+      different_gradients += std::any_of(said.replicas.begin(), said.replicas.end(), [&](const Said::Group& group) {
+        return differ(reference, gradients_at(group.replica, each.step), i);
+      });
     }
   }
   const auto at = first_difference(said, now, is_parameter);
@@ -112,10 +119,11 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
                       " differs between ranks, as each saw batches of its own; all "
                       "parameters are equal";
     finding.advice = "average the buffers over the ranks before one of them evaluates or saves the model";
-    return raise(std::move(finding));
+    return raise(std::move(finding), "buffers");
   }
 
-  const bool no_average = steps > 0 && different_steps * 2 >= steps;
+  // Where a few gradients differ alone, they were averaged, and changed afterwards.
+  const bool no_average = steps > 0 && different_steps * 2 >= steps && 2 * different_gradients >= compared_gradients;
   if (no_average) {
     const auto parts = split(said, first_gradient, [&](const Replica& replica) -> const std::vector<uint64_t>& {
       return gradients_at(replica, first_step);
@@ -128,7 +136,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     finding.advice =
         "between backward() and step(), add up each parameter's gradient over all ranks (allreduce) and divide it by "
         "their number";
-    raise(std::move(finding));
+    raise(std::move(finding), who(parts));
   }
 
   const auto parts = split(said, *at, now);
@@ -173,7 +181,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
         "compare the optimizers' states and settings; if they are equal, memory has changed by itself "
         "(check that rank's machine)";
   }
-  raise(std::move(finding));
+  raise(std::move(finding), who(parts));
 }
 
 }  // namespace loupe::ranks

@@ -10,14 +10,14 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Request RootWatch::request() const {
+Request InputWatch::request() const {
   Request request;
   request.passes = LOUPE_PASS_TRAINING;
   request.wants_tensor = true;
   return request;
 }
 
-void RootWatch::process(const Event& event) {
+void InputWatch::process(const Event& event) {
   constexpr std::size_t most_batches = 8;
   if (!event.grad_enabled()) return;
   if (starts_) std::exchange(starts_, nullptr)();

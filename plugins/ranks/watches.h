@@ -31,6 +31,8 @@ struct ModelWatch {
   std::deque<Tensor> tensors;  ///< parameters and buffers, in the order in which modules are visited
   uint64_t structure = 0;      ///< a fingerprint of names and shapes
 
+  bool has_input = false;  ///< somebody watches what goes into it
+
   Facts replica{16}, records{SIZE_MAX};
 
   // Of events, which may come on several threads.
@@ -51,10 +53,10 @@ struct ModelWatch {
 };
 
 /// The model's inputs and how often it runs in training.
-class RootWatch : public Preprocessor {
+class InputWatch : public Preprocessor {
  public:
   /// @param starts  is called once, after the first training forward
-  RootWatch(ModelWatch& model, std::function<void()> starts) : model_(model), starts_(std::move(starts)) {}
+  InputWatch(ModelWatch& model, std::function<void()> starts) : model_(model), starts_(std::move(starts)) {}
   Request request() const override;
   void process(const Event& event) override;
 

@@ -1,0 +1,252 @@
+#include "ranks/judge.h"
+
+#include <gtest/gtest.h>
+#include <loupe/error.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ranks/fingerprint.h"
+#include "says.h"
+
+namespace loupe::ranks {
+namespace {
+
+/// What ranks say of a model of two layers and a buffer, and what is found.
+class JudgeOfRanks : public testing::Test {
+ protected:
+  static Replica replica() {
+    Replica replica;
+    replica.start = {11, 12, 0};
+    replica.parameters = {21, 22, 23};
+    replica.gradients = {{1, {31, 32, 0}}, {2, {41, 42, 0}}, {3, {51, 52, 0}}};
+    return replica;
+  }
+  static RankRecord record(int rank) {
+    RankRecord record;
+    record.loupe_version = record.libtorch_version = "1";
+    record.learning_rate = 0.1;
+    record.steps = record.all_steps = record.forwards = 20;
+    record.batch_size = 16;
+    record.loss = 1 + 0.1 * rank;
+    record.gradient = 2 + 0.1 * rank;
+    record.step_seconds = 0.1;
+    record.waited_seconds = 0.01;
+    for (uint64_t i = 1; i <= 8; ++i) record.batches.push_back(static_cast<uint64_t>(rank) * 100 + i);
+    return record;
+  }
+
+  void SetUp() override {
+    for (int rank = 0; rank < 4; ++rank) {
+      replicas[rank] = replica();
+      records[rank] = record(rank);
+    }
+  }
+
+  /// One more tick. Returns what is told, "rule severity state: message".
+  Texts judge() {
+    Said said;
+    said.world_size = 4;
+    said.records = records;
+    for (const auto& [rank, own] : replicas) {
+      bool is_known = false;
+      for (Said::Group& group : said.replicas) {
+        if (group.replica.bytes() != own.bytes()) continue;
+        group.ranks.push_back(rank);
+        is_known = true;
+      }
+      if (!is_known) said.replicas.push_back({own, {rank}});
+    }
+    Texts told;
+    judge_.judge(said, {{"one", "weight", false}, {"two", "weight", false}, {"norm", "running_mean", true}},
+                 [&](const Finding& finding) {
+                   told.push_back(finding.rule + " " + std::to_string(finding.severity) + " " +
+                                  std::to_string(finding.state) + " " + finding.layer + "." + finding.parameter + ": " +
+                                  finding.message + " -> " + finding.advice);
+                 });
+    return told;
+  }
+  std::string told() { return only(judge()); }
+
+  std::map<int, Replica> replicas;
+  std::map<int, RankRecord> records;
+  Judge judge_;
+};
+
+TEST_F(JudgeOfRanks, IsSilentOfReplicasThatAgree) {
+  for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftAndTellsItOnce) {
+  replicas[2].parameters[1] = 99;
+  const std::string text = told();
+  EXPECT_SAYS(text,
+              "replica_drift 3 1 two.weight: the ranks do not have the same parameters any more: rank 2 from ranks "
+              "0, 1 and 3, first in two.weight; the gradients that they used were equal in all 3 steps");
+  EXPECT_EQ(judge(), Texts());
+  replicas[2] = replica();
+  EXPECT_SAYS(told(), "replica_drift 3 3 ");
+}
+
+TEST_F(JudgeOfRanks, TellsTheCauseOfADrift) {
+  replicas[2].parameters[0] = 99;
+  replicas[2].start[0] = 98;
+  EXPECT_SAYS(told(), "they differed before the first step");
+  replicas[2].start[0] = 11;
+  records[2].all_steps = 19;
+  judge_ = Judge();
+  EXPECT_SAYS(told(), "rank 2 made 19 steps and the others 20");
+  records[2].all_steps = 20;
+  records[2].learning_rate = 0.2;
+  judge_ = Judge();
+  const Texts both = judge();
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_SAYS(both[0],
+              "ranks_differ 2 1 .: the ranks run with different settings: the learning rate is 0.1 in ranks 0, 1 "
+              "and 3 and 0.2 in rank 2");
+  EXPECT_SAYS(both[1], "their learning rates differ");
+  records[2].learning_rate = 0.1;
+  replicas[2].gradients[1].used[1] = 97;
+  judge_ = Judge();
+  EXPECT_SAYS(told(), "the gradients that they used differed at step 2, first in two.weight");
+}
+
+TEST_F(JudgeOfRanks, SaysThatGradientsAreNotAveragedAndNothingOfWhatFollows) {
+  for (auto& [rank, own] : replicas) {
+    own.parameters[0] += static_cast<uint64_t>(rank);
+    for (Replica::Gradients& each : own.gradients) {
+      for (uint64_t& used : each.used) used += used != 0 ? static_cast<uint64_t>(rank) : 0;
+    }
+  }
+  EXPECT_SAYS(told(),
+              "gradients_not_averaged 3 1 one.weight: the gradients that the optimizers use differ between ranks, "
+              "in 3 of the 3 steps that were compared, first at step 1 in one.weight: the ranks from each other "
+              "(4 different ones)");
+}
+
+TEST_F(JudgeOfRanks, TakesParametersThatAreAveragedForWhatTheyAre) {
+  // Each rank steps by its own gradients, and the parameters are averaged before the tick.
+  for (auto& [rank, own] : replicas) own.gradients[0].used[0] += static_cast<uint64_t>(rank);
+  EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, OfBuffersTellsAsInformation) {
+  replicas[1].parameters[2] = 99;
+  EXPECT_SAYS(told(), "replica_drift 1 1 norm.running_mean: the buffer norm.running_mean differs between ranks");
+}
+
+TEST_F(JudgeOfRanks, ComparesNoReplicasOfDifferentModels) {
+  records[3].model = 7;
+  replicas[3].parameters[0] = 99;
+  EXPECT_SAYS(told(),
+              "ranks_differ 2 1 .: the ranks run with different settings: the model is of kind A in ranks 0, 1 and "
+              "2 and of kind B in rank 3");
+}
+
+TEST_F(JudgeOfRanks, FindsRanksThatTrainOnTheSameData) {
+  records[3].batches = records[1].batches;
+  EXPECT_SAYS(told(), "same_data 2 1 .: ranks 1 and 3 train on identical batches: all of the first 8");
+  records[3].batches[7] = 1;
+  EXPECT_SAYS(told(), "same_data 2 3 ");
+  for (auto& [rank, own] : records) own.batches = {5, 5, 5, 5};  // one batch for all, as a constant input
+  EXPECT_EQ(judge(), Texts());
+  for (auto& [rank, own] : records) own.batches = {0, 1, 2, 3};  // of which one cannot be told
+  EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, FindsMasksThatAreTheSameOnDifferentData) {
+  std::string mask, other;
+  for (int i = 0; i < 200; ++i) {
+    mask += i % 3 == 0 ? 'd' : 'k';
+    other += i % 4 == 0 ? 'd' : 'k';
+  }
+  for (auto& [rank, own] : records) own.masks = {{"drop", mask}};
+  records[2].masks[0].second[5] = '?';
+  EXPECT_SAYS(told(),
+              "same_dropout 1 1 .: ranks 0, 1, 2 and 3 drop the same elements of their different batches (drop)");
+  records[2].masks[0].second = other;
+  EXPECT_SAYS(told(), "same_dropout 1 3 ");
+  for (auto& [rank, own] : records) own.masks[0].second = std::string(200, 'k');  // drops nothing
+  EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
+  for (auto& [rank, own] : records) {
+    own.has_non_finite = true;
+    own.non_finite = {rank == 1 ? 57u : 58u, 0, rank == 1 ? "two" : "one", "the output"};
+  }
+  EXPECT_SAYS(told(),
+              "rank_non_finite 3 1 two.: the first NaN or Inf came up in rank 1, after step 57, in the output of "
+              "two; ranks 0, 2 and 3 had none before step 58");
+  judge_ = Judge();
+  for (auto& [rank, own] : records) own.non_finite.step = 57;
+  EXPECT_EQ(judge(), Texts()) << "it is no one rank's";
+}
+
+TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastOnceItDoesSoForThreeTicks) {
+  for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.015;
+  EXPECT_EQ(judge(), Texts());
+  EXPECT_EQ(judge(), Texts());
+  EXPECT_SAYS(told(),
+              "straggler 2 1 .: rank 3 holds the others up: between backward and step it waits 1 ms, the others 15 "
+              "ms of a step of 100 ms (medians), in the last 3 ticks");
+  for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
+  EXPECT_SAYS(told(), "straggler 3 2 ");
+  for (auto& [rank, own] : records) own.waited_seconds = rank == 2 ? 0.001 : 0.03;
+  EXPECT_SAYS(told(), "straggler 3 3 ") << "another one, and only for one tick";
+}
+
+TEST_F(JudgeOfRanks, NamesNoStragglerWhereTooFewAnswer) {
+  for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
+  records[1].waited_seconds = NAN;
+  for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, FindsARankWhoseLossIsFarFromTheOthersForThreeTicks) {
+  records[2].loss = 4;
+  EXPECT_EQ(judge(), Texts());
+  EXPECT_EQ(judge(), Texts());
+  EXPECT_SAYS(told(),
+              "rank_imbalance 2 1 rank 2.training loss: the training loss of rank 2 is 4, that of the middle rank ");
+  for (auto& [rank, own] : records) own.loss = std::pow(3, rank);  // as different from each other
+  judge_ = Judge();
+  for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, FindsAnotherNumberOfBatchesButNotOneMore) {
+  records[1].forwards = 22;
+  EXPECT_EQ(judge(), Texts());
+  records[1].forwards = 30;
+  EXPECT_SAYS(told(), "the number of training batches since the last tick is 20 in ranks 0, 2 and 3 and 30 in rank 1");
+}
+
+TEST(RankRecords, AreReadAsTheyWereWritten) {
+  RankRecord record;
+  record.masks = {{"a", "kd?"}};
+  record.batches = {1, 2};
+  record.has_non_finite = true;
+  record.non_finite = {1, 2, "m", "w"};
+  record.loss = 0.5;
+  EXPECT_EQ(RankRecord::read(record.bytes()).bytes(), record.bytes());
+  Replica replica;
+  replica.gradients = {{3, {1, 2}}};
+  EXPECT_EQ(Replica::read(replica.bytes()).bytes(), replica.bytes());
+  EXPECT_THROW(Replica::read("short"), Error);
+}
+
+TEST(Fingerprint, ChangesWithAnyBitAndWithTheLength) {
+  std::string bytes(100, 'a');
+  const uint64_t whole = fingerprint_of(bytes);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    bytes[at] ^= 1;
+    EXPECT_NE(fingerprint_of(bytes), whole) << at;
+    bytes[at] ^= 1;
+  }
+  EXPECT_EQ(fingerprint_of(bytes), whole);
+  EXPECT_NE(fingerprint_of(bytes + '\0'), whole);
+  EXPECT_NE(fingerprint_of(std::string(1, '\0')), fingerprint_of(std::string()));
+}
+
+}  // namespace
+}  // namespace loupe::ranks

@@ -1,0 +1,67 @@
+#ifndef LOUPE_TESTS_MEMORY_STORE_H
+#define LOUPE_TESTS_MEMORY_STORE_H
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "ranks/rank_store.h"
+
+namespace loupe {
+
+/// What all ranks of a test share. Any thread.
+struct SharedMemory {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, std::string> entries;
+  std::map<std::string, std::set<std::string>> receivers;  ///< whose messages each box got
+  bool is_lost = false;                                    ///< every call throws
+  bool hangs = false;                                      ///< no call comes back
+
+  void set(bool SharedMemory::*what, bool on) {
+    const std::lock_guard lock(mutex);
+    this->*what = on;
+    changed.notify_all();
+  }
+};
+
+class MemoryStore final : public RankStore {
+ public:
+  explicit MemoryStore(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
+
+  void put(const std::string& box, const std::string& key, const std::string& bytes) override {
+    const auto lock = open();
+    memory_->entries[box + "/" + key] = bytes;
+    memory_->receivers[box].insert(key);
+  }
+  std::optional<std::string> read(const std::string& box, const std::string& key) override {
+    const auto lock = open();
+    const auto found = memory_->entries.find(box + "/" + key);
+    return found != memory_->entries.end() ? std::optional(found->second) : std::nullopt;
+  }
+  void remove(const std::string& box, const std::string& key) override {
+    const auto lock = open();
+    memory_->entries.erase(box + "/" + key);
+  }
+  void close(const std::string&) override { open(); }
+  void remove_all() override { open(); }
+
+ private:
+  std::unique_lock<std::mutex> open() {
+    std::unique_lock lock(memory_->mutex);
+    memory_->changed.wait(lock, [&] { return !memory_->hangs; });
+    if (memory_->is_lost) throw std::runtime_error("connection reset by peer");
+    return lock;
+  }
+
+  std::shared_ptr<SharedMemory> memory_;
+};
+
+}  // namespace loupe
+
+#endif
