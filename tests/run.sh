@@ -53,6 +53,7 @@ python3-selenium        tells it what to do
 python3-torch           loads the tensors that Loupe saves
 python3-venv            TensorBoard goes into an environment of its own, by pip
 rustc                   compiles examples/rust_lens
+libgloo-dev             lets the processes of examples/ranks talk: headers of what LibTorch brings
 END
   )
 fi

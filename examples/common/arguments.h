@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <string>
 
@@ -18,14 +19,16 @@ struct Arguments {
 };
 
 /// The command line over `arguments`' values; goes into the folder `out`. Prints help or the mistake and exits when
-/// there is nothing to train.
-inline Arguments read_arguments(int argc, char** argv, const std::string& about, Arguments arguments) {
+/// there is nothing to train. `add_options` adds those that one trainer alone has.
+inline Arguments read_arguments(int argc, char** argv, const std::string& about, Arguments arguments,
+                                const std::function<void(CLI::App& app)>& add_options = {}) {
   CLI::App app(about);
   app.option_defaults()->always_capture_default();
   app.add_option("--config", arguments.config, "what Loupe watches, in YAML");
   app.add_option("--epochs", arguments.epochs, "how often to go through the data")->check(CLI::Range(1, 1000000));
   app.add_option("--out", arguments.out, "where the run's files go: the YAML's run.dir starts here");
   if (!arguments.data.empty()) app.add_option("--data", arguments.data, "the digits as comma-separated values");
+  if (add_options) add_options(app);
   try {
     app.parse(argc, argv);
     if (arguments.out != ".") {

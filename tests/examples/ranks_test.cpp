@@ -1,0 +1,135 @@
+// Processes that average their gradients by hand are one run, in which each rank keeps its record; and what is planted
+// in them is found.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "process.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RanksExample : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(LOUPE_EXAMPLES "/ranks"))
+      GTEST_SKIP() << "the example is not built: the headers of Gloo are not beside this LibTorch's (Debian: "
+                      "libgloo-dev)";
+  }
+
+  struct Trained {
+    fs::path folder;
+    std::vector<std::string> outputs;     ///< of each rank, both streams
+    std::vector<std::string> exit_codes;  ///< of each rank, as the shell has them
+  };
+
+  /// Trains with two ranks at the same time, for four epochs.
+  static Trained train(const std::string& plant) {
+    Trained trained{fresh_folder(), {}, {}};
+    std::string script;
+    for (const char* rank : {"0", "1"}) {
+      script += std::string("{ GLOO_SOCKET_IFNAME=lo RANK=") + rank +
+                " WORLD_SIZE=2 timeout 100 " LOUPE_EXAMPLES "/ranks --config " LOUPE_RANKS_MONITOR
+                " --store meeting --epochs 4 --plant " +
+                plant + " > out-" + rank + " 2>&1; echo $? > code-" + rank + "; } & ";
+    }
+    run(script + "wait", trained.folder);
+    for (const char* rank : {"0", "1"}) {
+      trained.outputs.push_back(text_of(trained.folder / (std::string("out-") + rank)));
+      trained.exit_codes.push_back(text_of(trained.folder / (std::string("code-") + rank)));
+    }
+    return trained;
+  }
+};
+
+using Codes = std::vector<std::string>;
+
+TEST_F(RanksExample, IsOneRunThatRankZeroShowsAndOfWhichEachRankKeepsItsRecord) {
+  const Trained trained = train("none");
+
+  EXPECT_EQ(trained.exit_codes, (Codes{"0\n", "0\n"})) << trained.outputs[0] << trained.outputs[1];
+  EXPECT_NE(trained.outputs[0].find("rank 0 of 2 shows this run"), std::string::npos) << trained.outputs[0];
+  EXPECT_NE(trained.outputs[0].find("epoch  4/4"), std::string::npos) << trained.outputs[0];
+  EXPECT_EQ(trained.outputs[1], "");
+  const fs::path run_folder = trained.folder / "runs/ranks", of_rank_1 = run_folder / "rank-1";
+  EXPECT_TRUE(fs::exists(run_folder / "report.html"));
+  EXPECT_FALSE(fs::exists(of_rank_1 / "report.html"));
+  Recorded first = read_record(run_folder / "record.jsonl"), second = read_record(of_rank_1 / "record.jsonl");
+  EXPECT_EQ(first.layers("Weight Gradient Norm"), second.layers("Weight Gradient Norm"));
+  for (const char* line : {"train_loss mean", "val_loss mean"}) {
+    const auto of_first = first.values["Loss"]["Loss"][line], of_second = second.values["Loss"]["Loss"][line];
+    EXPECT_EQ(of_first.size(), 4u) << line;
+    EXPECT_EQ(of_second.size(), 4u) << line;
+    EXPECT_NE(of_first, of_second) << "each rank has data of its own";
+  }
+}
+
+TEST_F(RanksExample, HasAHealthyTwinOfEachFault) {
+  const std::string list = run(LOUPE_EXAMPLES "/ranks --plant list", fresh_folder()).output;
+
+  const std::size_t healthy = list.find("healthy, though");
+  ASSERT_NE(healthy, std::string::npos) << list;
+  const std::string faults = list.substr(0, healthy), twins = list.substr(healthy);
+  int count = 0;
+  const std::regex name("\n  ([a-z-]+) ");
+  for (std::sregex_iterator each(faults.begin(), faults.end(), name), end; each != end; ++each, ++count) {
+    EXPECT_NE(twins.find("(not " + (*each)[1].str() + ")"), std::string::npos) << (*each)[1];
+  }
+  EXPECT_EQ(count, 12);
+}
+
+/// What is planted, and the finding that must name it.
+struct Planted {
+  const char* plant;
+  const char* rule;   ///< empty: there must be neither an error nor a warning
+  const char* layer;  ///< empty: the finding is of no layer
+};
+
+void PrintTo(const Planted& planted, std::ostream* stream) {
+  *stream << planted.plant;
+}
+
+class RanksExampleWith : public RanksExample, public testing::WithParamInterface<Planted> {};
+
+TEST_P(RanksExampleWith, IsDiagnosed) {
+  const Trained trained = train(GetParam().plant);
+  EXPECT_EQ(trained.exit_codes, (Codes{"0\n", "0\n"})) << trained.outputs[0] << trained.outputs[1];
+
+  const std::string text = run(LOUPE_COMMAND " diagnose --json runs/ranks", trained.folder).output;
+  const auto findings = nlohmann::json::parse(text, nullptr, false);
+  ASSERT_TRUE(findings.is_array()) << text;
+  if (std::string(GetParam().rule).empty()) {
+    EXPECT_TRUE(std::all_of(findings.begin(), findings.end(), [](const nlohmann::json& finding) {
+      return finding.at("severity") == "info";
+    })) << text;
+    return;
+  }
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const nlohmann::json& finding) {
+    const nlohmann::json& layer = finding.at("layer");
+    return finding.at("rule") == GetParam().rule &&
+           (layer.is_null() ? "" : layer.get<std::string>()) == GetParam().layer;
+  })) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Plants, RanksExampleWith,
+                         testing::ValuesIn(std::initializer_list<Planted>{
+                             {"none", "", ""},
+                             {"nan", "non_finite", "features.0"},
+                             {"left-out", "", ""},
+                             {"another-rate", "ranks_differ", ""},
+                             {"schedule", "", ""},
+                         }),
+                         [](const auto& test) {
+                           std::string name = test.param.plant;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace loupe::test
