@@ -43,10 +43,10 @@ packages+=$'\nlibgloo-dev             lets the ranks talk: the headers of what L
 set_up
 configure "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-w -DLOUPE_BUILD_TESTS=OFF
 say "building Loupe and the example (some minutes the first time)"
-if ! cmake --build "$build" --parallel "$jobs" --target ranks; then
+if ! cmake --build "$build" --parallel "$jobs" --target rank_trainer; then
   fail "the example could not be built (the words of CMake are above); it needs the headers of Gloo beside those of LibTorch"
 fi
-trainer=$build/bin/ranks
+trainer=$build/bin/rank_trainer
 plants=$("$trainer" --plant list)
 if [[ $plant == list ]]; then echo "$plants" && exit; fi
 if [[ $plant != none && $plants != *$'\n'"  $plant "* ]]; then fail "there is no plant '$plant'; these are: $plants"; fi

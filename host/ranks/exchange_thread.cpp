@@ -187,39 +187,59 @@ class ExchangeThread {
   /// The messages of the ranks behind this one. What is not there in time is left out.
   std::vector<RankMessage> receive(const PendingTick& tick) {
     std::vector<RankMessage> messages;
-    std::vector<int> waiting = tree_->children(launch_.rank);
+    std::vector<Awaited> waiting = behind(launch_.rank);
     if (waiting.empty()) return messages;
     const double share = 1.0 - static_cast<double>(tree_->depth(launch_.rank)) / (height_ + 1);
     const auto patience = std::chrono::duration_cast<Clock::duration>(settings_.timeout * share);
-    const std::string own = box(tick.number, launch_.rank);
     for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(50))) {
       greet();
       waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
-                                   [&](int child) { return take(own, child, tick.number, messages); }),
+                                   [&](const Awaited& each) { return take(each, tick.number, messages); }),
                     waiting.end());
+      follow_those_that_left(waiting, tick.number);
       const auto waited = Clock::now() - tick.added;
       // One that was late before is not waited for as long again.
-      if (std::all_of(waiting.begin(), waiting.end(), [&](int child) {
-            return waited >= (late_.count(child) > 0 ? patience / 10 : patience) || has_left(child, tick.number);
+      if (std::all_of(waiting.begin(), waiting.end(), [&](const Awaited& each) {
+            return waited >= (late_.count(each.rank) > 0 ? patience / 10 : patience);
           }))
         break;
       std::this_thread::sleep_for(pause);
     }
-    for (const int child : waiting) adopt(child, tick.number, messages);
-    for (const int child : tree_->children(launch_.rank)) {
-      if (std::find(waiting.begin(), waiting.end(), child) != waiting.end()) {
-        late_.insert(child);
-      } else {
-        late_.erase(child);
-      }
+    late_.clear();
+    for (const Awaited& each : waiting) {
+      late_.insert(each.rank);
+      adopt(each.rank, tick.number, messages);
     }
-    store_->close(own);
+    store_->close(box(tick.number, launch_.rank));
     return messages;
   }
 
+  /// A rank whose message is awaited, and to whom it sends it.
+  struct Awaited {
+    int rank, to;
+  };
+  std::vector<Awaited> behind(int rank) const {
+    std::vector<Awaited> ranks;
+    for (const int child : tree_->children(rank)) ranks.push_back({child, rank});
+    return ranks;
+  }
+
+  /// Those behind a rank that has ended still send to it.
+  void follow_those_that_left(std::vector<Awaited>& waiting, uint64_t tick) {
+    for (std::size_t i = 0; i < waiting.size();) {
+      if (!has_left(waiting[i].rank, tick)) {
+        ++i;
+        continue;
+      }
+      const std::vector<Awaited> others = behind(waiting[i].rank);
+      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      waiting.insert(waiting.end(), others.begin(), others.end());
+    }
+  }
+
   /// Takes a rank's message if it is there.
-  bool take(const std::string& from, int rank, uint64_t tick, std::vector<RankMessage>& messages) {
-    const std::string key = std::to_string(rank);
+  bool take(const Awaited& awaited, uint64_t tick, std::vector<RankMessage>& messages) {
+    const std::string from = box(tick, awaited.to), key = std::to_string(awaited.rank);
     const auto bytes = store_->read(from, key);
     if (!bytes) return false;
     store_->remove(from, key);
@@ -237,8 +257,8 @@ class ExchangeThread {
 
   /// In the place of a rank that is late or gone: takes what was meant for it.
   void adopt(int rank, uint64_t tick, std::vector<RankMessage>& messages) {
-    for (const int child : tree_->children(rank)) {
-      if (!take(box(tick, rank), child, tick, messages)) adopt(child, tick, messages);
+    for (const Awaited& each : behind(rank)) {
+      if (!take(each, tick, messages)) adopt(each.rank, tick, messages);
     }
   }
 

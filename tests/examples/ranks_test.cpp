@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class RanksExample : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(LOUPE_EXAMPLES "/ranks"))
+    if (!fs::exists(LOUPE_EXAMPLES "/rank_trainer"))
       GTEST_SKIP() << "the example is not built: the headers of Gloo are not beside this LibTorch's (Debian: "
                       "libgloo-dev)";
   }
@@ -35,7 +35,7 @@ class RanksExample : public testing::Test {
     std::string script;
     for (const char* rank : {"0", "1"}) {
       script += std::string("{ GLOO_SOCKET_IFNAME=lo RANK=") + rank +
-                " WORLD_SIZE=2 timeout 100 " LOUPE_EXAMPLES "/ranks --config " LOUPE_RANKS_MONITOR
+                " WORLD_SIZE=2 timeout 100 " LOUPE_EXAMPLES "/rank_trainer --config " LOUPE_RANKS_MONITOR
                 " --store meeting --epochs 4 --plant " +
                 plant + " > out-" + rank + " 2>&1; echo $? > code-" + rank + "; } & ";
     }
@@ -71,7 +71,7 @@ TEST_F(RanksExample, IsOneRunThatRankZeroShowsAndOfWhichEachRankKeepsItsRecord) 
 }
 
 TEST_F(RanksExample, HasAHealthyTwinOfEachFault) {
-  const std::string list = run(LOUPE_EXAMPLES "/ranks --plant list", fresh_folder()).output;
+  const std::string list = run(LOUPE_EXAMPLES "/rank_trainer --plant list", fresh_folder()).output;
 
   const std::size_t healthy = list.find("healthy, though");
   ASSERT_NE(healthy, std::string::npos) << list;
