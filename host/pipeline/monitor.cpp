@@ -245,6 +245,8 @@ void Monitor::show_complete(TickKeeper::Complete complete) {
   show_messages();
   if (!writes_incidents()) return;
   for (const std::string& why : complete.incidents) {
+    // What is the same fault everywhere is kept once everywhere.
+    if (incident_step_ && step_ < *incident_step_ + LastSteps::size) continue;
     write_incident({"rank", why, {}, {}, {}});
     show_messages();
   }
@@ -252,12 +254,15 @@ void Monitor::show_complete(TickKeeper::Complete complete) {
 
 std::string Monitor::write_incident(const IncidentCause& cause) try {
   folder_.claim();
+  incident_step_ = step_;
   const SaveTensor save = config_.incident_tensors ? host_->tensor_saver() : SaveTensor();
   const std::string folder =
       write_incident_folder({cause, display_.run(), step_, epoch_at_hand(), wall_time(), incidents_, modules_.all(),
                              findings_.all(), host_->optimizers(), save});
   const std::string kept = "the last steps before " +
-                           (cause.how == "finding" ? "the finding '" + cause.rule + "'" : cause.how) +
+                           (cause.how == "finding" ? "the finding '" + cause.rule + "'"
+                            : cause.how == "rank"  ? cause.why
+                                                   : cause.how) +
                            " are kept: loupe replay " + folder;
   log(LOUPE_LOG_WARNING, kept);
   note(LOUPE_NOTE_INCIDENT, kept + " (as a page with --visualizer html --out DIR)");

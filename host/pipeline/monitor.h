@@ -190,6 +190,7 @@ class Monitor final : public LensSurroundings {
   int64_t tick_ = 1;
   double epoch_ = 0, epochs_ = 0, first_epoch_ = 0;
   bool in_tick_ = false;
+  std::optional<uint64_t> incident_step_;  // of the last one
   bool step_counted_ = false;              // since the last end_step
   double last_tick_;                       // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before

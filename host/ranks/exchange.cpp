@@ -22,8 +22,12 @@ Exchange::~Exchange() {
 }
 
 void Exchange::add_module(const ModuleDescription& module) {
+  ModuleDescription copy = module;
+  // These ask the model, which the thread must not.
+  copy.offers = ModuleDescription().offers;
+  copy.lend = nullptr;
   const std::lock_guard lock(shared_->mutex);
-  shared_->modules.push_back(module);
+  shared_->modules.push_back(std::move(copy));
 }
 
 std::unique_ptr<HeldTick> Exchange::add_tick(std::vector<LensStates> states, std::unique_ptr<HeldTick> own) {

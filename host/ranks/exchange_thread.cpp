@@ -344,7 +344,7 @@ class ExchangeThread {
       const std::string rank = told->substr(0, told->find(' '));
       if (rank == std::to_string(launch_.rank)) continue;
       const std::lock_guard lock(shared_.mutex);
-      shared_.complete.incidents.push_back("rank " + rank + ":" + told->substr(rank.size()));
+      shared_.complete.incidents.push_back("what rank " + rank + " found (" + told->substr(rank.size() + 1) + ")");
       shared_.has_complete = true;
     }
   }

@@ -20,7 +20,6 @@ MergedLenses::MergedLenses(const Config& config, const RunDescription& run)
 }
 
 void MergedLenses::add_module(ModuleDescription module) {
-  module.lend = nullptr;
   const auto node = modules_.add(std::move(module));
   has_new_modules_ = true;
   for (const Lens& lens : lenses_) {

@@ -36,28 +36,30 @@ class Search {
       const Waiting next = waiting_.front();
       waiting_.pop_front();
       if (!seen_.insert(next.place.folder).second) continue;
-      if (is_own_file(text_file_at(next.place.record()))) {
+      const bool is_run = is_own_file(text_file_at(next.place.record()));
+      if (is_run) {
         if (found_.runs.size() >= limits_.runs) {
           cut("only the first " + std::to_string(limits_.runs) + " runs are listed");
           break;
         }
         found_.runs.push_back(next.place);
       }
-      look_into(next);
+      look_into(next, is_run);
     }
     return std::move(found_);
   }
 
  private:
-  void look_into(const Waiting& parent) {
+  void look_into(const Waiting& parent, bool is_run) {
     std::error_code error;
     fs::directory_iterator each(parent.place.folder, error);
     std::set<std::string> names;  // in an order that does not change from one search to the next
     for (; !error && each != fs::directory_iterator(); each.increment(error)) {
       std::error_code unknown;
-      if (each->symlink_status(unknown).type() == fs::file_type::directory) {
-        names.insert(each->path().filename().string());
-      }
+      const std::string name = each->path().filename().string();
+      // Its other processes are no runs of their own.
+      if (is_run && name.rfind("rank-", 0) == 0) continue;
+      if (each->symlink_status(unknown).type() == fs::file_type::directory) names.insert(name);
     }
     if (!names.empty() && parent.depth >= limits_.depth) {
       return cut("folders more than " + std::to_string(limits_.depth) + " deep were not looked into");

@@ -63,10 +63,10 @@ TEST_F(RanksExample, IsOneRunThatRankZeroShowsAndOfWhichEachRankKeepsItsRecord) 
   Recorded first = read_record(run_folder / "record.jsonl"), second = read_record(of_rank_1 / "record.jsonl");
   EXPECT_EQ(first.layers("Weight Gradient Norm"), second.layers("Weight Gradient Norm"));
   for (const char* line : {"train_loss mean", "val_loss mean"}) {
-    const auto of_first = first.values["Loss"]["Loss"][line], of_second = second.values["Loss"]["Loss"][line];
-    EXPECT_EQ(of_first.size(), 4u) << line;
+    const auto of_all = first.values["Loss"]["Loss"][line], of_second = second.values["Loss"]["Loss"][line];
+    EXPECT_EQ(of_all.size(), 4u) << line;
     EXPECT_EQ(of_second.size(), 4u) << line;
-    EXPECT_NE(of_first, of_second) << "each rank has data of its own";
+    EXPECT_NE(of_all, of_second) << "each rank has data of its own";
   }
 }
 
@@ -120,8 +120,17 @@ TEST_P(RanksExampleWith, IsDiagnosed) {
 INSTANTIATE_TEST_SUITE_P(Plants, RanksExampleWith,
                          testing::ValuesIn(std::initializer_list<Planted>{
                              {"none", "", ""},
-                             {"nan", "non_finite", "features.0"},
+                             {"drift", "replica_drift", "hidden"},
+                             {"nan", "rank_non_finite", "features.0"},
                              {"left-out", "", ""},
+                             {"same-data", "same_data", ""},
+                             {"no-average", "gradients_not_averaged", "features.0"},
+                             {"accumulation", "", ""},
+                             {"same-dropout", "same_dropout", ""},
+                             {"seed", "replica_drift", "features.0"},
+                             {"skipped-step", "replica_drift", "features.0"},
+                             {"skipped-by-all", "", ""},
+                             {"bit-flip", "replica_drift", "hidden"},
                              {"another-rate", "ranks_differ", ""},
                              {"schedule", "", ""},
                          }),

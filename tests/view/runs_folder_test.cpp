@@ -44,6 +44,13 @@ TEST(RunsFolder, MayBeTheRunItselfAndIsShownAsItWasNamed) {
   EXPECT_EQ(found.runs[1].shown, (root / "a/older-1").string());
 }
 
+TEST(RunsFolder, OfARunOfManyProcessesAreOneRun) {
+  const fs::path root = fs::canonical(fresh_folder());
+  for (const char* run : {"a", "a/rank-1", "a/rank-2", "b/rank-1"}) put(root / run / "record.jsonl", "");
+  EXPECT_EQ(names(view::find_runs({root.string()}), root), (Names{"a", "b/rank-1"}))
+      << "where rank 0 has no record, those of the others are there";
+}
+
 TEST(RunsFolder, AreListedOnceWhereFoldersOverlap) {
   const fs::path root = fs::canonical(fresh_folder());
   put(root / "a/b/record.jsonl", "");
