@@ -1,7 +1,5 @@
 #include "config/launch.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -63,7 +61,6 @@ Launch Launch::from_environment() {
     launch.job =
         first_of({"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID"}) +
         "-" + first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID"}) + "-" + launch.address;
-    if (launch.job == "--") launch.job = std::to_string(::getpgrp());  // a script that starts them
     return launch;
   }
   return {};
