@@ -187,16 +187,22 @@ void Display::begin_tick(const loupe_tick& tick) {
     if (!shown.begun) begin(shown, tick.epoch);
     tell_standing(shown);
   }
+  last_.begin_tick();
+  last_ends_.begin_tick();
   each(&loupe_visualizer::begin_tick, tick);
 }
 
 void Display::value(const loupe_value& value) {
+  if (!last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value)) return;
   if (on_value_) on_value_(value);
-  last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value);
   each(&loupe_visualizer::value, value);
 }
 
 void Display::range(const loupe_range& range) {
+  const char* layer = range.layer != nullptr ? range.layer : range.tag;
+  const bool is_low_news = last_ends_.put(range.tag, layer, range.low_name, range.low);
+  const bool is_high_news = last_ends_.put(range.tag, layer, range.high_name, range.high);
+  if (!is_low_news && !is_high_news) return;
   each(&loupe_visualizer::range, range);
 }
 

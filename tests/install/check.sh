@@ -117,9 +117,10 @@ pkg_config_finds_the_sdk() {
   plugin
   export PKG_CONFIG_PATH=$prefix/$LOUPE_LIBDIR/pkgconfig
   # shellcheck disable=SC2046 # flags are words
-  "$CXX" -std=c++17 -shared -fPIC -fvisibility=hidden $(pkg-config --cflags loupe-sdk) x.cpp -o x.so
+  "$CXX" -std=c++17 $(pkg-config --cflags loupe-sdk) x.cpp $(pkg-config --libs loupe-sdk) -o x.so
   "$prefix/bin/loupe" describe x --plugins x.so >log
   grep -q nothing log || fail "the plugin is not found"
+  "$prefix/bin/loupe" check x.so
 }
 
 unknown_component_is_refused() {
