@@ -32,7 +32,7 @@ TEST(Validate, KnowsWhatEachGathererNeeds) {
             "monitor.yaml:2:5: error: the gatherer 'optimizer_step' needs the name of a parameter, such as 'weight' "
             "(option 'parameters')\n");
   EXPECT_EQ(pipeline("forward, parameters: weight").output,
-            "monitor.yaml:2:46: error: the gatherer 'forward' takes no parameter; leave out 'weight' (option "
+            "monitor.yaml:2:45: error: the gatherer 'forward' takes no parameter; leave out 'weight' (option "
             "'parameters')\n");
   EXPECT_EQ(pipeline("step_gradient, parameters: [weight, bias], preprocess: parameter_norm").exit_code, 0);
   EXPECT_EQ(pipeline("attribute, parameters: running_mean, preprocess: parameter_norm").exit_code, 0);

@@ -25,14 +25,14 @@ TEST(ConfigFaults, NoLineOfAFileOfAnotherKindIsRepeated) {
 
 TEST(ConfigFaults, AnUnquotedGlobIsToldWithTheQuotesThatItNeeds) {
   EXPECT_EQ(faults_of("loupe: 1\nlenses:\n  - a: {include: [x, *.fc], b: 1}\n"),
-            "a.yaml:3:23: error: in YAML a * at the beginning stands for what is named elsewhere; put the pattern in "
+            "a.yaml:3:22: error: in YAML a * at the beginning stands for what is named elsewhere; put the pattern in "
             "quotes: \"*.fc\"");
   EXPECT_SAYS(faults_of("a: &b 1\nlenses: *c\n"), "quotes: \"*c\"");
 }
 
 TEST(ConfigFaults, ANameOfItsOwnAmongTheOptionsIsToldWithItsPlace) {
   EXPECT_EQ(probe_faults("lenses:\n  - probe_lens: {as: mine}\n  - probe_lens\n"),
-            "a.yaml:3:23: error: 'as' stands among the options of 'probe_lens'; write it beside the name: {probe_lens: "
+            "a.yaml:3:22: error: 'as' stands among the options of 'probe_lens'; write it beside the name: {probe_lens: "
             "{…}, as: mine}");
 }
 
