@@ -45,10 +45,10 @@ TEST(Epochs, OfALoopWithinALoopGoOn) {
   std::vector<int> counted;
   for ([[maybe_unused]] int outer : inspector.epochs(2)) {
     for (const int inner : inspector.epochs(3)) {
-      inspector.push_loss(inner);
+      inspector.push_loss(inner, /*train=*/true);
       counted.push_back(inner);
     }
-    EXPECT_EQ(inspector.loss(), counted.back());
+    EXPECT_EQ(inspector.loss(/*train=*/true), counted.back());
   }
   for (const int epoch : inspector.epochs(2)) {
     counted.push_back(epoch);
@@ -61,7 +61,7 @@ TEST(Epochs, OfALoopWithinALoopGoOn) {
 TEST(Inspector, ThatWasMovedFromRefusesEveryCall) {
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   const auto other = std::move(inspector);
-  EXPECT_THROW(inspector.push_loss(1), std::logic_error);  // NOLINT: after the move, on purpose
+  EXPECT_THROW(inspector.push_loss(1, /*train=*/true), std::logic_error);  // NOLINT: after the move, on purpose
   EXPECT_THROW(inspector.epochs(2), std::logic_error);
   EXPECT_THROW(inspector.value("Loss", "", "train_loss"), std::logic_error);
   EXPECT_FALSE(other.should_stop());
