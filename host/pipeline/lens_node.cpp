@@ -129,7 +129,7 @@ const loupe_draft_tally& LensNode::draft_tally() {
 
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
   if (std::find(states.begin(), states.end(), state_) != states.end()) return;
-  static constexpr const char* calls[] = {"outside of its calls", "in attach", "in visit",
+  static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit",
                                           "in introduce",         "in report", "in step"};
   std::string allowed;
   for (const State state : states)
