@@ -87,6 +87,7 @@ class Source {
 
  private:
   void refuse_unknown(std::string_view series) const {
+    if (!LOUPE_OFFERS(*wiring_, get_extension)) return;
     const auto* table =
         static_cast<const loupe_draft_mistakes*>(wiring_->get_extension(wiring_->context, LOUPE_DRAFT_MISTAKES_ID));
     if (table == nullptr) return;
