@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
-# ThreadSanitizer, the zoo with five seeds, 100 trainers killed at any moment, and long fuzzing.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills and fuzz, all unless told otherwise
+# ThreadSanitizer, the zoo with five seeds, 100 trainers killed at any moment, long fuzzing, and Loupe as a part of other
+# projects, built as a whole in C++17 and C++20.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, fuzz and parts, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 cd "$root"
@@ -53,10 +54,23 @@ END
 
 fuzz() { tests/fuzz/run.sh 600; }
 
-if (($# == 0)); then set -- addresses threads zoo kills fuzz; fi
+parts() {
+  build loupe # for what it found of the system
+  local standard check torch
+  torch=$(sed -n 's/^Torch_DIR:[A-Z]*=//p' "$build_folder/CMakeCache.txt")
+  for standard in 17 20; do
+    for check in is_a_part_by_add_subdirectory is_a_part_by_fetch_content; do
+      LOUPE_WHOLE=1 LOUPE_STANDARD=$standard LOUPE_CMAKE=cmake LOUPE_BUILD=$build_folder LOUPE_SOURCE=$root \
+        LOUPE_LIBDIR=lib LOUPE_WORK=$root/$build_folder/parts-$standard LOUPE_TORCH=$torch LOUPE_SANITIZER="" \
+        CXX=${CXX:-c++} tests/install/check.sh "$check"
+    done
+  done
+}
+
+if (($# == 0)); then set -- addresses threads zoo kills fuzz parts; fi
 for part in "$@"; do
   case $part in
-    addresses | threads | zoo | kills | fuzz) say "nightly: $part" && "$part" ;;
-    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills and fuzz" ;;
+    addresses | threads | zoo | kills | fuzz | parts) say "nightly: $part" && "$part" ;;
+    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, fuzz and parts" ;;
   esac
 done

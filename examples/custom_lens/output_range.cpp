@@ -42,7 +42,7 @@ class OutputRange : public loupe::Lens {
 
   void visit(const loupe::Module& module) override {
     if (std::find(types_.begin(), types_.end(), module.type()) == types_.end()) return;
-    layers_[module.id()] = {module.name(), watch(module, {"forward", nullptr, "largest_magnitude"})};
+    layers_[module.id()] = {module.name(), watch(module, loupe::Watch("forward").preprocessor("largest_magnitude"))};
   }
   void forget(const loupe::Module& module) override { layers_.erase(module.id()); }
   void report(loupe::Report& report) override {

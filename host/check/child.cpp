@@ -152,10 +152,12 @@ void note_remark(const std::string& remark) {
   remark_now = remark;
 }
 
-void examine(const std::string& file, const std::string& folder, std::size_t first, int channel, Doing* doing) {
+void examine(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
+             int channel, Doing* doing) {
   doing_now = doing;
   Subject subject;
   subject.file = file;
+  subject.options = options;
   subject.folder = folder;
   Examination(subject, first, channel).run();
 }

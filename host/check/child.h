@@ -21,7 +21,8 @@ struct Doing {
 
 /// Looks at the file's rules from the `first` on, and writes messages to `channel`. Runs in the child process, whose
 /// working directory is `folder`.
-void examine(const std::string& file, const std::string& folder, std::size_t first, int channel, Doing* doing);
+void examine(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
+             int channel, Doing* doing);
 
 }  // namespace loupe::check
 

@@ -3,7 +3,8 @@
 #include <cctype>
 #include <set>
 
-#include "check/rule.h"
+#include "check/session.h"
+#include "config/config.h"
 #include "options/diagnostics.h"
 #include "options/option_set.h"
 
@@ -73,6 +74,24 @@ void check_defaults(const Subject& subject) {
   Diagnostics diagnostics(subject.file);
   OptionSet::check_defaults({component.options, component.option_count}, component.name, diagnostics);
   if (!diagnostics.empty()) throw Broken(diagnostics.messages());
+}
+
+void check_options(const Subject& subject) {
+  read_options(*subject.component, subject.options);
+}
+
+void check_example(const Subject& subject) {
+  Catalogue catalogue;
+  catalogue.add_path(subject.file);
+  catalogue.add_standard_paths();
+  const std::string list = subject.kind == Kind::visualizer ? "visualizers" : "lenses";
+  std::string example = subject.component->example;
+  if (example.rfind("- ", 0) == 0) example.erase(0, 2);
+  try {
+    Config::from_text("loupe: 1\n" + list + ": [{" + example + "}]\n", "example", ".", std::move(catalogue));
+  } catch (const std::exception& reason) {
+    throw Broken("the example \"" + std::string(subject.component->example) + "\" is refused: " + reason.what());
+  }
 }
 
 }  // namespace loupe::check

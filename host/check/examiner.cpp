@@ -79,7 +79,8 @@ void settle_in(const std::string& folder) {
 /// One child process, which looks at the rules from `first` on.
 class Child {
  public:
-  Child(const std::string& file, const std::string& folder, std::size_t first, Doing* doing) {
+  Child(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
+        Doing* doing) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe can be made: ") + std::strerror(errno));
     process_ = ::fork();
@@ -87,7 +88,7 @@ class Child {
       ::close(ends[0]);
       ::setpgid(0, 0);
       settle_in(folder);
-      examine(file, folder, first, ends[1], doing);
+      examine(file, options, folder, first, ends[1], doing);
       ::_exit(0);  // nothing of the plugin's runs on the way out
     }
     ::close(ends[1]);
@@ -142,7 +143,7 @@ class Child {
 
 }  // namespace
 
-std::vector<Row> examine_plugin(const std::string& file, double seconds) {
+std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds) {
   const std::string path = fs::absolute(file).string();
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::vector<Row> rows;
@@ -150,7 +151,7 @@ std::vector<Row> examine_plugin(const std::string& file, double seconds) {
   for (;;) {
     const ScratchFolder folder;
     SharedDoing doing;
-    Child child(path, folder.path(), next, doing.get());
+    Child child(path, options, folder.path(), next, doing.get());
     std::optional<Message> begun;
     const auto broken = [&](const std::string& why) {
       Row row{file, begun ? begun->component : "", begun ? begun->rule : "loading", false, why + doing.text()};

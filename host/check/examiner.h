@@ -18,7 +18,8 @@ struct Row {
 /// Holds a plugin to every rule, in child processes: what crashes or takes longer than `seconds` for a rule is broken
 /// there, and the next child goes on with the next rule. The plugin is not loaded here. Throws Error when no child or
 /// folder can be made.
-std::vector<Row> examine_plugin(const std::string& file, double seconds);
+/// @param options  a YAML map, for components that declare any of them; may be empty
+std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds);
 
 }  // namespace loupe::check
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "check/rule.h"
+#include "check/session.h"
 #include "loader/elf_file.h"
 #include "loader/plugin_library.h"
 
@@ -128,6 +128,10 @@ void check_plugin(const Subject& subject) {
     if (!seen.emplace(component->interface_id, component->name).second)
       throw Broken(std::string("there are two components '") + component->name + "' of one kind");
   }
+  bool takes_any = subject.options.empty();
+  for (std::size_t i = 0; i < plugin->component_count; ++i)
+    takes_any = takes_any || declares_any(*plugin->components[i], subject.options);
+  if (!takes_any) throw Broken("no component of it has an option of those in --options " + subject.options);
 }
 
 }  // namespace loupe::check

@@ -14,7 +14,8 @@ namespace loupe::check {
 /// What a rule looks at. What is not known yet, or not to be had, is null.
 struct Subject {
   std::string file;
-  std::string folder;  ///< where visualizers may write; empty at first, deleted in the end
+  std::string options;  ///< a YAML map of those that components are made with instead of their defaults; may be empty
+  std::string folder;   ///< where visualizers may write; empty at first, deleted in the end
   const loupe_entry* entry = nullptr;
   const loupe_plugin* plugin = nullptr;
   const loupe_component* component = nullptr;
@@ -58,6 +59,8 @@ void check_functions(const Subject&);
 void check_names(const Subject&);
 void check_help(const Subject&);
 void check_defaults(const Subject&);
+void check_options(const Subject&);
+void check_example(const Subject&);
 void check_life(const Subject&);
 void check_creation(const Subject&);
 void check_two_instances(const Subject&);
@@ -68,6 +71,7 @@ void check_messages(const Subject&);
 void check_exceptions(const Subject&);
 void check_threads(const Subject&);
 void check_leaks(const Subject&);
+void check_events(const Subject&);
 void check_drafts(const Subject&);
 void check_nothing_kept(const Subject&);
 void check_state(const Subject&);

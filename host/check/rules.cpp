@@ -1,4 +1,4 @@
-#include "check/rule.h"
+#include "check/session.h"
 
 namespace loupe::check {
 namespace {
@@ -7,6 +7,16 @@ bool keeps_state(const Subject& subject) {
   if (subject.kind != Kind::preprocessor) return false;
   const auto& table = *static_cast<const loupe_preprocessor*>(subject.component->table);
   return LOUPE_OFFERS(table, save_state) || LOUPE_OFFERS(table, merge_state);
+}
+
+bool has_example(const Subject& subject) {
+  return LOUPE_OFFERS(*subject.component, example);
+}
+bool has_given_options(const Subject& subject) {
+  return declares_any(*subject.component, subject.options);
+}
+bool takes_events(const Subject& subject) {
+  return subject.kind != Kind::visualizer;
 }
 
 }  // namespace
@@ -29,6 +39,8 @@ const std::vector<Rule>& component_rules() {
       {"names", "its name, its aliases and its options' names are snake_case, each once", &check_names},
       {"help", "it and each of its options have a line of help", &check_help},
       {"defaults", "its options' defaults keep the types, bounds and choices that it declares", &check_defaults},
+      {"options", "it takes the options that are given by --options", &check_options, &has_given_options},
+      {"example", "its example is a valid configuration", &check_example, &has_example},
       {"creation", "instances are created and destroyed many at once, in any order", &check_creation},
       {"life", "a common life, from creation to destruction, goes without a failure", &check_life},
       {"exceptions", "no exception comes out", &check_exceptions},
@@ -40,6 +52,8 @@ const std::vector<Rule>& component_rules() {
       {"messages", "a call that fails leaves a message, cut to fit the buffer", &check_messages},
       {"threads", "it works on any thread, and calls the host only where and when it may", &check_threads},
       {"leaks", "what it took is given back when it is destroyed", &check_leaks},
+      {"events", "in its events it neither waits nor allocates, and its memory does not grow", &check_events,
+       &takes_events},
       {"drafts", "it needs no draft of the ABI; those that it uses are named, and may change or go", &check_drafts},
       {"nothing_kept", "it keeps no pointer to what it was lent for a call", &check_nothing_kept},
       {"state", "state that was saved can be merged, and other bytes are refused", &check_state, &keeps_state}};

@@ -58,11 +58,14 @@ std::shared_ptr<const OptionSet> options_of_example(const loupe_component& compo
   return nullptr;
 }
 
-/// The defaults; or, for what cannot be made with them, the options of its own example. Found out once.
-std::shared_ptr<const OptionSet> usual_options(const loupe_component& component) {
+/// What the user gives; else the defaults; or, for what cannot be made with them, the options of its own example. Found
+/// out once.
+std::shared_ptr<const OptionSet> usual_options(const Subject& subject) {
+  const loupe_component& component = *subject.component;
   static std::map<const loupe_component*, std::shared_ptr<const OptionSet>> known;
   std::shared_ptr<const OptionSet>& options = known[&component];
   if (options != nullptr) return options;
+  if (declares_any(component, subject.options)) return options = read_options(component, subject.options);
   options = default_options(component);
   const std::shared_ptr<const OptionSet> example = options_of_example(component);
   if (example == nullptr) return options;
@@ -82,12 +85,28 @@ std::shared_ptr<const OptionSet> usual_options(const loupe_component& component)
 
 }  // namespace
 
+bool declares_any(const loupe_component& component, const std::string& options) {
+  const YAML::Node node = options.empty() ? YAML::Node() : YAML::Load(options);
+  for (std::size_t i = 0; node.IsMap() && i < component.option_count; ++i) {
+    if (node[component.options[i]->name].IsDefined()) return true;
+  }
+  return false;
+}
+
+std::shared_ptr<const OptionSet> read_options(const loupe_component& component, const std::string& options) {
+  Diagnostics diagnostics("--options");
+  std::shared_ptr<const OptionSet> read = OptionSet::from_yaml({component.options, component.option_count},
+                                                               YAML::Load(options), component.name, diagnostics);
+  if (!diagnostics.empty()) throw Broken(diagnostics.messages());
+  return read;
+}
+
 Session::Session(const Subject& subject, Habits habits)
     : subject_(subject),
       habits_(habits),
       models_(std::make_unique<LentMemory>()),
       memory_(std::make_unique<LentMemory>()),
-      options_(usual_options(*subject.component)) {
+      options_(usual_options(subject)) {
   error_.struct_size = sizeof error_;
   error_.capacity = static_cast<uint32_t>(habits.message_capacity);
   error_.message = static_cast<char*>(lasting_.guarded(habits.message_capacity));

@@ -5,11 +5,13 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "check/fixtures.h"
 #include "check/lent_memory.h"
+#include "check/meter.h"
 #include "check/rule.h"
 #include "check/stub_host.h"
 #include "options/option_set.h"
@@ -24,6 +26,11 @@ struct Answer {
   bool threw = false;   ///< an exception came out
   bool ok() const { return status == LOUPE_OK; }
 };
+
+/// Whether the component has an option of those in a YAML map.
+bool declares_any(const loupe_component& component, const std::string& options);
+/// Throws Broken for those that it does not take.
+std::shared_ptr<const OptionSet> read_options(const loupe_component& component, const std::string& options);
 
 /// One instance of a component of any kind, and its life: create, begin, feed and tick as often as wanted, finish,
 /// destroy. Nothing here throws for what the component does wrong, except the constructor.
@@ -42,6 +49,7 @@ class Session {
 
   bool created() const { return self_ != nullptr; }
   void* self() const { return self_; }
+  /// Where that fails, nothing that comes afterwards is called, as the host does.
   void begin();
   void feed() { feed(usual_data()); }
   void feed(const Data& data);
@@ -53,6 +61,9 @@ class Session {
   void destroy();
   /// begin, and a few feeds and ticks, and finish.
   void live();
+
+  /// Has the component's own part of each event measured; null ends that.
+  void set_meter(Meter* meter) { meter_ = meter; }
 
   /// Calls any function, as all the others are called: body(memory, error).
   template <class Body>
@@ -99,6 +110,10 @@ class Session {
     std::string label;
     bool forgotten = false;
   };
+  template <class Event>
+  loupe_status metered(Event&& event) {
+    return meter_ != nullptr ? meter_->around(event) : event();
+  }
   void create();
   void enter(const char* function, Turn turn);
   void leave(Answer& answer);
@@ -132,6 +147,9 @@ class Session {
   std::string folder_, label_;
   const loupe_module* opened_on_ = nullptr;
   bool open_ = false;
+  bool failed_to_begin_ = false;
+  Meter* meter_ = nullptr;
+  std::set<std::string> tags_;  // that it told
   void* self_ = nullptr;
   uint64_t events_ = 0, ticks_ = 0;
 };

@@ -20,10 +20,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void Session::begin() {
   if (self_ == nullptr) return;
+  const std::size_t failed_before = failures_.size();
   if (subject_.kind == Kind::gatherer) begin_gatherer();
   if (subject_.kind == Kind::preprocessor) begin_preprocessor();
   if (subject_.kind == Kind::lens) begin_lens();
   if (subject_.kind == Kind::visualizer) begin_visualizer();
+  failed_to_begin_ = failures_.size() > failed_before;
 }
 
 /// What a gatherer watches, only it knows: a module, a parameter of one, or what is pushed. One of these must do.
@@ -89,16 +91,17 @@ void Session::begin_visualizer() {
 Answer Session::process(const Data& data) {
   return call("process", Turn::event, [&](LentMemory& memory, loupe_error* error) {
     const loupe_event* event = lend_event(memory, data, network_.modules[1], nullptr, events_++, request_.measures);
-    return table<loupe_preprocessor>().process(self_, event, error);
+    return metered([&] { return table<loupe_preprocessor>().process(self_, event, error); });
   });
 }
 
 void Session::feed(const Data& data) {
-  if (self_ == nullptr) return;
+  if (self_ == nullptr || failed_to_begin_) return;
   if (subject_.kind == Kind::gatherer && open_ && LOUPE_OFFERS(table<loupe_gatherer>(), event)) {
     call("event", Turn::event, [&](LentMemory& memory, loupe_error* error) {
       const char* label = label_.empty() ? nullptr : label_.c_str();
-      return table<loupe_gatherer>().event(self_, lend_event(memory, data, opened_on_, label, events_++, ~0u), error);
+      const loupe_event* event = lend_event(memory, data, opened_on_, label, events_++, ~0u);
+      return metered([&] { return table<loupe_gatherer>().event(self_, event, error); });
     });
   }
   if (subject_.kind == Kind::preprocessor) process(data);
@@ -111,7 +114,7 @@ void Session::feed_lens(const Data& data) {
     call("process of its own preprocessor", Turn::event, [&](LentMemory& memory, loupe_error* error) {
       const char* label = watched.label.empty() ? nullptr : watched.label.c_str();
       const loupe_event* event = lend_event(memory, data, watched.module, label, events_++, watched.request.measures);
-      return watched.own->process(watched.own_self, event, error);
+      return metered([&] { return watched.own->process(watched.own_self, event, error); });
     });
   }
   if (!LOUPE_OFFERS(table<loupe_lens>(), step)) return;
@@ -121,7 +124,7 @@ void Session::feed_lens(const Data& data) {
 }
 
 void Session::tick() {
-  if (self_ == nullptr) return;
+  if (self_ == nullptr || failed_to_begin_) return;
   if (subject_.kind == Kind::preprocessor) tick_preprocessor();
   if (subject_.kind == Kind::lens) tick_lens();
   if (subject_.kind == Kind::visualizer) tick_visualizer();
@@ -237,7 +240,7 @@ void Session::tick_visualizer() {
 }
 
 void Session::finish() {
-  if (self_ == nullptr) return;
+  if (self_ == nullptr || failed_to_begin_) return;
   if (subject_.kind == Kind::lens) {
     for (const loupe_module* module : network_.modules) {
       if (LOUPE_OFFERS(table<loupe_lens>(), forget)) {

@@ -47,6 +47,7 @@ struct StubTensors {
     return detail::guarded(error, [&] {
       *kept = keep(*tensor, false);
       ++of(host).retained_;
+      of(host).has_copied_ = true;
     });
   }
   static void release(void* host, loupe_retained* kept) {
@@ -60,15 +61,18 @@ struct StubTensors {
     return detail::guarded(error, [&] {
       *kept = keep(*tensor, item >= 0);
       ++of(host).retained_;
+      of(host).has_copied_ = true;
     });
   }
-  static loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error*) {
+  static loupe_status copy(void* host, const loupe_tensor* tensor, double* values, loupe_error*) {
+    of(host).has_copied_ = true;
     std::fill(values, values + tensor->numel, 0.5);
     return LOUPE_OK;
   }
-  static loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
+  static loupe_status singular_values(void* host, const loupe_tensor* matrix, double* values, std::size_t capacity,
                                       std::size_t* count, loupe_error* error) {
     return detail::guarded(error, [&] {
+      of(host).has_copied_ = true;
       const int64_t rows = matrix->dim > 0 ? matrix->sizes[0] : 1;
       const int64_t columns = rows > 0 ? matrix->numel / rows : 0;
       *count = static_cast<std::size_t>(std::min(rows, columns));

@@ -37,6 +37,8 @@ class StubHost {
   static std::vector<std::string> take_drafts();
   /// Handles that were retained or cloned and not released.
   long retained() const { return retained_; }
+  /// Whether it had tensors kept, copied or decomposed, which takes memory each time.
+  bool has_copied() const { return has_copied_; }
 
  private:
   static const void* service(void* host, const char* id);
@@ -48,6 +50,7 @@ class StubHost {
   mutable std::mutex mutex_;
   std::vector<std::string> complaints_;
   std::atomic<long> retained_{0};
+  std::atomic<bool> has_copied_{false};
   friend struct StubTensors;
 };
 

@@ -1,6 +1,8 @@
 #include "check/stub_wiring.h"
 
+#include <loupe/detail/series_reading.h>
 #include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
@@ -139,7 +141,23 @@ struct StubWiring {
     return LOUPE_OK;
   }
 
+  /// Of a preprocessor of the lens's own alone: those of others are made up here.
+  static loupe_status unknown_series(void* self, loupe_source* source, const char* name, loupe_error* error) {
+    return detail::guarded(error, [&] {
+      const Session::Watched& of_lens = watched(source);
+      if (of_lens.own == nullptr) return;
+      const std::vector<std::string> known = detail::series_names(*of_lens.own, of_lens.own_self);
+      if (known.empty()) return;
+      const std::string text = detail::unknown_series_text(name, known);
+      of(self).host().complain("asks for a series that its source lacks: " + text);
+      throw Error(text, LOUPE_INVALID);
+    });
+  }
+
   static const void* extension(void*, const char* id) {
+    static constexpr loupe_draft_mistakes mistakes = {.struct_size = sizeof(loupe_draft_mistakes),
+                                                      .unknown_series = &unknown_series};
+    if (std::strcmp(id, LOUPE_DRAFT_MISTAKES_ID) == 0) return &mistakes;
     static constexpr loupe_draft_tally tally = {.struct_size = sizeof(loupe_draft_tally),
                                                 .rest = &rest,
                                                 .make = &make_tally,
@@ -159,17 +177,27 @@ struct StubWiring {
     }
     return LOUPE_OK;
   }
+  static loupe_status need_tag(void* self, const char* tag, loupe_error* error) {
+    if (of(self).tags_.count(tag) != 0) return LOUPE_OK;
+    of(self).host().complain("tells a value of the tag '" + std::string(tag) + "' before the tag");
+    return refuse(error, "a value is told before its tag");
+  }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
+    if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
     return told(self, tag, "tag", tag->id != nullptr, {Turn::introducing, Turn::reporting}, error);
   }
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
-    return told(self, value, "value", value->tag != nullptr && value->line != nullptr, {Turn::reporting}, error);
+    const loupe_status status =
+        told(self, value, "value", value->tag != nullptr && value->line != nullptr, {Turn::reporting}, error);
+    return status == LOUPE_OK ? need_tag(self, value->tag, error) : status;
   }
   static loupe_status range(void* self, const loupe_range* range, loupe_error* error) {
-    return told(self, range, "range", range->tag != nullptr, {Turn::reporting}, error);
+    const loupe_status status = told(self, range, "range", range->tag != nullptr, {Turn::reporting}, error);
+    return status == LOUPE_OK ? need_tag(self, range->tag, error) : status;
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    return told(self, histogram, "histogram", histogram->tag != nullptr, {Turn::reporting}, error);
+    const loupe_status status = told(self, histogram, "histogram", histogram->tag != nullptr, {Turn::reporting}, error);
+    return status == LOUPE_OK ? need_tag(self, histogram->tag, error) : status;
   }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
     return told(self, finding, "finding", finding->rule != nullptr && finding->message != nullptr,

@@ -20,10 +20,12 @@ install(FILES ${PROJECT_BINARY_DIR}/loupe-config.cmake ${PROJECT_BINARY_DIR}/lou
 # Absolute folders are what the one who installs asked for; there the file says so.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(LOUPE_PKG_CONFIG_INCLUDE ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  set(LOUPE_PKG_CONFIG_PACKAGE ${CMAKE_INSTALL_FULL_LIBDIR}/cmake/loupe)
 else()
   file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
   string(REGEX REPLACE "/$" "" up "${up}")
   set(LOUPE_PKG_CONFIG_INCLUDE "\${pcfiledir}/${up}/${CMAKE_INSTALL_INCLUDEDIR}")
+  set(LOUPE_PKG_CONFIG_PACKAGE "\${pcfiledir}/${up}/${package}")
 endif()
 configure_file(host/cmake/loupe-sdk.pc.in ${PROJECT_BINARY_DIR}/loupe-sdk.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/loupe-sdk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,5 +1,6 @@
 #include "command/commands.h"
 
+#include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <filesystem>
 #include <iomanip>
@@ -43,6 +44,13 @@ void need_plugin(const std::string& file) {
     throw UsageError("'" + file + "' is no plugin; run 'loupe validate " + file + "' to check a configuration");
 }
 
+void need_map(const std::string& options) try {
+  if (!options.empty() && !YAML::Load(options).IsMap())
+    throw UsageError("--options takes a map in YAML, such as '{scale: 2}', not '" + options + "'");
+} catch (const YAML::Exception& reason) {
+  throw UsageError("--options '" + options + "' is no YAML: " + reason.what());
+}
+
 /// Whether its components were come to. What is not Loupe's, or cannot be loaded, has none to look at.
 bool was_looked_into(const std::vector<check::Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const check::Row& row) { return row.rule == "plugin"; });
@@ -64,6 +72,7 @@ CLI::App* Check::add_to(CLI::App& app) {
   subcommand->add_option("file", files, "The plugins, such as build/my_lens.so");
   subcommand->add_flag("--json", as_json, "An array with a row a rule: file, component, rule, passed, detail");
   subcommand->add_flag("--rules", only_rules, "List the rules, a line each, and look at no plugin");
+  subcommand->add_option("--options", options, "A YAML map that components are made with: '{scale: 2}'");
   subcommand->add_option("--timeout", seconds, "Seconds that a plugin may take for a rule")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
@@ -77,11 +86,12 @@ bool Check::run(std::ostream& out) const {
   }
   if (files.empty()) throw UsageError("no plugin is named; run 'loupe check FILE.so', or with --help for more");
   for (const std::string& file : files) need_plugin(file);
+  need_map(options);
   std::size_t broken = 0;
   bool complete = true;
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& file : files) {
-    const std::vector<check::Row> rows = check::examine_plugin(file, seconds);
+    const std::vector<check::Row> rows = check::examine_plugin(file, options, seconds);
     broken += static_cast<std::size_t>(
         std::count_if(rows.begin(), rows.end(), [](const check::Row& row) { return !row.passed; }));
     complete = complete && was_looked_into(rows);

@@ -20,6 +20,7 @@ namespace loupe {
 /// `loupe check`: holds plugin files to the rules of the boundary.
 struct Check {
   std::vector<std::string> files;
+  std::string options;
   bool as_json = false, only_rules = false;
   double seconds = 10;
 
@@ -35,6 +36,8 @@ void list_components(const Catalogue& catalogue, bool with_files, std::ostream& 
 /// Every plugin by file: name, version, description, author, license and homepage, as far as it tells them.
 void list_plugins(const Catalogue& catalogue, std::ostream& out);
 
+/// A JSON Schema (draft 7) of the configuration, with every component of the catalogue.
+void write_schema(const Catalogue& catalogue, std::ostream& out);
 /// Every component of that name (or the configuration's own keys, for "config") with its options, what it gives and an
 /// example. False, and a message to `errors`, when there is none.
 bool describe_component(const Catalogue& catalogue, const std::string& name, std::ostream& out, std::ostream& errors);

@@ -70,6 +70,8 @@ int main(int argc, char** argv) {
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required();
+  bool as_schema = false;
+  describe->add_flag("--schema", as_schema, "Of 'config': a JSON Schema of it, with all components, for editors");
   add_plugins_option(*describe);
   loupe::Explain explain;
   auto* explaining = explain.add_to(app);
@@ -106,7 +108,7 @@ int main(int argc, char** argv) {
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
     loupe::Catalogue catalogue = standard_catalogue(paths);
-    if (list->parsed() || explaining->parsed()) catalogue.open_all();
+    if (list->parsed() || explaining->parsed() || as_schema) catalogue.open_all();
     tell_problems(catalogue, errors);
     if (list->parsed()) {
       loupe::list_components(catalogue, in_full, out);
@@ -117,6 +119,8 @@ int main(int argc, char** argv) {
     if (replaying->parsed()) return replay.run(catalogue, std::cout, errors), 0;
     if (comparing->parsed()) return compare.run(catalogue, out, errors), 0;
     if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
+    if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
+    if (as_schema) return loupe::write_schema(catalogue, std::cout), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
   };
   try {

@@ -2,6 +2,7 @@
 
 #include <loupe/abi.h>
 #include <loupe/files/replacement.h>
+#include <loupe/parameters.h>
 
 #include <algorithm>
 #include <cctype>
@@ -116,6 +117,7 @@ void New::run(std::ostream& out) const {
   const std::string source = name_ + (plain_c_ ? ".c" : ".cpp");
   const Words words = {{"NAME", name_},
                        {"Name", pascal_case(name_)},
+                       {"Title", title_of(name_)},
                        {"KIND", kind_},
                        {"SOURCE", source},
                        {"LANGUAGES", plain_c_ ? "C CXX" : "CXX"},

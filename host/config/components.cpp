@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "config/gatherer_needs.h"
 #include "config/yaml_text.h"
 
 namespace loupe {
@@ -46,6 +47,25 @@ bool read_item(const YAML::Node& item, const std::string& section, Written& writ
   return !written.name.empty();
 }
 
+/// Whether a lens with an option `parameters` gives the gatherer that it names the parameters that this needs, and none
+/// that it does not take.
+void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, const CatalogueEntry& lens,
+                    const YAML::Node& written, const YAML::Mark& place, Diagnostics& diagnostics) {
+  Diagnostics of_options(diagnostics.file());
+  const auto set = OptionSet::from_yaml(gatherer.options(), options, gatherer.component->name, of_options);
+  const bool has_parameters = std::any_of(lens.options().begin(), lens.options().end(), [](const loupe_option* option) {
+    return std::string(option->name) == "parameters" && option->type == LOUPE_OPTION_STRINGS;
+  });
+  if (!has_parameters || !of_options.empty()) return;
+  const YAML::Node given = written.IsMap() ? value_of(written, "parameters") : YAML::Node();
+  const YAML::Node first = given.IsSequence() && given.size() > 0 ? given[0] : given;
+  const std::string label = first.IsScalar() ? first.Scalar() : "";
+  const std::string refusal = refusal_of(gatherer, *set, label.empty() ? nullptr : label.c_str());
+  if (refusal.empty()) return;
+  const bool is_given = given.IsDefined() && !given.IsNull();
+  diagnostics.error(is_given ? given.Mark() : place, refusal + " (option 'parameters')");
+}
+
 /// Options that name another component, and maps with that one's options: what is in them is known to be right only
 /// here, where all components are.
 void check_named_components(const CatalogueEntry& entry, const YAML::Node& written, const YAML::Mark& place,
@@ -65,13 +85,19 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
     diagnostics.error(name, std::string("there is no ") + kind_name(*kind) + " '" + name.Scalar() + "'" +
                                 catalogue.hint(*kind, name.Scalar()));
   }
+  std::map<std::string, YAML::Node> options_for;
   for (const loupe_option* option : entry.options()) {
     const auto of = option->options_of != nullptr ? named.find(option->options_of) : named.end();
     if (of == named.end() || of->second == nullptr) continue;
     const YAML::Node options = value(*option);
     if (!options.IsMap()) continue;
+    options_for[option->options_of] = options;
     OptionSet::from_yaml(of->second->options(), options, "'" + std::string(of->second->component->name) + "'",
                          diagnostics, place);
+  }
+  for (const auto& [option, gatherer] : named) {
+    if (gatherer != nullptr && gatherer->kind == Kind::gatherer)
+      check_gatherer(*gatherer, options_for[option], entry, written, place, diagnostics);
   }
 }
 
@@ -86,6 +112,16 @@ std::vector<const loupe_option*> options_of(const CatalogueEntry& entry, Kind ki
     if (!is_declared) options.push_back(own);
   }
   return options;
+}
+
+/// Whether the name of the entry stands where its options are.
+bool has_misplaced_as(const CatalogueEntry& entry, const YAML::Node& options) {
+  const bool is_an_option = std::any_of(entry.options().begin(), entry.options().end(),
+                                        [](const loupe_option* option) { return std::string(option->name) == "as"; });
+  return options.IsMap() && options["as"].IsDefined() && !is_an_option;
+}
+std::string described(const YAML::Node& name) {
+  return name.IsScalar() ? name.Scalar() : "name";
 }
 
 }  // namespace
@@ -114,6 +150,11 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
     if (taken) {
       diagnostics.error(written.at, std::string("the ") + kind_name(kind) + " '" + name +
                                         "' is used twice; give each a name of its own with 'as: name' beside it");
+    }
+    if (has_misplaced_as(*entry, written.options)) {
+      diagnostics.error(written.options["as"], "'as' stands among the options of '" + written.name +
+                                                   "'; write it beside the name: {" + written.name +
+                                                   ": {…}, as: " + described(written.options["as"]) + "}");
       continue;
     }
     const std::vector<const loupe_option*> known = options_of(*entry, kind);

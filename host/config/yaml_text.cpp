@@ -77,6 +77,20 @@ std::optional<YAML::Mark> indenting_tab(const std::string& text, const YAML::Mar
   return std::nullopt;
 }
 
+/// The pattern at the place where YAML looked for what an alias stands for; empty where there is none.
+std::string unquoted_glob(const std::string& text, const YAML::Exception& fault) {
+  std::istringstream stream(text);
+  std::string line;
+  for (int i = 0; i <= fault.mark.line && std::getline(stream, line); ++i) {
+  }
+  const bool is_of_alias = fault.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR ||
+                           fault.msg == YAML::ErrorMsg::ALIAS_NOT_FOUND || fault.msg == YAML::ErrorMsg::ALIAS_CONTENT;
+  const auto column = static_cast<std::size_t>(std::max(fault.mark.column, 0));
+  const std::size_t star = line.rfind('*', column);
+  if (!is_of_alias || star == std::string::npos) return "";
+  return line.substr(star, line.find_first_of(" ,]}#\t", star) - star);
+}
+
 }  // namespace
 
 YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics) {
@@ -88,6 +102,11 @@ YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics) {
   } catch (const YAML::Exception& e) {
     if (const auto tab = indenting_tab(text, e.mark)) {
       diagnostics.error(*tab, "a tab indents this line, and YAML takes only spaces there; replace it by spaces");
+    } else if (const std::string glob = unquoted_glob(text, e); !glob.empty()) {
+      diagnostics.error(e.mark,
+                        "in YAML a * at the beginning stands for what is named elsewhere; put the pattern in "
+                        "quotes: \"" +
+                            glob + "\"");
     } else {
       diagnostics.error(e.mark, "this is no YAML: " + e.msg);
     }

@@ -17,6 +17,17 @@ const bool is_strict = [] {
   return false;
 }();
 
+namespace {
+std::atomic<bool> refuses{false};
+}  // namespace
+
+bool refuses_mistakes() {
+  return is_strict || refuses.load(std::memory_order_relaxed);
+}
+void refuse_mistakes() {
+  refuses = true;
+}
+
 void break_contract(const std::string& what) {
   log(LOUPE_LOG_ERROR, "LOUPE_CHECK=strict: " + what + "; this is a fault of Loupe, please report it");
   std::abort();

@@ -11,6 +11,11 @@ namespace loupe {
 /// thread and state, in both directions.
 extern const bool is_strict;
 
+/// Whether an author's mistakes are refused that are let pass in training, such as a value of a tag that was not told:
+/// in strict mode, and once refuse_mistakes() was called, as where plugins are tested.
+bool refuses_mistakes();
+void refuse_mistakes();
+
 /// Tells of a broken contract. One that the host broke ends the process, since nothing it says can be believed.
 [[noreturn]] void break_contract(const std::string& what);
 

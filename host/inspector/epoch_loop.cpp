@@ -25,6 +25,8 @@ void EpochLoop::begin(int first, int last) {
     monitor_.begin_epochs_at(first);
     monitor_.set_epochs(last);
   }
+  around_.push_back(turn_);
+  turn_ = {};
   begin_next(first);
 }
 
@@ -33,24 +35,34 @@ void EpochLoop::tick(std::optional<double> epoch) {
     throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
   monitor_.outbox()->rethrow();
   calls_.note_calling_thread();
-  if (!epoch && epoch_ && !has_ticked_ && !due_.come_by_themselves()) epoch = epoch_;
+  if (!epoch && turn_.epoch && !turn_.has_ticked && !due_.come_by_themselves()) epoch = turn_.epoch;
   monitor_.tick(epoch);
-  if (epoch_ && monitor_.epoch() == *epoch_) has_ticked_ = true;
+  turn_.any_ticked = true;
+  if (turn_.epoch && monitor_.epoch() == *turn_.epoch) turn_.has_ticked = true;
 }
 
 void EpochLoop::end_epoch(int epoch) {
   calls_.note_calling_thread();
   if (due_.come_by_themselves()) {
     due_.tick_if_due();
-  } else if (epoch_ != epoch || !has_ticked_) {
+  } else if (turn_.epoch != epoch || !turn_.has_ticked) {
     tick(epoch);
   }
 }
 
 void EpochLoop::end() {
   due_.tick_rest();
-  epoch_.reset();
-  has_ticked_ = false;
+  turn_.epoch.reset();
+  turn_.has_ticked = false;
+}
+
+void EpochLoop::leave() {
+  if (around_.empty()) return;
+  const bool ticked = turn_.any_ticked;
+  turn_ = around_.back();
+  around_.pop_back();
+  turn_.has_ticked = turn_.has_ticked || (turn_.epoch && ticked);
+  turn_.any_ticked = turn_.any_ticked || ticked;
 }
 
 }  // namespace loupe

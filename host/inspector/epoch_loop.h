@@ -2,6 +2,7 @@
 #define LOUPE_INSPECTOR_EPOCH_LOOP_H
 
 #include <optional>
+#include <vector>
 
 #include "inspector/due_ticks.h"
 #include "inspector/trainer_calls.h"
@@ -24,18 +25,26 @@ class EpochLoop {
   void end_epoch(int epoch);
   /// After end_epoch, once the findings are delivered.
   void begin_next(int epoch) {
-    epoch_ = epoch;
-    has_ticked_ = false;
+    turn_.epoch = epoch;
+    turn_.has_ticked = false;
   }
   /// The same where the loop ends.
   void end();
+  /// The loop is left, ended or not: the one around it goes on, whose epoch has ticked where this one did.
+  void leave();
 
  private:
+  struct Turn {
+    std::optional<int> epoch;  // of the loop; none outside of one
+    bool has_ticked = false;   // in this epoch
+    bool any_ticked = false;   // since the loop began
+  };
+
   Monitor& monitor_;
   DueTicks& due_;
   TrainerCalls& calls_;
-  std::optional<int> epoch_;  // of the loop; none outside of one
-  bool has_ticked_ = false;   // in this epoch
+  Turn turn_;
+  std::vector<Turn> around_;  // of the loops around this one, and of what is outside of all
 };
 
 }  // namespace loupe

@@ -64,6 +64,11 @@ Inspector& Inspector::operator=(Inspector&& other) noexcept {
 Inspector::~Inspector() {
   end();
 }
+Inspector::Impl& Inspector::impl() const {
+  if (impl_ == nullptr)
+    throw std::logic_error("loupe: this inspector was moved from; use the one that it was moved to");
+  return *impl_;
+}
 void Inspector::end() {
   // Its threads are not in a forked child, and its files and locks are the parent's: it is left as it is.
   if (impl_ != nullptr && impl_->is_of_parent()) leave_to_parent(std::shared_ptr<Impl>(std::move(impl_)));
@@ -88,7 +93,7 @@ void Inspector::attach(torch::nn::Module& model, torch::optim::Optimizer& optimi
   attach(model, Optimizers{optimizer}, name);
 }
 void Inspector::attach(torch::nn::Module& model, const Optimizers& optimizers, const std::string& name) {
-  impl_->enter([&] { impl_->attach(model, pointers_to(optimizers), name, false); });
+  impl().enter([&] { impl().attach(model, pointers_to(optimizers), name, false); });
 }
 void Inspector::attach(const torch::jit::Module& model, const std::string& name) {
   attach(model, Optimizers(), name);
@@ -97,60 +102,60 @@ void Inspector::attach(const torch::jit::Module& model, torch::optim::Optimizer&
   attach(model, Optimizers{optimizer}, name);
 }
 void Inspector::attach(const torch::jit::Module& model, const Optimizers& optimizers, const std::string& name) {
-  impl_->enter([&] { impl_->attach(*ScriptModel::of(model), pointers_to(optimizers), name, false); });
+  impl().enter([&] { impl().attach(*ScriptModel::of(model), pointers_to(optimizers), name, false); });
 }
 void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
-  impl_->enter([&] { impl_->attach_optimizer(optimizer); });
+  impl().enter([&] { impl().attach_optimizer(optimizer); });
 }
 void Inspector::attach_ranks(c10d::Store& store, int rank, int world_size) {
   impl_->enter([&] { impl_->attach_ranks(store, rank, world_size); });
 }
 
 void Inspector::attach_loss(torch::nn::Module& loss, const std::string& name) {
-  impl_->enter([&] { impl_->attach(loss, {}, name, true); });
+  impl().enter([&] { impl().attach(loss, {}, name, true); });
 }
 void Inspector::detach(const std::string& name) {
-  impl_->enter([&] { impl_->detach(name); });
+  impl().enter([&] { impl().detach(name); });
 }
 void Inspector::detach() {
-  impl_->enter([&] { impl_->attachments().detach_all(); });
+  impl().enter([&] { impl().attachments().detach_all(); });
 }
 
 void Inspector::push_loss(double value, bool train, bool keep) {
-  impl_->enter([&] { impl_->push(impl_->loss_name(train), value, loss_flags(train, keep)); });
+  impl().enter([&] { impl().push(impl().loss_name(train), value, loss_flags(train, keep)); });
 }
 void Inspector::push_loss(const at::Tensor& value, bool train, bool keep) {
-  impl_->enter([&] { impl_->push_tensor(impl_->loss_name(train), value, loss_flags(train, keep)); });
+  impl().enter([&] { impl().push_tensor(impl().loss_name(train), value, loss_flags(train, keep)); });
 }
 void Inspector::push_metric(const std::string& name, double value, bool keep) {
-  impl_->enter([&] { impl_->push(name, value, keep ? uint32_t{LOUPE_EVENT_MEMORY} : 0U); });
+  impl().enter([&] { impl().push(name, value, keep ? uint32_t{LOUPE_EVENT_MEMORY} : 0U); });
 }
 void Inspector::optimizer_stepped() {
-  impl_->enter([&] { impl_->optimizer_stepped(); });
+  impl().enter([&] { impl().optimizer_stepped(); });
 }
 void Inspector::expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
-  impl_->enter([&] { impl_->attachments().expose(path, attribute, std::move(get)); });
+  impl().enter([&] { impl().attachments().expose(path, attribute, std::move(get)); });
 }
 
 void Inspector::tick_epoch() {
-  impl_->enter_and_throw([&] { impl_->epochs().tick(std::nullopt); });
+  impl().enter_and_throw([&] { impl().epochs().tick(std::nullopt); });
 }
 void Inspector::tick_epoch(double epoch) {
-  impl_->enter_and_throw([&] { impl_->epochs().tick(epoch); });
+  impl().enter_and_throw([&] { impl().epochs().tick(epoch); });
 }
 Epochs Inspector::epochs(int count) {
-  const int before = impl_->enter([&] { return static_cast<int>(impl_->monitor().epoch()); });
+  const int before = impl().enter([&] { return static_cast<int>(impl().monitor().epoch()); });
   return epochs(before + 1, before + count);
 }
 Epochs Inspector::epochs(int first, int last) {
-  impl_->enter([&] { impl_->epochs().begin(first, last); });
+  impl().enter([&] { impl().epochs().begin(first, last); });
   return {this, first, last};
 }
 /// Whether another epoch follows.
 bool Inspector::end_turn(int epoch, bool is_last) {
-  if (impl_->is_of_parent()) return !is_last;
-  impl_->enter_and_throw([&] { impl_->epochs().end_epoch(epoch); });
-  return impl_->enter([&] { return impl_->begin_next_epoch(epoch + 1, is_last); });
+  if (impl().is_of_parent()) return !is_last;
+  impl().enter_and_throw([&] { impl().epochs().end_epoch(epoch); });
+  return impl().enter([&] { return impl().begin_next_epoch(epoch + 1, is_last); });
 }
 Epochs::Iterator& Epochs::Iterator::operator++() {
   const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
@@ -158,29 +163,31 @@ Epochs::Iterator& Epochs::Iterator::operator++() {
   return *this;
 }
 
-void Inspector::left_by_exception() noexcept {
-  if (impl_->is_of_parent()) return;
+void Inspector::left_loop(bool of_epochs, bool by_exception) noexcept {
+  if (impl_ == nullptr || impl_->is_of_parent()) return;
   const std::lock_guard lock(*impl_->monitor().mutex());  // without a delivery, in the midst of an exception
-  impl_->calls().note_exception();
+  if (of_epochs) impl_->epochs().leave();
+  if (by_exception) impl_->calls().note_exception();
 }
-detail::LoopScope::LoopScope(Inspector* inspector) : inspector_(inspector), exceptions_(std::uncaught_exceptions()) {}
+detail::LoopScope::LoopScope(Inspector* inspector, Of of)
+    : inspector_(inspector), of_(of), exceptions_(std::uncaught_exceptions()) {}
 detail::LoopScope::~LoopScope() {
-  if (std::uncaught_exceptions() > exceptions_) inspector_->left_by_exception();
+  inspector_->left_loop(of_ == Of::epochs, std::uncaught_exceptions() > exceptions_);
 }
 
 Steps Inspector::steps(std::int64_t count) {
-  const auto before = impl_->enter([&] { return static_cast<std::int64_t>(impl_->monitor().step()); });
+  const auto before = impl().enter([&] { return static_cast<std::int64_t>(impl().monitor().step()); });
   return steps(before + 1, before + count);
 }
 Steps Inspector::steps(std::int64_t first, std::int64_t last) {
-  impl_->enter([&] { impl_->steps().begin(first, last); });
+  impl().enter([&] { impl().steps().begin(first, last); });
   return {this, first, last};
 }
 /// Whether another turn follows.
 bool Inspector::end_step(bool is_last) {
-  if (impl_->is_of_parent()) return !is_last;
-  impl_->enter_and_throw([&] { impl_->steps().end_turn(); });
-  return impl_->enter([&] { return impl_->begin_next_turn(is_last); });
+  if (impl().is_of_parent()) return !is_last;
+  impl().enter_and_throw([&] { impl().steps().end_turn(); });
+  return impl().enter([&] { return impl().begin_next_turn(is_last); });
 }
 Steps::Iterator& Steps::Iterator::operator++() {
   const bool goes_on = inspector_->end_step(step_ >= last_);
@@ -189,55 +196,55 @@ Steps::Iterator& Steps::Iterator::operator++() {
 }
 
 std::optional<double> Inspector::loss(bool train, const std::string& aggregation) const {
-  return impl_->enter([&] { return impl_->loss(train, aggregation); });
+  return impl().enter([&] { return impl().loss(train, aggregation); });
 }
 std::optional<double> Inspector::value(const std::string& tag, const std::string& layer,
                                        const std::string& line) const {
-  return impl_->enter([&] { return impl_->monitor().display().last(tag, layer, line); });
+  return impl().enter([&] { return impl().monitor().display().last(tag, layer, line); });
 }
 
 std::vector<Finding> Inspector::findings() const {
-  return impl_->enter([&] { return impl_->findings(); });
+  return impl().enter([&] { return impl().findings(); });
 }
 void Inspector::on_finding(std::function<void(const Finding&)> callback) {
-  impl_->enter_unlocked([&] { impl_->monitor().outbox()->set_callback(std::move(callback)); });
+  impl().enter_unlocked([&] { impl().monitor().outbox()->set_callback(std::move(callback)); });
 }
 bool Inspector::should_stop() const {
-  return impl_->enter([&] { return impl_->policy().should_stop(); });
+  return impl().enter([&] { return impl().policy().should_stop(); });
 }
 std::string Inspector::dump(const std::string& why) {
-  return impl_->enter([&] { return impl_->monitor().dump(why); });
+  return impl().enter([&] { return impl().monitor().dump(why); });
 }
 void Inspector::note(const std::string& text) {
-  impl_->enter_unlocked([&] { impl_->monitor().note(LOUPE_NOTE_TRAINER, text); });
+  impl().enter_unlocked([&] { impl().monitor().note(LOUPE_NOTE_TRAINER, text); });
 }
 void Inspector::set_hyperparameter(const std::string& name, double value) {
   loupe_option_value number{};
   number.type = LOUPE_OPTION_NUMBER;
   number.number = value;
-  impl_->enter([&] { impl_->set_hyperparameter(name, number); });
+  impl().enter([&] { impl().set_hyperparameter(name, number); });
 }
 void Inspector::set_hyperparameter(const std::string& name, const std::string& value) {
   const std::string shown = utf8(value);
   loupe_option_value text{};
   text.type = LOUPE_OPTION_STRING;
   text.string = shown.c_str();
-  impl_->enter([&] { impl_->set_hyperparameter(name, text); });
+  impl().enter([&] { impl().set_hyperparameter(name, text); });
 }
 
 void Inspector::set_active(ActiveWhen when) {
   if (!when) throw std::invalid_argument("loupe: set_active takes a function of the tick's number, not an empty one");
-  impl_->enter([&] { impl_->monitor().set_active(std::move(when)); });
+  impl().enter([&] { impl().monitor().set_active(std::move(when)); });
 }
 bool Inspector::is_active() const {
-  return impl_->enter([&] { return impl_->monitor().active(); });
+  return impl().enter([&] { return impl().monitor().active(); });
 }
 
 void Inspector::set_directory(const std::string& directory) {
-  impl_->enter([&] { impl_->monitor().set_directory(directory); });
+  impl().enter([&] { impl().monitor().set_directory(directory); });
 }
 void Inspector::set_visualizers(const std::string& yaml) {
-  impl_->enter([&] { impl_->set_visualizers(yaml); });
+  impl().enter([&] { impl().set_visualizers(yaml); });
 }
 
 Inspector ProgramInspector::make(Config config) {
@@ -266,7 +273,7 @@ std::size_t Inspector::redirected_calls() {
 }
 
 std::string Inspector::coverage() const {
-  return impl_->enter([&] { return impl_->attachments().coverage(); });
+  return impl().enter([&] { return impl().attachments().coverage(); });
 }
 
 }  // namespace loupe

@@ -297,7 +297,11 @@ std::string Catalogue::hint(Kind kind, const std::string& name) const {
   if (const std::vector<std::string> known = names(kind); !known.empty()) {
     std::string empty;
     for (const std::string& folder : empty_folders_) empty += "; no plugin is in '" + folder + "'";
-    return empty + suggestion(name, known);
+    const std::string near = suggestion(name, known);
+    const bool is_near = near.find("did you mean") != std::string::npos;
+    // In the command it never is, and in a program only from then on.
+    return empty + near +
+           (is_near ? "" : "; one that is linked into the program is known there alone, after register_plugin");
   }
   std::string places;
   for (const std::string& path : searched_) places += (places.empty() ? "'" : ", '") + path + "'";

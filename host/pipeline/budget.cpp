@@ -41,7 +41,8 @@ void keep(std::deque<double>& values, double value) {
 }
 
 std::string percent(double share) {
-  return rounded_text(100 * share, 2) + " %";
+  const double percents = 100 * share;
+  return (percents < 10 ? rounded_text(percents, 2) : std::to_string(std::llround(percents))) + " %";
 }
 
 }  // namespace

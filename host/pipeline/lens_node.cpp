@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/strict.h"
 #include "loader/kind.h"
 
 namespace loupe {
@@ -82,7 +83,9 @@ void LensNode::make_wiring() {
             "values", [&] { return source->table->values(source->self, series, values, capacity, count, error); });
       },
       .get_extension = [](void*, const char* id) -> const void* {
-        return id != nullptr && std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &draft_tally() : nullptr;
+        if (id == nullptr) return nullptr;
+        if (std::strcmp(id, LOUPE_DRAFT_MISTAKES_ID) == 0 && refuses_mistakes()) return &draft_mistakes();
+        return std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &draft_tally() : nullptr;
       }};
 }
 
@@ -126,8 +129,13 @@ const loupe_draft_tally& LensNode::draft_tally() {
 
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
   if (std::find(states.begin(), states.end(), state_) != states.end()) return;
-  throw Error(std::string("'") + function + "' is called where the contract does not allow it; see its @state in " +
-                  "loupe/abi.h",
+  static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit",
+                                          "in introduce",         "in report", "in step"};
+  std::string allowed;
+  for (const State state : states)
+    allowed += (allowed.empty() ? "" : ", ") + std::string(calls[static_cast<std::size_t>(state)]);
+  throw Error(std::string("'") + function + "' is called " + calls[static_cast<std::size_t>(state_)] +
+                  " of the lens, where its contract does not allow it; call it " + allowed,
               LOUPE_INVALID);
 }
 
@@ -228,6 +236,7 @@ void LensNode::visit(const ModuleNode& module) {
                [&](const loupe_lens& table, loupe_error* error) {
                  return table.visit(instance_.self(), module.c_module(), error);
                });
+  if (refuses_mistakes()) types_.insert(module.c_module()->type);
 }
 
 void LensNode::forget(const ModuleNode& module) {
@@ -258,6 +267,7 @@ void LensNode::report(const loupe_tick& tick, Display& display, LensStates* stat
     return table.report(instance_.self(), &tick, &sink_, error);
   });
   display_ = nullptr;
+  if (!types_.empty()) tell_blindness();
   if (states != nullptr) save(*states);
   reset_all();
   // Visualizers are told meanwhile, and answer for themselves.
@@ -271,6 +281,17 @@ void LensNode::reset_all() {
       reset(source);
     }
   }
+}
+
+void LensNode::tell_blindness() {
+  if (sources_.empty() && !has_shown_ && !wants_steps() && !guard_.quarantined()) {
+    std::string types;
+    for (const std::string& type : types_) types += (types.empty() ? "" : ", ") + type;
+    log(LOUPE_LOG_WARNING, "the lens '" + name() +
+                               "' watches none of the modules that it was shown, and told nothing; " +
+                               "they are of the types " + types);
+  }
+  types_.clear();
 }
 
 void LensNode::reset(loupe_source& source) {

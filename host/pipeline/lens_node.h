@@ -2,12 +2,14 @@
 #define LOUPE_PIPELINE_LENS_NODE_H
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/tally.h>
 
 #include <initializer_list>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -86,10 +88,14 @@ class LensNode {
   uint64_t key_of(const loupe_source& source, const ModuleNode& module);
   void make_wiring();
   static const loupe_draft_tally& draft_tally();
+  static const loupe_draft_mistakes& draft_mistakes();
   void make_sink();
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);
   const loupe_module* module_called(const char* layer);
+  void need_tag(const char* tag) const;
+  /// Tells once that the lens looks at nothing, where its author is to know.
+  void tell_blindness();
   template <class Told>
   void show(const Told& told, void (Display::*display)(const Told&));
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
@@ -100,8 +106,11 @@ class LensNode {
   const Catalogue& catalogue_;
   LensSurroundings& surroundings_;
   State state_ = State::idle;
-  Display* display_ = nullptr;  // while it introduces or reports
-  std::string told_layer_;      // the last layer that a value was reported of
+  Display* display_ = nullptr;               // while it introduces or reports
+  std::set<std::string, std::less<>> tags_;  // that were told
+  std::set<std::string> types_;              // of the modules that were shown, where its author is to know
+  bool has_shown_ = false;                   // a value, range, histogram or finding
+  std::string told_layer_;                   // the last layer that a value was reported of
   const loupe_module* told_module_ = nullptr;
   KnownOptions known_options_;
   loupe_wiring wiring_{};

@@ -1,11 +1,13 @@
 // What a lens tells: checked, given the lens's own suffix where it has one, and handed on.
 
+#include <loupe/detail/series_reading.h>
 #include <loupe/error.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 
+#include "core/strict.h"
 #include "pipeline/lens_node.h"
 
 namespace loupe {
@@ -86,6 +88,7 @@ void LensNode::show_tag(const loupe_tag& tag) {
   need(copy.id, "the id of a tag");
   const std::string id = tag_id(copy.id);
   const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
+  tags_.insert(copy.id);
   copy.id = id.c_str();
   copy.title = title.c_str();
   display_->tag(copy);
@@ -97,6 +100,8 @@ void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   Told copy = copy_known(told);
   need(copy.tag, "the tag of what is told");
   check(copy);
+  has_shown_ = true;
+  if (refuses_mistakes()) need_tag(copy.tag);
   if (is_big(copy.layer, copy.tag)) {
     copy.layer = nullptr;
   } else if (copy.module == nullptr) {
@@ -106,6 +111,30 @@ void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   const std::string id = tag_id(copy.tag);
   copy.tag = id.c_str();
   (display_->*display)(copy);
+}
+
+void LensNode::need_tag(const char* tag) const {
+  if (tags_.count(tag) != 0) return;
+  std::string known;
+  for (const std::string& each : tags_) known += (known.empty() ? "" : "', '") + each;
+  throw Error(std::string("a value of the tag '") + tag + "' is told before the tag; tell it by Report::tag first" +
+                  (known.empty() ? "" : ": told were '" + known + "'"),
+              LOUPE_INVALID);
+}
+
+const loupe_draft_mistakes& LensNode::draft_mistakes() {
+  static const loupe_draft_mistakes table = {
+      .struct_size = sizeof table,
+      .unknown_series = [](void*, loupe_source* source, const char* series, loupe_error* error) {
+        return detail::guarded(error, [&] {
+          if (source == nullptr || series == nullptr) throw Error("a series or its source is null", LOUPE_INVALID);
+          std::vector<std::string> known;
+          source->read("series_name", [&] { known = detail::series_names(*source->table, source->self); });
+          if (known.empty()) return;  // those of some come with the events
+          throw Error(detail::unknown_series_text(series, known), LOUPE_INVALID);
+        });
+      }};
+  return table;
 }
 
 const loupe_module* LensNode::module_called(const char* layer) {
@@ -119,6 +148,7 @@ const loupe_module* LensNode::module_called(const char* layer) {
 
 void LensNode::tell_finding(const loupe_finding& finding) {
   expect({State::reporting, State::stepping}, "finding");
+  has_shown_ = true;
   loupe_finding copy = copy_known(finding);
   const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";
   if (copy.tag != nullptr) copy.tag = tag.c_str();

@@ -1,6 +1,7 @@
 // The clock of a monitor: which steps are looked at, and what a step and a tick set off.
 
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -83,10 +84,15 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   show_progress();
 }
 
-/// What each model's first optimizer is set to, as it steps first, for tables of runs.
+/// What each model's first optimizer is set to, as it steps first, for tables of runs; and what takes its place.
 void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
   newest_optimizer_ = optimizer.id;
-  if (optimizer.group_count == 0 || !optimized_models_.insert(optimizer.model).second) return;
+  if (optimizer.group_count == 0) return;
+  const bool is_first = optimized_models_.insert(optimizer.model).second;
+  for (const loupe_optimizer* other : host_->optimizers()) {
+    const bool is_beside = other->id != optimizer.id && std::strcmp(other->model, optimizer.model) == 0;
+    if (!is_first && is_beside) return;
+  }
   const std::string name = optimized_models_.size() == 1 ? "optimizer" : std::string(optimizer.model) + " optimizer";
   const loupe_parameter_group& group = *optimizer.groups[0];
   const auto tell = [&](const std::string& what, uint32_t type, double number, const char* text) {

@@ -50,7 +50,7 @@ void MergedLenses::merge(const RankMessage& message, bool replicas) {
     Lens* lens = find(states.lens);
     if (lens == nullptr) continue;
     if (!states.unable.empty() && lens->unable.empty()) lens->unable = states.unable;
-    if (!lens->unable.empty()) continue;
+    if (!lens->unable.empty() || states.sources.empty()) continue;
     lens->is_merged = true;
     if (!lens->node->merge(states, replicas)) lens->unable = "a state of another rank cannot be merged with its own";
   }

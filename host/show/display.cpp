@@ -179,6 +179,8 @@ void Display::finding(const loupe_finding& finding) {
 }
 
 void Display::begin_tick(const loupe_tick& tick) {
+  last_.begin_tick();
+  last_ends_.begin_tick();
   if (!holds_) return show_begin(tick);
   held_ = std::make_unique<HeldTick>(tick);
 }
@@ -210,13 +212,17 @@ void Display::show_begin(const loupe_tick& tick) {
 }
 
 void Display::value(const loupe_value& value) {
+  if (!last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value)) return;
   if (on_value_) on_value_(value);
-  last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value);
   if (held_) return held_->add(value);
   each(&loupe_visualizer::value, value);
 }
 
 void Display::range(const loupe_range& range) {
+  const char* layer = range.layer != nullptr ? range.layer : range.tag;
+  const bool is_low_news = last_ends_.put(range.tag, layer, range.low_name, range.low);
+  const bool is_high_news = last_ends_.put(range.tag, layer, range.high_name, range.high);
+  if (!is_low_news && !is_high_news) return;
   if (held_) return held_->add(range);
   each(&loupe_visualizer::range, range);
 }

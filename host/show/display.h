@@ -130,7 +130,7 @@ class Display {
   std::size_t replaced_ = 0;                     // of what stands
   std::map<std::string, std::size_t> place_of_;  // of a key among what stands
   std::map<std::string, std::string> tags_;      // what was last said of each
-  LastValues last_;
+  LastValues last_, last_ends_;                  // of values, and of ranges
 };
 
 }  // namespace loupe

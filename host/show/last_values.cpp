@@ -1,5 +1,8 @@
 #include "show/last_values.h"
 
+#include <cmath>
+#include <utility>
+
 namespace loupe {
 namespace {
 
@@ -11,17 +14,23 @@ void put_name(std::string& name, std::string_view tag, std::string_view layer, s
 
 }  // namespace
 
-void LastValues::put(std::string_view tag, std::string_view layer, std::string_view line, double value) {
+bool LastValues::renew(Last& last, double value) const {
+  const bool is_same = last.value == value || (std::isnan(last.value) && std::isnan(value));
+  const bool is_news = std::exchange(last.tick, tick_) != tick_ || !is_same;
+  last.value = value;
+  return is_news;
+}
+
+bool LastValues::put(std::string_view tag, std::string_view layer, std::string_view line, double value) {
   put_name(name_, tag, layer, line);
   if (expected_ == order_.size()) expected_ = 0;
   if (expected_ < order_.size() && order_[expected_]->first == name_) {
-    order_[expected_++]->second.value = value;
-    return;
+    return renew(order_[expected_++]->second, value);
   }
-  const auto [found, is_new] = values_.try_emplace(name_, Last{value, order_.size()});
+  const auto [found, is_new] = values_.try_emplace(name_, Last{value, order_.size(), tick_});
   if (is_new) order_.push_back(&*found);
-  found->second.value = value;
   expected_ = found->second.place + 1;
+  return is_new || renew(found->second, value);
 }
 
 std::optional<double> LastValues::find(std::string_view tag, std::string_view layer, std::string_view line) const {

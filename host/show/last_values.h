@@ -2,6 +2,7 @@
 #define LOUPE_LAST_VALUES_H
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,21 +14,27 @@ namespace loupe {
 /// The last value of each line of each layer of each tag.
 class LastValues {
  public:
-  /// Quick where values come in the order in which they came before, as those of ticks do.
-  void put(std::string_view tag, std::string_view layer, std::string_view line, double value);
+  /// Quick where values come in the order in which they came before, as those of ticks do. False where the same value
+  /// was put in this tick already, as by two lenses that both show the learning rate.
+  bool put(std::string_view tag, std::string_view layer, std::string_view line, double value);
+  void begin_tick() { ++tick_; }
   std::optional<double> find(std::string_view tag, std::string_view layer, std::string_view line) const;
 
  private:
   struct Last {
     double value;
     std::size_t place;  // in order_
+    uint64_t tick;      // in which it was put
   };
   using Values = std::unordered_map<std::string, Last>;
 
   Values values_;
   std::vector<Values::value_type*> order_;  // in which they first came; the map leaves them where they are
-  std::size_t expected_ = 0;                // the one behind the last that was put
-  std::string name_;                        // kept for its memory
+  bool renew(Last& last, double value) const;
+
+  uint64_t tick_ = 0;
+  std::size_t expected_ = 0;  // the one behind the last that was put
+  std::string name_;          // kept for its memory
 };
 
 }  // namespace loupe

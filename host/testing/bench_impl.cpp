@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/strict.h"
 #include "torch/model/module_types.h"
 
 namespace loupe::testing {
@@ -54,6 +55,7 @@ class Lent : public ForwardTensors {
 Bench::Impl::Impl(const std::string& yaml, const std::vector<std::string>& plugins,
                   const std::vector<const loupe_entry*>& linked) {
   offer_tensor_services();
+  refuse_mistakes();
   Catalogue catalogue;
   for (const loupe_entry* entry : linked) {
     if (entry == nullptr) throw std::invalid_argument("a Bench is given an entry that is null");

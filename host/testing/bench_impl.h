@@ -67,7 +67,7 @@ class Bench::Impl : public MonitorHost {
   std::unique_ptr<OptimizerFacts> optimizer_;
   std::vector<Made> modules_;
   loupe_component teller_ =
-      own_component<Lens, Teller>(LOUPE_LENS_ID, "the test", loupe::detail::lens_table<false>(), to_tell);
+      own_component<Lens, Teller>(LOUPE_LENS_ID, "the test", loupe::detail::lens_table<true>(), to_tell);
   loupe_component keeper_ = own_component<Visualizer, Keeper>(LOUPE_VISUALIZER_ID, "the test",
                                                               loupe::detail::visualizer_table<false>(), shown);
   std::unique_ptr<Monitor> monitor_;  // ends first

@@ -1,5 +1,6 @@
 #include "testing/made_tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -29,18 +30,42 @@ T element(double value) {
   return static_cast<T>(value);
 }
 
+/// The nearest bfloat16's bits; of two as near, the even one.
+std::uint16_t bfloat16_bits(double value) {
+  const auto narrow = static_cast<float>(value);
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  if (std::isnan(narrow)) return 0x7fc0;
+  bits += 0x7fff + (bits >> 16 & 1);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+
+/// The nearest float16's bits; of two as near, the even one.
+std::uint16_t float16_bits(double value) {
+  if (std::isnan(value)) return 0x7e00;
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const double size = std::abs(value);
+  if (size >= 65520) return sign | 0x7c00;
+  constexpr int smallest_exponent = -14;
+  const int exponent = size > 0 ? std::max(std::ilogb(size), smallest_exponent) : smallest_exponent;
+  // Below the smallest exponent the leading one is missing, and a fraction rounded up carries into the exponent.
+  const auto fraction = static_cast<int>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+  const int bits = exponent == smallest_exponent ? fraction : ((exponent + 15) << 10) + fraction - 1024;
+  return static_cast<std::uint16_t>(sign | bits);
+}
+
 template <class T>
-void write(std::vector<std::byte>& memory, const std::vector<double>& values) {
-  memory.resize(values.size() * sizeof(T));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const T value = element<T>(values[i]);
-    std::memcpy(memory.data() + i * sizeof(T), &value, sizeof(T));
-  }
+void put(std::byte* to, const T& stored) {
+  std::memcpy(to, &stored, sizeof stored);
+}
+template <class T>
+void write(std::byte* to, double value) {
+  put(to, element<T>(value));
 }
 
 struct Element {
   std::uint8_t code, bits;
-  void (*write)(std::vector<std::byte>&, const std::vector<double>&);
+  void (*write)(std::byte* to, double value);
 };
 
 Element element_of(Type type) {
@@ -49,6 +74,10 @@ Element element_of(Type type) {
       return {LOUPE_DTYPE_FLOAT, 32, &write<float>};
     case Type::float64:
       return {LOUPE_DTYPE_FLOAT, 64, &write<double>};
+    case Type::float16:
+      return {LOUPE_DTYPE_FLOAT, 16, [](std::byte* to, double value) { put(to, float16_bits(value)); }};
+    case Type::bfloat16:
+      return {LOUPE_DTYPE_BFLOAT, 16, [](std::byte* to, double value) { put(to, bfloat16_bits(value)); }};
     case Type::int8:
       return {LOUPE_DTYPE_INT, 8, &write<std::int8_t>};
     case Type::int16:
@@ -86,15 +115,33 @@ Tensor tensor(std::vector<double> values, std::vector<std::int64_t> sizes, Type 
                                 " elements, and is given " + std::to_string(values.size()) +
                                 " values; give it as many, or one for all");
   }
-  return {std::move(values), std::move(sizes), type};
+  return {std::move(values), std::move(sizes), type, {}};
 }
 
-MadeTensor::MadeTensor(Tensor given) : tensor_(testing::tensor(std::move(given.values), given.sizes, given.type)) {
-  overwrite(tensor_.values);
-  strides_.resize(tensor_.sizes.size());
-  std::int64_t stride = 1;
-  for (std::size_t d = strides_.size(); d-- > 0; stride *= tensor_.sizes[d]) strides_[d] = stride;
+Tensor strided(Tensor tensor, std::vector<std::int64_t> strides) {
+  const bool fits = strides.size() == tensor.sizes.size() &&
+                    std::all_of(strides.begin(), strides.end(), [](std::int64_t stride) { return stride >= 0; });
+  if (!fits) {
+    throw std::invalid_argument("a tensor of the sizes " + shape_text(tensor.sizes) + " cannot have the strides " +
+                                shape_text(strides) + "; give each dimension one, from 0");
+  }
+  tensor.strides = std::move(strides);
+  return tensor;
+}
+
+MadeTensor::MadeTensor(Tensor given) : strides_(std::move(given.strides)) {
+  tensor_ = testing::tensor(std::move(given.values), given.sizes, given.type);
+  const std::size_t dim = tensor_.sizes.size();
+  if (strides_.empty()) {
+    strides_.resize(dim);
+    std::int64_t stride = 1;
+    for (std::size_t d = dim; d-- > 0; stride *= tensor_.sizes[d]) strides_[d] = stride;
+  }
   const Element element = element_of(tensor_.type);
+  std::int64_t last = 0;
+  for (std::size_t d = 0; d < dim; ++d) last += (tensor_.sizes[d] - 1) * strides_[d];
+  if (!tensor_.values.empty()) memory_.resize(static_cast<std::size_t>(last + 1) * element.bits / 8);
+  overwrite(tensor_.values);
   view_.struct_size = sizeof view_;
   view_.dtype_code = element.code;
   view_.dtype_bits = element.bits;
@@ -110,7 +157,15 @@ MadeTensor::MadeTensor(Tensor given) : tensor_(testing::tensor(std::move(given.v
 }
 
 void MadeTensor::overwrite(const std::vector<double>& values) {
-  element_of(tensor_.type).write(memory_, values);
+  const Element element = element_of(tensor_.type);
+  const std::size_t bytes = element.bits / 8;
+  for (std::size_t place = 0; place < values.size(); ++place) {
+    auto left = static_cast<std::int64_t>(place);
+    std::int64_t offset = 0;
+    for (std::size_t d = strides_.size(); d-- > 0; left /= tensor_.sizes[d])
+      offset += left % tensor_.sizes[d] * strides_[d];
+    element.write(memory_.data() + static_cast<std::size_t>(offset) * bytes, values[place]);
+  }
   tensor_.values = values;
 }
 

@@ -18,6 +18,8 @@ class Teller : public Lens {
   explicit Teller(ToTell& to_tell) : to_tell_(to_tell) {}
 
   void visit(const loupe::Module&) override {}
+  /// Whoever takes steps need not watch anything.
+  void step(const Step&, Report&) override {}
   void report(Report& report) override {
     const ToTell told = std::exchange(to_tell_, {});
     for (const auto& tell : told) tell(report);

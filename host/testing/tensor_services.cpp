@@ -1,5 +1,6 @@
 // What components may ask of tensors, without LibTorch.
 
+#include <loupe/elements.h>
 #include <loupe/error.h>
 
 #include <algorithm>
@@ -48,11 +49,11 @@ loupe_status clone(void*, const loupe_tensor* tensor, int64_t item, loupe_retain
 
 loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error* error) {
   return detail::guarded(error, [&] {
-    // From memory, where float32 has rounded them.
+    // From memory, where a type may have rounded them.
     const auto from = made(tensor);
-    const bool rounds = from->tensor().type == Type::float32;
-    std::transform(from->tensor().values.begin(), from->tensor().values.end(), values,
-                   [&](double value) { return rounds ? static_cast<double>(static_cast<float>(value)) : value; });
+    const Elements stored(&from->view());
+    for (std::size_t place = 0; place < from->tensor().values.size(); ++place)
+      values[place] = stored.at(static_cast<int64_t>(place));
   });
 }
 

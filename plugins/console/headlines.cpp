@@ -44,8 +44,12 @@ void Headlines::take(const std::deque<Table>& tables, double epoch) {
       const std::string key = table.key() + '\n' + row.key;
       auto known = std::find_if(numbers_.begin(), numbers_.end(), [&](const Number& each) { return each.key == key; });
       if (known == numbers_.end()) {
-        known = numbers_.insert(numbers_.end(), Number());
+        // Beside the others of its plot, such as the rate of the optimizer that it takes the place of.
+        const auto last = std::find_if(numbers_.rbegin(), numbers_.rend(),
+                                       [&](const Number& each) { return each.tag == table.key(); });
+        known = numbers_.insert(last == numbers_.rend() ? numbers_.end() : last.base(), Number());
         known->key = key;
+        known->tag = table.key();
         known->is_loss = table.key() == loss_tag || row.key == training_ || row.key == validation_;
       }
       known->name = name_of(table, row);
@@ -57,6 +61,9 @@ void Headlines::take(const std::deque<Table>& tables, double epoch) {
       known->best = known->last;
       known->best_epoch = epoch;
     }
+    if (is_named_by_row(table.key())) continue;  // validation may come in some epochs only
+    const auto is_over = [&](const Number& each) { return each.tag == table.key() && each.epoch != epoch; };
+    numbers_.erase(std::remove_if(numbers_.begin(), numbers_.end(), is_over), numbers_.end());
   }
 }
 

@@ -16,6 +16,7 @@ class Headlines {
  public:
   struct Number {
     std::string key;  ///< as told
+    std::string tag;
     std::string name;
     bool is_loss = false;
     double last = NAN, epoch = 0;

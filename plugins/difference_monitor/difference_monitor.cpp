@@ -3,6 +3,7 @@
 #include <loupe/layers.h>
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 #include <deque>
 #include <utility>
@@ -125,8 +126,7 @@ class DifferenceMonitorLens : public Lens {
     if (!filter_.takes(module)) return;
     auto& own = own_.emplace_back(host_, difference_, reducer_, passes_, keep_);
     try {
-      Watch watched{"attribute", attribute_.c_str()};
-      watched.gatherer_options = {{"when", "both"}, {"missing", true}};
+      const Watch watched = Watch("attribute", {{"when", "both"}, {"missing", true}}).label(attribute_.c_str());
       layers_.emplace_back(module, watch(module, watched, own));
     } catch (const Error& reason) {
       own_.pop_back();

@@ -1,6 +1,7 @@
 #include <loupe/geometry_plots.h>
 #include <loupe/gradient_option.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -29,7 +30,8 @@ class ParameterGradientGeometry : public Lens {
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
-      return watch(module, {gatherer_, parameter, "gradient_geometry", plots_.preprocessor_options()});
+      return watch(module,
+                   Watch(gatherer_).label(parameter).preprocessor("gradient_geometry", plots_.preprocessor_options()));
     });
   }
   void forget(const Module& module) override { parameters_.forget(module); }

@@ -89,7 +89,8 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->layer = module.name();
     state->name = parameter.name;
     state->runs = layer;
-    const Watch gradient = {"parameter_gradient", parameter.name}, step = {"optimizer_step", parameter.name};
+    const Watch gradient = Watch("parameter_gradient").label(parameter.name);
+    const Watch step = Watch("optimizer_step").label(parameter.name);
     state->gradient_source = watch(module, gradient, keep<GradientNumbers>(model, *state));
     state->device_gradient_look = watch(module, gradient, keep<DeviceGradientLook>(model));
     state->step_source = watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));

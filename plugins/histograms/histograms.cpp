@@ -4,6 +4,7 @@
 #include <loupe/non_finite.h>
 #include <loupe/output_option.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 #include "histograms/histogram.h"
 
@@ -47,8 +48,8 @@ class Histograms : public Lens {
 
   void visit(const Module& module) override {
     if (filter_.takes(module, activations_ && is_activation(module) && is_leaf(module))) {
-      outputs_.emplace_back(module,
-                            watch(module, {"forward", nullptr, "histogram", output_options_, gatherer_options_}));
+      outputs_.emplace_back(
+          module, watch(module, Watch("forward", gatherer_options_).preprocessor("histogram", output_options_)));
     }
     parameters_.visit(module, [&](const char* parameter) { return watch_parameter(module, "tick", parameter); });
     if (!shows_gradients_) return;
@@ -108,7 +109,7 @@ class Histograms : public Lens {
   static std::string parameter_tag(const Parameters::Role& role) { return role.title + " Histogram"; }
 
   Source watch_parameter(const Module& module, const char* gatherer, const char* parameter) {
-    return watch(module, {gatherer, parameter, "histogram", {{"record_eval", true}}});
+    return watch(module, Watch(gatherer).label(parameter).preprocessor("histogram", {{"record_eval", true}}));
   }
 
   void write(Report& report, const std::string& tag, const char* line, const Layers& layers) {

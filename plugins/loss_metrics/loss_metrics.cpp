@@ -2,6 +2,7 @@
 #include <loupe/layers.h>
 #include <loupe/nearest.h>
 #include <loupe/non_finite.h>
+#include <loupe/plugin.h>
 
 #include <map>
 #include <set>
@@ -50,12 +51,15 @@ class LossMetrics : public Lens {
   }
 
   void attach() override {
-    pushed_losses_ = watch_pushes({"push", nullptr, "explicit_call", {{"select", "losses"}, {"quantiles", true}}});
-    pushed_metrics_ = watch_pushes({"push", nullptr, "explicit_call", {{"select", "metrics"}, {"quantiles", true}}});
+    pushed_losses_ =
+        watch_pushes(Watch("push").preprocessor("explicit_call", {{"select", "losses"}, {"quantiles", true}}));
+    pushed_metrics_ =
+        watch_pushes(Watch("push").preprocessor("explicit_call", {{"select", "metrics"}, {"quantiles", true}}));
   }
   void visit(const Module& module) override {
     if (!module.is_loss() || !watches_loss_modules_) return;
-    loss_modules_.emplace_back(module, watch(module, {"forward", nullptr, "loss_module", loss_module_options_}));
+    loss_modules_.emplace_back(module,
+                               watch(module, Watch("forward").preprocessor("loss_module", loss_module_options_)));
   }
   void forget(const Module& module) override { loupe::forget(loss_modules_, module); }
 

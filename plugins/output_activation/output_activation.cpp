@@ -1,6 +1,7 @@
 #include <loupe/activation_plots.h>
 #include <loupe/module_filter.h>
 #include <loupe/output_option.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -46,7 +47,8 @@ class OutputActivation : public Lens {
     const bool by_default = (activation_ && is_activation(module)) || (dropout_ && is_dropout(module));
     if (!filter_.takes(module, by_default && is_leaf(module))) return;
     layers_.emplace_back(
-        module, watch(module, {"forward", nullptr, "output_activation", preprocessor_options_, gatherer_options_}));
+        module,
+        watch(module, Watch("forward", gatherer_options_).preprocessor("output_activation", preprocessor_options_)));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 

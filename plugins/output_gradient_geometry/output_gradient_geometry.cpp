@@ -1,6 +1,7 @@
 #include <loupe/geometry_plots.h>
 #include <loupe/module_filter.h>
 #include <loupe/output_option.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -32,8 +33,9 @@ class OutputGradientGeometry : public Lens {
 
   void visit(const Module& module) override {
     if (!filter_.takes(module, is_leaf(module) && !(skip_activation_ && is_activation(module)))) return;
-    layers_.emplace_back(module, watch(module, {"output_gradient", nullptr, "output_gradient_geometry",
-                                                plots_.preprocessor_options(), gatherer_options_}));
+    layers_.emplace_back(module,
+                         watch(module, Watch("output_gradient", gatherer_options_)
+                                           .preprocessor("output_gradient_geometry", plots_.preprocessor_options())));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 

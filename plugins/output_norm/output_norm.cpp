@@ -3,6 +3,7 @@
 #include <loupe/non_finite.h>
 #include <loupe/output_option.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -61,8 +62,8 @@ class OutputNorm : public Lens {
 
   void visit(const Module& module) override {
     if (!filter_.takes(module, activation_ && is_activation(module) && is_leaf(module))) return;
-    layers_.emplace_back(module,
-                         watch(module, {"forward", nullptr, "output_norm", preprocessor_options_, gatherer_options_}));
+    layers_.emplace_back(
+        module, watch(module, Watch("forward", gatherer_options_).preprocessor("output_norm", preprocessor_options_)));
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 

@@ -1,6 +1,7 @@
 #include <loupe/explanation.h>
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -31,9 +32,8 @@ class ParameterCondition : public Lens {
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
-      return watch(
-          module,
-          {"tick", parameter, "parameter_condition", {{"inplace", inplace_}, {"quantiles", lines_.need_quantiles()}}});
+      return watch(module, Watch("tick").label(parameter).preprocessor(
+                               "parameter_condition", {{"inplace", inplace_}, {"quantiles", lines_.need_quantiles()}}));
     });
   }
   void forget(const Module& module) override { parameters_.forget(module); }

@@ -1,5 +1,6 @@
 #include <loupe/geometry_plots.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -26,8 +27,9 @@ class ParameterDifference : public Lens {
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
-      return watch(module,
-                   {"optimizer_step", parameter, "parameter_difference_geometry", plots_.preprocessor_options()});
+      return watch(module, Watch("optimizer_step")
+                               .label(parameter)
+                               .preprocessor("parameter_difference_geometry", plots_.preprocessor_options()));
     });
   }
   void forget(const Module& module) override { parameters_.forget(module); }

@@ -1,6 +1,7 @@
 #include <loupe/activation_plots.h>
 #include <loupe/gradient_option.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -30,10 +31,9 @@ class ParameterGradientActivation : public Lens {
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
-      return watch(module, {gatherer_,
-                            parameter,
-                            "gradient_activation",
-                            {{"inplace", plots_.inplace()}, {"quantiles", plots_.need_quantiles()}}});
+      return watch(module,
+                   Watch(gatherer_).label(parameter).preprocessor(
+                       "gradient_activation", {{"inplace", plots_.inplace()}, {"quantiles", plots_.need_quantiles()}}));
     });
   }
   void forget(const Module& module) override { parameters_.forget(module); }

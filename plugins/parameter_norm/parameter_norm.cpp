@@ -1,6 +1,7 @@
 #include <loupe/comparison.h>
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -40,10 +41,9 @@ class ParameterNorm : public Lens {
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
       return watch(module,
-                   {"tick",
-                    parameter,
-                    "parameter_norm",
-                    {{"inplace", inplace_}, {"quantiles", lines_.need_quantiles()}, {"normalize", normalize_}}});
+                   Watch("tick").label(parameter).preprocessor(
+                       "parameter_norm",
+                       {{"inplace", inplace_}, {"quantiles", lines_.need_quantiles()}, {"normalize", normalize_}}));
     });
   }
   void forget(const Module& module) override { parameters_.forget(module); }

@@ -3,6 +3,7 @@
 #include <loupe/kind_filter.h>
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 #include <algorithm>
 
@@ -89,8 +90,10 @@ class Pipeline : public Lens {
       if (stream.of_a_glob && !module.has_parameter(stream.parameter)) continue;
       const char* label = stream.parameter.empty() ? nullptr : stream.parameter.c_str();
       try {
-        stream.layers.emplace_back(module, watch(module, {gatherer_.c_str(), label, preprocessor_.c_str(),
-                                                          preprocessor_options_, gatherer_options_}));
+        stream.layers.emplace_back(module,
+                                   watch(module, Watch(gatherer_.c_str(), gatherer_options_)
+                                                     .label(label)
+                                                     .preprocessor(preprocessor_.c_str(), preprocessor_options_)));
       } catch (const Error& reason) {
         // Not every module has every parameter; what a trainer exposes is in no list that could be asked before.
         if (label == nullptr || reason.status() != LOUPE_NOT_FOUND) throw;

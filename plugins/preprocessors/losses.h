@@ -61,7 +61,7 @@ class ExplicitCall : public Preprocessor {
   static constexpr const char* name = "explicit_call";
   static constexpr const char* help = "the values that the trainer pushes, each under its name";
   static std::vector<const char*> gives() { return {"{name}: the values that the trainer pushed under that name"}; }
-  static constexpr const char* example = "pipeline: {gather: push, preprocess: explicit_call}";
+  static constexpr const char* example = "loss_metrics: {metrics: [accuracy]}";
   static std::vector<Option> options() {
     return {
         inplace_option(), quantiles_option(), {"select", "all", "which pushes to take", {"all", "losses", "metrics"}}};

@@ -5,6 +5,7 @@
 #include <loupe/kind_filter.h>
 #include <loupe/layers.h>
 #include <loupe/number_text.h>
+#include <loupe/plugin.h>
 
 #include <deque>
 #include <set>
@@ -105,7 +106,7 @@ class Recorder : public Lens {
     const bool listed = std::find(indices_.begin(), indices_.end(), position) != indices_.end();
     if (!filter_.takes(module) || (!indices_.empty() && !listed)) return;
     Recording& own = own_.emplace_back(host_, settings_);
-    layers_.emplace_back(module, watch(module, {gatherer_, nullptr, nullptr, {}, gatherer_options_}, own));
+    layers_.emplace_back(module, watch(module, {gatherer_, gatherer_options_}, own));
     recorded_.push_back({module.name(), &own});
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }

@@ -151,7 +151,7 @@ class RunStatistics : public Lens {
       if (is_buffer(parameter) || is_known(module, parameter.name)) continue;
       auto& total = totals_[module.model()];
       if (total == nullptr) total = std::make_unique<GradientTotal>();
-      watch(module, {"step_gradient", parameter.name}, parts_.emplace_back(*total));
+      watch(module, Watch("step_gradient").label(parameter.name), parts_.emplace_back(*total));
     }
   }
   /// A parameter that two modules share must not count twice.

@@ -1,5 +1,6 @@
 #include <loupe/non_finite.h>
 #include <loupe/parameters.h>
+#include <loupe/plugin.h>
 
 #include "update_ratio/ratio.h"
 
@@ -43,7 +44,8 @@ class UpdateRatio : public Lens {
 
   void visit(const Module& module) override {
     parameters_.visit(module, [&](const char* parameter) {
-      return watch(module, {"optimizer_step", parameter, ChangeRatio::name, preprocessor_options_});
+      return watch(module,
+                   Watch("optimizer_step").label(parameter).preprocessor(ChangeRatio::name, preprocessor_options_));
     });
   }
   void forget(const Module& module) override { parameters_.forget(module); }

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "examples/process.h"
@@ -22,6 +23,26 @@ Finished loupe_command(const std::string& arguments) {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+TEST(Describe, GivesASchemaOfTheConfigurationThatEditorsRead) {
+  const Finished described = loupe_command("describe config --schema --plugins " PROBE_PLUGIN);
+  EXPECT_EQ(described.exit_code, 0);
+  const auto schema = nlohmann::json::parse(described.output);
+  EXPECT_EQ(schema.at("$schema"), "http://json-schema.org/draft-07/schema#");
+  const auto& sections = schema.at("properties");
+  for (const char* key :
+       {"loupe", "run", "attach", "plugins", "lenses", "visualizers", "on_error", "on_finding", "run_program", "ranks"})
+    EXPECT_TRUE(sections.contains(key)) << key;
+  EXPECT_EQ(sections.size(), 10u);
+  EXPECT_EQ(sections.at("attach").at("properties").at("depth").at("type"), "integer");
+  const auto& lens = sections.at("lenses").at("items").at("anyOf").at(1).at("properties");
+  EXPECT_TRUE(lens.contains("gradient_geometry")) << "an alias";
+  const auto& options = lens.at("probe_lens").at("properties");
+  EXPECT_EQ(options.at("small").at("default"), 1);
+  EXPECT_EQ(options.at("passes").at("enum"), (nlohmann::json{"both", "training", "evaluation"}));
+  EXPECT_EQ(options.at("active").at("minimum"), 1) << "which every lens has";
+  EXPECT_EQ(loupe_command("describe health --schema").exit_code, 2);
 }
 
 TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {

@@ -22,6 +22,23 @@ TEST(Validate, ARightFileIsSaidToBe) {
   EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lens, 2 visualizers\n");
 }
 
+TEST(Validate, KnowsWhatEachGathererNeeds) {
+  const auto pipeline = [](const std::string& options) {
+    return validate("lenses:\n  - pipeline: {gather: " + options + "}\n");
+  };
+  const Finished lacking = pipeline("optimizer_step, preprocess: parameter_norm");
+  EXPECT_EQ(lacking.exit_code, 2);
+  EXPECT_EQ(lacking.output,
+            "monitor.yaml:2:5: error: the gatherer 'optimizer_step' needs the name of a parameter, such as 'weight' "
+            "(option 'parameters')\n");
+  EXPECT_EQ(pipeline("forward, parameters: weight").output,
+            "monitor.yaml:2:45: error: the gatherer 'forward' takes no parameter; leave out 'weight' (option "
+            "'parameters')\n");
+  EXPECT_EQ(pipeline("step_gradient, parameters: [weight, bias], preprocess: parameter_norm").exit_code, 0);
+  EXPECT_EQ(pipeline("attribute, parameters: running_mean, preprocess: parameter_norm").exit_code, 0);
+  EXPECT_EQ(pipeline("push").exit_code, 2);
+}
+
 TEST(Validate, LeavesNoFiles) {
   const auto folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "run: {dir: runs/x}\nlenses: [loss_metrics]\nvisualizers: [record]\n";

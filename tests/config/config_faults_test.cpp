@@ -23,6 +23,30 @@ TEST(ConfigFaults, NoLineOfAFileOfAnotherKindIsRepeated) {
   EXPECT_SAYS(faults_of("PATH: /bin\nUSER: me\nlenses: []\nHOME: /root\n"), "unknown key 'USER'");
 }
 
+TEST(ConfigFaults, AnUnquotedGlobIsToldWithTheQuotesThatItNeeds) {
+  EXPECT_EQ(faults_of("loupe: 1\nlenses:\n  - a: {include: [x, *.fc], b: 1}\n"),
+            "a.yaml:3:22: error: in YAML a * at the beginning stands for what is named elsewhere; put the pattern in "
+            "quotes: \"*.fc\"");
+  EXPECT_SAYS(faults_of("a: &b 1\nlenses: *c\n"), "quotes: \"*c\"");
+}
+
+TEST(ConfigFaults, ANameOfItsOwnAmongTheOptionsIsToldWithItsPlace) {
+  EXPECT_EQ(probe_faults("lenses:\n  - probe_lens: {as: mine}\n  - probe_lens\n"),
+            "a.yaml:3:22: error: 'as' stands among the options of 'probe_lens'; write it beside the name: {probe_lens: "
+            "{…}, as: mine}");
+}
+
+TEST(ConfigFaults, ALensThatIsUsedTwiceHidesNoOtherFault) {
+  const std::string told = probe_faults("lenses:\n  - probe_lens\n  - probe_lens: {gatherers: x}\n");
+  EXPECT_SAYS(told, "a.yaml:4:5: error: the lens 'probe_lens' is used twice");
+  EXPECT_SAYS(told, "a.yaml:4:18: error: lens 'probe_lens' has no option 'gatherers'");
+}
+
+TEST(ConfigFaults, WhatIsLinkedIntoAProgramIsKnownThere) {
+  EXPECT_SAYS(probe_faults("lenses: [entirely_different]\n"),
+              "one that is linked into the program is known there alone");
+}
+
 TEST(ConfigFaults, LossesMustBeToldApart) {
   const std::string expected = "error: train_loss and val_loss must be two names";
   EXPECT_SAYS(faults_of("attach: {train_loss: x, val_loss: x}\n"), expected);

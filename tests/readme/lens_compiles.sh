@@ -1,16 +1,39 @@
 #!/usr/bin/env bash
-# The README's lens, taken out of it as it is printed, must compile as an outsider would compile it and pass `loupe check`.
+# The README's lenses, taken out of it as they are printed, must compile as an outsider would compile them and pass
+# `loupe check`.
 #   lens_compiles.sh PROJECT COMPILER LOUPE FOLDER
 set -euo pipefail
 project=$1 compiler=$2 loupe=$3 folder=$4
 mkdir -p "$folder"
-awk '/^```cpp$/ { block = ""; inside = 1; next } /^```$/ { if (inside && block ~ /LOUPE_PLUGIN\(/) { printf "%s", block; exit }
-  inside = 0 } inside { block = block $0 "\n" }' "$project/README.md" >"$folder/dead_units.cpp"
-if [[ ! -s $folder/dead_units.cpp ]]; then
-  echo "the README has no C++ block that ends by LOUPE_PLUGIN"
+
+# The first C++ block that fits the pattern.
+block() {
+  awk -v pattern="$1" '/^```cpp$/ { block = ""; inside = 1; next }
+    /^```$/ { if (inside && block ~ pattern) { printf "%s", block; found = 1; exit } inside = 0 }
+    inside { block = block $0 "\n" }
+    END { if (!found) { print "the README has no C++ block with " pattern >"/dev/stderr"; exit 1 } }' "$project/README.md"
+}
+
+block 'LOUPE_PLUGIN\(' >"$folder/dead_units.cpp"
+lines=$(grep -c . "$folder/dead_units.cpp")
+if ((lines > 13)); then
+  echo "the README's lens has $lines lines"
   exit 1
 fi
-"$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Werror -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden \
-  -Wl,-z,defs "-Wl,--version-script=$project/sdk/cmake/plugin.map" -I "$project/sdk/include" \
-  -o "$folder/dead_units.so" "$folder/dead_units.cpp"
-"$loupe" check "$folder/dead_units.so"
+# What makes findings is a part of the lens before it.
+block 'struct AttentionEntropy' >"$folder/attention"
+block 'loupe::Rule collapsed_' >"$folder/finding"
+{
+  echo '#include <loupe/plugin.h>'
+  sed '$d' "$folder/attention"
+  cat "$folder/finding"
+  echo '};'
+  echo 'LOUPE_PLUGIN("attention_entropy", "1.0", AttentionEntropy);'
+} >"$folder/attention_entropy.cpp"
+
+for lens in dead_units attention_entropy; do
+  "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Werror -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden \
+    -Wl,-z,defs "-Wl,--version-script=$project/sdk/cmake/plugin.map" -I "$project/sdk/include" \
+    -o "$folder/$lens.so" "$folder/$lens.cpp"
+  "$loupe" check "$folder/$lens.so"
+done

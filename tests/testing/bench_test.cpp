@@ -171,7 +171,7 @@ TEST(Bench, LoadsAPluginByItsFile) {
 
 TEST(Bench, ReadsElementsAsTheTypeHoldsThem) {
   for (const lt::Type type : {lt::Type::float32, lt::Type::float64, lt::Type::int8, lt::Type::int16, lt::Type::int32,
-                              lt::Type::int64, lt::Type::uint8}) {
+                              lt::Type::int64, lt::Type::uint8, lt::Type::float16, lt::Type::bfloat16}) {
     Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
     bench.forward(bench.module("a", "Linear"), tensor({1, 2, 6}, {3, 1}, type));
     bench.tick();
@@ -181,6 +181,49 @@ TEST(Bench, ReadsElementsAsTheTypeHoldsThem) {
   EXPECT_NE(message_of([] { tensor({1, 2}, {2, 2}); }).find("4 elements"), std::string::npos);
   Bench bench("lenses: []");
   EXPECT_THROW(bench.forward(bench.module("a", "Linear"), tensor({0.5}, {}, lt::Type::int32)), std::invalid_argument);
+}
+
+/// What an event's element reads as.
+double stored(double value, lt::Type type) {
+  Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
+  bench.forward(bench.module("a", "Linear"), tensor({value}, {}, type));
+  bench.tick();
+  return bench.value("Mean", "a", "mean");
+}
+
+TEST(Bench, RoundsToHalfPrecisionAsProcessorsDo) {
+  EXPECT_EQ(stored(0.1, lt::Type::float16), 0.0999755859375);
+  EXPECT_EQ(stored(2049, lt::Type::float16), 2048);  // half way: to the even one
+  EXPECT_EQ(stored(2051, lt::Type::float16), 2052);
+  EXPECT_EQ(stored(65519, lt::Type::float16), 65504);
+  EXPECT_EQ(stored(3e-8, lt::Type::float16), std::ldexp(1, -24));
+  EXPECT_EQ(stored(std::ldexp(1023.9, -24), lt::Type::float16), std::ldexp(1, -14));  // up to the smallest normal one
+  EXPECT_EQ(stored(-0.1, lt::Type::bfloat16), -0.10009765625);
+  EXPECT_EQ(stored(257, lt::Type::bfloat16), 256);
+  EXPECT_EQ(stored(259, lt::Type::bfloat16), 260);
+  Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
+  const auto layer = bench.module("a", "Linear");
+  for (const lt::Type type : {lt::Type::float16, lt::Type::bfloat16}) {
+    for (const double value : {1e39, -1e39, std::nan("")}) bench.forward(layer, tensor({value}, {}, type));
+  }
+  bench.tick();
+  EXPECT_EQ(bench.value("Non-Finite Values", "a", "Mean Inf"), 4);
+  EXPECT_EQ(bench.value("Non-Finite Values", "a", "Mean NaN"), 2);
+}
+
+TEST(Bench, FeedsTensorsThatLieInMemoryAsStridesSay) {
+  Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
+  const lt::Tensor plain = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  for (const auto& strides : {std::vector<std::int64_t>{1, 2}, {3, 1}, {10, 3}}) {
+    bench.forward(bench.module("a", "Linear"), lt::strided(plain, strides));
+    bench.tick();
+    EXPECT_EQ(bench.value("Mean", "a", "mean"), 3.5);
+  }
+  bench.forward(bench.module("a", "Linear"), lt::strided(tensor({7, 7, 7, 7}, {2, 2}), {0, 0}));
+  bench.tick();
+  EXPECT_EQ(bench.value("Mean", "a", "mean"), 7);
+  EXPECT_NE(message_of([&] { lt::strided(plain, {1}); }).find("[2, 3]"), std::string::npos);
+  EXPECT_THROW(lt::strided(plain, {-1, 1}), std::invalid_argument);
 }
 
 TEST(Bench, FeedsNanAndInf) {

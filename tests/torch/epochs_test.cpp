@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -37,6 +39,33 @@ struct Training {
   nn::Sequential model{nullptr};
   std::unique_ptr<torch::optim::Optimizer> optimizer;
 };
+
+TEST(Epochs, OfALoopWithinALoopGoOn) {
+  auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
+  std::vector<int> counted;
+  for ([[maybe_unused]] int outer : inspector.epochs(2)) {
+    for (const int inner : inspector.epochs(3)) {
+      inspector.push_loss(inner, /*train=*/true);
+      counted.push_back(inner);
+    }
+    EXPECT_EQ(inspector.loss(/*train=*/true), counted.back());
+  }
+  for (const int epoch : inspector.epochs(2)) {
+    counted.push_back(epoch);
+    break;
+  }
+  for (const int epoch : inspector.epochs(1)) counted.push_back(epoch);
+  EXPECT_EQ(counted, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 7}));
+}
+
+TEST(Inspector, ThatWasMovedFromRefusesEveryCall) {
+  auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
+  const auto other = std::move(inspector);
+  EXPECT_THROW(inspector.push_loss(1, /*train=*/true), std::logic_error);  // NOLINT: after the move, on purpose
+  EXPECT_THROW(inspector.epochs(2), std::logic_error);
+  EXPECT_THROW(inspector.value("Loss", "", "train_loss"), std::logic_error);
+  EXPECT_FALSE(other.should_stop());
+}
 
 std::optional<loupe::Finding> order_of(const std::function<int64_t(int epoch, int batch)>& chosen, int epochs = 4) {
   Training training;

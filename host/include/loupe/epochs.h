@@ -27,7 +27,7 @@ class LOUPE_API Epochs {
   };
 
   Epochs(Inspector* inspector, int first, int last)
-      : scope_(inspector), inspector_(inspector), first_(first), last_(last) {}
+      : scope_(inspector, detail::LoopScope::Of::epochs), inspector_(inspector), first_(first), last_(last) {}
   Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 

@@ -183,9 +183,11 @@ class LOUPE_API Inspector {
   void end();
   bool end_turn(int epoch, bool is_last);
   bool end_step(bool is_last);
-  void left_by_exception() noexcept;
+  void left_loop(bool of_epochs, bool by_exception) noexcept;
 
   explicit Inspector(std::unique_ptr<Impl> impl);
+  /// Throws std::logic_error where it was moved from, as every call of such an inspector does.
+  Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -9,16 +9,18 @@ class Inspector;
 
 namespace detail {
 
-/// As long as a loop over epochs or steps: tells the inspector where an exception leaves it.
+/// As long as a loop over epochs or steps: tells the inspector when it is left, and where an exception leaves it.
 class LOUPE_API LoopScope {
  public:
-  explicit LoopScope(Inspector* inspector);
+  enum class Of { epochs, steps };
+  LoopScope(Inspector* inspector, Of of);
   ~LoopScope();
-  LoopScope(const LoopScope&) = default;
-  LoopScope& operator=(const LoopScope&) = default;
+  LoopScope(const LoopScope&) = delete;
+  LoopScope& operator=(const LoopScope&) = delete;
 
  private:
   Inspector* inspector_;
+  Of of_;
   int exceptions_;
 };
 

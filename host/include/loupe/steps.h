@@ -31,7 +31,7 @@ class LOUPE_API Steps {
   };
 
   Steps(Inspector* inspector, std::int64_t first, std::int64_t last)
-      : scope_(inspector), inspector_(inspector), first_(first), last_(last) {}
+      : scope_(inspector, detail::LoopScope::Of::steps), inspector_(inspector), first_(first), last_(last) {}
   Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 

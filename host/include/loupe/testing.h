@@ -17,17 +17,22 @@
 
 namespace loupe::testing {
 
-enum class Type { float32, float64, int8, int16, int32, int64, uint8, boolean };
+enum class Type { float32, float64, int8, int16, int32, int64, uint8, boolean, float16, bfloat16 };
 
 /// Elements in row-major order, on the CPU. NaN and Inf are elements like others, where the type has them.
 struct Tensor {
   std::vector<double> values;
   std::vector<std::int64_t> sizes;
   Type type = Type::float32;
+  std::vector<std::int64_t> strides = {};  ///< in elements; empty: without gaps
 };
 /// One value fills the whole tensor; otherwise there must be as many as the sizes say, or std::invalid_argument is
 /// thrown. No sizes: one dimension of all values.
 LOUPE_EXPORT Tensor tensor(std::vector<double> values, std::vector<std::int64_t> sizes = {}, Type type = Type::float32);
+/// The same elements in memory as the strides say, in elements: {1, 2} for a matrix of two rows that was transposed. A
+/// stride of 0 repeats, so that there the last of the values counts. Throws std::invalid_argument unless there is one
+/// for each dimension, and none is negative.
+LOUPE_EXPORT Tensor strided(Tensor tensor, std::vector<std::int64_t> strides);
 
 struct Parameter {
   std::string name;

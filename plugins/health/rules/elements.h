@@ -1,7 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_ELEMENTS_H
 #define LOUPE_PLUGINS_HEALTH_ELEMENTS_H
 
-#include <loupe/tensor.h>
+#include <loupe/elements.h>
 
 #include <algorithm>
 #include <array>
@@ -18,43 +18,14 @@ struct Extent {
   bool is_finite() const { return nan_count == 0 && inf_count == 0; }
 };
 
-/// Reads single elements of a tensor in the processor's memory, by their place in row-major order. For what is looked
-/// at now and then; what every event needs the host measures.
-class Elements {
+/// What the rules ask of a tensor's elements besides. For what is looked at now and then; what every event needs the
+/// host measures.
+class Elements : public loupe::Elements {
  public:
-  explicit Elements(const loupe_tensor* tensor) : tensor_(tensor), kind_(kind_of(tensor)) {
-    if (kind_ != Kind::none) is_contiguous_ = TensorView(tensor).is_contiguous();
-  }
-  /// False for devices and for types that are not read here.
-  bool readable() const { return kind_ != Kind::none; }
-  bool floating() const { return kind_ != Kind::none && kind_ < Kind::int64; }
+  using loupe::Elements::Elements;
   /// Fewer bits than float32 has: updates may be too small to change a parameter.
-  bool is_low_precision() const { return kind_ == Kind::float16 || kind_ == Kind::bfloat16; }
-  int64_t count() const { return tensor_->numel; }
-  int64_t dim() const { return tensor_->dim; }
-  int64_t size(int64_t d) const { return tensor_->sizes[d]; }
+  bool is_low_precision() const { return kind() == Kind::float16 || kind() == Kind::bfloat16; }
 
-  double at(int64_t place) const {
-    const char* element = static_cast<const char*>(tensor_->data) + offset_of(place) * (tensor_->dtype_bits / 8);
-    switch (kind_) {
-      case Kind::float32:
-        return read<float>(element);
-      case Kind::float64:
-        return read<double>(element);
-      case Kind::bfloat16: {
-        const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(element)) << 16;
-        return read<float>(reinterpret_cast<const char*>(&bits));
-      }
-      case Kind::float16:
-        return half(read<uint16_t>(element));
-      case Kind::int64:
-        return static_cast<double>(read<int64_t>(element));
-      case Kind::int32:
-        return read<int32_t>(element);
-      default:
-        return read<uint8_t>(element);
-    }
-  }
   /// Calls with what reads an element by its place. Nearly all tensors are contiguous floats, for which no type is
   /// looked up for each element.
   template <class Call>
@@ -72,8 +43,8 @@ class Elements {
     return call([this](int64_t place) { return bits(place); });
   }
   uint64_t bits(int64_t place) const {
-    const char* element = static_cast<const char*>(tensor_->data) + offset_of(place) * (tensor_->dtype_bits / 8);
-    switch (tensor_->dtype_bits) {
+    const char* element = bytes_at(offset_of(place));
+    switch (tensor()->dtype_bits) {
       case 64:
         return read<uint64_t>(element);
       case 32:
@@ -167,53 +138,6 @@ class Elements {
     const int64_t distance = most > 1 ? (last << bits_below) / (most - 1) : 0;
     for (int64_t i = 0; i < most; ++i) call(i * distance >> bits_below);
   }
-
- private:
-  enum class Kind { none, float32, float64, bfloat16, float16, int64, int32, uint8 };
-
-  static Kind kind_of(const loupe_tensor* tensor) {
-    if (tensor == nullptr || tensor->numel == 0 || tensor->data == nullptr) return Kind::none;
-    const TensorView view(tensor);
-    if (!view.is_cpu()) return Kind::none;
-    if (view.is_of(LOUPE_DTYPE_FLOAT, 32)) return Kind::float32;
-    if (view.is_of(LOUPE_DTYPE_FLOAT, 64)) return Kind::float64;
-    if (view.is_of(LOUPE_DTYPE_BFLOAT, 16)) return Kind::bfloat16;
-    if (view.is_of(LOUPE_DTYPE_FLOAT, 16)) return Kind::float16;
-    if (view.is_of(LOUPE_DTYPE_INT, 64)) return Kind::int64;
-    if (view.is_of(LOUPE_DTYPE_INT, 32)) return Kind::int32;
-    if (view.is_of(LOUPE_DTYPE_UINT, 8)) return Kind::uint8;
-    return Kind::none;
-  }
-  /// All elements one after another, where they are stored so as float32; else null.
-  const float* floats() const {
-    return kind_ == Kind::float32 && is_contiguous_ ? static_cast<const float*>(tensor_->data) : nullptr;
-  }
-  template <class T>
-  static T read(const char* bytes) {
-    T value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-  static double half(uint16_t bits) {
-    const double sign = (bits >> 15) != 0 ? -1 : 1;
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
-    if (exponent == 0) return sign * std::ldexp(fraction, -24);
-    return sign * std::ldexp(1024 + fraction, exponent - 25);
-  }
-  int64_t offset_of(int64_t place) const {
-    if (is_contiguous_) return place;
-    int64_t offset = 0;
-    for (int64_t d = tensor_->dim - 1; d >= 0; --d) {
-      offset += place % tensor_->sizes[d] * tensor_->strides[d];
-      place /= tensor_->sizes[d];
-    }
-    return offset;
-  }
-
-  const loupe_tensor* tensor_;
-  Kind kind_;
-  bool is_contiguous_ = false;
 };
 
 }  // namespace loupe::health

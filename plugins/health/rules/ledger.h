@@ -1,6 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_LEDGER_H
 #define LOUPE_PLUGINS_HEALTH_LEDGER_H
 
+#include <loupe/detail/standing_finding.h>
 #include <loupe/report.h>
 
 #include <cstdint>
@@ -68,21 +69,12 @@ class Ledger {
 
  private:
   struct Entry {
-    Finding finding;
+    detail::StandingFinding standing;
     Rank rank = Rank::usual;
-    int streak = 0, unseen = 0;
-    bool seen = false, stands = false, at_tick = false;
-    bool is_explained = false, has_changed = false;
-    uint64_t told_count = 0;
+    bool at_tick = false, is_explained = false;
   };
-  static bool grows(const Finding& told, const Observation& now);
-  /// While a finding stands, it is reported where it changes, and its count each time it has doubled.
-  static bool is_due(const Entry& entry) {
-    return !entry.stands || entry.has_changed || entry.finding.count >= 2 * entry.told_count;
-  }
   Entry& entry_of(const Observation& seen);
-  void take(Entry& entry, const Observation& seen);
-  void raise(Report& report, Entry& entry);
+  static void take(Entry& entry, const Observation& seen);
 
   std::set<std::string> off_;
   int patience_, cooldown_;

@@ -57,6 +57,7 @@ class Module {
     return false;
   }
   const loupe_module* raw() const { return module_; }
+  operator const loupe_module*() const { return module_; }  // wherever the C form is wanted
 
  private:
   const loupe_module* module_;

@@ -3,6 +3,7 @@
 
 #include <loupe/explanation.h>
 #include <loupe/layers.h>
+#include <loupe/lines.h>
 #include <loupe/non_finite.h>
 
 #include <string>

@@ -1,7 +1,7 @@
 #ifndef LOUPE_LAYERS_H
 #define LOUPE_LAYERS_H
 
-#include <loupe/plugin.h>
+#include <loupe/lens.h>
 
 #include <algorithm>
 #include <string>
@@ -14,9 +14,10 @@ namespace loupe {
 struct Layer {
   Layer(const Module& module, Source source_) : Layer(module, source_, module.name()) {}
   /// @param name_ where the module's own would not tell it from another
-  Layer(const Module& module, Source source_, std::string name_)
-      : id(module.id()), name(std::move(name_)), source(source_) {}
+  Layer(const Module& module_, Source source_, std::string name_)
+      : id(module_.id()), module(module_), name(std::move(name_)), source(source_) {}
   uint64_t id;
+  const loupe_module* module;
   std::string name;
   Source source;
 };

@@ -3,18 +3,25 @@
 
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_reading.h>
+#include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
-#include <loupe/option_values.h>
-#include <loupe/preprocessor.h>
+#include <loupe/numbers.h>
 #include <loupe/report.h>
+#include <loupe/watch.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace loupe {
+
+using Step = loupe_step;
 
 /// The numbers of one stream that a lens watches. A small value; good until the module is forgotten.
 class Source {
@@ -30,9 +37,11 @@ class Source {
     });
   }
   /// This epoch's number: `aggregation` is a LOUPE_AGGREGATE_MEAN, …. Nullopt when the series is empty or was never
-  /// made. Throws Error for a quantile that the preprocessor was not asked to keep.
+  /// made. Throws Error for a quantile that the preprocessor was not asked to keep; and for a series that there is not,
+  /// where mistakes are refused, such as in a Bench: ask index_of() for one that may be missing.
   std::optional<double> get(std::string_view series, uint32_t aggregation = LOUPE_AGGREGATE_MEAN) const {
     const auto found = index_of(series);
+    if (!found) refuse_unknown(series);
     return found ? get(*found, aggregation) : std::nullopt;
   }
   /// Where a series stands, looked for from the first on; nullopt when it was never made. Good until the tick ends.
@@ -68,6 +77,7 @@ class Source {
   /// where they are only folded.
   std::vector<double> values(std::string_view series) const {
     const auto found = index_of(series);
+    if (!found) refuse_unknown(series);
     if (!found) return {};
     return detail::read_series_values(
         [&](double* values, std::size_t capacity, std::size_t* count, loupe_error* error) {
@@ -76,6 +86,14 @@ class Source {
   }
 
  private:
+  void refuse_unknown(std::string_view series) const {
+    if (!LOUPE_OFFERS(*wiring_, get_extension)) return;
+    const auto* table =
+        static_cast<const loupe_draft_mistakes*>(wiring_->get_extension(wiring_->context, LOUPE_DRAFT_MISTAKES_ID));
+    if (table == nullptr) return;
+    detail::ErrorBuffer error;
+    error.check(table->unknown_series(wiring_->context, source_, std::string(series).c_str(), error.get()));
+  }
   void read_name(std::size_t i, char* name, std::size_t capacity, std::size_t& length) const {
     detail::ErrorBuffer error;
     error.check(wiring_->series_name(wiring_->context, source_, i, name, capacity, &length, error.get()));
@@ -104,43 +122,55 @@ class Lens {
   /// A number of the last report by a key of the lens's own.
   virtual std::optional<double> query(std::string_view) { return std::nullopt; }
   /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
-  virtual void step(const loupe_step&, Report&) {}
+  virtual void step(const Step&, Report&) {}
   /// What this lens offers beyond the ABI's table, by an id with a revision.
   virtual const void* get_extension(const char*) { return nullptr; }
 
   void bind(const loupe_wiring* wiring) { wiring_ = wiring; }
   bool is_bound() const { return wiring_ != nullptr; }
   const loupe_wiring* wiring() const { return wiring_; }
+  /// The preprocessors kept for the module may go at the next call: their sources end with this one.
+  void let_go(const Module& module) {
+    for (Kept& kept : kept_) kept.is_forgotten = kept.is_forgotten || kept.module == module.id();
+  }
+  void drop_forgotten() {
+    kept_.erase(std::remove_if(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.is_forgotten; }),
+                kept_.end());
+  }
 
  protected:
-  struct Watch {
-    const char* gatherer;
-    const char* label = nullptr;  ///< parameter or attribute
-    const char* preprocessor = nullptr;
-    OptionValues preprocessor_options = {};
-    OptionValues gatherer_options = {};
-  };
-  /// Puts a preprocessor, by name, behind a gatherer, by name, on a module.
+  /// Puts a preprocessor behind a gatherer on a module.
   Source watch(const Module& module, const Watch& watched) { return watch(module.raw(), watched, nullptr); }
   /// The same with a preprocessor of the lens's own, which must outlive the lens's attachment.
   Source watch(const Module& module, const Watch& watched, Preprocessor& own) {
     return watch(module.raw(), watched, &own);
+  }
+  /// The same with one that the lens keeps as long as it is needed, such as preprocessor_of() makes of a function.
+  Source watch(const Module& module, const Watch& watched, std::unique_ptr<Preprocessor> own) {
+    kept_.push_back({module.id(), std::move(own), false});
+    return watch(module.raw(), watched, kept_.back().preprocessor.get());
   }
   /// Of what the trainer pushes.
   Source watch_pushes(const Watch& watched) { return watch(nullptr, watched, nullptr); }
   Source watch_pushes(const Watch& watched, Preprocessor& own) { return watch(nullptr, watched, &own); }
 
  private:
+  struct Kept {
+    uint64_t module;
+    std::unique_ptr<Preprocessor> preprocessor;
+    bool is_forgotten;
+  };
+
   Source watch(const loupe_module* module, const Watch& watched, Preprocessor* own) {
-    return watched.preprocessor_options.lend([&](const loupe_options* preprocessor_options) {
-      return watched.gatherer_options.lend([&](const loupe_options* gatherer_options) {
+    return watched.preprocessor_options().lend([&](const loupe_options* preprocessor_options) {
+      return watched.gatherer_options().lend([&](const loupe_options* gatherer_options) {
         loupe_watch request{};
         request.struct_size = sizeof request;
         request.module = module;
-        request.gatherer = watched.gatherer;
+        request.gatherer = watched.gatherer();
         request.gatherer_options = gatherer_options;
-        request.label = watched.label;
-        request.preprocessor = own != nullptr ? nullptr : watched.preprocessor;
+        request.label = watched.label();
+        request.preprocessor = own != nullptr ? nullptr : watched.preprocessor();
         request.preprocessor_options = preprocessor_options;
         request.own_interface = own != nullptr ? detail::preprocessor_table() : nullptr;
         request.own_preprocessor = own;
@@ -152,6 +182,7 @@ class Lens {
     });
   }
 
+  std::vector<Kept> kept_;
   const loupe_wiring* wiring_ = nullptr;
 };
 

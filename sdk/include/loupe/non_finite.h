@@ -2,7 +2,7 @@
 #define LOUPE_NON_FINITE_H
 
 #include <loupe/explanation.h>
-#include <loupe/plugin.h>
+#include <loupe/lens.h>
 
 #include <string>
 

@@ -3,11 +3,13 @@
 
 #include <loupe/abi.h>
 #include <loupe/error.h>
+#include <loupe/event.h>
 #include <loupe/finding.h>
 
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace loupe {
 
@@ -55,11 +57,16 @@ class Report {
   /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.
   void value(const std::string& tag, const std::string& layer, const std::string& line, double number,
              uint64_t events = 0) {
-    tell_value(tag, layer.c_str(), line, number, events);
+    tell_value(tag, layer.c_str(), nullptr, line, number, events, 0);
+  }
+  /// Of a module, shown under its name. `flags`: LOUPE_VALUE_ESTIMATED for what a sample of the elements gave.
+  void value(const std::string& tag, const Module& module, const std::string& line, double number, uint64_t events = 0,
+             uint32_t flags = 0) {
+    tell_value(tag, module.name(), module, line, number, events, flags);
   }
   /// Of a big plot.
   void value(const std::string& tag, const std::string& line, double number) {
-    tell_value(tag, nullptr, line, number, 0);
+    tell_value(tag, nullptr, nullptr, line, number, 0, 0);
   }
   void range(const std::string& tag, const std::string& layer, const std::string& low_name,
              const std::string& high_name, double low, double high, uint64_t events = 0) {
@@ -68,6 +75,26 @@ class Report {
   void range(const std::string& tag, const std::string& low_name, const std::string& high_name, double low,
              double high) {
     tell_range(tag, nullptr, low_name, high_name, low, high, 0);
+  }
+  /// `edges` ascend, and may be infinite at both ends; each two have a count between them. Throws Error unless there is
+  /// one more of them than counts.
+  void histogram(const std::string& tag, const std::string& layer, const std::string& line,
+                 const std::vector<double>& edges, const std::vector<double>& counts, uint64_t events = 0) {
+    if (edges.size() != counts.size() + 1) {
+      throw Error("a histogram has " + std::to_string(edges.size()) + " edges and " + std::to_string(counts.size()) +
+                      " counts; give it one more edge than counts",
+                  LOUPE_INVALID);
+    }
+    loupe_histogram histogram{};
+    histogram.struct_size = sizeof histogram;
+    histogram.tag = tag.c_str();
+    histogram.layer = layer.c_str();
+    histogram.line = line.c_str();
+    histogram.edges = edges.data();
+    histogram.counts = counts.data();
+    histogram.bin_count = counts.size();
+    histogram.events = events;
+    this->histogram(histogram);
   }
   void histogram(const loupe_histogram& histogram) {
     check([&](loupe_error* error) { return sink_->histogram(sink_->context, &histogram, error); });
@@ -80,11 +107,14 @@ class Report {
 
  private:
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-  void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
+  void tell_value(const std::string& tag, const char* layer, const loupe_module* module, const std::string& line,
+                  double number, uint64_t events, uint32_t flags) {
     loupe_value value{};
     value.struct_size = sizeof value;
+    value.flags = flags;
     value.tag = tag.c_str();
     value.layer = layer;
+    value.module = module;
     value.line = line.c_str();
     value.value = number;
     value.events = events;

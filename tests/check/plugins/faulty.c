@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef __cplusplus
 #error "plain C"
@@ -48,6 +49,7 @@ typedef struct instance {
   const loupe_draft_tally* tallies;
   loupe_tally* tally;
   const void* kept;
+  void* grown;
 } instance;
 
 static int instances = 0;
@@ -70,6 +72,12 @@ static void destroy(void* self) {
 #ifdef FAULT_LEAKS
   (void)self;
 #else
+  instance* it = self;
+  while (it->grown != NULL) {
+    void* next = *(void**)it->grown;
+    free(it->grown);
+    it->grown = next;
+  }
   free(self);
 #endif
 }
@@ -151,6 +159,19 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
 #ifdef FAULT_NOTHING_KEPT
   if (it->kept != NULL) it->sum += ((const loupe_event*)it->kept)->scalar;
   it->kept = event;
+#endif
+#ifdef FAULT_EVENTS_GROW
+  void** block = malloc(1 << 20);
+  *block = it->grown;
+  it->grown = block;
+#endif
+#ifdef FAULT_EVENTS_ALLOCATE
+  void* volatile block = malloc(64);
+  free(block);
+#endif
+#ifdef FAULT_EVENTS_WAIT
+  const struct timespec moment = {0, 1000};
+  nanosleep(&moment, NULL);
 #endif
   ++it->count;
   it->sum += (double)event->tensor->numel;
@@ -282,6 +303,10 @@ static const loupe_lens lens = {.struct_size = sizeof lens, .attach = attach, .v
 
 static loupe_status begin(void* self, const loupe_run* run, loupe_error* error) {
   if (!READABLE(run, directory)) return too_short(error);
+#ifdef FAULT_BEGIN
+  (void)self;
+  return fail(error, LOUPE_FAILED, "there is no room");
+#endif
   ((instance*)self)->begun = 1;
   return LOUPE_OK;
 }
@@ -292,7 +317,7 @@ static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* 
 static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
   if (!READABLE(value, value)) return too_short(error);
   if (!((instance*)self)->begun) {
-#ifdef FAULT_WRONG_CALLS
+#if defined(FAULT_WRONG_CALLS) || defined(FAULT_BEGIN)
     abort();
 #endif
     return fail(error, LOUPE_INVALID, "it was not told of a run");
@@ -313,6 +338,11 @@ static const loupe_visualizer visualizer = {
 #define OPTION_HELP ""
 #else
 #define OPTION_HELP "a share"
+#endif
+#ifdef FAULT_EXAMPLE
+#define EXAMPLE "faulty_lens: {ration: 0.5}"
+#else
+#define EXAMPLE NULL
 #endif
 #ifdef FAULT_DEFAULTS
 #define DEFAULT 7
@@ -341,6 +371,10 @@ static const loupe_option ratio = {.struct_size = sizeof(loupe_option),
                                    .maximum = 1};
 static const loupe_option* const options[] = {&ratio};
 
+#define EXAMPLE_OF_gatherer NULL
+#define EXAMPLE_OF_preprocessor NULL
+#define EXAMPLE_OF_lens EXAMPLE
+#define EXAMPLE_OF_visualizer NULL
 #define COMPONENT(KIND, ID)                                                                   \
   static const loupe_component KIND##_component = {.struct_size = sizeof(loupe_component),    \
                                                    .interface_id = ID,                        \
@@ -350,7 +384,8 @@ static const loupe_option* const options[] = {&ratio};
                                                    .option_count = 1,                         \
                                                    .table = &KIND,                            \
                                                    .create = create,                          \
-                                                   .destroy = destroy}
+                                                   .destroy = destroy,                        \
+                                                   .example = EXAMPLE_OF_##KIND}
 COMPONENT(gatherer, LOUPE_GATHERER_ID);
 COMPONENT(preprocessor, LOUPE_PREPROCESSOR_ID);
 COMPONENT(lens, LOUPE_LENS_ID);

@@ -3,6 +3,7 @@
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/draft/tally.h>
+#include <loupe/plugin.h>
 #include <map>
 #include <string>
 #include <vector>
@@ -174,13 +175,14 @@ class ProbeLens : public Lens {
 
   void attach() override {
     actor_.act("attach");
-    if (pushes_) pushed_ = watch_pushes({"probe_push", nullptr, "probe_numbers", preprocessor_options_});
+    if (pushes_) pushed_ = watch_pushes(Watch("probe_push").preprocessor("probe_numbers", preprocessor_options_));
   }
   void visit(const Module& module) override {
     actor_.act(std::string("visit ") + module.name());
     if (!module.is_leaf()) return;
-    const Watch watched{gatherer_.c_str(), label_.empty() ? nullptr : label_.c_str(), preprocessor_.c_str(),
-                        preprocessor_options_, gatherer_options_};
+    const Watch watched = Watch(gatherer_.c_str(), gatherer_options_)
+                              .label(label_.empty() ? nullptr : label_.c_str())
+                              .preprocessor(preprocessor_.c_str(), preprocessor_options_);
     sources_[module.name()] = watch(module, watched);
     if (twice_) watch(module, watched);
   }

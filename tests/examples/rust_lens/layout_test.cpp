@@ -1,9 +1,10 @@
-// The sizes and offsets that examples/rust_lens/abi.rs asserts when it is compiled, against the frozen ones that the C
+// The sizes and offsets that sdk/rust/src/abi asserts when it is compiled, against the frozen ones that the C
 // header is held to.
 
 #include <gtest/gtest.h>
 
-#include <cctype>
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -21,7 +22,7 @@ struct Layout {
 };
 using Layouts = std::map<std::string, Layout>;
 
-std::string text_of(const char* file) {
+std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::ostringstream text;
   text << stream.rdbuf();
@@ -45,47 +46,43 @@ Layouts c_layouts() {
   return layouts;
 }
 
-/// Under the names that C has.
-std::string c_name(const std::string& rust) {
-  static const std::map<std::string, std::string> others = {
-      {"DeclaredOption", "loupe_option"}, {"kind", "type"}, {"type_name", "type"}};
-  if (const auto found = others.find(rust); found != others.end()) return found->second;
-  if (std::islower(static_cast<unsigned char>(rust[0])) != 0) return rust;
-  std::string name = "loupe";
-  for (const char letter : rust) {
-    if (std::isupper(static_cast<unsigned char>(letter)) != 0) name += '_';
-    name += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
-  return name;
+/// All of the generated files.
+std::string rust_text() {
+  std::string text;
+  for (const auto& file : std::filesystem::directory_iterator(RUST_ABI)) text += text_of(file.path());
+  return text;
 }
 
 Layouts rust_layouts() {
   Layouts layouts;
-  each_match(text_of(RUST_ABI), R"(layout!\((\w+), (\d+),([^;]+)\);)", [&](const auto& m) {
-    Layout& layout = layouts[c_name(m[1])];
+  each_match(rust_text(), R"(layout!\((\w+), (\d+),([^;]+)\);)", [&](const auto& m) {
+    Layout& layout = layouts[m[1]];
     layout.size = std::stoi(m[2]);
     each_match(m[3], R"((\w+) (\d+))",
-               [&](const auto& member) { layout.members.emplace_back(c_name(member[1]), std::stoi(member[2])); });
+               [&](const auto& member) { layout.members.emplace_back(member[1], std::stoi(member[2])); });
   });
   return layouts;
 }
 
 TEST(RustLayout, IsThatOfTheHeaderToTheByte) {
   const Layouts c = c_layouts(), rust = rust_layouts();
-  ASSERT_GE(rust.size(), 14u);
+  ASSERT_GE(rust.size(), c.size());
   for (const auto& [name, layout] : rust) {
     ASSERT_TRUE(c.count(name) == 1) << name;
-    EXPECT_EQ(layout.size, c.at(name).size) << name;
-    EXPECT_EQ(layout.members, c.at(name).members) << name;
+    // What a struct has got since then stands behind that.
+    const Layout& frozen = c.at(name);
+    EXPECT_GE(layout.size, frozen.size) << name;
+    ASSERT_GE(layout.members.size(), frozen.members.size()) << name;
+    EXPECT_TRUE(std::equal(frozen.members.begin(), frozen.members.end(), layout.members.begin())) << name;
   }
 }
 
-TEST(RustLayout, IsAssertedForEveryStructThatTheLensDeclares) {
+TEST(RustLayout, IsAssertedForEveryStruct) {
   const Layouts rust = rust_layouts();
   int declared = 0;
-  each_match(text_of(RUST_ABI), R"(#\[repr\(C\)\]\s+pub struct (\w+))", [&](const auto& m) {
+  each_match(rust_text(), R"(#\[repr\(C\)\]\s+#\[derive\(Clone, Copy\)\]\s+pub struct (\w+))", [&](const auto& m) {
     ++declared;
-    EXPECT_EQ(rust.count(c_name(m[1])), 1u) << m[1];
+    EXPECT_EQ(rust.count(m[1]), 1u) << m[1];
   });
   EXPECT_EQ(declared, static_cast<int>(rust.size()));
 }

@@ -7,6 +7,7 @@
 #include <loupe/detail/thunks.h>
 #include <loupe/detail/whole.h>
 #include <loupe/host.h>
+#include <loupe/layer_lens.h>
 
 #include <array>
 #include <cstring>
@@ -121,6 +122,7 @@ class Component {
       } else {
         made = std::make_unique<T>(Options(options));
       }
+      if constexpr (std::is_base_of_v<LayerLens, T>) static_cast<T&>(*made).call_after(T::name, T::help);
       *self = made.release();
     });
   }

@@ -3,7 +3,9 @@
 
 // Reads names and values of series into buffers that grow until they fit.
 
+#include <loupe/abi/preprocessor.h>
 #include <loupe/error.h>
+#include <loupe/nearest.h>
 
 #include <cstddef>
 #include <string>
@@ -50,6 +52,22 @@ inline std::vector<double> series_values(const loupe_preprocessor& table, void* 
   return read_series_values([&](double* values, std::size_t capacity, std::size_t* count, loupe_error* error) {
     return table.values(self, series, values, capacity, count, error);
   });
+}
+inline std::vector<std::string> series_names(const loupe_preprocessor& table, void* self) {
+  std::vector<std::string> names;
+  const std::size_t count = table.series_count(self);
+  for (std::size_t i = 0; i < count; ++i) names.push_back(series_name(table, self, i));
+  return names;
+}
+
+/// What is wrong with asking for a series that is not among those that there are.
+inline std::string unknown_series_text(const std::string& series, const std::vector<std::string>& known) {
+  std::string text = "there is no series '" + series + "'";
+  const std::string meant = nearest(series, known);
+  if (!meant.empty()) text += ", did you mean '" + meant + "'?";
+  text += " There are: ";
+  for (const std::string& each : known) text += (each == known.front() ? "" : ", ") + each;
+  return text + "; index_of asks for one that may be missing";
 }
 
 }  // namespace detail

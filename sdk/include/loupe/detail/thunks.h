@@ -67,12 +67,14 @@ const loupe_lens* lens_table() {
     lens.visit = [](void* self, const loupe_module* module, loupe_error* error) {
       return guarded(error, [&] {
         need_whole(module);
+        attached(self).drop_forgotten();
         attached(self).visit(Module(module));
       });
     };
     lens.forget = [](void* self, const loupe_module* module) {
       guarded(nullptr, [&] {
         need_whole(module);
+        attached(self).let_go(Module(module));
         attached(self).forget(Module(module));
       });
     };
@@ -98,6 +100,7 @@ const loupe_lens* lens_table() {
         need_whole(tick);
         need_whole(sink);
         Report report(sink, tick);
+        attached(self).drop_forgotten();
         attached(self).report(report);
       });
     };

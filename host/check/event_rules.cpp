@@ -1,0 +1,85 @@
+// What an event costs: it comes thousands of times a second, on the thread that trains.
+
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "check/allocations.h"
+#include "check/session.h"
+
+namespace loupe::check {
+namespace {
+
+constexpr int events_a_tick = 16;
+
+/// Bytes that are in use, large blocks too.
+std::size_t bytes_in_use() {
+  const auto info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+long waits_of_this_thread() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+void feed_and_tick(Session& session, int ticks) {
+  for (int tick = 0; tick < ticks; ++tick) {
+    for (int event = 0; event < events_a_tick; ++event) session.feed();
+    session.tick();
+  }
+}
+
+/// What is lost in each round, and not what a table grows by now and then.
+std::size_t least_growth(Session& session, int ticks) {
+  std::size_t least = ~std::size_t{0};
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t before = bytes_in_use();
+    feed_and_tick(session, ticks);
+    const std::size_t after = bytes_in_use();
+    least = std::min(least, after > before ? after - before : 0);
+  }
+  return least;
+}
+
+std::string times(uint64_t count, std::size_t events) {
+  return std::to_string(count) + (count == 1 ? " time in " : " times in ") + std::to_string(events) + " events";
+}
+
+}  // namespace
+
+void check_events(const Subject& subject) {
+  Session session(subject);
+  session.begin();
+  Meter meter;
+  session.set_meter(&meter);
+  feed_and_tick(session, 4);                                       // what is made once, such as room for a series
+  if (meter.events() == 0 || !session.failures().empty()) return;  // other rules tell
+
+  constexpr int ticks = 4;
+  const std::size_t growth = least_growth(session, ticks);
+  const auto events = static_cast<std::size_t>(ticks * events_a_tick);
+  const bool keeps_tensors = session.host().retained() > 0;  // that is what it is for
+  if (growth >= 16 * events && !keeps_tensors) {
+    throw Broken("its memory grows by " + std::to_string(growth / events) +
+                 " bytes an event, ticks included; let go of what an event or a tick took");
+  }
+
+  meter = {};
+  const long waits_before = waits_of_this_thread();
+  for (std::size_t event = 0; event < events; ++event) session.feed();
+  const auto waits = static_cast<uint64_t>(waits_of_this_thread() - waits_before);
+  const std::string rests = "; " + std::string(kind_name(subject.kind)) + "s are called by the thread that trains";
+  if (2 * waits >= events)
+    throw Broken("it waits in an event, " + times(waits, events) + ": for a lock, a file or a while" + rests);
+  if (counts_allocations && 2 * meter.allocations() >= meter.events() && !session.host().has_copied()) {
+    throw Broken("it allocates in an event, " + times(meter.allocations(), meter.events()) +
+                 " when it has seen many already; keep the memory from one to the next");
+  }
+  note_remark("an event takes " + std::to_string(meter.median_nanoseconds()) + " ns");
+}
+
+}  // namespace loupe::check

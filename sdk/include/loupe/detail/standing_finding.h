@@ -1,0 +1,84 @@
+#ifndef LOUPE_DETAIL_STANDING_FINDING_H
+#define LOUPE_DETAIL_STANDING_FINDING_H
+
+#include <loupe/report.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace loupe::detail {
+
+/// One finding from when it is first seen to when it is over. It is told once it is let, again where it grows worse or
+/// is seen twice as often, and when it is over.
+class StandingFinding {
+ public:
+  /// Whether it is told and not over.
+  bool stands() const { return stands_; }
+  /// As it was told last; what identifies it is set before the first see().
+  const Finding& finding() const { return finding_; }
+  Finding& finding() { return finding_; }
+  /// For how many stretches in a row it was seen.
+  int streak() const { return streak_; }
+
+  /// @param turns  its meaning is another, so that its severity may also fall
+  void see(const Finding& now, bool turns = false) {
+    if (!std::exchange(is_seen_, true)) ++streak_;
+    unseen_ = 0;
+    ++finding_.count;
+    const bool is_worse = now.severity > finding_.severity || grows(now);
+    has_changed_ = stands_ && (is_worse || turns);
+    finding_.module = now.module;
+    // What stands keeps the words that were told last until it is told again, so that they do not flicker.
+    if (!is_due()) return;
+    finding_.severity = stands_ && !turns ? std::max(now.severity, finding_.severity) : now.severity;
+    finding_.message = now.message;
+    finding_.advice = now.advice;
+    finding_.value = now.value;
+    finding_.threshold = now.threshold;
+    finding_.tag = now.tag;
+  }
+  void tell(Report& report) {
+    if (!is_due()) return;
+    finding_.state = std::exchange(stands_, true) ? LOUPE_FINDING_CHANGED : LOUPE_FINDING_RAISED;
+    told_count_ = finding_.count;
+    report.finding(finding_);
+  }
+  /// A stretch is over: without it, it may be over too.
+  /// @param is_open  whether it could not be looked for  @param cooldown  stretches without it, after which it is over
+  void end_stretch(Report& report, bool is_open, int cooldown) {
+    if (std::exchange(is_seen_, false) || (stands_ && is_open)) return;
+    streak_ = 0;
+    if (stands_ && ++unseen_ >= cooldown) end(report);
+  }
+  /// It is over at once.
+  void end(Report& report) {
+    if (!std::exchange(stands_, false)) return;
+    finding_.state = LOUPE_FINDING_GONE;
+    report.finding(finding_);
+    finding_.count = told_count_ = 0;
+  }
+
+ private:
+  /// Whether it lies ten times as far beyond its threshold as it did.
+  bool grows(const Finding& now) const {
+    constexpr double much = 10;
+    if (!(finding_.threshold > 0) || !(now.threshold > 0) || !(finding_.value > 0) || !(now.value > 0)) return false;
+    const double before = finding_.value / finding_.threshold, after = now.value / now.threshold;
+    return before > 1 ? after > much * before : after * much < before;
+  }
+  bool is_due() const { return !stands_ || has_changed_ || finding_.count >= 2 * told_count_; }
+
+  Finding finding_ = [] {
+    Finding none;
+    none.count = 0;
+    return none;
+  }();
+  int streak_ = 0, unseen_ = 0;
+  bool is_seen_ = false, stands_ = false, has_changed_ = false;
+  uint64_t told_count_ = 0;
+};
+
+}  // namespace loupe::detail
+
+#endif

@@ -1,0 +1,102 @@
+#ifndef LOUPE_RULE_H
+#define LOUPE_RULE_H
+
+#include <loupe/detail/standing_finding.h>
+#include <loupe/report.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loupe {
+
+/// A rule of a lens, which turns what it sees at ticks into one finding: told once the rule was broken at `patience`
+/// ticks in a row, of the worst layer and with how many others break it; again where it gets ten times as bad or more
+/// severe; and gone after `cooldown` ticks without.
+///
+///     loupe::Rule low_rank_{"low_rank"};
+///     …
+///     for (const loupe::Layer& layer : layers()) {          // in report()
+///       const auto rank = layer.source.get("value");
+///       if (rank && *rank < 2) low_rank_.see({layer.module, *rank, 2, "the rank of '" + layer.name + "' is below 2"});
+///     }
+///     low_rank_.end_tick(report);
+class Rule {
+ public:
+  /// One layer that breaks the rule.
+  struct Seen {
+    const loupe_module* module;  ///< null where it concerns no one module
+    double value, threshold;     ///< the further the value lies beyond the threshold, on either side, the worse
+    std::string message;         ///< one sentence with its figures
+    std::string advice = {};     ///< one sentence; may be empty
+    uint32_t severity = LOUPE_SEVERITY_WARNING;
+    std::string tag = {};  ///< the plot that shows it
+  };
+
+  /// @param name  snake_case: "low_rank"  @param patience, cooldown  in ticks, at least 1
+  explicit Rule(std::string name, int patience = 2, int cooldown = 3)
+      : name_(std::move(name)), patience_(patience), cooldown_(cooldown) {}
+
+  /// The rule is broken at this tick: once for each layer that breaks it.
+  void see(const Seen& seen) {
+    Finding finding;
+    finding.rule = name_;
+    finding.severity = seen.severity;
+    finding.module = seen.module;
+    if (seen.module != nullptr) finding.layer = seen.module->name;
+    finding.message = seen.message;
+    finding.advice = seen.advice;
+    finding.tag = seen.tag;
+    finding.value = seen.value;
+    finding.threshold = seen.threshold;
+    seen_.push_back(std::move(finding));
+  }
+  /// In Lens::report, after what was seen.
+  void end_tick(Report& report) {
+    const Finding* told = nullptr;
+    for (const Finding& each : seen_) {
+      // What stands stays of its layer, as long as that breaks the rule.
+      const bool stays = standing_.stands() && each.layer == standing_.finding().layer;
+      if (stays || told == nullptr || (!is_told_of(*told) && is_worse(each, *told))) told = &each;
+    }
+    if (told != nullptr) {
+      if (standing_.stands() && !is_told_of(*told)) standing_.end(report);
+      standing_.finding().rule = told->rule;
+      standing_.finding().layer = told->layer;
+      Finding now = *told;
+      if (seen_.size() > 1) {
+        const std::size_t others = seen_.size() - 1;
+        now.message += others == 1 ? "; another layer too" : "; " + std::to_string(others) + " other layers too";
+      }
+      standing_.see(now);
+      if (standing_.streak() >= patience_) standing_.tell(report);
+    }
+    seen_.clear();
+    standing_.end_stretch(report, /*is_open=*/false, cooldown_);
+    standing_.finding().module = nullptr;  // it may be detached before the next tick
+  }
+  bool stands() const { return standing_.stands(); }
+
+ private:
+  bool is_told_of(const Finding& seen) const { return standing_.stands() && seen.layer == standing_.finding().layer; }
+  static bool is_worse(const Finding& a, const Finding& b) {
+    return a.severity != b.severity ? a.severity > b.severity : distance(a) > distance(b);
+  }
+  /// How far beyond its threshold it lies.
+  static double distance(const Finding& seen) {
+    if (!std::isfinite(seen.value)) return INFINITY;
+    const bool is_ratio = seen.value > 0 && seen.threshold > 0;
+    return is_ratio ? std::abs(std::log(seen.value / seen.threshold)) : std::abs(seen.value - seen.threshold);
+  }
+
+  std::string name_;
+  int patience_, cooldown_;
+  std::vector<Finding> seen_;
+  detail::StandingFinding standing_;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,30 @@
+//! What the C headers of the SDK declare, which state each function's contract. generate.py writes it.
+
+mod entry;
+pub use entry::*;
+mod tensors;
+pub use tensors::*;
+mod modules;
+pub use modules::*;
+mod events;
+pub use events::*;
+mod options;
+pub use options::*;
+mod component;
+pub use component::*;
+mod gatherer;
+pub use gatherer::*;
+mod preprocessor;
+pub use preprocessor::*;
+mod findings;
+pub use findings::*;
+mod shown;
+pub use shown::*;
+mod steps;
+pub use steps::*;
+mod lens;
+pub use lens::*;
+mod run;
+pub use run::*;
+mod visualizer;
+pub use visualizer::*;

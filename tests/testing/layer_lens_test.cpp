@@ -1,0 +1,270 @@
+// loupe/layer_lens.h, numbers.h and rule.h as the author of a lens uses them.
+
+#include <gtest/gtest.h>
+#include <loupe/plugin.h>
+#include <loupe/testing.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace {
+
+namespace lt = loupe::testing;
+using lt::Bench;
+using lt::tensor;
+
+struct LargestOutput : loupe::LayerLens {
+  static constexpr const char *name = "largest_output", *help = "the largest element of each output";
+  using LayerLens::LayerLens;
+  void visit(const loupe::Module& module) override {
+    each(module, loupe::Watch("forward").measure(LOUPE_MEASURE_EXTREMES),
+         [](const loupe::Event& event) { return event.measurement().maximum; });
+  }
+};
+
+/// Of activations alone, by their elements; negative ones give nothing.
+struct FirstActivation : loupe::LayerLens {
+  static constexpr const char *name = "first_activation", *help = "the first element of each output";
+  static std::vector<loupe::Option> options() { return options_with({{"scale", 1.0, "what it is multiplied by"}}); }
+  FirstActivation(const loupe::Options& options, const loupe::Host& host)
+      : LayerLens(options, host), scale_(options.get<double>("scale")) {
+    style().unit = "V";
+  }
+  void visit(const loupe::Module& module) override {
+    if (!takes(module, loupe::is_activation(module))) return;
+    each(module, "forward", [scale = scale_](const loupe::Event& event) -> std::optional<double> {
+      const double first = loupe::Elements(event.tensor()).at(0);
+      return first < 0 ? std::nullopt : std::optional(scale * first);
+    });
+  }
+
+ private:
+  double scale_;
+};
+
+/// A number of each column, and one of another plot.
+struct Columns : loupe::LayerLens {
+  static constexpr const char *name = "columns", *help = "each column of the first row";
+  using LayerLens::LayerLens;
+  void visit(const loupe::Module& module) override {
+    each(module, "forward", [](const loupe::Event& event, loupe::Numbers& numbers) {
+      const loupe::Elements elements(event.tensor());
+      for (int64_t column = 0; column < elements.size(-1); ++column)
+        numbers.push("column", static_cast<std::size_t>(column), elements(0, column));
+      numbers.push("rows", static_cast<double>(elements.size(0)));
+    });
+    each(
+        module, loupe::Watch("tick").label("bias"),
+        [](const loupe::Event& event) { return static_cast<float>(event.tensor().numel()); }, "Bias Size");
+  }
+};
+
+/// Warns of outputs above 10.
+struct Loud : loupe::LayerLens {
+  static constexpr const char *name = "loud", *help = "outputs above 10";
+  using LayerLens::LayerLens;
+  void visit(const loupe::Module& module) override {
+    each(module, loupe::Watch("forward").measure(LOUPE_MEASURE_EXTREMES),
+         [](const loupe::Event& event) { return event.measurement().maximum; });
+  }
+  void report(loupe::Report& report) override {
+    LayerLens::report(report);
+    for (const loupe::Layer& layer : layers()) {
+      const auto largest = layer.source.get("value", LOUPE_AGGREGATE_MAX);
+      if (largest && *largest > 10)
+        loud_.see({layer.module, *largest, 10, "'" + layer.name + "' is loud", "turn it down"});
+    }
+    loud_.end_tick(report);
+  }
+
+ private:
+  loupe::Rule loud_{"loud", 2, 2};
+};
+
+/// What Report takes.
+struct Teller : loupe::Lens {
+  static constexpr const char *name = "teller", *help = "all that a report takes";
+  static std::vector<loupe::Option> options() { return {{"edges", 3, "how many edges the histogram has"}}; }
+  explicit Teller(const loupe::Options& options) : edges_(options.get<std::size_t>("edges")) {}
+  void visit(const loupe::Module& module) override { module_ = module; }
+  void report(loupe::Report& report) override {
+    report.tag("Told", {});
+    if (module_ == nullptr) return;
+    report.value("Told", loupe::Module(module_), "estimate", 2, 5, LOUPE_VALUE_ESTIMATED);
+    report.histogram("Told", module_->name, "spread", std::vector<double>(edges_, 0), {1, 2});
+  }
+  void step(const loupe::Step& step, loupe::Report& report) override {
+    loupe::Finding finding;
+    finding.rule = "stepped";
+    finding.module = loupe::Module(module_);
+    finding.message = "step " + std::to_string(step.number);
+    report.finding(finding);
+  }
+
+ private:
+  std::size_t edges_;
+  const loupe_module* module_ = nullptr;
+};
+
+LOUPE_STATIC_PLUGIN(layer_lenses, "layer_lenses", "1.0", LargestOutput, FirstActivation, Columns, Loud, Teller);
+
+Bench bench_of(const std::string& lens) {
+  return Bench("lenses: [" + lens + "]", {LOUPE_BUILT_PLUGINS}, {&layer_lenses});
+}
+
+TEST(LayerLens, ShowsWhatAFunctionMakesOfEachEvent) {
+  Bench bench = bench_of("largest_output: {line: [mean, max], range: [min-max]}");
+  const auto layer = bench.module("fc1", "Linear");
+  bench.forward(layer, tensor({1, 2}, {1, 2}));
+  bench.forward(layer, tensor({5, 4}, {1, 2}));
+  bench.tick();
+  EXPECT_DOUBLE_EQ(bench.value("Largest Output", "fc1", "mean"), 3.5);
+  EXPECT_DOUBLE_EQ(bench.value("Largest Output", "fc1", "max"), 5);
+  EXPECT_DOUBLE_EQ(bench.range("Largest Output", "fc1", "min").low, 2);
+  EXPECT_EQ(bench.tag("Largest Output").description, "the largest element of each output");
+  bench.tick();
+  EXPECT_FALSE(bench.has_value("Largest Output", "fc1", "mean"));
+}
+
+TEST(LayerLens, KeepsQuantilesOnlyWhereTheyAreDrawn) {
+  Bench bench = bench_of("largest_output: {line: [median], range: [Q1-Q3]}");
+  const auto layer = bench.module("fc1", "Linear");
+  for (const double value : {1, 2, 3, 4, 50}) bench.forward(layer, tensor({value}));
+  bench.tick();
+  EXPECT_NEAR(bench.value("Largest Output", "fc1", "median"), 3, 0.1);
+  EXPECT_NEAR(bench.range("Largest Output", "fc1", "Q1").high, 4, 0.1);
+}
+
+TEST(LayerLens, CountsEventsThatAreNotFiniteApart) {
+  Bench bench = bench_of("largest_output");
+  const auto layer = bench.module("fc1", "Linear");
+  bench.forward(layer, tensor({1}));
+  bench.forward(layer, tensor({3, std::numeric_limits<double>::quiet_NaN()}));
+  bench.forward(layer, tensor({7, std::numeric_limits<double>::infinity()}));
+  bench.tick();
+  EXPECT_DOUBLE_EQ(bench.value("Largest Output", "fc1", "mean"), 1);
+  EXPECT_DOUBLE_EQ(bench.value("Non-Finite Values", "fc1", "Largest Output NaN"), 1);
+  EXPECT_DOUBLE_EQ(bench.value("Non-Finite Values", "fc1", "Largest Output Inf"), 1);
+}
+
+TEST(LayerLens, LooksAtWhatIncludeAndExcludeSay) {
+  Bench bench = bench_of("first_activation: {include: [+Linear], exclude: [fc2], scale: 2}");
+  for (const char* name : {"fc1", "fc2"}) bench.forward(bench.module(name, "Linear"), tensor({3}));
+  const auto relu = bench.module("relu", "ReLU");
+  bench.forward(relu, tensor({4}));
+  bench.forward(relu, tensor({-9}));
+  bench.tick();
+  EXPECT_EQ(bench.layers("First Activation"), (std::vector<std::string>{"fc1", "relu"}));
+  EXPECT_DOUBLE_EQ(bench.value("First Activation", "relu", "mean"), 8);
+  EXPECT_EQ(bench.tag("First Activation").unit, "V");
+}
+
+TEST(LayerLens, LooksAtTrainingUnlessToldToRecordEvaluationToo) {
+  for (const bool both : {false, true}) {
+    Bench bench = bench_of(both ? "largest_output: {record_eval: true}" : "largest_output");
+    const auto layer = bench.module("fc1", "Linear");
+    bench.forward(layer, tensor({1}));
+    bench.forward(layer, tensor({3}), lt::evaluation_pass);
+    bench.tick();
+    EXPECT_DOUBLE_EQ(bench.value("Largest Output", "fc1", "mean"), both ? 2 : 1);
+  }
+}
+
+TEST(LayerLens, ShowsSeveralNumbersOfAnEventAndSeveralPlots) {
+  Bench bench = bench_of("columns: {range: none}");
+  const auto layer = bench.module("fc1", "Linear", {{"bias", {4}}});
+  bench.set(layer, "bias", tensor({0}, {4}));
+  bench.forward(layer, tensor({1, 2, 3, 4}, {2, 2}));
+  bench.forward(layer, tensor({3, 6}, {1, 2}));
+  bench.forward(layer, tensor({}, {0, 2}));
+  bench.tick();
+  EXPECT_DOUBLE_EQ(bench.value("Columns", "fc1", "column 0 mean"), 2);
+  EXPECT_DOUBLE_EQ(bench.value("Columns", "fc1", "column 1 mean"), 4);
+  EXPECT_DOUBLE_EQ(bench.value("Columns", "fc1", "rows mean"), 1.5);
+  EXPECT_DOUBLE_EQ(bench.value("Bias Size", "fc1.bias", "mean"), 4);
+}
+
+TEST(LayerLens, ForgetsModulesThatAreDetached) {
+  Bench bench = bench_of("largest_output");
+  const auto gone = bench.module("fc1", "Linear"), stays = bench.module("fc2", "Linear");
+  bench.forward(gone, tensor({1}));
+  bench.forget(gone);
+  bench.forward(stays, tensor({2}));
+  bench.tick();
+  bench.forward(stays, tensor({4}));
+  bench.tick();
+  EXPECT_EQ(bench.layers("Largest Output"), (std::vector<std::string>{"fc2"}));
+  EXPECT_DOUBLE_EQ(bench.value("Largest Output", "fc2", "mean"), 4);
+}
+
+TEST(Report, TakesAModuleFlagsAndAHistogram) {
+  Bench bench = bench_of("teller: {edges: 3}");
+  bench.module("fc1", "Linear");
+  bench.step();
+  bench.tick();
+  EXPECT_TRUE(bench.is_quarantined("teller"));  // its edges do not ascend
+  EXPECT_DOUBLE_EQ(bench.value("Told", "fc1", "estimate"), 2);
+  ASSERT_EQ(bench.findings().size(), 1U);
+  EXPECT_EQ(bench.findings()[0].layer, "fc1");
+  Bench wrong = bench_of("teller: {edges: 2}");
+  wrong.module("fc1", "Linear");
+  wrong.tick();
+  bool is_told = false;
+  for (const std::string& line : wrong.log())
+    is_told = is_told || line.find("2 edges and 2 counts; give it one more edge than counts") != std::string::npos;
+  EXPECT_TRUE(is_told);
+}
+
+/// Epochs of a bench with two layers, by the largest output of each.
+void run_epoch(Bench& bench, lt::Module first, double a, lt::Module second, double b) {
+  bench.forward(first, tensor({a}));
+  bench.forward(second, tensor({b}));
+  bench.tick();
+}
+
+TEST(Rule, TellsTheWorstLayerOnceItsPatienceIsOverAndWhenItIsGone) {
+  Bench bench = bench_of("loud");
+  const auto a = bench.module("a", "Linear"), b = bench.module("b", "Linear");
+  run_epoch(bench, a, 20, b, 30);
+  EXPECT_TRUE(bench.findings().empty());
+  run_epoch(bench, a, 20, b, 30);
+  ASSERT_EQ(bench.findings().size(), 1U);
+  const lt::Finding raised = bench.findings()[0];
+  EXPECT_EQ(raised.rule, "loud");
+  EXPECT_EQ(raised.layer, "b");
+  EXPECT_EQ(raised.message, "'b' is loud; another layer too");
+  EXPECT_EQ(raised.advice, "turn it down");
+  EXPECT_EQ(raised.state, uint32_t{LOUPE_FINDING_RAISED});
+  EXPECT_DOUBLE_EQ(raised.value, 30);
+  EXPECT_DOUBLE_EQ(raised.threshold, 10);
+  run_epoch(bench, a, 1, b, 1);
+  EXPECT_EQ(bench.findings().size(), 1U);
+  run_epoch(bench, a, 1, b, 1);
+  ASSERT_EQ(bench.findings().size(), 2U);
+  EXPECT_EQ(bench.findings()[1].state, uint32_t{LOUPE_FINDING_GONE});
+  run_epoch(bench, a, 20, b, 1);  // the patience begins anew
+  EXPECT_EQ(bench.findings().size(), 2U);
+}
+
+TEST(Rule, StaysWithALayerWhileItBreaksTheRuleAndTellsWhatGrowsMuchWorse) {
+  Bench bench = bench_of("loud");
+  const auto a = bench.module("a", "Linear"), b = bench.module("b", "Linear");
+  for (int i = 0; i < 2; ++i) run_epoch(bench, a, 20, b, 1);
+  ASSERT_EQ(bench.findings().size(), 1U);
+  run_epoch(bench, a, 20, b, 500);  // the worst now, but 'a' is told of
+  EXPECT_EQ(bench.findings().size(), 1U);
+  run_epoch(bench, a, 900, b, 500);
+  ASSERT_EQ(bench.findings().size(), 2U);
+  EXPECT_EQ(bench.findings()[1].state, uint32_t{LOUPE_FINDING_CHANGED});
+  EXPECT_EQ(bench.findings()[1].layer, "a");
+  run_epoch(bench, a, 1, b, 500);
+  ASSERT_EQ(bench.findings().size(), 4U);
+  EXPECT_EQ(bench.findings()[2].state, uint32_t{LOUPE_FINDING_GONE});
+  EXPECT_EQ(bench.findings()[2].layer, "a");
+  EXPECT_EQ(bench.findings()[3].state, uint32_t{LOUPE_FINDING_RAISED});
+  EXPECT_EQ(bench.findings()[3].layer, "b");
+}
+
+}  // namespace
