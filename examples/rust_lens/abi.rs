@@ -88,6 +88,7 @@ pub struct Module {
     pub full_type: *const c_char,
     pub parameters: *const *const c_void,
     pub parameter_count: usize,
+    pub settings: *const c_char,
 }
 
 #[repr(C)]
@@ -256,8 +257,8 @@ layout!(OptionValue, 64, struct_size 0, kind 4, name 8, integer 16, number 24, s
 layout!(Options, 24, struct_size 0, reserved 4, values 8, value_count 16);
 layout!(DeclaredOption, 88, struct_size 0, kind 4, flags 8, reserved 12, name 16, help 24, default_value 32, minimum 40,
         maximum 48, choices 56, choice_count 64, names 72, options_of 80);
-layout!(Module, 80, struct_size 0, flags 4, id 8, family 16, reserved 20, name 24, path 32, model 40, type_name 48,
-        full_type 56, parameters 64, parameter_count 72);
+layout!(Module, 88, struct_size 0, flags 4, id 8, family 16, reserved 20, name 24, path 32, model 40, type_name 48,
+        full_type 56, parameters 64, parameter_count 72, settings 80);
 layout!(Watch, 72, struct_size 0, reserved 4, module 8, gatherer 16, gatherer_options 24, label 32, preprocessor 40,
         preprocessor_options 48, own_interface 56, own_preprocessor 64);
 layout!(Wiring, 64, struct_size 0, reserved 4, context 8, watch 16, series_count 24, series_name 32, aggregate 40,

@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     }
     if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, errors) ? 0 : exit_invalid;
     if (replaying->parsed()) return replay.run(catalogue, std::cout, errors), 0;
-    if (comparing->parsed()) return compare.run(catalogue, out, errors), 0;
+    if (comparing->parsed()) return compare.run(catalogue, out, errors) ? 0 : 1;
     if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
   };

@@ -1,0 +1,205 @@
+#include "command/port_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "command/port_numbers.h"
+
+namespace loupe::port {
+namespace {
+
+constexpr double roundings = 16;  // how many a number may have gone through, for each summand's root
+constexpr double growth = 8;      // how far what was apart before may grow from one tensor to the next
+constexpr double noise = 0.01;    // a gradient of that relative error is rounding for an optimizer that rescales it
+
+std::string full_name(const Tensor& tensor) {
+  return tensor.module.empty() ? tensor.name : tensor.module + "." + tensor.name;
+}
+
+class Walk {
+ public:
+  Walk(const Record& first, const Record& second, const Alignment& alignment)
+      : first_(first), second_(second), alignment_(alignment) {
+    for (const Tensor& each : first.tensors) {
+      if (!each.is("parameter") || each.shape.size() < 2 || each.shape[0] == 0) continue;
+      double& own = summands_[each.module];
+      own = std::max(own, static_cast<double>(each.numel() / each.shape[0]));
+      most_summands_ = std::max(most_summands_, own);
+    }
+    for (const auto& each : alignment.to_second) to_first_[each.second] = each.first;
+    result_.steps = std::min(first.steps, second.steps);
+  }
+
+  Comparison run() {
+    uint64_t step = 0;
+    for (const Tensor& each : first_.tensors) {
+      if (each.step > result_.steps) break;
+      if (each.step != step) begin_step(step = each.step);
+      if (each.is("gradient") && !looked_for_missing_) find_missing(each.step);
+      if (result_.departure || !go_on_) break;
+      const std::string* module = each.is("loss") ? &each.module : alignment_.second(each.module);
+      if (module == nullptr) continue;
+      const Tensor* other = second_.find(each, *module);
+      if (other != nullptr) {
+        take(each, *other);
+      } else if (is_missing(each, second_)) {
+        depart(&each, nullptr, infinity);
+      }
+      if (result_.departure || !go_on_) break;
+      if (each.is_forward() && other != nullptr) result_.before = &each;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void begin_step(uint64_t) {
+    apart_.clear();
+    result_.before = nullptr;
+    looked_for_missing_ = false;
+  }
+
+  /// A gradient or update of which a record has others in that step.
+  static bool is_missing(const Tensor& tensor, const Record& record) {
+    return (tensor.is("gradient") || tensor.is("update")) &&
+           std::any_of(record.tensors.begin(), record.tensors.end(),
+                       [&](const Tensor& each) { return each.step == tensor.step && each.what == tensor.what; });
+  }
+  void find_missing(uint64_t step) {
+    looked_for_missing_ = true;
+    for (const Tensor& each : second_.tensors) {
+      if (each.step != step || !each.is("gradient")) continue;
+      const auto own = to_first_.find(each.module);
+      if (own != to_first_.end() && first_.find(each, own->second) == nullptr && is_missing(each, first_))
+        return depart(nullptr, &each, infinity);
+    }
+  }
+
+  void take(const Tensor& a, const Tensor& b) {
+    if (a.is("update")) return take_update(a, b);
+    if (a.is("gradient")) note_errors(a, b);
+    const double apart = difference(a, b, scale_of(a, b));
+    if (apart <= tolerance(a, b)) {
+      ++result_.agreeing;
+      if (std::isfinite(apart)) result_.largest = std::max(result_.largest, apart);
+      if (a.is("input")) {
+        double& inputs = inputs_[a.module + '\n' + std::to_string(a.call)];
+        inputs = a.index == 0 ? apart : std::max(inputs, apart);
+      }
+      return;
+    }
+    if (is_explained(a)) {
+      if (a.is_forward()) apart_.insert(a.what + '\n' + a.module);
+      return;
+    }
+    // Behind what rounding has moved apart, all may be, and nothing more can be said.
+    if (!apart_.empty() && !a.is("output")) {
+      go_on_ = false;
+      return;
+    }
+    depart(&a, &b, apart);
+  }
+
+  /// Whether a parameter that rounding has moved makes the difference, or an input that it reached.
+  bool is_explained(const Tensor& a) const {
+    const bool moved =
+        std::any_of(result_.moved_by_rounding.begin(), result_.moved_by_rounding.end(),
+                    [&](const std::string& each) { return a.module.empty() || each.rfind(a.module + ".", 0) == 0; });
+    if (a.step < 2 || result_.moved_by_rounding.empty()) return false;
+    if (a.is("input")) return !apart_.empty();
+    return moved || apart_.count("input\n" + a.module) != 0;
+  }
+
+  void depart(const Tensor* a, const Tensor* b, double apart) {
+    result_.departure = Comparison::Departure{a, b, apart};
+    if (a == nullptr || !a->is("output")) return;
+    const auto found = inputs_.find(a->module + '\n' + std::to_string(a->call));
+    if (found != inputs_.end()) result_.inputs = found->second;
+  }
+
+  /// What a number of the tensor is measured by: its size, or that of what it is the sum of, which may cancel.
+  double scale_of(const Tensor& a, const Tensor& b) const {
+    const double own = std::max(a.rms(), b.rms());
+    const Tensor* input = first_.find(a.step, "input", a.module);
+    if (a.is("buffer") && input != nullptr) return std::max(own, input->rms() / 16);
+    if (!a.is("gradient")) return own;
+    const Tensor* output = first_.find(a.step, "output_gradient", a.module);
+    if (output == nullptr) return std::max(own, largest_gradient(a.step));
+    const double factor = input != nullptr && a.shape.size() > 1 ? std::max(1.0, input->rms()) : 1;
+    return std::max(own, std::sqrt(output->sum_squares) * factor);
+  }
+  double largest_gradient(uint64_t step) const {
+    double largest = 0;
+    for (const Tensor& each : first_.tensors) {
+      if (each.step == step && each.is("gradient")) largest = std::max(largest, each.rms());
+    }
+    return largest;
+  }
+
+  double tolerance(const Tensor& a, const Tensor& b) const {
+    const double epsilon = epsilon_of(a, b);
+    if (epsilon == 0) return 0;
+    if (a.step == 0) return 4 * epsilon;
+    const auto own = summands_.find(a.module);
+    const bool sums = a.is("output") || a.is("output_gradient") || a.is("gradient");
+    const double summands = !sums ? 1 : own != summands_.end() ? own->second : most_summands_;
+    return roundings * epsilon * std::sqrt(std::max(1.0, summands)) + growth * result_.largest;
+  }
+
+  /// The largest relative error that each element of a gradient has had.
+  void note_errors(const Tensor& a, const Tensor& b) {
+    if (a.shape != b.shape) return;
+    std::vector<double>& errors = errors_[full_name(a)];
+    errors.resize(a.values.size(), 0);
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const double size = std::max(std::abs(a.values[i]), std::abs(b.values[i]));
+      if (size > 0) errors[i] = std::max(errors[i], std::abs(a.values[i] - b.values[i]) / size);
+    }
+  }
+
+  /// Element by element, for an optimizer such as Adam makes a whole step of a gradient that is but rounding. Sums of
+  /// elements say nothing then.
+  void take_update(const Tensor& a, const Tensor& b) {
+    if (a.shape != b.shape || a.non_finite != b.non_finite) return depart(&a, &b, infinity);
+    const double scale = std::max(a.rms(), b.rms()), epsilon = epsilon_of(a, b);
+    const Tensor* parameter = first_.find(0, "parameter", a.module, a.name);
+    const double size = parameter != nullptr ? std::max(std::abs(parameter->minimum), std::abs(parameter->maximum)) : 1;
+    const std::vector<double>& errors = errors_[full_name(a)];
+    double most = 0;
+    bool departs = false;
+    for (std::size_t i = 0; i < a.values.size(); ++i) {
+      const double apart = std::abs(a.values[i] - b.values[i]);
+      const double error = i < errors.size() ? errors[i] : 0;
+      const double element = std::max(std::abs(a.values[i]), std::abs(b.values[i]));
+      const double allowed = scale * (roundings * epsilon + growth * result_.largest) +
+                             4 * error * std::max(element, scale) +
+                             4 * epsilon * (size + static_cast<double>(a.step) * element);
+      if (error > noise && apart > noise * element) result_.moved_by_rounding.insert(full_name(a));
+      if (apart <= allowed || std::isnan(apart)) continue;
+      departs = true;
+      most = std::max(most, scale > 0 ? apart / scale : infinity);
+    }
+    if (departs) return depart(&a, &b, most);
+    ++result_.agreeing;
+  }
+
+  const Record &first_, &second_;
+  const Alignment& alignment_;
+  Comparison result_;
+  std::map<std::string, std::string> to_first_;
+  std::map<std::string, double> summands_;  // of an output's element, by module
+  double most_summands_ = 1;
+  std::map<std::string, double> inputs_;               // how far apart, by module and call
+  std::map<std::string, std::vector<double>> errors_;  // of gradients, by parameter
+  std::set<std::string> apart_;                        // what rounding has reached in this step
+  bool looked_for_missing_ = false, go_on_ = true;
+};
+
+}  // namespace
+
+Comparison compare_records(const Record& first, const Record& second, const Alignment& alignment) {
+  return Walk(first, second, alignment).run();
+}
+
+}  // namespace loupe::port
