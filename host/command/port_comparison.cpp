@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "command/port_numbers.h"
@@ -36,9 +37,9 @@ class Walk {
     uint64_t step = 0;
     for (const Tensor& each : first_.tensors) {
       if (each.step > result_.steps) break;
-      if (each.step != step) begin_step(step = each.step);
+      if (std::exchange(step, each.step) != each.step) begin_step();
       if (each.is("gradient") && !looked_for_missing_) find_missing(each.step);
-      if (result_.departure || !go_on_) break;
+      if (is_over()) break;
       const std::string* module = each.is("loss") ? &each.module : alignment_.second(each.module);
       if (module == nullptr) continue;
       const Tensor* other = second_.find(each, *module);
@@ -47,14 +48,14 @@ class Walk {
       } else if (is_missing(each, second_)) {
         depart(&each, nullptr, infinity);
       }
-      if (result_.departure || !go_on_) break;
-      if (each.is_forward() && other != nullptr) result_.before = &each;
+      if (is_over()) break;
     }
     return std::move(result_);
   }
 
  private:
-  void begin_step(uint64_t) {
+  bool is_over() const { return result_.departure || result_.stopped != nullptr; }
+  void begin_step() {
     apart_.clear();
     result_.before = nullptr;
     looked_for_missing_ = false;
@@ -82,6 +83,7 @@ class Walk {
     const double apart = difference(a, b, scale_of(a, b));
     if (apart <= tolerance(a, b)) {
       ++result_.agreeing;
+      if (a.is_forward()) result_.before = &a;
       if (std::isfinite(apart)) result_.largest = std::max(result_.largest, apart);
       if (a.is("input")) {
         double& inputs = inputs_[a.module + '\n' + std::to_string(a.call)];
@@ -90,25 +92,29 @@ class Walk {
       return;
     }
     if (is_explained(a)) {
-      if (a.is_forward()) apart_.insert(a.what + '\n' + a.module);
-      return;
+      ++result_.explained;
+      apart_.insert(a.what + '\n' + a.module);
+    } else if (!apart_.empty() && !a.is("output")) {
+      result_.stopped = &a;  // behind what rounding has moved apart, all may be
+    } else {
+      depart(&a, &b, apart);
     }
-    // Behind what rounding has moved apart, all may be, and nothing more can be said.
-    if (!apart_.empty() && !a.is("output")) {
-      go_on_ = false;
-      return;
-    }
-    depart(&a, &b, apart);
   }
 
-  /// Whether a parameter that rounding has moved makes the difference, or an input that it reached.
+  /// Whether a parameter of the module that rounding has moved makes the difference, or an input that it reached.
   bool is_explained(const Tensor& a) const {
-    const bool moved =
-        std::any_of(result_.moved_by_rounding.begin(), result_.moved_by_rounding.end(),
-                    [&](const std::string& each) { return a.module.empty() || each.rfind(a.module + ".", 0) == 0; });
-    if (a.step < 2 || result_.moved_by_rounding.empty()) return false;
+    if (result_.moved_by_rounding.empty()) return false;
     if (a.is("input")) return !apart_.empty();
-    return moved || apart_.count("input\n" + a.module) != 0;
+    if (a.is("loss") || a.is("output_gradient")) return false;
+    const std::string inside = a.module.empty() ? "" : a.module + ".";
+    const bool moved =
+        std::any_of(result_.moved_by_rounding.begin(), result_.moved_by_rounding.end(), [&](const std::string& each) {
+          return each.rfind(inside, 0) == 0 && each.find('.', inside.size()) == std::string::npos;
+        });
+    const bool reached = std::any_of(apart_.begin(), apart_.end(), [&](const std::string& each) {
+      return each == "input\n" + a.module || each.rfind("output\n" + inside, 0) == 0;
+    });
+    return moved || reached;
   }
 
   void depart(const Tensor* a, const Tensor* b, double apart) {
@@ -172,11 +178,11 @@ class Walk {
       const double apart = std::abs(a.values[i] - b.values[i]);
       const double error = i < errors.size() ? errors[i] : 0;
       const double element = std::max(std::abs(a.values[i]), std::abs(b.values[i]));
-      const double allowed = scale * (roundings * epsilon + growth * result_.largest) +
-                             4 * error * std::max(element, scale) +
-                             4 * epsilon * (size + static_cast<double>(a.step) * element);
-      if (error > noise && apart > noise * element) result_.moved_by_rounding.insert(full_name(a));
-      if (apart <= allowed || std::isnan(apart)) continue;
+      const double rounding = scale * (roundings * epsilon + growth * result_.largest) +
+                              4 * epsilon * (size + static_cast<double>(a.step) * element);
+      if (apart <= rounding || std::isnan(apart)) continue;
+      if (error > noise) result_.moved_by_rounding.insert(full_name(a));
+      if (apart <= rounding + 4 * error * std::max(element, scale)) continue;
       departs = true;
       most = std::max(most, scale > 0 ? apart / scale : infinity);
     }
@@ -193,7 +199,7 @@ class Walk {
   std::map<std::string, double> inputs_;               // how far apart, by module and call
   std::map<std::string, std::vector<double>> errors_;  // of gradients, by parameter
   std::set<std::string> apart_;                        // what rounding has reached in this step
-  bool looked_for_missing_ = false, go_on_ = true;
+  bool looked_for_missing_ = false;
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ struct Comparison {
   double inputs = 0;                   ///< how far the inputs of the departing output are apart
   /// Parameters, "conv1.bias", whose gradients are 0 but for rounding and which optimizers nevertheless moved apart.
   std::set<std::string> moved_by_rounding;
+  std::size_t explained = 0;        ///< tensors that are apart for that reason alone
+  const Tensor* stopped = nullptr;  ///< the first of the first record that nothing can be said of, for that reason
 };
 
 /// Walks through the first record's tensors in the order of a step. What differs no more than rounding explains agrees:

@@ -94,6 +94,20 @@ bool Reasons::order_of_elements(const Tensor& a, const Tensor& b) {
 }
 
 void Reasons::of_parameter(const Tensor& a, const Tensor& b) {
+  why_parameter(a, b);
+  std::size_t all = 0, others = 0;
+  for (const Tensor& each : first_.tensors) {
+    const Tensor* other = each.is("parameter") && &each != &a ? counterpart(&each) : nullptr;
+    if (other == nullptr) continue;
+    ++all;
+    others += difference(each, *other, std::max(each.rms(), other->rms())) > 1e-5 ? 1 : 0;
+  }
+  if (all > 0)
+    say("of the other " + std::to_string(all) + " parameters " + (others == 0 ? "none" : std::to_string(others)) +
+        (others < 2 ? " differs" : " differ"));
+}
+
+void Reasons::why_parameter(const Tensor& a, const Tensor& b) {
   if (order_of_elements(a, b) || factor_of(a, b, "it")) return;
   if (a.shape != b.shape) {
     say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
@@ -127,7 +141,7 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
   if (const auto line = linear(a, b, true)) {
     say("it is scaled: " + second_.called + " has " + rounded_text(line->factor) + " times the values of " +
         first_.called + (std::abs(line->offset) > 1e-4 * b.rms() ? ", plus " + rounded_text(line->offset) : "") +
-        "; is it normalized in one alone");
+        "; perhaps it is normalized in one alone");
     return true;
   }
   say("different data: mean and standard deviation are " + rounded_text(mean_of(a)) + " and " +
@@ -140,27 +154,38 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
 bool Reasons::modules_between(const Tensor& a) {
   bool any = false;
   const auto look = [&](const Record& record, const std::vector<std::string>& only, const Tensor* from,
-                        const Tensor* to, const Record& other) {
+                        const Tensor* to) {
     if (to == nullptr) return;
-    const Tensor* begin = from != nullptr ? from + 1 : record.tensors.data();
-    for (const Tensor* each = begin; each < to; ++each) {
+    for (const Tensor* each = from != nullptr ? from + 1 : record.tensors.data(); each < to; ++each) {
       if (each->step != a.step || !each->is("output") || each->index != 0) continue;
       if (std::find(only.begin(), only.end(), each->module) == only.end()) continue;
       const Module& module = *record.module(each->module);
-      // PyTorch does not show functions, so it may call this one, too.
-      if (module.functional && other.language == "Python" && any) continue;
-      say("'" + module.name + "' (" + module.type + ") runs in between in " + record.called +
-          (module.functional && other.language == "Python" ? "" : " alone"));
-      any = any || !module.functional;
+      if (module.functional) continue;  // which one language does not show
+      any = true;
+      say("'" + module.name + "' (" + module.type + ") runs in between in " + record.called + " alone");
     }
   };
-  const auto counterpart = [&](const Tensor* own) -> const Tensor* {
-    const std::string* module = own != nullptr ? alignment_.second(own->module) : nullptr;
-    return module != nullptr ? second_.find(*own, *module) : nullptr;
-  };
-  look(first_, alignment_.only_first, comparison_.before, &a, second_);
-  look(second_, alignment_.only_second, counterpart(comparison_.before), counterpart(&a), first_);
+  look(first_, alignment_.only_first, comparison_.before, &a);
+  look(second_, alignment_.only_second, counterpart(comparison_.before), counterpart(&a));
   return any;
+}
+
+const Tensor* Reasons::counterpart(const Tensor* own) const {
+  const std::string* module = own != nullptr ? alignment_.second(own->module) : nullptr;
+  return module != nullptr ? second_.find(*own, *module) : nullptr;
+}
+
+/// What is computed between two modules, in one record or in both.
+void Reasons::code_between(const Tensor& a, const Tensor& b) {
+  const Tensor *before = comparison_.before, *other = counterpart(before);
+  const auto passes = [](const Tensor* from, const Tensor& to) {
+    return from != nullptr && from->shape == to.shape && difference(*from, to, to.rms()) < 1e-6;
+  };
+  const bool first = passes(before, a), second = passes(other, b);
+  if (first == second || before == nullptr) return say("what is computed between the modules is different code");
+  say("in " + (first ? first_ : second_).called + " it is the " + before->what + " of '" + before->module +
+      "' itself, in " + (first ? second_ : first_).called +
+      " something is computed in between, such as an activation or a skip connection");
 }
 
 bool Reasons::mode(const Tensor& a, const Tensor& b) {
@@ -187,7 +212,7 @@ void Reasons::of_input(const Tensor& a, const Tensor& b) {
   } else if (a.shape != b.shape) {
     say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
   } else if (!factor_of(a, b, "it")) {
-    say("what lies between the modules is different code");
+    code_between(a, b);
   }
 }
 
@@ -240,7 +265,8 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
     return;
   }
-  if (!mode(a, b) && !factor_of(a, b, "it")) say("its backward pass differs from here on: is something detached");
+  if (!mode(a, b) && !factor_of(a, b, "it"))
+    say("its backward pass differs from here on; perhaps something is detached in one alone");
 }
 
 void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
@@ -257,9 +283,9 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
   };
   if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
   if (factor_of(a, b, "it")) {
-    say("are gradients clipped, averaged or added up in one alone");
+    say("perhaps gradients are clipped, averaged or accumulated in one alone");
   } else if (!order_of_elements(a, b)) {
-    say("the gradients of the outputs agree: is it changed between backward and the optimizer's step");
+    say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
   }
 }
 

@@ -21,6 +21,7 @@ class Reasons {
 
  private:
   void of_parameter(const Tensor& a, const Tensor& b);
+  void why_parameter(const Tensor& a, const Tensor& b);
   void of_input(const Tensor& a, const Tensor& b);
   void of_output(const Tensor& a, const Tensor& b);
   void of_loss(const Tensor& a, const Tensor& b);
@@ -32,6 +33,8 @@ class Reasons {
   bool order_of_elements(const Tensor& a, const Tensor& b);
   bool data(const Tensor& a, const Tensor& b);
   bool modules_between(const Tensor& a);
+  void code_between(const Tensor& a, const Tensor& b);
+  const Tensor* counterpart(const Tensor* own) const;
   bool mode(const Tensor& a, const Tensor& b);
   bool settings_of_module(const Tensor& a);
   bool reduction(double factor);

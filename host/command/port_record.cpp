@@ -64,8 +64,10 @@ Tensor tensor_of(const Json& line) {
   tensor.maximum = number_of(line.at("maximum"));
   tensor.values = numbers_of(line.at("values"));
   for (const Json& each : line.at("sums")) tensor.sums.push_back(numbers_of(each));
-  const bool negative = std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t size) { return size < 0; });
-  if (negative || tensor.values.size() != fingerprint_positions(tensor.shape).size())
+  constexpr double most = 9e15;  // elements, so that their number is exact
+  double numel = 1;
+  for (const int64_t size : tensor.shape) numel *= size < 0 ? most : static_cast<double>(size);
+  if (numel >= most || tensor.values.size() != fingerprint_positions(tensor.shape).size())
     throw Error("a tensor has other elements than its shape tells of");
   return tensor;
 }

@@ -22,8 +22,14 @@ std::string quoted(const std::string& module) {
   return module.empty() ? "the model" : "'" + module + "'";
 }
 
+/// "output gradient" for "output_gradient".
+std::string spaced(std::string what) {
+  std::replace(what.begin(), what.end(), '_', ' ');
+  return what;
+}
+
 std::string share(double difference) {
-  return std::isfinite(difference) ? " (" + rounded_text(difference, 2) + ")" : "";
+  return std::isfinite(difference) ? " (by " + rounded_text(difference, 2) + " of its size)" : "";
 }
 
 /// "in step 1, in the forward of 'bn1': its input agrees to 6e-07, its output does not (0.31)".
@@ -83,6 +89,17 @@ std::vector<std::string> settings_besides(const Record& first, const Record& sec
   return others;
 }
 
+void tell_rounding(const Comparison& comparison, std::ostream& out) {
+  if (comparison.explained == 0) return;
+  std::string names;
+  for (const std::string& each : comparison.moved_by_rounding) names += (names.empty() ? "'" : ", '") + each + "'";
+  out << comparison.explained << " more differ by rounding alone: the gradient of " << names
+      << " is 0 but for rounding, and the optimizer makes steps of it.\n";
+  if (comparison.stopped != nullptr)
+    out << "That has reached the " << spaced(comparison.stopped->what) << " in step " << comparison.stopped->step
+        << ", from where on nothing is compared.\n";
+}
+
 /// What only one of the records tells of, and is therefore not compared.
 void tell_left_out(const Record& one, const Record& other, const std::vector<std::string>& modules, std::ostream& out) {
   const auto has = [](const Record& record, const char* what) {
@@ -90,9 +107,7 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
   };
   for (const char* what : {"output", "loss", "output_gradient", "gradient", "update"}) {
     if (has(one, what) && !has(other, what)) {
-      std::string name = what;
-      std::replace(name.begin(), name.end(), '_', ' ');
-      out << "Not compared: " << other.called << " tells of no " << name << ".\n";
+      out << "Not compared: " << other.called << " tells of no " << spaced(what) << ".\n";
     }
   }
   std::string names;
@@ -139,10 +154,7 @@ bool tell_departure(const std::string& one, const std::string& other, const std:
     out << both << " agree in " << comparison.steps << (comparison.steps == 1 ? " step: " : " steps: ")
         << agreement(comparison) << ".\n";
   }
-  for (const std::string& each : comparison.moved_by_rounding) {
-    out << "The gradient of '" << each
-        << "' is 0 but for rounding, of which the optimizer makes steps: behind them it is not compared.\n";
-  }
+  tell_rounding(comparison, out);
   for (const std::string& each : settings_besides(first, second, alignment, told)) {
     out << (comparison.departure ? "Also different: " : "Different, though no number shows it: ") << each << ".\n";
   }

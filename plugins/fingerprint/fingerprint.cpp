@@ -56,6 +56,18 @@ class Fingerprint : public Lens {
   Fingerprint(const Options& options, const Host& host)
       : host_(host), path_(options), steps_(options.get<uint64_t>("steps")), writing_(host, steps_) {}
 
+  Fingerprint(const Fingerprint&) = delete;
+  Fingerprint& operator=(const Fingerprint&) = delete;
+  ~Fingerprint() override {
+    if (is_over_ || !writing_.has_begun()) return;
+    try {
+      host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
+                 " steps were seen, so that the fingerprint has no more; attach the optimizer where it has none");
+    } catch (const std::exception&) {
+      // Nobody is left to be told.
+    }
+  }
+
   void attach() override {
     sources_.push_back(watch_pushes(
         {"push"}, reading({"loss", ""}, [](Writing& to, const Place&, const Event& event) { to.take_loss(event); })));
@@ -102,17 +114,13 @@ class Fingerprint : public Lens {
   void step(const loupe_step& step, Report&) override {
     if (is_over_) return;
     writing_.end_step(step);
+    write();  // a program that crashes in its second step has the first
     if (!writing_.is_complete()) return;
     is_over_ = true;
     for (const Source& source : sources_) draft::rest(source, LOUPE_REST_EVENTS | LOUPE_REST_TENSORS);
-    write();
   }
-  void report(Report& report) override {
-    if (is_over_) return;
-    write();
-    if (report.tick().reason != LOUPE_TICK_END) return;
-    host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
-               " steps were seen, so the fingerprint has no more; attach the optimizer where it has none");
+  void report(Report&) override {
+    if (!is_over_) write();
   }
 
  private:

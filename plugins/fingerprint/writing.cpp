@@ -243,6 +243,11 @@ uint64_t Writing::steps_taken() const {
   return step_ - 1;
 }
 
+bool Writing::has_begun() const {
+  const std::lock_guard lock(mutex_);
+  return has_begun_;
+}
+
 std::string Writing::text() const {
   const std::lock_guard lock(mutex_);
   if (!has_begun_) return "";

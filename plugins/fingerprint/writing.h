@@ -45,6 +45,7 @@ class Writing {
   /// Whether all steps that were asked for are over.
   bool is_complete() const;
   uint64_t steps_taken() const;
+  bool has_begun() const;
   /// All lines so far; empty as long as there is no tensor.
   std::string text() const;
 

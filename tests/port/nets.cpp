@@ -217,9 +217,9 @@ void record_port(const std::string& model, const std::string& optimizer_type, co
         4;
     if (fault != "gradients kept") optimizer->zero_grad();
     torch::nn::functional::CrossEntropyFuncOptions options;
-    if (fault == "loss reduction") options.reduction(torch::kSum);
+    if (fault == "loss reduction" || fault == "untold loss reduction") options.reduction(torch::kSum);
     const at::Tensor loss = torch::nn::functional::cross_entropy(net->forward(inputs), targets, options);
-    inspector.push_loss(loss, /*train=*/true);
+    if (fault != "untold loss reduction") inspector.push_loss(loss, /*train=*/true);
     loss.backward();
     if (fault == "clipped gradients") torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
     optimizer->step();

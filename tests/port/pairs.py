@@ -2,6 +2,10 @@
 """Records the originals of the models that tests/port/nets.cpp ports to C++, as loupe_record.py sees them.
 
 usage: pairs.py FOLDER_OF_LOUPE_RECORD FOLDER MODEL-OPTIMIZER...
+       pairs.py FOLDER_OF_LOUPE_RECORD --positions    reads shapes, a line each, and writes the positions looked at
+
+cnn-adam-2.13/ beside this is from PyTorch 2.13.0, so that rounding of another version is tested wherever the tests run:
+    pairs.py ../../sdk/python . cnn-adam && gzip -9 -n cnn-adam/fingerprint.jsonl && mv cnn-adam cnn-adam-2.13
 """
 import math
 import pathlib
@@ -122,5 +126,9 @@ def record(name, folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    if sys.argv[2] == "--positions":
+        for line in sys.stdin:
+            print(*loupe_record.positions([int(size) for size in line.split()]))
+        sys.exit()
     for each in sys.argv[3:]:
         record(each, pathlib.Path(sys.argv[2]))

@@ -2,10 +2,14 @@
 // named, with what the numbers show of why.
 
 #include <gtest/gtest.h>
+#include <loupe/files/fingerprint.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "examples/process.h"
 #include "port/nets.h"
@@ -113,8 +117,12 @@ const Planted planted[] = {
      "'act' (Tanh) runs in between in Python alone"},
     {"mlp", "sgd", "another norm", "in step 1: the input of 'act' differs",
      "'norm' (LayerNorm) runs in between in C++ alone"},
-    {"residual", "sgd", "no skip", "in step 1: the input of 'head' differs", "different code"},
+    {"residual", "sgd", "no skip", "in step 1: the input of 'head' differs",
+     "in C++ it is the output of 'block.norm' itself, in Python something is computed in between"},
     {"transformer", "adam", "loss reduction", "in step 1: the loss differs", "the reduction of the loss is another"},
+    {"mlp", "sgd", "untold loss reduction",
+     "in step 1, in the backward pass: the gradient of the output of 'fc2' differs",
+     "it is 8 times as large in C++: the reduction of the loss is another"},
     {"lstm", "sgd", "other targets", "in step 1: the loss differs", "other targets"},
     {"mlp", "sgd", "gradients kept", "in step 2: the gradient of 'fc1.weight' differs", "call zero_grad()"},
     {"lstm", "sgd", "clipped gradients", "in step 1: the gradient of 'lstm.weight_ih_l0' differs", "clipped"},
@@ -136,6 +144,91 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDeparture, testing::ValuesIn(planted), [](
   }
   return name;
 });
+
+/// A file of the test's own folder.
+fs::path write(const std::string& name, const std::string& text) {
+  const fs::path file = fresh_folder() / name;
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST(PortOfAnotherLibTorch, AgreesButForRounding) {
+  const fs::path folder = fresh_folder();
+  record_port("cnn", "adam", "", folder);
+  const Finished finished = compare(ORIGINAL_OF_ANOTHER_LIBTORCH, folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  // The bias before a batch norm has no gradient but rounding, of which Adam makes whole steps.
+  const bool same = has(finished, "171 tensors");
+  EXPECT_TRUE(same || has(finished, "by rounding alone: the gradient of 'conv1.bias'")) << finished.output;
+}
+
+TEST(PortWithOtherNames, IsAlignedByOrderAndSaysHow) {
+  const fs::path folder = fresh_folder();
+  record_port("mlp", "adam", "other names", folder / "port");
+  const fs::path original = originals() / "mlp-adam";
+  const Finished by_order = compare(original, folder / "port");
+  EXPECT_EQ(by_order.exit_code, 0) << by_order.output;
+  const std::string map = "modules:\n  act: squash\n  fc1: input\n  fc2: output\n";
+  EXPECT_TRUE(has(by_order, map)) << by_order.output;
+
+  std::ofstream(folder / "map.yaml") << map;
+  const std::string options = "--map " + (folder / "map.yaml").string();
+  const Finished by_map = compare(original, folder / "port", options);
+  EXPECT_EQ(by_map.exit_code, 0) << by_map.output;
+  EXPECT_FALSE(has(by_map, "modules:")) << by_map.output;
+
+  std::ofstream(folder / "map.yaml") << "modules: {fc1: output, fc2: input}";
+  EXPECT_EQ(compare(original, folder / "port", options).exit_code, 1) << "the map is followed where it is wrong";
+}
+
+TEST(PortToTheSameLanguage, IsNamedByFolders) {
+  const fs::path folder = fresh_folder();
+  record_port("lstm", "sgd", "", folder / "before");
+  record_port("lstm", "sgd", "", folder / "after");
+  const Finished same = compare(folder / "before", folder / "after");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_TRUE(has(same, "before and after agree in 3 steps: ") && has(same, ", exactly")) << same.output;
+
+  record_port("lstm", "sgd", "permuted gates", folder / "broken");
+  const Finished other = compare(folder / "before", folder / "broken");
+  EXPECT_EQ(other.exit_code, 1) << other.output;
+  EXPECT_TRUE(has(other, "before and broken depart before the first step")) << other.output;
+}
+
+TEST(FingerprintPositions, AreTheSameInBothLanguages) {
+  const std::vector<std::vector<int64_t>> shapes = {{},
+                                                    {0},
+                                                    {1},
+                                                    {64},
+                                                    {65},
+                                                    {1000003},
+                                                    {8, 8},
+                                                    {9, 9},
+                                                    {3, 700},
+                                                    {700, 3},
+                                                    {2, 3, 5},
+                                                    {7, 31, 11},
+                                                    {64, 3, 7, 7},
+                                                    {7, 7, 3, 64},
+                                                    {1, 1, 1, 65},
+                                                    {0, 5},
+                                                    {4, 4, 4, 4, 4},
+                                                    {2, 3, 4, 5, 6, 7},
+                                                    {50257, 768}};
+  std::string lines, expected;
+  for (const std::vector<int64_t>& shape : shapes) {
+    for (const int64_t size : shape) lines += std::to_string(size) + " ";
+    lines += "\n";
+    std::string line;
+    for (const int64_t position : fingerprint_positions(shape))
+      line += (line.empty() ? "" : " ") + std::to_string(position);
+    expected += line + "\n";
+  }
+  const fs::path file = write("shapes", lines);
+  const Finished finished =
+      run(TORCH_PYTHON " -W ignore " PAIRS " " RECORDER " --positions <" + file.string() + " 2>/dev/null", ".");
+  EXPECT_EQ(finished.output, expected);
+}
 
 }  // namespace
 }  // namespace loupe::test

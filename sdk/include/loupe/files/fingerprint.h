@@ -37,10 +37,10 @@
 // Numbers are those of the tensor in float64. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>
