@@ -11,9 +11,10 @@
 namespace loupe::port {
 namespace {
 
-constexpr double roundings = 16;  // how many a number may have gone through, for each summand's root
-constexpr double growth = 8;      // how far what was apart before may grow from one tensor to the next
-constexpr double noise = 0.01;    // a gradient of that relative error is rounding for an optimizer that rescales it
+constexpr double roundings = 16;           // how many a number may have gone through, for each summand's root
+constexpr double growth = 8;               // how far what was apart before may grow from one tensor to the next
+constexpr double too_much = 0.01;          // of a tensor's size to be put down to rounding
+constexpr double most_usual_drift = 1e-3;  // of a parameter's norm
 
 std::string full_name(const Tensor& tensor) {
   return tensor.module.empty() ? tensor.name : tensor.module + "." + tensor.name;
@@ -80,8 +81,12 @@ class Walk {
   void take(const Tensor& a, const Tensor& b) {
     if (a.is("update")) return take_update(a, b);
     if (a.is("gradient")) note_errors(a, b);
-    const double apart = difference(a, b, scale_of(a, b));
-    if (apart <= tolerance(a, b)) {
+    // An activation that is 0 but for rounding passes its gradient in one and not in the other: some elements differ.
+    const bool backward = a.is("output_gradient") || a.is("gradient");
+    const double apart = difference(a, b, scale_of(a, b), backward), allowed = tolerance(a, b);
+    if (allowed > std::max(too_much, 64 * epsilon_of(a, b))) {
+      result_.stopped = &a;
+    } else if (apart <= allowed) {
       ++result_.agreeing;
       if (a.is_forward()) result_.before = &a;
       if (std::isfinite(apart)) result_.largest = std::max(result_.largest, apart);
@@ -89,9 +94,7 @@ class Walk {
         double& inputs = inputs_[a.module + '\n' + std::to_string(a.call)];
         inputs = a.index == 0 ? apart : std::max(inputs, apart);
       }
-      return;
-    }
-    if (is_explained(a)) {
+    } else if (is_explained(a)) {
       ++result_.explained;
       apart_.insert(a.what + '\n' + a.module);
     } else if (!apart_.empty() && !a.is("output")) {
@@ -150,7 +153,11 @@ class Walk {
     const auto own = summands_.find(a.module);
     const bool sums = a.is("output") || a.is("output_gradient") || a.is("gradient");
     const double summands = !sums ? 1 : own != summands_.end() ? own->second : most_summands_;
-    return roundings * epsilon * std::sqrt(std::max(1.0, summands)) + growth * result_.largest;
+    // Sums of shorter types are taken in float32, and rounded once.
+    const double added = std::min(epsilon, std::ldexp(1, -23)), rounded = epsilon > added ? 4 * epsilon : 0;
+    const double grown =
+        growth * (result_.largest + most_drift_) * (a.is("output_gradient") || a.is("gradient") ? 3 : 1);
+    return roundings * added * std::sqrt(std::max(1.0, summands)) + rounded + grown;
   }
 
   /// The largest relative error that each element of a gradient has had.
@@ -181,13 +188,39 @@ class Walk {
       const double rounding = scale * (roundings * epsilon + growth * result_.largest) +
                               4 * epsilon * (size + static_cast<double>(a.step) * element);
       if (apart <= rounding || std::isnan(apart)) continue;
-      if (error > noise) result_.moved_by_rounding.insert(full_name(a));
       if (apart <= rounding + 4 * error * std::max(element, scale)) continue;
       departs = true;
       most = std::max(most, scale > 0 ? apart / scale : infinity);
     }
     if (departs) return depart(&a, &b, most);
     ++result_.agreeing;
+    if (parameter == nullptr) return;
+    double& drift = drift_[full_name(a)];
+    drift += parameter->sum_squares > 0 ? distance(a, b) / std::sqrt(parameter->sum_squares) : infinity;
+    // A weight that is moved a little makes all behind it a little different; one that is moved far is a case of its
+    // own.
+    if (drift > most_usual_drift) {
+      result_.moved_by_rounding.insert(full_name(a));
+    } else {
+      most_drift_ = std::max(most_drift_, drift);
+    }
+  }
+
+  /// An estimate of the norm of a - b, where few elements, mostly unknown ones, may be all that differ. Sums of
+  /// differences of either sign are about as large as their norm.
+  static double distance(const Tensor& a, const Tensor& b) {
+    double known = 0, most = std::abs(a.sum - b.sum);
+    for (std::size_t i = 0; i < a.values.size(); ++i)
+      known += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
+    if (!a.values.empty())
+      most = std::max(most, std::sqrt(known * static_cast<double>(a.numel()) / static_cast<double>(a.values.size())));
+    for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
+      double squares = 0;
+      for (std::size_t i = 0; i < a.sums[d].size() && i < b.sums[d].size(); ++i)
+        squares += (a.sums[d][i] - b.sums[d][i]) * (a.sums[d][i] - b.sums[d][i]);
+      most = std::max(most, std::sqrt(squares));
+    }
+    return std::isfinite(most) ? most : 0;
   }
 
   const Record &first_, &second_;
@@ -198,7 +231,9 @@ class Walk {
   double most_summands_ = 1;
   std::map<std::string, double> inputs_;               // how far apart, by module and call
   std::map<std::string, std::vector<double>> errors_;  // of gradients, by parameter
-  std::set<std::string> apart_;                        // what rounding has reached in this step
+  std::map<std::string, double> drift_;                // of parameters, as a share of their norm
+  double most_drift_ = 0;
+  std::set<std::string> apart_;  // what rounding has reached in this step
   bool looked_for_missing_ = false;
 };
 

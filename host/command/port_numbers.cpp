@@ -10,7 +10,7 @@
 namespace loupe::port {
 namespace {
 
-constexpr double same = 1e-5;  // of what is the same but for rounding
+constexpr double same = 1e-4;  // of what is the same but for rounding
 
 double apart(double a, double b, double scale) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
@@ -40,20 +40,25 @@ double epsilon_of(const Tensor& a, const Tensor& b) {
   return std::max(epsilon_of(a.dtype), epsilon_of(b.dtype));
 }
 
-double difference(const Tensor& a, const Tensor& b, double scale) {
+double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements) {
   if (a.shape != b.shape || a.non_finite != b.non_finite) return infinity;
-  double most = 0;
-  for (std::size_t i = 0; i < a.values.size(); ++i) most = std::max(most, apart(a.values[i], b.values[i], scale));
+  const auto of_list = [&](const std::vector<double>& one, const std::vector<double>& other, double size) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) all.push_back(apart(one[i], other[i], size));
+    if (all.empty()) return 0.0;
+    std::sort(all.begin(), all.end());
+    return all[all.size() - 1 - (most_elements ? all.size() / 10 : 0)];
+  };
   const auto count = static_cast<double>(std::max<int64_t>(a.numel(), 1));
-  most =
-      std::max({most, apart(a.minimum, b.minimum, std::max(scale, std::abs(a.minimum))),
-                apart(a.maximum, b.maximum, std::max(scale, std::abs(a.maximum))), apart(a.sum, b.sum, scale * count),
-                // Of the squares the root, which is of the elements' size.
-                apart(a.rms(), b.rms(), scale)});
+  // Of the squares the root, which is of the elements' size.
+  double most = std::max(
+      {of_list(a.values, b.values, scale), apart(a.sum, b.sum, scale * count), apart(a.rms(), b.rms(), scale)});
+  if (!most_elements)
+    most = std::max({most, apart(a.minimum, b.minimum, std::max(scale, std::abs(a.minimum))),
+                     apart(a.maximum, b.maximum, std::max(scale, std::abs(a.maximum)))});
   for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
-    const double slice = scale * count / static_cast<double>(a.sums[d].size());
-    for (std::size_t i = 0; i < a.sums[d].size() && i < b.sums[d].size(); ++i)
-      most = std::max(most, apart(a.sums[d][i], b.sums[d][i], slice));
+    if (!a.sums[d].empty())
+      most = std::max(most, of_list(a.sums[d], b.sums[d], scale * count / static_cast<double>(a.sums[d].size())));
   }
   return most;
 }

@@ -19,7 +19,8 @@ double epsilon_of(const Tensor& a, const Tensor& b);
 
 /// How far two tensors of one shape are apart, in elements, sums and extremes, as a share of `scale`; infinite where
 /// shapes differ, or what is not finite.
-double difference(const Tensor& a, const Tensor& b, double scale);
+/// @param most_elements leave out the tenth that is farthest apart, and extremes
+double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements = false);
 
 /// The order of the first's dimensions in which it has the second's elements, in the second's shape: {1, 0} for a
 /// transposed matrix, {0, 2, 3, 1} for NHWC that is read as NCHW. Nothing where it has no such order, or it needs none.

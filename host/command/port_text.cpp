@@ -90,14 +90,15 @@ std::vector<std::string> settings_besides(const Record& first, const Record& sec
 }
 
 void tell_rounding(const Comparison& comparison, std::ostream& out) {
-  if (comparison.explained == 0) return;
   std::string names;
   for (const std::string& each : comparison.moved_by_rounding) names += (names.empty() ? "'" : ", '") + each + "'";
-  out << comparison.explained << " more differ by rounding alone: the gradient of " << names
-      << " is 0 but for rounding, and the optimizer makes steps of it.\n";
+  if (comparison.explained > 0)
+    out << comparison.explained << " more differ by rounding alone: the gradient of " << names
+        << " is 0 but for rounding, and the optimizer makes steps of it.\n";
   if (comparison.stopped != nullptr)
-    out << "That has reached the " << spaced(comparison.stopped->what) << " in step " << comparison.stopped->step
-        << ", from where on nothing is compared.\n";
+    out << "Not compared: what follows the " << spaced(comparison.stopped->what) << " of "
+        << quoted(comparison.stopped->module) << " in step " << comparison.stopped->step
+        << ", for rounding has grown too far there.\n";
 }
 
 /// What only one of the records tells of, and is therefore not compared.
@@ -151,8 +152,8 @@ bool tell_departure(const std::string& one, const std::string& other, const std:
   } else if (comparison.agreeing == 0) {
     out << both << " have nothing to compare: no tensor of one is in the other.\n";
   } else {
-    out << both << " agree in " << comparison.steps << (comparison.steps == 1 ? " step: " : " steps: ")
-        << agreement(comparison) << ".\n";
+    out << both << " agree " << (comparison.stopped != nullptr ? "up to" : "in") << ' ' << comparison.steps
+        << (comparison.steps == 1 ? " step: " : " steps: ") << agreement(comparison) << ".\n";
   }
   tell_rounding(comparison, out);
   for (const std::string& each : settings_besides(first, second, alignment, told)) {
