@@ -149,8 +149,9 @@ Record read_record(const std::string& path) {
     TextInput input(record.file);
     std::string text;
     while (std::getline(input, text)) {
+      ++number;
       const Json line = Json::parse(text);
-      if (++number == 1) {
+      if (number == 1) {
         begin(line, record);
       } else {
         take(line, record);
@@ -161,7 +162,7 @@ Record read_record(const std::string& path) {
   } catch (const std::system_error& reason) {
     throw ConfigError(record.file + ": error: the file cannot be read: " + reason.code().message());
   } catch (const Json::exception& reason) {
-    throw ConfigError(record.file + ":" + std::to_string(number + (number == 0 ? 1 : 0)) +
+    throw ConfigError(record.file + ":" + std::to_string(number) +
                       ": error: the line is no line of fingerprints: " + reason.what());
   } catch (const Error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(std::max<std::size_t>(number, 1)) +

@@ -172,8 +172,8 @@ class Recorder:
             call = self.calls["forward", name]
             for index, tensor in enumerate(tensors_in(result)):
                 self.tensor("output", name, tensor, index=index, call=call, training=module.training)
-                if index == 0 and tensor.requires_grad:
-                    tensor.register_hook(lambda gradient: self.gradient_of_output(name, module, gradient))
+                if index == 0 and tensor.grad_fn is not None:
+                    self.watch_gradient(name, module, tensor)
 
         # PyTorch 1.13 does not show what is passed by name.
         parameters = inspect.signature(module.register_forward_pre_hook).parameters
@@ -181,10 +181,16 @@ class Recorder:
         self.undo.callback(module.register_forward_pre_hook(entered, **by_name).remove)
         self.undo.callback(module.register_forward_hook(left).remove)
 
-    def gradient_of_output(self, name, module, gradient):
-        if self.is_open:
-            call = self.next_call("backward", name)
-            self.tensor("output_gradient", name, gradient, call=call, training=module.training)
+    def watch_gradient(self, name, module, tensor):
+        """At what computed it: a hook of the tensor itself may move where that is changed in place later."""
+        which = tensor.output_nr
+
+        def told(_, gradients):
+            if self.is_open and gradients[which] is not None:
+                call = self.next_call("backward", name)
+                self.tensor("output_gradient", name, gradients[which], call=call, training=module.training)
+
+        tensor.grad_fn.register_hook(told)
 
     def watch_backward(self):
         backward = torch.autograd.backward

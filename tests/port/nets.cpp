@@ -42,7 +42,7 @@ struct Cnn : Net {
     if (fault == "batch norm momentum") norm.momentum(0.01);
     conv1 = register_module("conv1", nn::Conv2d(nn::Conv2dOptions(3, 4, 3).padding(1)));
     bn1 = register_module("bn1", nn::BatchNorm2d(norm));
-    act = register_module("act", nn::ReLU());
+    act = register_module("act", nn::ReLU(nn::ReLUOptions(/*inplace=*/true)));
     pool = register_module("pool", nn::MaxPool2d(2));
     up = register_module("up", nn::Upsample(nn::UpsampleOptions()
                                                 .scale_factor(std::vector<double>{2, 2})

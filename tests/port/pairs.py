@@ -32,7 +32,8 @@ class Mlp(nn.Module):
 class Cnn(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv1, self.bn1, self.act = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU()
+        self.conv1, self.bn1 = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.act = nn.ReLU(inplace=True)
         self.pool = nn.MaxPool2d(2)
         self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=False)
         self.conv2, self.bn2 = nn.Conv2d(4, 4, 3, bias=False), nn.BatchNorm2d(4)
