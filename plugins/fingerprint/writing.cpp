@@ -1,15 +1,42 @@
 #include "fingerprint/writing.h"
 
 #include <loupe/files/fingerprint.h>
+#include <loupe/json_text.h>
 
 #include <algorithm>
-
-#include "record/json_line.h"
 
 namespace loupe::fingerprint {
 namespace {
 
-using record::JsonLine;
+/// Writes one line of JSON, member by member, behind a text.
+class JsonLine {
+ public:
+  JsonLine(std::string& text, const char* kind) : text_(text) { (text_ += "{\"kind\":") += json_text(kind); }
+
+  JsonLine& raw(const char* key, const std::string& json) {
+    (((text_ += ',') += json_text(key)) += ':') += json;
+    return *this;
+  }
+  JsonLine& text(const char* key, std::string_view value) { return raw(key, json_text(value)); }
+  JsonLine& number(const char* key, double value) { return raw(key, json_number(value)); }
+  JsonLine& whole(const char* key, uint64_t value) { return raw(key, std::to_string(value)); }
+  JsonLine& flag(const char* key, bool value) { return raw(key, value ? "true" : "false"); }
+  void done() { text_ += "}\n"; }
+
+ private:
+  std::string& text_;
+};
+
+template <class Items, class Text>
+std::string json_list(const Items& items, Text&& text) {
+  std::string json;
+  for (const auto& each : items) json += (json.empty() ? "[" : ",") + text(each);
+  return (json.empty() ? "[" : json) + "]";
+}
+
+std::string json_numbers(const std::vector<double>& numbers) {
+  return json_list(numbers, [](double number) { return json_number(number); });
+}
 
 std::string dtype_of(const loupe_tensor& tensor) {
   const std::string bits = std::to_string(tensor.dtype_bits);
@@ -33,12 +60,6 @@ std::string dtype_of(const loupe_tensor& tensor) {
 
 std::vector<int64_t> shape_of(const loupe_tensor& tensor) {
   return {tensor.sizes, tensor.sizes + tensor.dim};
-}
-
-std::string list(const std::vector<double>& numbers) {
-  std::string text;
-  JsonLine(text, "").numbers("x", numbers.data(), numbers.size());
-  return text.substr(text.find('['));
 }
 
 std::string key_of(const Place& place) {
@@ -219,18 +240,11 @@ void Writing::write(const Place& place, const std::vector<int64_t>& shape, const
   JsonLine line(text_, "tensor");
   line.whole("step", step_).text("what", place.what).text("module", place.module).text("name", place.name);
   line.whole("index", index).whole("call", call).flag("training", training);
-  const auto add = [&](const char* key, std::size_t count, auto&& each) {
-    ((text_ += ",\"") += key) += "\":[";
-    for (std::size_t i = 0; i < count; ++i) (text_ += i > 0 ? "," : "") += each(i);
-    text_ += ']';
-  };
-  add("shape", shape.size(), [&](std::size_t i) { return std::to_string(shape[i]); });
-  line.text("dtype", dtype).integer("non_finite", summary.non_finite);
+  line.raw("shape", json_list(shape, [](int64_t size) { return std::to_string(size); })).text("dtype", dtype);
+  line.whole("non_finite", static_cast<uint64_t>(summary.non_finite));
   line.number("sum", summary.sum).number("sum_squares", summary.sum_squares);
   line.number("minimum", summary.minimum).number("maximum", summary.maximum);
-  line.numbers("values", summary.values.data(), summary.values.size());
-  add("sums", summary.sums.size(), [&](std::size_t i) { return list(summary.sums[i]); });
-  line.done();
+  line.raw("values", json_numbers(summary.values)).raw("sums", json_list(summary.sums, json_numbers)).done();
 }
 
 bool Writing::is_complete() const {
@@ -254,7 +268,7 @@ std::string Writing::text() const {
   const loupe_run* run = host_.run();
   std::string text;
   JsonLine(text, "fingerprint")
-      .integer("format", fingerprint_format)
+      .whole("format", fingerprint_format)
       .text("language", "C++")
       .text("libtorch", run != nullptr && run->libtorch_version != nullptr ? run->libtorch_version : "")
       .text("model", model_type_)
