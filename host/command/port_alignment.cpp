@@ -124,6 +124,12 @@ Alignment align_modules(const Record& first, const Record& second, const std::ma
   } else {
     align_by_order(own, others, to_second);
   }
+  for (const auto& each : to_second) taken.insert(each.second);
+  // What is left under one name was replaced: another activation, a layer of another size.
+  for (const Signature& each : others) {
+    const bool is_left = first.module(each.name) != nullptr && to_second.count(each.name) == 0;
+    if (is_left && taken.insert(each.name).second) to_second[each.name] = each.name;
+  }
   taken.clear();
   for (const auto& [name, other] : to_second) {
     taken.insert(other);

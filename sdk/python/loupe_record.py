@@ -10,6 +10,7 @@ writes the same of a C++ program. Needs PyTorch 1.13 or later and nothing else. 
 called, as in model(x), and losses where backward() is called on one element.
 """
 import contextlib
+import functools
 import inspect
 import itertools
 import json
@@ -120,14 +121,8 @@ class Recorder:
         self.step, self.calls, self.lines = 1, {}, []
         self.has_begun, self.is_open = False, True
         self.undo = contextlib.ExitStack()
-        self.line(
-            kind="fingerprint",
-            format=FORMAT,
-            language="Python",
-            libtorch=torch.__version__,
-            model=type(model).__name__,
-            steps=steps,
-        )
+        told = {"format": FORMAT, "language": "Python", "libtorch": torch.__version__}
+        self.line(kind="fingerprint", **told, model=type(model).__name__, steps=steps)
         for name, module in model.named_modules():
             told = {"name": name, "type": type(module).__name__, "settings": settings_of(module), "functional": False}
             self.line(kind="module", **told)
@@ -208,6 +203,7 @@ class Recorder:
     def watch_optimizer(self, which, optimizer):
         step, patched = optimizer.step, optimizer.__dict__.get("step")
 
+        @functools.wraps(step)  # with the marks by which schedulers know it
         def told(_, *arguments, **named):
             if not self.is_open:
                 return step(*arguments, **named)

@@ -178,6 +178,25 @@ TEST_F(ComparePort, TellsTheShapesThatDiffer) {
   EXPECT_SAYS(compare(first, second), 1, "its shape is (4, 5) in Python and (4, 6) in C++");
 }
 
+TEST_F(ComparePort, AlignsByOrderTypeAndShapeWhereNamesSayNothing) {
+  const auto with = [](const std::string& language, const std::vector<std::string>& names,
+                       const std::vector<Shape>& shapes) {
+    Record record(language);
+    for (std::size_t i = 0; i < names.size(); ++i) record.module(names[i]);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      record.tensor(0, "parameter", names[i], shapes[i], drawn(shapes[i]), "weight");
+    return record;
+  };
+  const Record first = with("Python", {"a", "b", "c"}, {{4, 5}, {5, 6}, {6, 7}});
+  EXPECT_SAYS(compare(first, with("C++", {"x", "y", "z"}, {{4, 5}, {5, 6}, {6, 7}})), 0,
+              "modules:\n  a: x\n  b: y\n  c: z\n");
+  const Finished one_less = compare(first, with("C++", {"x", "y"}, {{4, 5}, {6, 7}}));
+  EXPECT_SAYS(one_less, 0, "modules:\n  a: x\n  c: y\n");
+  EXPECT_SAYS(one_less, 0, "Not compared: Python alone has 'b' (Linear)");
+  EXPECT_SAYS(compare(first, with("C++", {"a", "b", "c"}, {{4, 5}, {5, 9}, {6, 7}})), 1,
+              "the parameter 'b.weight' differs.\n- its shape is (5, 6) in Python and (5, 9) in C++");
+}
+
 TEST_F(ComparePort, KnowsATransposedMatrixOfAnotherShape) {
   const Shape shape = {30, 50}, turned = {50, 30};
   const std::vector<double> values = drawn(shape);

@@ -18,19 +18,25 @@ struct Mlp : Net {
       : without_act(fault == "no activation"), with_norm(fault == "another norm"), renamed(fault == "other names") {
     fc1 = register_module(renamed ? "input" : "fc1", nn::Linear(12, 16));
     if (with_norm) norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({16})));
-    if (!without_act) act = register_module(renamed ? "squash" : "act", nn::Tanh());
+    if (fault == "another activation") {
+      other_act = register_module("act", nn::ReLU());
+    } else if (!without_act) {
+      act = register_module(renamed ? "squash" : "act", nn::Tanh());
+    }
     drop = register_module("drop", nn::Dropout(0.5));
     fc2 = register_module(renamed ? "output" : "fc2", nn::Linear(16, 4));
   }
   at::Tensor forward(at::Tensor x) override {
     x = fc1->forward(x);
     if (with_norm) x = norm->forward(x);
-    if (!without_act) x = act->forward(x);
+    if (other_act) x = other_act->forward(x);
+    if (act) x = act->forward(x);
     return fc2->forward(drop->forward(x));
   }
   bool without_act, with_norm, renamed;
   nn::Linear fc1{nullptr}, fc2{nullptr};
   nn::Tanh act{nullptr};
+  nn::ReLU other_act{nullptr};
   nn::Dropout drop{nullptr};
   nn::LayerNorm norm{nullptr};
 };

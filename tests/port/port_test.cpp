@@ -115,6 +115,8 @@ const Planted planted[] = {
     {"transformer", "sgd", "other data", "in step 1: the input of 'embed' differs", "different data"},
     {"mlp", "sgd", "no activation", "in step 1: the input of 'drop' differs",
      "'act' (Tanh) runs in between in Python alone"},
+    {"mlp", "sgd", "another activation", "in step 1, in the forward of 'act': its input agrees to ",
+     "it is a Tanh in Python and a ReLU in C++"},
     {"mlp", "sgd", "another norm", "in step 1: the input of 'act' differs",
      "'norm' (LayerNorm) runs in between in C++ alone"},
     {"residual", "sgd", "no skip", "in step 1: the input of 'head' differs",
