@@ -97,13 +97,18 @@ CLI::App* Compare::add_to(CLI::App& app) {
   subcommand->add_option("--baseline", baseline, "The name of the run that the report compares the others with");
   subcommand->add_flag("--follow", follow,
                        "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
-  subcommand->add_flag(
+  visualizers.add_to(*subcommand);
+  const auto others = subcommand->get_options([](const CLI::Option* each) { return each->nonpositional(); });
+  CLI::Option* ports = subcommand->add_flag(
       "--port", port,
       "Say where a port first departs from its original, of two records of the lens 'fingerprint' or of "
       "loupe_record.py; exits with 1 where it does");
+  for (CLI::Option* each : others) {
+    if (each != subcommand->get_help_ptr()) ports->excludes(each);  // nothing is shown or written
+  }
   subcommand->add_option("--map", map, "With --port, a YAML file that says which modules are the same")
-      ->allow_extra_args(false);
-  visualizers.add_to(*subcommand);
+      ->allow_extra_args(false)
+      ->needs(ports);
   return subcommand;
 }
 
@@ -164,7 +169,6 @@ Compare::Told Compare::play_until_ended(const Catalogue& catalogue, const Visual
 }
 
 bool Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
-  if (!map.empty() && !port) throw UsageError("--map is for --port; add that, or leave out --map");
   if (port) {
     if (records.size() != 2)
       throw UsageError("--port compares two records, and got " + std::to_string(records.size()) +

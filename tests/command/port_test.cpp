@@ -127,7 +127,8 @@ TEST_F(ComparePort, SaysWhatIsWrongWithTheCommandLine) {
   EXPECT_SAYS(command("--port a.jsonl"), 2, "--port compares two records, and got 1");
   EXPECT_SAYS(command("--port a.jsonl empty"), 2, "the folder 'empty' has no fingerprint.jsonl");
   EXPECT_SAYS(command("--port a.jsonl none.jsonl"), 2, "none.jsonl: error: the file cannot be read");
-  EXPECT_SAYS(command("a.jsonl b.jsonl --map map.yaml --out x"), 2, "--map is for --port");
+  EXPECT_SAYS(command("a.jsonl b.jsonl --map map.yaml --out x"), 2, "--map requires --port");
+  EXPECT_SAYS(command("a.jsonl b.jsonl --port --out x"), 2, "--out excludes --port");
   EXPECT_SAYS(command("--port a.jsonl b.jsonl --map map.yaml"), 2, "map.yaml: error: the file cannot be read");
   for (const auto& [text, fault] :
        {std::pair("fc: fc", "map.yaml:1:1: error: a map of modules has the one key 'modules'"),
