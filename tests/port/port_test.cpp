@@ -1,8 +1,10 @@
 // Models in Python and their ports to C++: right ones agree, and of wrong ones the first place where they depart is
 // named, with what the numbers show of why.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <loupe/files/fingerprint.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -22,19 +24,29 @@ namespace fs = std::filesystem;
 const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer"};
 const char* const optimizers[] = {"sgd", "adam", "adamw", "rmsprop"};
 
-/// The originals' records, which one Python writes for all tests of this process.
+/// The originals' records. One Python writes all of them for all processes of these tests, and anew only where its
+/// scripts have changed.
 const fs::path& originals() {
   static const fs::path folder = [] {
-    fs::path made = fs::path(LOUPE_TEST_FOLDER) / ("originals-" + std::to_string(::getpid()));
+    fs::path made = fs::path(LOUPE_TEST_FOLDER) / "originals";
     fs::create_directories(made);
-    std::string names;
-    for (const char* model : models) {
-      for (const char* optimizer : optimizers) names += std::string(" ") + model + "-" + optimizer;
+    const int lock = ::open((made / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    ::flock(lock, LOCK_EX);
+    const fs::path done = made / "written by";
+    const bool is_new = text_of(done) == TORCH_PYTHON && fs::last_write_time(done) > fs::last_write_time(PAIRS) &&
+                        fs::last_write_time(done) > fs::last_write_time(RECORDER "/loupe_record.py");
+    if (!is_new) {
+      std::string names;
+      for (const char* model : models) {
+        for (const char* optimizer : optimizers) names += std::string(" ") + model + "-" + optimizer;
+      }
+      const Finished finished = run(TORCH_PYTHON " -W ignore " PAIRS " " RECORDER " ." + names, made);
+      EXPECT_EQ(finished.exit_code, 0) << finished.output << TORCH_PYTHON
+                                       << " needs torch; install it (python3-torch), or name another Python by "
+                                          "-DLOUPE_TORCH_PYTHON";
+      if (finished.exit_code == 0) std::ofstream(done) << TORCH_PYTHON;
     }
-    const Finished finished = run(TORCH_PYTHON " -W ignore " PAIRS " " RECORDER " ." + names, made);
-    EXPECT_EQ(finished.exit_code, 0) << finished.output << TORCH_PYTHON
-                                     << " needs torch; install it (python3-torch), or name another Python by "
-                                        "-DLOUPE_TORCH_PYTHON";
+    ::close(lock);
     return made;
   }();
   return folder;
