@@ -43,7 +43,7 @@ while (($#)); do
 done
 cd "$root"
 # What the tests alone need, beside what the build does; most folders need none of it.
-if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|parity|report|view|visualizers)\  ]]; then
+if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|parity|port|report|view|visualizers)\  ]]; then
   packages+=$(
     cat <<'END'
 

@@ -29,8 +29,13 @@ const void* fill(LentMemory& memory, std::size_t bytes, T element) {
 }
 
 const loupe_optimizer* lend_optimizer(LentMemory& memory) {
-  const loupe_parameter_group* group =
-      memory.lend(loupe_parameter_group{.learning_rate = 0.1, .momentum = NAN, .tensor_count = 2, .element_count = 16});
+  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{.learning_rate = 0.1,
+                                                                         .momentum = NAN,
+                                                                         .tensor_count = 2,
+                                                                         .element_count = 16,
+                                                                         .second_momentum = NAN,
+                                                                         .epsilon = NAN,
+                                                                         .dampening = NAN});
   return memory.lend(loupe_optimizer{.id = 1,
                                      .model = memory.text(""),
                                      .type = memory.text("SGD"),
@@ -81,7 +86,8 @@ Network lend_network(LentMemory& memory) {
                                                        .type = memory.text(type),
                                                        .full_type = memory.text(full_type),
                                                        .parameters = memory.array(parameters),
-                                                       .parameter_count = parameters.size()}));
+                                                       .parameter_count = parameters.size(),
+                                                       .settings = memory.text("in_features=3")}));
   };
   constexpr uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
   add("", "Sequential", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {});

@@ -102,13 +102,16 @@ struct Compare {
   std::vector<std::string> names;
   std::string baseline;  ///< the name of the run that the others are compared with; may be empty
   bool follow = false;   ///< go on until every run has ended
+  bool port = false;     ///< compare two records of fingerprints instead, tensor by tensor
+  std::string map;       ///< for that, a file that says which modules are the same; may be empty
   VisualizerArguments visualizers;
 
   CLI::App* add_to(CLI::App& app);
   /// `out` gets the comparison, wrapped as for standard output, and what was written. What was left out at a record's
-  /// end goes to `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Throws
-  /// UsageError, ConfigError for a wrong record, and Error when a visualizer fails.
-  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+  /// end goes to `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Returns false
+  /// where `port` was asked for and the records depart. Throws UsageError, ConfigError for a wrong record, and Error
+  /// when a visualizer fails.
+  bool run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
   /// What a play of all records told.

@@ -13,6 +13,7 @@
 #include "command/comparison.h"
 #include "command/follow.h"
 #include "command/output_files.h"
+#include "command/port_text.h"
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/run_names.h"
@@ -97,6 +98,17 @@ CLI::App* Compare::add_to(CLI::App& app) {
   subcommand->add_flag("--follow", follow,
                        "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
   visualizers.add_to(*subcommand);
+  const auto others = subcommand->get_options([](const CLI::Option* each) { return each->nonpositional(); });
+  CLI::Option* ports = subcommand->add_flag(
+      "--port", port,
+      "Say where a port first departs from its original, of two records of the lens 'fingerprint' or of "
+      "loupe_record.py; exits with 1 where it does");
+  for (CLI::Option* each : others) {
+    if (each != subcommand->get_help_ptr()) ports->excludes(each);  // nothing is shown or written
+  }
+  subcommand->add_option("--map", map, "With --port, a YAML file that says which modules are the same")
+      ->allow_extra_args(false)
+      ->needs(ports);
   return subcommand;
 }
 
@@ -156,7 +168,13 @@ Compare::Told Compare::play_until_ended(const Catalogue& catalogue, const Visual
   }
 }
 
-void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+bool Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+  if (port) {
+    if (records.size() != 2)
+      throw UsageError("--port compares two records, and got " + std::to_string(records.size()) +
+                       "; name the original's and the port's");
+    return port::tell_departure(records[0], records[1], map, out);
+  }
   const Names files = record_files(records);
   if (!names.empty()) check_names(names, files.size());
   auto chosen = choose_visualizers(visualizers, catalogue);
@@ -184,6 +202,7 @@ void Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& e
   tell_comparison(shown, told.results, output_columns(), out);
   written.tell(out);
   errors << told.left_out;
+  return true;
 }
 
 }  // namespace loupe

@@ -114,8 +114,8 @@ void Stream::prime(const loupe_tensor& tensor) {
 
 ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step, int64_t history)
     : step_(step), history_(history), description_(std::move(description)) {
-  for (std::string* text :
-       {&description_.name, &description_.path, &description_.model, &description_.type, &description_.full_type})
+  for (std::string* text : {&description_.name, &description_.path, &description_.model, &description_.type,
+                            &description_.full_type, &description_.settings})
     *text = utf8(*text);
   for (ParameterDescription& each : description_.parameters) {
     each.name = utf8(each.name);
@@ -139,7 +139,8 @@ ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::at
                .type = description_.type.c_str(),
                .full_type = description_.full_type.c_str(),
                .parameters = c_parameter_pointers_.data(),
-               .parameter_count = c_parameter_pointers_.size()};
+               .parameter_count = c_parameter_pointers_.size(),
+               .settings = description_.settings.empty() ? nullptr : description_.settings.c_str()};
 }
 
 Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t index) const {

@@ -29,6 +29,7 @@ struct ParameterDescription {
 /// A module as the taps describe it to the rest of the host.
 struct ModuleDescription {
   std::string name, path, model, type, full_type;
+  std::string settings;  // as the type prints them; may be empty
   uint32_t family = LOUPE_FAMILY_OTHER;
   uint32_t flags = 0;
   std::vector<ParameterDescription> parameters;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 
@@ -39,7 +40,10 @@ void Bench::optimizer(const std::string& type, double learning_rate, double mome
                                   .momentum = momentum,
                                   .weight_decay = weight_decay,
                                   .tensor_count = tensors,
-                                  .element_count = elements}});
+                                  .element_count = elements,
+                                  .second_momentum = NAN,
+                                  .epsilon = NAN,
+                                  .dampening = NAN}});
 }
 
 void Bench::forward(Module module, const Tensor& output, Pass pass) {

@@ -102,7 +102,7 @@ AT(loupe_parameter, numel, 24);
 AT(loupe_parameter, sizes, 32);
 AT(loupe_parameter, current_flags, 40);
 
-SIZE(loupe_module, 80);
+SIZE(loupe_module, 88);
 AT(loupe_module, struct_size, 0);
 AT(loupe_module, flags, 4);
 AT(loupe_module, id, 8);
@@ -115,6 +115,7 @@ AT(loupe_module, type, 48);
 AT(loupe_module, full_type, 56);
 AT(loupe_module, parameters, 64);
 AT(loupe_module, parameter_count, 72);
+AT(loupe_module, settings, 80);
 
 SIZE(loupe_model, 48);
 AT(loupe_model, struct_size, 0);
@@ -130,9 +131,9 @@ AT(loupe_parameter_service, struct_size, 0);
 AT(loupe_parameter_service, reserved, 4);
 AT(loupe_parameter_service, lend, 8);
 
-SIZE(loupe_parameter_group, 64);
+SIZE(loupe_parameter_group, 88);
 AT(loupe_parameter_group, struct_size, 0);
-AT(loupe_parameter_group, reserved, 4);
+AT(loupe_parameter_group, flags, 4);
 AT(loupe_parameter_group, learning_rate, 8);
 AT(loupe_parameter_group, momentum, 16);
 AT(loupe_parameter_group, weight_decay, 24);
@@ -140,6 +141,9 @@ AT(loupe_parameter_group, tensor_count, 32);
 AT(loupe_parameter_group, element_count, 40);
 AT(loupe_parameter_group, unknown_tensor_count, 48);
 AT(loupe_parameter_group, unknown_element_count, 56);
+AT(loupe_parameter_group, second_momentum, 64);
+AT(loupe_parameter_group, epsilon, 72);
+AT(loupe_parameter_group, dampening, 80);
 
 SIZE(loupe_optimizer, 48);
 AT(loupe_optimizer, struct_size, 0);

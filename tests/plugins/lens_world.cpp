@@ -41,7 +41,8 @@ struct LensWorld::FakeModule {
               spec.type.c_str(),
               full_type.c_str(),
               pointers.data(),
-              pointers.size()};
+              pointers.size(),
+              spec.settings.empty() ? nullptr : spec.settings.c_str()};
   }
   ModuleSpec spec;
   std::string shown, full_type;

@@ -21,6 +21,7 @@ struct ModuleSpec {
   uint32_t flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
   std::vector<std::string> parameters = {};
   std::string model = "";
+  std::string settings = "";
 };
 
 /// What a lens told a visualizer.

@@ -3,6 +3,7 @@
 #include <loupe/draft/abi/loss_input.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,25 @@ uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
 }
 
 namespace {
+
+/// "3, eps=1e-05" of a module that prints itself as "torch::nn::BatchNorm1d(3, eps=1e-05)"; empty where it prints none.
+std::string settings_of(const torch::nn::Module& module) {
+  std::ostringstream printed;
+  try {
+    module.pretty_print(printed);
+  } catch (const std::exception&) {
+    return "";  // a module of the program's own may not be ready to be printed
+  }
+  const std::string text = printed.str();
+  const auto begin = text.find('('), end = text.rfind(')');
+  std::string settings = begin < end && end != std::string::npos ? text.substr(begin + 1, end - begin - 1) : "";
+  // LibTorch leaves out what decides most often why two upsamplings differ.
+  if (const auto* upsample = dynamic_cast<const torch::nn::UpsampleImpl*>(&module)) {
+    const bool aligned = upsample->options.align_corners().value_or(false);
+    settings += std::string(settings.empty() ? "" : ", ") + "align_corners=" + (aligned ? "true" : "false");
+  }
+  return settings;
+}
 
 void add_parameters(const torch::nn::Module& module, TapPoint& point, ModuleDescription& description) {
   const auto add = [&](const std::string& name, const at::Tensor& tensor, bool is_buffer) {
@@ -116,6 +136,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found,
   description.model = names.model;
   description.full_type = found.module->name();
   description.type = short_type(description.full_type);
+  description.settings = settings_of(*found.module);
   description.family = is_loss ? static_cast<uint32_t>(LOUPE_FAMILY_LOSS) : family_of(description.type);
   if (found.path.empty()) description.flags |= LOUPE_MODULE_ROOT;
   if (found.is_leaf) description.flags |= LOUPE_MODULE_LEAF;

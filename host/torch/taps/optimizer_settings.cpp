@@ -13,20 +13,32 @@ void read_options(const OptimizerOptions& options, loupe_parameter_group& group)
     group.momentum = momentum;
     group.weight_decay = weight_decay;
   };
+  const auto set_adaptive = [&](const auto& adam) {
+    set(adam.lr(), std::get<0>(adam.betas()), adam.weight_decay());
+    group.second_momentum = std::get<1>(adam.betas());
+    group.epsilon = adam.eps();
+    if (adam.amsgrad()) group.flags |= LOUPE_GROUP_AMSGRAD;
+  };
+  set(NAN, NAN, NAN);
+  group.second_momentum = group.epsilon = group.dampening = NAN;
   if (const auto* adam = dynamic_cast<const AdamOptions*>(&options)) {
-    set(adam->lr(), std::get<0>(adam->betas()), adam->weight_decay());
+    set_adaptive(*adam);
   } else if (const auto* adamw = dynamic_cast<const AdamWOptions*>(&options)) {
-    set(adamw->lr(), std::get<0>(adamw->betas()), adamw->weight_decay());
+    set_adaptive(*adamw);
   } else if (const auto* sgd = dynamic_cast<const SGDOptions*>(&options)) {
     set(sgd->lr(), sgd->momentum(), sgd->weight_decay());
+    group.dampening = sgd->dampening();
+    if (sgd->nesterov()) group.flags |= LOUPE_GROUP_NESTEROV;
   } else if (const auto* rmsprop = dynamic_cast<const RMSpropOptions*>(&options)) {
     set(rmsprop->lr(), rmsprop->momentum(), rmsprop->weight_decay());
+    group.second_momentum = rmsprop->alpha();
+    group.epsilon = rmsprop->eps();
+    if (rmsprop->centered()) group.flags |= LOUPE_GROUP_CENTERED;
   } else if (const auto* adagrad = dynamic_cast<const AdagradOptions*>(&options)) {
     set(adagrad->lr(), NAN, adagrad->weight_decay());
+    group.epsilon = adagrad->eps();
   } else if (const auto* lbfgs = dynamic_cast<const LBFGSOptions*>(&options)) {
     set(lbfgs->lr(), NAN, NAN);
-  } else {
-    set(NAN, NAN, NAN);
   }
 }
 

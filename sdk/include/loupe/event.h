@@ -41,6 +41,8 @@ class Module {
   const char* model() const { return module_->model; }
   std::string_view type() const { return module_->type; }
   std::string_view full_type() const { return module_->full_type; }
+  /// As its type prints them: "3, 4, eps=1e-05"; "" where it prints none, or the host does not say.
+  std::string_view settings() const { return LOUPE_OFFERS(*module_, settings) ? module_->settings : ""; }
   uint32_t family() const { return module_->family; }
   bool is_root() const { return (module_->flags & LOUPE_MODULE_ROOT) != 0; }
   bool is_leaf() const { return (module_->flags & LOUPE_MODULE_LEAF) != 0; }

@@ -2,8 +2,8 @@
 #define LOUPE_MODEL_JSON_H
 
 #include <loupe/abi.h>
+#include <loupe/json_text.h>
 
-#include <cstdio>
 #include <string>
 
 namespace loupe {
@@ -11,21 +11,7 @@ namespace loupe {
 /// A model as a JSON object: name, type, parameters (how many elements), and modules, each with name, type, parameters,
 /// the shapes of its own parameters in their order, and whether it is a leaf.
 inline std::string model_json(const loupe_model& model) {
-  const auto quoted = [](const char* text) {
-    std::string result = "\"";
-    for (; text != nullptr && *text != '\0'; ++text) {
-      const auto byte = static_cast<unsigned char>(*text);
-      if (byte == '"' || byte == '\\') result += '\\';
-      if (byte >= 0x20 && byte != 0x7f) {
-        result += *text;
-        continue;
-      }
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-      result += escape;
-    }
-    return result + '"';
-  };
+  const auto quoted = [](const char* text) { return json_text(text != nullptr ? text : ""); };
   std::string json = "{\"name\":" + quoted(model.name) + ",\"type\":" + quoted(model.type) +
                      ",\"parameters\":" + std::to_string(model.parameter_elements) + ",\"modules\":[";
   for (std::size_t i = 0; i < model.module_count; ++i) {

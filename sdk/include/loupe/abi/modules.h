@@ -69,6 +69,7 @@ typedef struct loupe_module {
   const char* full_type;                    /* "torch::nn::LinearImpl" */
   const loupe_parameter* const* parameters; /* its own, not its children's; buffers last */
   size_t parameter_count;
+  const char* settings; /* as its type prints them: "3, 4, eps=1e-05"; null where it prints none */
 } loupe_module;
 
 /* A model as it is attached. */

@@ -8,9 +8,15 @@
 extern "C" {
 #endif
 
+enum {
+  LOUPE_GROUP_NESTEROV = 1u << 0,
+  LOUPE_GROUP_AMSGRAD = 1u << 1,
+  LOUPE_GROUP_CENTERED = 1u << 2 /* RMSprop divides by the variance */
+};
+
 typedef struct loupe_parameter_group {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags;       /* LOUPE_GROUP_ bits */
   double learning_rate; /* NaN where the optimizer does not say; so for the others */
   double momentum;      /* Adam's is its first beta */
   double weight_decay;
@@ -18,6 +24,9 @@ typedef struct loupe_parameter_group {
   int64_t element_count;
   uint64_t unknown_tensor_count; /* those that no attached model has */
   int64_t unknown_element_count;
+  double second_momentum; /* Adam's second beta, RMSprop's alpha */
+  double epsilon;
+  double dampening;
 } loupe_parameter_group;
 
 typedef struct loupe_optimizer {

@@ -122,7 +122,7 @@ inline Owned<loupe_parameter>::Owned(const loupe_parameter& other) : value_(know
 }
 template <>
 inline Owned<loupe_module>::Owned(const loupe_module& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.path, value_.model, value_.type, value_.full_type);
+  keep_all(value_.name, value_.path, value_.model, value_.type, value_.full_type, value_.settings);
   keep(value_.parameters, value_.parameter_count);
 }
 template <>

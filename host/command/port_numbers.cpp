@@ -1,0 +1,159 @@
+#include "command/port_numbers.h"
+
+#include <loupe/files/fingerprint.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace loupe::port {
+namespace {
+
+constexpr double same = 1e-4;  // of what is the same but for rounding
+
+double apart(double a, double b, double scale) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  return scale > 0 && std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) / scale : infinity;
+}
+
+double common_scale(const Tensor& a, const Tensor& b) {
+  return std::max(a.rms(), b.rms());
+}
+
+double epsilon_of(const std::string& dtype) {
+  if (dtype == "float64" || dtype == "complex128") return std::ldexp(1, -52);
+  if (dtype == "float16") return std::ldexp(1, -10);
+  if (dtype == "bfloat16") return std::ldexp(1, -7);
+  return dtype.find("float") != std::string::npos || dtype == "complex64" ? std::ldexp(1, -23) : 0;
+}
+
+std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+}  // namespace
+
+double epsilon_of(const Tensor& a, const Tensor& b) {
+  return std::max(epsilon_of(a.dtype), epsilon_of(b.dtype));
+}
+
+double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements) {
+  if (a.shape != b.shape || a.non_finite != b.non_finite) return infinity;
+  const auto of_list = [&](const std::vector<double>& one, const std::vector<double>& other, double size) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) all.push_back(apart(one[i], other[i], size));
+    if (all.empty()) return 0.0;
+    std::sort(all.begin(), all.end());
+    return all[all.size() - 1 - (most_elements ? all.size() / 10 : 0)];
+  };
+  const auto count = static_cast<double>(std::max<int64_t>(a.numel(), 1));
+  // Of the squares the root, which is of the elements' size.
+  double most = std::max(
+      {of_list(a.values, b.values, scale), apart(a.sum, b.sum, scale * count), apart(a.rms(), b.rms(), scale)});
+  if (!most_elements)
+    most = std::max({most, apart(a.minimum, b.minimum, std::max(scale, std::abs(a.minimum))),
+                     apart(a.maximum, b.maximum, std::max(scale, std::abs(a.maximum)))});
+  for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
+    if (!a.sums[d].empty())
+      most = std::max(most, of_list(a.sums[d], b.sums[d], scale * count / static_cast<double>(a.sums[d].size())));
+  }
+  return most;
+}
+
+std::optional<std::vector<std::size_t>> permutation(const Tensor& a, const Tensor& b) {
+  const std::size_t dims = a.shape.size();
+  if (dims < 2 || dims > 4 || !have_same_values(a, b)) return std::nullopt;
+  std::map<int64_t, double> known;
+  const std::vector<int64_t> from = fingerprint_positions(a.shape), to = fingerprint_positions(b.shape);
+  for (std::size_t i = 0; i < from.size(); ++i) known[from[i]] = a.values[i];
+  const std::vector<int64_t> strides = strides_of(a.shape);
+  std::vector<std::size_t> order(dims);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  while (std::next_permutation(order.begin(), order.end())) {
+    std::vector<int64_t> permuted;
+    for (const std::size_t d : order) permuted.push_back(a.shape[d]);
+    const std::vector<int64_t> permuted_strides = strides_of(permuted);
+    std::size_t moved = 0;
+    bool fits = true;
+    for (std::size_t i = 0; i < to.size() && fits; ++i) {
+      int64_t place = 0;
+      for (std::size_t d = 0; d < dims; ++d) place += to[i] / permuted_strides[d] % permuted[d] * strides[order[d]];
+      const auto found = known.find(place);
+      if (found == known.end()) continue;
+      fits = apart(found->second, b.values[i], common_scale(a, b)) <= same;
+      moved += place != to[i] || a.shape != b.shape ? 1 : 0;
+    }
+    if (fits && moved >= 3) return order;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> reordered_dimension(const Tensor& a, const Tensor& b) {
+  if (a.shape != b.shape || !have_same_values(a, b)) return std::nullopt;
+  std::optional<std::size_t> reordered;
+  for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
+    if (a.sums[d].size() != b.sums[d].size() || a.sums[d].empty()) continue;
+    const double slice =
+        common_scale(a, b) * std::sqrt(static_cast<double>(a.numel()) / static_cast<double>(a.sums[d].size()));
+    const auto equal = [&](const std::vector<double>& one, const std::vector<double>& other) {
+      return std::equal(one.begin(), one.end(), other.begin(),
+                        [&](double x, double y) { return apart(x, y, slice) <= same; });
+    };
+    if (equal(a.sums[d], b.sums[d])) continue;
+    std::vector<double> one = a.sums[d], other = b.sums[d];
+    std::sort(one.begin(), one.end());
+    std::sort(other.begin(), other.end());
+    if (reordered || !equal(one, other)) return std::nullopt;
+    reordered = d;
+  }
+  return reordered;
+}
+
+bool have_same_values(const Tensor& a, const Tensor& b) {
+  if (a.numel() != b.numel() || a.non_finite != b.non_finite) return false;
+  const double scale = common_scale(a, b);
+  return apart(a.rms(), b.rms(), scale) <= same && apart(a.minimum, b.minimum, scale) <= same &&
+         apart(a.maximum, b.maximum, scale) <= same &&
+         apart(a.sum, b.sum, scale * std::sqrt(static_cast<double>(std::max<int64_t>(a.numel(), 1)))) <= same;
+}
+
+std::optional<Line> linear(const Tensor& a, const Tensor& b, bool with_offset) {
+  if (a.shape != b.shape || a.values.size() < (with_offset ? 4U : 1U) || a.non_finite + b.non_finite > 0)
+    return std::nullopt;
+  const auto count = static_cast<double>(a.values.size());
+  const double mean_a = with_offset ? std::accumulate(a.values.begin(), a.values.end(), 0.0) / count : 0;
+  const double mean_b = with_offset ? std::accumulate(b.values.begin(), b.values.end(), 0.0) / count : 0;
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    products += (a.values[i] - mean_a) * (b.values[i] - mean_b);
+    squares += (a.values[i] - mean_a) * (a.values[i] - mean_a);
+  }
+  if (squares == 0 || products == 0) return std::nullopt;
+  const Line line{products / squares, mean_b - products / squares * mean_a};
+  constexpr double fits = 1e-3;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    if (apart(line.factor * a.values[i] + line.offset, b.values[i], b.rms()) > fits) return std::nullopt;
+  }
+  return line;
+}
+
+bool are_alike(const Tensor& a, const Tensor& b) {
+  if (a.shape != b.shape || a.numel() < 2) return false;
+  const double count = static_cast<double>(a.numel()), one = deviation_of(a), other = deviation_of(b);
+  if (one == 0 || other == 0) return false;
+  const bool spread = std::abs(std::log(one / other)) < 0.05 + 3 / std::sqrt(count);
+  return spread && std::abs(mean_of(a) - mean_of(b)) < 4 * std::max(one, other) / std::sqrt(count);
+}
+
+double mean_of(const Tensor& tensor) {
+  return tensor.sum / static_cast<double>(std::max<int64_t>(tensor.numel() - tensor.non_finite, 1));
+}
+
+double deviation_of(const Tensor& tensor) {
+  return std::sqrt(std::max(0.0, tensor.rms() * tensor.rms() - mean_of(tensor) * mean_of(tensor)));
+}
+
+}  // namespace loupe::port

@@ -1,0 +1,55 @@
+#ifndef LOUPE_COMMAND_PORT_REASONS_H
+#define LOUPE_COMMAND_PORT_REASONS_H
+
+#include <string>
+#include <vector>
+
+#include "command/port_alignment.h"
+#include "command/port_comparison.h"
+#include "command/port_record.h"
+
+namespace loupe::port {
+
+/// What two records say of why they depart, as far as their numbers show it.
+class Reasons {
+ public:
+  Reasons(const Record& first, const Record& second, const Alignment& alignment, const Comparison& comparison)
+      : first_(first), second_(second), alignment_(alignment), comparison_(comparison) {}
+
+  /// Sentences without a full stop; none where the numbers show nothing. There must be a departure.
+  std::vector<std::string> tell();
+
+ private:
+  void of_parameter(const Tensor& a, const Tensor& b);
+  void why_parameter(const Tensor& a, const Tensor& b);
+  void of_input(const Tensor& a, const Tensor& b);
+  void of_output(const Tensor& a, const Tensor& b);
+  void of_loss(const Tensor& a, const Tensor& b);
+  void of_output_gradient(const Tensor& a, const Tensor& b);
+  void of_gradient(const Tensor& a, const Tensor& b);
+  void of_update(const Tensor& a, const Tensor& b);
+  void of_missing(const Tensor& known, bool in_first);
+
+  bool order_of_elements(const Tensor& a, const Tensor& b);
+  bool data(const Tensor& a, const Tensor& b);
+  bool modules_between(const Tensor& a);
+  void code_between(const Tensor& a, const Tensor& b);
+  const Tensor* counterpart(const Tensor* own) const;
+  bool mode(const Tensor& a, const Tensor& b);
+  bool settings_of_module(const Tensor& a);
+  bool reduction(double factor);
+  bool factor_of(const Tensor& a, const Tensor& b, const std::string& subject);
+  bool is_first_input(const Tensor& a) const;
+  void say(const std::string& sentence) { told_.push_back(sentence); }
+  /// "32 times as large in C++", "32 times as large in Python".
+  std::string times(double factor) const;
+
+  const Record &first_, &second_;
+  const Alignment& alignment_;
+  const Comparison& comparison_;
+  std::vector<std::string> told_;
+};
+
+}  // namespace loupe::port
+
+#endif

@@ -1,0 +1,68 @@
+#ifndef LOUPE_COMMAND_PORT_RECORD_H
+#define LOUPE_COMMAND_PORT_RECORD_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace loupe::port {
+
+// A file of fingerprints, as loupe/files/fingerprint.h describes it.
+
+struct Tensor {
+  uint64_t step = 0, index = 0, call = 0;
+  std::string what, module, name, dtype;
+  bool training = true;
+  std::vector<int64_t> shape;
+  int64_t non_finite = 0;
+  double sum = 0, sum_squares = 0, minimum = 0, maximum = 0;
+  std::vector<double> values;
+  std::vector<std::vector<double>> sums;
+
+  int64_t numel() const;
+  /// The root of the mean square of the finite elements.
+  double rms() const;
+  bool is(const char* what_) const { return what == what_; }
+  /// Of a forward: an input or output.
+  bool is_forward() const { return is("input") || is("output"); }
+};
+
+struct Module {
+  std::string name, type, settings;
+  bool functional = false;
+};
+
+struct Optimizer {
+  uint64_t step = 0, optimizer = 0, group = 0;
+  std::string type;
+  std::map<std::string, double> settings;
+};
+
+struct Record {
+  std::string file;
+  std::string called;  ///< in sentences: the language, or the folder where both are of one
+  std::string language, libtorch;
+  uint64_t steps = 0;
+  std::vector<Module> modules;
+  std::vector<Optimizer> optimizers;
+  /// By steps, and within one in the order in which it computes them: parameters, forwards, losses, gradients of
+  /// outputs, those of parameters, updates, buffers.
+  std::vector<Tensor> tensors;
+
+  const Module* module(const std::string& name) const;
+  /// The same tensor in this record: `module` in place of its module's name. Null where there is none.
+  const Tensor* find(const Tensor& like, const std::string& module) const;
+  /// The first of that step, kind and module; null where there is none.
+  const Tensor* find(uint64_t step, const char* what, const std::string& module, const std::string& name = "") const;
+
+  std::map<std::string, std::size_t> places;  // of the tensors, by what tells them apart
+};
+
+/// @param path the file, or a folder that has its `fingerprint.jsonl`. Throws ConfigError for what is no such file,
+/// with its place, and UsageError for a folder without one.
+Record read_record(const std::string& path);
+
+}  // namespace loupe::port
+
+#endif

@@ -1,0 +1,171 @@
+#include "command/port_text.h"
+
+#include <loupe/number_text.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+#include <vector>
+
+#include "command/port_alignment.h"
+#include "command/port_comparison.h"
+#include "command/port_reasons.h"
+#include "command/port_record.h"
+#include "command/port_settings.h"
+#include "command/run_names.h"
+
+namespace loupe::port {
+namespace {
+
+std::string quoted(const std::string& module) {
+  return module.empty() ? "the model" : "'" + module + "'";
+}
+
+/// "output gradient" for "output_gradient".
+std::string spaced(std::string what) {
+  std::replace(what.begin(), what.end(), '_', ' ');
+  return what;
+}
+
+std::string share(double difference) {
+  return std::isfinite(difference) ? " (by " + rounded_text(difference, 2) + " of its size)" : "";
+}
+
+/// "in step 1, in the forward of 'bn1': its input agrees to 6e-07, its output does not (0.31)".
+std::string place_of(const Comparison& comparison, const Record& first) {
+  const Comparison::Departure& departure = *comparison.departure;
+  const Tensor& tensor = departure.known();
+  const std::string step = std::to_string(tensor.step), differs = " differs" + share(departure.difference);
+  const std::string named = "'" + (tensor.module.empty() ? "" : tensor.module + ".") + tensor.name + "'";
+  const std::string index = tensor.index > 0 ? std::to_string(tensor.index) + " " : "";
+  const std::string call = tensor.call > 0 ? ", call " + std::to_string(tensor.call + 1) : "";
+  if (tensor.is("parameter")) return "before the first step: the parameter " + named + differs;
+  if (tensor.is("buffer"))
+    return (tensor.step == 0 ? "before the first step" : "after step " + step) + ": the buffer " + named + differs;
+  if (tensor.is("gradient")) return "in step " + step + ": the gradient of " + named + differs;
+  if (tensor.is("update")) return "in step " + step + ": the update of " + named + differs;
+  if (tensor.is("loss")) return "in step " + step + ": the loss" + differs;
+  if (tensor.is("output_gradient"))
+    return "in step " + step + ", in the backward pass: the gradient of the output of " + quoted(tensor.module) +
+           differs;
+  if (tensor.is("input")) {
+    const std::string place =
+        "in step " + step + call + ": the input " + index + "of " + quoted(tensor.module) + differs;
+    const Tensor* before = comparison.before;
+    return before == nullptr
+               ? place
+               : place + ", right after the " + before->what + " of " + quoted(before->module) + ", which agrees";
+  }
+  const bool has_input = first.find(tensor.step, "input", tensor.module) != nullptr;
+  return "in step " + step + ", in the forward of " + quoted(tensor.module) + call + ": " +
+         (has_input ? "its input agrees" + (comparison.inputs > 0 ? " to " + rounded_text(comparison.inputs, 2) : "") +
+                          ", its output "
+                    : "its output ") +
+         index + "does not" + share(departure.difference);
+}
+
+std::string agreement(const Comparison& comparison) {
+  return std::to_string(comparison.agreeing) + (comparison.agreeing == 1 ? " tensor" : " tensors") +
+         (comparison.largest > 0 ? ", to " + rounded_text(comparison.largest, 2) : ", exactly");
+}
+
+std::vector<std::string> settings_besides(const Record& first, const Record& second, const Alignment& alignment,
+                                          const std::vector<std::string>& told) {
+  std::vector<std::string> others;
+  const auto add = [&](const std::string& subject, const std::string& text) {
+    const bool known = std::any_of(told.begin(), told.end(),
+                                   [&](const std::string& each) { return each.find(text) != std::string::npos; });
+    const std::string whole = subject + text;
+    if (!known && std::find(others.begin(), others.end(), whole) == others.end()) others.push_back(whole);
+  };
+  for (const Module& module : first.modules) {
+    const std::string* name = alignment.second(module.name);
+    if (name == nullptr) continue;
+    for (const std::string& each : other_settings(module, *second.module(*name), first, second))
+      add(quoted(module.name) + ": ", each);
+  }
+  for (const std::string& each : other_settings(1, first, second)) add("the optimizer: ", each);
+  return others;
+}
+
+void tell_rounding(const Comparison& comparison, std::ostream& out) {
+  std::string names;
+  for (const std::string& each : comparison.moved_by_rounding) names += (names.empty() ? "'" : ", '") + each + "'";
+  if (comparison.explained > 0)
+    out << comparison.explained << " more differ by rounding alone: the gradient of " << names
+        << " is 0 but for rounding, and the optimizer makes steps of it.\n";
+  if (comparison.stopped != nullptr)
+    out << "Not compared: what follows the " << spaced(comparison.stopped->what) << " of "
+        << quoted(comparison.stopped->module) << " in step " << comparison.stopped->step
+        << ", for rounding has grown too far there.\n";
+}
+
+/// What only one of the records tells of, and is therefore not compared.
+void tell_left_out(const Record& one, const Record& other, const std::vector<std::string>& modules, std::ostream& out) {
+  const auto has = [](const Record& record, const char* what) {
+    return std::any_of(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) { return each.is(what); });
+  };
+  for (const char* what : {"output", "loss", "output_gradient", "gradient", "update"}) {
+    if (has(one, what) && !has(other, what)) {
+      out << "Not compared: " << other.called << " tells of no " << spaced(what) << ".\n";
+    }
+  }
+  std::string names;
+  for (const std::string& name : modules) {
+    const Module& module = *one.module(name);
+    if (!module.functional) names += (names.empty() ? "" : ", ") + quoted(name) + " (" + module.type + ")";
+  }
+  if (!names.empty()) out << "Not compared: " << one.called << " alone has " << names << ".\n";
+}
+
+void name_records(Record& first, Record& second, const std::string& one, const std::string& other) {
+  first.called = first.language;
+  second.called = second.language;
+  if (first.language != second.language) return;
+  const auto folder = [](const std::string& path) {
+    const auto name = std::filesystem::path(path).lexically_normal();
+    return (name.has_filename() ? name : name.parent_path()).filename().string();
+  };
+  const bool distinct = folder(one) != folder(other);
+  first.called = distinct ? folder(one) : one;
+  second.called = distinct ? folder(other) : other;
+}
+
+}  // namespace
+
+bool tell_departure(const std::string& one, const std::string& other, const std::string& map, std::ostream& out) {
+  Record first = read_record(one), second = read_record(other);
+  name_records(first, second, one, other);
+  const Alignment alignment =
+      align_modules(first, second, map.empty() ? std::map<std::string, std::string>() : read_module_map(map));
+  const Comparison comparison = compare_records(first, second, alignment);
+  const std::string both = first.called + " and " + second.called;
+  std::vector<std::string> told;
+  if (comparison.departure) {
+    out << both << " depart " << place_of(comparison, first) << ".\n";
+    told = Reasons(first, second, alignment, comparison).tell();
+    for (const std::string& each : told) out << "- " << each << ".\n";
+    out << (comparison.agreeing > 0 ? "Everything before agrees: " + agreement(comparison)
+                                    : std::string("It is the first that is compared"))
+        << ".\n";
+  } else if (comparison.agreeing == 0) {
+    out << both << " have nothing to compare: no tensor of one is in the other.\n";
+  } else {
+    out << both << " agree " << (comparison.stopped != nullptr ? "up to" : "in") << ' ' << comparison.steps
+        << (comparison.steps == 1 ? " step: " : " steps: ") << agreement(comparison) << ".\n";
+  }
+  tell_rounding(comparison, out);
+  for (const std::string& each : settings_besides(first, second, alignment, told)) {
+    out << (comparison.departure ? "Also different: " : "Different, though no number shows it: ") << each << ".\n";
+  }
+  tell_left_out(first, second, alignment.only_first, out);
+  tell_left_out(second, first, alignment.only_second, out);
+  if (!alignment.by_name && map.empty())
+    out << "The modules are aligned by order, type and shape, as this file for --map says; change it where it is "
+           "wrong:\n"
+        << alignment.yaml() << "\n";
+  return !comparison.departure && comparison.agreeing > 0;
+}
+
+}  // namespace loupe::port

@@ -1,0 +1,16 @@
+#ifndef LOUPE_COMMAND_PORT_TEXT_H
+#define LOUPE_COMMAND_PORT_TEXT_H
+
+#include <iosfwd>
+#include <string>
+
+namespace loupe::port {
+
+/// Says where two records of fingerprints first depart, and why, or that they agree. Returns whether they do.
+/// @param map a file that says which modules are the same; empty for none
+/// Throws UsageError and ConfigError for what cannot be read.
+bool tell_departure(const std::string& first, const std::string& second, const std::string& map, std::ostream& out);
+
+}  // namespace loupe::port
+
+#endif

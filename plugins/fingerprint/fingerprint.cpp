@@ -1,0 +1,159 @@
+// The lens `fingerprint`: what passed through the model in its first steps, for `loupe compare --port`.
+
+#include "fingerprint/writing.h"
+
+#include <loupe/draft/tally.h>
+#include <loupe/files/older.h>
+#include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
+
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace loupe::fingerprint {
+namespace {
+
+/// Hands the tensors of one stream on. It keeps no numbers of its own.
+class Reading : public Preprocessor {
+ public:
+  using Take = void (*)(Writing&, const Place&, const Event&);
+  Reading(Writing& writing, Place place, Take take) : writing_(writing), place_(std::move(place)), take_(take) {}
+
+  Request request() const override {
+    Request request;
+    request.wants_tensor = true;
+    return request;
+  }
+  void process(const Event& event) override { take_(writing_, place_, event); }
+
+ private:
+  Writing& writing_;
+  Place place_;
+  Take take_;
+};
+
+}  // namespace
+
+class Fingerprint : public Lens {
+ public:
+  static constexpr const char* name = "fingerprint";
+  static constexpr const char* help = "keeps the first steps in few numbers, to find where a port departs";
+  static std::vector<const char*> gives() {
+    return {
+        "fingerprint.jsonl: of each tensor of the first steps its shape, sums, extremes and 64 elements, with the "
+        "settings of modules and optimizers, for loupe compare --port"};
+  }
+  static constexpr const char* example = "fingerprint: {steps: 5}";
+  static std::vector<Option> options() {
+    return {{"steps", 3, "how many steps of the optimizer are kept", 1.0},
+            {"path", "fingerprint.jsonl", "the file; relative to the run's directory"}};
+  }
+
+  Fingerprint(const Options& options, const Host& host)
+      : host_(host), path_(options), steps_(options.get<uint64_t>("steps")), writing_(host, steps_) {}
+
+  Fingerprint(const Fingerprint&) = delete;
+  Fingerprint& operator=(const Fingerprint&) = delete;
+  ~Fingerprint() override {
+    if (is_over_ || !writing_.has_begun()) return;
+    try {
+      host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
+                 " steps were seen, so that the fingerprint has no more; attach the optimizer where it has none");
+    } catch (const std::exception&) {
+      // Nobody is left to be told.
+    }
+  }
+
+  void attach() override {
+    sources_.push_back(watch_pushes(
+        {"push"}, reading({"loss", ""}, [](Writing& to, const Place&, const Event& event) { to.take_loss(event); })));
+  }
+  void visit(const Module& module) override {
+    if (is_over_ || module.is_loss()) return;
+    writing_.add(module);
+    const std::string own = writing_.name_of(module);
+    const auto add = [&](const char* gatherer, const char* label, Place place, Reading::Take take) {
+      sources_.push_back(watch(module, {gatherer, label}, reading(std::move(place), take)));
+      ids_.push_back(module.id());
+    };
+    if (!module.is_functional()) {
+      add("forward_input", nullptr, {"input", own},
+          [](Writing& to, const Place& place, const Event& event) { to.take(place, event, true); });
+    }
+    add("forward", nullptr, {"output", own},
+        [](Writing& to, const Place& place, const Event& event) { to.take(place, event, false); });
+    const auto gradient = [](Writing& to, const Place& place, const Event& event) { to.take_gradient(place, event); };
+    add("output_gradient", nullptr, {"output_gradient", own}, gradient);
+    for (std::size_t i = 0; i < module.parameter_count(); ++i) {
+      if (is_buffer(module.parameter(i))) continue;
+      const char* parameter = module.parameter(i).name;
+      add("step_gradient", parameter, {"gradient", own, parameter}, gradient);
+      add("optimizer_step", parameter, {"update", own, parameter},
+          [](Writing& to, const Place& place, const Event& event) {
+            if (event.tensor()) to.take_update(place, *event.tensor().raw());
+          });
+    }
+  }
+  void forget(const Module& module) override {
+    writing_.forget(module);
+    for (std::size_t i = 0; i < ids_.size();) {
+      // The first source is that of losses, which has no module.
+      if (ids_[i] != module.id()) {
+        ++i;
+        continue;
+      }
+      ids_.erase(ids_.begin() + static_cast<std::ptrdiff_t>(i));
+      sources_.erase(sources_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+  }
+
+  void step(const loupe_step& step, Report&) override {
+    if (is_over_) return;
+    writing_.end_step(step);
+    write();  // a program that crashes in its second step has the first
+    if (!writing_.is_complete()) return;
+    is_over_ = true;
+    for (const Source& source : sources_) draft::rest(source, LOUPE_REST_EVENTS | LOUPE_REST_TENSORS);
+  }
+  void report(Report&) override {
+    if (!is_over_) write();
+  }
+
+ private:
+  Reading& reading(Place place, Reading::Take take) { return readings_.emplace_back(writing_, std::move(place), take); }
+  void write() {
+    const std::string text = writing_.text();
+    if (text.empty()) return;
+    const loupe_run* run = host_.run();
+    const std::filesystem::path file = path_.in(run != nullptr ? run->directory : "");
+    try {
+      if (!std::exchange(is_kept_, true) && std::filesystem::exists(file)) {
+        keep_replaced(file, run != nullptr ? run->start_time : 0);
+      }
+      Replacement replacement(file);
+      replacement.write(text);
+      replacement.commit(false);
+    } catch (const std::system_error& reason) {
+      throw cannot_write(file, reason, "this run cannot be compared with a port");
+    }
+  }
+
+  Host host_;
+  OutputPath path_;
+  uint64_t steps_;
+  Writing writing_;
+  std::deque<Reading> readings_;  // a module that is forgotten may be in an event still
+  std::vector<Source> sources_;   // that of losses first
+  std::vector<uint64_t> ids_;     // of the modules of the others
+  bool is_over_ = false, is_kept_ = false;
+};
+
+}  // namespace loupe::fingerprint
+
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"fingerprint", "0.1.0", "Keeps first steps to be compared.",
+                                     "the authors of Loupe", "MIT"}),
+                  loupe::fingerprint::Fingerprint);

@@ -1,0 +1,133 @@
+#ifndef LOUPE_FILES_FINGERPRINT_H
+#define LOUPE_FILES_FINGERPRINT_H
+
+// Fingerprints: what passed through a model in its first steps, in so few numbers that two runs can be compared, in
+// whatever language. The lens `fingerprint` writes them, and sdk/python/loupe_record.py; `loupe compare --port` reads
+// them.
+//
+// A file is lines of JSON, in the order in which things happened, each with its `kind`:
+//
+// fingerprint  first and once: format (1), language ("C++", "Python"), libtorch, model (its type), steps (how many were
+//              asked for)
+// module       before its first tensor, parents before children: name ("" for the model itself), type ("BatchNorm2d"),
+//              settings as the language prints them ("3, eps=1e-05"; "" where there are none), functional (true for a
+//              function such as torch::relu, which only C++ sees)
+// optimizer    at each of its steps, a line for each group of parameters: step, optimizer (from 0), type, group (from
+//              0), and those of lr, momentum, dampening, nesterov, beta1, beta2, alpha, eps, weight_decay, amsgrad and
+//              centered that it has
+// tensor       step (from 1, which begins with the first forward; 0 for what there is before it), what, module, and:
+//
+//   what            one of
+//                     parameter, buffer  as they are in step 0; a buffer also after each step
+//                     input, output      of a forward, before and after it
+//                     output_gradient    of its first output
+//                     loss               without a module
+//                     gradient, update   of a parameter: as the optimizer used it, and what the step changed
+//   name            of the parameter or buffer, else ""
+//   index           which of several inputs or outputs, from 0
+//   call            which of the module's forwards in this step, from 0; for an output_gradient, which backward
+//   training        whether the module was in training mode
+//   shape, dtype    "float32", as Python names them
+//   non_finite      how many elements are NaN or infinite; they are left out of the four numbers that follow
+//   sum, sum_squares, minimum, maximum
+//   values          the elements at fingerprint_positions(shape)
+//   sums            for each dimension of 2 to 64 indices the sums of the elements at each of them, else []; [] where
+//                   there are less than two dimensions
+//
+// Numbers are those of the tensor in float64. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace loupe {
+
+constexpr int fingerprint_format = 1;
+constexpr std::size_t fingerprint_positions_most = 64;
+constexpr int64_t fingerprint_sums_most = 64;
+
+/// Which elements of a tensor of that shape are looked at, as row-major offsets: all where they are no more than 64.
+/// Otherwise the first four along each dimension, and then, for tensors of up to four dimensions, groups of places that
+/// are each other's in every order of the dimensions: what was transposed or permuted can be told from its elements.
+inline std::vector<int64_t> fingerprint_positions(const std::vector<int64_t>& shape) {
+  const auto dims = shape.size();
+  const int64_t numel = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  std::vector<int64_t> positions;
+  if (numel <= static_cast<int64_t>(fingerprint_positions_most)) {
+    positions.resize(static_cast<std::size_t>(std::max<int64_t>(numel, 0)));
+    std::iota(positions.begin(), positions.end(), int64_t{0});
+    return positions;
+  }
+  std::vector<int64_t> strides(dims, 1);
+  for (std::size_t d = dims; d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  const auto add = [&](int64_t position) {
+    const bool is_new = std::find(positions.begin(), positions.end(), position) == positions.end();
+    if (is_new && positions.size() < fingerprint_positions_most) positions.push_back(position);
+  };
+  add(0);
+  for (std::size_t d = 0; d < dims; ++d) {
+    for (int64_t i = 1; i < 4 && i < shape[d]; ++i) add(i * strides[d]);
+  }
+  std::vector<std::size_t> order(dims);
+  for (uint64_t group = 0; group < fingerprint_positions_most; ++group) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    do {
+      int64_t position = 0;
+      for (std::size_t d = 0; d < dims; ++d) {
+        const uint64_t hash = ((group * 8 + order[d] + 1) * 2654435761U) & 0xffffffffU;
+        position += static_cast<int64_t>(hash * static_cast<uint64_t>(shape[d]) >> 32) * strides[d];
+      }
+      add(position);
+    } while (dims <= 4 && std::next_permutation(order.begin(), order.end()));
+  }
+  return positions;
+}
+
+/// What a line of the kind `tensor` says of the elements.
+struct TensorSummary {
+  int64_t non_finite = 0;
+  double sum = 0, sum_squares = 0, minimum = 0, maximum = 0;
+  std::vector<double> values;
+  std::vector<std::vector<double>> sums;
+};
+
+/// @param elements all of them, in row-major order
+inline TensorSummary summarize(const std::vector<int64_t>& shape, const std::vector<double>& elements) {
+  TensorSummary summary;
+  for (const int64_t position : fingerprint_positions(shape))
+    summary.values.push_back(elements[static_cast<std::size_t>(position)]);
+  summary.minimum = std::numeric_limits<double>::infinity();
+  summary.maximum = -summary.minimum;
+  for (const double element : elements) {
+    if (!std::isfinite(element)) {
+      ++summary.non_finite;
+      continue;
+    }
+    summary.sum += element;
+    summary.sum_squares += element * element;
+    summary.minimum = std::min(summary.minimum, element);
+    summary.maximum = std::max(summary.maximum, element);
+  }
+  if (summary.minimum > summary.maximum) summary.minimum = summary.maximum = 0;
+  if (shape.size() < 2) return summary;
+  std::size_t stride = elements.size();
+  for (const int64_t size : shape) {
+    std::vector<double>& sums = summary.sums.emplace_back();
+    if (size > 0) stride /= static_cast<std::size_t>(size);
+    if (size < 2 || size > fingerprint_sums_most) continue;
+    sums.resize(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (std::isfinite(elements[i])) sums[i / stride % sums.size()] += elements[i];
+    }
+  }
+  return summary;
+}
+
+}  // namespace loupe
+
+#endif

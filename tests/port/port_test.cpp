@@ -1,0 +1,248 @@
+// Models in Python and their ports to C++: right ones agree, and of wrong ones the first place where they depart is
+// named, with what the numbers show of why.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <loupe/files/fingerprint.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "examples/process.h"
+#include "port/nets.h"
+
+namespace loupe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer"};
+const char* const optimizers[] = {"sgd", "adam", "adamw", "rmsprop"};
+
+/// The originals' records. One Python writes all of them for all processes of these tests, and anew only where its
+/// scripts have changed.
+const fs::path& originals() {
+  static const fs::path folder = [] {
+    fs::path made = fs::path(LOUPE_TEST_FOLDER) / "originals";
+    fs::create_directories(made);
+    const int lock = ::open((made / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    ::flock(lock, LOCK_EX);
+    const fs::path done = made / "written by";
+    const bool is_new = text_of(done) == TORCH_PYTHON && fs::last_write_time(done) > fs::last_write_time(PAIRS) &&
+                        fs::last_write_time(done) > fs::last_write_time(RECORDER "/loupe_record.py");
+    if (!is_new) {
+      std::string names;
+      for (const char* model : models) {
+        for (const char* optimizer : optimizers) names += std::string(" ") + model + "-" + optimizer;
+      }
+      const Finished finished = run(TORCH_PYTHON " -W ignore " PAIRS " " RECORDER " ." + names, made);
+      EXPECT_EQ(finished.exit_code, 0) << finished.output << TORCH_PYTHON
+                                       << " needs torch; install it (python3-torch), or name another Python by "
+                                          "-DLOUPE_TORCH_PYTHON";
+      if (finished.exit_code == 0) std::ofstream(done) << TORCH_PYTHON;
+    }
+    ::close(lock);
+    return made;
+  }();
+  return folder;
+}
+
+Finished compare(const fs::path& first, const fs::path& second, const std::string& options = "") {
+  return run(std::string(LOUPE_COMMAND) + " compare --port " + first.string() + " " + second.string() + " " + options,
+             ".");
+}
+
+Finished compare_with_port(const std::string& model, const std::string& optimizer, const std::string& fault,
+                           const std::string& options = "") {
+  const fs::path folder = fresh_folder();
+  record_port(model, optimizer, fault, folder);
+  return compare(originals() / (model + "-" + optimizer), folder, options);
+}
+
+bool has(const Finished& finished, const std::string& text) {
+  return finished.output.find(text) != std::string::npos;
+}
+
+class Port : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(Port, ThatIsRightAgreesWithItsOriginal) {
+  const auto [model, optimizer] = GetParam();
+  const Finished finished = compare_with_port(model, optimizer, "");
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_TRUE(has(finished, "Python and C++ agree in 3 steps: ")) << finished.output;
+  EXPECT_FALSE(has(finished, "ifferent")) << finished.output;
+  EXPECT_FALSE(has(finished, "alone has")) << finished.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, Port, testing::Combine(testing::ValuesIn(models), testing::ValuesIn(optimizers)),
+                         [](const auto& each) {
+                           return std::string(std::get<0>(each.param)) + "_" + std::get<1>(each.param);
+                         });
+
+struct Planted {
+  const char *model, *optimizer, *fault;
+  const char* place;   ///< where the records first depart
+  const char* reason;  ///< what is said of why
+};
+
+class PlantedDeparture : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedDeparture, IsNamedAtItsFirstPlace) {
+  const Planted& planted = GetParam();
+  const Finished finished = compare_with_port(planted.model, planted.optimizer, planted.fault);
+  EXPECT_EQ(finished.exit_code, 1) << finished.output;
+  EXPECT_TRUE(has(finished, "Python and C++ depart " + std::string(planted.place))) << finished.output;
+  EXPECT_TRUE(has(finished, planted.reason)) << finished.output;
+}
+
+const Planted planted[] = {
+    {"mlp", "sgd", "another seed", "before the first step: the parameter 'fc1.weight' differs", "another seed"},
+    {"residual", "sgd", "transposed weight", "before the first step: the parameter 'block.fc1.weight' differs",
+     "it is transposed in C++"},
+    {"lstm", "adam", "permuted gates", "before the first step: the parameter 'lstm.weight_ih_l0' differs",
+     "dimension 0 in another order"},
+    {"mlp", "adam", "scaled weight", "before the first step: the parameter 'fc2.weight' differs",
+     "it is 2 times as large in Python"},
+    {"cnn", "sgd", "batch norm eps", "in step 1, in the forward of 'bn1': its input agrees to ",
+     "eps is 1e-05 in Python and 0.001 in C++"},
+    {"cnn", "sgd", "batch norm momentum", "after step 1: the buffer 'bn1.running_mean' differs",
+     "momentum is 0.1 in Python and 0.01 in C++"},
+    {"cnn", "adam", "align_corners", "in step 1, in the forward of 'up': its input agrees to ",
+     "align_corners is false in Python and true in C++"},
+    {"cnn", "sgd", "flatten order", "in step 1: the input of 'flatten' differs", "permuted in C++"},
+    {"cnn", "sgd", "evaluation mode", "in step 1, in the forward of 'bn1': its input agrees to ",
+     "in training mode in Python and in evaluation mode in C++"},
+    {"cnn", "sgd", "BGR", "in step 1: the input of 'conv1' differs", "the same channels in another order"},
+    {"cnn", "sgd", "NHWC", "in step 1: the input of 'conv1' differs", "C++ reads NHWC as NCHW"},
+    {"mlp", "sgd", "dropout left on", "in step 1, in the forward of 'drop': its input agrees to ",
+     "in training mode in C++ and in evaluation mode in Python"},
+    {"mlp", "sgd", "shuffled samples", "in step 1: the input of 'fc1' differs", "the same samples in another order"},
+    {"lstm", "sgd", "batch order", "in step 1: the input of 'lstm' differs", "another order of the batches"},
+    {"residual", "sgd", "not normalized", "in step 1: the input of 'block.fc1' differs", "it is scaled"},
+    {"transformer", "sgd", "other data", "in step 1: the input of 'embed' differs", "different data"},
+    {"mlp", "sgd", "no activation", "in step 1: the input of 'drop' differs",
+     "'act' (Tanh) runs in between in Python alone"},
+    {"mlp", "sgd", "another activation", "in step 1, in the forward of 'act': its input agrees to ",
+     "it is a Tanh in Python and a ReLU in C++"},
+    {"mlp", "sgd", "another norm", "in step 1: the input of 'act' differs",
+     "'norm' (LayerNorm) runs in between in C++ alone"},
+    {"residual", "sgd", "no skip", "in step 1: the input of 'head' differs",
+     "in C++ it is the output of 'block.norm' itself, in Python something is computed in between"},
+    {"transformer", "adam", "loss reduction", "in step 1: the loss differs", "the reduction of the loss is another"},
+    {"mlp", "sgd", "untold loss reduction",
+     "in step 1, in the backward pass: the gradient of the output of 'fc2' differs",
+     "it is 8 times as large in C++: the reduction of the loss is another"},
+    {"lstm", "sgd", "other targets", "in step 1: the loss differs", "other targets"},
+    {"mlp", "sgd", "gradients kept", "in step 2: the gradient of 'fc1.weight' differs", "call zero_grad()"},
+    {"lstm", "sgd", "clipped gradients", "in step 1: the gradient of 'lstm.weight_ih_l0' differs", "clipped"},
+    {"mlp", "sgd", "frozen", "in step 1: the gradient of 'fc1.weight' differs", "frozen"},
+    {"residual", "adam", "default rate", "in step 1: the update of 'block.fc1.weight' differs",
+     "lr is 0.01 in Python and 0.001 in C++"},
+    {"transformer", "adamw", "coupled decay", "in step 1: the update of 'embed.weight' differs",
+     "the optimizer is AdamW in Python and Adam in C++"},
+    {"cnn", "rmsprop", "rmsprop alpha", "in step 1: the update of 'conv1.weight' differs",
+     "alpha is 0.99 in Python and 0.9 in C++"},
+    {"lstm", "sgd", "no momentum", "in step 2: the update of 'lstm.weight_ih_l0' differs",
+     "momentum is 0.9 in Python and 0 in C++"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, PlantedDeparture, testing::ValuesIn(planted), [](const auto& each) {
+  std::string name = each.param.fault;
+  for (char& letter : name) {
+    if (letter == ' ') letter = '_';
+  }
+  return name;
+});
+
+/// A file of the test's own folder.
+fs::path write(const std::string& name, const std::string& text) {
+  const fs::path file = fresh_folder() / name;
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST(PortOfAnotherLibTorch, AgreesButForRounding) {
+  const fs::path folder = fresh_folder();
+  record_port("cnn", "adam", "", folder);
+  const Finished finished = compare(ORIGINAL_OF_ANOTHER_LIBTORCH, folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  // The bias before a batch norm has no gradient but rounding, of which Adam makes whole steps.
+  const bool same = has(finished, "171 tensors");
+  EXPECT_TRUE(same || has(finished, "by rounding alone: the gradient of 'conv1.bias'")) << finished.output;
+}
+
+TEST(PortWithOtherNames, IsAlignedByOrderAndSaysHow) {
+  const fs::path folder = fresh_folder();
+  record_port("mlp", "adam", "other names", folder / "port");
+  const fs::path original = originals() / "mlp-adam";
+  const Finished by_order = compare(original, folder / "port");
+  EXPECT_EQ(by_order.exit_code, 0) << by_order.output;
+  const std::string map = "modules:\n  act: squash\n  fc1: input\n  fc2: output\n";
+  EXPECT_TRUE(has(by_order, map)) << by_order.output;
+
+  std::ofstream(folder / "map.yaml") << map;
+  const std::string options = "--map " + (folder / "map.yaml").string();
+  const Finished by_map = compare(original, folder / "port", options);
+  EXPECT_EQ(by_map.exit_code, 0) << by_map.output;
+  EXPECT_FALSE(has(by_map, "modules:")) << by_map.output;
+
+  std::ofstream(folder / "map.yaml") << "modules: {fc1: output, fc2: input}";
+  EXPECT_EQ(compare(original, folder / "port", options).exit_code, 1) << "the map is followed where it is wrong";
+}
+
+TEST(PortToTheSameLanguage, IsNamedByFolders) {
+  const fs::path folder = fresh_folder();
+  record_port("lstm", "sgd", "", folder / "before");
+  record_port("lstm", "sgd", "", folder / "after");
+  const Finished same = compare(folder / "before", folder / "after");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_TRUE(has(same, "before and after agree in 3 steps: ") && has(same, ", exactly")) << same.output;
+
+  record_port("lstm", "sgd", "permuted gates", folder / "broken");
+  const Finished other = compare(folder / "before", folder / "broken");
+  EXPECT_EQ(other.exit_code, 1) << other.output;
+  EXPECT_TRUE(has(other, "before and broken depart before the first step")) << other.output;
+}
+
+TEST(FingerprintPositions, AreTheSameInBothLanguages) {
+  const std::vector<std::vector<int64_t>> shapes = {{},
+                                                    {0},
+                                                    {1},
+                                                    {64},
+                                                    {65},
+                                                    {1000003},
+                                                    {8, 8},
+                                                    {9, 9},
+                                                    {3, 700},
+                                                    {700, 3},
+                                                    {2, 3, 5},
+                                                    {7, 31, 11},
+                                                    {64, 3, 7, 7},
+                                                    {7, 7, 3, 64},
+                                                    {1, 1, 1, 65},
+                                                    {0, 5},
+                                                    {4, 4, 4, 4, 4},
+                                                    {2, 3, 4, 5, 6, 7},
+                                                    {50257, 768}};
+  std::string lines, expected;
+  for (const std::vector<int64_t>& shape : shapes) {
+    for (const int64_t size : shape) lines += std::to_string(size) + " ";
+    lines += "\n";
+    std::string line;
+    for (const int64_t position : fingerprint_positions(shape))
+      line += (line.empty() ? "" : " ") + std::to_string(position);
+    expected += line + "\n";
+  }
+  const fs::path file = write("shapes", lines);
+  const Finished finished =
+      run(TORCH_PYTHON " -W ignore " PAIRS " " RECORDER " --positions <" + file.string() + " 2>/dev/null", ".");
+  EXPECT_EQ(finished.output, expected);
+}
+
+}  // namespace
+}  // namespace loupe::test
