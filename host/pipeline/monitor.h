@@ -23,6 +23,7 @@
 #include "pipeline/outbox.h"
 #include "pipeline/output_folder.h"
 #include "pipeline/tick_clock.h"
+#include "pipeline/timed_steps.h"
 #include "show/display.h"
 
 namespace loupe {
@@ -175,6 +176,7 @@ class Monitor final : public LensSurroundings {
   Incidents incidents_;
   std::optional<BaselineWatch> baseline_;
 
+  TimedSteps timed_{modules_};
   LookSchedule schedule_;
   TickClock clock_;
   int64_t tick_ = 1;

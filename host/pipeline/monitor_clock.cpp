@@ -55,6 +55,7 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   const Exclusive::Call call(serial_, "step", "the inspector", Reentry::allowed);
   const CallCount count(calls_);
   in_tick_ = false;  // also where a lens's exception ended the last tick
+  timed_.deliver();
   if (counts) {
     ++steps_;
     ++step_;
@@ -130,6 +131,7 @@ void Monitor::end_step(bool seen) {
     log(LOUPE_LOG_INFO, news);
     note(LOUPE_NOTE_COST, news);
   }
+  timed_.stepped(looks());
   if (const uint32_t reason = clock_.due(step_)) outbox_->post_tick(reason);
   if (outbox_->has_tick()) host_->tick_due();
 }
@@ -165,6 +167,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   const CallCount count(calls_);
   epoch_ = epoch.value_or(epoch_ + 1);
   if (tick_ == 1) first_epoch_ = epoch_;
+  timed_.deliver();
   if (active()) {
     in_tick_ = true;
     report(reason, flags);
@@ -177,6 +180,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   judge_costs();
   steps_before_ = std::exchange(steps_, 0);
   clock_.ticked(step_);
+  timed_.interrupt();
   schedule_.skip_time();
   outbox_->take_tick();
   epoch_start_ = std::chrono::steady_clock::now();

@@ -22,6 +22,7 @@ lenses:
   - health
   - loss_metrics
   - learning_rate
+  - step_time
   - output_activation: {include: [+linear]}
   - gradient_geometry
   - parameter_difference
