@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "step_time/folded.h"
@@ -49,6 +50,7 @@ class StepTime : public Lens {
     for (Layer& layer : layers_) {
       if (layer.module == module.raw()) layer.module = nullptr;
     }
+    if (dominant_ && dominant_->module == module.raw()) dominant_.reset();
   }
 
   void introduce(Report& report) override {
@@ -164,12 +166,15 @@ class StepTime : public Lens {
     constexpr std::size_t fewest_layers = 8;
     constexpr uint64_t enough = 8;
     const bool dominates = count >= fewest_layers && share > dominating_share_;
-    steps_ = dominates && slowest.module == dominating_ ? steps_ + slowest.time.count("forward")
-             : dominates                                ? slowest.time.count("forward")
-                                                        : 0;
+    if (!dominates || slowest.module != dominating_) steps_ = 0;
     dominating_ = dominates ? slowest.module : nullptr;
-    if (!dominates || steps_ < enough || told_ == slowest.module) return;
-    told_ = slowest.module;
+    if (dominates) steps_ += slowest.time.count("forward");
+    if (dominant_ && dominant_->module != dominating_) {
+      dominant_->state = LOUPE_FINDING_GONE;
+      report.finding(*dominant_);
+      dominant_.reset();
+    }
+    if (!dominates || steps_ < enough || dominant_) return;
     Finding finding;
     finding.rule = "one_layer_dominates";
     finding.severity = LOUPE_SEVERITY_INFO;
@@ -182,6 +187,7 @@ class StepTime : public Lens {
                       " ms of a step";
     finding.advice = "begin there where training is to become faster";
     report.finding(finding);
+    dominant_ = finding;
   }
 
   bool shows_layers_;
@@ -189,8 +195,9 @@ class StepTime : public Lens {
   Folded step_;
   std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
   bool told_calls_ = false;
-  const loupe_module *dominating_ = nullptr, *told_ = nullptr;  // only to compare with
-  uint64_t steps_ = 0;                                          // in which it dominated, in a row
+  const loupe_module* dominating_ = nullptr;  // only to compare with
+  uint64_t steps_ = 0;                        // in which it dominated, in a row
+  std::optional<Finding> dominant_;           // as it was told
 };
 
 }  // namespace loupe
