@@ -1,6 +1,7 @@
 #include "check/stub_wiring.h"
 
 #include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
@@ -35,9 +36,10 @@ struct StubWiring {
     if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
     if (subscription->tap >= LOUPE_TAP_DRAFTS) {
       const uint32_t tap = subscription->tap;
-      StubHost::note_draft(tap == LOUPE_DRAFT_TAP_LOSS_INPUT  ? "loupe.loss_input/draft-1"
-                           : tap == LOUPE_DRAFT_TAP_STEP_TIME ? "loupe.step_time/draft-1"
-                                                              : "tap/draft-" + std::to_string(tap));
+      StubHost::note_draft(tap == LOUPE_DRAFT_TAP_LOSS_INPUT    ? "loupe.loss_input/draft-1"
+                           : tap == LOUPE_DRAFT_TAP_STEP_TIME   ? "loupe.step_time/draft-1"
+                           : tap == LOUPE_DRAFT_TAP_STEP_MEMORY ? "loupe.step_memory/draft-1"
+                                                                : "tap/draft-" + std::to_string(tap));
     }
     return LOUPE_OK;
   }

@@ -1,6 +1,7 @@
 #include "pipeline/module_node.h"
 
 #include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
@@ -36,6 +37,8 @@ const char* tap_name(uint32_t tap) {
       return "the cross entropy's input";
     case LOUPE_DRAFT_TAP_STEP_TIME:
       return "the step's time";
+    case LOUPE_DRAFT_TAP_STEP_MEMORY:
+      return "the step's memory";
     default:
       return "an unknown tap";
   }
@@ -155,7 +158,7 @@ Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t inde
 }
 
 Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index) {
-  const bool is_of_both = tap == LOUPE_DRAFT_TAP_STEP_TIME;
+  const bool is_of_both = tap == LOUPE_DRAFT_TAP_STEP_TIME || tap == LOUPE_DRAFT_TAP_STEP_MEMORY;
   const bool is_known =
       (tap >= LOUPE_TAP_FORWARD_BEFORE && tap <= LOUPE_TAP_PUSH) || tap == LOUPE_DRAFT_TAP_LOSS_INPUT || is_of_both;
   if (!is_known || (!is_of_both && (tap == LOUPE_TAP_PUSH) != is_pushes_)) {

@@ -13,12 +13,13 @@ StepTimer& StepTimer::instance() {
   return *timer;
 }
 
-void StepTimer::request(const void* monitor) {
+void StepTimer::request(const void* monitor, bool memory) {
   const std::lock_guard lock(mutex_);
   if (state_ != State::idle) return;
   monitor_ = monitor;
   state_ = State::asked;
   dropped_ = closes_ = false;
+  asks_memory_ = memory;
   busy_ = true;
 }
 
@@ -62,6 +63,9 @@ bool StepTimer::step_over() {
     open_.clear();
     makers_.clear();
     last_layer_ = -1;
+    measures_memory_ = asks_memory_;
+    kept_.clear();
+    optimizer_state_ = 0;
     state_ = State::on;
     thread_ = &this_thread_;
     return true;
@@ -81,8 +85,12 @@ TimedStep StepTimer::finish(double now) {
   step.seconds = split_.end(now);
   for (std::size_t i = 0; i < step_parts; ++i) step.parts[i] = split_.of(static_cast<StepPart>(i));
   for (std::size_t i = 0; i < std::min(layers_.size(), split_.layers().size()); ++i) {
-    for (auto& node : layers_[i]) step.layers.push_back({std::move(node), split_.layers()[i]});
+    const double kept = i + 1 < kept_.size() ? kept_[i + 1] : 0;
+    for (auto& node : layers_[i]) step.layers.push_back({std::move(node), split_.layers()[i], kept});
   }
+  step.has_memory = !kept_.empty();
+  step.kept_outside = kept_.empty() ? 0 : kept_[0];
+  step.optimizer_state = optimizer_state_;
   return step;
 }
 

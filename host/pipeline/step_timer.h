@@ -22,8 +22,11 @@ struct TimedStep {
   struct Layer {
     std::weak_ptr<ModuleNode> node;
     StepSplit::Layer time;
+    double kept = 0;  ///< bytes that its forward made and that were there when the backward pass began
   };
   std::vector<Layer> layers;
+  bool has_memory = false;  ///< `kept` and the next two, in bytes
+  double kept_outside = 0, optimizer_state = 0;
 };
 
 /// Times single steps: of one monitor at a time, on the thread that takes them. Between them a tap pays for one branch.
@@ -39,8 +42,8 @@ class StepTimer {
   }
 
   // What a monitor asks for. Any thread.
-  /// Times the monitor's next step, unless another monitor's is timed.
-  void request(const void* monitor);
+  /// Times the monitor's next step, unless another monitor's is timed. @param memory  measures what it holds, too
+  void request(const void* monitor, bool memory = false);
   /// The step that is on ends with the next call of step_over: one that the monitor counts.
   void close(const void* monitor);
   /// The step that was asked for, once it is over.
@@ -70,6 +73,14 @@ class StepTimer {
   void leave_optimizer();
   void enter_loupe();
   void leave_loupe();
+  /// Whether what the step holds is measured, too.
+  bool measures_memory() const { return measures_memory_; }
+  /// The layer whose forward is on, or -1.
+  int open_layer() const { return open_.empty() ? -1 : open_.back(); }
+  /// When the backward pass begins. @param bytes  of layer -1 and of each of the others
+  void set_kept(std::vector<double> bytes) { kept_ = std::move(bytes); }
+  bool has_kept() const { return !kept_.empty(); }
+  void add_optimizer_state(double bytes) { optimizer_state_ += bytes; }
   bool is_in_loupe() const { return split_.is_in_loupe(); }
   /// Another thread ran a node of a graph. Any thread.
   static void node_ran_elsewhere();
@@ -85,10 +96,10 @@ class StepTimer {
   static inline std::atomic<bool> busy_{false};  // a step is asked for, on, or waits to be taken
   static inline thread_local constinit char this_thread_ = 0;
 
-  ProcessMutex mutex_;  // over the next five
+  ProcessMutex mutex_;  // over the next six
   const void* monitor_ = nullptr;
   enum class State { idle, asked, on, done } state_ = State::idle;
-  bool dropped_ = false, closes_ = false;
+  bool dropped_ = false, closes_ = false, asks_memory_ = false;
   TimedStep done_;
 
   StepSplit split_;
@@ -97,6 +108,9 @@ class StepTimer {
   std::vector<int> open_;                        // layers whose forwards are on
   std::vector<std::pair<int64_t, int>> makers_;  // which layer made nodes from which number on, ascending
   int last_layer_ = -1;
+  bool measures_memory_ = false;
+  std::vector<double> kept_;
+  double optimizer_state_ = 0;
 };
 
 /// Loupe's own work, while it lives.

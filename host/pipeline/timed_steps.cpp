@@ -1,5 +1,6 @@
 #include "pipeline/timed_steps.h"
 
+#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 
 #include "pipeline/step_timer.h"
@@ -7,7 +8,14 @@
 namespace loupe {
 namespace {
 
-constexpr uint32_t flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
+void tell(Stream* stream, const char* label, double value) {
+  if (stream != nullptr)
+    stream->dispatch(nullptr, LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED, nullptr, value, label);
+}
+
+bool is_watched(const Stream* stream) {
+  return stream != nullptr && !stream->resting();
+}
 
 }  // namespace
 
@@ -18,31 +26,37 @@ TimedSteps::~TimedSteps() {
 void TimedSteps::deliver() {
   const auto step = StepTimer::instance().take(this);
   if (!step) return;
-  if (Stream* whole = modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_TIME)) {
-    for (std::size_t i = 0; i < step_parts; ++i)
-      whole->dispatch(nullptr, flags, nullptr, step->parts[i], name_of(static_cast<StepPart>(i)));
-    whole->dispatch(nullptr, flags, nullptr, step->seconds, "step");
-  }
+  double kept = 0;
   for (const TimedStep::Layer& layer : step->layers) {
     const auto node = layer.node.lock();
-    Stream* stream = node != nullptr ? node->stream(LOUPE_DRAFT_TAP_STEP_TIME) : nullptr;
-    if (stream == nullptr) continue;
-    stream->dispatch(nullptr, flags, nullptr, layer.time.forward, "forward");
-    stream->dispatch(nullptr, flags, nullptr, layer.time.backward, "backward");
-    stream->dispatch(nullptr, flags, nullptr, layer.time.calls, "calls");
+    if (node == nullptr) continue;
+    Stream* time = node->stream(LOUPE_DRAFT_TAP_STEP_TIME);
+    tell(time, "forward", layer.time.forward);
+    tell(time, "backward", layer.time.backward);
+    tell(time, "calls", layer.time.calls);
+    if (step->has_memory) tell(node->stream(LOUPE_DRAFT_TAP_STEP_MEMORY), "kept", layer.kept);
+    kept += layer.kept;
   }
+  Stream* whole = modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_TIME);
+  for (std::size_t i = 0; i < step_parts; ++i) tell(whole, name_of(static_cast<StepPart>(i)), step->parts[i]);
+  tell(whole, "step", step->seconds);
+  if (!step->has_memory) return;
+  Stream* memory = modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_MEMORY);
+  tell(memory, "kept", kept);
+  tell(memory, "kept outside", step->kept_outside);
+  tell(memory, "optimizer state", step->optimizer_state);
 }
 
 void TimedSteps::stepped(bool looks) {
-  const Stream* whole = modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_TIME);
-  if (whole == nullptr || whole->resting()) return;
+  const bool memory = is_watched(modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_MEMORY));
+  if (!memory && !is_watched(modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_TIME))) return;
   StepTimer::instance().close(this);
   const uint64_t since = ++steps_ - asked_at_;
   if (!looks || steps_ < warm_up) return;
   if (since < (asked_since_tick_ ? every : at_least) && asked_at_ != 0) return;
+  StepTimer::instance().request(this, memory && !asked_since_tick_);
   asked_at_ = steps_;
   asked_since_tick_ = true;
-  StepTimer::instance().request(this);
 }
 
 void TimedSteps::interrupt() {

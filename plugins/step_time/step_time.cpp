@@ -1,3 +1,4 @@
+#include <loupe/draft/folded.h>
 #include <loupe/explanation.h>
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
@@ -8,8 +9,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "step_time/folded.h"
 
 namespace loupe {
 
@@ -77,7 +76,7 @@ class StepTime : public Lens {
 
   struct Layer {
     const loupe_module* module = nullptr;
-    Folded time;
+    draft::Folded time;
     bool is_used = false;
   };
 
@@ -192,7 +191,7 @@ class StepTime : public Lens {
 
   bool shows_layers_;
   double dominating_share_;
-  Folded step_;
+  draft::Folded step_;
   std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
   bool told_calls_ = false;
   const loupe_module* dominating_ = nullptr;  // only to compare with

@@ -119,7 +119,7 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
     const LoupeTime time;
     hooks->after_step(*optimizer);
   }
-  if (is_outermost) step_is_over();
+  if (is_outermost) step_is_over(optimizer);
   return result;
 }
 

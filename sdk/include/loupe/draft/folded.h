@@ -1,13 +1,13 @@
-#ifndef LOUPE_STEP_TIME_FOLDED_H
-#define LOUPE_STEP_TIME_FOLDED_H
+#ifndef LOUPE_DRAFT_FOLDED_H
+#define LOUPE_DRAFT_FOLDED_H
 
-#include <loupe/plugin.h>
+#include <loupe/preprocessor.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace loupe {
+namespace loupe::draft {
 
 /// The means of what is sent under each label since the last tick.
 class Folded : public Preprocessor {
@@ -33,6 +33,6 @@ class Folded : public Preprocessor {
   }
 };
 
-}  // namespace loupe
+}  // namespace loupe::draft
 
 #endif
