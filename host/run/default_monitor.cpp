@@ -22,10 +22,10 @@ lenses:
   - health
   - loss_metrics
   - learning_rate
-  - step_time
   - output_activation: {include: [+linear]}
   - gradient_geometry
   - parameter_difference
+  - step_time
 visualizers:
   - console: {to: stderr}
   - record

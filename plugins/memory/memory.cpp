@@ -56,8 +56,11 @@ class Memory : public Lens {
 
   void report(Report& report) override {
     if (const auto held = process_bytes()) report.value(memory_tag, "process", mebibytes(*held));
-    report.value(memory_tag, "parameters", mebibytes(parameter_bytes(false)));
-    report.value(memory_tag, "gradients", mebibytes(parameter_bytes(true)));
+    // At the end of a program its models may be gone.
+    if (const double bytes = parameter_bytes(false); bytes > 0) {
+      report.value(memory_tag, "parameters", mebibytes(bytes));
+      report.value(memory_tag, "gradients", mebibytes(parameter_bytes(true)));
+    }
     if (const auto state = step_.mean("optimizer state"))
       report.value(memory_tag, "optimizer state", mebibytes(*state));
     const auto in_layers = step_.mean("kept"), outside = step_.mean("kept outside");

@@ -98,9 +98,9 @@ class StepTime : public Lens {
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
          "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
          "{budget: 1%}), or with fewer lenses."});
-    style.big = style.annotate = true;
+    style.type = LOUPE_TAG_RELATION;
+    style.big = true;
     style.unit = "ms";
-    style.y_minimum = 0;
     return style;
   }
   static TagStyle layer_style() {

@@ -1,5 +1,6 @@
 #include "torch/taps/kept_memory.h"
 
+#include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
 #include <torch/optim.h>
 
@@ -52,23 +53,26 @@ double bytes_of(const torch::optim::OptimizerParamState& state) {
 
 }  // namespace
 
-void KeptMemory::note(const at::RecordFunction& operation, int layer) {
-  for (const c10::IValue& output : operation.outputs()) note(output, operation.inputs(), layer);
+KeptMemory::Inputs KeptMemory::inputs_of(const at::RecordFunction& operation) {
+  Inputs inputs;
+  for (const c10::IValue& input : operation.inputs())
+    each_tensor(input, [&](const c10::Storage& storage) { inputs.push_back(storage.unsafeGetStorageImpl()); });
+  return inputs;
 }
 
-void KeptMemory::note(const c10::IValue& output, c10::ArrayRef<const c10::IValue> inputs, int layer) {
-  each_tensor(output, [&](const c10::Storage& storage) {
-    const c10::StorageImpl* memory = storage.unsafeGetStorageImpl();
-    bool is_shared = false;
-    for (const c10::IValue& input : inputs) {
-      each_tensor(input,
-                  [&](const c10::Storage& other) { is_shared = is_shared || other.unsafeGetStorageImpl() == memory; });
-    }
-    if (is_shared) return;
-    const auto known = made_.find(memory);
-    if (known != made_.end() && !known->second.storage.expired()) return;
-    made_.insert_or_assign(memory, Made{storage.getWeakStorageImpl(), layer});
-  });
+void KeptMemory::note(const at::RecordFunction& operation, const Inputs& inputs, int layer) {
+  // Some versions of LibTorch show all that lies on the interpreter's stack, the operator's own results last.
+  const auto& all = operation.outputs();
+  const std::size_t count = std::min(operation.num_outputs(), all.size());
+  for (std::size_t i = all.size() - count; i < all.size(); ++i) {
+    each_tensor(all[i], [&](const c10::Storage& storage) {
+      const c10::StorageImpl* memory = storage.unsafeGetStorageImpl();
+      if (std::find(inputs.begin(), inputs.end(), memory) != inputs.end()) return;
+      const auto known = made_.find(memory);
+      if (known != made_.end() && !known->second.storage.expired()) return;
+      made_.insert_or_assign(memory, Made{storage.getWeakStorageImpl(), layer});
+    });
+  }
 }
 
 std::vector<double> KeptMemory::take() {

@@ -1,8 +1,8 @@
 #ifndef LOUPE_TORCH_TAPS_KEPT_MEMORY_H
 #define LOUPE_TORCH_TAPS_KEPT_MEMORY_H
 
-#include <ATen/core/ivalue.h>
 #include <c10/core/Storage.h>
+#include <c10/util/SmallVector.h>
 
 #include <unordered_map>
 #include <vector>
@@ -19,8 +19,12 @@ namespace loupe {
 /// What the operators of one forward pass make, and which layer's they are. One thread.
 class KeptMemory {
  public:
+  /// The memory of what an operator is given.
+  using Inputs = c10::SmallVector<const c10::StorageImpl*, 6>;
+  /// As it starts, which is when they may be asked for.
+  static Inputs inputs_of(const at::RecordFunction& operation);
   /// An operator of a layer, or of none, -1, ran. What shares its memory with an input is nothing new.
-  void note(const at::RecordFunction& operation, int layer);
+  void note(const at::RecordFunction& operation, const Inputs& inputs, int layer);
   /// Bytes of what is still there: of layer -1, and of each of the others. Begins anew.
   std::vector<double> take();
 
@@ -29,8 +33,6 @@ class KeptMemory {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     int layer;
   };
-  void note(const c10::IValue& output, c10::ArrayRef<const c10::IValue> inputs, int layer);
-
   std::unordered_map<const c10::StorageImpl*, Made> made_;
 };
 

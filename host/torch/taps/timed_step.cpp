@@ -44,15 +44,25 @@ void node_ends(const at::RecordFunction&, at::ObserverContext*) {
   }
 }
 
-std::unique_ptr<at::ObserverContext> operation_starts(const at::RecordFunction&) {
-  return nullptr;
+struct Operation : at::ObserverContext {
+  KeptMemory::Inputs inputs;
+};
+
+/// Null where nobody wants to know of it: what Loupe itself computes, and the backward pass.
+std::unique_ptr<at::ObserverContext> operation_starts(const at::RecordFunction& operation) {
+  StepTimer* timer = StepTimer::here();
+  if (timer == nullptr || timer->has_kept() || timer->is_in_loupe()) return nullptr;
+  const LoupeTime time;
+  auto started = std::make_unique<Operation>();
+  started->inputs = KeptMemory::inputs_of(operation);
+  return started;
 }
 
-void operation_ends(const at::RecordFunction& operation, at::ObserverContext*) {
+void operation_ends(const at::RecordFunction& operation, at::ObserverContext* started) {
   StepTimer* timer = StepTimer::here();
-  if (timer == nullptr || timer->has_kept() || timer->is_in_loupe()) return;
+  if (timer == nullptr || started == nullptr) return;
   const LoupeTime time;
-  listening().memory.note(operation, timer->open_layer());
+  listening().memory.note(operation, static_cast<const Operation*>(started)->inputs, timer->open_layer());
 }
 
 }  // namespace
