@@ -144,6 +144,8 @@ class Monitor final : public LensSurroundings {
   void tell_error(const loupe_finding& finding) const;
   void judge_departures();
   void judge_costs();
+  void write_trace();
+  void tell_short_trace();
   bool writes_incidents() const { return config_.incidents > 0 && folder_.is_own(); }
   void write_due_incident();
   std::string write_incident(const IncidentCause& cause);
@@ -176,7 +178,7 @@ class Monitor final : public LensSurroundings {
   Incidents incidents_;
   std::optional<BaselineWatch> baseline_;
 
-  TimedSteps timed_{modules_};
+  TimedSteps timed_{modules_, config_.trace_steps, config_.trace_after};
   LookSchedule schedule_;
   TickClock clock_;
   int64_t tick_ = 1;

@@ -1,7 +1,9 @@
 // The clock of a monitor: which steps are looked at, and what a step and a tick set off.
 
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/clock.h"
@@ -55,7 +57,8 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   const Exclusive::Call call(serial_, "step", "the inspector", Reentry::allowed);
   const CallCount count(calls_);
   in_tick_ = false;  // also where a lens's exception ended the last tick
-  timed_.deliver();
+  timed_.deliver(step_);
+  if (timed_.trace() != nullptr && timed_.trace()->is_whole()) write_trace();
   if (counts) {
     ++steps_;
     ++step_;
@@ -167,7 +170,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   const CallCount count(calls_);
   epoch_ = epoch.value_or(epoch_ + 1);
   if (tick_ == 1) first_epoch_ = epoch_;
-  timed_.deliver();
+  timed_.deliver(step_);
   if (active()) {
     in_tick_ = true;
     report(reason, flags);
@@ -221,6 +224,21 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
   show_messages();
   display_.end_tick();
   write_due_incident();
+}
+
+/// Where it cannot be written, nothing else of the run is lost.
+void Monitor::write_trace() {
+  folder_.claim();
+  const std::filesystem::path file = std::filesystem::path(display_.run().directory) / "trace.json";
+  try {
+    timed_.trace()->write(file, config_.run_name);
+    log(LOUPE_LOG_INFO, std::to_string(timed_.trace()->steps()) + " steps are traced in '" + file.string() +
+                            "': open it in https://ui.perfetto.dev, which keeps it on your machine, or in "
+                            "chrome://tracing");
+  } catch (const std::exception& reason) {
+    log(LOUPE_LOG_WARNING, "the trace cannot be written to '" + file.string() + "': " + reason.what());
+  }
+  timed_.end_trace();
 }
 
 void Monitor::judge_costs() {

@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +27,17 @@ struct TimedStep {
     double kept = 0;  ///< bytes that its forward made and that were there when the backward pass began
   };
   std::vector<Layer> layers;
+  /// What ran from when to when, in seconds of the steady clock; in a step that is traced. One that lies within another
+  /// comes after it.
+  struct Span {
+    enum class Kind { forward, backward, optimizer, loupe };
+    Kind kind;
+    int layer;  ///< of `layers`, or -1
+    double begin, end;
+    std::string name;  ///< of a node of the graph
+  };
+  std::vector<Span> spans;
+  double begin = 0;
   bool has_memory = false;  ///< `kept` and the next two, in bytes
   double kept_outside = 0, optimizer_state = 0;
 };
@@ -42,11 +55,15 @@ class StepTimer {
   }
 
   // What a monitor asks for. Any thread.
-  /// Times the monitor's next step, unless another monitor's is timed. @param memory  measures what it holds, too
-  void request(const void* monitor, bool memory = false);
+  /// What to do with a step beside timing it.
+  struct Wish {
+    bool memory = false, trace = false;
+  };
+  /// Times the monitor's next step, unless another monitor's is timed.
+  void request(const void* monitor, Wish wish);
   /// The step that is on ends with the next call of step_over: one that the monitor counts.
   void close(const void* monitor);
-  /// The step that was asked for, once it is over.
+  /// The first of the steps that were asked for and are over.
   std::optional<TimedStep> take(const void* monitor);
   /// The step that is on is none: the monitor ticks in it, or ends. Returns whether one was asked for.
   bool drop(const void* monitor);
@@ -67,14 +84,14 @@ class StepTimer {
   void leave_module(int64_t made);
   /// @param number  autograd's, of the node; those that add up a parameter's gradient have a negative one, and belong
   /// to the layer whose node ran before
-  void enter_node(int64_t number);
+  void enter_node(int64_t number, const char* name);
   void leave_node();
   void enter_optimizer();
   void leave_optimizer();
   void enter_loupe();
   void leave_loupe();
   /// Whether what the step holds is measured, too.
-  bool measures_memory() const { return measures_memory_; }
+  bool measures_memory() const { return wish_.memory; }
   /// The layer whose forward is on, or -1.
   int open_layer() const { return open_.empty() ? -1 : open_.back(); }
   /// When the backward pass begins. @param bytes  of layer -1 and of each of the others
@@ -91,16 +108,21 @@ class StepTimer {
   void begin_nodes(int64_t number, int layer);
   int layer_of_node(int64_t number);
   TimedStep finish(double now);
+  void begin(double now);
+  void open_span(TimedStep::Span::Kind kind, int layer, double now, const char* name = "");
+  void close_span(double now);
 
   static inline std::atomic<const void*> thread_{nullptr};
   static inline std::atomic<bool> busy_{false};  // a step is asked for, on, or waits to be taken
   static inline thread_local constinit char this_thread_ = 0;
 
-  ProcessMutex mutex_;  // over the next six
+  ProcessMutex mutex_;  // over the next seven
   const void* monitor_ = nullptr;
-  enum class State { idle, asked, on, done } state_ = State::idle;
-  bool dropped_ = false, closes_ = false, asks_memory_ = false;
-  TimedStep done_;
+  enum class State { idle, asked, on } state_ = State::idle;
+  bool goes_on_ = false;  // with another step
+  bool dropped_ = false, closes_ = false;
+  Wish asked_for_;
+  std::deque<TimedStep> done_;
 
   StepSplit split_;
   std::unordered_map<const void*, int> numbers_;
@@ -108,7 +130,10 @@ class StepTimer {
   std::vector<int> open_;                        // layers whose forwards are on
   std::vector<std::pair<int64_t, int>> makers_;  // which layer made nodes from which number on, ascending
   int last_layer_ = -1;
-  bool measures_memory_ = false;
+  Wish wish_;
+  double begun_ = 0;
+  std::vector<TimedStep::Span> spans_;
+  std::vector<std::size_t> open_spans_;
   std::vector<double> kept_;
   double optimizer_state_ = 0;
 };

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
+#include "folder.h"
 #include "monitored.h"
 #include "pipeline/step_timer.h"
 #include "says.h"
@@ -45,7 +49,7 @@ class TimedStepsTest : public testing::Test {
     for (std::size_t i = 0; i < modules.size(); ++i) run(i, takes.forward * share(i));
     if (within) within();
     for (std::size_t i = modules.size(); i-- > 0;) {
-      if (StepTimer* timer = StepTimer::here()) timer->enter_node(static_cast<int64_t>(i) + 1);
+      if (StepTimer* timer = StepTimer::here()) timer->enter_node(static_cast<int64_t>(i) + 1, "AddmmBackward0");
       pass(takes.backward * share(i));
       if (StepTimer* timer = StepTimer::here()) timer->leave_node();
     }
@@ -267,6 +271,85 @@ TEST_F(TimedStepsTest, InWhichTheSlowestLayerOfAFewTakesMostAreNot) {
   begin("lenses: [step_time]\n");
   for (int i = 0; i < 4; ++i) epoch();
   EXPECT_TRUE(rules().empty());
+}
+
+/// What Chrome's trace event format asks of every event, see "Trace Event Format" of its documentation.
+void expect_is_trace(const nlohmann::json& trace) {
+  ASSERT_TRUE(trace.at("traceEvents").is_array());
+  std::map<int, std::vector<std::pair<double, double>>> open;  // by track
+  for (const auto& event : trace.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    EXPECT_TRUE(event.at("name").is_string()) << event;
+    EXPECT_TRUE(event.at("pid").is_number_integer() && event.at("tid").is_number_integer()) << event;
+    if (phase == "M") {
+      EXPECT_TRUE(event.at("args").is_object()) << event;
+      continue;
+    }
+    EXPECT_TRUE(event.at("cat").is_string()) << event;
+    EXPECT_GE(event.at("ts").get<double>(), 0) << event;
+    if (phase == "i") {
+      EXPECT_EQ(event.at("s"), "p") << event;
+      continue;
+    }
+    ASSERT_EQ(phase, "X") << event;
+    // On a track each lies within the one that is open, or behind it.
+    const double begin = event.at("ts"), end = begin + event.at("dur").get<double>();
+    EXPECT_GE(end, begin) << event;
+    constexpr double rounding = 1e-3;
+    auto& stack = open[event.at("tid")];
+    while (!stack.empty() && begin >= stack.back().second - rounding) stack.pop_back();
+    EXPECT_TRUE(stack.empty() || (begin >= stack.back().first - rounding && end <= stack.back().second + rounding))
+        << event;
+    stack.emplace_back(begin, end);
+  }
+}
+
+TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
+  const Folder folder;
+  begin("run: {dir: " + folder.path() + "}\ntrace: {steps: 3, after: 5}\nlenses: [probe_lens]\n");
+  for (int i = 0; i < 20; ++i) {
+    step({.loupe = 1}, [&] {
+      run(0, 1);
+      if (i != 7) return;
+      loupe_finding finding{.struct_size = sizeof finding,
+                            .severity = LOUPE_SEVERITY_WARNING,
+                            .state = LOUPE_FINDING_RAISED,
+                            .rule = "made_up",
+                            .message = "a finding of this test's"};
+      it->monitor.publish(finding, "the test");
+    });
+  }
+  const std::vector<std::string> messages = it->stage.take_messages();
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_SAYS(messages[0], "3 steps are traced in '" + folder.path("trace.json") + "'");
+  const auto trace = nlohmann::json::parse(std::ifstream(folder.path("trace.json")));
+  expect_is_trace(trace);
+  std::map<std::string, int> count;
+  for (const auto& event : trace.at("traceEvents"))
+    ++count[event.value("cat", "") + " " + event.at("name").get<std::string>()];
+  EXPECT_EQ(count["step step 6"] + count["step step 7"] + count["step step 8"], 3);
+  EXPECT_EQ(count["forward fc0"], 6);
+  EXPECT_EQ(count["forward fc1"], 3);
+  EXPECT_EQ(count["backward fc0"], 3);
+  EXPECT_EQ(count["node AddmmBackward0"], 6);
+  EXPECT_EQ(count["optimizer optimizer step"], 3);
+  EXPECT_EQ(count["loupe Loupe"], 3);
+  EXPECT_EQ(count["finding made_up"], 1);
+}
+
+TEST_F(TimedStepsTest, AreTracedAsFarAsTheRunGoes) {
+  const Folder folder;
+  const std::string yaml = "run: {dir: " + folder.path() + "}\ntrace: {steps: 5, after: 4}\nlenses: [probe_lens]\n";
+  begin(yaml);
+  for (int i = 0; i < 8; ++i) step();
+  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_SAYS(it->stage.take_messages().back(), "4 steps are traced");
+  modules.clear();
+  it.reset();
+  begin(yaml);
+  for (int i = 0; i < 3; ++i) step();
+  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_SAYS(it->stage.take_messages().back(), "no step is traced, because the run ended before 5 steps");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::unique_ptr<at::ObserverContext> node_starts(const at::RecordFunction& node)
     timer->set_kept(listening().memory.take());
   }
   const bool was_made_here = node.forwardThreadId() == at::RecordFunction::currentThreadId();
-  timer->enter_node(was_made_here ? node.seqNr() : -1);
+  timer->enter_node(was_made_here ? node.seqNr() : -1, node.name());
   return nullptr;
 }
 
