@@ -24,7 +24,9 @@ std::string parts_in_a_line(const std::deque<Table>& tables) {
   }
   if (!(whole > 0)) return "";
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = table->title() + " " + rounded_text(whole, 2) + " " + table->style().unit;
+  std::string text = table->title() + " " +
+                     (whole >= 99.5 ? std::to_string(std::lround(whole)) : rounded_text(whole, 2)) + " " +
+                     table->style().unit;
   const char* before = ": ";
   for (const auto& [part, name] : parts) {
     const long percent = std::lround(100 * part / whole);

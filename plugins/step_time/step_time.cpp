@@ -1,4 +1,5 @@
 #include <loupe/draft/folded.h>
+#include <loupe/duration_text.h>
 #include <loupe/explanation.h>
 #include <loupe/number_text.h>
 #include <loupe/plugin.h>
@@ -182,8 +183,8 @@ class StepTime : public Lens {
     finding.value = share;
     finding.threshold = dominating_share_;
     finding.message = "of the time that all " + std::to_string(count) + " layers take, '" + slowest.module->name +
-                      "' takes " + rounded_text(100 * share, 2) + " %: " + rounded_text(1e3 * seconds_of(slowest), 2) +
-                      " ms of a step";
+                      "' takes " + rounded_text(100 * share, 2) + " %: " + duration_text(seconds_of(slowest)) +
+                      " of a step";
     finding.advice = "begin there where training is to become faster";
     report.finding(finding);
     dominant_ = finding;

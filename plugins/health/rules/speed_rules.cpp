@@ -1,6 +1,6 @@
 // Rules about how long steps take.
 
-#include <loupe/number_text.h>
+#include <loupe/duration_text.h>
 
 #include <algorithm>
 
@@ -8,14 +8,6 @@
 #include "health/rules/speed.h"
 
 namespace loupe::health {
-namespace {
-
-std::string milliseconds(double seconds) {
-  return rounded_text(1e3 * seconds, 2) + " ms";
-}
-
-}  // namespace
-
 /// Below the limit in seconds nobody gains anything by mending it, and the machine's own pauses count for as much.
 void judge_input_bound(const Judge& judge, const Moment& moment) {
   constexpr double least = 1e-3;
@@ -28,8 +20,8 @@ void judge_input_bound(const Judge& judge, const Moment& moment) {
   seen.threshold = judge.limit("waiting_share");
   seen.tag = "Step Time";
   seen.message = percent(share) +
-                 " of a step goes by before its forward begins, waiting for data: " + milliseconds(usual.waiting) +
-                 " of " + milliseconds(usual.all());
+                 " of a step goes by before its forward begins, waiting for data: " + duration_text(usual.waiting) +
+                 " of " + duration_text(usual.all());
   seen.advice =
       "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before training, what it does "
       "for each sample";
@@ -64,9 +56,10 @@ void judge_slowdown(const Judge& judge, const Moment& moment) {
   seen.value = factor;
   seen.threshold = judge.limit("slower_factor");
   seen.tag = "Step Time";
-  seen.message = "steps are slower with each epoch: what took " + milliseconds(before.rest() + before.forward) +
-                 " in epoch " + std::to_string(before.last_epoch) + " takes " + milliseconds(now.rest() + now.forward) +
-                 " in epoch " + std::to_string(now.last_epoch) + ", most of it in " + most.name;
+  seen.message = "steps are slower with each epoch: what took " + duration_text(before.rest() + before.forward) +
+                 " in epoch " + std::to_string(before.last_epoch) + " takes " +
+                 duration_text(now.rest() + now.forward) + " in epoch " + std::to_string(now.last_epoch) +
+                 ", most of it in " + most.name;
   seen.advice =
       "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is carried on without "
       "detach(), a hook or a file that is added to";
