@@ -30,13 +30,13 @@ void slow_loader(Run& run) {
 
 /// Each step looks through a list that each step makes longer.
 void list_that_grows(Run& run) {
-  const Examples data = blobs(1920);
+  const Examples data = blobs(2560);
   Mlp model(16, 32, 4);
   torch::optim::Adam optimizer(model->parameters(), 2e-3);
   Loop loop;
   loop.epochs = 11;
   loop.on_batch = [&](Examples&, int64_t step) {
-    if (run.planted) rest(static_cast<int>(2 + step / 60));
+    if (run.planted) rest(static_cast<int>(2 + step / 80));
   };
   fit(run, model, optimizer, data, loop);
 }

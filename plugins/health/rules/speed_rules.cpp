@@ -8,6 +8,7 @@
 #include "health/rules/speed.h"
 
 namespace loupe::health {
+
 /// Below the limit in seconds nobody gains anything by mending it, and the machine's own pauses count for as much.
 void judge_input_bound(const Judge& judge, const Moment& moment) {
   constexpr double least = 1e-3;
