@@ -3,6 +3,8 @@
 #include <loupe/detail/series_reading.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/mistakes.h>
+#include <loupe/draft/abi/step_memory.h>
+#include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
@@ -35,8 +37,11 @@ struct StubWiring {
     if (!of(self).host().expect("subscribe", {Turn::opening})) return refuse(error, "subscribe comes out of turn");
     if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
     if (subscription->tap >= LOUPE_TAP_DRAFTS) {
-      const bool is_known = subscription->tap == LOUPE_DRAFT_TAP_LOSS_INPUT;
-      StubHost::note_draft(is_known ? "loupe.loss_input/draft-1" : "tap/draft-" + std::to_string(subscription->tap));
+      const uint32_t tap = subscription->tap;
+      StubHost::note_draft(tap == LOUPE_DRAFT_TAP_LOSS_INPUT    ? "loupe.loss_input/draft-1"
+                           : tap == LOUPE_DRAFT_TAP_STEP_TIME   ? "loupe.step_time/draft-1"
+                           : tap == LOUPE_DRAFT_TAP_STEP_MEMORY ? "loupe.step_memory/draft-1"
+                                                                : "tap/draft-" + std::to_string(tap));
     }
     return LOUPE_OK;
   }

@@ -68,8 +68,10 @@ class New {
   bool plain_c_ = false;
 };
 
-/// `loupe run`: another program, watched.
+/// `loupe run`: another program, watched; `loupe trace`: a few of its steps traced, too.
 struct RunProgram {
+  bool traces = false;
+  int steps = 3;  ///< that are traced
   std::string config, folder, name, follow = "yes";
   bool required = false;
   std::vector<std::string> program;  ///< with its arguments

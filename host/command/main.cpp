@@ -93,6 +93,9 @@ int main(int argc, char** argv) {
   add_plugins_option(*viewing);
   loupe::RunProgram run;
   auto* running = run.add_to(app);
+  loupe::RunProgram trace;
+  trace.traces = true;
+  auto* tracing = trace.add_to(app);
   loupe::Diagnose diagnose;
   auto* diagnosing = diagnose.add_to(app);
   loupe::Learn learn;
@@ -103,6 +106,7 @@ int main(int argc, char** argv) {
   const auto answer = [&] {
     if (validating->parsed()) return validate(file, out);
     if (running->parsed()) return run.run(errors);
+    if (tracing->parsed()) return trace.run(errors);
     if (checking->parsed()) return check.run(check.as_json ? std::cout : out) ? 0 : 1;
     if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? std::cout : out, errors) ? 0 : 1;
     if (learning->parsed()) return learn.run(out, errors), 0;
@@ -124,7 +128,7 @@ int main(int argc, char** argv) {
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
   };
   try {
-    app.parse(run.take_program(argc, argv), argv);
+    app.parse(trace.take_program(run.take_program(argc, argv), argv), argv);
     const int code = answer();
     if (out.flush()) return code;
     errors << "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n";

@@ -112,8 +112,14 @@ void set_variable(const char* name, const std::string& value) {
 
 CLI::App* RunProgram::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand(
-      "run",
-      "Runs a trainer that was compiled without Loupe, and watches it: loupe run ./trainer --its --own --arguments");
+      traces ? "trace" : "run",
+      traces ? "The same, and writes a few steps as a trace for Perfetto or chrome://tracing: loupe trace ./trainer"
+             : "Runs a trainer that was compiled without Loupe, and watches it: loupe run ./trainer --its --own "
+               "--arguments");
+  if (traces)
+    subcommand->add_option("--steps", steps, "How many steps to trace")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
   subcommand->add_option("--config", config,
                          "The YAML file; without it a default monitor writes to loupe-runs/PROGRAM");
   subcommand->add_option("--out", folder, "Where the default monitor's folders go (default: loupe-runs)");
@@ -126,13 +132,14 @@ CLI::App* RunProgram::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"yes", "no"}))
       ->capture_default_str();
   subcommand->add_flag("--require", required, "End with 2 where the program cannot be watched, instead of a warning");
-  subcommand->footer("Usage: loupe run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
+  subcommand->footer(std::string("Usage: loupe ") + (traces ? "trace" : "run") +
+                     " [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
   return subcommand;
 }
 
 int RunProgram::take_program(int count, char** arguments) {
-  static const std::vector<std::string> with_value = {"--config", "--out", "--name", "--follow"};
-  if (count < 2 || std::strcmp(arguments[1], "run") != 0) return count;
+  static const std::vector<std::string> with_value = {"--config", "--out", "--name", "--follow", "--steps"};
+  if (count < 2 || std::strcmp(arguments[1], traces ? "trace" : "run") != 0) return count;
   for (int i = 2; i < count; ++i) {
     const std::string each = arguments[i];
     const bool is_mark = each == "--";
@@ -148,7 +155,8 @@ int RunProgram::take_program(int count, char** arguments) {
 
 int RunProgram::run(std::ostream& errors) const {
   if (program.empty())
-    throw UsageError("loupe run needs a program to run: loupe run ./trainer --its --own --arguments");
+    throw UsageError(traces ? "loupe trace needs a program to run: loupe trace ./trainer --its --own --arguments"
+                            : "loupe run needs a program to run: loupe run ./trainer --its --own --arguments");
   const fs::path file = find_program(program[0]);
   std::error_code no_matter;
   if (file.empty() || !fs::exists(file, no_matter)) {
@@ -170,6 +178,7 @@ int RunProgram::run(std::ostream& errors) const {
     set_variable(run_config_variable, config.empty() ? "" : fs::absolute(config).string());
     set_variable(run_folder_variable, fs::absolute(folder.empty() ? "loupe-runs" : folder).string());
     set_variable(run_name_variable, name);
+    set_variable(run_trace_variable, traces ? std::to_string(steps) : "");
     set_variable(run_require_variable, required ? "1" : "");
     set_variable(run_follow_variable, follow == "no" ? "no" : "");
     set_variable(run_process_variable, std::to_string(::getpid()));

@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> top_keys = {"loupe",       "run",      "attach",     "plugins",     "lenses",
-                                           "visualizers", "on_error", "on_finding", "run_program", "ranks"};
+const std::vector<std::string> top_keys = {"loupe",    "run",        "attach",      "plugins", "lenses", "visualizers",
+                                           "on_error", "on_finding", "run_program", "ranks",   "trace"};
 
 /// What is unknown in a configuration may be so because its plugin could not be used.
 void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
@@ -133,6 +133,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   const auto finding_set =
       OptionSet::from_yaml(sections[2].second, value_of(map, "on_finding"), "on_finding", diagnostics);
   read_run_program(value_of(map, "run_program"), diagnostics);
+  const auto trace_set = OptionSet::from_yaml(sections[4].second, value_of(map, "trace"), "trace", diagnostics);
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   check_history(*attach_set, value_of(map, "attach"), diagnostics);
   read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
@@ -149,6 +150,9 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.run_directory = full_path(run.get<std::string>("dir"), working_folder());
   config.resume = run.get<bool>("resume");
   config.incidents = run.get<int>("incidents");
+  const Options trace(trace_set->get());
+  config.trace_steps = trace.get<uint64_t>("steps");
+  config.trace_after = trace.get<uint64_t>("after");
   config.incident_tensors = run.get<bool>("incident_tensors");
   const Options attach(attach_set->get());
   config.depth = attach.get<int>("depth");

@@ -75,12 +75,13 @@ struct Config {
   std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
   /// What `on_finding` says of a severity LOUPE_SEVERITY_: one of these three.
   const std::string& answer_to(uint32_t severity) const;
-  int incidents = 3;              ///< at most, of those at findings and of those asked for each
-  bool incident_tensors = false;  ///< also the parameters and gradients of the module blamed
-  std::string baseline;           ///< absolute; what good runs showed, to compare with; empty for nothing
-  std::string baseline_lens;      ///< the lens with the option `baseline` that names it
-  std::string baseline_place;     ///< where the configuration names that, as ComponentConfig::place() says it
-  int baseline_patience = 0;      ///< that lens's option `patience`: how many ticks in a row may be outside of it
+  uint64_t trace_steps = 0, trace_after = 10;  ///< so many steps are traced, after so many others
+  int incidents = 3;                           ///< at most, of those at findings and of those asked for each
+  bool incident_tensors = false;               ///< also the parameters and gradients of the module blamed
+  std::string baseline;                        ///< absolute; what good runs showed, to compare with; empty for nothing
+  std::string baseline_lens;                   ///< the lens with the option `baseline` that names it
+  std::string baseline_place;  ///< where the configuration names that, as ComponentConfig::place() says it
+  int baseline_patience = 0;   ///< that lens's option `patience`: how many ticks in a row may be outside of it
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
 

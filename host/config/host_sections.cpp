@@ -77,6 +77,17 @@ const detail::OptionStorage& run_program_options() {
   return options;
 }
 
+const detail::OptionStorage& trace_options() {
+  static const detail::OptionStorage options({
+      {"steps", 0,
+       "how many steps, one after the other, to write into trace.json in run.dir, for Perfetto or chrome://tracing: "
+       "modules as they ran within each other, forward and backward, and findings as marks",
+       0, 1000},
+      {"after", 10, "how many steps come before", 1, 1e12},
+  });
+  return options;
+}
+
 const detail::OptionStorage& every_lens_options() {
   static const detail::OptionStorage options({
       {"active", 1, "look at every n-th epoch only, of those that attach.active looks at", 1, 1e6},
@@ -96,6 +107,7 @@ const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
       {"attach", {attach_options().pointers(), attach_options().size()}},
       {"on_finding", {finding_options().pointers(), finding_options().size()}},
       {"run_program", {run_program_options().pointers(), run_program_options().size()}},
+      {"trace", {trace_options().pointers(), trace_options().size()}},
   };
   return sections;
 }

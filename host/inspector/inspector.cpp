@@ -15,6 +15,7 @@
 #include "loader/component_host.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_model.h"
+#include "torch/taps/timed_step.h"
 #include "torch/tensor/device_measurer.h"
 #include "torch/tensor/services.h"
 
@@ -132,6 +133,7 @@ void Inspector::push_metric(const std::string& name, double value, bool keep) {
 }
 void Inspector::optimizer_stepped() {
   impl().enter([&] { impl().optimizer_stepped(); });
+  step_is_over();
 }
 void Inspector::expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
   impl().enter([&] { impl().attachments().expose(path, attribute, std::move(get)); });

@@ -1,6 +1,7 @@
 #include "inspector/inspector_impl.h"
 
 #include <loupe/lines.h>
+#include <loupe/number_text.h>
 
 #include <algorithm>
 #include <exception>
@@ -144,11 +145,16 @@ void Inspector::Impl::push_tensor(const std::string& label, const at::Tensor& va
 
 void Inspector::Impl::tell_kept_graphs() {
   Finding finding;
-  finding.rule = "kept_graphs";
+  finding.rule = "memory_creep";
   finding.message = "the graphs of the last " + std::to_string(LossGraphs::looked_back) +
-                    " losses are all still alive, and with them what their forward passes computed: memory grows with "
+                    " steps are all still alive, and with them what their forward passes computed: memory grows with "
                     "each step";
-  finding.advice = "add up loss.item<double>() or loss.detach() instead of the loss itself";
+  constexpr double mebibyte = 1 << 20;
+  if (loss_graphs_.growth() > mebibyte)
+    finding.message += ", so far by " + rounded_text(loss_graphs_.growth() / mebibyte, 2) + " MiB";
+  finding.advice =
+      "add up loss.item<double>() instead of the loss itself, and keep outputs by detach(): what holds a tensor that "
+      "requires a gradient holds all that it was computed from";
   publish(finding);
 }
 

@@ -23,6 +23,7 @@
 #include "inspector/trainer_calls.h"
 #include "loupe/inspector.h"
 #include "pipeline/monitor.h"
+#include "pipeline/step_timer.h"
 
 namespace loupe {
 
@@ -52,6 +53,7 @@ class Inspector::Impl final : public MonitorHost {
       warn_of_parent();
       return std::invoke_result_t<Call>();
     }
+    const LoupeTime time;
     const Delivery after{monitor_.outbox()};
     return call();
   }

@@ -1,12 +1,15 @@
 #include "pipeline/module_node.h"
 
 #include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/step_memory.h>
+#include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 
 #include <algorithm>
 
 #include "core/utf8.h"
+#include "pipeline/step_timer.h"
 
 namespace loupe {
 
@@ -32,6 +35,10 @@ const char* tap_name(uint32_t tap) {
       return "a push";
     case LOUPE_DRAFT_TAP_LOSS_INPUT:
       return "the cross entropy's input";
+    case LOUPE_DRAFT_TAP_STEP_TIME:
+      return "the step's time";
+    case LOUPE_DRAFT_TAP_STEP_MEMORY:
+      return "the step's memory";
     default:
       return "an unknown tap";
   }
@@ -76,6 +83,7 @@ bool Stream::wants_tensors() const {
 void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors, double scalar,
                       const char* label) {
   if (resting()) return;
+  const LoupeTime time;
   const std::lock_guard lock(module_.mutex());
   if (module_.closed()) return;
   const char* shown = label != nullptr ? label : label_.empty() ? nullptr : label_.c_str();
@@ -151,8 +159,10 @@ Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t inde
 }
 
 Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index) {
-  const bool is_known = (tap >= LOUPE_TAP_FORWARD_BEFORE && tap <= LOUPE_TAP_PUSH) || tap == LOUPE_DRAFT_TAP_LOSS_INPUT;
-  if (!is_known || (tap == LOUPE_TAP_PUSH) != is_pushes_) {
+  const bool is_of_both = tap == LOUPE_DRAFT_TAP_STEP_TIME || tap == LOUPE_DRAFT_TAP_STEP_MEMORY;
+  const bool is_known =
+      (tap >= LOUPE_TAP_FORWARD_BEFORE && tap <= LOUPE_TAP_PUSH) || tap == LOUPE_DRAFT_TAP_LOSS_INPUT || is_of_both;
+  if (!is_known || (!is_of_both && (tap == LOUPE_TAP_PUSH) != is_pushes_)) {
     throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
   if (tap == LOUPE_DRAFT_TAP_LOSS_INPUT && (description_.flags & LOUPE_MODULE_ROOT) == 0) {

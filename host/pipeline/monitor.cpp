@@ -183,6 +183,7 @@ void Monitor::show_finding(const loupe_finding& finding) {
   if (shown == nullptr) return;
   if (!config_.launch.shows()) tell_error(*shown);
   display_.finding(*shown);
+  if (StepTrace* trace = timed_.trace()) trace->add(*shown, steady_time());
   if (folder_.is_own()) incidents_.consider(*shown);
   if (life_ == Life::runs) host_->finding_told(*shown);
 }

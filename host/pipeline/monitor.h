@@ -24,6 +24,7 @@
 #include "pipeline/output_folder.h"
 #include "pipeline/tick_clock.h"
 #include "pipeline/tick_keeper.h"
+#include "pipeline/timed_steps.h"
 #include "show/display.h"
 
 namespace loupe {
@@ -152,6 +153,8 @@ class Monitor final : public LensSurroundings {
   void show_complete(TickKeeper::Complete complete);
   void judge_departures();
   void judge_costs();
+  void write_trace();
+  void tell_short_trace();
   bool writes_incidents() const { return config_.incidents > 0 && folder_.is_own(); }
   void write_due_incident();
   std::string write_incident(const IncidentCause& cause);
@@ -185,6 +188,7 @@ class Monitor final : public LensSurroundings {
   Incidents incidents_;
   std::optional<BaselineWatch> baseline_;
 
+  TimedSteps timed_{modules_, config_.trace_steps, config_.trace_after};
   LookSchedule schedule_;
   TickClock clock_;
   int64_t tick_ = 1;

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/clock.h"
@@ -56,6 +58,8 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   const Exclusive::Call call(serial_, "step", "the inspector", Reentry::allowed);
   const CallCount count(calls_);
   in_tick_ = false;  // also where a lens's exception ended the last tick
+  timed_.deliver(step_);
+  if (timed_.trace() != nullptr && timed_.trace()->is_whole()) write_trace();
   if (counts) {
     ++steps_;
     ++step_;
@@ -137,6 +141,7 @@ void Monitor::end_step(bool seen) {
     log(LOUPE_LOG_INFO, news);
     note(LOUPE_NOTE_COST, news);
   }
+  timed_.stepped(looks());
   if (const uint32_t reason = clock_.due(step_)) outbox_->post_tick(reason);
   if (outbox_->has_tick()) host_->tick_due();
 }
@@ -172,6 +177,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   const CallCount count(calls_);
   epoch_ = epoch.value_or(epoch_ + 1);
   if (tick_ == 1) first_epoch_ = epoch_;
+  timed_.deliver(step_);
   if (active()) {
     in_tick_ = true;
     report(reason, flags);
@@ -184,6 +190,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   judge_costs();
   steps_before_ = std::exchange(steps_, 0);
   clock_.ticked(step_);
+  timed_.interrupt();
   schedule_.skip_time();
   outbox_->take_tick();
   epoch_start_ = std::chrono::steady_clock::now();
@@ -229,6 +236,21 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
     if (const auto own = keeper_->add_tick(std::move(states), display_.take_held())) display_.show(*own);
   }
   write_due_incident();
+}
+
+/// Where it cannot be written, nothing else of the run is lost.
+void Monitor::write_trace() {
+  folder_.claim();
+  const std::filesystem::path file = std::filesystem::path(display_.run().directory) / "trace.json";
+  try {
+    timed_.trace()->write(file, config_.run_name);
+    log(LOUPE_LOG_INFO, std::to_string(timed_.trace()->steps()) + " steps are traced in '" + file.string() +
+                            "': open it in https://ui.perfetto.dev, which keeps it on your machine, or in "
+                            "chrome://tracing");
+  } catch (const std::exception& reason) {
+    log(LOUPE_LOG_WARNING, "the trace cannot be written to '" + file.string() + "': " + reason.what());
+  }
+  timed_.end_trace();
 }
 
 void Monitor::judge_costs() {

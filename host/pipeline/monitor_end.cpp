@@ -66,6 +66,7 @@ void Monitor::end(uint32_t how, const char* message) try {
   try {
     if (is_open()) tick(std::nullopt, LOUPE_TICK_END, LOUPE_TICK_INCOMPLETE);
     if (keeper_) show_complete(keeper_->finish());
+    if (timed_.trace() != nullptr) tell_short_trace();
     show_messages();
   } catch (const std::exception& e) {
     tell_failure("the last steps of the run cannot be shown: ", e);
@@ -76,6 +77,13 @@ void Monitor::end(uint32_t how, const char* message) try {
   life_ = Life::ended;
 } catch (const std::exception& e) {
   tell_failure("the end of the run cannot be told: ", e);
+}
+
+/// The run was shorter than was asked for.
+void Monitor::tell_short_trace() {
+  if (timed_.trace()->steps() > 0) return write_trace();
+  log(LOUPE_LOG_WARNING, "no step is traced, because the run ended before " + std::to_string(config_.trace_after + 1) +
+                             " steps that taps see were over; trace: {after: 1} begins earlier");
 }
 
 /// Whether the run is in the midst of an epoch. A test set that is looked at behind the last one begins none.

@@ -30,6 +30,7 @@ constexpr const char* run_config_variable = "LOUPE_RUN_CONFIG";    ///< a YAML f
 constexpr const char* run_folder_variable = "LOUPE_RUN_FOLDER";    ///< where the default monitor's folders go
 constexpr const char* run_name_variable = "LOUPE_RUN_NAME";        ///< what the run is called
 constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": end with 2 where nothing can be watched
+constexpr const char* run_trace_variable = "LOUPE_RUN_TRACE";      ///< so many steps are traced
 constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
 constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the process that was started, not its children
 constexpr const char* run_hosts_variable = "LOUPE_RUN_HOSTS";      ///< folders of further installations, by ':'

@@ -25,6 +25,7 @@ lenses:
   - output_activation: {include: [+linear]}
   - gradient_geometry
   - parameter_difference
+  - step_time
 visualizers:
   - console: {to: stderr}
   - record
@@ -63,6 +64,8 @@ Config configuration_of_program() {
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;
   }
+  if (const std::string traced = environment(run_trace_variable); !traced.empty())
+    config.trace_steps = std::strtoull(traced.c_str(), nullptr, 10);
   config.join(Launch::from_environment());
   if (config.launch.world_size == 1 && process != environment(run_process_variable)) {
     config.run_name += "-" + process;

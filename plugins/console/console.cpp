@@ -16,6 +16,7 @@
 #include "console/layers.h"
 #include "console/layout.h"
 #include "console/panel.h"
+#include "console/parts.h"
 #include "console/progress_line.h"
 #include "console/region.h"
 #include "console/terminal.h"
@@ -104,7 +105,7 @@ class Console : public Visualizer {
   void tag(const Tag& tag) override {
     const bool bounded = !std::isnan(tag.y_minimum) && !std::isnan(tag.y_maximum);
     tables_.set_style(tag.id, {is_big(tag), is_logarithmic(tag), tag.type == LOUPE_TAG_PROBABILITY,
-                               tag.type == LOUPE_TAG_RELATION, bounded});
+                               tag.type == LOUPE_TAG_RELATION, bounded, tag.unit != nullptr ? harmless(tag.unit) : ""});
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
@@ -196,6 +197,7 @@ class Console : public Visualizer {
       text += "no findings up to epoch " + number_text(epoch_) + '\n';
     if (ticks_ == 0) return text;
     add(headlines_.best());
+    add(parts_in_a_line(tables_.all()));
     std::error_code none;
     if (!directory_.empty() && std::filesystem::is_directory(directory_, none)) add("files: " + harmless(directory_));
     return text;

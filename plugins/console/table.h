@@ -20,6 +20,7 @@ struct Style {
   bool probability = false;
   bool relation = false;
   bool bounded = false;  ///< both limits of its axis are given, as for a correlation
+  std::string unit = {};
 };
 
 struct Row {

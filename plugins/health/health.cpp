@@ -142,6 +142,18 @@ void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size
   if (ended.validation) judge_all(When::validation_epoch, judge, now);
 }
 
+/// What a device does, the host sees only where it waits for it.
+void Health::judge_speed(const Judge& judge) {
+  speed_.end_epoch();
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    if (model->is_on_device) return;
+  }
+  Moment now = moment();
+  now.speed = &speed_;
+  judge_all(When::speed, judge, now);
+}
+
 /// The host looks at some steps only: what counts steps in a row begins anew, and nothing is compared across the gap.
 void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   const bool gap = step > last_step_ + 1 && last_step_ != 0;
@@ -297,6 +309,7 @@ void Health::report(Report& report) {
     tell_lone_loss(judge);
   judge_losses(judge);
   judge_epoch(judge, guessing, trained);
+  judge_speed(judge);
   end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;
 }

@@ -35,7 +35,10 @@ class Health : public Lens {
         ledger_(off(options), options.get<int>("patience"), options.get<int>("cooldown")),
         window_(options.get<uint64_t>("window")) {}
 
-  void attach() override { watch_pushes({"push"}, losses_); }
+  void attach() override {
+    watch_pushes({"push"}, losses_);
+    watch_pushes({"step_time"}, speed_watch_);
+  }
   void visit(const Module& module) override;
   void forget(const Module& module) override;
   void step(const loupe_step& step, Report& report) override;
@@ -64,6 +67,7 @@ class Health : public Lens {
   void close_step(const Judge& judge, const Moment& moment);
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge);
+  void judge_speed(const Judge& judge);
   void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
   void follow_trail(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
@@ -90,6 +94,8 @@ class Health : public Lens {
   Ledger ledger_;
   uint64_t window_;
   Losses losses_;
+  Speed speed_;
+  SpeedWatch speed_watch_{speed_};
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
   std::optional<Observation> non_finite_;                       ///< as it was told last

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "health/rules/elements.h"
 
@@ -37,6 +38,17 @@ Origin origin_of(Origin::Place place, const Event& event, const Measurement& mea
   origin.inf_count = measured.inf_count;
   origin.numel = measured.numel;
   return origin;
+}
+
+void SpeedWatch::process(const Event& event) {
+  const std::string_view part = event.label();
+  const double seconds = event.scalar();
+  if (part == "waiting") step_.waiting = seconds;
+  if (part == "forward") step_.forward = seconds;
+  if (part == "backward") step_.backward = seconds;
+  if (part == "optimizer") step_.optimizer = seconds;
+  if (part == "other") step_.other = seconds;
+  if (part == "step") speed_.add(step_);
 }
 
 Request DeviceOutputLook::request() const {

@@ -11,6 +11,7 @@
 
 #include "health/rules/elements.h"
 #include "health/rules/model.h"
+#include "health/rules/speed.h"
 #include "health/trail.h"
 
 namespace loupe::health {
@@ -27,6 +28,18 @@ struct Watched {
 bool is_finite(const Measurement& measured);
 /// Of the first NaN or Inf that `event` measured.
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched);
+
+/// What the steps that are timed take.
+class SpeedWatch : public Preprocessor {
+ public:
+  explicit SpeedWatch(Speed& speed) : speed_(speed) {}
+  Request request() const override { return {}; }
+  void process(const Event& event) override;
+
+ private:
+  Speed& speed_;
+  Speed::Step step_;
+};
 
 /// A layer's output: in numbers that other lenses ask for too, and, where its elements can be read, beside what went
 /// in. What lies on a device comes as numbers, at the tick.

@@ -84,6 +84,23 @@ TEST(Run, EndsEpochsWhereADataLoaderBeginsAnew) {
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 4U) << both.messages;
 }
 
+TEST(Run, SaysThatStepsWaitForDataAndWithWhichShare) {
+  const Both both = run_both(trainers + " slow_loader");
+  expect_unchanged(both);
+  EXPECT_NE(both.messages.find("(input_bound)"), std::string::npos) << both.messages;
+  EXPECT_NE(both.messages.find(" % of a step goes by before its forward begins"), std::string::npos) << both.messages;
+  EXPECT_NE(both.messages.find("more workers"), std::string::npos) << both.messages;
+  EXPECT_NE(both.messages.find("Step Time"), std::string::npos) << both.messages;
+  EXPECT_EQ(both.recorded().layers("Layer Time"), Names({"Net.first", "Net.second"})) << both.messages;
+}
+
+TEST(Run, SaysThatGraphsOfEarlierStepsAreKeptAndHowToLetThemGo) {
+  const Both both = run_both(trainers + " keeps_graphs");
+  expect_unchanged(both);
+  EXPECT_NE(both.messages.find("(memory_creep)"), std::string::npos) << both.messages;
+  EXPECT_NE(both.messages.find("loss.item<double>()"), std::string::npos) << both.messages;
+}
+
 TEST(Run, WatchesParametersThatAreInNoModule) {
   const Both both = run_both(trainers + " bare");
   expect_unchanged(both);

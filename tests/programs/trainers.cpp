@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -100,6 +101,32 @@ void epochs() {
     std::printf("epoch %d loss %.9f\n", epoch + 1, loss.item<double>());
   }
   print_sum(net->parameters());
+}
+
+/// A data set that takes long for each batch, and a loader without workers.
+void slow_loader() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.01);
+  for (int step = 0; step < 210; ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    train(net, optimizer, 1);
+  }
+  print_sum(net->parameters());
+}
+
+/// Adds losses up, and with each its graph.
+void keeps_graphs() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.01);
+  Tensor total = torch::zeros({});
+  for (int step = 0; step < 150; ++step) {
+    optimizer.zero_grad();
+    const Tensor loss = torch::nll_loss(torch::log_softmax(net->forward(inputs()), 1), labels());
+    loss.backward();
+    optimizer.step();
+    total += loss;
+  }
+  std::printf("total %.9f\n", total.item<double>());
 }
 
 /// Epochs of 120 batches, as a data loader gives them.
@@ -362,6 +389,8 @@ int main(int count, char** arguments) {
   if (shape == "lbfgs") lbfgs();
   if (shape == "forks") forks();
   if (shape == "script") script();
+  if (shape == "slow_loader") slow_loader();
+  if (shape == "keeps_graphs") keeps_graphs();
   if (shape == "threads") threads();
   if (shape == "untrained") untrained();
   if (shape == "never_steps") never_steps();

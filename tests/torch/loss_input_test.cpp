@@ -133,7 +133,7 @@ TEST(KeptGraphs, AreToldWhereLossesAreAddedUpWithThem) {
     }
     inspector.tick_epoch();
     int told = 0;
-    for (const loupe::Finding& each : inspector.findings()) told += each.rule == "kept_graphs" ? 1 : 0;
+    for (const loupe::Finding& each : inspector.findings()) told += each.rule == "memory_creep" ? 1 : 0;
     EXPECT_EQ(told, keeps ? 1 : 0);
   }
 }

@@ -17,7 +17,7 @@ std::vector<zoo::Trainer> all_trainers() {
   std::vector<zoo::Trainer> all;
   for (const auto& some :
        {zoo::value_trainers, zoo::loop_trainers, zoo::optimizer_trainers, zoo::structure_trainers, zoo::signal_trainers,
-        zoo::start_trainers, zoo::curve_trainers, zoo::input_trainers, zoo::healthy_loop_trainers,
+        zoo::start_trainers, zoo::curve_trainers, zoo::input_trainers, zoo::speed_trainers, zoo::healthy_loop_trainers,
         zoo::healthy_model_trainers, zoo::healthy_agent_trainers, zoo::healthy_policy_trainers,
         zoo::healthy_program_trainers, zoo::healthy_generative_trainers, zoo::healthy_stage_trainers}) {
     for (zoo::Trainer& trainer : some()) all.push_back(std::move(trainer));

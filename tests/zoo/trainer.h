@@ -36,6 +36,7 @@ std::vector<Trainer> signal_trainers();
 std::vector<Trainer> start_trainers();
 std::vector<Trainer> curve_trainers();
 std::vector<Trainer> input_trainers();
+std::vector<Trainer> speed_trainers();
 // What people do on purpose.
 std::vector<Trainer> healthy_loop_trainers();
 std::vector<Trainer> healthy_model_trainers();

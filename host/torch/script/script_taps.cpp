@@ -129,6 +129,7 @@ void guarded(Run& state, Call&& call) {
 }
 
 void tell_layers(Run& state, const ScriptPlan::Result& known, const at::Tensor& input, const at::Tensor& result) {
+  const LoupeTime time;  // of what ran already
   for (std::size_t i = 0; i < known.layers.size(); ++i) {
     ScriptLayer* layer = known.layers[i];
     if (layer == state.root) continue;  // it gives what the call does

@@ -1,6 +1,9 @@
 #include "torch/taps/forward_scope.h"
 
+#include <ATen/SequenceNumber.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "core/log.h"
 #include "torch/model/watched_model.h"
@@ -47,7 +50,8 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
 }  // namespace
 
 ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
-    : module_(module), site_(site), outer_(nullptr) {
+    : module_(module), timer_(StepTimer::here()), site_(site), outer_(nullptr) {
+  if (timer_ != nullptr) timer_->enter_loupe();
   ThreadState& state = thread_state();
   if (state.pending_norm != nullptr) close_stale_norm();
   if (state.depth == 0) {
@@ -74,6 +78,13 @@ ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
 }
 
 ForwardScope::~ForwardScope() {
+  if (timer_ != nullptr) end_time();  // where the forward threw
+  struct EndOfWork {
+    StepTimer* timer;
+    ~EndOfWork() {
+      if (timer != nullptr && StepTimer::here() != nullptr) timer->leave_loupe();
+    }
+  } const after{timer_};
   ThreadState& state = thread_state();
   --state.depth;
   state.scope = outer_;
@@ -84,6 +95,37 @@ ForwardScope::~ForwardScope() {
   if (opaque_) state.occurrences.fill(0);
   state.last = entry_;
   if (state.depth == 0 && is_only_root(*entry_)) end_pass();
+}
+
+bool ForwardScope::trains() const {
+  if (!at::GradMode::is_enabled()) return false;
+  if (module_->is_training()) return true;
+  // A part that stays as it is, within a model that trains.
+  const ThreadState& state = thread_state();
+  const ModuleEntry* root = root_entry(state, state.last_model);
+  const auto owner = root != nullptr && !root->points.empty() ? root->points[0]->owner.lock() : nullptr;
+  return owner != nullptr && owner->is_training();
+}
+
+/// Loupe has done its work, and the forward begins. What is shown by work of Loupe's ran before.
+void ForwardScope::begin_time() {
+  timer_->leave_loupe();
+  runs_ = true;
+  if (entry_ == nullptr || timer_->is_in_loupe()) return;
+  is_timed_ = true;
+  timer_->enter_module(module_, trains(), static_cast<int64_t>(at::sequence_number::peek()), [&] {
+    StepTimer::Nodes nodes;
+    for (const auto& point : entry_->points) {
+      if (point->node != nullptr) nodes.emplace_back(point->node);
+    }
+    return nodes;
+  });
+}
+
+void ForwardScope::end_time() {
+  if (!std::exchange(runs_, false) || StepTimer::here() == nullptr) return;
+  if (is_timed_) timer_->leave_module(static_cast<int64_t>(at::sequence_number::peek()));
+  timer_->enter_loupe();
 }
 
 /// A module that no attached model has registered: the trainer's, another model's, or one that was forgotten.

@@ -1,6 +1,7 @@
 #ifndef LOUPE_TORCH_TAPS_FORWARD_SCOPE_H
 #define LOUPE_TORCH_TAPS_FORWARD_SCOPE_H
 
+#include "pipeline/step_timer.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/forward_streams.h"
 
@@ -19,14 +20,17 @@ class ForwardScope {
   /// Before the forward runs.
   template <class... Arguments>
   void enter(const Arguments&... arguments) {
-    if (entry_ == nullptr && kind_ == nullptr) return;
-    TensorList inputs;
-    if (wants_inputs()) (collect(inputs, arguments), ...);
-    enter_with(inputs);
+    if (entry_ != nullptr || kind_ != nullptr) {
+      TensorList inputs;
+      if (wants_inputs()) (collect(inputs, arguments), ...);
+      enter_with(inputs);
+    }
+    if (timer_ != nullptr) begin_time();
   }
   /// After it returned.
   template <class Result>
   void leave(const Result& result) {
+    if (timer_ != nullptr) end_time();
     if (entry_ == nullptr && kind_ == nullptr) return;
     TensorList outputs;
     collect(outputs, result);
@@ -36,8 +40,10 @@ class ForwardScope {
   /// The same with the tensors already collected.
   void enter_tensors(const TensorList& inputs) {
     if (entry_ != nullptr) enter_with(inputs);
+    if (timer_ != nullptr) begin_time();
   }
   void leave_tensors(const TensorList& outputs) {
+    if (timer_ != nullptr) end_time();
     if (entry_ != nullptr) leave_with(outputs);
   }
 
@@ -48,8 +54,13 @@ class ForwardScope {
   void enter_with(const TensorList& inputs);
   void keep(const TensorList& inputs);
   void leave_with(const TensorList& outputs);
+  void begin_time();
+  void end_time();
+  bool trains() const;
 
   torch::nn::Module* module_;
+  StepTimer* timer_;  // where the step is timed
+  bool runs_ = false, is_timed_ = false;
   CallSite site_;
   ForwardScope* outer_;
   const ModuleEntry* entry_ = nullptr;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/forks.h"
+#include "pipeline/step_timer.h"
 #include "torch/model/registry.h"
 #include "torch/model/watched_model.h"
 #include "torch/redirect/redirections.h"
@@ -14,6 +15,7 @@
 #include "torch/redirect/virtual_entry.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/program_hooks.h"
+#include "torch/taps/timed_step.h"
 #include "torch/taps/unregistered.h"
 #include "torch/tensor/compat.h"
 
@@ -58,6 +60,24 @@ bool anybody_counts() {
          counting_attachments.load(std::memory_order_relaxed) != 0;
 }
 
+/// The outermost step, while it runs.
+class RunningStep {
+ public:
+  RunningStep() {
+    ++steps_running;
+    if (timer_ != nullptr) timer_->enter_optimizer();
+  }
+  ~RunningStep() {
+    --steps_running;
+    if (timer_ != nullptr && StepTimer::here() != nullptr) timer_->leave_optimizer();
+  }
+  RunningStep(const RunningStep&) = delete;
+  RunningStep& operator=(const RunningStep&) = delete;
+
+ private:
+  StepTimer* timer_ = StepTimer::here();
+};
+
 template <class Call>
 at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
@@ -67,16 +87,16 @@ at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
     note_other_optimizer(*optimizer);
     return call();
   }
-  for (const auto& attachment : attachments) attachment->before_step(*optimizer);
-  ++steps_running;
-  at::Tensor result;
-  try {
-    result = call();
-  } catch (...) {
-    --steps_running;
-    throw;
+  {
+    const LoupeTime time;
+    for (const auto& attachment : attachments) attachment->before_step(*optimizer);
   }
-  --steps_running;
+  at::Tensor result;
+  {
+    const RunningStep running;
+    result = call();
+  }
+  const LoupeTime time;
   for (const auto& attachment : attachments) attachment->after_step(*optimizer);
   for (const auto& attachment : attachments) attachment->end_step();
   // A step within a forward leaves it to the next one: what the callback runs would be taken for a part of the model.
@@ -89,10 +109,17 @@ at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
 template <class Call>
 at::Tensor around_step(Optimizer* optimizer, Call&& call) {
   const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire);
-  if (hooks == nullptr || steps_running > 0) return around_watched_step(optimizer, call);
-  hooks->before_step(*optimizer);
+  const bool is_outermost = steps_running == 0;
+  if (hooks != nullptr && is_outermost) {
+    const LoupeTime time;
+    hooks->before_step(*optimizer);
+  }
   at::Tensor result = around_watched_step(optimizer, call);
-  hooks->after_step(*optimizer);
+  if (hooks != nullptr && is_outermost) {
+    const LoupeTime time;
+    hooks->after_step(*optimizer);
+  }
+  if (is_outermost) step_is_over(optimizer);
   return result;
 }
 
@@ -174,8 +201,11 @@ struct ZeroGradTap;
 template <class... Arguments>
 struct ZeroGradTap<void (Optimizer::*)(Arguments...)> {
   static void tap(Optimizer* self, Arguments... arguments) {
-    if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_clearing(*self);
-    meet(*self);
+    {
+      const LoupeTime time;
+      if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_clearing(*self);
+      meet(*self);
+    }
     self->zero_grad(arguments...);
   }
   static void declare() {

@@ -17,14 +17,16 @@ namespace loupe::health {
 struct Losses;
 struct RateHistory;
 struct Rule;
+class Speed;
 
-/// When rules look at training. All but the last four look at one model.
+/// When rules look at training. All but the last five look at one model.
 enum class When {
   optimizer,         ///< after a step of an optimizer that belongs to the model
   parameters,        ///< after a step, where something about a parameter is not as usual
   step,              ///< after each step
   window,            ///< at the end of a window of steps
   tick,              ///< at a tick
+  speed,             ///< at a tick: what timed steps took, on a processor
   losses_of_models,  ///< at a tick with training losses, where several models train
   losses,            ///< after each step and at a tick: the single losses since the last time
   training_epoch,    ///< at a tick with training losses: the epochs so far
@@ -36,6 +38,7 @@ struct Moment {
   Model* model = nullptr;
   Losses* losses = nullptr;
   RateHistory* rates = nullptr;
+  const Speed* speed = nullptr;
   const Guessing* guessing = nullptr;          ///< of the one model that is trained
   const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer tells its steps by hand
   double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where not known, and near its end

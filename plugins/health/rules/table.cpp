@@ -24,6 +24,8 @@ Look judge_vanishing, judge_exploding, judge_gradient_jump, judge_first_step, ju
 Look judge_underflow;
 // layer_rules.cpp
 Look judge_dead, judge_saturated, judge_constant, judge_input_scale, judge_start, judge_equal_units, judge_linear_chain;
+// speed_rules.cpp
+Look judge_input_bound, judge_slowdown;
 // loss_rules.cpp
 Look judge_unbounded, judge_stagnation, judge_spikes, judge_oscillation, judge_divergence, judge_overfitting,
     judge_adversaries;
@@ -252,6 +254,18 @@ const std::vector<Rule>& rules() {
        Rank::usual,
        "info; of two models with losses of their own, one's falls to next to nothing while the other's grows",
        {{When::losses_of_models, &judge_adversaries}}},
+      {"input_bound",
+       Rank::usual,
+       "warning; most of a step goes by waiting for data",
+       {{When::speed, &judge_input_bound}},
+       {{"waiting_share", 0.5, "share of a step that is spent waiting for data, above which that is told", 0.0, 1.0}},
+       /*is_blind_on_devices=*/true},
+      {"slower_each_epoch",
+       Rank::usual,
+       "warning; epoch by epoch steps take longer, though the model's forward does not",
+       {{When::speed, &judge_slowdown}},
+       {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told", 1.0}},
+       /*is_blind_on_devices=*/true},
       {"departs_from_baseline", Rank::usual,
        "warning; the first series outside of what good runs show, where a baseline is given"},
   };

@@ -10,6 +10,7 @@ import {incidentSection} from "./incident.js";
 import {Detail, Layers} from "./layers.js";
 import {pictureSection} from "./model_picture.js";
 import {runTable} from "./run_table.js";
+import {stepTimeSection} from "./step_time.js";
 import {collapseAlert, summaryOf} from "./summary.js";
 import {axisSelector, baselineSelector, epochFields, goOnReading, reloadSwitch, runChips, scaleSelector, searchField,
   smoothingSelector, themeButton} from "./toolbar.js";
@@ -95,7 +96,7 @@ function build() {
     // An incident says so in its order of events.
     [null, TICK === "step" ? null : alertOf(broken, openLayer)],
     ...(showsWorst ? [...heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, ...heatMap]),
-    [null, detail.root], ["Layers", layers && layers.root], ["Run", TICK === "step" ? null : runTable()],
+    ["Time", stepTimeSection(openLayer)], [null, detail.root], ["Layers", layers && layers.root], ["Run", TICK === "step" ? null : runTable()],
   ].filter(([, root]) => root !== null);
   append("main", ...sections.map(([, root]) => root));
   append("sections", ...sections.filter(([name]) => name !== null).map(([name, root]) => sectionLink(root, name)));

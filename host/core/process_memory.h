@@ -1,0 +1,13 @@
+#ifndef LOUPE_CORE_PROCESS_MEMORY_H
+#define LOUPE_CORE_PROCESS_MEMORY_H
+
+#include <optional>
+
+namespace loupe {
+
+/// What this process holds in main memory, in bytes; nullopt where the system does not tell.
+std::optional<double> process_memory();
+
+}  // namespace loupe
+
+#endif

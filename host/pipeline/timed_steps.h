@@ -1,0 +1,55 @@
+#ifndef LOUPE_PIPELINE_TIMED_STEPS_H
+#define LOUPE_PIPELINE_TIMED_STEPS_H
+
+#include <cstdint>
+#include <optional>
+
+#include "pipeline/module_table.h"
+#include "pipeline/step_trace.h"
+
+namespace loupe {
+
+/// Which of a monitor's steps are timed, and who hears of them. Calls come one at a time.
+class TimedSteps {
+ public:
+  /// @param traced  so many steps are traced  @param after  so many others
+  TimedSteps(ModuleTable& modules, uint64_t traced, uint64_t after) : modules_(modules), trace_after_(after) {
+    if (traced > 0) trace_.emplace(traced);
+  }
+  ~TimedSteps();
+  TimedSteps(const TimedSteps&) = delete;
+  TimedSteps& operator=(const TimedSteps&) = delete;
+
+  /// Sends what a step took to whoever watches that. Before the lenses hear of the next step, or report.
+  /// @param number  of the run's clock, of the step
+  void deliver(uint64_t number);
+  /// A step is over. @param looks  whether the next one is looked at
+  void stepped(bool looks);
+  /// What is on is no step: there is a tick in it.
+  void interrupt();
+
+  /// The steps that are traced, until they are taken; null where none is wanted.
+  StepTrace* trace() { return trace_ ? &*trace_ : nullptr; }
+  void end_trace() { trace_.reset(); }
+
+ private:
+  void tell_layers(const TimedStep& step);
+  void tell_whole(const TimedStep& step);
+
+  /// A step that is timed takes some percent longer. The number has no small divisor, so that what a loop does at each
+  /// n-th step is timed as often as it is done.
+  static constexpr uint64_t every = 17;
+  /// Short epochs have one all the same.
+  static constexpr uint64_t at_least = 8;
+  static constexpr uint64_t warm_up = 2;
+
+  ModuleTable& modules_;
+  std::optional<StepTrace> trace_;
+  uint64_t trace_after_;
+  uint64_t steps_ = 0, asked_at_ = 0;
+  bool asked_since_tick_ = false;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef LOUPE_TORCH_TAPS_TIMED_STEP_H
+#define LOUPE_TORCH_TAPS_TIMED_STEP_H
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace loupe {
+
+/// A step is over, and all that Loupe does after it. Where the next one is timed, autograd tells of its nodes until
+/// that is over too. On the thread that took the step.
+/// @param optimizer  that took it; null where the trainer told of it
+void step_is_over(const torch::optim::Optimizer* optimizer = nullptr);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef LOUPE_PLUGINS_GATHERERS_STEP_GATHERERS_H
+#define LOUPE_PLUGINS_GATHERERS_STEP_GATHERERS_H
+
+#include <loupe/draft/abi/step_memory.h>
+#include <loupe/draft/abi/step_time.h>
+#include <loupe/plugin.h>
+
+#include <string>
+
+namespace loupe {
+
+/// What single steps cost: as a whole, or in one module.
+template <class Self, uint32_t tap>
+class StepGatherer : public Gatherer {
+ public:
+  static std::vector<Option> options() { return {}; }
+  explicit StepGatherer(const Options&) {}
+  void open(const std::optional<Module>&, const char* label) override {
+    if (label != nullptr) {
+      throw Error(std::string("the gatherer '") + Self::name + "' takes no parameter; leave out '" + label + "'",
+                  LOUPE_INVALID);
+    }
+    subscribe(tap);
+  }
+};
+
+class StepTime : public StepGatherer<StepTime, LOUPE_DRAFT_TAP_STEP_TIME> {
+ public:
+  static constexpr const char* name = "step_time";
+  static constexpr const char* help = "what a step takes, of a module or as a whole; one step in 17 is timed";
+  using StepGatherer::StepGatherer;
+};
+
+class StepMemory : public StepGatherer<StepMemory, LOUPE_DRAFT_TAP_STEP_MEMORY> {
+ public:
+  static constexpr const char* name = "step_memory";
+  static constexpr const char* help = "what a step holds in memory, of a module or as a whole; of one step a tick";
+  using StepGatherer::StepGatherer;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,136 @@
+import {breakable, button, element, fill, formatEpoch, formatNumber, section} from "./text.js";
+import {helpButton} from "./popup.js";
+import {bigTags, kindOf, layerNames, layerTags, Series, showsLayer, TICK} from "./data.js";
+import {on, visibleRuns} from "./state.js";
+import {lineColour, withAlpha} from "./colours.js";
+
+const ROWS = 12;
+// What is narrower than this cannot be seen.
+const LEAST_SHARE = 0.002;
+// Which part of a step is made of which numbers of its layers.
+const OF_LAYERS = {"forward": "forward", "loss and backward": "backward"};
+
+const stepTag = () => bigTags.find(({name}) => name === "Step Time");
+const layerTag = () => layerTags.find(({name}) => name === "Layer Time");
+
+/** The last number of a line, and of which epoch it is. */
+function lastOf(run, tagName, layer, line) {
+  const series = run.line(tagName, layer, line);
+  const at = series === null ? -1 : series.bits.findLastIndex((_, i) => !series.isMissing(i));
+  return at < 0 ? null : {value: series.values[at], epoch: run.epochs[at]};
+}
+
+/** The modules as they lie within each other, each with what it takes by itself. */
+function moduleTree(run) {
+  const names = new Set([...run.modules.keys(), ...run.layers("Layer Time").keys()]), nodes = new Map();
+  for (const name of names) {
+    const own = Object.fromEntries(Object.values(OF_LAYERS).map((line) =>
+      [line, (lastOf(run, "Layer Time", name, line) || {value: 0}).value]));
+    nodes.set(name, {name, own, children: []});
+  }
+  const roots = [];
+  for (const [name, node] of nodes) {
+    let end = name.length - 1;
+    while (end > 0 && !(/\W/.test(name[end]) && nodes.has(name.slice(0, end)))) --end;
+    (end > 0 ? nodes.get(name.slice(0, end)).children : roots).push(node);
+  }
+  return roots;
+}
+
+function total(node, line) {
+  return node.own[line] + node.children.reduce((sum, child) => sum + total(child, line), 0);
+}
+
+/** A box as wide as its time, over those of the modules inside it. */
+function moduleBox(node, line, whole, colour, openLayer) {
+  const time = total(node, line), {name} = node;
+  if (!(time > LEAST_SHARE * whole)) return null;
+  const says = `${name}: ${formatNumber(time, 3)} ms, ${formatNumber((100 * time) / whole, 2)} % of the step` +
+    (node.children.length > 0 ? `; ${formatNumber(node.own[line], 3)} ms outside of the modules in it` : "");
+  const label = name.split(/[./]/).pop(), canOpen = layerTags.some((tag) => showsLayer(tag, name));
+  const attributes = {class: "flame-label", title: says, "aria-label": says, style: `background:${colour}`};
+  return element("div", {class: "flame-box", style: `flex:${time} 1 0`},
+      canOpen ? button({...attributes, onclick: () => openLayer(name, layerNames("Layer Time"))}, label) :
+        element("span", attributes, label),
+      boxes(node.children, line, whole, colour, openLayer, node.own[line]));
+}
+
+/** @param rest what lies beside them, without a box of its own */
+function boxes(nodes, line, whole, colour, openLayer, rest) {
+  const made = nodes.map((node) => moduleBox(node, line, whole, colour, openLayer)).filter((box) => box !== null);
+  if (made.length === 0) return null;
+  const shown = nodes.reduce((sum, node) => sum + (total(node, line) > LEAST_SHARE * whole ? total(node, line) : 0), 0);
+  const all = nodes.reduce((sum, node) => sum + total(node, line), 0);
+  return element("div", {class: "flame-row"}, made,
+      element("div", {style: `flex:${Math.max(0, rest + all - shown)} 1 0`}));
+}
+
+/** One step from its begin to its end, and below it the modules that ran. */
+function flameGraph(run, parts, openLayer) {
+  const whole = parts.reduce((sum, {value}) => sum + value, 0), roots = moduleTree(run);
+  return element("div", {class: "flame", role: "group", "aria-label": "One step, part by part"},
+      parts.map(({name, value}, i) => {
+        const says = `${name}: ${formatNumber(value, 3)} ms, ${formatNumber((100 * value) / whole, 2)} %`;
+        const line = OF_LAYERS[name], isShown = line !== undefined;
+        const inside = isShown ? roots.reduce((sum, each) => sum + total(each, line), 0) : 0;
+        const colour = withAlpha(lineColour(i), 0.35), rest = Math.max(0, value - inside);
+        return element("div", {class: "flame-box", style: `flex:${value} 1 0`},
+            element("span", {class: "flame-label part", title: says, style: `background:${lineColour(i)}`}, name),
+            inside > 0 ? boxes(roots, line, whole, colour, openLayer, rest) : null);
+      }));
+}
+
+/** The layers that take most. */
+function layerTable(run, openLayer) {
+  const rows = [...run.layers("Layer Time").keys()].map((name) => {
+    const [forward, backward] = ["forward", "backward"].map((line) =>
+      (lastOf(run, "Layer Time", name, line) || {value: 0}).value);
+    const calls = lastOf(run, "Layer Calls", name, "calls");
+    return {name, forward, backward, sum: forward + backward, calls: calls === null ? 1 : calls.value};
+  }).filter(({sum}) => sum > 0).sort((a, b) => b.sum - a.sum);
+  const all = rows.reduce((sum, row) => sum + row.sum, 0), order = rows.map(({name}) => name);
+  const number = (value) => element("td", {class: "number"}, value);
+  const body = element("tbody", {}), more = element("div", {class: "more"});
+  const show = (count) => {
+    fill(body, rows.slice(0, count).map(({name, forward, backward, sum, calls}) => element("tr", {},
+        element("th", {scope: "row"}, button({class: "link", onclick: () => openLayer(name, order)}, breakable(name)),
+            " ", element("span", {class: "muted kind"}, kindOf(run, name))),
+        number(formatNumber(forward, 3)), number(formatNumber(backward, 3)), number(formatNumber(calls, 3)),
+        number(`${formatNumber((100 * sum) / all, 2)} %`),
+        element("td", {class: "bar-cell"},
+            element("div", {class: "time-bar", style: `width:${(100 * sum) / rows[0].sum}%`})))));
+    fill(more, count >= rows.length ? null :
+      button({onclick: () => show(rows.length)}, `Show all ${rows.length}`));
+  };
+  show(ROWS);
+  const heads = ["Layer", "Forward, ms", "Backward, ms", "Calls", "Of all layers", ""];
+  const head = element("thead", {}, element("tr", {},
+      heads.map((text, i) => element("th", {scope: "col", class: i === 0 ? null : "number"}, text))));
+  return rows.length === 0 ? null : element("div", {},
+      element("div", {class: "scrolled"}, element("table", {class: "run-table time-table"}, head, body)), more);
+}
+
+function ofRun(run, several, openLayer) {
+  const told = run.layers("Step Time").get("Step Time");
+  const lasts = (told ? told.lines : []).map(([name]) => ({name, ...lastOf(run, "Step Time", "Step Time", name)}));
+  const parts = lasts.filter(({value}) => value > 0);
+  if (parts.length === 0) return null;
+  const whole = parts.reduce((sum, {value}) => sum + value, 0), epoch = formatEpoch(parts[0].epoch);
+  return element("div", {class: "panel"}, several ? element("h3", {}, run.label) : null,
+      element("p", {class: "caption muted"}, `A step took ${formatNumber(whole, 3)} ms in ${TICK} ${epoch}` +
+          `: ${parts.map(({name, value}) => `${name} ${formatNumber((100 * value) / whole, 2)} %`).join(", ")}.`),
+      flameGraph(run, parts, openLayer), layerTable(run, openLayer));
+}
+
+/** What a step's time is spent on, and in which modules; null where no run says so. */
+export function stepTimeSection(openLayer) {
+  if (stepTag() === undefined || layerTag() === undefined) return null;
+  const box = element("div", {class: "time-panels"});
+  const draw = () => {
+    const shown = visibleRuns();
+    fill(box, shown.map((run) => ofRun(run, shown.length > 1, openLayer)));
+  };
+  draw();
+  for (const change of ["runs", "theme"]) on(change, draw);
+  return section("time", ["Time of a step", helpButton(stepTag())], null, box);
+}

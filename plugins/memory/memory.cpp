@@ -1,0 +1,149 @@
+#include <loupe/draft/folded.h>
+#include <loupe/explanation.h>
+#include <loupe/plugin.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// What training holds in memory, and for which layers.
+class Memory : public Lens {
+ public:
+  static constexpr const char* name = "memory";
+  static constexpr const char* help = "what training holds in memory, and what each layer keeps for the backward pass";
+  static std::vector<const char*> gives() {
+    return {
+        "Memory: what the process holds, and of that parameters, gradients, the optimizer's state and what forwards "
+        "keep",
+        "Kept for Backward: what each layer's forward made and was still there when the backward pass began"};
+  }
+  static constexpr const char* example = "memory: {layers: false}";
+  static std::vector<Option> options() {
+    return {{"layers", true, "also show what each layer keeps, not only the whole"}};
+  }
+
+  Memory(const Options& options, const Host& host) : host_(host), shows_layers_(options.get<bool>("layers")) {}
+
+  void attach() override { watch_pushes({"step_memory"}, step_); }
+  void visit(const Module& module) override {
+    if (module.is_loss()) return;
+    modules_[module.raw()->id] = module.raw();
+    if (!shows_layers_ || !module.is_tapped() || module.is_functional()) return;
+    Layer& layer = layers_.emplace_back();
+    layer.module = module.raw();
+    watch(module, {"step_memory"}, layer.memory);
+  }
+  void forget(const Module& module) override {
+    modules_.erase(module.raw()->id);
+    for (Layer& layer : layers_) {
+      if (layer.module == module.raw()) layer.module = nullptr;
+    }
+  }
+
+  void introduce(Report& report) override {
+    report.tag(memory_tag, memory_style());
+    if (shows_layers_) report.tag(kept_tag, kept_style());
+  }
+
+  void report(Report& report) override {
+    if (const auto held = process_bytes()) report.value(memory_tag, "process", mebibytes(*held));
+    // At the end of a program its models may be gone.
+    if (const double bytes = parameter_bytes(false); bytes > 0) {
+      report.value(memory_tag, "parameters", mebibytes(bytes));
+      report.value(memory_tag, "gradients", mebibytes(parameter_bytes(true)));
+    }
+    if (const auto state = step_.mean("optimizer state"))
+      report.value(memory_tag, "optimizer state", mebibytes(*state));
+    const auto in_layers = step_.mean("kept"), outside = step_.mean("kept outside");
+    if (in_layers && outside) report.value(memory_tag, "kept for backward", mebibytes(*in_layers + *outside));
+    for (const Layer& layer : layers_) {
+      const auto kept = layer.memory.mean("kept");
+      if (layer.module != nullptr && kept) report.value(kept_tag, layer.module->name, "kept", mebibytes(*kept));
+    }
+  }
+
+ private:
+  static constexpr const char* memory_tag = "Memory";
+  static constexpr const char* kept_tag = "Kept for Backward";
+
+  struct Layer {
+    const loupe_module* module = nullptr;
+    draft::Folded memory;
+  };
+
+  static TagStyle memory_style() {
+    TagStyle style = explained(
+        {},
+        {"What training holds in memory. Measured at the tick: the process's main memory (resident set size), and "
+         "the sizes of parameters and of their gradients, wherever they lie. Measured in one step: the tensors that "
+         "an optimizer of LibTorch's keeps, and those that LibTorch's operators made in the forward pass and that "
+         "were still there when the backward pass began. The rest of the process is the program, its data, and "
+         "what allocators keep for later. Nothing is estimated; memory of a device that no tensor has is not seen.",
+         "Level after the first epochs. Adam's state is twice the parameters.",
+         "If what is kept for backward is most of it: smaller batches with gradients added up, lower precision, or "
+         "checkpoints for the layers that keep most. If the process alone grows: something is kept from step to "
+         "step."});
+    style.big = style.annotate = true;
+    style.unit = "MiB";
+    style.y_minimum = 0;
+    return style;
+  }
+  static TagStyle kept_style() {
+    TagStyle style = explained(
+        {},
+        {"What a layer's forward made, without the layers inside it, and was still there when the backward pass began: "
+         "what a checkpoint of the layer would save, and its output, which the layer behind it may need anyway. "
+         "Measured in one step, by the memory of what LibTorch's operators gave.",
+         "In proportion to the outputs' sizes.",
+         "Make checkpoints of the layers that keep most and compute quickly, as activations and normalizations."});
+    style.unit = "MiB";
+    style.y_minimum = 0;
+    return style;
+  }
+
+  static double mebibytes(double bytes) { return bytes / (1 << 20); }
+
+  /// Nullopt where the system does not tell.
+  static std::optional<double> process_bytes() {
+    std::ifstream file("/proc/self/statm");
+    double all = 0, resident = 0;
+    if (!(file >> all >> resident)) return std::nullopt;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  }
+
+  /// What two modules share counts once.
+  double parameter_bytes(bool gradients) const {
+    std::set<const void*> seen;
+    double sum = 0;
+    for (const auto& [id, module] : modules_) {
+      for (std::size_t i = 0; i < module->parameter_count; ++i) {
+        host_.lend_parameter(module, module->parameters[i]->name, gradients, [&](const loupe_tensor& tensor) {
+          if (!seen.insert(tensor.data).second) return;
+          sum += static_cast<double>(tensor.numel) * tensor.dtype_bits * tensor.dtype_lanes / 8;
+        });
+      }
+    }
+    return sum;
+  }
+
+  Host host_;
+  bool shows_layers_;
+  draft::Folded step_;
+  std::map<uint64_t, const loupe_module*> modules_;
+  std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"memory", "0.1.0", "What training holds in memory.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::Memory);

@@ -1,0 +1,207 @@
+#include <loupe/draft/folded.h>
+#include <loupe/duration_text.h>
+#include <loupe/explanation.h>
+#include <loupe/number_text.h>
+#include <loupe/plugin.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loupe {
+
+/// What a step's time is spent on, and in which layers.
+class StepTime : public Lens {
+ public:
+  static constexpr const char* name = "step_time";
+  static constexpr const char* help = "what a step's time is spent on, and in which layers; one step in 17 is timed";
+  static std::vector<const char*> gives() {
+    return {
+        "Step Time: what a step takes, in parts that add up: waiting for data, forward, loss and backward, the "
+        "optimizer, other, Loupe",
+        "Layer Time: what each layer takes in a step, forward and backward, without the layers inside it",
+        "Layer Time Share: each layer's share of that",
+        "Layer Calls: how often a layer runs in a step, where that is not once"};
+  }
+  static constexpr const char* example = "step_time: {layers: false}";
+  static std::vector<Option> options() {
+    return {{"layers", true, "also show the layers, not only the step as a whole"},
+            {"dominating_share", 0.6,
+             "share of all layers' time above which a single one is told, where there are 8 or more", 0.0, 1.0}};
+  }
+
+  explicit StepTime(const Options& options)
+      : shows_layers_(options.get<bool>("layers")), dominating_share_(options.get<double>("dominating_share")) {}
+
+  void attach() override { watch_pushes({"step_time"}, step_); }
+  void visit(const Module& module) override {
+    if (!shows_layers_ || !module.is_tapped() || module.is_functional() || module.is_loss()) return;
+    const auto place = std::find_if(layers_.begin(), layers_.end(), [](const Layer& each) { return !each.is_used; });
+    Layer& layer = place != layers_.end() ? *place : layers_.emplace_back();
+    layer.is_used = true;
+    layer.module = module.raw();
+    layer.time.reset_all();
+    watch(module, {"step_time"}, layer.time);
+  }
+  void forget(const Module& module) override {
+    for (Layer& layer : layers_) {
+      if (layer.module == module.raw()) layer.module = nullptr;
+    }
+    if (dominant_ && dominant_->module == module.raw()) dominant_.reset();
+  }
+
+  void introduce(Report& report) override {
+    report.tag(step_tag, step_style());
+    if (!shows_layers_) return;
+    report.tag(layer_tag, layer_style());
+    report.tag(share_tag, share_style());
+  }
+
+  void report(Report& report) override {
+    for (const auto& [label, line] : parts()) {
+      if (const auto seconds = step_.mean(label)) report.value(step_tag, line, 1e3 * *seconds);
+    }
+    report_layers(report);
+    // A source ends once its module is forgotten, which is after the last report of it.
+    for (Layer& layer : layers_) layer.is_used = layer.module != nullptr;
+  }
+
+ private:
+  static constexpr const char* step_tag = "Step Time";
+  static constexpr const char* layer_tag = "Layer Time";
+  static constexpr const char* share_tag = "Layer Time Share";
+  static constexpr const char* calls_tag = "Layer Calls";
+
+  struct Layer {
+    const loupe_module* module = nullptr;
+    draft::Folded time;
+    bool is_used = false;
+  };
+
+  static const std::vector<std::pair<const char*, const char*>>& parts() {
+    static const std::vector<std::pair<const char*, const char*>> all = {
+        {"waiting", "waiting for data"}, {"forward", "forward"}, {"backward", "loss and backward"},
+        {"optimizer", "optimizer step"}, {"other", "other"},     {"loupe", "Loupe"}};
+    return all;
+  }
+
+  static TagStyle step_style() {
+    TagStyle style = explained(
+        {},
+        {"What a training step takes, from the end of one to the end of the next, in parts that add up to it: "
+         "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, other "
+         "(clipping, evaluation, acting), and Loupe itself. Wall time of the host, as a mean of the steps that were "
+         "timed, which is one in 17; what is on a device is seen as far as the host waits for it.",
+         "Forward and backward take most of it, and backward about twice as long as forward.",
+         "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
+         "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
+         "{budget: 1%}), or with fewer lenses."});
+    style.type = LOUPE_TAG_RELATION;
+    style.big = true;
+    style.unit = "ms";
+    return style;
+  }
+  static TagStyle layer_style() {
+    TagStyle style = explained(
+        {},
+        {"What a layer takes in a step, all its calls together, without the layers inside it: its forward, and "
+         "those nodes of the graph that its forward made, as they run backward. Wall time of the host, as a mean of "
+         "the steps that were timed.",
+         "Backward takes about twice as long as forward; the first layer's less, as its input needs no gradient.",
+         "Begin with the layers that take most: larger kernels of fewer calls, another layout of memory "
+         "(channels_last for convolutions), fewer copies."});
+    style.unit = "ms";
+    style.annotate = true;
+    style.y_minimum = 0;
+    return style;
+  }
+  static TagStyle share_style() {
+    TagStyle style = explained({}, {"Each layer's share of what all layers take in a step, forward and backward.",
+                                    "It follows the number of the layers' multiplications.",
+                                    "A layer with few multiplications and a large share is worth a look."});
+    style.type = LOUPE_TAG_RELATION;
+    style.big = true;
+    return style;
+  }
+  static TagStyle calls_style() {
+    return explained({}, {"How often a layer's forward runs in a step.", "As the model means it: once for most.",
+                          "More often than meant: look for forwards whose results nobody uses."});
+  }
+
+  static double seconds_of(const Layer& layer) {
+    return layer.time.mean("forward").value_or(0) + layer.time.mean("backward").value_or(0);
+  }
+
+  void report_layers(Report& report) {
+    double all = 0;
+    std::size_t count = 0;
+    const Layer* slowest = nullptr;
+    for (const Layer& layer : layers_) {
+      const uint64_t steps = layer.time.count("forward");
+      if (layer.module == nullptr || steps == 0) continue;
+      report.value(layer_tag, layer.module->name, "forward", 1e3 * layer.time.mean("forward").value_or(0), steps);
+      report.value(layer_tag, layer.module->name, "backward", 1e3 * layer.time.mean("backward").value_or(0), steps);
+      const double calls = layer.time.mean("calls").value_or(1);
+      if (calls != 1) {
+        if (!std::exchange(told_calls_, true)) report.tag(calls_tag, calls_style());
+        report.value(calls_tag, layer.module->name, "calls", calls, steps);
+      }
+      all += seconds_of(layer);
+      ++count;
+      if (slowest == nullptr || seconds_of(layer) > seconds_of(*slowest)) slowest = &layer;
+    }
+    if (slowest == nullptr || !(all > 0)) return;
+    for (const Layer& layer : layers_) {
+      if (layer.module == nullptr || layer.time.count("forward") == 0) continue;
+      report.value(share_tag, layer.module->name, seconds_of(layer) / all);
+    }
+    judge_slowest(report, *slowest, seconds_of(*slowest) / all, count);
+  }
+
+  /// Of steps enough that no single one, in which the machine did something else, decides.
+  void judge_slowest(Report& report, const Layer& slowest, double share, std::size_t count) {
+    constexpr std::size_t fewest_layers = 8;
+    constexpr uint64_t enough = 8;
+    const bool dominates = count >= fewest_layers && share > dominating_share_;
+    if (!dominates || slowest.module != dominating_) steps_ = 0;
+    dominating_ = dominates ? slowest.module : nullptr;
+    if (dominates) steps_ += slowest.time.count("forward");
+    if (dominant_ && dominant_->module != dominating_) {
+      dominant_->state = LOUPE_FINDING_GONE;
+      report.finding(*dominant_);
+      dominant_.reset();
+    }
+    if (!dominates || steps_ < enough || dominant_) return;
+    Finding finding;
+    finding.rule = "one_layer_dominates";
+    finding.severity = LOUPE_SEVERITY_INFO;
+    finding.module = slowest.module;
+    finding.tag = layer_tag;
+    finding.value = share;
+    finding.threshold = dominating_share_;
+    finding.message = "of the time that all " + std::to_string(count) + " layers take, '" + slowest.module->name +
+                      "' takes " + rounded_text(100 * share, 2) + " %: " + duration_text(seconds_of(slowest)) +
+                      " of a step";
+    finding.advice = "begin there where training is to become faster";
+    report.finding(finding);
+    dominant_ = finding;
+  }
+
+  bool shows_layers_;
+  double dominating_share_;
+  draft::Folded step_;
+  std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
+  bool told_calls_ = false;
+  const loupe_module* dominating_ = nullptr;  // only to compare with
+  uint64_t steps_ = 0;                        // in which it dominated, in a row
+  std::optional<Finding> dominant_;           // as it was told
+};
+
+}  // namespace loupe
+
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"step_time", "0.1.0", "What a step's time is spent on.", "the authors of Loupe",
+                                     "MIT"}),
+                  loupe::StepTime);

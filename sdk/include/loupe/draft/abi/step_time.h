@@ -1,0 +1,23 @@
+/* A draft: it may change or go without notice. What single steps take. */
+#ifndef LOUPE_DRAFT_ABI_STEP_TIME_H
+#define LOUPE_DRAFT_ABI_STEP_TIME_H
+
+#include <loupe/abi/events.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a step that was timed, once it is over; scalar: seconds of wall time, on the host.
+ * Without a module, label: "waiting" (for data: from the end of a step, or of a backward pass, to the next forward that
+ * trains), "forward", "backward" (with the loss), "optimizer", "other", "loupe" (Loupe's own work); then "step", which
+ * is their sum.
+ * Of a module, label: "forward" and "backward", which is what the module itself takes, without those inside it; then
+ * "calls", whose scalar is how often it ran in the step. Only steps that train count. */
+enum { LOUPE_DRAFT_TAP_STEP_TIME = LOUPE_TAP_DRAFTS + 2 };
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

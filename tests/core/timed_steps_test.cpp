@@ -1,0 +1,356 @@
+// Steps that are timed, by a clock that tests move: what the lens step_time shows of them, and what health says.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "folder.h"
+#include "monitored.h"
+#include "pipeline/step_timer.h"
+#include "says.h"
+
+namespace loupe {
+namespace {
+
+double now = 0;
+
+/// What a step takes, in milliseconds.
+struct Step {
+  double waiting = 1, forward = 4, backward = 8, optimizer = 2, other = 0, loupe = 0;
+};
+
+/// A trainer of a model of two layers, the second twice as slow as the first.
+class TimedStepsTest : public testing::Test {
+ protected:
+  TimedStepsTest() {
+    now = 1000;
+    set_steady_clock([] { return now; });
+  }
+  ~TimedStepsTest() override { set_steady_clock(nullptr); }
+
+  void begin(const std::string& yaml, int layers = 2) {
+    it = std::make_unique<Monitored>(yaml);
+    it->host.on_finding = [this](const loupe_finding& finding) { told.push_back(Finding(finding)); };
+    for (int i = 0; i < layers; ++i)
+      modules.push_back(it->add("fc" + std::to_string(i), LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED));
+  }
+  static void pass(double milliseconds) { now += milliseconds / 1e3; }
+
+  /// @param within  what else comes after the forward
+  void step(const Step& takes = {}, const std::function<void()>& within = nullptr) {
+    pass(takes.waiting);
+    for (std::size_t i = 0; i < modules.size(); ++i) run(i, takes.forward * share(i));
+    if (within) within();
+    for (std::size_t i = modules.size(); i-- > 0;) {
+      if (StepTimer* timer = StepTimer::here()) timer->enter_node(static_cast<int64_t>(i) + 1, "AddmmBackward0");
+      pass(takes.backward * share(i));
+      if (StepTimer* timer = StepTimer::here()) timer->leave_node();
+    }
+    pass(takes.other);
+    if (StepTimer* timer = StepTimer::here()) timer->enter_optimizer();
+    pass(takes.optimizer);
+    if (StepTimer* timer = StepTimer::here()) timer->leave_optimizer();
+    {
+      const LoupeTime time;
+      pass(takes.loupe);
+      it->monitor.note_step();
+      it->monitor.end_step();
+    }
+    StepTimer::instance().step_over();
+  }
+  void run(std::size_t i, double milliseconds, bool trains = true) {
+    StepTimer* timer = StepTimer::here();
+    const auto made = static_cast<int64_t>(i) + 1;
+    if (timer != nullptr)
+      timer->enter_module(modules[i].get(), trains, made, [&] { return StepTimer::Nodes{modules[i]}; });
+    pass(milliseconds);
+    if (timer != nullptr) timer->leave_module(made + 1);
+  }
+  double share(std::size_t i) const {
+    if (i + 1 == modules.size()) return 2.0 / static_cast<double>(modules.size() + 1);
+    return 1.0 / static_cast<double>(modules.size() + 1);
+  }
+  void epoch(const Step& takes = {}, int steps = 100) {
+    for (int i = 0; i < steps; ++i) step(takes);
+    it->monitor.tick(std::nullopt);
+  }
+  double shown(const std::string& line) { return it->shown("Step Time", line, "Step Time").value_or(NAN); }
+  std::vector<std::string> rules() const {
+    std::vector<std::string> names;
+    for (const Finding& each : told) {
+      if (each.state == LOUPE_FINDING_RAISED) names.push_back(each.rule);
+    }
+    return names;
+  }
+
+  struct Finding {
+    explicit Finding(const loupe_finding& told)
+        : rule(told.rule), message(told.message), state(told.state), value(told.value) {}
+    std::string rule, message;
+    uint32_t state;
+    double value;
+  };
+  std::unique_ptr<Monitored> it;
+  std::vector<std::shared_ptr<ModuleNode>> modules;
+  std::vector<Finding> told;
+};
+
+TEST_F(TimedStepsTest, AreShownInPartsThatAddUpToTheStep) {
+  begin("lenses: [step_time]\n");
+  epoch({.waiting = 3, .forward = 6, .backward = 12, .optimizer = 2, .other = 1, .loupe = 0.5});
+  EXPECT_NEAR(shown("waiting for data"), 3, 1e-6);
+  EXPECT_NEAR(shown("forward"), 6, 1e-6);
+  EXPECT_NEAR(shown("loss and backward"), 12, 1e-6);
+  EXPECT_NEAR(shown("optimizer step"), 2, 1e-6);
+  EXPECT_NEAR(shown("other"), 1, 1e-6);
+  EXPECT_NEAR(shown("Loupe"), 0.5, 1e-6);
+}
+
+TEST_F(TimedStepsTest, ShowEachLayersOwnTimeAndShare) {
+  begin("lenses: [step_time]\n");
+  epoch({.forward = 6, .backward = 12});
+  EXPECT_NEAR(it->shown("fc0", "forward", "Layer Time").value_or(NAN), 2, 1e-6);
+  EXPECT_NEAR(it->shown("fc0", "backward", "Layer Time").value_or(NAN), 4, 1e-6);
+  EXPECT_NEAR(it->shown("fc1", "backward", "Layer Time").value_or(NAN), 8, 1e-6);
+  EXPECT_NEAR(it->shown("Layer Time Share", "fc1", "Layer Time Share").value_or(NAN), 2.0 / 3, 1e-6);
+  EXPECT_FALSE(it->shown("fc0", "calls", "Layer Calls")) << "each ran once";
+}
+
+TEST_F(TimedStepsTest, ShowHowOftenALayerRuns) {
+  begin("lenses: [step_time]\n");
+  for (int i = 0; i < 50; ++i) {
+    step({}, [&] {
+      run(0, 1);
+      run(0, 1);
+    });
+  }
+  it->monitor.tick(std::nullopt);
+  EXPECT_EQ(it->shown("fc0", "calls", "Layer Calls"), 3);
+  EXPECT_EQ(it->shown("fc1", "calls", "Layer Calls"), std::nullopt);
+}
+
+TEST_F(TimedStepsTest, AreOneInSeventeenAndOneOfAShortEpoch) {
+  begin("lenses: [step_time]\n");
+  int timed = 0;
+  for (int i = 0; i < 174; ++i) step({}, [&] { timed += StepTimer::here() != nullptr ? 1 : 0; });
+  EXPECT_EQ(timed, 11);
+  it->monitor.tick(std::nullopt);
+  for (int each = 0; each < 4; ++each) {
+    timed = 0;
+    for (int i = 0; i < 9; ++i) step({}, [&] { timed += StepTimer::here() != nullptr ? 1 : 0; });
+    EXPECT_EQ(timed, 1);
+    it->monitor.tick(std::nullopt);
+  }
+}
+
+TEST_F(TimedStepsTest, LeaveOutAStepWithATickInIt) {
+  begin("lenses: [step_time]\n");
+  for (int i = 0; i < 60; ++i) {
+    step({}, [&] {
+      if (StepTimer::here() == nullptr || i > 30) return;
+      pass(1000);
+      it->monitor.tick(std::nullopt);
+    });
+  }
+  it->monitor.tick(std::nullopt);
+  EXPECT_NEAR(shown("forward"), 4, 1e-6);
+  EXPECT_NEAR(shown("loss and backward"), 8, 1e-6);
+}
+
+TEST_F(TimedStepsTest, AreNotTimedWhereNobodyAsks) {
+  begin("lenses: []\n");
+  for (int i = 0; i < 40; ++i) step({}, [] { EXPECT_EQ(StepTimer::here(), nullptr); });
+}
+
+TEST_F(TimedStepsTest, EndWithTheMonitor) {
+  begin("lenses: [step_time]\n");
+  while (StepTimer::here() == nullptr) step();
+  it.reset();
+  begin("lenses: [step_time]\n");
+  modules.erase(modules.begin(), modules.begin() + 2);
+  epoch();
+  EXPECT_NEAR(shown("forward"), 4, 1e-6) << "the step of the monitor before is none of this one's";
+}
+
+TEST_F(TimedStepsTest, ThatWaitForDataAreToldWithTheirShare) {
+  begin("lenses: [health]\n");
+  for (int i = 0; i < 3; ++i) epoch({.waiting = 30, .forward = 4, .backward = 6});
+  ASSERT_EQ(rules(), (std::vector<std::string>{"input_bound"}));
+  EXPECT_SAYS(told[0].message, "71 % of a step goes by before its forward begins, waiting for data: 30 ms of 42 ms");
+}
+
+TEST_F(TimedStepsTest, ThatNoLongerWaitAreNoFindingAnyMore) {
+  begin("lenses: [health]\n");
+  for (int i = 0; i < 3; ++i) epoch({.waiting = 30});
+  for (int i = 0; i < 12; ++i) epoch();
+  ASSERT_GE(told.size(), 2U);
+  EXPECT_EQ(told.back().state, LOUPE_FINDING_GONE);
+}
+
+TEST_F(TimedStepsTest, ThatWaitForLessThanHalfOfTheirTimeAreNotTold) {
+  begin("lenses: [health]\n");
+  for (int i = 0; i < 4; ++i) epoch({.waiting = 13, .forward = 4, .backward = 8, .optimizer = 2});
+  EXPECT_TRUE(rules().empty());
+}
+
+TEST_F(TimedStepsTest, ThatWaitTooShortToMatterAreNotTold) {
+  begin("lenses: [health]\n");
+  for (int i = 0; i < 4; ++i) epoch({.waiting = 0.9, .forward = 0.1, .backward = 0.1, .optimizer = 0.1});
+  EXPECT_TRUE(rules().empty());
+}
+
+TEST_F(TimedStepsTest, OfWhichTheMachineHeldUpAFewAreNotTold) {
+  begin("lenses: [health]\n");
+  int timed = 0;
+  for (int i = 0; i < 800; ++i) {
+    const bool is_timed = StepTimer::here() != nullptr;
+    timed += is_timed ? 1 : 0;
+    step({.waiting = is_timed && timed % 9 == 4 ? 500.0 : 1.0});
+    if (i % 100 == 99) it->monitor.tick(std::nullopt);
+  }
+  EXPECT_TRUE(rules().empty());
+}
+
+TEST_F(TimedStepsTest, ThatEvaluateOrActInBetweenDoNotWait) {
+  begin("lenses: [health]\n");
+  for (int each = 0; each < 4; ++each) {
+    for (int i = 0; i < 100; ++i) {
+      run(0, 50, /*trains=*/false);
+      pass(50);
+      step();
+    }
+    it->monitor.tick(std::nullopt);
+  }
+  EXPECT_TRUE(rules().empty());
+}
+
+TEST_F(TimedStepsTest, ThatGrowSlowerWithEachEpochAreTold) {
+  begin("lenses: [health]\n");
+  for (int i = 0; i < 9; ++i) epoch({.backward = 8.0 + 2 * i});
+  ASSERT_EQ(rules(), (std::vector<std::string>{"slower_each_epoch"}));
+  EXPECT_SAYS(told[0].message, "most of it in the loss and the backward pass");
+}
+
+TEST_F(TimedStepsTest, ThatGrowWithWhatTheModelIsGivenOrInFitsAndStartsAreNotTold) {
+  begin("lenses: [health]\n");
+  for (int i = 0; i < 9; ++i) epoch({.forward = 4.0 + 2 * i, .backward = 8.0 + 4 * i});  // a curriculum
+  for (int i = 0; i < 12; ++i) epoch({.backward = i % 2 == 0 ? 8.0 : 30.0});             // a busy machine
+  epoch({.backward = 50});                                                               // and once more
+  EXPECT_TRUE(rules().empty());
+}
+
+TEST_F(TimedStepsTest, OfASlowFirstEpochAreNotTold) {
+  begin("lenses: [health]\n");
+  epoch({.waiting = 14});
+  for (int i = 0; i < 9; ++i) epoch();
+  EXPECT_TRUE(rules().empty());
+}
+
+TEST_F(TimedStepsTest, InWhichOneLayerTakesNearlyAllAreInformation) {
+  begin("lenses: [step_time]\n", 10);
+  for (int i = 0; i < 2; ++i) {
+    for (int each = 0; each < 100; ++each) step({}, [&] { run(3, 60); });
+    it->monitor.tick(std::nullopt);
+  }
+  ASSERT_EQ(rules(), (std::vector<std::string>{"one_layer_dominates"}));
+  EXPECT_SAYS(told[0].message, "of the time that all 10 layers take, 'fc3' takes 8");
+  told.clear();
+  for (int i = 0; i < 2; ++i) epoch();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].state, LOUPE_FINDING_GONE);
+}
+
+TEST_F(TimedStepsTest, InWhichTheSlowestLayerOfAFewTakesMostAreNot) {
+  begin("lenses: [step_time]\n");
+  for (int i = 0; i < 4; ++i) epoch();
+  EXPECT_TRUE(rules().empty());
+}
+
+/// What Chrome's trace event format asks of every event, see "Trace Event Format" of its documentation.
+void expect_is_trace(const nlohmann::json& trace) {
+  ASSERT_TRUE(trace.at("traceEvents").is_array());
+  std::map<int, std::vector<std::pair<double, double>>> open;  // by track
+  for (const auto& event : trace.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    EXPECT_TRUE(event.at("name").is_string()) << event;
+    EXPECT_TRUE(event.at("pid").is_number_integer() && event.at("tid").is_number_integer()) << event;
+    if (phase == "M") {
+      EXPECT_TRUE(event.at("args").is_object()) << event;
+      continue;
+    }
+    EXPECT_TRUE(event.at("cat").is_string()) << event;
+    EXPECT_GE(event.at("ts").get<double>(), 0) << event;
+    if (phase == "i") {
+      EXPECT_EQ(event.at("s"), "p") << event;
+      continue;
+    }
+    ASSERT_EQ(phase, "X") << event;
+    // On a track each lies within the one that is open, or behind it.
+    const double begin = event.at("ts"), end = begin + event.at("dur").get<double>();
+    EXPECT_GE(end, begin) << event;
+    constexpr double rounding = 1e-3;
+    auto& stack = open[event.at("tid")];
+    while (!stack.empty() && begin >= stack.back().second - rounding) stack.pop_back();
+    EXPECT_TRUE(stack.empty() || (begin >= stack.back().first - rounding && end <= stack.back().second + rounding))
+        << event;
+    stack.emplace_back(begin, end);
+  }
+}
+
+TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
+  const Folder folder;
+  begin("run: {dir: " + folder.path() + "}\ntrace: {steps: 3, after: 5}\nlenses: [probe_lens]\n");
+  for (int i = 0; i < 20; ++i) {
+    step({.loupe = 1}, [&] {
+      run(0, 1);
+      if (i != 7) return;
+      loupe_finding finding{.struct_size = sizeof finding,
+                            .severity = LOUPE_SEVERITY_WARNING,
+                            .state = LOUPE_FINDING_RAISED,
+                            .rule = "made_up",
+                            .message = "a finding of this test's"};
+      it->monitor.publish(finding, "the test");
+    });
+  }
+  const std::vector<std::string> messages = it->stage.take_messages();
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_SAYS(messages[0], "3 steps are traced in '" + folder.path("trace.json") + "'");
+  const auto trace = nlohmann::json::parse(std::ifstream(folder.path("trace.json")));
+  expect_is_trace(trace);
+  std::map<std::string, int> count;
+  for (const auto& event : trace.at("traceEvents"))
+    ++count[event.value("cat", "") + " " + event.at("name").get<std::string>()];
+  EXPECT_EQ(count["step step 6"] + count["step step 7"] + count["step step 8"], 3);
+  EXPECT_EQ(count["forward fc0"], 6);
+  EXPECT_EQ(count["forward fc1"], 3);
+  EXPECT_EQ(count["backward fc0"], 3);
+  EXPECT_EQ(count["node AddmmBackward0"], 6);
+  EXPECT_EQ(count["optimizer optimizer step"], 3);
+  EXPECT_EQ(count["loupe Loupe"], 3);
+  EXPECT_EQ(count["finding made_up"], 1);
+}
+
+TEST_F(TimedStepsTest, AreTracedAsFarAsTheRunGoes) {
+  const Folder folder;
+  const std::string yaml = "run: {dir: " + folder.path() + "}\ntrace: {steps: 5, after: 4}\nlenses: [probe_lens]\n";
+  begin(yaml);
+  for (int i = 0; i < 8; ++i) step();
+  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_SAYS(it->stage.take_messages().back(), "4 steps are traced");
+  modules.clear();
+  it.reset();
+  begin(yaml);
+  for (int i = 0; i < 3; ++i) step();
+  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_SAYS(it->stage.take_messages().back(), "no step is traced, because the run ended before 5 steps");
+}
+
+}  // namespace
+}  // namespace loupe
