@@ -130,7 +130,7 @@ const loupe_draft_tally& LensNode::draft_tally() {
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
   if (std::find(states.begin(), states.end(), state_) != states.end()) return;
   static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit",
-                                          "in introduce",         "in report", "in step"};
+                                          "in introduce",     "in report", "in step"};
   std::string allowed;
   for (const State state : states)
     allowed += (allowed.empty() ? "" : ", ") + std::string(calls[static_cast<std::size_t>(state)]);

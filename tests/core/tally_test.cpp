@@ -150,9 +150,8 @@ TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
 }
 
 TEST(Tally, MadeOutOfTurnOrNotByTheHostIsAFaultOfTheLens) {
-  const std::map<std::string, std::string> says = {
-      {"tally_too_early", "'make_tally' is called "},
-      {"foreign_tally", "make_tally did not give"}};
+  const std::map<std::string, std::string> says = {{"tally_too_early", "'make_tally' is called "},
+                                                   {"foreign_tally", "make_tally did not give"}};
   for (const auto& [wrong, words] : says) {
     Monitored it("lenses: [probe_lens: {wrong: " + wrong + "}]\n");
     it.add("conv");
