@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/utf8.h"
 
@@ -33,6 +34,7 @@ void StepTrace::add(const TimedStep& step, uint64_t number) {
     parts[std::string(name_of(static_cast<StepPart>(i))) + " ms"] = 1e3 * step.parts[i];
   events_.push_back(
       {"step " + std::to_string(number), "step", parts.dump(), steps_track, step.begin, step.begin + step.seconds});
+  const std::size_t before = events_.size();
   for (const TimedStep::Span& span : step.spans) {
     const std::string layer = span.layer >= 0 ? layers[static_cast<std::size_t>(span.layer)] : "";
     if (span.kind == Kind::forward)
@@ -41,12 +43,47 @@ void StepTrace::add(const TimedStep& step, uint64_t number) {
       events_.push_back({"optimizer step", "optimizer", "{}", optimizer_track, span.begin, span.end});
     if (span.kind == Kind::loupe) events_.push_back({"Loupe", "loupe", "{}", loupe_track, span.begin, span.end});
   }
+  add_containers(before, forward_track);
   add_backward(step, layers);
   ++steps_;
 }
 
+/// Containers whose own forward no tap sees, by the names of what ran in them: modules of one that follow each other
+/// lie within a span of it. @param from  the first of the step's events
+void StepTrace::add_containers(std::size_t from, int track) {
+  std::vector<Event> layers;
+  double open_until = 0;
+  for (std::size_t i = from; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    const bool is_layer = event.track == track && event.category != "node";
+    if (!is_layer || event.begin < open_until) continue;  // in a container that is seen
+    open_until = event.end;
+    layers.push_back(event);
+  }
+  for (std::size_t depth = 1, deepest = 1; depth <= deepest; ++depth) {
+    const auto container_of = [&](const std::string& name) {
+      std::size_t end = 0;
+      for (std::size_t part = 0; part < depth; ++part) {
+        end = name.find('.', part == 0 ? 0 : end + 1);
+        if (end == std::string::npos) return std::string();
+      }
+      deepest = std::max(deepest, depth + 1);
+      return name.substr(0, end);
+    };
+    for (std::size_t i = 0; i < layers.size();) {
+      const std::string container = container_of(layers[i].name);
+      std::size_t last = i;
+      while (last + 1 < layers.size() && container_of(layers[last + 1].name) == container) ++last;
+      if (!container.empty())
+        events_.push_back({container, layers[i].category, "{}", track, layers[i].begin, layers[last].end});
+      i = last + 1;
+    }
+  }
+}
+
 /// Nodes of one layer that follow each other lie within a span of the layer's.
 void StepTrace::add_backward(const TimedStep& step, const std::vector<std::string>& layers) {
+  const std::size_t before = events_.size();
   std::vector<const TimedStep::Span*> nodes;
   for (const TimedStep::Span& span : step.spans) {
     if (span.kind == TimedStep::Span::Kind::backward) nodes.push_back(&span);
@@ -61,6 +98,7 @@ void StepTrace::add_backward(const TimedStep& step, const std::vector<std::strin
     for (; i < end; ++i)
       events_.push_back({utf8(nodes[i]->name), "node", "{}", backward_track, nodes[i]->begin, nodes[i]->end});
   }
+  add_containers(before, backward_track);
 }
 
 void StepTrace::add(const loupe_finding& finding, double when) {
@@ -85,7 +123,16 @@ void StepTrace::write(const std::filesystem::path& file, const std::string& run)
     events.push_back(
         {{"name", "thread_sort_index"}, {"ph", "M"}, {"pid", 1}, {"tid", track}, {"args", {{"sort_index", track}}}});
   }
-  for (const Event& event : events_) {
+  // What lies within another comes after it.
+  std::vector<Event> ordered = events_;
+  const auto rank = [](const Event& event) { return event.category == "node" ? 2 : 1; };
+  std::stable_sort(ordered.begin(), ordered.end(), [&](const Event& a, const Event& b) {
+    if (a.track != b.track) return a.track < b.track;
+    if (a.begin != b.begin) return a.begin < b.begin;
+    if (a.end != b.end) return a.end > b.end;
+    return std::pair(rank(a), a.name.size()) < std::pair(rank(b), b.name.size());
+  });
+  for (const Event& event : ordered) {
     Json told = {{"name", event.name},
                  {"cat", event.category},
                  {"ph", event.is_mark ? "i" : "X"},

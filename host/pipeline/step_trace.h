@@ -36,6 +36,7 @@ class StepTrace {
     bool is_mark = false;
   };
   void add_backward(const TimedStep& step, const std::vector<std::string>& layers);
+  void add_containers(std::size_t from, int track);
 
   uint64_t wanted_, steps_ = 0;
   std::vector<Event> events_;

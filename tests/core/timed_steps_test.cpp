@@ -307,6 +307,7 @@ void expect_is_trace(const nlohmann::json& trace) {
 TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
   const Folder folder;
   begin("run: {dir: " + folder.path() + "}\ntrace: {steps: 3, after: 5}\nlenses: [probe_lens]\n");
+  for (const char* name : {"net.block.a", "net.block.b"}) modules.push_back(it->add(name));
   for (int i = 0; i < 20; ++i) {
     step({.loupe = 1}, [&] {
       run(0, 1);
@@ -331,7 +332,11 @@ TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
   EXPECT_EQ(count["forward fc0"], 6);
   EXPECT_EQ(count["forward fc1"], 3);
   EXPECT_EQ(count["backward fc0"], 3);
-  EXPECT_EQ(count["node AddmmBackward0"], 6);
+  for (const char* container : {"net", "net.block", "net.block.a", "net.block.b"}) {
+    EXPECT_EQ(count[std::string("forward ") + container], 3) << container;
+    EXPECT_EQ(count[std::string("backward ") + container], 3) << container;
+  }
+  EXPECT_EQ(count["node AddmmBackward0"], 12);
   EXPECT_EQ(count["optimizer optimizer step"], 3);
   EXPECT_EQ(count["loupe Loupe"], 3);
   EXPECT_EQ(count["finding made_up"], 1);
