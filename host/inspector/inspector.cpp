@@ -109,7 +109,7 @@ void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
   impl().enter([&] { impl().attach_optimizer(optimizer); });
 }
 void Inspector::attach_ranks(c10d::Store& store, int rank, int world_size) {
-  impl_->enter([&] { impl_->attach_ranks(store, rank, world_size); });
+  impl().enter([&] { impl().attach_ranks(store, rank, world_size); });
 }
 
 void Inspector::attach_loss(torch::nn::Module& loss, const std::string& name) {

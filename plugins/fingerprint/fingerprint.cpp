@@ -77,7 +77,7 @@ class Fingerprint : public Lens {
     writing_.add(module);
     const std::string own = writing_.name_of(module);
     const auto add = [&](const char* gatherer, const char* label, Place place, Reading::Take take) {
-      sources_.push_back(watch(module, {gatherer, label}, reading(std::move(place), take)));
+      sources_.push_back(watch(module, Watch(gatherer).label(label), reading(std::move(place), take)));
       ids_.push_back(module.id());
     };
     if (!module.is_functional()) {

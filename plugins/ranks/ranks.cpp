@@ -132,7 +132,7 @@ class Ranks : public Lens {
     for (int64_t d = 0; d < parameter.dim; ++d) shape += std::to_string(parameter.sizes[d]) + ' ';
     model.structure = fingerprint_of(std::to_string(model.structure) + shape);
     if (is_buffer(parameter)) return;
-    watch(module, {"parameter_gradient", parameter.name},
+    watch(module, Watch("parameter_gradient").label(parameter.name),
           keep<NumbersWatch>(model, module.name(), "the gradient of " + std::string(parameter.name), true));
   }
 

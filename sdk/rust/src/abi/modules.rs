@@ -56,8 +56,9 @@ pub struct loupe_module {
     pub full_type: *const c_char,
     pub parameters: *const *const loupe_parameter,
     pub parameter_count: usize,
+    pub settings: *const c_char,
 }
-layout!(loupe_module, 80, struct_size 0, flags 4, id 8, family 16, reserved 20, name 24, path 32, model 40, r#type 48, full_type 56, parameters 64, parameter_count 72);
+layout!(loupe_module, 88, struct_size 0, flags 4, id 8, family 16, reserved 20, name 24, path 32, model 40, r#type 48, full_type 56, parameters 64, parameter_count 72, settings 80);
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct loupe_model {

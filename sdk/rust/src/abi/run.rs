@@ -13,6 +13,7 @@ pub const LOUPE_NOTE_COVERAGE: u32 = 4;
 pub const LOUPE_NOTE_COST: u32 = 5;
 pub const LOUPE_NOTE_GUESS: u32 = 6;
 pub const LOUPE_NOTE_INCIDENT: u32 = 7;
+pub const LOUPE_NOTE_RANKS: u32 = 8;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct loupe_note {

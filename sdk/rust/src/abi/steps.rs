@@ -5,11 +5,14 @@ use super::*;
 use crate::layout::layout;
 use std::os::raw::{c_char};
 
+pub const LOUPE_GROUP_NESTEROV: u32 = 1 << 0;
+pub const LOUPE_GROUP_AMSGRAD: u32 = 1 << 1;
+pub const LOUPE_GROUP_CENTERED: u32 = 1 << 2;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct loupe_parameter_group {
     pub struct_size: u32,
-    pub reserved: u32,
+    pub flags: u32,
     pub learning_rate: f64,
     pub momentum: f64,
     pub weight_decay: f64,
@@ -17,8 +20,11 @@ pub struct loupe_parameter_group {
     pub element_count: i64,
     pub unknown_tensor_count: u64,
     pub unknown_element_count: i64,
+    pub second_momentum: f64,
+    pub epsilon: f64,
+    pub dampening: f64,
 }
-layout!(loupe_parameter_group, 64, struct_size 0, reserved 4, learning_rate 8, momentum 16, weight_decay 24, tensor_count 32, element_count 40, unknown_tensor_count 48, unknown_element_count 56);
+layout!(loupe_parameter_group, 88, struct_size 0, flags 4, learning_rate 8, momentum 16, weight_decay 24, tensor_count 32, element_count 40, unknown_tensor_count 48, unknown_element_count 56, second_momentum 64, epsilon 72, dampening 80);
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct loupe_optimizer {
