@@ -85,7 +85,7 @@ class Probe final : public loupe::Lens {
   void add(const loupe::Module& module, const std::string& gatherer, const char* label) {
     const std::string head = gatherer + "|" + module.name() + "|" + (label != nullptr ? label : "");
     tellers_.push_back(std::make_unique<Teller>(listener_, head, fail_, tensors_));
-    watch(module, Watch(gatherer.c_str()).label(label), *tellers_.back());
+    watch(module, loupe::Watch(gatherer.c_str()).label(label), *tellers_.back());
   }
 
   Listener listener_;
