@@ -1,8 +1,11 @@
-// The program's malloc, which counts. It takes the place of libc's for whatever the program loads.
+// The program's operator new, which counts. It takes the place of the library's for whatever the program loads. C's
+// malloc stays what it is, which may be a sanitizer's, or that of another allocator.
 
 #include "check/allocations.h"
 
 #include <cstddef>
+#include <cstdlib>
+#include <new>
 
 namespace loupe::check {
 namespace {
@@ -15,31 +18,26 @@ uint64_t allocations() {
   return count;
 }
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-const bool counts_allocations = true;
+}  // namespace loupe::check
 
-extern "C" {
-// NOLINTBEGIN: these are glibc's names, and its declarations of the others are not to be repeated
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* memory, std::size_t size);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+const bool loupe::check::counts_allocations = true;
 
-__attribute__((visibility("default"))) void* malloc(std::size_t size) {
-  ++count;
-  return __libc_malloc(size);
+__attribute__((visibility("default"))) void* operator new(std::size_t size) {
+  ++loupe::check::count;
+  while (true) {
+    if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;  // NOLINT: this is what calls of new come to
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
 }
-__attribute__((visibility("default"))) void* calloc(std::size_t items, std::size_t size) {
-  ++count;
-  return __libc_calloc(items, size);
+__attribute__((visibility("default"))) void operator delete(void* memory) noexcept {
+  std::free(memory);  // NOLINT: the same
 }
-__attribute__((visibility("default"))) void* realloc(void* memory, std::size_t size) {
-  ++count;
-  return __libc_realloc(memory, size);
-}
-// NOLINTEND
+__attribute__((visibility("default"))) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);  // NOLINT: the same
 }
 #else
-const bool counts_allocations = false;
+const bool loupe::check::counts_allocations = false;
 #endif
-
-}  // namespace loupe::check

@@ -5,9 +5,9 @@
 
 namespace loupe::check {
 
-/// How often this thread has asked for memory, in this program and all that it has loaded.
+/// How often this thread has called operator new, in this program and all that it has loaded.
 uint64_t allocations();
-/// False where another takes the place of malloc, as a sanitizer does: then nothing is counted.
+/// False where a sanitizer takes its place: then nothing is counted.
 extern const bool counts_allocations;
 
 }  // namespace loupe::check

@@ -55,7 +55,6 @@ void check_state(const Subject& subject) {
   for (int i = 0; i < 3; ++i) whole.feed();
   const std::vector<double> numbers = whole.numbers();
   const std::string state = save(whole);
-  if (state.empty()) return;  // it keeps no series, and says so
   Session other(subject);
   other.begin();
   const Answer merged = merge(other, state);

@@ -10,6 +10,8 @@
 namespace loupe {
 namespace {
 
+constexpr std::size_t size_without_series = 16;  // a version, and how many there are
+
 /// FNV-1a.
 uint64_t hash_of(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -66,10 +68,12 @@ void LensNode::save(LensStates& states) try {
     for (const loupe_source& source : sources) {
       const std::lock_guard lock(*source.mutex);
       std::string bytes = state_of(source);
-      if (!bytes.empty()) {
+      // The state of a preprocessor of the lens's own that has no series, and keeps its numbers elsewhere.
+      const bool lacks_state = !takes_all && source.is_own && source.gatherer->unticked() > 0 &&
+                               source.table->series_count(source.self) == 0 && bytes.size() <= size_without_series;
+      if (!lacks_state) {
         states.sources.push_back({source.key, std::move(bytes), !takes_all && source.gatherer->sees_replicas()});
-      } else if (!takes_all && source.is_own && source.gatherer->unticked() > 0) {
-        // It has no series, and keeps its numbers elsewhere.
+      } else {
         states.unable = "the preprocessor '" + source.preprocessor + "' has no state to merge";
         return states.sources.clear();
       }

@@ -168,15 +168,16 @@ class Ranks : public Lens {
   /// What this process says of itself.
   void say(ModelWatch& model) {
     const loupe_run* run = host_.run();
-    if (run == nullptr) return;
     Replica replica;
     for (const ModelWatch::Tensor& tensor : model.tensors) replica.parameters.push_back(fingerprint(tensor, false));
     replica.gradients = std::exchange(model.gradients, {});
     RankRecord record;
     record.model = model.structure;
-    record.config = fingerprint_of(run->config != nullptr ? run->config : "");
-    record.loupe_version = run->loupe_version;
-    record.libtorch_version = run->libtorch_version;
+    if (run != nullptr) {
+      record.config = fingerprint_of(run->config != nullptr ? run->config : "");
+      record.loupe_version = run->loupe_version;
+      record.libtorch_version = run->libtorch_version;
+    }
     record.learning_rate = model.learning_rate;
     record.steps = std::exchange(model.steps, 0);
     record.all_steps = model.all_steps;
@@ -198,8 +199,9 @@ class Ranks : public Lens {
       record.has_non_finite = model.has_non_finite;
       record.non_finite = model.non_finite;
     }
-    model.replica.say(run->rank, replica.bytes());
-    model.records.say(run->rank, record.bytes());
+    const int rank = run != nullptr ? run->rank : 0;
+    model.replica.say(rank, replica.bytes());
+    model.records.say(rank, record.bytes());
   }
 
   /// What all processes said.

@@ -31,10 +31,10 @@ TEST(Describe, GivesASchemaOfTheConfigurationThatEditorsRead) {
   const auto schema = nlohmann::json::parse(described.output);
   EXPECT_EQ(schema.at("$schema"), "http://json-schema.org/draft-07/schema#");
   const auto& sections = schema.at("properties");
-  for (const char* key :
-       {"loupe", "run", "attach", "plugins", "lenses", "visualizers", "on_error", "on_finding", "run_program", "ranks"})
+  for (const char* key : {"loupe", "run", "attach", "plugins", "lenses", "visualizers", "on_error", "on_finding",
+                          "run_program", "ranks", "trace"})
     EXPECT_TRUE(sections.contains(key)) << key;
-  EXPECT_EQ(sections.size(), 10u);
+  EXPECT_EQ(sections.size(), 11u);
   EXPECT_EQ(sections.at("attach").at("properties").at("depth").at("type"), "integer");
   const auto& lens = sections.at("lenses").at("items").at("anyOf").at(1).at("properties");
   EXPECT_TRUE(lens.contains("gradient_geometry")) << "an alias";

@@ -76,7 +76,8 @@ TEST(Config, TakesTheEpochsOfALensOutOfWhatTheLensIsGiven) {
 TEST(Config, OfARankThatDoesNotShowTheRunLooksAndKeepsARecordOfItsOwn) {
   Config config = read("run: {dir: /runs/x}\nlenses: [probe]\nvisualizers: [probe_visualizer]\n");
   config.join({2, 4});
-  EXPECT_EQ(config.lenses.size(), 1u);
+  ASSERT_EQ(config.lenses.size(), 2u);
+  EXPECT_EQ(config.lenses[1].name, "ranks") << "which compares them";
   EXPECT_TRUE(config.visualizers.empty());
   EXPECT_EQ(config.run_directory, "/runs/x/rank-2");
   config.join({2, 4});

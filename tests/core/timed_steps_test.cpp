@@ -65,9 +65,11 @@ class TimedStepsTest : public testing::Test {
     }
     StepTimer::instance().step_over();
   }
-  void run(std::size_t i, double milliseconds, bool trains = true) {
+  void run(std::size_t i, double milliseconds, bool trains = true) { run(i, milliseconds, trains, i + 1); }
+  /// @param number  autograd's, of the node that it makes: they ascend in a step
+  void run(std::size_t i, double milliseconds, bool trains, std::size_t number) {
     StepTimer* timer = StepTimer::here();
-    const auto made = static_cast<int64_t>(i) + 1;
+    const auto made = static_cast<int64_t>(number);
     if (timer != nullptr)
       timer->enter_module(modules[i].get(), trains, made, [&] { return StepTimer::Nodes{modules[i]}; });
     pass(milliseconds);
@@ -310,7 +312,7 @@ TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
   for (const char* name : {"net.block.a", "net.block.b"}) modules.push_back(it->add(name));
   for (int i = 0; i < 20; ++i) {
     step({.loupe = 1}, [&] {
-      run(0, 1);
+      run(0, 1, true, modules.size() + 1);
       if (i != 7) return;
       loupe_finding finding{.struct_size = sizeof finding,
                             .severity = LOUPE_SEVERITY_WARNING,

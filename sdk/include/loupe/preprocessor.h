@@ -58,10 +58,8 @@ class Preprocessor {
   /// What this preprocessor offers beyond the ABI's table, by an id with a revision.
   virtual const void* get_extension(const char*) { return nullptr; }
   /// The numbers since the last reset as bytes that another process, on any machine, can merge. The default holds the
-  /// series, which is all that most keep; one without series has no state, so that its lens shows its own process
-  /// alone.
+  /// series, which is all that most keep; a lens whose own preprocessor has none shows its own process alone.
   virtual std::string save_state() const {
-    if (series_.empty()) return "";
     StateWriter state;
     state.number(state_version);
     state.number(series_.size());

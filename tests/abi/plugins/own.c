@@ -90,6 +90,9 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
   size_t count = 0;
+  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Own"};
+  const loupe_status told = sink->tag(sink->context, &tag, error);
+  if (told != LOUPE_OK) return told;
   const loupe_value value = {.struct_size = sizeof value,
                              .tag = "Own",
                              .layer = "Own",

@@ -2,6 +2,8 @@
 #ifndef LOUPE_DRAFT_ABI_RANKS_H
 #define LOUPE_DRAFT_ABI_RANKS_H
 
+#include <loupe/abi/lens.h>
+
 /* An extension of a loupe_lens; what get_extension returns for it is not null and is not read. Rank 0 has a second
  * instance of every lens whose preprocessors have states: it is visited as the first is, sees no events, is given the
  * states of all ranks at a tick, and reports then. Such a lens with this extension is given them all: also those of
