@@ -68,7 +68,7 @@ if $only_set_up; then exit; fi
 configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize" \
   "-DLOUPE_TESTS_TOGETHER=$together"
 # LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
-if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads); fi
+if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads ranks); fi
 targets=()
 for folder in "${only[@]}"; do targets+=(--target "tests/$folder/all"); done
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
