@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
-# ThreadSanitizer, the zoo with five seeds, 100 trainers killed at any moment, long fuzzing, and Loupe as a part of other
-# projects, built as a whole in C++17 and C++20.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, fuzz and parts, all unless told otherwise
+# ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, long
+# fuzzing, and Loupe as a part of other projects, built as a whole in C++17 and C++20.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz and parts, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 cd "$root"
@@ -52,6 +52,11 @@ END
   say "100 trainers killed after $all epochs, none of them lost"
 }
 
+ranks() {
+  build digits
+  tests/ranks/kills.sh "$build_folder" 100 4
+}
+
 fuzz() { tests/fuzz/run.sh 600; }
 
 parts() {
@@ -67,10 +72,10 @@ parts() {
   done
 }
 
-if (($# == 0)); then set -- addresses threads zoo kills fuzz parts; fi
+if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts; fi
 for part in "$@"; do
   case $part in
-    addresses | threads | zoo | kills | fuzz | parts) say "nightly: $part" && "$part" ;;
-    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, fuzz and parts" ;;
+    addresses | threads | zoo | kills | ranks | fuzz | parts) say "nightly: $part" && "$part" ;;
+    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz and parts" ;;
   esac
 done
