@@ -43,7 +43,7 @@ class MergedLenses final : public LensSurroundings {
  private:
   struct Lens {
     std::unique_ptr<LensNode> node;
-    std::string unable;  // why it shows rank 0's numbers
+    std::string unable = {};  // why it shows rank 0's numbers
     bool is_merged = false, told = false;
   };
   Lens* find(const std::string& name);

@@ -87,7 +87,10 @@ class Console : public Visualizer {
 
   void begin(const Run& run) override {
     run_ = harmless(run.name);
-    if (run.world_size > 1) run_ += " · rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size);
+    if (run.world_size > 1) {
+      run_ += run.rank == 0 ? " · " + std::to_string(run.world_size) + " ranks"
+                            : " · rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size);
+    }
     directory_ = run.directory;
     const auto name_or = [](const char* name, const char* usual) {
       return name != nullptr && *name != '\0' ? name : usual;

@@ -37,6 +37,7 @@ RunHistory::RunHistory(const Run& run)
       started_(text_of(run.started)),
       begun_(utc_text(static_cast<double>(std::time(nullptr)))),
       settings_(settings_of(config_)),
+      ranks_(run.world_size),
       start_time_(run.start_time),
       resumed_((run.flags & LOUPE_RUN_RESUMED) != 0),
       is_incident_((run.flags & LOUPE_RUN_INCIDENT) != 0) {}
@@ -226,6 +227,7 @@ void RunHistory::write(std::size_t index, const Write& write) const {
                                 {"settings", settings_},
                                 {"loupe", loupe_version_},
                                 {"libtorch", libtorch_version_},
+                                {"ranks", ranks_},
                                 {"started", started_},
                                 {"begun", begun_},
                                 {"lastTick", last_tick_},

@@ -91,6 +91,7 @@ class RunHistory {
 
   std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
   Settings settings_;
+  int ranks_ = 1;  // how many processes the run has
   double start_time_ = 0;
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;

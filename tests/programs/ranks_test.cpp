@@ -47,7 +47,7 @@ TEST(Ranks, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
   }
   const std::string shown = text_of(folder / "out-0");
   EXPECT_NE(shown.find("loupe: rank 0 of 3 shows this run"), std::string::npos) << shown;
-  EXPECT_NE(shown.find("trainers · rank 0 of 3 · the run ended"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("trainers · 3 ranks · the run ended"), std::string::npos) << shown;
   EXPECT_EQ(run(LOUPE_COMMAND " diagnose loupe-runs", folder).output.find("ranks_differ"), std::string::npos);
   EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS " mlp", folder).output) << "it prints nothing of Loupe's";
 }

@@ -51,6 +51,7 @@ export function summaryOf(run) {
         run.incident ? "incident" : stateOf({...run, ending: run.ending && {...run.ending, message: null}})),
     last === undefined ? null : item(TICK, element("b", {}, formatEpoch(last))), ...losses,
     duration === null ? null : item("in", duration),
+    run.ranks > 1 ? item("of", element("b", {}, `${run.ranks} ranks`)) : null,
     parameters > 0 ? item("parameters", parameters.toLocaleString("en")) : null, ...rates(run),
     run.libtorch ? item("LibTorch", run.libtorch) : null,
   ].filter((part) => part !== null);
