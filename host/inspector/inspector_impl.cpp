@@ -1,9 +1,9 @@
 #include "inspector/inspector_impl.h"
 
 #include <loupe/lines.h>
-#include <loupe/number_text.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -151,7 +151,7 @@ void Inspector::Impl::tell_kept_graphs() {
                     "each step";
   constexpr double mebibyte = 1 << 20;
   if (loss_graphs_.growth() > mebibyte)
-    finding.message += ", so far by " + rounded_text(loss_graphs_.growth() / mebibyte, 2) + " MiB";
+    finding.message += ", so far by " + std::to_string(std::llround(loss_graphs_.growth() / mebibyte)) + " MiB";
   finding.advice =
       "add up loss.item<double>() instead of the loss itself, and keep outputs by detach(): what holds a tensor that "
       "requires a gradient holds all that it was computed from";

@@ -5,7 +5,6 @@
 #include <loupe/number_text.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -19,12 +18,6 @@ double upper_median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
   return *middle;
-}
-
-/// Three digits.
-std::string short_text(double number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::general, 3).ptr};
 }
 
 /// "'x' is 1 in ranks 0 and 1, and 2 in rank 2"; empty where all have the same.
@@ -254,8 +247,8 @@ void Judge::judge_times(const Said& said) {
   finding.rule = "straggler";
   finding.severity = lag >= very_slow ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
   finding.message = "rank " + std::to_string(culprit) + " holds the others up: between backward and step it waits " +
-                    short_text(least * 1e3) + " ms, the others " + short_text(upper_median(waits) * 1e3) +
-                    " ms of a step of " + short_text(step * 1e3) + " ms (medians), in the last " +
+                    rounded_text(least * 1e3) + " ms, the others " + rounded_text(upper_median(waits) * 1e3) +
+                    " ms of a step of " + rounded_text(step * 1e3) + " ms (medians), in the last " +
                     std::to_string(ticks) + " ticks";
   finding.advice =
       "see what that rank does more than the others: its host, its share of the data, its data loader, its clock rate";
@@ -293,8 +286,8 @@ void Judge::judge_balance_of(const Said& said, const std::string& what, double m
     finding.rule = "rank_imbalance";
     finding.layer = "rank " + std::to_string(rank);
     finding.parameter = what;
-    finding.message = "the " + what + " of rank " + std::to_string(rank) + " is " + short_text(own) +
-                      ", that of the middle rank " + short_text(middle) + ", in the last " + std::to_string(ticks) +
+    finding.message = "the " + what + " of rank " + std::to_string(rank) + " is " + rounded_text(own) +
+                      ", that of the middle rank " + rounded_text(middle) + ", in the last " + std::to_string(ticks) +
                       " ticks";
     finding.advice = "see whether its part of the data is like that of the others";
     finding.value = own;
