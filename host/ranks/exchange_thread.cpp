@@ -179,7 +179,10 @@ class ExchangeThread {
     // Where nobody reads them, messages must not fill the store.
     if (message.tick >= most_unread) {
       const std::string old = box(message.tick - most_unread, parent);
-      if (store_->read(old, key)) store_->remove(old, key);
+      if (store_->read(old, key)) {
+        store_->remove(old, key);
+        store_->close(old);
+      }
     }
     store_->put(box(message.tick, parent), key, message.bytes());
   }
