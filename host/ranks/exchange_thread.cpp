@@ -150,8 +150,8 @@ class ExchangeThread {
     own.ranks = {launch_.rank};
     own.lenses = std::move(tick.states);
     own.extremes = std::move(tick.extremes);
-    std::vector<RankMessage> others = receive(tick);
-    if (shows()) return complete(tick, std::move(own), std::move(others));
+    const std::vector<RankMessage> others = receive(tick);
+    if (shows()) return complete(tick, std::move(own), others);
     for (LensStates& lens : own.lenses) {
       lens.sources.erase(std::remove_if(lens.sources.begin(), lens.sources.end(),
                                         [](const SourceState& source) { return source.of_replicas; }),
@@ -271,7 +271,7 @@ class ExchangeThread {
   }
 
   /// Rank 0: the tick as all ranks have it.
-  void complete(PendingTick& tick, RankMessage own, std::vector<RankMessage> others) {
+  void complete(PendingTick& tick, RankMessage own, const std::vector<RankMessage>& others) {
     lenses_->merge(own, true);
     join(own, others);
     MergedLenses::Report merged = lenses_->report(tick.tick.get());
