@@ -52,7 +52,7 @@ bool StepTimer::drop(const void* monitor) {
   goes_on_ = false;
   const bool was_idle = state_ == State::idle;
   if (state_ == State::on) {
-    dropped_ = true;
+    dropped_ = closes_ = true;  // its monitor may be gone before it ends
   } else {
     state_ = State::idle;
     busy_ = false;
