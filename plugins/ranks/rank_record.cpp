@@ -59,7 +59,6 @@ std::string RankRecord::bytes() const {
   }
   state.number(has_non_finite ? 1 : 0);
   state.number(non_finite.step);
-  state.number(non_finite.order);
   state.text(non_finite.module);
   state.text(non_finite.what);
   return state.bytes();
@@ -83,7 +82,6 @@ RankRecord RankRecord::read(std::string_view bytes) {
   }
   record.has_non_finite = state.number() != 0;
   record.non_finite.step = state.number();
-  record.non_finite.order = state.number();
   record.non_finite.module = state.text();
   record.non_finite.what = state.text();
   state.finish();

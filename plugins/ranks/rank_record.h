@@ -42,7 +42,7 @@ struct RankRecord {
   std::vector<std::pair<std::string, std::string>> masks;  ///< of dropout layers: what was kept, see masks.h
   // Since the start.
   struct NonFinite {
-    uint64_t step = 0, order = 0;
+    uint64_t step = 0;
     std::string module, what;  ///< "its output"
   };
   bool has_non_finite = false;

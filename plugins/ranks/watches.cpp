@@ -38,20 +38,17 @@ Request NumbersWatch::request() const {
 }
 
 void NumbersWatch::process(const Event& event) {
-  if (is_gradient_ && (event.raw()->flags & LOUPE_EVENT_DEFERRED) == 0) {
-    const double time = now();
-    const std::lock_guard lock(model_.mutex);
-    model_.last_gradient = time;
-  }
-  if (!event.has_measurement()) return;
-  const Measurement& measured = event.measurement();
-  const bool is_bad = measured.nan_count > 0 || measured.inf_count > 0;
+  const Measurement* measured = event.has_measurement() ? &event.measurement() : nullptr;
+  const bool is_bad = measured != nullptr && (measured->nan_count > 0 || measured->inf_count > 0);
   if (!is_bad && !is_gradient_) return;
+  const bool came_now = is_gradient_ && (event.raw()->flags & LOUPE_EVENT_DEFERRED) == 0;
+  const double time = came_now ? now() : 0;
   const std::lock_guard lock(model_.mutex);
-  if (!is_bad) {
-    model_.gradient_squares += measured.sum_squares;
-  } else if (!std::exchange(model_.has_non_finite, true)) {
-    model_.non_finite = {event.step(), model_.order++, module_, what_};
+  if (came_now) model_.last_gradient = time;
+  if (is_bad) {
+    if (!std::exchange(model_.has_non_finite, true)) model_.non_finite = {event.step(), module_, what_};
+  } else if (measured != nullptr) {
+    model_.gradient_squares += measured->sum_squares;
   }
 }
 

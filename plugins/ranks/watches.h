@@ -39,7 +39,7 @@ struct ModelWatch {
   std::mutex mutex;
   std::vector<uint64_t> start, batches;
   std::vector<std::pair<std::string, std::string>> masks;
-  uint64_t forwards = 0, rows = 0, order = 0;
+  uint64_t forwards = 0, rows = 0;
   double gradient_squares = 0;
   double last_gradient = 0;  ///< when it came, on the steady clock; 0: none since the last step
   bool has_non_finite = false;

@@ -174,7 +174,7 @@ TEST_F(JudgeOfRanks, FindsMasksThatAreTheSameOnDifferentData) {
 TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
   for (auto& [rank, own] : records) {
     own.has_non_finite = true;
-    own.non_finite = {rank == 1 ? 57u : 58u, 0, rank == 1 ? "two" : "one", "the output"};
+    own.non_finite = {rank == 1 ? 57u : 58u, rank == 1 ? "two" : "one", "the output"};
   }
   EXPECT_SAYS(told(),
               "rank_non_finite 3 1 two.: the first NaN or Inf came up in rank 1, after step 57, in the output of "
@@ -226,7 +226,7 @@ TEST(RankRecords, AreReadAsTheyWereWritten) {
   record.masks = {{"a", "kd?"}};
   record.batches = {1, 2};
   record.has_non_finite = true;
-  record.non_finite = {1, 2, "m", "w"};
+  record.non_finite = {1, "m", "w"};
   record.loss = 0.5;
   EXPECT_EQ(RankRecord::read(record.bytes()).bytes(), record.bytes());
   Replica replica;
