@@ -65,7 +65,7 @@ void check_events(const Subject& subject) {
   const bool keeps_tensors = session.host().retained() > 0;  // that is what it is for
   if (growth >= 16 * events && !keeps_tensors) {
     throw Broken("its memory grows by " + std::to_string(growth / events) +
-                 " bytes an event, ticks included; let go of what an event or a tick took");
+                 " bytes an event, ticks included; free what an event or a tick allocates");
   }
 
   meter = {};

@@ -68,7 +68,7 @@ Tensor tensor_of(const Json& line) {
   double numel = 1;
   for (const int64_t size : tensor.shape) numel *= size < 0 ? most : static_cast<double>(size);
   if (numel >= most || tensor.values.size() != fingerprint_positions(tensor.shape).size())
-    throw Error("a tensor has other elements than its shape tells of");
+    throw Error("a tensor does not have as many elements as its shape says");
   return tensor;
 }
 

@@ -108,7 +108,7 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
   };
   for (const char* what : {"output", "loss", "output_gradient", "gradient", "update"}) {
     if (has(one, what) && !has(other, what)) {
-      out << "Not compared: " << other.called << " tells of no " << spaced(what) << ".\n";
+      out << "Not compared: " << other.called << " has no " << spaced(what) << ".\n";
     }
   }
   std::string names;

@@ -113,7 +113,7 @@ TEST_F(ComparePort, RefusesWhatIsNoRecordByItsPlace) {
         std::pair("\"shape\":[3]", "\"shape\":[99999999999,99999999999]")}) {
     std::string text = wrong.text;
     text.replace(text.find(from), std::string(from).size(), to);
-    EXPECT_SAYS(compare(text, good), 2, "a.jsonl:2: error: a tensor has other elements than its shape tells of");
+    EXPECT_SAYS(compare(text, good), 2, "a.jsonl:2: error: a tensor does not have as many elements as its shape says");
   }
 }
 
@@ -257,7 +257,7 @@ TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {
   Record first, second("C++");
   first.module("fc").tensor(1, "output", "fc", {9}, drawn({9})).tensor(1, "loss", "", {}, {2});
   second.module("fc").tensor(1, "output", "fc", {9}, drawn({9}));
-  EXPECT_SAYS(compare(first, second), 0, "Not compared: C++ tells of no loss");
+  EXPECT_SAYS(compare(first, second), 0, "Not compared: C++ has no loss");
 }
 
 }  // namespace

@@ -8,6 +8,12 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef FAULT_EVENTS_ALLOCATE
+/* What C++ calls for new and delete, which `check` counts. */
+extern void* _Znwm(size_t size);
+extern void _ZdlPv(void* memory);
+#endif
+
 #ifdef __cplusplus
 #error "plain C"
 #endif
@@ -166,8 +172,8 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
   it->grown = block;
 #endif
 #ifdef FAULT_EVENTS_ALLOCATE
-  void* volatile block = malloc(64);
-  free(block);
+  void* volatile block = _Znwm(64);
+  _ZdlPv(block);
 #endif
 #ifdef FAULT_EVENTS_WAIT
   const struct timespec moment = {0, 1000};
