@@ -1,7 +1,7 @@
 #include "command/commands.h"
 
-#include <loupe/number_text.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 
 #include <array>
 #include <cmath>
