@@ -235,7 +235,7 @@ void Monitor::keep_ticks(std::unique_ptr<TickKeeper> keeper) {
   display_.hold_ticks();
 }
 
-void Monitor::show_complete(TickKeeper::Complete complete) {
+void Monitor::show_complete(const TickKeeper::Complete& complete) {
   for (const auto& [level, line] : complete.log) log(level, line);
   for (const std::string& text : complete.notes) {
     log(LOUPE_LOG_WARNING, text);
