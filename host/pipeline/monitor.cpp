@@ -116,7 +116,7 @@ void Monitor::announce(const ModelDescription& model) {
                   .parameter_elements = model.parameter_elements,
                   .modules = modules.data(),
                   .module_count = modules.size()});
-  // What is estimated is no measured value, and the record and the report must say so.
+  // An estimate is not a measured value, and the record and the report must say so.
   if (const std::string words = estimate_words(model.modules); !words.empty()) note(LOUPE_NOTE_COST, words);
 }
 
