@@ -56,7 +56,7 @@ struct EffectiveRank : loupe::LayerLens {
     if (!takes(module, module.has_parameter("weight"))) return;
     each(module, loupe::Watch("tick").label("weight"), [this](const loupe::Event& event) {
       double sum = 0, entropy = 0;
-      const std::vector<double> values = host().singular_values(*event.tensor().raw());
+      const std::vector<double> values = host().singular_values(event.tensor());
       for (const double value : values) sum += value;
       for (const double value : values) entropy -= value > 0 ? value / sum * std::log(value / sum) : 0;
       return std::exp(entropy);
