@@ -190,7 +190,8 @@ mod tests {
     fn is_told_of_the_worst_layer_once_its_patience_is_over() {
         let mut rule = Rule::new("large", 2, 2);
         assert!(tick(&mut rule, &[("a", 2.0)]).is_empty());
-        assert_eq!(tick(&mut rule, &[("a", 2.0), ("b", 9.0), ("c", 3.0)]), ["large raised: b is 9; 2 other layers too"]);
+        let told = tick(&mut rule, &[("a", 2.0), ("b", 9.0), ("c", 3.0)]);
+        assert_eq!(told, ["large raised: b is 9; 2 other layers too"]);
         assert!(rule.stands());
     }
     #[test]

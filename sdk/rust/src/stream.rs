@@ -229,9 +229,8 @@ mod tests {
         stream.numbers.push_at("head", 1, 3.0);
         stream.numbers.push_at("head", 0, 2.0);
         stream.numbers.push("rank", 6.0);
-        let means: Vec<(String, f64)> = (0..3)
-            .filter_map(|i| stream.series(i).ok().map(|(name, series)| (name.clone(), series.aggregate(LOUPE_AGGREGATE_MEAN).unwrap())))
-            .collect();
+        let mean = |(name, series): &(String, Series)| (name.clone(), series.aggregate(LOUPE_AGGREGATE_MEAN).unwrap());
+        let means: Vec<(String, f64)> = stream.numbers.series.iter().map(mean).collect();
         let expected = [("rank", 5.0), ("head 0", 2.0), ("head 1", 3.0)];
         assert_eq!(means, expected.map(|(name, mean)| (name.to_string(), mean)));
         assert!(stream.series(3).is_err());
