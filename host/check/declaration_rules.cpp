@@ -44,12 +44,14 @@ void check_functions(const Subject& subject) {
       throw Broken("option " + std::to_string(i + 1) + " is null, too short or without a name");
   }
   const std::string lacking = lacking_function(subject.kind, component.table);
-  if (!lacking.empty()) throw Broken("it lacks '" + lacking + "', or its table ends before");
+  if (!lacking.empty())
+    throw Broken("it lacks '" + lacking + "', or its table ends before; set it, and struct_size to sizeof the table");
 }
 
 void check_names(const Subject& subject) {
   const loupe_component& component = *subject.component;
-  if (!is_snake_case(component.name)) throw Broken("its name " + shown(component.name) + " is not snake_case");
+  if (!is_snake_case(component.name))
+    throw Broken("its name " + shown(component.name) + " is not snake_case; write it as 'my_lens'");
   for (std::size_t i = 0; i < component.alias_count; ++i) {
     if (!is_snake_case(component.aliases[i]))
       throw Broken("its alias " + shown(component.aliases[i]) + " is not snake_case");
@@ -57,8 +59,8 @@ void check_names(const Subject& subject) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < component.option_count; ++i) {
     const char* name = component.options[i]->name;
-    if (!is_snake_case(name)) throw Broken("its option " + shown(name) + " is not snake_case");
-    if (!seen.insert(name).second) throw Broken("it declares the option " + shown(name) + " twice");
+    if (!is_snake_case(name)) throw Broken("its option " + shown(name) + " is not snake_case; write it as 'my_option'");
+    if (!seen.insert(name).second) throw Broken("it declares the option " + shown(name) + " twice; keep one");
   }
 }
 

@@ -74,7 +74,8 @@ void check_events(const Subject& subject) {
   const auto waits = static_cast<uint64_t>(waits_of_this_thread() - waits_before);
   const std::string rests = "; " + std::string(kind_name(subject.kind)) + "s are called by the thread that trains";
   if (2 * waits >= events)
-    throw Broken("it waits in an event, " + times(waits, events) + ": for a lock, a file or a while" + rests);
+    throw Broken("it waits in an event, " + times(waits, events) + ": for a lock, a file or a while" + rests +
+                 ", so wait on a thread of its own or at the tick");
   if (counts_allocations && 2 * meter.allocations() >= meter.events() && !session.host().has_copied()) {
     throw Broken("it allocates in an event, " + times(meter.allocations(), meter.events()) +
                  " when it has seen many already; keep the memory from one to the next");

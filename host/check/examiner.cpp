@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "check/child.h"
+#include "check/rule.h"
 
 namespace loupe::check {
 namespace {
@@ -141,6 +142,15 @@ class Child {
   int channel_ = -1;
 };
 
+std::string meaning_of(const std::string& name) {
+  for (const auto* rules : {&file_rules(), &component_rules()}) {
+    for (const Rule& rule : *rules) {
+      if (rule.name == name) return rule.meaning;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds) {
@@ -175,6 +185,7 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     const std::string end = child.wait();
     if (!begun && end.empty()) return rows;
     broken(end.empty() ? "it ends the process" : end);
+    if (begun) rows.back().detail += "; the rule is: " + meaning_of(begun->rule);
     if (!begun) return rows;
   }
 }

@@ -115,8 +115,9 @@ void check_plugin(const Subject& subject) {
   const loupe_plugin* plugin = subject.plugin;
   if (plugin == nullptr || !LOUPE_REACHES(*plugin, component_count))
     throw Broken("get_interface(\"" LOUPE_PLUGIN_ID "\") is null or too short; was a declaration refused?");
-  if (plugin->name == nullptr || *plugin->name == '\0') throw Broken("it has no name");
-  if (plugin->version == nullptr || *plugin->version == '\0') throw Broken("it has no version");
+  if (plugin->name == nullptr || *plugin->name == '\0') throw Broken("it has no name; set loupe_plugin.name");
+  if (plugin->version == nullptr || *plugin->version == '\0')
+    throw Broken("it has no version; set loupe_plugin.version");
   if (plugin->component_count == 0 || plugin->components == nullptr) throw Broken("it offers no component");
   std::set<std::pair<std::string, std::string>> seen;
   for (std::size_t i = 0; i < plugin->component_count; ++i) {

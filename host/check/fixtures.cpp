@@ -93,15 +93,17 @@ Network lend_network(LentMemory& memory) {
   add("", "Sequential", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {});
   add("0", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF,
       {parameter("weight", trained, {4, 3}), parameter("bias", trained, {4})});
-  add("1", "BatchNorm1d", LOUPE_FAMILY_NORMALIZATION, LOUPE_MODULE_LEAF,
+  add("1", "BatchNorm2d", LOUPE_FAMILY_NORMALIZATION, LOUPE_MODULE_LEAF,
       {parameter("weight", trained, {4}), parameter("running_mean", LOUPE_PARAMETER_BUFFER, {4}),
        parameter("num_batches_tracked", LOUPE_PARAMETER_BUFFER, {})});
   add("2", "ReLU", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {});
+  add("3", "Conv2d", LOUPE_FAMILY_CONVOLUTION, LOUPE_MODULE_LEAF, {parameter("weight", trained, {2, 1, 3, 3})});
+  add("4", "Softmax", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {});
   add("2.tanh", "tanh", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF | LOUPE_MODULE_FUNCTIONAL, {});
   add("loss", "CrossEntropyLoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS, {});
   network.model = memory.lend(loupe_model{.name = memory.text("model"),
                                           .type = memory.text("torch::nn::SequentialImpl"),
-                                          .parameter_elements = 20,
+                                          .parameter_elements = 38,
                                           .modules = memory.array(network.modules),
                                           .module_count = network.modules.size()});
   return network;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "check/session.h"
@@ -14,6 +15,12 @@ namespace {
 std::string told(const Answer& answer) {
   return answer.function + (answer.threw ? " throws: " : " fails: ") +
          (answer.message.empty() ? "without a message" : answer.message);
+}
+
+std::string joined(const std::set<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  return all;
 }
 
 void need_no_failure(const Session& session, const std::string& where = "") {
@@ -27,9 +34,17 @@ void check_life(const Subject& subject) {
   if (session.created()) session.live();
   session.destroy();
   need_no_failure(session);
+  if (session.is_blind()) {
+    std::set<std::string> types;
+    for (const loupe_module* module : session.modules()) types.insert(module->type);
+    throw Broken(
+        "it watches nothing and tells nothing, so that none of its events can be examined; the modules here are of the "
+        "types " +
+        joined(types) + ": have it look at one, such as by --options '{include: [Linear]}'");
+  }
   if (session.host().retained() != 0) {
     throw Broken("it destroyed itself without releasing " + std::to_string(session.host().retained()) +
-                 " tensors that it had retained or cloned");
+                 " tensors that it had retained or cloned; release each");
   }
 }
 
@@ -39,7 +54,7 @@ void check_creation(const Subject& subject) {
   for (std::size_t i = 0; i < count; ++i) {
     sessions.push_back(std::make_unique<Session>(subject));
     if (!sessions.back()->failures().empty()) throw Broken(told(sessions.back()->failures().front()));
-    if (!sessions.back()->created()) throw Broken("create leaves no instance");
+    if (!sessions.back()->created()) throw Broken("create leaves no instance; set *self where it returns LOUPE_OK");
   }
   for (const std::size_t i : {5u, 0u, 11u, 3u, 4u}) {
     sessions[i]->destroy();
@@ -67,7 +82,9 @@ void check_exceptions(const Subject& subject) {
       session.finish();
       session.destroy();
       for (const Answer& answer : session.failures()) {
-        if (answer.threw) throw Broken("an exception leaves " + answer.function + ": " + answer.message);
+        if (answer.threw)
+          throw Broken("an exception leaves " + answer.function + ": " + answer.message +
+                       "; catch it there, and return LOUPE_FAILED with one sentence");
       }
     }
   }
@@ -162,7 +179,8 @@ void check_leaks(const Subject& subject) {
       least = std::min(least, after > before ? after - before : 0);
     }
     if (least < static_cast<std::size_t>(times) * 16) return;  // the least that malloc gives is 32
-    throw Broken(std::to_string(least) + " bytes are lost in " + std::to_string(times) + " " + what);
+    throw Broken(std::to_string(least) + " bytes are lost in " + std::to_string(times) + " " + what +
+                 "; free in destroy what it took");
   };
   need_no_growth(1000, "times create and destroy", create_and_destroy);
   need_no_growth(subject.kind == Kind::visualizer ? 10 : 100, "lives", live);

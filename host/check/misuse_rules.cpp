@@ -149,7 +149,8 @@ void check_messages(const Subject& subject) {
   for (const std::size_t capacity : {std::size_t{1000}, std::size_t{8}}) {
     for (const Answer& answer : misuse(subject, capacity)) {
       if (answer.message.empty())
-        throw Broken(answer.function + " fails with status " + std::to_string(answer.status) + " and says nothing");
+        throw Broken(answer.function + " fails with status " + std::to_string(answer.status) +
+                     " and says nothing; write one sentence into its loupe_error");
       if (answer.message.size() >= capacity)
         throw Broken(answer.function + " leaves a message without an end in a buffer of " + std::to_string(capacity));
     }

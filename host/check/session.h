@@ -85,6 +85,8 @@ class Session {
     return *static_cast<const Table*>(subject_.component->table);
   }
 
+  /// Of a lens: it watches nothing, takes no steps and has told no number, so that no event of it was examined.
+  bool is_blind() const;
   const std::vector<Answer>& failures() const { return failures_; }
   const StubHost& host() const { return host_; }
   StubHost& host() { return host_; }
@@ -150,6 +152,7 @@ class Session {
   bool failed_to_begin_ = false;
   Meter* meter_ = nullptr;
   std::set<std::string> tags_;  // that it told
+  bool has_shown_ = false;      // a value, range, histogram or finding
   void* self_ = nullptr;
   uint64_t events_ = 0, ticks_ = 0;
 };

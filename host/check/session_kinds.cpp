@@ -161,6 +161,10 @@ void Session::tick_preprocessor() {
        [&](LentMemory&, loupe_error* error) { return table<loupe_preprocessor>().reset(self_, error); });
 }
 
+bool Session::is_blind() const {
+  return subject_.kind == Kind::lens && watched_.empty() && !has_shown_ && !LOUPE_OFFERS(table<loupe_lens>(), step);
+}
+
 void Session::tick_lens() {
   const auto& lens = table<loupe_lens>();
   if (ticks_ == 0 && LOUPE_OFFERS(lens, introduce)) {

@@ -49,7 +49,7 @@ Answer merge(Session& session, const std::string& state) {
 void check_state(const Subject& subject) {
   const auto& table = *static_cast<const loupe_preprocessor*>(subject.component->table);
   if (!LOUPE_OFFERS(table, save_state) || !LOUPE_OFFERS(table, merge_state))
-    throw Broken("it offers one of save_state and merge_state without the other");
+    throw Broken("it offers one of save_state and merge_state without the other; offer both or none");
   Session whole(subject);
   whole.begin();
   for (int i = 0; i < 3; ++i) whole.feed();
@@ -70,7 +70,8 @@ void check_state(const Subject& subject) {
     const Answer answer = merge(other, bytes);
     if (answer.ok()) {
       throw Broken("merge_state takes " + std::to_string(bytes.size()) +
-                   " bytes that save_state never wrote, whose are " + std::to_string(state.size()));
+                   " bytes that save_state never wrote, whose are " + std::to_string(state.size()) +
+                   "; begin them with a mark, and refuse another mark or length");
     }
     if (!same(other.numbers(), numbers)) throw Broken("merge_state refuses bytes and has changed its numbers");
   }

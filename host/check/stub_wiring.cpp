@@ -13,6 +13,9 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "check/session.h"
 
@@ -50,11 +53,31 @@ struct StubWiring {
     return LOUPE_OK;
   }
 
+  /// Of Loupe's own gatherers of parameters, as those refuse it; empty where there is nothing to refuse.
+  static std::string lacking_parameter(const loupe_watch& watch) {
+    constexpr std::string_view of_parameters[] = {"parameter_gradient", "step_gradient", "call_parameter", "tick",
+                                                  "optimizer_step"};
+    if (watch.module == nullptr || std::find(std::begin(of_parameters), std::end(of_parameters),
+                                             std::string_view(watch.gatherer)) == std::end(of_parameters))
+      return "";
+    if (watch.label == nullptr)
+      return std::string("the gatherer '") + watch.gatherer + "' needs the name of a parameter, such as 'weight'";
+    std::string own;
+    for (std::size_t i = 0; i < watch.module->parameter_count; ++i) {
+      const std::string name = watch.module->parameters[i]->name;
+      if (name == watch.label) return "";
+      own += (own.empty() ? "'" : ", '") + name + "'";
+    }
+    return std::string(watch.module->name) + " of the type " + watch.module->type + " has no '" + watch.label +
+           "'; it has " + (own.empty() ? "no parameter" : own);
+  }
+
   static loupe_status watch(void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
     Session& session = of(self);
     if (!session.host().expect("watch", {Turn::attaching, Turn::visiting}))
       return refuse(error, "watch comes out of turn");
     if (watch->gatherer == nullptr) return refuse(error, "watch names no gatherer");
+    if (const std::string lacking = lacking_parameter(*watch); !lacking.empty()) return refuse(error, lacking.c_str());
     Session::Watched& made = session.watched_.emplace_back();
     made.module = watch->module;
     if (watch->label != nullptr) made.label = watch->label;
@@ -176,6 +199,7 @@ struct StubWiring {
   static loupe_status told(void* self, const Told* what, const char* function, bool right,
                            std::initializer_list<Turn> turns, loupe_error* error) {
     if (!of(self).host().expect(function, turns)) return refuse(error, "the sink is used out of turn");
+    of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
     if (what == nullptr || !right) {
       of(self).host().complain(std::string("tells the sink's ") + function + " what has no name");
       return refuse(error, "it has no name");
@@ -184,7 +208,7 @@ struct StubWiring {
   }
   static loupe_status need_tag(void* self, const char* tag, loupe_error* error) {
     if (of(self).tags_.count(tag) != 0) return LOUPE_OK;
-    of(self).host().complain("tells a value of the tag '" + std::string(tag) + "' before the tag");
+    of(self).host().complain("tells a value of the tag '" + std::string(tag) + "' before the tag; tell that first");
     return refuse(error, "a value is told before its tag");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {

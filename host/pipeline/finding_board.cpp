@@ -11,7 +11,8 @@ namespace loupe {
 
 void check_finding(const loupe_finding& given) {
   const loupe_finding finding = copy_known(given);
-  if (text_of(finding.rule).empty()) throw Error("a finding names no rule", LOUPE_INVALID);
+  if (text_of(finding.rule).empty())
+    throw Error("a finding names no rule; give it one in snake_case, such as 'low_rank'", LOUPE_INVALID);
   if (text_of(finding.message).empty()) {
     throw Error("the finding '" + text_of(finding.rule) + "' has no message; say in a sentence what is wrong",
                 LOUPE_INVALID);

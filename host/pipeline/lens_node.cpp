@@ -244,6 +244,7 @@ void LensNode::forget(const ModuleNode& module) {
     if (LOUPE_OFFERS(table, forget)) table.forget(instance_.self(), module.c_module());
     return LOUPE_OK;
   });
+  has_shown_ |= !sources_[module.c_module()->id].empty();  // it had what to show
   for (const loupe_source& source : sources_[module.c_module()->id]) by_key_.erase(source.key);
   sources_.erase(module.c_module()->id);
 }
@@ -287,9 +288,9 @@ void LensNode::tell_blindness() {
   if (sources_.empty() && !has_shown_ && !wants_steps() && !guard_.quarantined()) {
     std::string types;
     for (const std::string& type : types_) types += (types.empty() ? "" : ", ") + type;
-    log(LOUPE_LOG_WARNING, "the lens '" + name() +
-                               "' watches none of the modules that it was shown, and told nothing; " +
-                               "they are of the types " + types);
+    guard_.fault("the end of its first tick",
+                 "it watches none of the modules that it was shown, and told nothing; they are of the types " + types +
+                     "; look at one of them in visit, or have the options include and exclude name one");
   }
   types_.clear();
 }

@@ -172,7 +172,12 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
   }
   if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
   if (!label.empty() && !description_.offers(tap, label)) {
-    throw Error(shown_name() + " has no '" + label + "' for " + tap_name(tap), LOUPE_NOT_FOUND);
+    std::string own;
+    for (std::size_t i = 0; i < c_module_.parameter_count; ++i)
+      own += (own.empty() ? "'" : ", '") + std::string(c_module_.parameters[i]->name) + "'";
+    throw Error(shown_name() + " has no '" + label + "' for " + tap_name(tap) + "; it has " +
+                    (own.empty() ? "no parameter" : own),
+                LOUPE_NOT_FOUND);
   }
   const bool has_index = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
                          tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_FORWARD_BEFORE;

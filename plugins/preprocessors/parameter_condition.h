@@ -31,7 +31,7 @@ class ParameterCondition : public Preprocessor {
     const TensorView tensor = event.tensor();
     if (!tensor || tensor.dim() < 2 || tensor.numel() == 0) return;
     const auto bad = non_finite_element(*tensor.raw());
-    condition_.push(bad ? *bad : condition(host_.singular_values(*tensor.raw())));
+    condition_.push(bad ? *bad : condition(host_.singular_values(tensor)));
   }
 
  private:

@@ -71,6 +71,11 @@ def main() -> int:
             f"sdk/include/loupe: {len(authors)} headers, where 1 to {MOST_HEADERS_OF_AUTHORS} may be; move those that no author "
             f"includes by itself to detail/ or to a folder with one idea: {', '.join(authors)}"
         )
+    for folder in ("examples", "host/new"):
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root).as_posix()
+            if file.is_file() and b"<loupe/detail/" in file.read_bytes():
+                faults.append(f"{path}: shows authors an include of loupe/detail, which is not theirs to include")
     print("\n".join(faults) or "every room includes those below it alone")
     return 1 if faults else 0
 

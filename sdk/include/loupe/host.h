@@ -2,6 +2,7 @@
 #define LOUPE_HOST_H
 
 #include <loupe/abi.h>
+#include <loupe/detail/tensor.h>
 #include <loupe/error.h>
 
 #include <string>
@@ -41,6 +42,7 @@ class Host {
     values.resize(count);
     return values;
   }
+  std::vector<double> singular_values(const TensorView& matrix) const { return singular_values(*matrix.raw()); }
 
   /// The run that this component is part of, borrowed until the run changes; null while there is none, as where a file
   /// is only validated, and from a host that does not say. Where calls never overlap: not from an event.

@@ -12,6 +12,7 @@
 #include <deque>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,11 +83,11 @@ class LayerLens : public Lens {
   }
   /// Shows what `function` makes of each event of the stream: a number, or an optional one, of `(const Event&)`; or,
   /// with Numbers, several. It is given the tensor, or what Watch::measure asks for instead. Where takes() was not
-  /// asked of this module, it looks at those without children.
+  /// asked of this module, it looks at those without children; of a parameter, at those that have it.
   /// @param tag  the plot, where the lens has several
   template <class Function>
   void each(const Module& module, const Watch& watched, Function function, const std::string& tag = "") {
-    if (!takes(module, is_leaf(module))) return;
+    if (!takes(module, looks_by_default(module, watched))) return;
     Request request = watched.request();
     // Gradients and parameters are there in any pass.
     const bool is_of_passes = watched.label() == nullptr;
@@ -111,6 +112,15 @@ class LayerLens : public Lens {
     TagStyle style;
     Layers layers;
   };
+
+  /// An attribute may be one that the module does not list.
+  static bool looks_by_default(const Module& module, const Watch& watched) {
+    const bool is_listed = watched.label() != nullptr && std::string_view(watched.gatherer()) != "attribute";
+    if (!is_listed) return is_leaf(module);
+    for (std::size_t i = 0; i < module.parameter_count(); ++i)
+      if (std::string_view(module.parameter(i).name) == watched.label()) return true;
+    return false;
+  }
 
   Plot& plot(const std::string& tag) {
     for (Plot& plot : plots_) {

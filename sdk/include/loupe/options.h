@@ -62,7 +62,8 @@ class Options {
   }
   const loupe_option_value& at(const char* name) const {
     const loupe_option_value* value = find(name);
-    if (value == nullptr) throw Error(std::string("the option '") + name + "' is read but was not declared");
+    if (value == nullptr)
+      throw Error(std::string("the option '") + name + "' is read but was not declared; add it to options()");
     return *value;
   }
 

@@ -6,8 +6,7 @@ use crate::filter::Filter;
 use crate::layout::reaches;
 use crate::options::{DeclaredOption, Options};
 use crate::report::{Lines, Report};
-use crate::series::Series;
-use crate::stream::{self, Stream};
+use crate::stream::{self, Function, Numbers, Stream};
 use crate::view::{Event, Module};
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
@@ -55,12 +54,42 @@ unsafe impl Send for Layer {}
 impl Layer {
     /// This epoch's number: `aggregation` is LOUPE_AGGREGATE_MEAN, …. None where there were no events.
     pub fn get(&self, aggregation: u32) -> Option<f64> {
+        self.get_at(0, aggregation)
+    }
+    /// The same of what was pushed into Numbers by a name: "head 3".
+    pub fn get_of(&self, series: &str, aggregation: u32) -> Option<f64> {
+        let found = (0..self.series_count()).find(|i| self.series_name(*i) == series)?;
+        self.get_at(found, aggregation)
+    }
+    pub(crate) fn get_at(&self, series: usize, aggregation: u32) -> Option<f64> {
         let mut value = f64::NAN;
         let status = unsafe {
             let wiring = &*self.wiring;
-            wiring.aggregate.unwrap()(wiring.context, self.source, 0, aggregation, &mut value, null_mut())
+            wiring.aggregate.unwrap()(wiring.context, self.source, series, aggregation, &mut value, null_mut())
         };
         Some(value).filter(|_| status == LOUPE_OK)
+    }
+    pub(crate) fn series_count(&self) -> usize {
+        unsafe { (*self.wiring).series_count.unwrap()((*self.wiring).context, self.source) }
+    }
+    /// Empty where it cannot be read.
+    pub(crate) fn series_name(&self, series: usize) -> String {
+        let (mut length, mut name) = (0, vec![0u8; 64]);
+        loop {
+            let status = unsafe {
+                let (wiring, text) = (&*self.wiring, name.as_mut_ptr() as *mut c_char);
+                let read = wiring.series_name.unwrap();
+                read(wiring.context, self.source, series, text, name.len(), &mut length, null_mut())
+            };
+            if status != LOUPE_OK {
+                return String::new();
+            }
+            if length < name.len() {
+                name.truncate(length);
+                return String::from_utf8_lossy(&name).into_owned();
+            }
+            name.resize(length + 1, 0);
+        }
     }
 }
 
@@ -85,9 +114,19 @@ impl Each<'_> {
     /// `measures`, LOUPE_MEASURE_ bits, the host measures; without, the event has its tensor. Where takes() was not
     /// asked, it looks at modules without children.
     pub fn each(&mut self, gatherer: &str, measures: u32, function: impl FnMut(&Event) -> Option<f64> + Send + 'static) {
-        self.each_of(gatherer, "", measures, function)
+        self.watch(gatherer, "", measures, Function::One(Box::new(function)))
     }
-    /// The same of a parameter, for a gatherer that needs one.
+    /// The same with several numbers of each event, which are lines of one plot, named as they were pushed.
+    pub fn each_numbers(
+        &mut self,
+        gatherer: &str,
+        measures: u32,
+        function: impl FnMut(&Event, &mut Numbers) + Send + 'static,
+    ) {
+        self.watch(gatherer, "", measures, Function::Several(Box::new(function)))
+    }
+    /// The same of a parameter, for a gatherer that needs one. Where takes() was not asked, it looks at modules that
+    /// have it.
     pub fn each_of(
         &mut self,
         gatherer: &str,
@@ -95,13 +134,16 @@ impl Each<'_> {
         measures: u32,
         function: impl FnMut(&Event) -> Option<f64> + Send + 'static,
     ) {
-        let is_leaf = self.module.is_leaf();
-        if self.failure.is_some() || !self.takes(is_leaf) {
+        self.watch(gatherer, parameter, measures, Function::One(Box::new(function)))
+    }
+    fn watch(&mut self, gatherer: &str, parameter: &str, measures: u32, function: Function) {
+        let by_default =
+            if parameter.is_empty() { self.module.is_leaf() } else { self.module.has_parameter(parameter) };
+        if self.failure.is_some() || !self.takes(by_default) {
             return;
         }
         let passes = if parameter.is_empty() { LOUPE_PASS_TRAINING } else { LOUPE_PASS_BOTH };
-        let series = Series::new(self.keeps_values);
-        let mut stream = Box::new(Stream { measures, passes, function: Box::new(function), series });
+        let mut stream = Box::new(Stream::new(measures, passes, function, self.keeps_values));
         let (gatherer, label) = (CString::new(gatherer).unwrap(), CString::new(parameter).unwrap());
         let label = if parameter.is_empty() { null() } else { label.as_ptr() };
         match unsafe { stream::watch(self.wiring, self.module.0, gatherer.as_ptr(), label, &mut stream) } {
@@ -181,18 +223,25 @@ impl<T: LayerLens> Running<T> {
                 log((*self.host).context, LOUPE_LOG_WARNING, words.as_ptr() as *const c_char);
             }
         }
-        let counts = |layer: &Layer, kind| layer.get(kind).unwrap_or(0.0);
+        let counts = |layer: &Layer, series, kind| layer.get_at(series, kind).unwrap_or(0.0);
         self.has_non_finite |= self.layers.iter().any(|layer| {
-            counts(layer, LOUPE_AGGREGATE_NAN_COUNT) + counts(layer, LOUPE_AGGREGATE_INF_COUNT) > 0.0
+            let of = |i| counts(layer, i, LOUPE_AGGREGATE_NAN_COUNT) + counts(layer, i, LOUPE_AGGREGATE_INF_COUNT);
+            (0..layer.series_count()).any(|i| of(i) > 0.0)
         });
         self.introduce(report)?;
         let tag = tag_of::<T>();
         for layer in &self.layers {
-            self.lines.write(report, &tag, layer)?;
-            for (kind, words) in [(LOUPE_AGGREGATE_NAN_COUNT, " NaN"), (LOUPE_AGGREGATE_INF_COUNT, " Inf")] {
-                let count = counts(layer, kind);
-                if count > 0.0 {
-                    report.value(NON_FINITE, Some(&layer.name), &(tag.clone() + words), count, 0)?;
+            for i in 0..layer.series_count() {
+                let series = layer.series_name(i);
+                let is_one = series == "value";
+                let prefix = if is_one { String::new() } else { series.clone() + " " };
+                self.lines.write(report, &tag, layer, i, &prefix)?;
+                let of = if is_one { tag.clone() } else { format!("{}, {}", tag, series) };
+                for (kind, words) in [(LOUPE_AGGREGATE_NAN_COUNT, " NaN"), (LOUPE_AGGREGATE_INF_COUNT, " Inf")] {
+                    let count = counts(layer, i, kind);
+                    if count > 0.0 {
+                        report.value(NON_FINITE, Some(&layer.name), &(of.clone() + words), count, 0)?;
+                    }
                 }
             }
         }

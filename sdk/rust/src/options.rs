@@ -101,7 +101,7 @@ impl<'a> Options<'a> {
         match found {
             Some(value) if value.r#type == kind => Ok(value),
             Some(_) => Err(format!("the option '{}' is read as another type than it was declared with", name).into()),
-            None => Err(format!("the option '{}' is read but was not declared", name).into()),
+            None => Err(format!("the option '{}' is read but was not declared; add it to options()", name).into()),
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Finding<'a> {
     pub advice: Option<&'a str>,
     pub value: f64,
     pub threshold: f64,
+    /// How often it was seen; 1 where that is not counted.
+    pub count: u64,
 }
 
 fn c(text: &str) -> CString {
@@ -110,7 +112,7 @@ impl Report<'_> {
             last_step: 0,
             first_epoch: 0.0,
             last_epoch: 0.0,
-            count: 1,
+            count: finding.count,
         };
         checked(unsafe { self.sink.finding.unwrap()(self.sink.context, &told, self.error) })
     }
@@ -138,13 +140,21 @@ impl Lines {
         let is_quantile = |name: &str| matches!(name, "median" | "Q1" | "Q3" | "IQR" | "Q1-Q3");
         self.lines.iter().any(|(name, _)| is_quantile(name)) || self.bands.iter().any(|name| is_quantile(name))
     }
-    pub fn write(&self, report: &Report, tag: &str, layer: &Layer) -> Result<(), Failure> {
+    /// Of one series, each line's name after `prefix`.
+    pub fn write(
+        &self,
+        report: &Report,
+        tag: &str,
+        layer: &Layer,
+        series: usize,
+        prefix: &str,
+    ) -> Result<(), Failure> {
         // An epoch of NaN alone has events, and no number.
-        let get = |aggregation| layer.get(aggregation).filter(|value: &f64| value.is_finite());
+        let get = |aggregation| layer.get_at(series, aggregation).filter(|value: &f64| value.is_finite());
         let events = get(LOUPE_AGGREGATE_COUNT).unwrap_or(0.0) as u64;
         for (name, aggregation) in &self.lines {
             if let Some(value) = get(*aggregation) {
-                report.value(tag, Some(&layer.name), name, value, events)?;
+                report.value(tag, Some(&layer.name), &format!("{}{}", prefix, name), value, events)?;
             }
         }
         for band in &self.bands {
@@ -157,7 +167,8 @@ impl Lines {
                 _ => (["min", "max"], (get(LOUPE_AGGREGATE_MIN), get(LOUPE_AGGREGATE_MAX))),
             };
             if let (Some(low), Some(high)) = ends {
-                report.range(tag, Some(&layer.name), names, [low, high])?;
+                let names = names.map(|name| format!("{}{}", prefix, name));
+                report.range(tag, Some(&layer.name), [&names[0], &names[1]], [low, high])?;
             }
         }
         Ok(())

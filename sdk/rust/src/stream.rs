@@ -1,4 +1,4 @@
-//! A preprocessor made of a function: it folds the number that this makes of each event.
+//! A preprocessor made of a function: it folds the numbers that this makes of each event.
 
 use crate::abi::*;
 use crate::boundary::{guarded, need, Failure};
@@ -8,16 +8,65 @@ use crate::view::Event;
 use std::os::raw::{c_char, c_void};
 use std::ptr::null;
 
-pub(crate) type Function = Box<dyn FnMut(&Event) -> Option<f64> + Send>;
+/// Where a function puts several numbers of one event, each in the series of its name. Only a name's first number
+/// allocates.
+pub struct Numbers {
+    series: Vec<(String, Series)>,
+    /// Of the names with an index: where the series of each index stands.
+    places: Vec<(String, Vec<usize>)>,
+    keeps_values: bool,
+}
+
+impl Numbers {
+    pub fn push(&mut self, name: &str, value: f64) {
+        let place = match self.series.iter().position(|(known, _)| known == name) {
+            Some(place) => place,
+            None => self.add(name.to_string()),
+        };
+        self.series[place].1.push(value);
+    }
+    /// The same for numbers of a kind, from 0: push_at("head", 3, x) goes into "head 3".
+    pub fn push_at(&mut self, name: &str, index: usize, value: f64) {
+        let row = match self.places.iter().position(|(known, _)| known == name) {
+            Some(row) => row,
+            None => {
+                self.places.push((name.to_string(), Vec::new()));
+                self.places.len() - 1
+            }
+        };
+        while self.places[row].1.len() <= index {
+            let place = self.add(format!("{} {}", name, self.places[row].1.len()));
+            self.places[row].1.push(place);
+        }
+        let place = self.places[row].1[index];
+        self.series[place].1.push(value);
+    }
+    fn add(&mut self, name: String) -> usize {
+        self.series.push((name, Series::new(self.keeps_values)));
+        self.series.len() - 1
+    }
+}
+
+pub(crate) enum Function {
+    One(Box<dyn FnMut(&Event) -> Option<f64> + Send>),
+    Several(Box<dyn FnMut(&Event, &mut Numbers) + Send>),
+}
 
 pub(crate) struct Stream {
-    pub measures: u32,
-    pub passes: u32,
-    pub function: Function,
-    pub series: Series,
+    measures: u32,
+    passes: u32,
+    function: Function,
+    numbers: Numbers,
 }
 
 impl Stream {
+    pub fn new(measures: u32, passes: u32, function: Function, keeps_values: bool) -> Self {
+        let mut numbers = Numbers { series: Vec::new(), places: Vec::new(), keeps_values };
+        if let Function::One(_) = function {
+            numbers.add("value".to_string());
+        }
+        Stream { measures, passes, function, numbers }
+    }
     fn process(&mut self, event: &Event) {
         if self.measures != 0 {
             let measurement = match event.measurement() {
@@ -28,26 +77,31 @@ impl Stream {
                 return;
             }
             // A number made of the finite rest would look sound and not be.
-            if measurement.nan_count + measurement.inf_count > 0 {
-                return self.series.push(if measurement.nan_count > 0 { f64::NAN } else { f64::INFINITY });
+            let is_one = matches!(self.function, Function::One(_));
+            if is_one && measurement.nan_count + measurement.inf_count > 0 {
+                let value = if measurement.nan_count > 0 { f64::NAN } else { f64::INFINITY };
+                return self.numbers.push("value", value);
             }
         } else if !event.tensor().map_or(false, |tensor| tensor.is_readable()) {
             return;
         }
-        if let Some(value) = (self.function)(event) {
-            self.series.push(value);
+        match &mut self.function {
+            Function::One(function) => {
+                if let Some(value) = function(event) {
+                    self.numbers.push("value", value);
+                }
+            }
+            Function::Several(function) => function(event, &mut self.numbers),
         }
+    }
+    fn series(&mut self, index: usize) -> Result<&mut (String, Series), Failure> {
+        let message = format!("there is no series {}", index);
+        self.numbers.series.get_mut(index).ok_or(Failure { status: LOUPE_NOT_FOUND, message })
     }
 }
 
 unsafe fn stream<'a>(this: *mut c_void) -> &'a mut Stream {
     &mut *(this as *mut Stream)
-}
-fn need_series(series: usize) -> Result<(), Failure> {
-    if series == 0 {
-        return Ok(());
-    }
-    Err(Failure { status: LOUPE_NOT_FOUND, message: format!("there is no series {}", series) })
 }
 
 unsafe extern "C" fn request(this: *mut c_void, request: *mut loupe_request, error: *mut loupe_error) -> loupe_status {
@@ -67,11 +121,11 @@ unsafe extern "C" fn process(this: *mut c_void, event: *const loupe_event, error
         Ok(())
     })
 }
-unsafe extern "C" fn series_count(_: *mut c_void) -> usize {
-    1
+unsafe extern "C" fn series_count(this: *mut c_void) -> usize {
+    stream(this).numbers.series.len()
 }
 unsafe extern "C" fn series_name(
-    _: *mut c_void,
+    this: *mut c_void,
     series: usize,
     name: *mut c_char,
     capacity: usize,
@@ -79,8 +133,7 @@ unsafe extern "C" fn series_name(
     error: *mut loupe_error,
 ) -> loupe_status {
     guarded(error, || {
-        need_series(series)?;
-        let whole = b"value";
+        let whole = stream(this).series(series)?.0.as_bytes();
         *length = whole.len();
         if capacity > 0 {
             let written = whole.len().min(capacity - 1);
@@ -98,8 +151,7 @@ unsafe extern "C" fn aggregate(
     error: *mut loupe_error,
 ) -> loupe_status {
     guarded(error, || {
-        need_series(series)?;
-        let series = &stream(this).series;
+        let series = &stream(this).series(series)?.1;
         let unsupported = "a quantile was asked for that is not kept".to_string();
         let number =
             series.aggregate(aggregation).ok_or(Failure { status: LOUPE_UNSUPPORTED, message: unsupported })?;
@@ -112,7 +164,7 @@ unsafe extern "C" fn aggregate(
 }
 unsafe extern "C" fn reset(this: *mut c_void, error: *mut loupe_error) -> loupe_status {
     guarded(error, || {
-        stream(this).series.reset();
+        stream(this).numbers.series.iter_mut().for_each(|(_, series)| series.reset());
         Ok(())
     })
 }
@@ -163,4 +215,24 @@ pub(crate) unsafe fn watch(
         return Err(Failure { status, message: crate::boundary::text_of(text.as_ptr()) });
     }
     Ok(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_numbers_go_into_the_series_of_their_names() {
+        let mut stream = Stream::new(0, 0, Function::Several(Box::new(|_, _| ())), false);
+        assert!(stream.series(0).is_err());
+        stream.numbers.push("rank", 4.0);
+        stream.numbers.push_at("head", 1, 3.0);
+        stream.numbers.push_at("head", 0, 2.0);
+        stream.numbers.push("rank", 6.0);
+        let mean = |(name, series): &(String, Series)| (name.clone(), series.aggregate(LOUPE_AGGREGATE_MEAN).unwrap());
+        let means: Vec<(String, f64)> = stream.numbers.series.iter().map(mean).collect();
+        let expected = [("rank", 5.0), ("head 0", 2.0), ("head 1", 3.0)];
+        assert_eq!(means, expected.map(|(name, mean)| (name.to_string(), mean)));
+        assert!(stream.series(3).is_err());
+    }
 }

@@ -90,10 +90,15 @@ impl Tensor<'_> {
     pub fn count(&self) -> i64 {
         self.0.numel
     }
-    /// In the processor's memory, with elements of float32, float64 or bfloat16.
+    /// In the processor's memory, with elements that are numbers or booleans, none of them complex.
     pub fn is_readable(&self) -> bool {
-        let kind = (self.0.dtype_code as u32, self.0.dtype_bits);
-        let is_known = matches!(kind, (LOUPE_DTYPE_FLOAT, 32) | (LOUPE_DTYPE_FLOAT, 64) | (LOUPE_DTYPE_BFLOAT, 16));
+        let is_known = match self.0.dtype_code as u32 {
+            LOUPE_DTYPE_FLOAT => matches!(self.0.dtype_bits, 16 | 32 | 64),
+            LOUPE_DTYPE_BFLOAT => self.0.dtype_bits == 16,
+            LOUPE_DTYPE_INT => matches!(self.0.dtype_bits, 8 | 16 | 32 | 64),
+            LOUPE_DTYPE_UINT | LOUPE_DTYPE_BOOL => self.0.dtype_bits == 8,
+            _ => false,
+        };
         let is_here = self.0.device_type == LOUPE_DEVICE_CPU && !self.0.data.is_null();
         is_known && is_here && self.0.dtype_lanes == 1 && self.0.numel > 0
     }
@@ -109,11 +114,77 @@ impl Tensor<'_> {
         );
         unsafe {
             let offset: i64 = index.iter().enumerate().map(|(d, i)| i * *self.0.strides.add(d)).sum();
+            let (data, at) = (self.0.data, offset as isize);
             match (self.0.dtype_code as u32, self.0.dtype_bits) {
-                (LOUPE_DTYPE_FLOAT, 32) => *(self.0.data as *const f32).offset(offset as isize) as f64,
-                (LOUPE_DTYPE_FLOAT, 64) => *(self.0.data as *const f64).offset(offset as isize),
-                _ => f32::from_bits((*(self.0.data as *const u16).offset(offset as isize) as u32) << 16) as f64,
+                (LOUPE_DTYPE_FLOAT, 32) => (data as *const f32).offset(at).read_unaligned() as f64,
+                (LOUPE_DTYPE_FLOAT, 64) => (data as *const f64).offset(at).read_unaligned(),
+                (LOUPE_DTYPE_FLOAT, _) => half((data as *const u16).offset(at).read_unaligned()),
+                (LOUPE_DTYPE_BFLOAT, _) => {
+                    f32::from_bits(((data as *const u16).offset(at).read_unaligned() as u32) << 16) as f64
+                }
+                (LOUPE_DTYPE_INT, 64) => (data as *const i64).offset(at).read_unaligned() as f64,
+                (LOUPE_DTYPE_INT, 32) => (data as *const i32).offset(at).read_unaligned() as f64,
+                (LOUPE_DTYPE_INT, 16) => (data as *const i16).offset(at).read_unaligned() as f64,
+                (LOUPE_DTYPE_INT, _) => *(data as *const i8).offset(at) as f64,
+                _ => *(data as *const u8).offset(at) as f64,
             }
         }
+    }
+}
+
+/// The value of a float16, which Rust has no type for.
+fn half(bits: u16) -> f64 {
+    let sign = if bits >> 15 != 0 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = ((bits >> 10 & 31) as i32, (bits & 1023) as f64);
+    match exponent {
+        31 if fraction != 0.0 => f64::NAN,
+        31 => sign * f64::INFINITY,
+        0 => sign * fraction * 2f64.powi(-24),
+        _ => sign * (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::raw::c_void;
+
+    /// The element at row 1, column 0 of a matrix of two rows that was transposed.
+    fn second<T>(code: u32, bits: u8, elements: &[T; 4]) -> f64 {
+        let (sizes, strides) = ([2i64, 2], [1i64, 2]);
+        let mut tensor: loupe_tensor = unsafe { std::mem::zeroed() };
+        tensor.dtype_code = code as _;
+        tensor.dtype_bits = bits as _;
+        tensor.dtype_lanes = 1;
+        tensor.device_type = LOUPE_DEVICE_CPU as _;
+        tensor.data = elements.as_ptr() as *mut c_void as _;
+        tensor.sizes = sizes.as_ptr();
+        tensor.strides = strides.as_ptr();
+        tensor.dim = 2;
+        tensor.numel = 4;
+        assert!(Tensor(&tensor).is_readable());
+        Tensor(&tensor).at(&[1, 0])
+    }
+
+    #[test]
+    fn elements_of_every_type_are_numbers() {
+        assert_eq!(second(LOUPE_DTYPE_FLOAT, 32, &[0f32, -1.5, 0., 0.]), -1.5);
+        assert_eq!(second(LOUPE_DTYPE_FLOAT, 64, &[0f64, -1.5, 0., 0.]), -1.5);
+        assert_eq!(second(LOUPE_DTYPE_BFLOAT, 16, &[0u16, 0xbfc0, 0, 0]), -1.5);
+        assert_eq!(second(LOUPE_DTYPE_FLOAT, 16, &[0u16, 0xbe00, 0, 0]), -1.5);
+        assert_eq!(second(LOUPE_DTYPE_INT, 64, &[0i64, -3, 0, 0]), -3.0);
+        assert_eq!(second(LOUPE_DTYPE_INT, 32, &[0i32, -3, 0, 0]), -3.0);
+        assert_eq!(second(LOUPE_DTYPE_INT, 16, &[0i16, -3, 0, 0]), -3.0);
+        assert_eq!(second(LOUPE_DTYPE_INT, 8, &[0i8, -3, 0, 0]), -3.0);
+        assert_eq!(second(LOUPE_DTYPE_UINT, 8, &[0u8, 200, 0, 0]), 200.0);
+        assert_eq!(second(LOUPE_DTYPE_BOOL, 8, &[0u8, 1, 0, 0]), 1.0);
+    }
+    #[test]
+    fn a_half_is_read_at_its_ends_too() {
+        assert_eq!(half(0x0001), 2f64.powi(-24));
+        assert_eq!(half(0x03ff), 1023.0 * 2f64.powi(-24));
+        assert_eq!(half(0x7bff), 65504.0);
+        assert_eq!(half(0xfc00), f64::NEG_INFINITY);
+        assert!(half(0x7e00).is_nan());
     }
 }

@@ -8,17 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef FAULT_EVENTS_ALLOCATE
-/* What C++ calls for new and delete, which `check` counts. */
-extern void* _Znwm(size_t size);
-extern void _ZdlPv(void* memory);
-#endif
-
 #ifdef __cplusplus
 #error "plain C"
 #endif
 
 void throw_something(void); /* throw.cpp */
+void allocate_by_new(void);
 void nobody_has_this(void);
 
 static loupe_status fail(loupe_error* error, loupe_status status, const char* message) {
@@ -172,8 +167,11 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
   it->grown = block;
 #endif
 #ifdef FAULT_EVENTS_ALLOCATE
-  void* volatile block = _Znwm(64);
-  _ZdlPv(block);
+  void* volatile block = malloc(64);
+  free(block);
+#endif
+#ifdef FAULT_EVENTS_ALLOCATE_BY_NEW
+  allocate_by_new();
 #endif
 #ifdef FAULT_EVENTS_WAIT
   const struct timespec moment = {0, 1000};
@@ -281,12 +279,18 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
   instance* it = self;
   if (it->wiring == NULL) return fail(error, LOUPE_INVALID, "it was not attached");
   if (!READABLE(module, parameter_count)) return too_short(error);
+#ifdef FAULT_BLIND
+  if (strcmp(module->type, "GRU") != 0) return LOUPE_OK;
+#endif
   const loupe_status watched = watch(it, module, error);
   return watched == LOUPE_OK ? tally(it, error) : watched;
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
   if (!READABLE(tick, epoch) || !READABLE(sink, value)) return too_short(error);
+#ifdef FAULT_BLIND
+  if (it->source == NULL) return LOUPE_OK;
+#endif
 #ifdef FAULT_LIFE
   if (tick->epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
 #endif
@@ -375,7 +379,12 @@ static const loupe_option ratio = {.struct_size = sizeof(loupe_option),
                                    .default_value = &default_value,
                                    .minimum = 0,
                                    .maximum = 1};
-static const loupe_option* const options[] = {&ratio};
+static const loupe_option* const options[] = {&ratio, &ratio};
+#ifdef FAULT_OPTION_TWICE
+#define OPTION_COUNT 2
+#else
+#define OPTION_COUNT 1
+#endif
 
 #define EXAMPLE_OF_gatherer NULL
 #define EXAMPLE_OF_preprocessor NULL
@@ -387,7 +396,7 @@ static const loupe_option* const options[] = {&ratio};
                                                    .name = "faulty_" #KIND,                   \
                                                    .help = "made wrongly on purpose, or not", \
                                                    .options = options,                        \
-                                                   .option_count = 1,                         \
+                                                   .option_count = OPTION_COUNT,              \
                                                    .table = &KIND,                            \
                                                    .create = create,                          \
                                                    .destroy = destroy,                        \

@@ -109,5 +109,25 @@ TEST_F(RustLens, ForgetsAModuleThatIsDetached) {
   EXPECT_EQ(messages_, std::vector<std::string>{});
 }
 
+TEST_F(RustLens, ShowsSeveralNumbersByTheirNamesAndFindsWhatBreaksARule) {
+  start("row_sums");
+  const auto first = add("first"), second = add("second");
+  forward(*first, {1, 2, 3, -1, -1, -1});
+  forward(*first, {3, 2, 3, -1, -1, -3});
+  forward(*second, {-1, -2, -3, 1, NAN, 1});
+  monitor_->tick(std::nullopt);
+  const auto shown = [&](const char* layer, const char* line) {
+    return monitor_->display().last("Row Sums", layer, line);
+  };
+  EXPECT_EQ(shown("first", "row 0 mean"), 7);
+  EXPECT_EQ(shown("first", "row 1 mean"), -4);
+  EXPECT_EQ(shown("second", "row 0 mean"), -6);
+  EXPECT_EQ(shown("second", "row 1 mean"), std::nullopt);
+  EXPECT_EQ(monitor_->display().last("Non-Finite Values", "second", "Row Sums, row 1 NaN"), 1);
+  ASSERT_EQ(messages_.size(), 1u);
+  EXPECT_NE(messages_[0].find("the first row of 'second' sums to -6"), std::string::npos) << messages_[0];
+  EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
+}
+
 }  // namespace
 }  // namespace loupe

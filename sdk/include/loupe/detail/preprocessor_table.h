@@ -36,9 +36,11 @@ inline loupe_status aggregate(const Preprocessor& preprocessor, std::size_t i, u
   const Series& series = preprocessor.series(i);
   const std::optional<double> number = series.aggregate(aggregation);
   if (!number) {
-    throw Error("a quantile of '" + preprocessor.series_name(i) +
-                    "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false'",
-                LOUPE_UNSUPPORTED);
+    throw Error(
+        "a quantile of '" + preprocessor.series_name(i) +
+            "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false', or make the series "
+            "with Series::Keep::quantiles",
+        LOUPE_UNSUPPORTED);
   }
   if (series.empty()) {
     write_error(error, "no values");
@@ -89,7 +91,8 @@ inline const loupe_preprocessor* preprocessor_table() {
       return guarded(error, [&] {
         need_series(self, i);
         const Series& series = as<Preprocessor>(self).series(i);
-        if (!series.keeps_values()) throw Error("the values are folded, not kept", LOUPE_UNSUPPORTED);
+        if (!series.keeps_values())
+          throw Error("the values are folded, not kept; make the series with Series::Keep::values", LOUPE_UNSUPPORTED);
         *count = series.values().size();
         std::copy_n(series.values().begin(), std::min(*count, capacity), values);
       });

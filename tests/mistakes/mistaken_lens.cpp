@@ -1,0 +1,97 @@
+// A lens that makes the mistake that it is told to.
+
+#include <loupe/plugin.h>
+#include <loupe/testing.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "mistakes/told.h"
+
+namespace loupe::test {
+namespace {
+
+loupe::Watch sums(const char* gatherer) {
+  return loupe::Watch(gatherer).measure(LOUPE_MEASURE_SUMS);
+}
+
+class MistakenLens : public loupe::Lens {
+ public:
+  static constexpr const char *name = "mistaken", *help = "makes a mistake";
+  static std::vector<loupe::Option> options() { return {{"mistake", "none", "which"}, {"scale", 1.0, "a number"}}; }
+  explicit MistakenLens(const loupe::Options& options) : mistake_(options.get<std::string>("mistake")) {
+    if (is("option")) options.get<double>("scal");
+    if (is("option_type")) options.get<bool>("scale");
+    if (is("create")) throw std::invalid_argument("scale and mistake do not go together");
+  }
+
+  void visit(const loupe::Module& module) override {
+    if (is("visit")) throw std::runtime_error("it knows no Linear");
+    if (is("gatherer")) return void(watch(module, loupe::Watch("forwrad").preprocessor("output_norm")));
+    if (is("preprocessor")) return void(watch(module, loupe::Watch("forward").preprocessor("output_nrm")));
+    if (is("label"))
+      return void(watch(module, loupe::Watch("step_gradient").label("wieght").preprocessor("output_norm")));
+    if (is("no_label")) return void(watch(module, loupe::Watch("step_gradient").preprocessor("output_norm")));
+    source_ = watch(
+        module, sums("forward"),
+        loupe::preprocessor_of(sums("forward").request(), [this](const loupe::Event& event, loupe::Numbers& numbers) {
+          if (is("process")) throw std::runtime_error("it divides by zero");
+          numbers.push("sum", event.measurement().sum);
+          numbers.push("squares", event.measurement().sum_squares);
+        }));
+  }
+  void report(loupe::Report& report) override {
+    if (is("report")) throw std::runtime_error("it has no layers");
+    report.tag("Sums", {});
+    if (is("tag")) report.value("Sum", "fc1", "mean", 1);
+    if (is("range")) report.range("Sum", "fc1", "min", "max", 1, 2);
+    if (is("finding")) report.finding({});
+    if (is("quantile")) source_.get("sum", LOUPE_AGGREGATE_MEDIAN);
+    if (is("values")) source_.values("sqares");
+    if (is("values_folded")) source_.values("sum");
+    const auto sum = source_.get(is("series") ? "smu" : "sum");
+    if (sum) report.value("Sums", "fc1", "mean", *sum);
+  }
+  void step(const loupe::Step&, loupe::Report& report) override {
+    if (is("late")) report.value("Sums", "fc1", "mean", 1);
+  }
+
+ private:
+  bool is(const char* mistake) const { return mistake_ == mistake; }
+
+  std::string mistake_;
+  loupe::Source source_;
+};
+
+/// One that takes no steps.
+struct Blind : loupe::Lens {
+  static constexpr const char *name = "blind", *help = "watches nothing";
+  static std::vector<loupe::Option> options() { return {}; }
+  explicit Blind(const loupe::Options&) {}
+  void visit(const loupe::Module&) override {}
+  void report(loupe::Report&) override {}
+};
+
+LOUPE_STATIC_PLUGIN(mistaken_plugin, "mistaken", "1.0", MistakenLens, Blind);
+
+}  // namespace
+
+std::string told_of_lens(const std::string& lens) try {
+  testing::Bench bench("lenses: [" + lens + "]", {LOUPE_BUILT_PLUGINS}, {&mistaken_plugin});
+  const auto layer = bench.module("fc1", "Linear", {{"weight", {1}}});
+  bench.forward(layer, testing::tensor({1, 2}));
+  bench.step();
+  bench.tick();
+  std::string told;
+  for (const std::string& line : bench.log()) told += line + "\n";
+  return told;
+} catch (const std::exception& refused) {  // as it is made
+  return refused.what();
+}
+
+std::string told_in_a_bench(const std::string& mistake) {
+  return told_of_lens("mistaken: {mistake: " + mistake + "}");
+}
+
+}  // namespace loupe::test
