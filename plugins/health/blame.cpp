@@ -91,6 +91,14 @@ Observation blame(const Origin& origin, bool loss, const std::string& opening) {
                          : "something between this layer and the loss has no finite slope here: a root, norm or "
                            "logarithm at 0, or a masked softmax; add a small number to it";
       break;
+    case Origin::Place::changed_gradient:
+      seen.parameter = origin.parameter;
+      seen.message += "the gradient of '" + origin.parameter + "' of " + layer + " has " + what(origin) +
+                      " as the optimizer used it, and was finite as the backward pass gave it";
+      seen.advice =
+          "see what changes gradients between backward() and step(): an average over ranks brings the NaN of any one "
+          "of them ('rank_non_finite' names it), and clipping by a norm of 0 or Inf makes one";
+      break;
     case Origin::Place::parameter:
       seen.parameter = origin.parameter;
       seen.message += "the step made it: '" + origin.parameter + "' of " + layer + " has " + what(origin) +

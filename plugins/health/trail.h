@@ -12,7 +12,12 @@ namespace loupe::health {
 
 /// Where a NaN or Inf was seen first, and what was around it.
 struct Origin {
-  enum class Place { output, gradient, parameter };
+  enum class Place {
+    output,
+    gradient,
+    changed_gradient,  ///< a gradient as the optimizer used it, which was finite as the backward pass gave it
+    parameter
+  };
   Place place;
   uint64_t step = 0;
   uint64_t unseen_steps = 0;  ///< that went by before it since the last one that was looked at

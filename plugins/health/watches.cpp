@@ -132,7 +132,8 @@ void StepWatch::process(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 
-/// Where its gradient was not looked at in this step, that may have made it.
+/// The optimizer may have been given it: by a backward pass that was not looked at, or by what changed the gradient
+/// since.
 void StepWatch::note_non_finite(const Event& event) {
   bool gradient_rested = false;
   {
@@ -141,11 +142,12 @@ void StepWatch::note_non_finite(const Event& event) {
   }
   Origin origin = origin_of(Origin::Place::parameter, event, event.measurement(), watched_);
   origin.parameter = state_.name;
-  if (gradient_rested) {
+  // On a device the next step may have a gradient by the time that this is known.
+  if (gradient_rested || place_ == LOUPE_PLACE_CPU) {
     watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
       const Extent gradient = Elements(&tensor).extent();
       if (gradient.is_finite()) return;
-      origin.place = Origin::Place::gradient;
+      origin.place = gradient_rested ? Origin::Place::gradient : Origin::Place::changed_gradient;
       origin.nan_count = gradient.nan_count;
       origin.inf_count = gradient.inf_count;
       origin.numel = tensor.numel;

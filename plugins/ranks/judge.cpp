@@ -23,21 +23,22 @@ double upper_median(std::vector<double> numbers) {
 /// "'x' is 1 in ranks 0 and 1, and 2 in rank 2"; empty where all have the same.
 template <class Value>
 std::string difference(const Said& said, const std::string& name, Value&& value) {
+  constexpr std::size_t most = 4;
+  std::map<std::string, std::size_t> places;
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const auto& [rank, record] : said.records) {
-    const std::string text = value(record);
-    auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == text; });
-    if (known == groups.end()) known = groups.insert(groups.end(), {text, {}});
-    known->second.push_back(rank);
+    const auto [known, is_new] = places.emplace(value(record), groups.size());
+    if (is_new) groups.emplace_back(known->first, std::vector<int>());
+    groups[known->second].second.push_back(rank);
   }
   if (groups.size() < 2) return "";
   std::string text = name;
-  for (std::size_t i = 0; i < groups.size(); ++i)
+  for (std::size_t i = 0; i < std::min(most, groups.size()); ++i)
     text += (i == 0                   ? " "
              : i + 1 == groups.size() ? " and "
                                       : ", ") +
             groups[i].first + " in " + list_of(groups[i].second);
-  return text;
+  return groups.size() <= most ? text : text + " and others in the other ranks";
 }
 
 /// Names for fingerprints, which nobody can read: "A", "B".
@@ -260,26 +261,25 @@ void Judge::judge_times(const Said& said) {
 void Judge::judge_balance_of(const Said& said, const std::string& what, double most, double RankRecord::*number) {
   constexpr int patience = 3;
   std::vector<double> all;
+  const auto is_known = [&](const RankRecord& record) { return std::isfinite(record.*number) && record.*number > 0; };
   for (const auto& [rank, record] : said.records) {
-    if (std::isfinite(record.*number) && record.*number > 0) all.push_back(record.*number);
+    if (is_known(record)) all.push_back(record.*number);
   }
-  if (all.size() < 3) {  // of two nobody can say which one is odd
-    for (const auto& [rank, record] : said.records) in_a_row(what + std::to_string(rank), false);
-    return;
-  }
-  const double middle = upper_median(all);
+  const bool enough = all.size() >= 3;  // of two nobody can say which one is odd
+  std::sort(all.begin(), all.end());
+  const double middle = enough ? all[all.size() / 2] : NAN;
   for (const auto& [rank, record] : said.records) {
     const double own = record.*number;
-    // As factors: how far it is from the nearest other, and the others from each other.
-    double nearest = INFINITY, low = INFINITY, high = 0;
-    for (const auto& [other_rank, other_record] : said.records) {
-      const double other = other_record.*number;
-      if (other_rank == rank || !std::isfinite(other) || !(other > 0)) continue;
-      nearest = std::min(nearest, std::max(own / other, other / own));
-      low = std::min(low, other);
-      high = std::max(high, other);
+    bool is_odd = false;
+    if (enough && is_known(record)) {
+      // As factors: how far it is from the nearest other, and the others from each other. Only the first and the last
+      // can be further than that.
+      const bool is_first = own == all.front(), is_last = own == all.back();
+      const std::size_t last = all.size() - 1;
+      const double spread = is_first ? all[last] / all[1] : all[last - 1] / all[0];
+      const double nearest = is_first ? all[1] / own : is_last ? own / all[last - 1] : 1;
+      is_odd = nearest >= most && nearest >= spread;
     }
-    const bool is_odd = std::isfinite(own) && own > 0 && nearest >= most && nearest >= high / low;
     const int ticks = in_a_row(what + std::to_string(rank), is_odd);
     if (ticks < patience) continue;
     Finding finding;

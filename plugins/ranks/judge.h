@@ -20,6 +20,7 @@ struct Said {
     std::vector<int> ranks;
   };
   std::vector<Group> replicas;  ///< those that say the same together
+  std::vector<Group> buffers;   ///< of these `parameters` alone, and of those the buffers
   std::map<int, RankRecord> records;
   int world_size = 0;
 };

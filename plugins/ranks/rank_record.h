@@ -12,8 +12,8 @@ namespace loupe::ranks {
 
 /// What replicas of a model have in common while all is well.
 struct Replica {
-  std::vector<uint64_t> start;       ///< of each parameter and buffer, before its first training forward
-  std::vector<uint64_t> parameters;  ///< the same at the tick; 0: cannot be told
+  std::vector<uint64_t> start;       ///< of each parameter, before its first training forward
+  std::vector<uint64_t> parameters;  ///< the same at the tick; 0: a buffer, or cannot be told
   struct Gradients {
     uint64_t step = 0;
     std::vector<uint64_t> used;  ///< of each parameter's, as the optimizer used it; 0: there is none

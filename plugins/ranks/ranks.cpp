@@ -64,7 +64,12 @@ class Ranks : public Lens {
     model->structure = fingerprint_of(std::to_string(model->structure) + layer + '\n' + std::string(module.type()));
     if (module.is_leaf() && !module.is_functional())
       watch(module, {"forward"}, keep<NumbersWatch>(*model, layer, "the output", false));
-    if (module.family() == LOUPE_FAMILY_DROPOUT) watch(module, {"forward"}, keep<MaskWatch>(*model, layer));
+    // Each rank's own go all the way to rank 0: seeds that are the same show in any layer.
+    constexpr int most_masks = 2;
+    if (module.family() == LOUPE_FAMILY_DROPOUT && model->masked_layers < most_masks) {
+      ++model->masked_layers;
+      watch(module, {"forward"}, keep<MaskWatch>(*model, layer));
+    }
     for (std::size_t i = 0; i < module.parameter_count(); ++i) add(*model, module, module.parameter(i));
   }
 
@@ -123,6 +128,7 @@ class Ranks : public Lens {
     models_.push_back(std::make_unique<Model>(root));
     ModelWatch& model = models_.back()->watch;
     watch(root, {"forward"}, model.replica);
+    watch(root, {"forward"}, model.buffers);
     watch(root, {"forward"}, model.records);
   }
 
@@ -168,8 +174,12 @@ class Ranks : public Lens {
   /// What this process says of itself.
   void say(ModelWatch& model) {
     const loupe_run* run = host_.run();
-    Replica replica;
-    for (const ModelWatch::Tensor& tensor : model.tensors) replica.parameters.push_back(fingerprint(tensor, false));
+    Replica replica, buffers;
+    for (const ModelWatch::Tensor& tensor : model.tensors) {
+      const uint64_t print = fingerprint(tensor, false);
+      replica.parameters.push_back(tensor.is_buffer ? 0 : print);
+      buffers.parameters.push_back(tensor.is_buffer ? print : 0);
+    }
     replica.gradients = std::exchange(model.gradients, {});
     RankRecord record;
     record.model = model.structure;
@@ -201,7 +211,19 @@ class Ranks : public Lens {
     }
     const int rank = run != nullptr ? run->rank : 0;
     model.replica.say(rank, replica.bytes());
+    model.buffers.say(rank, buffers.bytes());
     model.records.say(rank, record.bytes());
+  }
+
+  /// The one of the lowest rank first: it is what others are compared with.
+  static std::vector<Said::Group> groups_of(const Facts& facts) {
+    std::vector<Said::Group> groups;
+    for (const auto& [bytes, ranks] : facts.groups()) groups.push_back({Replica::read(bytes), ranks});
+    std::sort(groups.begin(), groups.end(), [](const Said::Group& one, const Said::Group& other) {
+      return *std::min_element(one.ranks.begin(), one.ranks.end()) <
+             *std::min_element(other.ranks.begin(), other.ranks.end());
+    });
+    return groups;
   }
 
   /// What all processes said.
@@ -211,13 +233,8 @@ class Ranks : public Lens {
       for (const int rank : ranks) said.records[rank] = RankRecord::read(bytes);
     }
     if (said.records.size() < 2) return;
-    for (const auto& [bytes, ranks] : model.watch.replica.groups())
-      said.replicas.push_back({Replica::read(bytes), ranks});
-    // The one of the lowest rank first: it is what others are compared with.
-    std::sort(said.replicas.begin(), said.replicas.end(), [](const Said::Group& one, const Said::Group& other) {
-      return *std::min_element(one.ranks.begin(), one.ranks.end()) <
-             *std::min_element(other.ranks.begin(), other.ranks.end());
-    });
+    said.replicas = groups_of(model.watch.replica);
+    said.buffers = groups_of(model.watch.buffers);
     if (const loupe_run* run = host_.run()) said.world_size = run->world_size;
     std::vector<NamedTensor> tensors;
     for (const ModelWatch::Tensor& tensor : model.watch.tensors)

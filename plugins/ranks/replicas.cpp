@@ -19,10 +19,12 @@ bool differ(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other
 
 /// The first place at which any group differs from the first; of those for which `counts`.
 template <class Numbers, class Counts>
-std::optional<std::size_t> first_difference(const Said& said, Numbers&& numbers, Counts&& counts) {
+std::optional<std::size_t> first_difference(const std::vector<Said::Group>& groups, Numbers&& numbers,
+                                            Counts&& counts) {
   std::optional<std::size_t> first;
-  const std::vector<uint64_t>& reference = numbers(said.replicas.front().replica);
-  for (const Said::Group& group : said.replicas) {
+  if (groups.empty()) return first;
+  const std::vector<uint64_t>& reference = numbers(groups.front().replica);
+  for (const Said::Group& group : groups) {
     const std::vector<uint64_t>& other = numbers(group.replica);
     for (std::size_t i = 0; i < std::min(reference.size(), other.size()) && (!first || i < *first); ++i) {
       if (counts(i) && differ(reference, other, i)) first = i;
@@ -68,7 +70,7 @@ const std::vector<uint64_t>& gradients_at(const Replica& replica, uint64_t step)
 }  // namespace
 
 void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& tensors) {
-  if (said.replicas.size() < 2) return;
+  if (said.replicas.empty()) return;
   for (const auto& [rank, record] : said.records) {
     if (record.model != said.records.begin()->second.model) return;  // no replicas; ranks_differ says so
   }
@@ -93,7 +95,8 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   std::size_t first_gradient = 0, compared_gradients = 0, different_gradients = 0;
   for (const Replica::Gradients& each : said.replicas.front().replica.gradients) {
     const auto at = first_difference(
-        said, [&](const Replica& replica) -> const std::vector<uint64_t>& { return gradients_at(replica, each.step); },
+        said.replicas,
+        [&](const Replica& replica) -> const std::vector<uint64_t>& { return gradients_at(replica, each.step); },
         is_parameter);
     ++steps;
     if (!at) continue;
@@ -109,10 +112,10 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
       });
     }
   }
-  const auto at = first_difference(said, now, is_parameter);
+  const auto at = first_difference(said.replicas, now, is_parameter);
   if (!at) {
     // Each rank normalizes by what it saw: that is no fault, but surprises whoever saves or evaluates on one rank.
-    const auto buffer = first_difference(said, now, is_buffer);
+    const auto buffer = first_difference(said.buffers, now, is_buffer);
     if (!buffer) return;
     Finding finding = finding_at(*buffer, "replica_drift", LOUPE_SEVERITY_INFO);
     finding.message = "the buffer " + name(*buffer) +
@@ -140,7 +143,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   }
 
   const auto parts = split(said, *at, now);
-  const auto at_start = first_difference(said, start, is_parameter);
+  const auto at_start = first_difference(said.replicas, start, is_parameter);
   if (no_average && !at_start) return;  // they drift because of that
   Finding finding = finding_at(*at, "replica_drift", LOUPE_SEVERITY_ERROR);
   finding.message =

@@ -32,8 +32,10 @@ struct ModelWatch {
   uint64_t structure = 0;      ///< a fingerprint of names and shapes
 
   bool has_input = false;  ///< somebody watches what goes into it
+  int masked_layers = 0;   ///< whose dropout is watched
 
-  Facts replica{16}, records{SIZE_MAX};
+  // Buffers may differ in every rank, and must not hide a rank whose parameters do.
+  Facts replica{16}, buffers{4}, records{SIZE_MAX};
 
   // Of events, which may come on several threads.
   std::mutex mutex;
@@ -82,7 +84,7 @@ class NumbersWatch : public Preprocessor {
 /// What dropout keeps: of the first elements one character each, 'k' kept, 'd' dropped, '?' where the input was 0.
 class MaskWatch : public Preprocessor {
  public:
-  static constexpr int64_t most_elements = 512;
+  static constexpr int64_t most_elements = 256;
   MaskWatch(ModelWatch& model, std::string module) : model_(model), module_(std::move(module)) {}
   Request request() const override;
   void process(const Event& event) override;

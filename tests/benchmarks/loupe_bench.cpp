@@ -19,9 +19,9 @@ namespace {
 using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
-const std::vector<std::string> all_configs = {"off",      "loss",   "activation",  "gradient", "difference",
-                                              "four",     "all",    "budget",      "history",  "inactive",
-                                              "detached", "health", "four+health", "step_time"};
+const std::vector<std::string> all_configs = {
+    "off",     "loss",     "activation", "gradient", "difference",  "four",      "all",        "budget",
+    "history", "inactive", "detached",   "health",   "four+health", "step_time", "four+ranks", "four+health+ranks"};
 
 constexpr double block_seconds = 0.2;
 constexpr int budget_steps = 60;  // until a budget has seen what looking takes
@@ -31,7 +31,17 @@ struct Floor {
   int events = 0;
 };
 
-std::string yaml_of(const std::string& config, const std::string& parameters) {
+/// As one rank of two, which the configurations without "+ranks" make nothing of.
+void become_a_rank() {
+  ::setenv("RANK", "1", 1);
+  ::setenv("WORLD_SIZE", "2", 1);
+}
+
+std::string yaml_of(std::string config, const std::string& parameters) {
+  const std::string suffix = "+ranks";
+  const std::size_t end = config.find(suffix);
+  const std::string ranks = end != std::string::npos ? "" : "ranks: off\n";
+  if (end != std::string::npos) config.erase(end);
   const std::string geometry = ": {parameters: " + parameters + "}\n";
   const bool four = config == "four" || config == "inactive" || config == "all" || config == "budget" ||
                     config == "history" || config == "four+health";
@@ -49,12 +59,12 @@ std::string yaml_of(const std::string& config, const std::string& parameters) {
   const std::string attach = config == "budget"    ? "attach: {budget: 1%}\n"
                              : config == "history" ? "attach: {history: 65536}\n"
                                                    : "";
-  return attach + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
+  return ranks + attach + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
 }
 
 /// Bytes after the formula 4a + 8P (gradient, and the one before) + 16P (parameter and its last two, one written).
 Floor floor_of(const Subject& subject, const std::string& config) {
-  const bool four = config == "four" || config == "all" || config == "four+health";
+  const bool four = config.rfind("four", 0) == 0 || config == "all";
   Floor floor;
   const bool biases = subject.parameters.find("bias") != std::string::npos;
   double parameters = 0;
@@ -306,7 +316,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> together;
   app.add_option("--together", together,
                  "instead: copies of a model, each watched by one of these, trained in turn; such as "
-                 "'off four four+health health'")
+                 "'off four four+health health'; '+ranks': as one of several processes of a run")
       ->check(CLI::IsMember(all_configs));
   app.add_option("--layouts", layouts, "for --together: in how many layouts of the memory, which are luck")
       ->check(CLI::Range(1, 1000));
@@ -325,6 +335,7 @@ int main(int argc, char** argv) {
                  "turn; 'asks' is D with a loop that asks it for its parameters. Of --config the last is taken");
   app.add_option("--rounds", rounds, "for --programs: how often each runs")->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
+  become_a_rank();
 
   if (!programs.empty()) {
     const nlohmann::json measured = measure_programs(programs, configs.back(), seconds, rounds, !as_json);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ranks/fingerprint.h"
@@ -44,19 +45,23 @@ class JudgeOfRanks : public testing::Test {
     }
   }
 
+  static void add(const Replica& replica, int rank, std::vector<Said::Group>& groups) {
+    for (Said::Group& group : groups) {
+      if (group.replica.bytes() == replica.bytes()) return group.ranks.push_back(rank);
+    }
+    groups.push_back({replica, {rank}});
+  }
+
   /// One more tick. Returns what is told, "rule severity state: message".
   Texts judge() {
     Said said;
     said.world_size = 4;
     said.records = records;
     for (const auto& [rank, own] : replicas) {
-      bool is_known = false;
-      for (Said::Group& group : said.replicas) {
-        if (group.replica.bytes() != own.bytes()) continue;
-        group.ranks.push_back(rank);
-        is_known = true;
-      }
-      if (!is_known) said.replicas.push_back({own, {rank}});
+      Replica parameters = own, buffers;
+      buffers.parameters = {0, 0, std::exchange(parameters.parameters[2], 0)};
+      add(parameters, rank, said.replicas);
+      add(buffers, rank, said.buffers);
     }
     Texts told;
     judge_.judge(said, {{"one", "weight", false}, {"two", "weight", false}, {"norm", "running_mean", true}},
@@ -212,6 +217,34 @@ TEST_F(JudgeOfRanks, FindsARankWhoseLossIsFarFromTheOthersForThreeTicks) {
   for (auto& [rank, own] : records) own.loss = std::pow(3, rank);  // as different from each other
   judge_ = Judge();
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, NamesTheOneRankThatIsFarOutHoweverTheOthersLie) {
+  const auto tells = [&](const std::vector<double>& losses) {
+    judge_ = Judge();
+    for (int rank = 0; rank < 4; ++rank) records[rank].loss = losses[static_cast<std::size_t>(rank)];
+    Texts last;
+    for (int tick = 0; tick < 3; ++tick) last = judge();
+    return last.empty() ? "" : last[0].substr(0, last[0].find(':'));
+  };
+  EXPECT_EQ(tells({1, 1, 1, 9}), "rank_imbalance 2 1 rank 3.training loss");
+  EXPECT_EQ(tells({0.1, 1, 1.5, 1}), "rank_imbalance 2 1 rank 0.training loss") << "below the others";
+  EXPECT_EQ(tells({1, 1, 9, 9}), "") << "two are of one kind";
+  EXPECT_EQ(tells({1, 1, 9, NAN}), "rank_imbalance 2 1 rank 2.training loss");
+  EXPECT_EQ(tells({1, NAN, 9, NAN}), "") << "of two nobody can say which one is odd";
+  EXPECT_EQ(tells({1, 4, 9, 20}), "") << "it is as far as the others are from each other";
+}
+
+TEST_F(JudgeOfRanks, ListsAFewOfManyDifferentSettings) {
+  for (int rank = 0; rank < 2000; ++rank) {
+    replicas[rank] = replica();
+    records[rank] = record(rank);
+    records[rank].loss = records[rank].gradient = 1;
+    records[rank].learning_rate = 1 + rank;
+  }
+  const std::string text = told();
+  EXPECT_SAYS(text, "the learning rate is 1 in rank 0, 2 in rank 1, 3 in rank 2, 4 in rank 3 and others in the other");
+  EXPECT_LT(text.size(), 400u);
 }
 
 TEST_F(JudgeOfRanks, FindsAnotherNumberOfBatchesButNotOneMore) {
