@@ -66,7 +66,7 @@ class Examination {
     }
   }
 
-  /// What is no library has no symbols to look for, and what is not Loupe's has no functions to call.
+  /// A file that is no library has no symbols to look for, and one that is not Loupe's no functions to call.
   bool can_look_at(const Rule& rule) const {
     if (rule.examine == &check_exports) return true;
     if (rule.examine == &check_bootstrap) return subject_.entry != nullptr;

@@ -1,7 +1,7 @@
 #include "command/commands.h"
 
-#include <loupe/number_text.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 
 #include <array>
 #include <cmath>
@@ -139,7 +139,7 @@ std::string list_of(const std::vector<std::string>& names) {
   return list;
 }
 
-/// What a record cannot say is not to be taken for health.
+/// A record that lacks something is not thereby healthy.
 void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
   if (diagnosis.watched || !diagnosis.has_values) return;
   out << "  the lens health did not watch this run; ";

@@ -1,7 +1,7 @@
 #include "command/commands.h"
 
-#include <loupe/nearest.h>
-#include <loupe/number_text.h>
+#include <loupe/text/nearest.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cctype>

@@ -62,7 +62,7 @@ class Walk {
     looked_for_missing_ = false;
   }
 
-  /// A gradient or update of which a record has others in that step.
+  /// Whether the record has other gradients or updates in that step.
   static bool is_missing(const Tensor& tensor, const Record& record) {
     return (tensor.is("gradient") || tensor.is("update")) &&
            std::any_of(record.tensors.begin(), record.tensors.end(),
@@ -127,7 +127,7 @@ class Walk {
     if (found != inputs_.end()) result_.inputs = found->second;
   }
 
-  /// What a number of the tensor is measured by: its size, or that of what it is the sum of, which may cancel.
+  /// The scale of one number of the tensor: its size, or the size of its summands, which may cancel.
   double scale_of(const Tensor& a, const Tensor& b) const {
     const double own = std::max(a.rms(), b.rms());
     const Tensor* input = first_.find(a.step, "input", a.module);

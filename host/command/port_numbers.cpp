@@ -10,7 +10,7 @@
 namespace loupe::port {
 namespace {
 
-constexpr double same = 1e-4;  // of what is the same but for rounding
+constexpr double same = 1e-4;  // differences below this are rounding
 
 double apart(double a, double b, double scale) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;

@@ -1,6 +1,6 @@
 #include "command/reading_progress.h"
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 #include <unistd.h>
 
 #include <cstdlib>

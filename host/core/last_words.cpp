@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <loupe/files/compression.h>
 #include <loupe/files/held_signals.h>
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
 #include "core/suggestion.h"
 
-#include <loupe/nearest.h>
+#include <loupe/text/nearest.h>
 
 namespace loupe {
 

@@ -1,6 +1,6 @@
 #include "inspector/inspector_impl.h"
 
-#include <loupe/lines.h>
+#include <loupe/detail/lines.h>
 
 #include <algorithm>
 #include <cmath>

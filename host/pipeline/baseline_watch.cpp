@@ -1,6 +1,6 @@
 #include "pipeline/baseline_watch.h"
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cmath>

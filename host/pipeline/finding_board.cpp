@@ -1,7 +1,7 @@
 #include "pipeline/finding_board.h"
 
 #include <loupe/error.h>
-#include <loupe/text_of.h>
+#include <loupe/text/text_of.h>
 
 #include <algorithm>
 

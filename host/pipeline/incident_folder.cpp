@@ -2,9 +2,9 @@
 
 #include <loupe/error.h>
 #include <loupe/files/replacement.h>
-#include <loupe/number_text.h>
-#include <loupe/utc_text.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/utc_text.h>
+#include <loupe/text/words.h>
 #include <sys/stat.h>
 
 #include <array>

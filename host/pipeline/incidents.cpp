@@ -1,6 +1,6 @@
 #include "pipeline/incidents.h"
 
-#include <loupe/text_of.h>
+#include <loupe/text/text_of.h>
 
 #include "core/log.h"
 

@@ -1,6 +1,6 @@
 #include "pipeline/look_schedule.h"
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <utility>
 

@@ -116,7 +116,7 @@ void Monitor::announce(const ModelDescription& model) {
                   .parameter_elements = model.parameter_elements,
                   .modules = modules.data(),
                   .module_count = modules.size()});
-  // What is estimated is no measured value, and the record and the report must say so.
+  // An estimate is not a measured value, and the record and the report must say so.
   if (const std::string words = estimate_words(model.modules); !words.empty()) note(LOUPE_NOTE_COST, words);
 }
 
@@ -235,7 +235,7 @@ void Monitor::keep_ticks(std::unique_ptr<TickKeeper> keeper) {
   display_.hold_ticks();
 }
 
-void Monitor::show_complete(TickKeeper::Complete complete) {
+void Monitor::show_complete(const TickKeeper::Complete& complete) {
   for (const auto& [level, line] : complete.log) log(level, line);
   for (const std::string& text : complete.notes) {
     log(LOUPE_LOG_WARNING, text);

@@ -150,7 +150,7 @@ class Monitor final : public LensSurroundings {
   void show_progress();
   void tell_error(const loupe_finding& finding) const;
   /// What came of the numbers of all processes of the run.
-  void show_complete(TickKeeper::Complete complete);
+  void show_complete(const TickKeeper::Complete& complete);
   void judge_departures();
   void judge_costs();
   void write_trace();

@@ -25,7 +25,7 @@ class TimedSteps {
   void deliver(uint64_t number);
   /// A step is over. @param looks  whether the next one is looked at
   void stepped(bool looks);
-  /// What is on is no step: there is a tick in it.
+  /// The step at hand is not timed: there is a tick in it.
   void interrupt();
 
   /// The steps that are traced, until they are taken; null where none is wanted.

@@ -1,6 +1,6 @@
 #include "ranks/rank_message.h"
 
-#include <loupe/state.h>
+#include <loupe/detail/state.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "replay/finding_history.h"
 
-#include <loupe/words.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 #include "replay/record_line.h"
 
 #include <loupe/error.h>
-#include <loupe/number_text.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 
 #include <array>
 #include <cmath>

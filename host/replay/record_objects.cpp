@@ -2,7 +2,7 @@
 
 #include <loupe/abi.h>
 #include <loupe/error.h>
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <yaml-cpp/exceptions.h>
 

@@ -1,6 +1,6 @@
 #include "run/model_search.h"
 
-#include <loupe/wanted_names.h>
+#include <loupe/detail/wanted_names.h>
 
 #include <algorithm>
 

@@ -251,7 +251,7 @@ Function real_function(void*& kept, const char* name) {
   return reinterpret_cast<Function>(known);
 }
 
-/// What the watching library asks for itself is no use of the program's, and may be asked under locks of its own.
+/// Calls of the watching library itself are not the program's, and may come under locks of its own.
 bool is_own_call(const void* caller) {
   const auto address = reinterpret_cast<ElfW(Addr)>(caller);
   return address >= host_begin.load(std::memory_order_relaxed) && address < host_end.load(std::memory_order_relaxed);

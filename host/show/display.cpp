@@ -1,8 +1,8 @@
 #include "show/display.h"
 
 #include <loupe/detail/owned.h>
-#include <loupe/model_json.h>
-#include <loupe/utc_text.h>
+#include <loupe/text/utc_text.h>
+#include <loupe/visualizers/model_json.h>
 
 #include <array>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "testing/shown.h"
 
-#include <loupe/text_of.h>
+#include <loupe/text/text_of.h>
 #include <loupe/visualizer.h>
 
 namespace loupe::testing {

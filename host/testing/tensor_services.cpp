@@ -1,6 +1,6 @@
 // What components may ask of tensors, without LibTorch.
 
-#include <loupe/elements.h>
+#include <loupe/detail/elements.h>
 #include <loupe/error.h>
 
 #include <algorithm>

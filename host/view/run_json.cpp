@@ -1,8 +1,8 @@
 #include "view/run_json.h"
 
 #include <loupe/abi.h>
-#include <loupe/number_text.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 
 #include <charconv>
 #include <set>

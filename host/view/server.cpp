@@ -42,7 +42,7 @@ constexpr std::size_t most_compared = 20;
 constexpr int ports_tried = 50;
 constexpr auto still_there_after = std::chrono::seconds(10);
 
-/// What is asked for is not to be had; the text is one sentence.
+/// The request cannot be served; the text is one sentence.
 struct Refusal {
   int status;
   std::string why;

@@ -1,7 +1,7 @@
 // The visualizer `console`, for people who watch the trainer's terminal or read its log.
 
-#include <loupe/number_text.h>
 #include <loupe/plugin.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 #include "console/findings.h"
 
-#include <loupe/text_of.h>
-#include <loupe/words.h>
+#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 #include <cmath>

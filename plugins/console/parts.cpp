@@ -1,6 +1,6 @@
 #include "console/parts.h"
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cmath>

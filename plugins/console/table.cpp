@@ -29,7 +29,7 @@ LineName split(const std::string& line) {
 
 }  // namespace
 
-Table::Table(std::string tag, Style style) : key_(std::move(tag)), title_(harmless(key_)), style_(style) {}
+Table::Table(std::string tag, Style style) : key_(std::move(tag)), title_(harmless(key_)), style_(std::move(style)) {}
 
 std::size_t Row::main() const {
   return static_cast<std::size_t>(std::find(known.begin(), known.end(), true) - known.begin());

@@ -1,7 +1,7 @@
 #include "console/text.h"
 
 #include <locale.h>
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 #include <wchar.h>
 #include <wctype.h>
 

@@ -1,7 +1,7 @@
 #ifndef LOUPE_CONSOLE_TICK_TABLES_H
 #define LOUPE_CONSOLE_TICK_TABLES_H
 
-#include <loupe/chosen_names.h>
+#include <loupe/visualizers/chosen_names.h>
 
 #include <cstddef>
 #include <deque>

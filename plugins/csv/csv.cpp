@@ -2,7 +2,7 @@
 
 #include <loupe/files/epoch_file.h>
 #include <loupe/plugin.h>
-#include <loupe/selection.h>
+#include <loupe/visualizers/selection.h>
 
 #include <string>
 #include <utility>

@@ -1,8 +1,8 @@
 #include "csv/csv_row.h"
 
-#include <loupe/number_text.h>
-#include <loupe/text_of.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 #include <utf8.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
-#include <loupe/geometry_plots.h>
-#include <loupe/gradient_option.h>
+#include <loupe/lenses/geometry_plots.h>
+#include <loupe/lenses/gradient_option.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

@@ -1,10 +1,10 @@
-#include <loupe/explanation.h>
-#include <loupe/gradient_option.h>
 #include <loupe/layers.h>
-#include <loupe/non_finite.h>
-#include <loupe/output_option.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/gradient_option.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
+#include <loupe/visualizers/output_option.h>
 
 #include "histograms/histogram.h"
 

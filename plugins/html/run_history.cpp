@@ -1,9 +1,9 @@
 #include "html/run_history.h"
 
-#include <loupe/model_json.h>
-#include <loupe/text_of.h>
-#include <loupe/utc_text.h>
+#include <loupe/text/text_of.h>
+#include <loupe/text/utc_text.h>
 #include <loupe/visualizer.h>
+#include <loupe/visualizers/model_json.h>
 #include <utf8.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "html/run_story.h"
 
-#include <loupe/number_text.h>
-#include <loupe/text_of.h>
-#include <loupe/utc_text.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/text_of.h>
+#include <loupe/text/utc_text.h>
 
 namespace loupe::html {
 

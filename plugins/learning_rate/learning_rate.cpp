@@ -1,4 +1,4 @@
-#include <loupe/learning_rates.h>
+#include <loupe/lenses/learning_rates.h>
 #include <loupe/plugin.h>
 
 #include <vector>

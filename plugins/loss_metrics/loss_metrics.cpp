@@ -1,8 +1,8 @@
-#include <loupe/explanation.h>
 #include <loupe/layers.h>
-#include <loupe/nearest.h>
-#include <loupe/non_finite.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/plugin.h>
+#include <loupe/text/nearest.h>
 
 #include <map>
 #include <set>

@@ -1,5 +1,5 @@
 #include <loupe/draft/folded.h>
-#include <loupe/explanation.h>
+#include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
-#include <loupe/activation_plots.h>
+#include <loupe/lenses/activation_plots.h>
 #include <loupe/module_filter.h>
-#include <loupe/output_option.h>
 #include <loupe/plugin.h>
+#include <loupe/visualizers/output_option.h>
 
 namespace loupe {
 

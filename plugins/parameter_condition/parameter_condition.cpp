@@ -1,5 +1,5 @@
-#include <loupe/explanation.h>
-#include <loupe/non_finite.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

@@ -1,4 +1,4 @@
-#include <loupe/geometry_plots.h>
+#include <loupe/lenses/geometry_plots.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

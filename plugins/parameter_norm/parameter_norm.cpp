@@ -1,5 +1,5 @@
-#include <loupe/comparison.h>
-#include <loupe/non_finite.h>
+#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

@@ -1,7 +1,7 @@
-#include <loupe/comparison.h>
-#include <loupe/explanation.h>
-#include <loupe/kind_filter.h>
-#include <loupe/non_finite.h>
+#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/kind_filter.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

@@ -1,6 +1,6 @@
 #include "prometheus/exposition.h"
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 #include <utf8.h>
 
 #include <cmath>

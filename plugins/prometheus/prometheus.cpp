@@ -2,11 +2,11 @@
 
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
-#include <loupe/number_text.h>
 #include <loupe/plugin.h>
-#include <loupe/selection.h>
-#include <loupe/text_of.h>
-#include <loupe/words.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
+#include <loupe/visualizers/selection.h>
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 #ifndef LOUPE_PLUGINS_RANKS_FINGERPRINT_H
 #define LOUPE_PLUGINS_RANKS_FINGERPRINT_H
 
-#include <loupe/tensor.h>
+#include <loupe/detail/tensor.h>
 
 #include <cstdint>
 #include <cstring>

@@ -2,7 +2,7 @@
 
 #include "ranks/judge.h"
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "ranks/rank_record.h"
 
-#include <loupe/state.h>
+#include <loupe/detail/state.h>
 
 namespace loupe::ranks {
 namespace {

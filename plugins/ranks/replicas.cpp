@@ -1,6 +1,6 @@
 // Whether the ranks still train one and the same model.
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 #include <loupe/files/epoch_file.h>
 #include <loupe/files/gzip.h>
 #include <loupe/plugin.h>
-#include <loupe/selection.h>
+#include <loupe/visualizers/selection.h>
 
 #include <cmath>
 #include <string>

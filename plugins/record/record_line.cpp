@@ -1,10 +1,10 @@
 #include "record/record_line.h"
 
-#include <loupe/model_json.h>
-#include <loupe/number_text.h>
-#include <loupe/utc_text.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/utc_text.h>
+#include <loupe/text/words.h>
 #include <loupe/visualizer.h>
-#include <loupe/words.h>
+#include <loupe/visualizers/model_json.h>
 #include <utf8.h>
 
 #include <cmath>

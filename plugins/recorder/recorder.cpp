@@ -1,11 +1,11 @@
-#include <loupe/explanation.h>
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
-#include <loupe/kind_filter.h>
 #include <loupe/layers.h>
-#include <loupe/number_text.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/kind_filter.h>
 #include <loupe/plugin.h>
+#include <loupe/text/number_text.h>
 
 #include <deque>
 #include <set>

@@ -1,7 +1,7 @@
 #ifndef LOUPE_PLUGINS_RECORDER_RECORDING_H
 #define LOUPE_PLUGINS_RECORDER_RECORDING_H
 
-#include <loupe/kept_tensor.h>
+#include <loupe/lenses/kept_tensor.h>
 #include <loupe/plugin.h>
 
 #include <mutex>

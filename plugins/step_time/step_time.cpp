@@ -1,8 +1,8 @@
 #include <loupe/draft/folded.h>
-#include <loupe/duration_text.h>
-#include <loupe/explanation.h>
-#include <loupe/number_text.h>
+#include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
+#include <loupe/text/duration_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <deque>

@@ -1,7 +1,7 @@
 #include <loupe/files/output_path.h>
-#include <loupe/model_json.h>
 #include <loupe/plugin.h>
-#include <loupe/selection.h>
+#include <loupe/visualizers/model_json.h>
+#include <loupe/visualizers/selection.h>
 
 #include <cmath>
 #include <ctime>

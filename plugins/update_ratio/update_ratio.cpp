@@ -1,4 +1,4 @@
-#include <loupe/non_finite.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "benchmarks/agreement.h"
 #include "benchmarks/bandwidth.h"
 #include "benchmarks/bench_models.h"
 #include "benchmarks/programs.h"
@@ -18,9 +19,9 @@ namespace {
 using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
-const std::vector<std::string> all_configs = {"off",      "loss",   "activation", "gradient", "difference",
-                                              "four",     "all",    "budget",     "history",  "inactive",
-                                              "detached", "health", "four+health"};
+const std::vector<std::string> all_configs = {"off",      "loss",   "activation",  "gradient", "difference",
+                                              "four",     "all",    "budget",      "history",  "inactive",
+                                              "detached", "health", "four+health", "step_time"};
 
 constexpr double block_seconds = 0.2;
 constexpr int budget_steps = 60;  // until a budget has seen what looking takes
@@ -36,6 +37,7 @@ std::string yaml_of(const std::string& config, const std::string& parameters) {
                     config == "history" || config == "four+health";
   std::string lenses;
   if (config == "health" || config == "four+health") lenses += "  - health\n";
+  if (config == "step_time") lenses += "  - step_time\n";
   if (four || config == "loss") lenses += "  - loss_metrics\n";
   if (four || config == "activation") lenses += "  - output_activation\n";
   if (four || config == "gradient") lenses += "  - gradient_geometry" + geometry;
@@ -312,6 +314,10 @@ int main(int argc, char** argv) {
   app.add_option("--visualizers", visualizers, "for --growth: each as YAML lists them, such as 'record, html'");
   app.add_option("--ticks", tick_count, "for --growth: how many ticks before the last that is timed")
       ->check(CLI::Range(10, 100000));
+  int agreement_steps = 0;
+  app.add_option("--agreement", agreement_steps,
+                 "instead: so many steps of each model (A, B or E), timed by step_time and by LibTorch's profiler")
+      ->check(CLI::Range(35, 1000000));
   std::vector<std::string> programs;
   int rounds = 5;
   app.add_option("--programs", programs,
@@ -326,6 +332,13 @@ int main(int argc, char** argv) {
     return 0;
   }
 
+  if (agreement_steps > 0) {
+    torch::set_num_threads(threads.front());
+    nlohmann::json rows = nlohmann::json::array();
+    for (const std::string& model : models) rows.push_back(agreement_row(model, agreement_steps, !as_json));
+    if (as_json) std::cout << rows.dump(1) << "\n";
+    return 0;
+  }
   if (!layers.empty()) {
     const nlohmann::json grown = measure_all_growth(layers, visualizers, tick_count, !as_json);
     if (as_json) std::cout << grown.dump(1) << "\n";

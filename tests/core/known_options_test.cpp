@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>
-#include <loupe/option_values.h>
+#include <loupe/detail/option_values.h>
 
 #include <memory>
 #include <string>

@@ -1,9 +1,9 @@
 // Feeds the golden events to the preprocessors by name, through the ABI, and compares every value and summary.
 
 #include <gtest/gtest.h>
+#include <loupe/detail/series.h>
 #include <loupe/detail/series_reading.h>
 #include <loupe/preprocessor.h>
-#include <loupe/series.h>
 
 #include <cmath>
 

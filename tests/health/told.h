@@ -1,7 +1,7 @@
 #ifndef LOUPE_TESTS_HEALTH_TOLD_H
 #define LOUPE_TESTS_HEALTH_TOLD_H
 
-#include <loupe/option_values.h>
+#include <loupe/detail/option_values.h>
 
 #include <vector>
 

@@ -1,9 +1,9 @@
 #ifndef LOUPE_TESTS_SDK_FAKE_H
 #define LOUPE_TESTS_SDK_FAKE_H
 
+#include <loupe/detail/option_values.h>
 #include <loupe/event.h>
 #include <loupe/host.h>
-#include <loupe/option_values.h>
 
 #include <string>
 #include <utility>

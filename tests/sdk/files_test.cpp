@@ -2,7 +2,7 @@
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Series and sketches that were fed apart and merged, against one that was fed everything.
 
-#include <loupe/series.h>
+#include <loupe/detail/series.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <loupe/kind_filter.h>
+#include <loupe/lenses/kind_filter.h>
 #include <loupe/module_filter.h>
 
 #include <optional>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
-#include <loupe/activation_plots.h>
-#include <loupe/comparison.h>
-#include <loupe/geometry_plots.h>
+#include <loupe/lenses/activation_plots.h>
+#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/geometry_plots.h>
 
 #include <cstdio>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include <loupe/state.h>
+#include <loupe/detail/state.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <loupe/words.h>
+#include <loupe/text/words.h>
 
 namespace loupe::test {
 namespace {

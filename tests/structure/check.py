@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails where a file includes a room above its own, or is longer than a newcomer should have to read.
+"""Fails where a file includes a room above its own, or is longer than a newcomer should have to read, and where the SDK has
+more headers than one looks through.
 
 usage: check.py ROOT
 """
@@ -14,6 +15,7 @@ ROOMS = [
     "run", "testing", "check", "view", "command",
 ]  # fmt: skip
 MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 400, 200
+MOST_HEADERS_OF_AUTHORS = 19  # in loupe/ itself, so that a newcomer finds what to include
 
 
 def room_of(path: str) -> str:
@@ -63,6 +65,12 @@ def main() -> int:
             limit = MOST_LINES_OF_A_PUBLIC_HEADER if is_public and "/detail/" not in path else MOST_LINES
             if lines > limit:
                 faults.append(f"{path}: {lines} lines, more than {limit}; divide it by its ideas")
+    authors = [file.name for file in sorted((root / "sdk/include/loupe").glob("*.h"))]
+    if not 0 < len(authors) <= MOST_HEADERS_OF_AUTHORS:
+        faults.append(
+            f"sdk/include/loupe: {len(authors)} headers, where 1 to {MOST_HEADERS_OF_AUTHORS} may be; move those that no author "
+            f"includes by itself to detail/ or to a folder with one idea: {', '.join(authors)}"
+        )
     print("\n".join(faults) or "every room includes those below it alone")
     return 1 if faults else 0
 

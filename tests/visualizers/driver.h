@@ -2,7 +2,7 @@
 #define LOUPE_TESTS_VISUALIZERS_DRIVER_H
 
 #include <dlfcn.h>
-#include <loupe/option_values.h>
+#include <loupe/detail/option_values.h>
 #include <stdlib.h>
 
 #include <cstring>

@@ -109,7 +109,7 @@ struct alignas(64) TapPoint : ResultPoint {
   // What is known of its forward: seen so far, and whether it is surely the one that the tap sees.
   std::atomic<uint8_t> ran{0};  // ran_at_all, ran_in_training
   bool opaque = false, perhaps = false;
-  // What those that are simple have not.
+  // Absent in simple tap points.
   std::shared_ptr<ForwardListener> listener;  // instead of streams
   Stream* before = nullptr;
   Stream* input_gradient = nullptr;

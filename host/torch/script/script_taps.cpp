@@ -253,7 +253,7 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
-/// What is computed in one piece has no results of its own, so that they are missed.
+/// Modules that are computed in one piece have no results of their own, which are then missing.
 void tell_of_fusion(Run& state) {
   Planned& plan = *state.plan;
   if (plan.looks_left.load(std::memory_order_relaxed) <= 0 || !state.scope->watched()) return;

@@ -276,7 +276,7 @@ void OptimizerSteps::by_hand() {
   each_parameter([&](const TapPoint&, ParameterTap& tap) {
     if (!tap.tensor.requires_grad()) return;
     const uint32_t version = version_of(tap.tensor);
-    // What a tap saw stepping and nobody touched since is not counted twice.
+    // A step that a tap saw is not counted twice where nothing changed since.
     if (tap.holders != 0 && tap.stepped && tap.version == version) return;
     tap.stepped_since_tick = true;
     tap.version = version;

@@ -150,7 +150,7 @@ export function columnsOf(runs, compared) {
   ];
 }
 
-/** Runs that tell of settings; one whose optimizer has not stepped yet tells of none. */
+/** Runs with settings: a run has none before its optimizer steps. */
 function told(runs) { return runs.filter(({settings}) => settings.length > 0); }
 
 function isAlike(runs, name) { return new Set(runs.map((run) => settingText(settingOf(run, name)))).size === 1; }

@@ -1,7 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_ELEMENTS_H
 #define LOUPE_PLUGINS_HEALTH_ELEMENTS_H
 
-#include <loupe/elements.h>
+#include <loupe/detail/elements.h>
 
 #include <algorithm>
 #include <array>

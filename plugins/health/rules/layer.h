@@ -1,10 +1,10 @@
 #ifndef LOUPE_PLUGINS_HEALTH_LAYER_H
 #define LOUPE_PLUGINS_HEALTH_LAYER_H
 
+#include <loupe/detail/tensor.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
 #include <loupe/lens.h>
-#include <loupe/tensor.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "health/rules/rule.h"
 
 #include <loupe/error.h>
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 #define LOUPE_EVENT_H
 
 #include <loupe/abi.h>
+#include <loupe/detail/tensor.h>
 #include <loupe/error.h>
-#include <loupe/tensor.h>
 
 #include <string_view>
 

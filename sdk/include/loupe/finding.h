@@ -2,7 +2,7 @@
 #define LOUPE_FINDING_H
 
 #include <loupe/abi.h>
-#include <loupe/text_of.h>
+#include <loupe/text/text_of.h>
 
 #include <cmath>
 #include <string>

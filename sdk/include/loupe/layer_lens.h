@@ -1,10 +1,10 @@
 #ifndef LOUPE_LAYER_LENS_H
 #define LOUPE_LAYER_LENS_H
 
+#include <loupe/detail/lines.h>
 #include <loupe/layers.h>
-#include <loupe/lines.h>
+#include <loupe/lenses/non_finite.h>
 #include <loupe/module_filter.h>
-#include <loupe/non_finite.h>
 #include <loupe/parameters.h>
 
 #include <atomic>

@@ -1,14 +1,14 @@
 #ifndef LOUPE_LENS_H
 #define LOUPE_LENS_H
 
+#include <loupe/detail/numbers.h>
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_reading.h>
+#include <loupe/detail/watch.h>
 #include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
-#include <loupe/numbers.h>
 #include <loupe/report.h>
-#include <loupe/watch.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 #ifndef LOUPE_MODULE_FILTER_H
 #define LOUPE_MODULE_FILTER_H
 
-#include <loupe/families.h>
-#include <loupe/wanted_names.h>
+#include <loupe/detail/families.h>
+#include <loupe/detail/wanted_names.h>
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,8 @@
 #ifndef LOUPE_OPTIONS_H
 #define LOUPE_OPTIONS_H
 
+#include <loupe/detail/option.h>
 #include <loupe/error.h>
-#include <loupe/option.h>
 
 #include <cstring>
 #include <string>

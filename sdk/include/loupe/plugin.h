@@ -13,13 +13,13 @@
 // and the plugin is closed by one line: LOUPE_PLUGIN("name", "version", FirstComponent, SecondComponent)
 
 #include <loupe/detail/component.h>
+#include <loupe/detail/elements.h>
+#include <loupe/detail/lines.h>
 #include <loupe/detail/plugin_note.h>
-#include <loupe/elements.h>
 #include <loupe/gatherer.h>
 #include <loupe/host.h>
 #include <loupe/layer_lens.h>
 #include <loupe/lens.h>
-#include <loupe/lines.h>
 #include <loupe/preprocessor.h>
 #include <loupe/rule.h>
 #include <loupe/threaded_visualizer.h>

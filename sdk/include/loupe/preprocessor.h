@@ -1,10 +1,10 @@
 #ifndef LOUPE_PREPROCESSOR_H
 #define LOUPE_PREPROCESSOR_H
 
+#include <loupe/detail/series.h>
+#include <loupe/detail/state.h>
 #include <loupe/event.h>
 #include <loupe/options.h>
-#include <loupe/series.h>
-#include <loupe/state.h>
 
 #include <deque>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <loupe/abi/preprocessor.h>
 #include <loupe/error.h>
-#include <loupe/nearest.h>
+#include <loupe/text/nearest.h>
 
 #include <cstddef>
 #include <string>

@@ -7,7 +7,7 @@
 #include <loupe/files/replacement.h>
 #include <loupe/files/waiting_epochs.h>
 #include <loupe/host.h>
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 #include <loupe/visualizer.h>
 
 #include <cmath>

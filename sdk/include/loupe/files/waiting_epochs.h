@@ -1,7 +1,7 @@
 #ifndef LOUPE_FILES_WAITING_EPOCHS_H
 #define LOUPE_FILES_WAITING_EPOCHS_H
 
-#include <loupe/number_text.h>
+#include <loupe/text/number_text.h>
 
 #include <cstddef>
 #include <deque>

@@ -1,0 +1,128 @@
+#ifndef LOUPE_DETAIL_ELEMENTS_H
+#define LOUPE_DETAIL_ELEMENTS_H
+
+#include <loupe/detail/tensor.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace loupe {
+
+/// Reads single elements of a tensor in the processor's memory as doubles, whatever their type and strides are. For
+/// what the host does not measure. Allocates nothing.
+///
+///     const loupe::Elements scores(event.tensor());
+///     const double first = scores(0, 0);        // by its index in each dimension
+///     const double last = scores.at(scores.count() - 1);  // by its place in row-major order
+class Elements {
+ public:
+  explicit Elements(const TensorView& tensor) : Elements(tensor.raw()) {}
+  explicit Elements(const loupe_tensor* tensor) : tensor_(tensor), kind_(kind_of(tensor)) {
+    if (kind_ != Kind::none) is_contiguous_ = TensorView(tensor).is_contiguous();
+  }
+  /// False where there are none to read: of an empty tensor, on a device, or of a type such as a complex one.
+  bool readable() const { return kind_ != Kind::none; }
+  bool floating() const { return kind_ != Kind::none && kind_ < Kind::int64; }
+  int64_t count() const { return tensor_->numel; }
+  int64_t dim() const { return tensor_->dim; }
+  /// A negative dimension counts from the end.
+  int64_t size(int64_t d) const { return tensor_->sizes[d < 0 ? d + tensor_->dim : d]; }
+
+  /// By its place in row-major order, from 0.
+  double at(int64_t place) const { return read_at(offset_of(place)); }
+  /// By an index for each dimension.
+  template <class... Index>
+  double operator()(Index... index) const {
+    int64_t offset = 0;
+    std::size_t d = 0;
+    ((offset += static_cast<int64_t>(index) * tensor_->strides[d++]), ...);
+    return read_at(offset);
+  }
+
+ protected:
+  enum class Kind { none, float32, float64, bfloat16, float16, int64, int32, int16, int8, uint8 };
+
+  const loupe_tensor* tensor() const { return tensor_; }
+  Kind kind() const { return kind_; }
+  /// All elements one after another, where they are stored so as float32; else null.
+  const float* floats() const {
+    return kind_ == Kind::float32 && is_contiguous_ ? static_cast<const float*>(tensor_->data) : nullptr;
+  }
+  template <class T>
+  static T read(const char* bytes) {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  const char* bytes_at(int64_t offset) const {
+    return static_cast<const char*>(tensor_->data) + offset * (tensor_->dtype_bits / 8);
+  }
+  int64_t offset_of(int64_t place) const {
+    if (is_contiguous_) return place;
+    int64_t offset = 0;
+    for (int64_t d = tensor_->dim - 1; d >= 0; --d) {
+      offset += place % tensor_->sizes[d] * tensor_->strides[d];
+      place /= tensor_->sizes[d];
+    }
+    return offset;
+  }
+
+ private:
+  static Kind kind_of(const loupe_tensor* tensor) {
+    if (tensor == nullptr || tensor->numel == 0 || tensor->data == nullptr) return Kind::none;
+    const TensorView view(tensor);
+    if (!view.is_cpu()) return Kind::none;
+    if (view.is_of(LOUPE_DTYPE_FLOAT, 32)) return Kind::float32;
+    if (view.is_of(LOUPE_DTYPE_FLOAT, 64)) return Kind::float64;
+    if (view.is_of(LOUPE_DTYPE_BFLOAT, 16)) return Kind::bfloat16;
+    if (view.is_of(LOUPE_DTYPE_FLOAT, 16)) return Kind::float16;
+    if (view.is_of(LOUPE_DTYPE_INT, 64)) return Kind::int64;
+    if (view.is_of(LOUPE_DTYPE_INT, 32)) return Kind::int32;
+    if (view.is_of(LOUPE_DTYPE_INT, 16)) return Kind::int16;
+    if (view.is_of(LOUPE_DTYPE_INT, 8)) return Kind::int8;
+    if (view.is_of(LOUPE_DTYPE_UINT, 8) || view.is_of(LOUPE_DTYPE_BOOL, 8)) return Kind::uint8;
+    return Kind::none;
+  }
+  double read_at(int64_t offset) const {
+    const char* element = bytes_at(offset);
+    switch (kind_) {
+      case Kind::float32:
+        return read<float>(element);
+      case Kind::float64:
+        return read<double>(element);
+      case Kind::bfloat16: {
+        const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(element)) << 16;
+        return read<float>(reinterpret_cast<const char*>(&bits));
+      }
+      case Kind::float16:
+        return half(read<uint16_t>(element));
+      case Kind::int64:
+        return static_cast<double>(read<int64_t>(element));
+      case Kind::int32:
+        return read<int32_t>(element);
+      case Kind::int16:
+        return read<int16_t>(element);
+      case Kind::int8:
+        return read<int8_t>(element);
+      default:
+        return read<uint8_t>(element);
+    }
+  }
+  static double half(uint16_t bits) {
+    const double sign = (bits >> 15) != 0 ? -1 : 1;
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
+    if (exponent == 0) return sign * std::ldexp(fraction, -24);
+    return sign * std::ldexp(1024 + fraction, exponent - 25);
+  }
+
+  const loupe_tensor* tensor_;
+  Kind kind_;
+  bool is_contiguous_ = false;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,68 @@
+#ifndef LOUPE_DETAIL_WATCH_H
+#define LOUPE_DETAIL_WATCH_H
+
+#include <loupe/detail/option_values.h>
+#include <loupe/preprocessor.h>
+
+#include <utility>
+
+namespace loupe {
+
+/// What a lens asks for of a module: a gatherer, and what is behind it. The texts are borrowed for the call.
+///
+///     Watch("forward").preprocessor("output_activation", {{"eps", 1e-6}})
+///     Watch("step_gradient").label("weight").measure(LOUPE_MEASURE_SUMS)
+class Watch {
+ public:
+  /// @param gatherer  its name: `loupe list` has them all  @param options  its options
+  Watch(const char* gatherer, OptionValues options = {}) : gatherer_(gatherer), gatherer_options_(std::move(options)) {}
+
+  /// The parameter or attribute, for a gatherer that needs one; null for none.
+  Watch& label(const char* name) {
+    label_ = name;
+    return *this;
+  }
+  /// A preprocessor by its name.
+  Watch& preprocessor(const char* name, OptionValues options = {}) {
+    preprocessor_ = name;
+    preprocessor_options_ = std::move(options);
+    return *this;
+  }
+  /// What the host measures for a function: LOUPE_MEASURE_ bits. Without any, the function is given the tensor.
+  /// @param epsilon  for ACTIVITY: what counts as silent  @param unit_dimension  the dimension that counts units
+  Watch& measure(uint32_t measures, double epsilon = 1e-8, int unit_dimension = 1) {
+    measures_ = measures;
+    epsilon_ = epsilon;
+    unit_dimension_ = unit_dimension;
+    return *this;
+  }
+
+  const char* gatherer() const { return gatherer_; }
+  const OptionValues& gatherer_options() const { return gatherer_options_; }
+  const char* label() const { return label_; }
+  const char* preprocessor() const { return preprocessor_; }
+  const OptionValues& preprocessor_options() const { return preprocessor_options_; }
+  /// What a function behind it is to be given.
+  Request request() const {
+    Request request;
+    request.measures = measures_;
+    request.wants_tensor = measures_ == 0;
+    request.epsilon = epsilon_;
+    request.unit_dimension = unit_dimension_;
+    return request;
+  }
+
+ private:
+  const char* gatherer_;
+  OptionValues gatherer_options_;
+  const char* label_ = nullptr;
+  const char* preprocessor_ = nullptr;
+  OptionValues preprocessor_options_;
+  uint32_t measures_ = 0;
+  double epsilon_ = 1e-8;
+  int unit_dimension_ = 1;
+};
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,98 @@
+#ifndef LOUPE_LENSES_ACTIVATION_PLOTS_H
+#define LOUPE_LENSES_ACTIVATION_PLOTS_H
+
+#include <loupe/detail/lines.h>
+#include <loupe/layers.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/non_finite.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// The plots of lenses whose preprocessor gives the series `activation` and `death`: each layer's rates, and the worst
+/// of all layers.
+class ActivationPlots {
+ public:
+  static std::vector<Option> options() {
+    return {inplace_option(),
+            {"warning_plot", true, "also show the worst rates of all layers"},
+            {"activation_aggregation", "mean", "how an epoch's activation becomes one number", aggregation_names()},
+            {"death_aggregation", "mean", "how an epoch's death rate becomes one number", aggregation_names()}};
+  }
+
+  /// @param warning_tag the title of the plot of the worst
+  ActivationPlots(const Options& options, std::string warning_tag)
+      : inplace_(options.get<bool>("inplace")),
+        warning_plot_(options.get<bool>("warning_plot")),
+        activation_(aggregation_from(options.get<std::string>("activation_aggregation"))),
+        death_(aggregation_from(options.get<std::string>("death_aggregation"))),
+        warning_tag_(std::move(warning_tag)) {}
+
+  bool inplace() const { return inplace_; }
+  bool need_quantiles() const { return is_quantile(activation_) || is_quantile(death_); }
+
+  void introduce(Report& report, const std::string& tag, const Explanation& words = {}) const {
+    report.tag(tag, explained(style(false), words));
+  }
+  /// After all others.
+  void introduce_warnings(Report& report) const {
+    if (warning_plot_) report.tag(warning_tag_, explained(style(true), worst_explained()));
+    non_finite_.introduce(report);
+  }
+
+  void write(Report& report, const std::string& tag, const Layers& layers) {
+    const std::string activation_line = "activation_rate", death_line = "death_rate";
+    for (const Layer& layer : layers) {
+      const auto activation = write_rate(report, tag, layer, "activation", activation_line, activation_);
+      const auto death = write_rate(report, tag, layer, "death", death_line, death_);
+      if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);
+      if (death) worst_death_ = std::fmax(worst_death_, *death);
+      non_finite_.write(report, tag, layer.name, layer.source, "activation");
+    }
+  }
+  /// After all others: the worst of what was written since the last call.
+  void write_warnings(Report& report) {
+    if (warning_plot_ && !std::isnan(worst_activation_)) {
+      report.value(warning_tag_, warning_tag_, "worst activation_rate", worst_activation_);
+    }
+    if (warning_plot_ && !std::isnan(worst_death_)) {
+      report.value(warning_tag_, warning_tag_, "worst death_rate", worst_death_);
+    }
+    worst_activation_ = worst_death_ = NAN;
+  }
+
+ private:
+  static std::optional<double> write_rate(Report& report, const std::string& tag, const Layer& layer,
+                                          const char* series, const std::string& line, uint32_t aggregation) {
+    const auto found = layer.source.index_of(series);
+    const auto rate = found ? layer.source.get(*found, aggregation) : std::nullopt;
+    if (rate) report.value(tag, layer.name, line, *rate, layer.source.count(*found));
+    return rate;
+  }
+  static Explanation worst_explained() {
+    return {"The lowest activation_rate and the highest death_rate of all layers, each a share from 0 to 1.",
+            "A worst death rate below 0.1, and both lines level.",
+            "Look in the plot of each layer which one it is; what helps against dead units is said there."};
+  }
+  static TagStyle style(bool big) {
+    TagStyle style;
+    style.type = LOUPE_TAG_PROBABILITY;
+    style.annotate = true;
+    style.big = big;
+    return style;
+  }
+
+  bool inplace_, warning_plot_;
+  uint32_t activation_, death_;
+  std::string warning_tag_;
+  double worst_activation_ = NAN, worst_death_ = NAN;
+  NonFinite non_finite_;
+};
+
+}  // namespace loupe
+
+#endif

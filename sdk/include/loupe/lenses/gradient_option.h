@@ -1,0 +1,21 @@
+#ifndef LOUPE_LENSES_GRADIENT_OPTION_H
+#define LOUPE_LENSES_GRADIENT_OPTION_H
+
+#include <loupe/plugin.h>
+
+namespace loupe {
+
+inline Option gradient_option() {
+  return {"gradient",
+          "accumulated",
+          "accumulated: after each backward; step: once a step, as the optimizer is about to use it, so after clipping",
+          {"accumulated", "step"}};
+}
+
+inline const char* gradient_gatherer(const Options& options) {
+  return options.get<std::string>("gradient") == "step" ? "step_gradient" : "parameter_gradient";
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,57 @@
+#ifndef LOUPE_LENSES_KIND_FILTER_H
+#define LOUPE_LENSES_KIND_FILTER_H
+
+#include <loupe/module_filter.h>
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// For a lens that has no taste of its own: a ModuleFilter that looks at every module without children by default, and
+/// that `types`, `families` and `leaves_only` narrow.
+class KindFilter {
+ public:
+  static std::vector<Option> options() {
+    std::vector<Option> options = {
+        {"types", Strings{}, "only modules of these types, such as Linear, or globs of them"},
+        {"families", Strings{}, "only modules of these families", family_names()}};
+    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
+    options.emplace_back("leaves_only", true,
+                         "leave out modules that have children, unless include names them in full");
+    return options;
+  }
+
+  explicit KindFilter(const Options& options)
+      : types_("types", "module's type", options.get<Strings>("types")),
+        families_("families", "module's family", options.get<Strings>("families")),
+        modules_(options),
+        leaves_only_(options.get<bool>("leaves_only")) {}
+
+  /// Once for each module that the lens is shown.
+  bool takes(const Module& module) {
+    if (module.is_loss()) return false;
+    const std::string type(module.type()), full(module.full_type());
+    types_.offer(type);
+    const bool of_type =
+        types_.match([&](const std::string& text) { return fits_glob(text, type) || fits_glob(text, full); });
+    const bool of_family = families_.match([&](const std::string& text) { return text == family_name(module); });
+    const bool taken = modules_.takes(module, is_leaf(module) || !leaves_only_);
+    return taken && (types_.empty() || of_type) && (families_.empty() || of_family);
+  }
+
+  /// As ModuleFilter's.
+  void warn(const Host& host, bool watches) {
+    const bool wrong_type = types_.warn(host), wrong_family = families_.warn(host);
+    modules_.warn(host, watches || wrong_type || wrong_family);
+  }
+
+ private:
+  WantedNames types_, families_;
+  ModuleFilter modules_;
+  bool leaves_only_;
+};
+
+}  // namespace loupe
+
+#endif

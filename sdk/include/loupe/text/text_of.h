@@ -1,0 +1,15 @@
+#ifndef LOUPE_TEXT_TEXT_OF_H
+#define LOUPE_TEXT_TEXT_OF_H
+
+#include <string>
+
+namespace loupe {
+
+/// A text of the boundary, where null stands for none: empty then.
+inline std::string text_of(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef LOUPE_TEXT_WORDS_H
+#define LOUPE_TEXT_WORDS_H
+
+#include <loupe/abi.h>
+
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace loupe {
+
+/// The word for a number of the boundary, for people and for files.
+struct Word {
+  uint32_t value;
+  const char* word;
+};
+
+inline constexpr Word severity_words[] = {
+    {LOUPE_SEVERITY_INFO, "info"}, {LOUPE_SEVERITY_WARNING, "warning"}, {LOUPE_SEVERITY_ERROR, "error"}};
+inline constexpr Word finding_state_words[] = {
+    {LOUPE_FINDING_RAISED, "raised"}, {LOUPE_FINDING_CHANGED, "changed"}, {LOUPE_FINDING_GONE, "gone"}};
+inline constexpr Word note_words[] = {{LOUPE_NOTE_TRAINER, "trainer"},
+                                      {LOUPE_NOTE_QUARANTINE, "quarantine"},
+                                      {LOUPE_NOTE_LEARNING_RATE, "learning_rate"},
+                                      {LOUPE_NOTE_COVERAGE, "coverage"},
+                                      {LOUPE_NOTE_COST, "cost"},
+                                      {LOUPE_NOTE_GUESS, "guess"},
+                                      {LOUPE_NOTE_INCIDENT, "incident"},
+                                      {LOUPE_NOTE_RANKS, "ranks"}};
+inline constexpr Word tick_words[] = {
+    {LOUPE_TICK_EPOCH, "epoch"}, {LOUPE_TICK_STEPS, "steps"}, {LOUPE_TICK_SECONDS, "seconds"}, {LOUPE_TICK_END, "end"}};
+inline constexpr Word ending_words[] = {
+    {LOUPE_END_COMPLETED, "completed"}, {LOUPE_END_INTERRUPTED, "interrupted"}, {LOUPE_END_FAILED, "failed"}};
+
+/// A later version's number, which has no word yet, stands as it is: "7".
+template <std::size_t count>
+std::string word_of(const Word (&words)[count], uint32_t value) {
+  for (const Word& each : words) {
+    if (each.value == value) return each.word;
+  }
+  return std::to_string(value);
+}
+
+/// The number behind such a word; none for another text.
+template <std::size_t count>
+std::optional<uint32_t> value_called(const Word (&words)[count], std::string_view word) {
+  for (const Word& each : words) {
+    if (each.word == word) return each.value;
+  }
+  uint32_t value = 0;
+  const auto parsed = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (word.empty() || parsed.ec != std::errc() || parsed.ptr != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,72 @@
+#ifndef LOUPE_VISUALIZERS_SELECTION_H
+#define LOUPE_VISUALIZERS_SELECTION_H
+
+#include <loupe/options.h>
+#include <loupe/visualizer.h>
+#include <loupe/visualizers/chosen_names.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loupe {
+
+/// What a visualizer takes of all that it is told: its options `tags`, `layers` and `every`. Findings, notes and what
+/// else is rare are not chosen from. The user is told of patterns that fit nothing.
+class Selection {
+ public:
+  static std::vector<Option> options() {
+    return {{"tags", Strings{}, "which tags to take, as patterns such as \"*Norm\"; all of them when empty"},
+            {"layers", Strings{}, "which layers to take, as patterns such as \"encoder.*\"; all of them when empty"},
+            every_option()};
+  }
+  static Option every_option() { return {"every", 1, "take the first tick and each n-th after it", 1, 1e9}; }
+
+  Selection(const Options& options, const Host& host)
+      : host_(host),
+        tags_("tags", "tag", options.get<Strings>("tags")),
+        layers_("layers", "layer", options.get<Strings>("layers")),
+        every_(options.get<uint64_t>("every")) {}
+
+  /// A run begins; its first tick is taken.
+  void begin() { ticks_ = 0; }
+  /// Whether the tick that begins is taken; to be asked once a tick.
+  bool begin_tick() { return is_taken_ = ticks_++ % every_ == 0; }
+  /// Of the tick that began last.
+  bool is_taken() const { return is_taken_; }
+
+  /// Whether a value, range or histogram of the tick is. A plot of the whole model is of no layer.
+  template <class Told>
+  bool takes(const Told& told) {
+    if (!is_taken_) return false;
+    const bool fits_tags = tags_.takes(told.tag), fits_layers = told.layer == nullptr || layers_.takes(told.layer);
+    return fits_tags && fits_layers;
+  }
+  void end_tick() {
+    tags_.end_tick(host_);
+    layers_.end_tick(host_);
+  }
+  /// The run is over.
+  void end() {
+    tags_.end(host_);
+    layers_.end(host_);
+  }
+
+ private:
+  Host host_;
+  ChosenNames tags_, layers_;
+  uint64_t every_;
+  uint64_t ticks_ = 0;
+  bool is_taken_ = true;
+};
+
+/// A visualizer's own options, then those of its Selection.
+inline std::vector<Option> with_selection(std::vector<Option> own) {
+  for (Option& option : Selection::options()) own.push_back(std::move(option));
+  return own;
+}
+
+}  // namespace loupe
+
+#endif
