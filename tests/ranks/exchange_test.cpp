@@ -1,240 +1,12 @@
 #include "ranks/exchange.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <filesystem>
-#include <map>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "memory_store.h"
-#include "monitored.h"
 #include "ranks/rank_message.h"
 #include "ranks/rank_tree.h"
-#include "replay/record_reader.h"
+#include "run_of_ranks.h"
 #include "says.h"
 
 namespace loupe {
 namespace {
-
-namespace fs = std::filesystem;
-using std::chrono::milliseconds;
-
-std::string folder_of_test() {
-  const std::string folder =
-      std::string(LOUPE_TEST_FOLDER) + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
-  return folder;
-}
-
-const std::string lenses =
-    "lenses:\n  - output_norm: {line: [mean, median], range: [std, min-max]}\n  - output_activation\n  - "
-    "loss_metrics\n "
-    " - parameter_norm\n"
-    "  - histograms\nvisualizers: [record]\n";
-
-Config config_of(const std::string& folder, const std::string& yaml, int rank, int world_size) {
-  Config config = Config::from_text(
-      "plugins: {path: [" LOUPE_BUILT_PLUGINS "]}\nrun: {name: r, dir: " + folder + "}\n" + yaml, "a.yaml", "/");
-  Launch launch;
-  launch.rank = rank;
-  launch.world_size = world_size;
-  config.join(launch);
-  return config;
-}
-
-/// One process of a run.
-class Rank {
- public:
-  Rank(const std::string& yaml, int rank, int world_size, const std::shared_ptr<SharedMemory>& memory,
-       milliseconds timeout, bool shows_each = false)
-      : monitor(config_of(folder_of_test(), yaml, rank, world_size), &host) {
-    if (world_size > 1) {
-      ExchangeSettings settings;
-      settings.launch = monitor.config().launch;
-      settings.timeout = timeout;
-      settings.shows_each = shows_each;
-      settings.open = [memory]() -> std::unique_ptr<RankStore> {
-        if (memory == nullptr) throw std::runtime_error("there is no such store");
-        return std::make_unique<MemoryStore>(memory);
-      };
-      monitor.keep_ticks(std::make_unique<Exchange>(
-          std::move(settings), std::make_unique<MergedLenses>(monitor.config(), monitor.display().run())));
-    }
-    for (const char* name : {"one", "two"}) {
-      ModuleDescription description;
-      description.name = description.path = name;
-      description.type = "ReLU";
-      description.family = LOUPE_FAMILY_ACTIVATION;
-      description.flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
-      description.parameters = {{"weight", LOUPE_PARAMETER_TRAINABLE, {2, 3}, 6}};
-      modules.push_back(monitor.add_module(std::move(description)));
-    }
-  }
-
-  void forward(std::size_t module, std::vector<float> values) {
-    Monitored::forward(*modules[module], std::move(values));
-  }
-  void tick_parameter(std::vector<float> values) {
-    const FloatTensor tensor(std::move(values));
-    for (const auto& module : modules) {
-      if (Stream* stream = module->stream(LOUPE_TAP_TICK, "weight")) stream->dispatch(tensor.get(), training_pass);
-    }
-  }
-
-  MadeHost host;
-  Monitor monitor;
-  std::vector<std::shared_ptr<ModuleNode>> modules;
-};
-
-class RunOfRanks {
- public:
-  explicit RunOfRanks(int world_size, milliseconds timeout = milliseconds(20000), const std::string& yaml = lenses,
-                      bool shows_each = false)
-      : folder(folder_of_test()) {
-    fs::remove_all(folder);
-    for (int rank = 0; rank < world_size; ++rank)
-      ranks.push_back(std::make_unique<Rank>(yaml, rank, world_size, memory, timeout, shows_each));
-  }
-  Rank& operator[](std::size_t rank) { return *ranks[rank]; }
-  void tick() {
-    for (const auto& rank : ranks) {
-      if (rank) rank->monitor.tick(std::nullopt);
-    }
-  }
-  /// All processes end at the same time.
-  void end() {
-    std::vector<std::thread> ends;
-    for (const auto& rank : ranks) {
-      if (rank) ends.emplace_back([&] { rank->monitor.end(LOUPE_END_COMPLETED, nullptr); });
-    }
-    for (std::thread& each : ends) each.join();
-  }
-
-  Stage stage;
-  std::string folder;
-  std::shared_ptr<SharedMemory> memory = std::make_shared<SharedMemory>();
-  std::vector<std::unique_ptr<Rank>> ranks;
-};
-
-/// All numbers of a record, by epoch, tag, layer and line.
-std::map<std::string, std::vector<double>> numbers_of(const std::string& folder) {
-  std::map<std::string, std::vector<double>> numbers;
-  replay::RecordReader reader(folder + "/record.jsonl");
-  replay::RecordLine line;
-  std::vector<std::pair<std::string, std::vector<double>>> epoch;
-  while (reader.next(line)) {
-    const bool is_range = line.kind == replay::RecordLine::Kind::range;
-    const std::string name = line.tag + "/" + line.layer + "/" + (is_range ? line.low_name : line.line);
-    switch (line.kind) {
-      case replay::RecordLine::Kind::value:
-        epoch.push_back({name, {line.value}});
-        break;
-      case replay::RecordLine::Kind::range:
-        epoch.push_back({name, {line.low, line.high}});
-        break;
-      case replay::RecordLine::Kind::histogram:
-        epoch.push_back({name, line.counts});
-        break;
-      case replay::RecordLine::Kind::tick:
-        for (auto& [key, values] : epoch) numbers[std::to_string(line.epoch) + " " + key] = std::move(values);
-        epoch.clear();
-        break;
-      default:
-        break;
-    }
-  }
-  return numbers;
-}
-
-std::string notes_of(const std::string& folder) {
-  std::string notes;
-  replay::RecordReader reader(folder + "/record.jsonl");
-  replay::RecordLine line;
-  while (reader.next(line)) {
-    if (line.kind == replay::RecordLine::Kind::note) notes += line.text + "\n";
-  }
-  return notes;
-}
-
-std::vector<float> batch(int rank, int number) {
-  std::vector<float> values;
-  for (int i = 0; i < 40; ++i)
-    values.push_back(std::sin(static_cast<float>(rank * 100 + number * 7 + i)) + 0.1f * static_cast<float>(rank));
-  return values;
-}
-
-/// Uneven: rank 2 sees nothing in the first epoch.
-void train(RunOfRanks& run, Rank* alone) {
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
-      const int batches = rank == 2 && epoch == 0 ? 0 : 3 + static_cast<int>(rank);
-      for (int number = 0; number < batches; ++number) {
-        for (std::size_t module = 0; module < 2; ++module) {
-          run[rank].forward(module, batch(static_cast<int>(rank), epoch * 10 + number));
-          if (alone != nullptr) alone->forward(module, batch(static_cast<int>(rank), epoch * 10 + number));
-        }
-        const double loss = std::cos(static_cast<double>(rank) * 3 + number);
-        run[rank].monitor.push("train_loss", loss, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-        if (alone != nullptr) alone->monitor.push("train_loss", loss, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-      }
-      run[rank].tick_parameter({1, 2, 3, 4, 5, 6});
-    }
-    run.tick();
-    if (alone == nullptr) continue;
-    alone->tick_parameter({1, 2, 3, 4, 5, 6});
-    alone->monitor.tick(std::nullopt);
-  }
-}
-
-class Worlds : public testing::TestWithParam<int> {};
-
-TEST_P(Worlds, AreMergedAsIfOneProcessHadSeenAllEvents) {
-  RunOfRanks run(GetParam());
-  fs::remove_all(run.folder + "-alone");
-  std::map<std::string, std::vector<double>> expected;
-  {
-    Rank alone(lenses, 0, 1, nullptr, milliseconds(1));
-    alone.monitor.set_directory(run.folder + "-alone");
-    train(run, &alone);
-    alone.monitor.end(LOUPE_END_COMPLETED, nullptr);
-    expected = numbers_of(run.folder + "-alone");
-  }
-  run.end();
-  const auto merged = numbers_of(run.folder);
-  ASSERT_GT(expected.size(), 50u);
-  EXPECT_EQ(merged.size(), expected.size());
-  int sketched = 0;
-  for (const auto& [name, values] : expected) {
-    const auto own = merged.find(name);
-    ASSERT_NE(own, merged.end()) << name << " is missing";
-    ASSERT_EQ(own->second.size(), values.size()) << name;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool is_quantile = name.find("median") != std::string::npos || name.find("Q1") != std::string::npos;
-      sketched += is_quantile ? 1 : 0;
-      if (is_quantile) {
-        EXPECT_NEAR(own->second[i], values[i], 0.02 * std::abs(values[i])) << name;
-      } else {
-        EXPECT_NEAR(own->second[i], values[i], 1e-12 * std::abs(values[i])) << name;
-      }
-    }
-  }
-  EXPECT_GT(sketched, 0);
-}
-INSTANTIATE_TEST_SUITE_P(Ranks, Worlds, testing::Values(2, 4, 8));
-
-TEST(Exchange, OfParametersShowsOneReplicaNotTheirSum) {
-  RunOfRanks run(3);
-  train(run, nullptr);
-  run.end();
-  const auto numbers = numbers_of(run.folder);
-  for (const auto& [name, values] : numbers) {
-    if (name.find("Weight Norm/one/") != std::string::npos && name.find("count") == std::string::npos) {
-      EXPECT_NEAR(values[0], std::sqrt(91.0), 1e-6) << name;
-    }
-  }
-}
 
 TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   RunOfRanks run(3, milliseconds(300));
@@ -260,16 +32,60 @@ TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   EXPECT_EQ(numbers.count("4.000000 Output Norm/one/mean"), 1u);
 }
 
-TEST(Exchange, TakesWhatWasMeantForARankThatDied) {
-  RunOfRanks run(7, milliseconds(800));
-  run.ranks[1].reset();  // to which rank 5 and 6 send
-  ASSERT_EQ(RankTree(7, 1).parent(5), 1);
-  for (const auto& rank : run.ranks) {
-    if (rank) rank->forward(0, {3, 4});
+/// Seven ranks, of which rank 5 and 6 send to rank 1. All have met.
+class SevenRanks : public testing::Test {
+ protected:
+  SevenRanks() {
+    EXPECT_EQ(RankTree(7, 1).parent(5), 1);
+    tick();
+    for (int waited = 0; !all_are_sent() && waited < 4000; ++waited) std::this_thread::sleep_for(milliseconds(5));
   }
-  run.tick();
+  void tick() {
+    for (const auto& rank : run.ranks) {
+      if (rank) rank->forward(0, {3, 4});
+    }
+    run.tick();
+  }
+  RunOfRanks run{7, milliseconds(4000)};
+
+ private:
+  /// Whether rank 0 has the first tick of all.
+  bool all_are_sent() {
+    const std::lock_guard lock(run.memory->mutex);
+    for (const auto& [box, senders] : run.memory->receivers) {
+      if (box.find("-tick-0-to-0") != std::string::npos && senders.size() == 4) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(SevenRanks, GoOnWithoutOneThatDiedAndTakeWhatWasMeantForIt) {
+  *run[1].is_cut_off = true;
+  tick();
   run.end();
-  EXPECT_SAYS(notes_of(run.folder), "from epoch 1 on numbers are of 6 of 7 ranks: rank 1 ");
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 2 on numbers are of 6 of 7 ranks: rank 1 did not answer within 4 s");
+  EXPECT_EQ(numbers_of(run.folder).at("2.000000 Output Norm/one/mean").events, 6u);
+}
+
+TEST_F(SevenRanks, DoNotWaitForOneThatHasEnded) {
+  run.ranks[1].reset();
+  const auto begin = std::chrono::steady_clock::now();
+  tick();
+  run.end();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(4000));
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 2 on numbers are of 6 of 7 ranks: rank 1 ended before");
+  EXPECT_EQ(numbers_of(run.folder).at("2.000000 Output Norm/one/mean").events, 6u);
+}
+
+TEST_F(SevenRanks, KeepTheirRecordsWhereRankZeroDies) {
+  *run[0].is_cut_off = true;
+  tick();
+  run.end();
+  for (int rank = 1; rank < 7; ++rank) {
+    const auto numbers = numbers_of(run.folder + "/rank-" + std::to_string(rank));
+    EXPECT_EQ(numbers.count("2.000000 Output Norm/one/mean"), 1u) << rank;
+  }
+  EXPECT_EQ(numbers_of(run.folder).at("2.000000 Output Norm/one/mean").events, 1u);
 }
 
 TEST(Exchange, WithoutAStoreShowsRankZeroAndSaysWhy) {
@@ -349,7 +165,7 @@ TEST(Exchange, ShowsTheRankThatIsFurthestOutWhereAskedTo) {
   const auto numbers = numbers_of(run.folder);
   const auto furthest = numbers.find("1.000000 Output Norm/one/mean (rank 1)");
   ASSERT_NE(furthest, numbers.end());
-  EXPECT_GT(furthest->second[0], numbers.at("1.000000 Output Norm/one/mean")[0]);
+  EXPECT_GT(furthest->second.numbers[0], numbers.at("1.000000 Output Norm/one/mean").numbers[0]);
 }
 
 TEST(RankTree, GivesEachRankAParentAndNoneMoreThanAHandfulOfChildren) {

@@ -1,6 +1,7 @@
 #ifndef LOUPE_TESTS_MEMORY_STORE_H
 #define LOUPE_TESTS_MEMORY_STORE_H
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -19,7 +20,7 @@ struct SharedMemory {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::string, std::string> entries;
-  std::map<std::string, std::set<std::string>> receivers;  ///< whose messages each box got
+  std::map<std::string, std::set<std::string>> receivers;  ///< whose messages each box ever got
   bool is_lost = false;                                    ///< every call throws
   bool hangs = false;                                      ///< no call comes back
 
@@ -32,7 +33,10 @@ struct SharedMemory {
 
 class MemoryStore final : public RankStore {
  public:
-  explicit MemoryStore(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
+  using CutOff = std::shared_ptr<std::atomic<bool>>;
+  /// @param cut_off  whether this process alone does not reach it any more, as one that died
+  explicit MemoryStore(std::shared_ptr<SharedMemory> memory, CutOff cut_off)
+      : memory_(std::move(memory)), cut_off_(std::move(cut_off)) {}
 
   void put(const std::string& box, const std::string& key, const std::string& bytes) override {
     const auto lock = open();
@@ -55,11 +59,12 @@ class MemoryStore final : public RankStore {
   std::unique_lock<std::mutex> open() {
     std::unique_lock lock(memory_->mutex);
     memory_->changed.wait(lock, [&] { return !memory_->hangs; });
-    if (memory_->is_lost) throw std::runtime_error("connection reset by peer");
+    if (memory_->is_lost || *cut_off_) throw std::runtime_error("connection reset by peer");
     return lock;
   }
 
   std::shared_ptr<SharedMemory> memory_;
+  CutOff cut_off_;
 };
 
 }  // namespace loupe
