@@ -1,7 +1,7 @@
 #include "ranks/states_file.h"
 
-#include <loupe/number_text.h>
-#include <loupe/state.h>
+#include <loupe/text/number_text.h>
+#include <loupe/detail/state.h>
 
 #include <algorithm>
 #include <istream>
