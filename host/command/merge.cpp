@@ -21,8 +21,7 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
   Catalogue catalogue;
   for (const std::string& path : paths) catalogue.add_path(path);
   try {
-    Config config =
-        Config::from_text(header.config, header.config_file, header.config_folder, std::move(catalogue));
+    Config config = Config::from_text(header.config, header.config_file, header.config_folder, std::move(catalogue));
     config.join({header.rank, header.world_size});
     return config;
   } catch (const ConfigError& e) {
@@ -35,10 +34,10 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
 }  // namespace
 
 CLI::App* Merge::add_to(CLI::App& app) {
-  CLI::App* subcommand = app.add_subcommand(
-      "merge",
-      "Puts the folders of a run's processes together: one record and one report with the numbers of all ranks, as a run "
-      "whose ranks reach each other has them");
+  CLI::App* subcommand = app.add_subcommand("merge",
+                                            "Puts the folders of a run's processes together: one record and one report "
+                                            "with the numbers of all ranks, as a run "
+                                            "whose ranks reach each other has them");
   subcommand
       ->add_option("ranks", ranks,
                    "The run's folder, such as runs/digits, or those of its ranks, such as runs/digits/rank-*")
@@ -51,8 +50,7 @@ void Merge::run(const Catalogue& catalogue, const std::vector<std::string>& path
                 std::ostream& errors) const {
   std::vector<RankRecord> records = rank_records(ranks);
   const RankRecord& first = records.front();
-  const fs::path folder =
-      out.empty() ? fs::path(first.record).parent_path() / merged_folder_name : fs::path(out);
+  const fs::path folder = out.empty() ? fs::path(first.record).parent_path() / merged_folder_name : fs::path(out);
   std::error_code none;
   if (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none)))
     throw UsageError("'" + folder.string() +

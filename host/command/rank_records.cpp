@@ -74,7 +74,8 @@ class Search {
   void find_rank_0() {
     if (!ranks_.empty() && !has_rank_0()) {
       const fs::path folder = folder_of(ranks_.front());
-      const fs::path beside = (folder == "." ? fs::path("..") : folder / "..") / fs::path(ranks_.front().record).filename();
+      const fs::path beside =
+          (folder == "." ? fs::path("..") : folder / "..") / fs::path(ranks_.front().record).filename();
       if (is_there(beside)) add_record(beside.lexically_normal().string());
     }
     if (ranks_.empty())
@@ -87,8 +88,8 @@ class Search {
   }
 
   void find_others() {
-    const RankRecord& first = *std::find_if(ranks_.begin(), ranks_.end(),
-                                            [](const RankRecord& each) { return each.run.rank == 0; });
+    const RankRecord& first =
+        *std::find_if(ranks_.begin(), ranks_.end(), [](const RankRecord& each) { return each.run.rank == 0; });
     if (first.run.world_size < 2)
       throw UsageError("'" + first.record + "' is the record of a run of one process, which has nothing to merge");
     const std::vector<std::string> others = other_ranks(first.record, first.run).records;
@@ -114,9 +115,10 @@ void open_states(RankRecord& rank) {
   const fs::path file = states_file_of(rank.record);
   std::error_code none;
   if (!fs::exists(file, none))
-    throw UsageError(name_of(rank) + " has no '" + file.string() +
-                     "', which each rank writes beside its record; copy it there, or name the other ranks without it in "
-                     "a folder of their own");
+    throw UsageError(
+        name_of(rank) + " has no '" + file.string() +
+        "', which each rank writes beside its record; copy it there, or name the other ranks without it in "
+        "a folder of their own");
   try {
     rank.states = std::make_unique<StatesReader>(file);
   } catch (const Error& e) {

@@ -73,11 +73,11 @@ void join_ranks(Monitor& monitor, OpenRankStore store) {
   if (!config.launch.shows()) return;
   const std::string shows = "rank 0 of " + std::to_string(config.launch.world_size) + " shows this run, with ";
   const std::string keeps = "; each other rank keeps a record of its own in its folder rank-N, and tells its errors";
-  log(LOUPE_LOG_INFO, shows + (config.ranks.exchange
-                                   ? "the numbers of all ranks" + keeps
-                                   : "its own numbers alone, as ranks.store is none" + keeps +
-                                         "; afterwards 'loupe merge " + monitor.display().run().directory +
-                                         "' shows the numbers of all"));
+  log(LOUPE_LOG_INFO,
+      shows + (config.ranks.exchange
+                   ? "the numbers of all ranks" + keeps
+                   : "its own numbers alone, as ranks.store is none" + keeps + "; afterwards 'loupe merge " +
+                         monitor.display().run().directory + "' shows the numbers of all"));
 }
 
 }  // namespace loupe

@@ -128,9 +128,9 @@ void StateKeeper::keep(const loupe_tick& tick, const std::string& message) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->items.size() >= most_waiting) {
     if (!std::exchange(shared_->is_behind, true))
-      shared_->log.emplace_back(LOUPE_LOG_WARNING,
-                                "'" + item.file.string() + "' cannot be written as fast as ticks come: from epoch " +
-                                    number_text(tick.epoch) + " on ticks are lost to 'loupe merge'");
+      shared_->log.emplace_back(LOUPE_LOG_WARNING, "'" + item.file.string() +
+                                                       "' cannot be written as fast as ticks come: from epoch " +
+                                                       number_text(tick.epoch) + " on ticks are lost to 'loupe merge'");
     return;
   }
   item.modules = std::exchange(modules_, "");

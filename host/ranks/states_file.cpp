@@ -1,7 +1,7 @@
 #include "ranks/states_file.h"
 
-#include <loupe/text/number_text.h>
 #include <loupe/detail/state.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <istream>
@@ -79,8 +79,8 @@ RankHeader read_header(std::string_view payload) {
 ModuleDescription read_module(std::string_view payload) {
   StateReader reader(payload);
   ModuleDescription module;
-  for (std::string* text : {&module.name, &module.path, &module.model, &module.type, &module.full_type,
-                            &module.settings})
+  for (std::string* text :
+       {&module.name, &module.path, &module.model, &module.type, &module.full_type, &module.settings})
     *text = reader.text();
   module.family = static_cast<uint32_t>(reader.number());
   module.flags = static_cast<uint32_t>(reader.number());
@@ -116,8 +116,15 @@ RankTick read_tick(std::string_view payload) {
 }  // namespace
 
 RankHeader RankHeader::of(const Config& config, double start_time) {
-  RankHeader header{config.run_name, config.launch.job, config.launch.rank, config.launch.world_size, start_time,
-                    config.text,     config.file,       config.folder,      {}};
+  RankHeader header{config.run_name,
+                    config.launch.job,
+                    config.launch.rank,
+                    config.launch.world_size,
+                    start_time,
+                    config.text,
+                    config.file,
+                    config.folder,
+                    {}};
   for (const ComponentConfig& lens : config.lenses) header.lenses.push_back(lens.name);
   return header;
 }
@@ -141,8 +148,8 @@ std::string RankHeader::frame() const {
 
 std::string frame_of(const ModuleDescription& module) {
   StateWriter writer;
-  for (const std::string* text : {&module.name, &module.path, &module.model, &module.type, &module.full_type,
-                                  &module.settings})
+  for (const std::string* text :
+       {&module.name, &module.path, &module.model, &module.type, &module.full_type, &module.settings})
     writer.text(*text);
   writer.number(module.family);
   writer.number(module.flags);
