@@ -96,6 +96,19 @@ struct Replay {
   void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 };
 
+/// `loupe merge`: the folders of a run's processes put together, as one run with the numbers of all.
+struct Merge {
+  std::vector<std::string> ranks;
+  std::string out;  ///< the merged run's folder; empty: "merged" in the run's
+
+  CLI::App* add_to(CLI::App& app);
+  /// What was written goes to `out`, which ranks are missing, and what was left out, to `errors`. Throws UsageError for
+  /// what cannot be put together, ConfigError for a wrong record or configuration, and Error when a visualizer fails.
+  /// @param paths  further folders or files with plugins
+  void run(const Catalogue& catalogue, const std::vector<std::string>& paths, std::ostream& out,
+           std::ostream& errors) const;
+};
+
 /// `loupe compare`: which of several runs is best, and what was different; their records go to the same visualizers,
 /// one run after the other. The first run's files belong into the folder itself, where `html` then shows all runs in
 /// one report; each other run has a folder in it, of its name.

@@ -85,6 +85,9 @@ int main(int argc, char** argv) {
   loupe::Replay replay;
   auto* replaying = replay.add_to(app);
   add_plugins_option(*replaying);
+  loupe::Merge merge;
+  auto* merging = merge.add_to(app);
+  add_plugins_option(*merging);
   loupe::Compare compare;
   auto* comparing = compare.add_to(app);
   add_plugins_option(*comparing);
@@ -121,6 +124,7 @@ int main(int argc, char** argv) {
     }
     if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, errors) ? 0 : exit_invalid;
     if (replaying->parsed()) return replay.run(catalogue, std::cout, errors), 0;
+    if (merging->parsed()) return merge.run(catalogue, paths, out, errors), 0;
     if (comparing->parsed()) return compare.run(catalogue, out, errors) ? 0 : 1;
     if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
     if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");

@@ -53,10 +53,12 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
   OtherRanks found;
   if (run.rank != 0 || run.world_size < 2) return found;
   const fs::path own(record);
+  const fs::path folder = own.parent_path();
+  const bool is_merged = folder.filename() == merged_folder_name;
+  const std::string beside = (is_merged ? folder.parent_path() : folder).string();
   std::vector<int> lacking;
   for (int rank = 1; rank < run.world_size; ++rank) {
-    const fs::path other =
-        fs::path(Launch{rank, run.world_size}.folder_in(own.parent_path().string())) / own.filename();
+    const fs::path other = fs::path(Launch{rank, run.world_size}.folder_in(beside)) / own.filename();
     std::error_code none;
     if (fs::exists(text_file_at(other), none)) {
       found.records.push_back(other.string());

@@ -15,7 +15,7 @@ struct OtherRanks {
   std::vector<std::string> records;
   std::string lacking;  ///< which have none, in a sentence; empty where all have one
 };
-/// None for a run of one process, and for a record of another rank.
+/// None for a run of one process, and for a record of another rank. Those of a merged run lie beside its folder.
 OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run);
 
 /// What a rank ran with.

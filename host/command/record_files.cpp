@@ -6,18 +6,27 @@
 #include <filesystem>
 
 #include "command/usage_error.h"
+#include "config/launch.h"
 
 namespace loupe {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* record_name = "record.jsonl";
+
+/// The record of a folder; of a run of several processes that were merged, the one of all.
+fs::path record_in(const fs::path& folder) {
+  std::error_code none;
+  const fs::path merged = folder / merged_folder_name / record_name;
+  return fs::exists(text_file_at(merged), none) && fs::exists(text_file_at(folder / record_name), none)
+             ? merged
+             : folder / record_name;
+}
 
 std::vector<std::string> records_below(const fs::path& folder) {
   std::vector<std::string> found;
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
-    const fs::path file = entry.path() / record_name;
+    const fs::path file = record_in(entry.path());
     if (fs::exists(text_file_at(file), none)) found.push_back(file.string());
   }
   std::sort(found.begin(), found.end());
@@ -30,7 +39,7 @@ std::vector<std::string> record_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     std::error_code none;
-    const fs::path own = fs::path(path) / record_name;
+    const fs::path own = record_in(path);
     if (!fs::is_directory(path, none)) {
       files.push_back(path);
     } else if (fs::exists(text_file_at(own), none)) {

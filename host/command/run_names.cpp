@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include "config/launch.h"
+
 namespace loupe {
 namespace {
 
@@ -41,7 +43,10 @@ std::vector<fs::path> telling_paths(const Names& files) {
     same_file_name = same_file_name && paths.back().filename() == paths.front().filename();
   }
   if (same_file_name) {
-    for (fs::path& path : paths) path = path.parent_path();
+    for (fs::path& path : paths) {
+      path = path.parent_path();
+      if (path.filename() == merged_folder_name) path = path.parent_path();
+    }
   }
   return paths;
 }

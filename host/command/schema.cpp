@@ -111,7 +111,14 @@ Json properties(const Catalogue& catalogue) {
   all["lenses"] = list_of(Kind::lens, catalogue);
   all["visualizers"] = list_of(Kind::visualizer, catalogue);
   all["on_error"]["enum"] = {"quarantine", "stop"};
-  all["ranks"]["enum"] = Json::array({"auto", "off", false});  // which off is in YAML 1.1
+  const Json words = {{"enum", Json::array({"auto", "off", false})}};  // which off is in YAML 1.1
+  const Json store = {{"pattern", "^(none|file://.+|tcp://.+:[0-9]+)$"}};
+  const Json timeout = {{"type", "number"}, {"minimum", 0.1}, {"maximum", 3600}};
+  const Json show = {{"enum", Json::array({"merged", "each"})}};
+  all["ranks"]["anyOf"] = Json::array({words,
+                                       {{"type", "object"},
+                                        {"additionalProperties", false},
+                                        {"properties", {{"store", store}, {"timeout", timeout}, {"show", show}}}}});
   return all;
 }
 

@@ -99,6 +99,8 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.catalogue = std::move(catalogue);
   config.file = file;
   config.text = text;
+  std::error_code no_matter;
+  config.folder = fs::absolute(folder, no_matter).lexically_normal().string();
   Diagnostics diagnostics(file);
   const YAML::Node root = read_yaml(text, diagnostics);
   if (!root.IsMap()) {

@@ -29,6 +29,7 @@ struct TickRule {
 /// How the processes of one run find each other, as `ranks` says.
 struct RankRule {
   bool on = true;      ///< processes that a launcher started together are one run
+  bool exchange = true;  ///< they exchange their numbers through a store; else each keeps its own for `loupe merge`
   std::string folder;  ///< of a store in files; absolute; empty for none
   std::string host;    ///< of a store on a TCP server; empty for none
   uint16_t port = 0;
@@ -53,6 +54,7 @@ struct ComponentConfig {
 /// A whole configuration, checked.
 struct Config {
   std::string file, text;
+  std::string folder;  ///< absolute; where relative paths in the text start
   std::string run_name;
   bool has_run_directory = false;  ///< false: the working directory, which many runs may share
   std::string run_directory;       ///< absolute, so that the trainer may change its working directory

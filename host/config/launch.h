@@ -5,6 +5,9 @@
 
 namespace loupe {
 
+/// The folder, in that of a run of several processes, into which `loupe merge` puts the run of all.
+inline constexpr const char* merged_folder_name = "merged";
+
 /// This process among those that a launcher started to train together, which are one run.
 struct Launch {
   int rank = 0, world_size = 1;

@@ -11,9 +11,11 @@
 namespace loupe {
 namespace {
 
-/// "file://PATH" or "tcp://HOST:PORT".
+/// "file://PATH", "tcp://HOST:PORT" or "none".
 void read_store(const YAML::Node& written, const std::string& folder, RankRule& rule, Diagnostics& diagnostics) {
   const std::string text = written.IsScalar() ? written.Scalar() : "";
+  rule.exchange = text != "none";
+  if (!rule.exchange) return;
   const std::string file = "file://", tcp = "tcp://";
   if (text.rfind(file, 0) == 0 && text.size() > file.size()) {
     try {
@@ -31,8 +33,8 @@ void read_store(const YAML::Node& written, const std::string& folder, RankRule& 
     if (read.ec == std::errc() && read.ptr == end && rule.port != 0) return;
   }
   diagnostics.error(written,
-                    "ranks.store is file://FOLDER, a folder that all ranks reach, or tcp://HOST:PORT, where rank "
-                    "0 may listen, not " +
+                    "ranks.store is file://FOLDER, a folder that all ranks reach, tcp://HOST:PORT, where rank 0 may "
+                    "listen, or none, not " +
                         describe_node(written));
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/log.h"
 #include "ranks/exchange.h"
+#include "ranks/state_keeper.h"
 #include "torch/ranks/c10d_store.h"
 
 namespace loupe {
@@ -54,18 +55,29 @@ std::chrono::milliseconds rank_timeout(const Config& config) {
 void join_ranks(Monitor& monitor, OpenRankStore store) {
   const Config& config = monitor.config();
   if (config.launch.world_size == 1) return;
-  ExchangeSettings settings;
-  settings.launch = config.launch;
-  settings.timeout = rank_timeout(config);
-  settings.shows_each = config.ranks.shows_each;
-  settings.open = store ? std::move(store) : store_of(config, exchange_prefix(config), settings.timeout);
-  monitor.keep_ticks(
-      std::make_unique<Exchange>(std::move(settings), std::make_unique<MergedLenses>(config, monitor.display().run())));
+  std::unique_ptr<TickKeeper> exchange;
+  if (config.ranks.exchange) {
+    ExchangeSettings settings;
+    settings.launch = config.launch;
+    settings.timeout = rank_timeout(config);
+    settings.shows_each = config.ranks.shows_each;
+    settings.open = store ? std::move(store) : store_of(config, exchange_prefix(config), settings.timeout);
+    exchange = std::make_unique<Exchange>(std::move(settings),
+                                          std::make_unique<MergedLenses>(config, monitor.display().run()));
+  }
+  monitor.keep_ticks(keep_states(monitor, std::move(exchange)));
+  if (!config.ranks.exchange && monitor.display().record().empty())
+    log(LOUPE_LOG_WARNING,
+        "the numbers of this rank are kept nowhere: ranks.store is none, and 'loupe merge' needs a record; name "
+        "record under visualizers");
   if (!config.launch.shows()) return;
+  const std::string shows = "rank 0 of " + std::to_string(config.launch.world_size) + " shows this run, with ";
+  const std::string keeps = "; each other rank keeps a record of its own in its folder rank-N, and tells its errors";
   log(LOUPE_LOG_INFO,
-      "rank 0 of " + std::to_string(config.launch.world_size) +
-          " shows this run, with the numbers of all ranks; each other rank keeps a record of its own in "
-          "its folder rank-N, and tells its errors");
+      shows + (config.ranks.exchange
+                   ? "the numbers of all ranks" + keeps
+                   : "its own numbers alone, as ranks.store is none" + keeps + "; afterwards 'loupe merge " +
+                         monitor.display().run().directory + "' shows the numbers of all"));
 }
 
 }  // namespace loupe

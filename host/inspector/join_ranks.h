@@ -9,7 +9,8 @@
 
 namespace loupe {
 
-/// Makes the monitor of a process of several exchange its numbers with the others'. Nothing for a process alone.
+/// Makes the monitor of a process of several keep its numbers for `loupe merge`, and exchange them with the others'.
+/// Nothing for a process alone.
 /// @param store  empty: as the configuration and the launcher say
 void join_ranks(Monitor& monitor, OpenRankStore store = {});
 /// Begins the keys of a run's exchange: the same in all its processes, and new for each run of a process.

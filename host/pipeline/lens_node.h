@@ -63,6 +63,8 @@ class LensNode {
   bool merge(const LensStates& states, bool replicas);
   /// Why its numbers cannot be merged with another process's; empty where they can.
   std::string cannot_merge() const;
+  /// Whether it compares what all processes of the run gathered.
+  bool takes_all_ranks() const;
   /// What its sources hold, which are emptied.
   LensStates take_states();
   bool wants_steps() const;
@@ -84,7 +86,6 @@ class LensNode {
   void reset(loupe_source& source);
   void reset_all();
   void save(LensStates& states);
-  bool takes_all_ranks() const;
   uint64_t key_of(const loupe_source& source, const ModuleNode& module);
   void make_wiring();
   static const loupe_draft_tally& draft_tally();

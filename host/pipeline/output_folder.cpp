@@ -1,6 +1,13 @@
 #include "pipeline/output_folder.h"
 
+#include <loupe/files/older.h>
 #include <loupe/options.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/log.h"
 
 namespace loupe {
 
@@ -34,9 +41,25 @@ void OutputFolder::claim() {
     display_.set_run(run);
   }
   claimed_ = run.directory;
+  keep_merged(run);
   if (run.resumed) return;
   const bool has_kept = folder_.keep_older(files_);
   if (!is_lost) kept_older_ = has_kept || kept_older_;
+}
+
+/// What was merged before lacks what this run adds.
+void OutputFolder::keep_merged(const RunDescription& run) {
+  if (run.world_size == 1 || run.rank != 0 || std::exchange(has_kept_merged_, true)) return;
+  const std::filesystem::path merged = std::filesystem::path(run.directory) / merged_folder_name;
+  std::error_code none;
+  if (!std::filesystem::is_directory(merged, none)) return;
+  try {
+    log(LOUPE_LOG_INFO, "what 'loupe merge' made of an earlier run is kept in '" +
+                            loupe::keep_older(merged, run.start_time).string() + "'");
+  } catch (const std::system_error& reason) {
+    log(LOUPE_LOG_WARNING, "what 'loupe merge' made of an earlier run stays in '" + merged.string() +
+                               "', as it cannot be moved: " + reason.code().message());
+  }
 }
 
 bool OutputFolder::is_own() const {

@@ -30,12 +30,14 @@ class OutputFolder {
   bool is_own() const;
 
  private:
+  void keep_merged(const RunDescription& run);
+
   const Config& config_;
   Display& display_;
   RunFolder folder_;
   std::optional<std::string> claimed_;
   std::vector<std::string> files_;
-  bool kept_older_ = false;
+  bool kept_older_ = false, has_kept_merged_ = false;
 };
 
 }  // namespace loupe

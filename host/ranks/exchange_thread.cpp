@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ranks/exchange_state.h"
+#include "ranks/missing_ranks.h"
 #include "ranks/rank_tree.h"
 
 namespace loupe {
@@ -28,16 +29,6 @@ std::string nonce() {
 std::string seconds_text(milliseconds time) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, static_cast<double>(time.count()) / 1000).ptr};
-}
-
-/// "1, 2 and 5 more": a run may have thousands.
-std::string list_of(const std::set<int>& ranks) {
-  constexpr std::size_t most = 8;
-  std::string list;
-  std::size_t told = 0;
-  for (auto rank = ranks.begin(); rank != ranks.end() && told < most; ++rank, ++told)
-    list += (told == 0 ? "" : ", ") + std::to_string(*rank);
-  return told == ranks.size() ? list : list + " and " + std::to_string(ranks.size() - told) + " more";
 }
 
 class ExchangeThread {
@@ -152,25 +143,12 @@ class ExchangeThread {
     own.extremes = std::move(tick.extremes);
     const std::vector<RankMessage> others = receive(tick);
     if (shows()) return complete(tick, std::move(own), others);
-    for (LensStates& lens : own.lenses) {
-      lens.sources.erase(std::remove_if(lens.sources.begin(), lens.sources.end(),
-                                        [](const SourceState& source) { return source.of_replicas; }),
-                         lens.sources.end());
-    }
     if (!others.empty()) {
       lenses_->merge(own, false);
-      join(own, others);
+      lenses_->join(own, others);
       own.lenses = lenses_->take_states();
     }
     send(own);
-  }
-
-  void join(RankMessage& own, const std::vector<RankMessage>& others) {
-    for (const RankMessage& other : others) {
-      lenses_->merge(other, false);
-      own.ranks.insert(own.ranks.end(), other.ranks.begin(), other.ranks.end());
-      own.add_extremes(other.extremes);
-    }
   }
 
   void send(const RankMessage& message) {
@@ -184,7 +162,7 @@ class ExchangeThread {
         store_->close(old);
       }
     }
-    store_->put(box(message.tick, parent), key, message.bytes());
+    store_->put(box(message.tick, parent), key, message.bytes(/*replicas=*/false));
   }
 
   /// The messages of the ranks behind this one. What is not there in time is left out.
@@ -273,59 +251,34 @@ class ExchangeThread {
   /// Rank 0: the tick as all ranks have it.
   void complete(PendingTick& tick, RankMessage own, const std::vector<RankMessage>& others) {
     lenses_->merge(own, true);
-    join(own, others);
+    lenses_->join(own, others);
     MergedLenses::Report merged = lenses_->report(tick.tick.get());
-    std::string note = missing_note(own.ranks, tick);
+    const std::string note =
+        missing_.note(own.ranks, tick.tick.get().epoch,
+                      [&](const std::set<int>& ranks) { return reasons_of(ranks, tick.number); });
     std::unique_lock lock(shared_.mutex);
     std::unique_ptr<HeldTick> held = std::move(tick.own);
     if (!held) return;  // the end did not wait for it
     lock.unlock();
     held->take_over(std::move(*merged.tick));
-    if (settings_.shows_each) add_furthest(*held, own.extremes);
+    if (settings_.shows_each) own.add_furthest_to(*held);
     lock.lock();
     TickKeeper::Complete& done = shared_.complete;
     done.ticks.push_back(std::move(held));
     for (auto& finding : merged.findings) done.findings.push_back(std::move(finding));
-    if (!note.empty()) done.notes.push_back(std::move(note));
+    if (!note.empty()) done.notes.push_back(note);
   }
 
-  void add_furthest(HeldTick& tick, const ExtremesByLine& extremes) {
-    HeldTick added(tick.tick());
-    tick.each_value([&](const loupe_value& value) {
-      const auto known = extremes.find(line_hash(value));
-      if (known == extremes.end() || known->second.low == known->second.high) return;
-      const Extremes& each = known->second;
-      const bool high = each.high - value.value >= value.value - each.low;
-      const std::string line =
-          std::string(value.line) + " (rank " + std::to_string(high ? each.high_rank : each.low_rank) + ")";
-      loupe_value furthest = value;
-      furthest.line = line.c_str();
-      furthest.value = high ? each.high : each.low;
-      furthest.events = 0;
-      added.add(furthest);
-    });
-    tick.take_over(std::move(added));
-  }
-
-  /// Which ranks a tick lacks, where those are others than at the tick before.
-  std::string missing_note(const std::vector<int>& there, const PendingTick& tick) {
-    std::set<int> missing;
-    for (int rank = 0; rank < launch_.world_size; ++rank) missing.insert(rank);
-    for (const int rank : there) missing.erase(rank);
-    if (missing == missing_) return "";
-    missing_ = missing;
-    const std::string from = "from epoch " + std::to_string(static_cast<long long>(tick.tick.get().epoch)) + " on ";
-    if (missing.empty()) return from + "all " + std::to_string(launch_.world_size) + " ranks are there";
+  /// Why ranks are missing.
+  std::string reasons_of(const std::set<int>& missing, uint64_t tick) {
     std::set<int> left, late;
-    for (const int rank : missing) (has_left(rank, tick.number) ? left : late).insert(rank);
-    std::string note = from + "numbers are of " + std::to_string(there.size()) + " of " +
-                       std::to_string(launch_.world_size) + " ranks: ";
-    if (!left.empty()) note += (left.size() > 1 ? "ranks " : "rank ") + list_of(left) + " ended before";
+    for (const int rank : missing) (has_left(rank, tick) ? left : late).insert(rank);
+    std::string reasons = left.empty() ? "" : ranks_in_words(left) + " ended before";
     if (!late.empty()) {
-      note += (left.empty() ? "" : "; ") + std::string(late.size() > 1 ? "ranks " : "rank ") + list_of(late) +
-              " did not answer within " + seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
+      reasons += (left.empty() ? "" : "; ") + ranks_in_words(late) + " did not answer within " +
+                 seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
     }
-    return note;
+    return reasons;
   }
 
   void look_for_incidents() {
@@ -365,7 +318,8 @@ class ExchangeThread {
   std::optional<RankTree> tree_;
   int height_ = 0;
   uint64_t next_tick_ = 0;
-  std::set<int> heard_, late_, missing_;
+  std::set<int> heard_, late_;
+  MissingRanks missing_{launch_.world_size};
   Clock::time_point next_greeting_{};
   milliseconds greeting_pause_{10};
   int incidents_ = 0;
@@ -387,7 +341,7 @@ void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_p
   shared->warn(
       "the store through which the ranks exchange their numbers is lost: " + lost + "; from now on " +
       (shows ? "this run shows the numbers of rank 0 alone" : "the numbers of this rank are in its own record alone") +
-      " (see 'ranks' in the configuration)");
+      " (see 'ranks' in the configuration; 'loupe merge' puts the ranks together afterwards)");
   // What waits is shown as it is.
   const std::lock_guard lock(shared->mutex);
   shared->is_lost = true;

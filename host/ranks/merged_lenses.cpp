@@ -56,6 +56,14 @@ void MergedLenses::merge(const RankMessage& message, bool replicas) {
   }
 }
 
+void MergedLenses::join(RankMessage& own, const std::vector<RankMessage>& others) {
+  for (const RankMessage& other : others) {
+    merge(other, false);
+    own.ranks.insert(own.ranks.end(), other.ranks.begin(), other.ranks.end());
+    own.add_extremes(other.extremes);
+  }
+}
+
 std::vector<LensStates> MergedLenses::take_states() {
   std::vector<LensStates> states;
   for (Lens& lens : lenses_) {
@@ -83,6 +91,12 @@ MergedLenses::Report MergedLenses::report(const loupe_tick& tick) {
   display_.end_tick();
   const std::lock_guard lock(findings_mutex_);
   return {display_.take_held(), std::move(findings_)};
+}
+
+bool MergedLenses::speaks_for_all(const std::string& speaker) const {
+  return std::any_of(lenses_.begin(), lenses_.end(), [&](const Lens& each) {
+    return each.node->takes_all_ranks() && speaker == "the lens '" + each.node->name() + "'";
+  });
 }
 
 void MergedLenses::publish(const loupe_finding& finding, const std::string& speaker) {

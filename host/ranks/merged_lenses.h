@@ -28,6 +28,8 @@ class MergedLenses final : public LensSurroundings {
   void add_module(ModuleDescription module);
   /// @param replicas  also what is the same in every replica of a model: for one of the messages
   void merge(const RankMessage& message, bool replicas);
+  /// Merges what other ranks gathered, also into what `own` says of ranks and extremes.
+  void join(RankMessage& own, const std::vector<RankMessage>& others);
   /// What was merged, as states again. All lenses are then empty.
   std::vector<LensStates> take_states();
 
@@ -37,6 +39,8 @@ class MergedLenses final : public LensSurroundings {
   };
   /// What the lenses say of what was merged. All lenses are then empty.
   Report report(const loupe_tick& tick);
+  /// Whether that is a lens that speaks of all ranks together, and not of its own process.
+  bool speaks_for_all(const std::string& speaker) const;
   /// What the user is to know, once each: lenses that show rank 0's numbers, states that cannot be read.
   std::vector<std::pair<int, std::string>> take_log() { return std::exchange(log_, {}); }
 

@@ -2,7 +2,9 @@
 
 #include <loupe/detail/state.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 namespace loupe {
@@ -18,10 +20,13 @@ uint64_t mixed(uint64_t hash, const char* text) {
 }  // namespace
 
 uint64_t line_hash(const loupe_value& value) {
-  return mixed(mixed(mixed(0xcbf29ce484222325u, value.tag), value.layer), value.line);
+  // Of a plot of its own the layer is the tag, or none.
+  const bool has_layer = value.layer != nullptr && std::strcmp(value.layer, value.tag) != 0;
+  return mixed(mixed(mixed(0xcbf29ce484222325u, value.tag), has_layer ? value.layer : nullptr), value.line);
 }
 
-std::string RankMessage::bytes() const {
+std::string RankMessage::bytes(bool replicas) const {
+  const auto goes = [&](const SourceState& source) { return replicas || !source.of_replicas; };
   StateWriter writer;
   writer.number(version);
   writer.number(tick);
@@ -31,8 +36,9 @@ std::string RankMessage::bytes() const {
   for (const LensStates& lens : lenses) {
     writer.text(lens.lens);
     writer.text(lens.unable);
-    writer.number(lens.sources.size());
+    writer.number(static_cast<uint64_t>(std::count_if(lens.sources.begin(), lens.sources.end(), goes)));
     for (const SourceState& source : lens.sources) {
+      if (!goes(source)) continue;
       writer.number(source.key);
       writer.text(source.bytes);
     }
@@ -87,6 +93,24 @@ void RankMessage::add_extremes(const ExtremesByLine& others) {
     if (other.low < own->second.low) own->second.low = other.low, own->second.low_rank = other.low_rank;
     if (other.high > own->second.high) own->second.high = other.high, own->second.high_rank = other.high_rank;
   }
+}
+
+void RankMessage::add_furthest_to(HeldTick& tick) const {
+  HeldTick added(tick.tick());
+  tick.each_value([&](const loupe_value& value) {
+    const auto known = extremes.find(line_hash(value));
+    if (known == extremes.end() || known->second.low == known->second.high) return;
+    const Extremes& each = known->second;
+    const bool high = each.high - value.value >= value.value - each.low;
+    const std::string line =
+        std::string(value.line) + " (rank " + std::to_string(high ? each.high_rank : each.low_rank) + ")";
+    loupe_value furthest = value;
+    furthest.line = line.c_str();
+    furthest.value = high ? each.high : each.low;
+    furthest.events = 0;
+    added.add(furthest);
+  });
+  tick.take_over(std::move(added));
 }
 
 }  // namespace loupe

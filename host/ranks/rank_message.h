@@ -29,12 +29,15 @@ struct RankMessage {
   std::vector<LensStates> lenses;
   ExtremesByLine extremes;  ///< empty where nobody asked for them
 
-  std::string bytes() const;
+  /// @param replicas  also what is the same in every replica of a model: one rank's is enough
+  std::string bytes(bool replicas = true) const;
   /// Throws Error for bytes that are no message, or one of another version.
   static RankMessage read(std::string_view bytes);
   /// Adds the values of a tick, as this rank's extremes.
   void add_values(const HeldTick& tick, int rank);
   void add_extremes(const ExtremesByLine& others);
+  /// Adds to a tick of all ranks, for each line in which they differ, the one that is furthest out.
+  void add_furthest_to(HeldTick& tick) const;
 };
 
 }  // namespace loupe

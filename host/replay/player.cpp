@@ -87,6 +87,7 @@ std::string Player::play(const std::string& name, const std::string& directory) 
   for (const Told& told : told_) {
     if (told.event) show(told);
   }
+  if (editor_ != nullptr) editor_->end(has_ended());
   visualizers_.tell(&loupe_visualizer::flush);
   if (ending_) end();
   return left_out();
@@ -139,8 +140,10 @@ void Player::take(const RecordLine& line) {
   if (line.kind == Kind::tag) return take_tag(line);
   if (line.kind == Kind::hyperparameter) return take_hyperparameter();
   if (leaves_out_events_ && (line.kind == Kind::finding || line.kind == Kind::note)) return;
+  const bool is_event = line.kind == Kind::finding || line.kind == Kind::note;
+  if (is_event && editor_ != nullptr && !editor_->keeps(line)) return;
   if (line.kind == Kind::finding) findings_.take(line);
-  if (line.kind == Kind::finding || line.kind == Kind::note) {
+  if (is_event) {
     Told told{};
     told.kind = line.kind;
     told.event = std::make_shared<RecordLine>(line);
@@ -288,9 +291,12 @@ void Player::end_epoch(const RecordLine& line) {
   tick.step = line.step;
   tick.time = line.timestamp;
   tick.elapsed = line.elapsed;
+  if (editor_ != nullptr) editor_->begin_tick(tick);
   visualizers_.tell(&loupe_visualizer::begin_tick, tick);
   for (; first < told_.size(); ++first) show(told_[first]);
+  if (editor_ != nullptr) editor_->show_numbers();
   visualizers_.tell(&loupe_visualizer::end_tick);
+  if (editor_ != nullptr) editor_->end_tick();
   forget_epoch();
 }
 
@@ -306,35 +312,42 @@ void Player::end() {
 
 void Player::show(const Told& told) {
   if (told.event) return visualizers_.tell_event(*told.event);
+  if (editor_ == nullptr)
+    return tell_numbers(told, [&](auto function, const auto& numbers) { visualizers_.tell(function, numbers); });
+  tell_numbers(told, [&](auto, const auto& numbers) { edit(numbers); });
+}
+
+template <class Tell>
+void Player::tell_numbers(const Told& told, Tell&& tell) {
   const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
   switch (told.kind) {
     case RecordLine::Kind::range:
-      return visualizers_.tell(&loupe_visualizer::range, loupe_range{.struct_size = sizeof(loupe_range),
-                                                                     .tag = told.tag,
-                                                                     .layer = layer,
-                                                                     .low_name = told.line,
-                                                                     .high_name = told.high_name,
-                                                                     .low = told.low,
-                                                                     .high = told.high,
-                                                                     .events = told.events});
+      return tell(&loupe_visualizer::range, loupe_range{.struct_size = sizeof(loupe_range),
+                                                        .tag = told.tag,
+                                                        .layer = layer,
+                                                        .low_name = told.line,
+                                                        .high_name = told.high_name,
+                                                        .low = told.low,
+                                                        .high = told.high,
+                                                        .events = told.events});
     case RecordLine::Kind::histogram: {
       const double* edges = numbers_.data() + told.first_number;
-      return visualizers_.tell(&loupe_visualizer::histogram, loupe_histogram{.struct_size = sizeof(loupe_histogram),
-                                                                             .tag = told.tag,
-                                                                             .layer = layer,
-                                                                             .line = told.line,
-                                                                             .edges = edges,
-                                                                             .counts = edges + told.bin_count + 1,
-                                                                             .bin_count = told.bin_count,
-                                                                             .events = told.events});
+      return tell(&loupe_visualizer::histogram, loupe_histogram{.struct_size = sizeof(loupe_histogram),
+                                                                .tag = told.tag,
+                                                                .layer = layer,
+                                                                .line = told.line,
+                                                                .edges = edges,
+                                                                .counts = edges + told.bin_count + 1,
+                                                                .bin_count = told.bin_count,
+                                                                .events = told.events});
     }
     default:
-      return visualizers_.tell(&loupe_visualizer::value, loupe_value{.struct_size = sizeof(loupe_value),
-                                                                     .tag = told.tag,
-                                                                     .layer = layer,
-                                                                     .line = told.line,
-                                                                     .value = told.low,
-                                                                     .events = told.events});
+      return tell(&loupe_visualizer::value, loupe_value{.struct_size = sizeof(loupe_value),
+                                                        .tag = told.tag,
+                                                        .layer = layer,
+                                                        .line = told.line,
+                                                        .value = told.low,
+                                                        .events = told.events});
   }
 }
 

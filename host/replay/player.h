@@ -57,6 +57,31 @@ class VisualizerGroup : public Surroundings {
   std::vector<VisualizerNode*> visualizers_;
 };
 
+/// Changes a record as it is played. Calls come in the order of the record.
+class TickEditor {
+ public:
+  TickEditor() = default;
+  virtual ~TickEditor() = default;
+  TickEditor(const TickEditor&) = delete;
+  TickEditor& operator=(const TickEditor&) = delete;
+
+  /// Whether a finding or note of the record is told.
+  virtual bool keeps(const RecordLine& event) = 0;
+  /// Before a tick.
+  virtual void begin_tick(const loupe_tick& tick) = 0;
+  /// What the record has in the tick, in place of the visualizers.
+  virtual void value(const loupe_value& value) = 0;
+  virtual void range(const loupe_range& range) = 0;
+  virtual void histogram(const loupe_histogram& histogram) = 0;
+  /// At the end of the tick, to tell the visualizers its numbers.
+  virtual void show_numbers() = 0;
+  /// Behind the tick.
+  virtual void end_tick() = 0;
+  /// Behind the last tick, before the run's end.
+  /// @param has_ended  whether the record says how the run ended
+  virtual void end(bool has_ended) = 0;
+};
+
 /// Plays one record, whole epochs only, to visualizers. Memory grows with an epoch and with how many names there are,
 /// not with the record.
 class Player {
@@ -69,6 +94,8 @@ class Player {
   std::string play(const std::string& name, const std::string& directory);
   /// Calls this with each line of the record, before the visualizers get it.
   void set_on_line(std::function<void(const RecordLine&)> call) { on_line_ = std::move(call); }
+  /// Who changes what play() tells; it outlives that.
+  void set_editor(TickEditor& editor) { editor_ = &editor; }
   /// The part before epoch `before`, for visualizers that have begun already: tags, whole epochs, notes and findings;
   /// findings that still stand are ended. No models, settings or ending. Throws as play.
   /// @param with_events notes and findings too
@@ -102,11 +129,18 @@ class Player {
   void forget_epoch();
   void end();
   void show(const Told& told);
+  /// Calls `tell(&loupe_visualizer::value, loupe_value)`, or the same of a range or histogram.
+  template <class Tell>
+  void tell_numbers(const Told& told, Tell&& tell);
+  void edit(const loupe_value& value) { editor_->value(value); }
+  void edit(const loupe_range& range) { editor_->range(range); }
+  void edit(const loupe_histogram& histogram) { editor_->histogram(histogram); }
   const char* kept(const std::string& name) { return names_.insert(name).first->c_str(); }
   std::string left_out() const;
 
   RecordReader& record_;
   VisualizerGroup& visualizers_;
+  TickEditor* editor_ = nullptr;
   std::function<void(const RecordLine&)> on_line_;
   std::string name_;
   std::unordered_set<std::string> names_, tags_;

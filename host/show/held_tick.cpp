@@ -10,14 +10,20 @@ std::string text(const char* part) {
   return part != nullptr ? part : "";
 }
 
+/// Of a plot of its own the layer is the tag, or none.
+std::string plot_of(const char* tag, const char* layer) {
+  const std::string name = text(tag);
+  return name + '\n' + (text(layer) == name ? "" : text(layer)) + '\n';
+}
+
 std::string line_of(const loupe_value& value) {
-  return text(value.tag) + '\n' + text(value.layer) + '\n' + text(value.line);
+  return plot_of(value.tag, value.layer) + text(value.line);
 }
 std::string line_of(const loupe_range& range) {
-  return text(range.tag) + '\n' + text(range.layer) + '\n' + text(range.low_name) + '\n' + text(range.high_name);
+  return plot_of(range.tag, range.layer) + text(range.low_name) + '\n' + text(range.high_name);
 }
 std::string line_of(const loupe_histogram& histogram) {
-  return text(histogram.tag) + '\n' + text(histogram.layer) + '\n' + text(histogram.line);
+  return plot_of(histogram.tag, histogram.layer) + text(histogram.line);
 }
 
 std::string key_of(const HeldTick::Told& told) {

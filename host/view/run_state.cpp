@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/launch.h"
 #include "core/run_folder.h"
 #include "core/run_holder.h"
 
@@ -50,7 +51,8 @@ Hold hold_of(int process, std::uint64_t file) {
   return Hold::free;
 }
 
-/// Of a run whose record has no end so far.
+}  // namespace
+
 RunStanding standing_by_lock(const std::filesystem::path& folder) try {
   const Descriptor file(folder / run_lock_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const struct stat status = file.status();
@@ -72,14 +74,13 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
   return {RunState::unknown, "its folder has no lock that names a process"};
 }
 
-}  // namespace
-
 RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder) {
   if (!run.damage().empty()) return {RunState::damaged, run.damage()};
   if (run.is_behind()) return {RunState::reading, ""};
   if (run.ending()) return {state_of_end(run.ending()->how), run.ending()->message};
   if (is_kept_aside(folder)) return {RunState::stopped, "a later run took its folder"};
-  RunStanding standing = standing_by_lock(folder);
+  // A merged run stands as its rank 0, in whose folder its own is.
+  RunStanding standing = standing_by_lock(folder.filename() == merged_folder_name ? folder.parent_path() : folder);
   // A run gives its lock back right behind its end, which may have come since the record was read.
   if (standing.state == RunState::killed && run.is_outdated()) return {RunState::reading, ""};
   return standing;

@@ -32,6 +32,9 @@ struct RunStanding {
 /// lock itself, which could get into a trainer's way.
 RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder);
 
+/// The same of a run whose record says no end.
+RunStanding standing_by_lock(const std::filesystem::path& folder);
+
 /// Whether the record may still grow.
 bool goes_on(RunState state);
 

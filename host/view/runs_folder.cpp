@@ -6,6 +6,8 @@
 #include <set>
 #include <system_error>
 
+#include "config/launch.h"
+
 namespace loupe::view {
 namespace {
 
@@ -42,7 +44,7 @@ class Search {
           cut("only the first " + std::to_string(limits_.runs) + " runs are listed");
           break;
         }
-        found_.runs.push_back(next.place);
+        found_.runs.push_back(place_of(next.place));
       }
       look_into(next, is_run);
     }
@@ -50,6 +52,12 @@ class Search {
   }
 
  private:
+  /// Of a run whose processes were merged, the run of all.
+  static FoundRun place_of(const FoundRun& run) {
+    const FoundRun merged{run.folder / merged_folder_name, run.shown};
+    return is_own_file(text_file_at(merged.record())) ? merged : run;
+  }
+
   void look_into(const Waiting& parent, bool is_run) {
     std::error_code error;
     fs::directory_iterator each(parent.place.folder, error);
@@ -58,7 +66,7 @@ class Search {
       std::error_code unknown;
       const std::string name = each->path().filename().string();
       // Its other processes are no runs of their own.
-      if (is_run && name.rfind("rank-", 0) == 0) continue;
+      if (is_run && (name.rfind("rank-", 0) == 0 || name == merged_folder_name)) continue;
       if (each->symlink_status(unknown).type() == fs::file_type::directory) names.insert(name);
     }
     if (!names.empty() && parent.depth >= limits_.depth) {

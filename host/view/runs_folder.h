@@ -10,7 +10,7 @@ namespace loupe::view {
 
 /// A folder that has a record of a run.
 struct FoundRun {
-  std::filesystem::path folder;  ///< absolute, without links
+  std::filesystem::path folder;  ///< absolute, without links; of a run whose processes were merged, that of the merged
   std::string shown;             ///< for people: the folder as it was named, and the way from there
 
   /// By the name that it has while it is not compressed.

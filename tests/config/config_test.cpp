@@ -103,6 +103,15 @@ TEST(Config, NamesWhatTookThePlaceOfMasterRank) {
   EXPECT_SAYS(faults_of("ranks: of\n"), "ranks cannot be 'of'; did you mean 'off'?");
 }
 
+TEST(Config, MayLetEachRankKeepItsNumbersToItself) {
+  EXPECT_FALSE(read("ranks: {store: none}\n").ranks.exchange);
+  EXPECT_TRUE(read("ranks: {store: \"file:///a\"}\n").ranks.exchange);
+  EXPECT_SAYS(
+      faults_of("ranks: {store: nowhere}\n"),
+      "ranks.store is file://FOLDER, a folder that all ranks reach, tcp://HOST:PORT, where rank 0 may listen, or "
+      "none, not 'nowhere'");
+}
+
 TEST(Config, TakesAComponentByNameByAliasAndWithOptions) {
   const Config config = read("lenses:\n  - probe_lens\n  - probe: {ratio: 0.25, tables: wide}\n    as: mine\n");
   ASSERT_EQ(config.lenses.size(), 2u);

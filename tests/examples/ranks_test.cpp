@@ -30,14 +30,14 @@ class RanksExample : public testing::Test {
   };
 
   /// Trains with two ranks at the same time, for four epochs.
-  static Trained train(const std::string& plant) {
+  static Trained train(const std::string& plant, const std::string& monitor = LOUPE_RANKS_MONITOR) {
     Trained trained{fresh_folder(), {}, {}};
     std::string script;
     for (const char* rank : {"0", "1"}) {
       script += std::string("{ GLOO_SOCKET_IFNAME=lo RANK=") + rank +
-                " WORLD_SIZE=2 timeout 100 " LOUPE_EXAMPLES "/rank_trainer --config " LOUPE_RANKS_MONITOR
-                " --store meeting --epochs 4 --plant " +
-                plant + " > out-" + rank + " 2>&1; echo $? > code-" + rank + "; } & ";
+                " WORLD_SIZE=2 timeout 100 " LOUPE_EXAMPLES "/rank_trainer --config " + monitor +
+                " --store meeting --epochs 4 --plant " + plant + " > out-" + rank + " 2>&1; echo $? > code-" + rank +
+                "; } & ";
     }
     run(script + "wait", trained.folder);
     for (const char* rank : {"0", "1"}) {
@@ -68,6 +68,34 @@ TEST_F(RanksExample, IsOneRunThatRankZeroShowsAndOfWhichEachRankKeepsItsRecord) 
     EXPECT_EQ(of_second.size(), 4u) << line;
     EXPECT_NE(of_all, of_second) << "each rank has data of its own";
   }
+}
+
+TEST_F(RanksExample, IsMergedAfterwardsWhereItsRanksReachNoStore) {
+  const fs::path monitor = fs::path(LOUPE_TEST_FOLDER) / "without_store.yaml";
+  std::ofstream(monitor) << text_of(LOUPE_RANKS_MONITOR) << "ranks: {store: none}\n";
+  const Trained trained = train("drift", monitor.string());
+  EXPECT_EQ(trained.exit_codes, (Codes{"0\n", "0\n"})) << trained.outputs[0] << trained.outputs[1];
+  EXPECT_NE(trained.outputs[0].find("shows this run, with its own numbers alone"), std::string::npos);
+  const std::string before = run(LOUPE_COMMAND " diagnose runs/ranks", trained.folder).output;
+  EXPECT_EQ(before.find("replica_drift"), std::string::npos) << before;
+
+  const Finished merged = run(LOUPE_COMMAND " merge runs/ranks", trained.folder);
+
+  EXPECT_EQ(merged.exit_code, 0) << merged.output;
+  const fs::path folder = trained.folder / "runs/ranks";
+  EXPECT_TRUE(fs::exists(folder / "merged/report.html"));
+  Recorded all = read_record(folder / "merged/record.jsonl"), first = read_record(folder / "record.jsonl"),
+           second = read_record(folder / "rank-1/record.jsonl");
+  const auto losses = [](Recorded& record) { return record.values["Loss"]["Loss"]["train_loss mean"]; };
+  ASSERT_EQ(losses(all).size(), 4u);
+  for (const auto& [epoch, loss] : losses(all))
+    EXPECT_NEAR(loss, (losses(first)[epoch] + losses(second)[epoch]) / 2, 1e-9) << "each rank has as many batches";
+  const std::string text = run(LOUPE_COMMAND " diagnose --json runs/ranks", trained.folder).output;
+  const auto findings = nlohmann::json::parse(text, nullptr, false);
+  ASSERT_TRUE(findings.is_array()) << text;
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const nlohmann::json& finding) {
+    return finding.at("rule") == "replica_drift" && finding.at("layer") == "hidden";
+  })) << text;
 }
 
 TEST_F(RanksExample, HasAHealthyTwinOfEachFault) {

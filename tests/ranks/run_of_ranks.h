@@ -14,6 +14,7 @@
 #include "memory_store.h"
 #include "monitored.h"
 #include "ranks/exchange.h"
+#include "ranks/state_keeper.h"
 #include "replay/record_reader.h"
 
 namespace loupe {
@@ -33,6 +34,9 @@ inline const std::string lenses =
     " - parameter_norm\n"
     "  - histograms\nvisualizers: [record]\n";
 
+/// Each rank keeps its numbers to itself.
+inline const std::string apart = "ranks: {store: none}\n";
+
 inline Config config_of(const std::string& folder, const std::string& yaml, int rank, int world_size) {
   Config config = Config::from_text(
       "plugins: {path: [" LOUPE_BUILT_PLUGINS "]}\nrun: {name: r, dir: " + folder + "}\n" + yaml, "a.yaml", "/");
@@ -49,7 +53,8 @@ class Rank {
   Rank(const std::string& yaml, int rank, int world_size, const std::shared_ptr<SharedMemory>& memory,
        milliseconds timeout, bool shows_each = false)
       : monitor(config_of(folder_of_test(), yaml, rank, world_size), &host) {
-    if (world_size > 1) {
+    std::unique_ptr<TickKeeper> exchange;
+    if (monitor.config().ranks.exchange) {
       ExchangeSettings settings;
       settings.launch = monitor.config().launch;
       settings.timeout = timeout;
@@ -58,9 +63,10 @@ class Rank {
         if (memory == nullptr) throw std::runtime_error("there is no such store");
         return std::make_unique<MemoryStore>(memory, cut_off);
       };
-      monitor.keep_ticks(std::make_unique<Exchange>(
-          std::move(settings), std::make_unique<MergedLenses>(monitor.config(), monitor.display().run())));
+      exchange = std::make_unique<Exchange>(std::move(settings),
+                                            std::make_unique<MergedLenses>(monitor.config(), monitor.display().run()));
     }
+    if (world_size > 1) monitor.keep_ticks(keep_states(monitor, std::move(exchange)));
     for (const char* name : {"one", "two"}) {
       ModuleDescription description;
       description.name = description.path = name;

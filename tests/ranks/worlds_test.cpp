@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "examples/process.h"
 #include "run_of_ranks.h"
 
 namespace loupe {
@@ -109,6 +110,41 @@ TEST_P(Worlds, AreMergedAsIfOneProcessHadSeenAllEvents) {
   EXPECT_GE(histograms, 6);
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, Worlds, testing::Values(2, 4, 8));
+
+TEST_P(Worlds, AreMergedFromTheirFoldersAsByTheExchange) {
+  std::map<std::string, Recorded> expected;
+  const std::string folder = folder_of_test(), merged_folder = folder + "/merged";
+  {
+    RunOfRanks live(GetParam());
+    train(live, nullptr);
+    live.end();
+    expected = numbers_of(folder);
+  }
+  {
+    RunOfRanks run(GetParam(), milliseconds(20000), apart + lenses);
+    train(run, nullptr);
+    run.end();
+  }
+  const auto alone = numbers_of(folder);
+  const test::Finished finished = test::run(LOUPE_COMMAND " merge " + folder, "/");
+  ASSERT_EQ(finished.exit_code, 0) << finished.output;
+  const auto merged = numbers_of(merged_folder);
+  ASSERT_GT(expected.size(), 50u);
+  EXPECT_EQ(merged.size(), expected.size());
+  std::size_t changed = 0;
+  for (const auto& [name, of_all] : expected) {
+    const auto own = merged.find(name);
+    ASSERT_NE(own, merged.end()) << name << " is missing";
+    EXPECT_EQ(own->second.events, of_all.events) << name;
+    ASSERT_EQ(own->second.numbers.size(), of_all.numbers.size()) << name;
+    // A sketch depends on the order in which others are added to it.
+    const double bound = name.find("/median") != std::string::npos && name[0] == '3' ? 0.02 : 1e-12;
+    for (std::size_t i = 0; i < of_all.numbers.size(); ++i)
+      EXPECT_NEAR(own->second.numbers[i], of_all.numbers[i], bound * std::abs(of_all.numbers[i])) << name;
+    changed += alone.at(name).numbers != own->second.numbers ? 1 : 0;
+  }
+  EXPECT_GT(changed, 20u) << "rank 0 alone has other numbers";
+}
 
 TEST(Exchange, OfParametersShowsOneReplicaNotTheirSum) {
   RunOfRanks run(3);

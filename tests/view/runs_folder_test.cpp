@@ -49,6 +49,10 @@ TEST(RunsFolder, OfARunOfManyProcessesAreOneRun) {
   for (const char* run : {"a", "a/rank-1", "a/rank-2", "b/rank-1"}) put(root / run / "record.jsonl", "");
   EXPECT_EQ(names(view::find_runs({root.string()}), root), (Names{"a", "b/rank-1"}))
       << "where rank 0 has no record, those of the others are there";
+  put(root / "a/merged/record.jsonl", "");
+  const view::FoundRuns found = view::find_runs({root.string()});
+  EXPECT_EQ(names(found, root), (Names{"a/merged", "b/rank-1"})) << "what was merged is the run of all";
+  EXPECT_EQ(found.runs.front().shown, (root / "a").string());
 }
 
 TEST(RunsFolder, AreListedOnceWhereFoldersOverlap) {

@@ -1,0 +1,143 @@
+#include "command/merged_run.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace loupe {
+namespace {
+
+RunDescription described(const replay::RecordedRun& recorded, const Config& config) {
+  RunDescription run;
+  run.name = recorded.name;
+  run.directory = recorded.directory;
+  run.config = recorded.config;
+  run.start_time = recorded.start_time;
+  run.world_size = recorded.world_size;
+  run.train_loss = config.train_loss;
+  run.validation_loss = config.validation_loss;
+  return run;
+}
+
+}  // namespace
+
+MergedRun::MergedRun(std::vector<RankRecord>& ranks, const Config& config, replay::VisualizerGroup& shown)
+    : ranks_(ranks),
+      shown_(shown),
+      shows_each_(config.ranks.shows_each),
+      lenses_(config, described(ranks.front().run, config)),
+      missing_(ranks.front().run.world_size) {}
+
+/// What the processes said together while they ran is said anew.
+bool MergedRun::keeps(const replay::RecordLine& event) {
+  if (event.kind == replay::RecordLine::Kind::note) return event.about != LOUPE_NOTE_RANKS;
+  return !lenses_.speaks_for_all(event.source);
+}
+
+/// What ranks have of an epoch. What they have of earlier ones, the record lacks.
+void MergedRun::gather(double epoch) {
+  own_ = {};
+  others_.clear();
+  for (RankRecord& rank : ranks_) {
+    StatesReader& states = *rank.states;
+    const bool is_first = rank.run.rank == 0;
+    while (states.tick() != nullptr && states.tick()->tick.epoch < epoch) states.next();
+    for (ModuleDescription& module : states.take_modules()) lenses_.add_module(std::move(module));
+    if (states.tick() == nullptr || states.tick()->tick.epoch != epoch) continue;
+    if (is_first) {
+      own_ = states.tick()->message;
+    } else {
+      others_.push_back(states.tick()->message);
+    }
+    states.next();
+  }
+}
+
+std::string MergedRun::reasons_of(const std::set<int>& missing) const {
+  std::set<int> absent, behind;
+  for (const int rank : missing) {
+    const bool is_there =
+        std::any_of(ranks_.begin(), ranks_.end(), [&](const RankRecord& each) { return each.run.rank == rank; });
+    (is_there ? behind : absent).insert(rank);
+  }
+  const auto say = [](const std::set<int>& ranks, const std::string& what) {
+    return ranks_in_words(ranks) + (ranks.size() > 1 ? " have " : " has ") + what;
+  };
+  std::string reasons = absent.empty() ? "" : say(absent, "no record here");
+  if (!behind.empty()) reasons += (absent.empty() ? "" : "; ") + say(behind, "no numbers of it");
+  return reasons;
+}
+
+void MergedRun::begin_tick(const loupe_tick& tick) {
+  gather(tick.epoch);
+  held_ = std::make_unique<HeldTick>(tick);
+  std::vector<int> there = own_.ranks;
+  for (const RankMessage& other : others_) there.insert(there.end(), other.ranks.begin(), other.ranks.end());
+  const std::string note =
+      missing_.note(there, tick.epoch, [&](const std::set<int>& missing) { return reasons_of(missing); });
+  if (note.empty()) return;
+  log_.emplace_back(LOUPE_LOG_WARNING, note);
+  shown_.tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
+                                                  .kind = LOUPE_NOTE_RANKS,
+                                                  .text = note.c_str(),
+                                                  .step = tick.step,
+                                                  .epoch = tick.epoch,
+                                                  .time = tick.time});
+}
+
+void MergedRun::show_numbers() {
+  lenses_.merge(own_, true);
+  lenses_.join(own_, others_);
+  MergedLenses::Report merged = lenses_.report(held_->tick());
+  held_->take_over(std::move(*merged.tick));
+  if (shows_each_) own_.add_furthest_to(*held_);
+  found_ = std::move(merged.findings);
+  for (auto& line : lenses_.take_log()) log_.push_back(std::move(line));
+  for (const HeldTick::Told& told : held_->told()) {
+    if (const auto* value = std::get_if<0>(&told)) {
+      shown_.tell(&loupe_visualizer::value, (*value)->get());
+    } else if (const auto* range = std::get_if<1>(&told)) {
+      shown_.tell(&loupe_visualizer::range, (*range)->get());
+    } else {
+      shown_.tell(&loupe_visualizer::histogram, std::get<2>(told)->get());
+    }
+  }
+}
+
+void MergedRun::end_tick() {
+  const loupe_tick& tick = held_->tick();
+  for (const auto& finding : found_) {
+    if (const loupe_finding* shown = findings_.add(finding->get(), tick.step, tick.epoch))
+      shown_.tell(&loupe_visualizer::finding, *shown);
+  }
+  found_.clear();
+}
+
+void MergedRun::end(bool has_ended) {
+  const double last = held_ ? held_->tick().epoch : 0;
+  for (;;) {
+    const RankRecord* next = nullptr;
+    for (const RankRecord& rank : ranks_) {
+      const RankTick* tick = rank.states->tick();
+      if (tick == nullptr || (next != nullptr && tick->tick.epoch >= next->states->tick()->tick.epoch)) continue;
+      next = &rank;
+    }
+    if (next == nullptr) break;
+    const loupe_tick tick = next->states->tick()->tick;
+    // A record that says how its run ended has all ticks that rank 0 wanted in it.
+    if (tick.epoch <= last || (has_ended && next->run.rank == 0)) {
+      gather(tick.epoch);
+      continue;
+    }
+    begin_tick(tick);
+    shown_.tell(&loupe_visualizer::begin_tick, held_->tick());
+    show_numbers();
+    shown_.tell(&loupe_visualizer::end_tick);
+    end_tick();
+  }
+  for (const RankRecord& rank : ranks_) {
+    if (!rank.states->fault().empty()) log_.emplace_back(LOUPE_LOG_WARNING, rank.states->fault());
+  }
+}
+
+}  // namespace loupe

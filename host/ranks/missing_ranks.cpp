@@ -1,0 +1,29 @@
+#include "ranks/missing_ranks.h"
+
+#include <cstddef>
+
+namespace loupe {
+
+std::string ranks_in_words(const std::set<int>& ranks) {
+  constexpr std::size_t most = 8;
+  std::string words = ranks.size() > 1 ? "ranks " : "rank ";
+  std::size_t told = 0;
+  for (auto rank = ranks.begin(); rank != ranks.end() && told < most; ++rank, ++told)
+    words += (told == 0 ? "" : ", ") + std::to_string(*rank);
+  return told == ranks.size() ? words : words + " and " + std::to_string(ranks.size() - told) + " more";
+}
+
+std::string MissingRanks::note(const std::vector<int>& there, double epoch,
+                               const std::function<std::string(const std::set<int>&)>& why) {
+  std::set<int> missing;
+  for (int rank = 0; rank < world_size_; ++rank) missing.insert(rank);
+  for (const int rank : there) missing.erase(rank);
+  if (missing == missing_) return "";
+  missing_ = missing;
+  const std::string from = "from epoch " + std::to_string(static_cast<long long>(epoch)) + " on ";
+  if (missing.empty()) return from + "all " + std::to_string(world_size_) + " ranks are there";
+  return from + "numbers are of " + std::to_string(there.size()) + " of " + std::to_string(world_size_) +
+         " ranks: " + why(missing);
+}
+
+}  // namespace loupe

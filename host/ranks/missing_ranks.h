@@ -1,0 +1,31 @@
+#ifndef LOUPE_RANKS_MISSING_RANKS_H
+#define LOUPE_RANKS_MISSING_RANKS_H
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// "rank 3", "ranks 1, 2 and 5 more": a run may have thousands.
+std::string ranks_in_words(const std::set<int>& ranks);
+
+/// Which ranks the ticks of a run lack.
+class MissingRanks {
+ public:
+  explicit MissingRanks(int world_size) : world_size_(world_size) {}
+
+  /// A sentence for the user where a tick lacks other ranks than the one before; else empty.
+  /// @param there  whose numbers the tick has  @param why  says of missing ranks what is known of them
+  std::string note(const std::vector<int>& there, double epoch,
+                   const std::function<std::string(const std::set<int>&)>& why);
+
+ private:
+  int world_size_;
+  std::set<int> missing_;
+};
+
+}  // namespace loupe
+
+#endif
