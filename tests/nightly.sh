@@ -61,8 +61,8 @@ fuzz() { tests/fuzz/run.sh 600; }
 
 parts() {
   build loupe # for what it found of the system
-  local standard check torch
-  torch=$(sed -n 's/^Torch_DIR:[A-Z]*=//p' "$build_folder/CMakeCache.txt")
+  local standard check
+  find_libtorch
   for standard in 17 20; do
     for check in is_a_part_by_add_subdirectory is_a_part_by_fetch_content; do
       LOUPE_WHOLE=1 LOUPE_STANDARD=$standard LOUPE_CMAKE=cmake LOUPE_BUILD=$build_folder LOUPE_SOURCE=$root \
