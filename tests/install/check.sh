@@ -3,7 +3,7 @@
 set -euo pipefail
 
 name=$1
-prefix=$LOUPE_WORK/moved
+prefix=${LOUPE_PREFIX:-$LOUPE_WORK/moved}
 folder=$LOUPE_WORK/$name
 package="find_package(loupe REQUIRED PATHS $prefix NO_DEFAULT_PATH"
 # What uses libraries that were built with AddressSanitizer needs it too.
