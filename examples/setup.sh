@@ -62,56 +62,51 @@ default_jobs() {
   echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
 }
 
-# Prints the folder of TorchConfig.cmake under the given prefixes, if there is one.
-torch_config_under() {
-  local prefix folder
-  for prefix in "$@"; do
-    if [[ -z $prefix ]]; then continue; fi
-    for folder in "$prefix" "$prefix/Torch" "$prefix"/share/cmake/Torch "$prefix"/lib/cmake/Torch \
-      "$prefix"/lib/*/cmake/Torch; do
-      if [[ -f $folder/TorchConfig.cmake ]]; then
-        echo "$folder"
+# Prints the folder of the LibTorch at the first of these paths that has one, which host/cmake/FindLibTorch.cmake finds in
+# the same way: by its headers and libraries.
+torch_under() {
+  local path library
+  for path in "$@"; do
+    path=$(sed -E 's,/((share|lib|lib64|lib/[^/]+)/cmake(/Torch)?)?/*$,,' <<<"$path")
+    for library in "$path"/lib/libtorch_cpu.so "$path"/lib/*/libtorch_cpu.so "$path"/lib64/libtorch_cpu.so; do
+      if [[ -n $path && -f $library && -f ${library%/*}/libc10.so &&
+        -f $path/include/torch/csrc/api/include/torch/version.h ]]; then
+        echo "$path"
         return
       fi
     done
   done
 }
 
-# Prints the prefix of Python's torch, if it can be imported and a C++ program can be built with it. Why not goes to
-# standard error.
-python_torch_prefix() {
-  local python
+# Prints the folder of Python's torch, if a C++ program can be built with it. Why not goes to standard error. It is not
+# imported, which a CUDA build refuses where CUDA's libraries are not; a program needs few of them.
+python_torch() {
+  local python folder
   python=$(command -v python3 || command -v python) || return 0
-  "$python" -W ignore - <<'END' || return 0
-import importlib.util, os, shutil, sys
-
-if importlib.util.find_spec("torch") is None:
-    sys.exit(1)
-try:
-    import torch
-except Exception as error:
-    sys.exit(f"loupe: Python's torch is left aside: importing it fails ({error})")
-if not torch.compiled_with_cxx11_abi():
-    sys.exit(f"loupe: Python's torch {torch.__version__} is left aside: it was built with the old C++ ABI")
-if torch.version.cuda and not (shutil.which("nvcc") or os.environ.get("CUDA_HOME")):
-    sys.exit(f"loupe: Python's torch {torch.__version__} is left aside: building with it needs CUDA's nvcc")
-print(torch.utils.cmake_prefix_path)
-END
+  folder=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' \
+    2>/dev/null) || return 0
+  folder=$(torch_under "$folder")
+  if [[ -z $folder ]]; then return; fi
+  if ! grep -q __cxx11 "$folder/lib/libc10.so"; then
+    say "Python's torch in $folder is left aside: it was built with the C++ ABI of before C++11" >&2
+    return
+  fi
+  echo "$folder"
 }
 
-# Sets torch_dir to the LibTorch to build with: what CMAKE_PREFIX_PATH names, then Python's, then Debian's. Empty: Debian's
+# Sets torch to the LibTorch to build with: what CMAKE_PREFIX_PATH names, then Python's, then Debian's. Empty: Debian's
 # has yet to be installed. LOUPE_LIBTORCH=debian takes Debian's whatever else there is.
 find_libtorch() {
-  torch_dir=""
+  torch=""
   if [[ ${LOUPE_LIBTORCH:-} != debian ]]; then
     local prefixes
     IFS=':;' read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
-    torch_dir=$(torch_config_under "${prefixes[@]}")
-    if [[ -z $torch_dir ]]; then torch_dir=$(torch_config_under "$(python_torch_prefix)"); fi
+    torch=$(torch_under "${prefixes[@]}")
+    if [[ -z $torch ]]; then torch=$(python_torch); fi
   fi
   torch_is_debians=false
-  if [[ -z $torch_dir ]]; then
-    torch_dir=$(torch_config_under /usr)
+  if [[ -z $torch ]]; then
+    torch=$(torch_under /usr)
     torch_is_debians=true
   fi
 }
@@ -166,27 +161,26 @@ require_recent_libtorch() {
   local candidate
   candidate=$(apt-cache policy libtorch-dev | awk '/Candidate:/ { print $2 }')
   if [[ -z $candidate || $candidate == "(none)" ]] || dpkg --compare-versions "$candidate" lt 1.13; then
-    fail "apt has no libtorch-dev of 1.13 or later (it offers: ${candidate:-nothing}); make Python's torch importable" \
-      "(a CPU build, by pip), or name a LibTorch with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
+    fail "apt has no libtorch-dev of 1.13 or later (it offers: ${candidate:-nothing}); install Python's torch by pip," \
+      "or name a LibTorch with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
   fi
 }
 
 set_up() {
   find_libtorch
   install_packages
-  if [[ -z $torch_dir ]]; then torch_dir=$(torch_config_under /usr); fi
-  if [[ -z $torch_dir ]]; then
+  if [[ -z $torch ]]; then torch=$(torch_under /usr); fi
+  if [[ -z $torch ]]; then
     fail "no LibTorch is found; name one with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
   fi
-  say "building with the LibTorch of $torch_dir"
+  say "building with the LibTorch in $torch"
 }
 
 # configure FOLDER CMAKE-ARGUMENTS...: runs CMake, but not again for the same arguments.
 configure() {
   local folder=$1
   shift
-  # LibTorch's package finds a second one, Caffe2, by itself: the prefix keeps it from taking another LibTorch's.
-  local arguments=(-G Ninja "-DTorch_DIR=$torch_dir" "-DCMAKE_PREFIX_PATH=${torch_dir%/*}" -DLOUPE_UNITY_BUILD=ON "$@")
+  local arguments=(-G Ninja "-DCMAKE_PREFIX_PATH=$torch" -DLOUPE_UNITY_BUILD=ON "$@")
   local stamp="${CXX:-} ${CXXFLAGS:-} ${arguments[*]}"
   if [[ -f $folder/build.ninja && $(cat "$folder/configured" 2>/dev/null) == "$stamp" ]]; then return; fi
   say "configuring $folder"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, long
-# fuzzing, and Loupe as a part of other projects, built as a whole in C++17 and C++20.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz and parts, all unless told otherwise
+# fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, and a LibTorch that CI has no time for.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts and libtorch, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 cd "$root"
@@ -61,8 +61,8 @@ fuzz() { tests/fuzz/run.sh 600; }
 
 parts() {
   build loupe # for what it found of the system
-  local standard check torch
-  torch=$(sed -n 's/^Torch_DIR:[A-Z]*=//p' "$build_folder/CMakeCache.txt")
+  local standard check
+  find_libtorch
   for standard in 17 20; do
     for check in is_a_part_by_add_subdirectory is_a_part_by_fetch_content; do
       LOUPE_WHOLE=1 LOUPE_STANDARD=$standard LOUPE_CMAKE=cmake LOUPE_BUILD=$build_folder LOUPE_SOURCE=$root \
@@ -72,10 +72,19 @@ parts() {
   done
 }
 
-if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts; fi
+# Between the oldest and the newest, which CI tests. By clang++, as PyPI's newest there.
+libtorch() {
+  local folder=$root/build-nightly-2.13
+  [[ -x $folder/python/bin/pip ]] || python3 -m venv --clear "$folder/python"
+  "$folder/python/bin/python" -m pip install --quiet torch==2.13.0
+  CC=clang CXX=clang++ CMAKE_PREFIX_PATH=$(echo "$folder"/python/lib/python3*/site-packages/torch) \
+    tests/run.sh --only "programs threads torch zoo" --together --build "$folder"
+}
+
+if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts libtorch; fi
 for part in "$@"; do
   case $part in
-    addresses | threads | zoo | kills | ranks | fuzz | parts) say "nightly: $part" && "$part" ;;
-    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz and parts" ;;
+    addresses | threads | zoo | kills | ranks | fuzz | parts | libtorch) say "nightly: $part" && "$part" ;;
+    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz, parts and libtorch" ;;
   esac
 done

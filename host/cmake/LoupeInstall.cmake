@@ -5,7 +5,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 install(TARGETS loupe loupe_run)
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe)
-install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map DESTINATION ${package})
+install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package})
 
 # One file of targets a component, so that whoever writes a plugin needs nothing of the others.
 foreach(component sdk testing host)

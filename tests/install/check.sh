@@ -3,7 +3,7 @@
 set -euo pipefail
 
 name=$1
-prefix=$LOUPE_WORK/moved
+prefix=${LOUPE_PREFIX:-$LOUPE_WORK/moved}
 folder=$LOUPE_WORK/$name
 package="find_package(loupe REQUIRED PATHS $prefix NO_DEFAULT_PATH"
 # What uses libraries that were built with AddressSanitizer needs it too.
@@ -109,7 +109,15 @@ END
     endif()
     add_executable(t t.cpp)
     target_link_libraries(t PRIVATE loupe::host)"
-  configure "-DTorch_DIR=$LOUPE_TORCH" "-DCMAKE_PREFIX_PATH=${LOUPE_TORCH%/*}" && build && build/t
+  configure "-DCMAKE_PREFIX_PATH=$LOUPE_TORCH" && build && build/t
+}
+
+host_refuses_another_libtorch() {
+  libtorch other lib 9.9.0
+  project "project(t CXX)
+    $package COMPONENTS host)"
+  if configure "-DCMAKE_PREFIX_PATH=$folder/other" >log 2>&1; then fail "another LibTorch is taken"; fi
+  grep -q "was built with LibTorch" log || fail "CMake does not say that it is another one: $(cat log)"
 }
 
 pkg_config_finds_the_sdk() {
@@ -210,7 +218,7 @@ END
     add_executable(t t.cpp)
     target_compile_definitions(t PRIVATE ${LOUPE_STANDARD:+NEWER})
     loupe_add_plugin(x x.cpp)"
-  "$LOUPE_CMAKE" -S . -B build "-DTorch_DIR=$LOUPE_TORCH" "-DCMAKE_PREFIX_PATH=${LOUPE_TORCH%/*}"
+  "$LOUPE_CMAKE" -S . -B build "-DCMAKE_PREFIX_PATH=$LOUPE_TORCH"
   # All of it takes minutes: for the night.
   # shellcheck disable=SC2086 # three targets or none
   "$LOUPE_CMAKE" --build build --target t x ${LOUPE_WHOLE:+loupe loupe_host loupe_plugins}
@@ -224,37 +232,92 @@ is_a_part_by_fetch_content() {
     FetchContent_MakeAvailable(loupe)"
 }
 
-# Two LibTorchs: the one that is asked for brings its own Caffe2, though the system has another.
-libtorch_is_of_one_piece() {
-  mkdir -p wheel/share/cmake/Torch wheel/share/cmake/Caffe2 wheel/lib system/lib
-  touch wheel/lib/lib{torch,c10}.so system/lib/lib{torch,c10}.so
-  printf '%s\n' 'find_package(Caffe2 REQUIRED PATHS ${CMAKE_CURRENT_LIST_DIR}/../Caffe2)' \
-    'add_library(torch INTERFACE IMPORTED)' 'target_include_directories(torch INTERFACE ${CAFFE2})' \
-    'set(Torch_VERSION 9.9)' 'find_library(C10_LIBRARY c10)' >wheel/share/cmake/Torch/TorchConfig.cmake
-  # shellcheck disable=SC2016 # CMake's variable
-  echo 'set(CAFFE2 ${CMAKE_CURRENT_LIST_DIR})' >wheel/share/cmake/Caffe2/Caffe2Config.cmake
+# libtorch FOLDER LIBRARIES VERSION: what finds a LibTorch looks at, in this folder of libraries, and no LibTorch.
+libtorch() {
+  local api=$1/include/torch/csrc/api/include/torch part=1 name
+  mkdir -p "$api" "$1/$2"
+  echo __cxx11 | tee "$1/$2/libtorch_cpu.so" >"$1/$2/libc10.so"
+  for name in MAJOR MINOR PATCH; do
+    echo "#define TORCH_VERSION_$name $(cut -d . -f $part <<<"$3")"
+    ((part += 1))
+  done >"$api/version.h"
+}
+
+# asks_for_libtorch ARGUMENTS...: what FindLibTorch.cmake says then, in a line of `log`.
+asks_for_libtorch() {
   project "project(t CXX)
     include($LOUPE_SOURCE/host/cmake/FindLibTorch.cmake)
-    if(NOT CAFFE2 STREQUAL \"$folder/wheel/share/cmake/Caffe2\")
-      message(FATAL_ERROR \"the Caffe2 of '\${Caffe2_DIR}' was taken\")
-    endif()
-    if(NOT C10_LIBRARY STREQUAL \"$folder/wheel/lib/libc10.so\")
-      message(FATAL_ERROR \"the library '\${C10_LIBRARY}' was taken\")
-    endif()"
-  mkdir -p system/Caffe2
-  echo 'message(FATAL_ERROR "the other Caffe2 was taken")' >system/Caffe2/Caffe2Config.cmake
-  # What the system has is found before what TorchConfig.cmake names.
-  configure "-DTorch_DIR=$folder/wheel/share/cmake/Torch" "-DCMAKE_PREFIX_PATH=$folder/system"
-  # And what examples/setup.sh passes.
+    message(STATUS \"<\${LOUPE_TORCH_VERSION}> <\${LOUPE_TORCH_PREFIX}> <\${LOUPE_TORCH_PROBLEM}>\")"
   rm -rf build
+  configure "$@" >log 2>&1 || fail "CMake ends: $(cat log)"
+}
+
+# finds VERSION FOLDER ARGUMENTS...
+finds() {
+  local wanted="<$1> <$folder/$2> <>"
+  asks_for_libtorch "${@:3}"
+  grep -qF -- "$wanted" log || fail "with '${*:3}' there is no '$wanted' in: $(cat log)"
+}
+
+# Several LibTorchs, in every layout that there is: the one that is asked for is taken, whole.
+libtorch_is_found_by_its_layout() {
+  libtorch zip lib 9.1.2
+  libtorch system "lib/$(uname -m)-linux-gnu" 9.2.0
+  libtorch site/torch lib 9.3.10
+  # A wheel has the numbers in another header, and this one cannot be imported, as a CUDA build without its libraries.
+  mkdir -p site/torch/include/torch/headeronly other
+  mv site/torch/include/torch/{csrc/api/include/torch,headeronly}/version.h
+  echo '#include <torch/headeronly/version.h>' >site/torch/include/torch/csrc/api/include/torch/version.h
+  echo 'raise ImportError("libcudnn.so.9 is missing")' >site/torch/__init__.py
+
+  finds 9.1.2 zip "-DCMAKE_PREFIX_PATH=$folder/zip"
+  finds 9.1.2 zip "-DCMAKE_PREFIX_PATH=$folder/other;$folder/zip/;$folder/system"
+  finds 9.1.2 zip "-DCMAKE_PREFIX_PATH=$folder/zip/share/cmake"
+  finds 9.1.2 zip "-DTorch_DIR=$folder/zip/share/cmake/Torch" "-DCMAKE_PREFIX_PATH=$folder/system"
+  CMAKE_PREFIX_PATH=$folder/other:$folder/zip finds 9.1.2 zip
+  finds 9.2.0 system "-DCMAKE_PREFIX_PATH=$folder/system;$folder/zip"
+  finds 9.2.0 system "-DTorch_DIR=$folder/system/lib/$(uname -m)-linux-gnu/cmake/Torch"
+  finds 9.3.10 site/torch "-DCMAKE_PREFIX_PATH=$folder/site/torch/share/cmake"
+  finds 9.3.10 site/torch "-DLOUPE_TORCH_HINTS=$folder/site/torch"
+  CMAKE_PREFIX_PATH='' PYTHONPATH=$folder/site finds 9.3.10 site/torch "-DCMAKE_PREFIX_PATH=$folder/other"
+
+  # What sets up a machine finds the same.
   (
     # shellcheck source-path=SCRIPTDIR source=../../examples/setup.sh
     source "$LOUPE_SOURCE/examples/setup.sh"
-    # shellcheck disable=SC2034 # read by configure
-    root=$folder torch_dir=$folder/wheel/share/cmake/Torch
-    configure "$folder/build" >/dev/null
+    torch=""
+    CMAKE_PREFIX_PATH=$folder/other:$folder/system/lib/$(uname -m)-linux-gnu/cmake find_libtorch
+    [[ $torch == "$folder/system" ]] || fail "setup.sh finds '$torch'"
+    CMAKE_PREFIX_PATH=$folder/other PYTHONPATH=$folder/site find_libtorch
+    [[ $torch == "$folder/site/torch" ]] || fail "setup.sh finds '$torch' of Python"
+    LOUPE_LIBTORCH=debian CMAKE_PREFIX_PATH=$folder/zip find_libtorch
+    [[ $torch != "$folder/zip" ]] || fail "setup.sh takes another LibTorch than Debian's"
+    echo old >site/torch/lib/libc10.so
+    CMAKE_PREFIX_PATH='' PYTHONPATH=$folder/site find_libtorch 2>log
+    [[ $torch != "$folder/site/torch" ]] || fail "setup.sh takes a LibTorch of the old C++ ABI"
+    grep -q "left aside" log || fail "setup.sh does not say that it leaves one aside"
   )
-  grep -q "^CMAKE_PREFIX_PATH:[A-Z]*=$folder/wheel/share/cmake\$" build/CMakeCache.txt || fail "the prefix is not passed"
+}
+
+# refuses WORDS ARGUMENTS...
+refuses() {
+  asks_for_libtorch "${@:2}"
+  grep -qF -- "$1" log || fail "with '${*:2}' there is no '$1' in: $(cat log)"
+}
+
+libtorch_that_cannot_be_used_is_refused() {
+  libtorch system lib 9.2.0
+  libtorch old lib 9.1.0
+  echo old >old/lib/libc10.so
+  libtorch unnamed lib 9.x.0
+  mkdir empty
+  refuses "<> <> <Torch_DIR is '$folder/empty', where no LibTorch lies" "-DTorch_DIR=$folder/empty" \
+    "-DCMAKE_PREFIX_PATH=$folder/system"
+  refuses "<> <> <The LibTorch 9.1.0 in $folder/old was built with the C++ ABI of before C++11" \
+    "-DCMAKE_PREFIX_PATH=$folder/old;$folder/system"
+  refuses "<> <> <The LibTorch in $folder/unnamed does not say its version" "-DCMAKE_PREFIX_PATH=$folder/unnamed"
+  refuses "<> <> <No LibTorch was found" "-DLOUPE_PYTHON=/bin/false" -DCMAKE_SYSTEM_PREFIX_PATH=/nowhere \
+    "-DCMAKE_SYSROOT=$folder/empty"
 }
 
 case $name in
