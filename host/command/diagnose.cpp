@@ -190,8 +190,8 @@ std::string name_of(const Diagnosis& diagnosis) {
 }
 
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
-  out << printable_line(name_of(diagnosis)) << " (" << diagnosis.record
-      << "): " << printable_line(ending_of(diagnosis)) << "\n";
+  out << printable_line(name_of(diagnosis)) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
+      << "\n";
   if (diagnosis.findings.empty()) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.run.format >= first_format_with_findings;
