@@ -182,14 +182,16 @@ void tell(const OfRule& rule, std::ostream& out) {
   if (!entry.last.advice.empty()) out << "    advice: " << printable_line(entry.last.advice) << "\n";
 }
 
-std::string name_of(const replay::RecordedRun& run) {
+std::string name_of(const Diagnosis& diagnosis) {
+  const replay::RecordedRun& run = diagnosis.run;
   if (run.world_size < 2) return run.name;
+  if (is_merged(diagnosis.record)) return run.name + ", all of " + std::to_string(run.world_size) + " ranks";
   return run.name + ", rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size);
 }
 
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
-  out << printable_line(name_of(diagnosis.run)) << " (" << diagnosis.record
-      << "): " << printable_line(ending_of(diagnosis)) << "\n";
+  out << printable_line(name_of(diagnosis)) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
+      << "\n";
   if (diagnosis.findings.empty()) {
     constexpr int first_format_with_findings = 3;
     const bool none = diagnosis.run.format >= first_format_with_findings;

@@ -126,7 +126,7 @@ void open_states(RankRecord& rank) {
   }
 }
 
-std::string list_of(const std::vector<std::string>& names) {
+std::string names_in_words(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
   return list.empty() ? "none" : list;
@@ -162,8 +162,8 @@ void check_is_of_run(const RankRecord& first, const RankRecord& rank) {
     throw UsageError(name_of(rank) + " is of another run than " + name_of(first) + ": " + reason +
                      "; name the ranks of one run");
   if (one.lenses != two.lenses)
-    throw UsageError(name_of(rank) + " ran with other lenses (" + list_of(two.lenses) + ") than rank 0 (" +
-                     list_of(one.lenses) + "), and their numbers cannot be put together");
+    throw UsageError(name_of(rank) + " ran with other lenses (" + names_in_words(two.lenses) + ") than rank 0 (" +
+                     names_in_words(one.lenses) + "), and their numbers cannot be put together");
 }
 
 }  // namespace

@@ -54,8 +54,7 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
   if (run.rank != 0 || run.world_size < 2) return found;
   const fs::path own(record);
   const fs::path folder = own.parent_path();
-  const bool is_merged = folder.filename() == merged_folder_name;
-  const std::string beside = (is_merged ? folder.parent_path() : folder).string();
+  const std::string beside = (is_merged(record) ? folder.parent_path() : folder).string();
   std::vector<int> lacking;
   for (int rank = 1; rank < run.world_size; ++rank) {
     const fs::path other = fs::path(Launch{rank, run.world_size}.folder_in(beside)) / own.filename();
@@ -70,6 +69,10 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
     found.lacking = "'" + record + "' is the record of rank 0 of " + std::to_string(run.world_size) +
                     "; these ranks have no record beside it: " + list_of(lacking);
   return found;
+}
+
+bool is_merged(const std::string& record) {
+  return fs::path(record).parent_path().filename() == merged_folder_name;
 }
 
 std::optional<RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch) {

@@ -18,6 +18,9 @@ struct OtherRanks {
 /// None for a run of one process, and for a record of another rank. Those of a merged run lie beside its folder.
 OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run);
 
+/// Whether `loupe merge` put a record into the folder of its run.
+bool is_merged(const std::string& record);
+
 /// What a rank ran with.
 struct RankSettings {
   int rank = 0;

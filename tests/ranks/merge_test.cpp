@@ -208,7 +208,7 @@ TEST_F(MergeOfRanks, IsOneRunToOtherCommands) {
   train({2, 2});
   merge(0);
   const std::string diagnosed = test::run(LOUPE_COMMAND " diagnose " + folder, "/").output;
-  EXPECT_SAYS(diagnosed, "r, rank 0 of 2 (" + folder + "/merged/record.jsonl): completed after epoch 2");
+  EXPECT_SAYS(diagnosed, "r, all of 2 ranks (" + folder + "/merged/record.jsonl): completed after epoch 2");
   EXPECT_SAYS(diagnosed, "r, rank 1 of 2 (" + folder + "/rank-1/record.jsonl): completed after epoch 2");
   EXPECT_EQ(diagnosed.find("warning"), std::string::npos) << diagnosed;
   fs::remove_all(folder + "-2");
