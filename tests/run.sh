@@ -53,6 +53,10 @@ python3-selenium        tells it what to do
 python3-torch           loads the tensors that Loupe saves
 python3-venv            TensorBoard goes into an environment of its own, by pip
 rustc                   compiles examples/rust_lens
+groff-base              reads the manual's pages, and warns of what is wrong in them
+mandoc                  does so, too
+fish                    completes what the command is given
+zsh                     does so, too
 libgloo-dev             lets the processes of examples/ranks talk: headers of what LibTorch brings
 END
   )

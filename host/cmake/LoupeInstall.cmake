@@ -1,22 +1,29 @@
-# What is installed. Every path in it is relative, so that the folder can be moved as a whole.
+# What is installed. Every path in it is relative, so that the folder can be moved as a whole. The components are what
+# packages are cut by: the command and what it runs with, what one builds against, and the plugins, in plugins/.
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 
-install(TARGETS loupe loupe_run)
-install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe)
-install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package})
+install(TARGETS loupe loupe_run RUNTIME COMPONENT command LIBRARY COMPONENT command)
+install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)
+install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package} COMPONENT development)
 
 # One file of targets a component, so that whoever writes a plugin needs nothing of the others.
 foreach(component sdk testing host)
-  install(TARGETS loupe_${component} EXPORT loupe-${component})
-  install(EXPORT loupe-${component} FILE loupe-${component}-targets.cmake NAMESPACE loupe:: DESTINATION ${package})
+  set(of_library development)
+  if(component STREQUAL host)
+    set(of_library command)  # `loupe run` loads it into the program
+  endif()
+  install(TARGETS loupe_${component} EXPORT loupe-${component}
+          LIBRARY COMPONENT ${of_library} NAMELINK_COMPONENT development)
+  install(EXPORT loupe-${component} FILE loupe-${component}-targets.cmake NAMESPACE loupe:: DESTINATION ${package}
+          COMPONENT development)
 endforeach()
 configure_package_config_file(host/cmake/loupe-config.cmake.in ${PROJECT_BINARY_DIR}/loupe-config.cmake
                               INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/loupe-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/loupe-config.cmake ${PROJECT_BINARY_DIR}/loupe-config-version.cmake
-        DESTINATION ${package})
+        DESTINATION ${package} COMPONENT development)
 
 # Absolute folders are what the one who installs asked for; there the file says so.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
@@ -29,4 +36,13 @@ else()
   set(LOUPE_PKG_CONFIG_PACKAGE "\${pcfiledir}/${up}/${package}")
 endif()
 configure_file(host/cmake/loupe-sdk.pc.in ${PROJECT_BINARY_DIR}/loupe-sdk.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/loupe-sdk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/loupe-sdk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# Debian has its own folder for zsh, and wants pages compressed: LoupePackage.cmake has those.
+install(DIRECTORY ${LOUPE_DOCUMENTS}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT documents
+        FILES_MATCHING PATTERN *.1)
+install(FILES ${LOUPE_DOCUMENTS}/_loupe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT documents)
+install(FILES ${LOUPE_DOCUMENTS}/loupe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME loupe COMPONENT command)
+install(FILES ${LOUPE_DOCUMENTS}/loupe.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+        COMPONENT command)

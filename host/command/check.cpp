@@ -69,10 +69,11 @@ nlohmann::json as_json_row(const check::Row& row) {
 CLI::App* Check::add_to(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("check", "Whether plugins keep the rules of the boundary; exits with 1 when one does not");
-  subcommand->add_option("file", files, "The plugins, such as build/my_lens.so");
+  subcommand->add_option("file", files, "The plugins, such as build/my_lens.so")->type_name("FILE");
   subcommand->add_flag("--json", as_json, "An array with a row a rule: file, component, rule, passed, detail");
   subcommand->add_flag("--rules", only_rules, "List the rules, a line each, and look at no plugin");
-  subcommand->add_option("--options", options, "A YAML map that components are made with: '{scale: 2}'");
+  subcommand->add_option("--options", options, "A YAML map that components are made with: '{scale: 2}'")
+      ->type_name("YAML");
   subcommand->add_option("--timeout", seconds, "Seconds that a plugin may take for a rule")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));

@@ -78,11 +78,14 @@ struct RunProgram {
 
   CLI::App* add_to(CLI::App& app);
   /// Takes the program and its arguments off the end of a command line, for they are nobody else's, whatever they look
-  /// like. How many arguments are left.
+  /// like. How many arguments are left. After `add_to`.
   int take_program(int count, char** arguments);
   /// Becomes the program; returns only where it cannot, with the exit code of a shell: 126 or 127. Throws ConfigError
   /// for a configuration that is wrong, and UsageError where nothing can be watched and that is required.
   int run(std::ostream& errors) const;
+
+ private:
+  CLI::App* subcommand_ = nullptr;
 };
 
 /// `loupe replay`: one record to visualizers, as if its run took place again, or an incident as text or a page.

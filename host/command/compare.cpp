@@ -84,17 +84,21 @@ CLI::App* Compare::add_to(CLI::App& app) {
   subcommand
       ->add_option("records", records,
                    "The records, folders of runs, or folders of those, in the order to show them in")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   visualizers.names = {"html"};
   subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("VISUALIZER");
   subcommand
       ->add_option(
           "--names", names,
           "The runs' names, with commas between; else what differs of those in their records or of their folders")
       ->delimiter(',')
-      ->allow_extra_args(false);
-  subcommand->add_option("--baseline", baseline, "The name of the run that the report compares the others with");
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  subcommand->add_option("--baseline", baseline, "The name of the run that the report compares the others with")
+      ->type_name("NAME");
   subcommand->add_flag("--follow", follow,
                        "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
   visualizers.add_to(*subcommand);
@@ -108,6 +112,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
   }
   subcommand->add_option("--map", map, "With --port, a YAML file that says which modules are the same")
       ->allow_extra_args(false)
+      ->type_name("FILE")
       ->needs(ports);
   return subcommand;
 }

@@ -278,14 +278,19 @@ CLI::App* Diagnose::add_to(CLI::App& app) {
       "What was found to be wrong with past runs, and what the rules of health say of their values, the worst first; "
       "exits with 1 when there was an error");
   subcommand->add_option("records", records, "The records, such as runs/digits/record.jsonl, or the folders of runs")
-      ->required();
-  subcommand->add_option(
-      "--baseline", baseline,
-      "What 'loupe learn' made of good runs: a departure from it is a finding too, and makes the exit code 1");
-  subcommand->add_option("--baseline-findings", baseline_findings,
-                         "What 'loupe diagnose --json' wrote before: the exit code is 1 where there is an error or a "
-                         "warning that it lacks, "
-                         "and 0 else");
+      ->required()
+      ->type_name("FILE");
+  subcommand
+      ->add_option(
+          "--baseline", baseline,
+          "What 'loupe learn' made of good runs: a departure from it is a finding too, and makes the exit code 1")
+      ->type_name("FILE");
+  subcommand
+      ->add_option("--baseline-findings", baseline_findings,
+                   "What 'loupe diagnose --json' wrote before: the exit code is 1 where there is an error or a "
+                   "warning that it lacks, "
+                   "and 0 else")
+      ->type_name("FILE");
   subcommand->add_flag("--json", as_json, "An array with a row a finding, as a record has it, of all records");
   subcommand->footer("What a rule looks at: loupe explain RULE");
   return subcommand;

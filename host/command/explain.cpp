@@ -144,10 +144,12 @@ void write_glossary(const std::vector<TagDescription>& tags, std::ostream& out) 
 CLI::App* Explain::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand(
       "explain", "What a plot shows, what is healthy, and what to do; what a rule or a line of a plot is");
-  subcommand->add_option(
-      "tag", tag,
-      "The plot's name, or its beginning, or the name of a rule or line, such as dead_units; all plots are listed when "
-      "left out");
+  subcommand
+      ->add_option("tag", tag,
+                   "The plot's name, or its beginning, or the name of a rule or line, such as dead_units; all plots "
+                   "are listed when "
+                   "left out")
+      ->type_name("NAME");
   subcommand->add_flag("--glossary", as_glossary, "Explain all of them, as Markdown");
   return subcommand;
 }

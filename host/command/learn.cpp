@@ -109,8 +109,9 @@ CLI::App* Learn::add_to(CLI::App& app) {
       "learn", "What the series of good runs are between, for 'health: {baseline: FILE}' and 'diagnose --baseline'");
   subcommand
       ->add_option("records", records, "The records of good runs, or their folders, such as runs/*; the more the finer")
-      ->required();
-  subcommand->add_option("--out", file, "The file to write, such as baseline.json")->required();
+      ->required()
+      ->type_name("FILE");
+  subcommand->add_option("--out", file, "The file to write, such as baseline.json")->required()->type_name("FILE");
   add_force(*subcommand, force);
   return subcommand;
 }

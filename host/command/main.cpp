@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "command/commands.h"
+#include "command/told_commands.h"
 #include "command/usage_error.h"
 #include "command/wrapping.h"
 #include "loupe/config_error.h"
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
   // One path each, so that the name or file behind it stays the command's.
   const auto add_plugins_option = [&](CLI::App& command) {
     command.add_option("--plugins", paths, "A further folder or file to search first; may be given again")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->type_name("FILE");
   };
   auto* list = app.add_subcommand("list", "Every component found");
   add_plugins_option(*list);
@@ -69,7 +71,8 @@ int main(int argc, char** argv) {
                  "Also the file of each, and every plugin with its description, author, license and homepage");
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
-      ->required();
+      ->required()
+      ->type_name("COMPONENT");
   bool as_schema = false;
   describe->add_flag("--schema", as_schema, "Of 'config': a JSON Schema of it, with all components, for editors");
   add_plugins_option(*describe);
@@ -77,7 +80,7 @@ int main(int argc, char** argv) {
   auto* explaining = explain.add_to(app);
   add_plugins_option(*explaining);
   auto* validating = app.add_subcommand("validate", "Whether a configuration is right; exits with 2 when it is not");
-  validating->add_option("file", file, "The YAML file")->required();
+  validating->add_option("file", file, "The YAML file")->required()->type_name("FILE");
   loupe::Check check;
   auto* checking = check.add_to(app);
   loupe::New making;
@@ -103,6 +106,12 @@ int main(int argc, char** argv) {
   auto* diagnosing = diagnose.add_to(app);
   loupe::Learn learn;
   auto* learning = learn.add_to(app);
+  // Hidden, for who builds Loupe.
+  std::string date;
+  auto* documenting = app.add_subcommand("document", "Writes the manual's pages and the completion of shells");
+  documenting->group("");
+  documenting->add_option("folder", file, "Where to")->required()->type_name("FOLDER");
+  documenting->add_option("--date", date, "That the pages bear, as in 2026-01-31")->required()->type_name("DATE");
   // What is for programs to read, and what is laid out already, goes to std::cout itself.
   loupe::WrappedOutput out(std::cout, loupe::output_columns());
   loupe::WrappedOutput errors(std::cerr, loupe::terminal_columns(STDERR_FILENO));
@@ -114,6 +123,12 @@ int main(int argc, char** argv) {
     if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? std::cout : out, errors) ? 0 : 1;
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
+    if (documenting->parsed()) {
+      const std::vector<loupe::ToldCommand> commands = loupe::told_commands(app);
+      loupe::write_manual(commands, date, file);
+      loupe::write_completion(commands, file);
+      return 0;
+    }
     loupe::Catalogue catalogue = standard_catalogue(paths);
     if (list->parsed() || explaining->parsed() || as_schema) catalogue.open_all();
     tell_problems(catalogue, errors);

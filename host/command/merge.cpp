@@ -41,8 +41,10 @@ CLI::App* Merge::add_to(CLI::App& app) {
   subcommand
       ->add_option("ranks", ranks,
                    "The run's folder, such as runs/digits, or those of its ranks, such as runs/digits/rank-*")
-      ->required();
-  subcommand->add_option("-o,--out", out, "The merged run's folder; 'merged' in the run's own unless given");
+      ->required()
+      ->type_name("FOLDER");
+  subcommand->add_option("-o,--out", out, "The merged run's folder; 'merged' in the run's own unless given")
+      ->type_name("FOLDER");
   return subcommand;
 }
 

@@ -88,9 +88,11 @@ void write(const fs::path& file, const std::string& text) try {
 
 CLI::App* New::add_to(CLI::App& app) {
   auto* command = app.add_subcommand("new", "A folder with a plugin of one's own that builds, and its test");
-  command->add_option("kind", kind_, "lens, preprocessor, gatherer or visualizer")->required();
-  command->add_option("name", name_, "What YAML will call it, in snake_case")->required();
-  command->add_option("--out", folder_, "The folder to make (default: one of that name, here)");
+  std::string kinds;
+  for (const auto& [kind, words] : words_of_kinds) kinds += (kinds.empty() ? "{" : ",") + kind;
+  command->add_option("kind", kind_, "What it is to be")->required()->type_name(kinds + "}");
+  command->add_option("name", name_, "What YAML will call it, in snake_case")->required()->type_name("NAME");
+  command->add_option("--out", folder_, "The folder to make (default: one of that name, here)")->type_name("FOLDER");
   command->add_flag("--c", plain_c_, "In plain C rather than C++");
   return command;
 }

@@ -22,9 +22,11 @@ CLI::App* Replay::add_to(CLI::App& app) {
       ->add_option("record", record,
                    "The record, such as runs/digits/record.jsonl, or the run's folder; or an incident's, such as "
                    "runs/digits/incident-412")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   subcommand->add_option("--visualizer", visualizers.names, "Where to show it: html, tensorboard, csv, …; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("VISUALIZER");
   visualizers.add_to(*subcommand);
   return subcommand;
 }

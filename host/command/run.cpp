@@ -111,40 +111,48 @@ void set_variable(const char* name, const std::string& value) {
 }  // namespace
 
 CLI::App* RunProgram::add_to(CLI::App& app) {
-  CLI::App* subcommand = app.add_subcommand(
+  subcommand_ = app.add_subcommand(
       traces ? "trace" : "run",
-      traces ? "The same, and writes a few steps as a trace for Perfetto or chrome://tracing: loupe trace ./trainer"
+      traces ? "Does what 'run' does, and writes a few steps as a trace for Perfetto or chrome://tracing: loupe trace "
+               "./trainer"
              : "Runs a trainer that was compiled without Loupe, and watches it: loupe run ./trainer --its --own "
                "--arguments");
   if (traces)
-    subcommand->add_option("--steps", steps, "How many steps to trace")
+    subcommand_->add_option("--steps", steps, "How many steps to trace")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-  subcommand->add_option("--config", config,
-                         "The YAML file; without it a default monitor writes to loupe-runs/PROGRAM");
-  subcommand->add_option("--out", folder, "Where the default monitor's folders go (default: loupe-runs)");
-  subcommand->add_option("--name", name, "What to call the run, and its folder (default: the program's name)")
+  subcommand_
+      ->add_option("--config", config, "The YAML file; without it a default monitor writes to loupe-runs/PROGRAM")
+      ->type_name("FILE");
+  subcommand_->add_option("--out", folder, "Where the default monitor's folders go (default: loupe-runs)")
+      ->type_name("FOLDER");
+  subcommand_->add_option("--name", name, "What to call the run, and its folder (default: the program's name)")
+      ->type_name("NAME")
       ->check([](const std::string& given) {
         const bool is_folder = !given.empty() && given != "." && given != ".." && given.find('/') == std::string::npos;
         return is_folder ? std::string() : "it becomes a folder's name, and must be one";
       });
-  subcommand->add_option("--follow", follow, "Whether programs that it starts are watched where they train")
+  subcommand_->add_option("--follow", follow, "Whether programs that it starts are watched where they train")
       ->check(CLI::IsMember({"yes", "no"}))
       ->capture_default_str();
-  subcommand->add_flag("--require", required, "End with 2 where the program cannot be watched, instead of a warning");
-  subcommand->footer(std::string("Usage: loupe ") + (traces ? "trace" : "run") +
-                     " [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
-  return subcommand;
+  subcommand_->add_flag("--require", required, "End with 2 where the program cannot be watched, instead of a warning");
+  // take_program has taken them before anything is parsed; this tells of them.
+  subcommand_
+      ->add_option("program", program, "The trainer and its own arguments, behind all options, or behind -- to be sure")
+      ->type_name("PROGRAM");
+  subcommand_->footer(
+      "Exits as the program does, with 126 where it cannot be run, and with 127 where it is not there.");
+  return subcommand_;
 }
 
 int RunProgram::take_program(int count, char** arguments) {
-  static const std::vector<std::string> with_value = {"--config", "--out", "--name", "--follow", "--steps"};
-  if (count < 2 || std::strcmp(arguments[1], traces ? "trace" : "run") != 0) return count;
+  if (count < 2 || arguments[1] != subcommand_->get_name()) return count;
   for (int i = 2; i < count; ++i) {
     const std::string each = arguments[i];
     const bool is_mark = each == "--";
     if (!is_mark && !each.empty() && each[0] == '-') {
-      if (std::find(with_value.begin(), with_value.end(), each) != with_value.end()) ++i;
+      const CLI::Option* option = subcommand_->get_option_no_throw(each);
+      if (option != nullptr && option->get_items_expected_max() > 0) ++i;
       continue;
     }
     program.assign(arguments + i + (is_mark ? 1 : 0), arguments + count);

@@ -20,7 +20,8 @@ std::string without_command(const CLI::App& app) {
   if (given.empty() || given.front().empty() || given.front()[0] == '-')
     return "no command is given; run 'loupe --help' for what there is";
   std::vector<std::string> known;
-  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* each :
+       app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); }))
     known.push_back(each->get_name());
   return "there is no command '" + given.front() + "'" + suggestion(given.front(), known) +
          "; run 'loupe --help' for what there is";

@@ -78,16 +78,19 @@ void check_folder(const std::string& folder) {
 CLI::App* View::add_to(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand(
       "view", "Serves a page of the runs under some folders to a browser: their state, reports and comparisons, live");
-  subcommand->add_option("folders", folders, "Folders with runs in them, however deep")->required();
+  subcommand->add_option("folders", folders, "Folders with runs in them, however deep")
+      ->required()
+      ->type_name("FOLDER");
   subcommand
       ->add_option("--port", port,
                    "The port; " + std::to_string(view::usual_port) +
                        " or the next that is free unless given, 0 for any free one")
       ->check(CLI::Range(0, 65535));
-  subcommand->add_option(
-      "--address", address,
-      "The address to listen on; 127.0.0.1 unless given, which only this machine reaches. On another "
-      "one a page needs the token in the address that is printed");
+  subcommand
+      ->add_option("--address", address,
+                   "The address to listen on; 127.0.0.1 unless given, which only this machine reaches. On another "
+                   "one a page needs the token in the address that is printed")
+      ->type_name("ADDRESS");
   return subcommand;
 }
 

@@ -65,8 +65,10 @@ void VisualizerArguments::add_to(CLI::App& subcommand) {
   subcommand
       .add_option("--option", options,
                   "An option of a visualizer, as name=value or visualizer.name=value; the value is YAML; repeatable")
-      ->allow_extra_args(false);
-  subcommand.add_option("--out", out, "The folder of the visualizers' files; the working folder unless given");
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  subcommand.add_option("--out", out, "The folder of the visualizers' files; the working folder unless given")
+      ->type_name("FOLDER");
   add_force(subcommand, force);
 }
 

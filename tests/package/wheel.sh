@@ -15,7 +15,7 @@ USAGE
 }
 
 # What is installed of Loupe, and a trainer that knows nothing of it, to try the wheel on.
-installed_targets=(loupe loupe_run loupe_host loupe_testing loupe_plugins)
+installed_targets=(loupe loupe_run loupe_host loupe_testing loupe_plugins loupe_documents)
 trainer=digits_plain
 
 build_all() {

@@ -1,0 +1,114 @@
+#include <loupe/files/replacement.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "command/told_commands.h"
+#include "loupe/version.h"
+
+namespace loupe {
+namespace {
+
+/// Text as man(7) reads it: a backslash is one, a hyphen is the one that is typed, and no line is taken for a request.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char each : text) {
+    if (each == '\\') {
+      result += "\\e";
+    } else if (each == '-') {
+      result += "\\-";
+    } else if (each == '\'') {
+      result += "\\(aq";
+    } else {
+      result += each;
+    }
+  }
+  return result.empty() || result[0] != '.' ? result : "\\&" + result;
+}
+
+std::string bold(const std::string& text) {
+  return "\\fB" + escaped(text) + "\\fR";
+}
+std::string italic(const std::string& text) {
+  return "\\fI" + escaped(text) + "\\fR";
+}
+
+std::string page_name(const ToldCommand& command) {
+  return command.name.empty() ? "loupe" : "loupe-" + command.name;
+}
+
+/// What `apropos` shows: the help up to where it goes into particulars, without a capital.
+std::string summary_of(const std::string& help) {
+  std::string summary = help.substr(0, std::min({help.find(": "), help.find("; "), help.find(", "), help.size()}));
+  if (summary.back() == '.') summary.pop_back();
+  summary[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(summary[0])));
+  return summary;
+}
+
+/// A sentence, with its stop.
+std::string sentence(const std::string& text) {
+  return escaped(text) + (text.empty() || text.back() == '.' ? "" : ".");
+}
+
+std::string synopsis_of(const ToldCommand& command) {
+  std::string line = bold(command.name.empty() ? "loupe" : "loupe " + command.name) + " [" + italic("options") + "]";
+  if (command.name.empty()) return line + " " + italic("command") + " ...\n";
+  for (const ToldArgument& each : command.arguments) {
+    if (each.is_option() && !each.required) continue;
+    const std::string shown = each.is_option() ? bold(each.name()) + " " + italic(each.value) : italic(each.name());
+    const std::string repeated = shown + (each.repeats && !each.is_option() ? " ..." : "");
+    line += each.required ? " " + repeated : " [" + repeated + "]";
+  }
+  return line + "\n";
+}
+
+std::string argument_entry(const ToldArgument& argument) {
+  std::string names;
+  for (const std::string& each : argument.names)
+    names += (names.empty() ? "" : ", ") + (argument.is_option() ? bold(each) : italic(each));
+  std::string value;
+  for (const std::string& each : argument.choices) value += (value.empty() ? "" : "|") + bold(each);
+  if (value.empty()) value = italic(argument.value);
+  const bool shows_value = argument.takes_value() && (argument.is_option() || !argument.choices.empty());
+  std::string entry = ".TP\n" + names + (shows_value ? " " + value : "") + "\n" + sentence(argument.help) + "\n";
+  if (!argument.default_value.empty()) entry += "Default: " + escaped(argument.default_value) + ".\n";
+  return entry;
+}
+
+std::string page_of(const ToldCommand& command, const std::vector<ToldCommand>& all, const std::string& date) {
+  std::string title = page_name(command);
+  std::transform(title.begin(), title.end(), title.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::string page = ".TH " + escaped(title) + " 1 " + date + " \"Loupe " LOUPE_VERSION "\" \"Loupe\"\n.SH NAME\n" +
+                     escaped(page_name(command)) + " \\- " + escaped(summary_of(command.help)) + "\n.SH SYNOPSIS\n" +
+                     synopsis_of(command) + ".SH DESCRIPTION\n" + sentence(command.help) + "\n";
+  if (!command.footer.empty()) page += ".PP\n" + sentence(command.footer) + "\n";
+  const auto entries = [&](const char* heading, bool options) {
+    std::string list;
+    for (const ToldArgument& each : command.arguments)
+      if (each.is_option() == options) list += argument_entry(each);
+    if (!list.empty()) page += std::string(".SH ") + heading + "\n" + list;
+  };
+  entries("ARGUMENTS", false);
+  entries("OPTIONS", true);
+  std::string others;
+  if (command.name.empty()) page += ".SH COMMANDS\n";
+  for (const ToldCommand& each : all) {
+    if (command.name.empty() && !each.name.empty())
+      page += ".TP\n" + bold(each.name) + "\n" + sentence(each.help) + "\n";
+    if (each.name != command.name) others += (others.empty() ? ".BR " : " ,\n.BR ") + escaped(page_name(each)) + " (1)";
+  }
+  return page + ".SH SEE ALSO\n" + others + "\n";
+}
+
+}  // namespace
+
+void write_manual(const std::vector<ToldCommand>& commands, const std::string& date, const std::string& folder) {
+  for (const ToldCommand& each : commands) {
+    Replacement file(std::filesystem::path(folder) / "man1" / (page_name(each) + ".1"));
+    file.write(page_of(each, commands, date));
+    file.commit(false);
+  }
+}
+
+}  // namespace loupe

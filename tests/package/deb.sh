@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Makes Debian packages, examines them by lintian, and tries them where nothing of Loupe is.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../examples/setup.sh"
+
+usage() {
+  cat <<'END'
+usage: tests/package.sh deb [--build FOLDER] [--root FOLDER] [--only-make]
+
+Leaves loupe, loupe-plugins and libloupe-dev in FOLDER/packages, for the system and the LibTorch that they are built on.
+  --build FOLDER  cut them from this build folder, whatever it was configured with (default: build-package)
+  --root FOLDER   try them in this bare Debian, as debootstrap makes one, in place of this machine
+  --only-make     do not try them, which needs root
+END
+}
+
+build="" debian="" tries=true
+while (($#)); do
+  case $1 in
+    --build) build=${2:?--build needs a folder} && shift 2 ;;
+    --root) debian=${2:?--root needs a folder} && shift 2 ;;
+    --only-make) tries=false && shift ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && fail "'$1' is unknown" ;;
+  esac
+done
+if $tries && ((EUID != 0)); then fail "apt installs packages for root alone; run this as root, or with --only-make"; fi
+cd "$root"
+
+if [[ -z $build ]]; then
+  build="build-package"
+  set_up
+  configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr
+else
+  [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
+fi
+torch_is_debians=false
+packages=$(
+  cat <<'END'
+dpkg-dev                says which packages the libraries are from
+file                    says which files are libraries
+lintian                 knows the rules of Debian's packages
+END
+)
+install_packages
+say "making the packages in $build/packages"
+build=$(cd "$build" && pwd)
+# Where Debian's packages have their libraries; what depends on that is compiled again.
+libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+cmake -S "$root" -B "$build" -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$libraries" >"$build/package.log" 2>&1 ||
+  { cat "$build/package.log" >&2 && fail "CMake could not configure $build"; }
+cmake --build "$build" --parallel "$(default_jobs)" \
+  --target loupe loupe_host loupe_run loupe_testing loupe_plugins loupe_debian digits_plain
+rm -rf "$build"/packages/*.deb
+cmake -E chdir "$build" cpack -G DEB >>"$build/package.log" 2>&1 ||
+  { cat "$build/package.log" >&2 && fail "cpack could not make the packages"; }
+rm -rf "$build/packages/_CPack_Packages"
+ls -l "$build/packages"
+
+# Nobody has an address to send what is wrong with these packages to, unless DEBEMAIL says so.
+allowed=bogus-mail-host,bogus-mail-host-in-debian-changelog
+lintian --allow-root --fail-on error --suppress-tags "$allowed" "$build"/packages/*.deb ||
+  fail "lintian finds errors in the packages; its words are above"
+
+$tries || exit 0
+work=$(mktemp -d "${debian:+$debian}/var/tmp/package-check.XXXXXX")
+data=$root/examples/data/digits.csv
+clean() {
+  rm -rf "$work"
+  if [[ -n $debian ]]; then
+    rm -f "$debian$data"
+    rmdir --parents --ignore-fail-on-non-empty "$debian${data%/*}"
+  fi
+}
+trap clean EXIT
+chmod 755 "$work"
+cp "$build"/packages/*.deb "$build/bin/digits_plain" README.md tests/package/installed.sh "$work"
+# The trainer looks for its data where they are in this tree.
+if [[ -n $debian ]]; then
+  mkdir -p "$debian${data%/*}" && cp "$data" "$debian$data"
+fi
+inside=${work#"$debian"}
+if [[ -z $debian ]]; then
+  "$inside/installed.sh"
+else
+  cp /etc/resolv.conf "$debian/etc/resolv.conf"
+  # What is mounted there goes with the namespace.
+  # shellcheck disable=SC2016 # these are the inner shell's
+  unshare --mount --pid --fork --kill-child bash -c '
+    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" &&
+      exec chroot "$0" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
+  ' "$debian" "$inside/installed.sh"
+fi

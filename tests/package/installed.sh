@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Installs the packages that lie beside this, uses them as their readers do, and removes them, on a Debian without Loupe.
+# Beside it: the packages, README.md, and the trainer digits_plain, which was built without Loupe.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+fail() {
+  echo "error: $*" >&2
+  exit 1
+}
+say() { printf 'package: %s\n' "$*"; }
+apt() {
+  if ! DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@" >apt.log 2>&1; then
+    cat apt.log >&2
+    fail "apt-get $1 failed; its words are above"
+  fi
+}
+# What of Loupe's lies where packages put things.
+traces() {
+  local folders=(/bin /etc /lib /opt /sbin /usr /var/lib)
+  find "${folders[@]}" -xdev -iname '*loupe*' -print 2>/dev/null | sort
+}
+
+own=(loupe loupe-plugins libloupe-dev)
+if dpkg-query --show "${own[@]}" >/dev/null 2>&1; then fail "Loupe is installed here already; remove it first"; fi
+before=$(traces)
+installed_before=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' | sort)
+
+apt update
+start=$SECONDS
+apt install -y --no-install-recommends ./loupe_*.deb ./loupe-plugins_*.deb
+say "installed in $((SECONDS - start)) s"
+OMP_NUM_THREADS=1 ./digits_plain 3 >plain.txt
+start=$SECONDS
+OMP_NUM_THREADS=1 loupe run ./digits_plain 3 >watched.txt 2>watched.log || fail "loupe run: $(cat watched.log)"
+say "the first report in $((SECONDS - start)) s"
+cmp plain.txt watched.txt || fail "the trainer says something else where it is watched"
+[[ -s loupe-runs/digits_plain/report.html && -s loupe-runs/digits_plain/record.jsonl ]] ||
+  fail "there is no report of the run: $(cat watched.log)"
+loupe diagnose loupe-runs/digits_plain >/dev/null || fail "the run of a sound trainer is not found to be one"
+
+# Each command has a page, and each shell knows it.
+mapfile -t commands < <(loupe --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p')
+((${#commands[@]} > 10)) || fail "loupe --help lists no commands"
+for command in "${commands[@]}"; do
+  for file in /usr/share/{bash-completion/completions/loupe,zsh/vendor-completions/_loupe,fish/vendor_completions.d/loupe.fish}; do
+    grep -qw -- "$command" "$file" || fail "$file does not know '$command'"
+  done
+  dpkg -L loupe | grep -qx "/usr/share/man/man1/loupe-$command.1.gz" || fail "loupe-$command has no page"
+done
+
+# A lens of one's own, as README.md prints it.
+apt install -y --no-install-recommends ./libloupe-dev_*.deb g++ cmake make pkg-config
+mkdir lens
+awk '/^```cpp$/ { block = ""; inside = 1; next }
+  /^```$/ { if (inside && block ~ /LOUPE_PLUGIN\(/) { printf "%s", block; exit } inside = 0 }
+  inside { block = block $0 "\n" }' README.md >lens/dead_units.cpp
+[[ -s lens/dead_units.cpp ]] || fail "README.md shows no lens"
+cat >lens/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(dead_units CXX)
+find_package(loupe REQUIRED)
+loupe_add_plugin(dead_units dead_units.cpp)
+END
+if ! { cmake -S lens -B lens/build && cmake --build lens/build; } >cmake.log 2>&1; then
+  cat cmake.log >&2
+  fail "the lens of README.md cannot be built"
+fi
+loupe check lens/build/dead_units.so
+# shellcheck disable=SC2046 # flags are words
+c++ -std=c++17 $(pkg-config --cflags loupe-sdk) lens/dead_units.cpp $(pkg-config --libs loupe-sdk) -o lens/dead_units.so
+LOUPE_PLUGIN_PATH=$PWD/lens loupe describe dead_units >/dev/null
+
+mapfile -t files < <(dpkg -L "${own[@]}" | grep -i loupe | sort -u)
+apt purge -y "${own[@]}"
+for file in "${files[@]}"; do [[ ! -e $file ]] || fail "$file stays behind"; done
+after=$(traces)
+[[ $after == "$before" ]] || fail "this stays behind: $(diff <(echo "$before") <(echo "$after"))"
+if dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${own[@]}" 2>/dev/null | grep -v not-installed; then
+  fail "dpkg still knows of Loupe"
+fi
+say "${#files[@]} files and folders were installed, used, and removed without a trace"
+
+# What came along goes again, so that the system is as before.
+mapfile -t new < <(comm -13 <(echo "$installed_before") <(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' | sort) |
+  awk '$2 == "installed" { print $1 }')
+if ((${#new[@]} > 0)); then apt purge -y "${new[@]}"; fi
