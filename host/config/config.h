@@ -28,10 +28,10 @@ struct TickRule {
 
 /// How the processes of one run find each other, as `ranks` says.
 struct RankRule {
-  bool on = true;      ///< processes that a launcher started together are one run
+  bool on = true;        ///< processes that a launcher started together are one run
   bool exchange = true;  ///< they exchange their numbers through a store; else each keeps its own for `loupe merge`
-  std::string folder;  ///< of a store in files; absolute; empty for none
-  std::string host;    ///< of a store on a TCP server; empty for none
+  std::string folder;    ///< of a store in files; absolute; empty for none
+  std::string host;      ///< of a store on a TCP server; empty for none
   uint16_t port = 0;
   double timeout = 10;      ///< seconds that a tick waits for other ranks
   bool shows_each = false;  ///< also the rank that is furthest out

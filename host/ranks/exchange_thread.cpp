@@ -253,9 +253,8 @@ class ExchangeThread {
     lenses_->merge(own, true);
     lenses_->join(own, others);
     MergedLenses::Report merged = lenses_->report(tick.tick.get());
-    const std::string note =
-        missing_.note(own.ranks, tick.tick.get().epoch,
-                      [&](const std::set<int>& ranks) { return reasons_of(ranks, tick.number); });
+    const std::string note = missing_.note(own.ranks, tick.tick.get().epoch,
+                                           [&](const std::set<int>& ranks) { return reasons_of(ranks, tick.number); });
     std::unique_lock lock(shared_.mutex);
     std::unique_ptr<HeldTick> held = std::move(tick.own);
     if (!held) return;  // the end did not wait for it
