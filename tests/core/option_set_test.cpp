@@ -148,7 +148,7 @@ TEST(Options, NameAnOptionThatWasNotDeclared) {
     Options(set->get()).get<int>("wholes");
     FAIL() << "it was read";
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "the option 'wholes' is read but was not declared");
+    EXPECT_STREQ(e.what(), "the option 'wholes' is read but was not declared; add it to options()");
   }
 }
 

@@ -28,14 +28,13 @@ build() { "$LOUPE_CMAKE" --build build; }
 plugin() {
   cat >x.cpp <<'END'
 #include <loupe/plugin.h>
-class X : public loupe::Lens {
- public:
+struct X : loupe::LayerLens {
   static constexpr const char* name = "x";
   static constexpr const char* help = "nothing";
-  static std::vector<loupe::Option> options() { return {}; }
-  explicit X(const loupe::Options&) {}
-  void visit(const loupe::Module&) override {}
-  void report(loupe::Report&) override {}
+  using LayerLens::LayerLens;
+  void visit(const loupe::Module& module) override {
+    if (takes(module, loupe::is_activation(module))) each(module, "forward", [](const loupe::Event&) { return 0.0; });
+  }
 };
 LOUPE_PLUGIN("x", "1", X);
 END

@@ -124,8 +124,10 @@ TEST_F(RustLens, ShowsSeveralNumbersByTheirNamesAndFindsWhatBreaksARule) {
   EXPECT_EQ(shown("second", "row 0 mean"), -6);
   EXPECT_EQ(shown("second", "row 1 mean"), std::nullopt);
   EXPECT_EQ(monitor_->display().last("Non-Finite Values", "second", "Row Sums, row 1 NaN"), 1);
-  ASSERT_EQ(messages_.size(), 1u);
-  EXPECT_NE(messages_[0].find("the first row of 'second' sums to -6"), std::string::npos) << messages_[0];
+  const auto found = monitor_->findings().standing();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(std::string(found[0]->message).find("the first row of 'second' sums to -6"), std::string::npos)
+      << found[0]->message;
   EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
 }
 
