@@ -1,5 +1,7 @@
 // The thread on which the processes of a run exchange their numbers.
 
+#include <loupe/detail/rank_list.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -28,16 +30,6 @@ std::string nonce() {
 std::string seconds_text(milliseconds time) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, static_cast<double>(time.count()) / 1000).ptr};
-}
-
-/// "1, 2 and 5 more": a run may have thousands.
-std::string list_of(const std::set<int>& ranks) {
-  constexpr std::size_t most = 8;
-  std::string list;
-  std::size_t told = 0;
-  for (auto rank = ranks.begin(); rank != ranks.end() && told < most; ++rank, ++told)
-    list += (told == 0 ? "" : ", ") + std::to_string(*rank);
-  return told == ranks.size() ? list : list + " and " + std::to_string(ranks.size() - told) + " more";
 }
 
 class ExchangeThread {
@@ -176,15 +168,19 @@ class ExchangeThread {
   void send(const RankMessage& message) {
     const int parent = tree_->parent(launch_.rank);
     const std::string key = std::to_string(launch_.rank);
-    // Where nobody reads them, messages must not fill the store.
-    if (message.tick >= most_unread) {
-      const std::string old = box(message.tick - most_unread, parent);
-      if (store_->read(old, key)) {
-        store_->remove(old, key);
-        store_->close(old);
-      }
+    const std::string bytes = message.bytes();
+    store_->put(box(message.tick, parent), key, bytes);
+    sent_.emplace_back(message.tick, bytes.size());
+    sent_bytes_ += bytes.size();
+    // A parent may be slow. Where it is dead, messages that nobody reads must not fill the store.
+    while (sent_.size() > fewest_unread && (sent_.size() > most_waiting || sent_bytes_ > most_unread_bytes)) {
+      const std::string old = box(sent_.front().first, parent);
+      sent_bytes_ -= sent_.front().second;
+      sent_.pop_front();
+      if (!store_->read(old, key)) continue;
+      store_->remove(old, key);
+      store_->close(old);
     }
-    store_->put(box(message.tick, parent), key, message.bytes());
   }
 
   /// The messages of the ranks behind this one. What is not there in time is left out.
@@ -316,14 +312,14 @@ class ExchangeThread {
     missing_ = missing;
     const std::string from = "from epoch " + std::to_string(static_cast<long long>(tick.tick.get().epoch)) + " on ";
     if (missing.empty()) return from + "all " + std::to_string(launch_.world_size) + " ranks are there";
-    std::set<int> left, late;
-    for (const int rank : missing) (has_left(rank, tick.number) ? left : late).insert(rank);
+    std::vector<int> left, late;
+    for (const int rank : missing) (has_left(rank, tick.number) ? left : late).push_back(rank);
     std::string note = from + "numbers are of " + std::to_string(there.size()) + " of " +
                        std::to_string(launch_.world_size) + " ranks: ";
-    if (!left.empty()) note += (left.size() > 1 ? "ranks " : "rank ") + list_of(left) + " ended before";
+    if (!left.empty()) note += detail::list_of_ranks(left) + " ended before";
     if (!late.empty()) {
-      note += (left.empty() ? "" : "; ") + std::string(late.size() > 1 ? "ranks " : "rank ") + list_of(late) +
-              " did not answer within " + seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
+      note += (left.empty() ? "" : "; ") + detail::list_of_ranks(late) + " did not answer within " +
+              seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
     }
     return note;
   }
@@ -353,7 +349,7 @@ class ExchangeThread {
   }
 
   static constexpr std::size_t most_waiting = 64;
-  static constexpr uint64_t most_unread = 3;
+  static constexpr std::size_t fewest_unread = 3, most_unread_bytes = 16 << 20;
   static constexpr int most_incidents = 3;
 
   Exchange::Shared& shared_;
@@ -365,6 +361,8 @@ class ExchangeThread {
   std::optional<RankTree> tree_;
   int height_ = 0;
   uint64_t next_tick_ = 0;
+  std::deque<std::pair<uint64_t, std::size_t>> sent_;  // the last ticks, and how many bytes
+  std::size_t sent_bytes_ = 0;
   std::set<int> heard_, late_, missing_;
   Clock::time_point next_greeting_{};
   milliseconds greeting_pause_{10};
