@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
-# ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, long
-# fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, and a LibTorch that CI has no time for.
+# ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
+# processes over a bad network, long fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, and a
+# LibTorch that CI has no time for.
 #   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts and libtorch, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
@@ -55,6 +56,7 @@ END
 ranks() {
   build digits
   tests/ranks/kills.sh "$build_folder" 100 4
+  tests/ranks/network.sh "$build_folder" 4
 }
 
 fuzz() { tests/fuzz/run.sh 600; }

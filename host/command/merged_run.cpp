@@ -1,5 +1,7 @@
 #include "command/merged_run.h"
 
+#include <loupe/detail/rank_list.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -54,14 +56,14 @@ void MergedRun::gather(double epoch) {
 }
 
 std::string MergedRun::reasons_of(const std::set<int>& missing) const {
-  std::set<int> absent, behind;
+  std::vector<int> absent, behind;
   for (const int rank : missing) {
     const bool is_there =
         std::any_of(ranks_.begin(), ranks_.end(), [&](const RankRecord& each) { return each.run.rank == rank; });
-    (is_there ? behind : absent).insert(rank);
+    (is_there ? behind : absent).push_back(rank);
   }
-  const auto say = [](const std::set<int>& ranks, const std::string& what) {
-    return ranks_in_words(ranks) + (ranks.size() > 1 ? " have " : " has ") + what;
+  const auto say = [](const std::vector<int>& ranks, const std::string& what) {
+    return detail::list_of_ranks(ranks) + (ranks.size() > 1 ? " have " : " has ") + what;
   };
   std::string reasons = absent.empty() ? "" : say(absent, "no record here");
   if (!behind.empty()) reasons += (absent.empty() ? "" : "; ") + say(behind, "no numbers of it");

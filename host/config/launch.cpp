@@ -1,5 +1,7 @@
 #include "config/launch.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -58,9 +60,12 @@ Launch Launch::from_environment() {
     if (port && *port > 0 && *port < 65536) launch.address = text_in("MASTER_ADDR") + ":" + std::to_string(*port);
     // Else a server of the trainer's may come there at any time, or never.
     launch.has_server = !launch.address.empty() && text_in("TORCHELASTIC_USE_AGENT_STORE") == "True";
-    launch.job =
-        first_of({"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID"}) +
-        "-" + first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID"}) + "-" + launch.address;
+    const std::string id =
+        first_of({"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID"});
+    launch.job = id + "-" + first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID"}) + "-" + launch.address;
+    // Started by hand, or by a script that says nothing else.
+    if (id.empty() && launch.address.empty() && std::strcmp(rank_name, "RANK") == 0)
+      launch.job = "session " + std::to_string(::getsid(0));
     return launch;
   }
   return {};

@@ -11,8 +11,8 @@ inline constexpr const char* merged_folder_name = "merged";
 /// This process among those that a launcher started to train together, which are one run.
 struct Launch {
   int rank = 0, world_size = 1;
-  int per_host = 1;          ///< how many ranks in a row share a host, where that is known
-  std::string job = "";      ///< the same for all processes of a job, and for no other job on these hosts
+  int per_host = 1;      ///< how many ranks in a row share a host, where that is known
+  std::string job = "";  ///< of all of a job's processes, and no other job's; "session N": of one script or terminal
   std::string address = "";  ///< "host:port" that the processes of a job agreed upon; empty for none
   bool has_server = false;   ///< the launcher serves a TCPStore of c10d there
 

@@ -112,7 +112,7 @@ void Inspector::Impl::attach_ranks(c10d::Store& store, int rank, int world_size)
                                 std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
                                 " of " + std::to_string(launch.world_size));
   }
-  join_ranks(monitor_, store_beside(store, exchange_prefix(config), rank_timeout(config)));
+  join_ranks(monitor_, store_beside(store, exchange_prefix(config, MeetingPlace::of_job), rank_timeout(config)));
 }
 
 void Inspector::Impl::detach(const std::string& name) {

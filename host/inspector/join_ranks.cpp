@@ -29,22 +29,29 @@ std::string default_folder(const Config& config, const std::string& prefix) {
   return config.shared_directory + "/.ranks-" + prefix;
 }
 
-OpenRankStore store_of(const Config& config, const std::string& prefix, std::chrono::milliseconds timeout) {
+OpenRankStore store_of(const Config& config, std::chrono::milliseconds timeout) {
   const RankRule& rule = config.ranks;
-  if (!rule.folder.empty()) return store_in_folder(rule.folder + "/" + prefix);
-  if (!rule.host.empty()) return store_at(rule.host, rule.port, prefix, config.launch.shows(), timeout);
+  if (!rule.folder.empty()) return store_in_folder(rule.folder + "/" + exchange_prefix(config, MeetingPlace::named));
+  if (!rule.host.empty())
+    return store_at(rule.host, rule.port, exchange_prefix(config, MeetingPlace::named), config.launch.shows(), timeout);
   const std::string& address = config.launch.address;
-  if (!config.launch.has_server) return store_in_folder(default_folder(config, prefix));
+  if (!config.launch.has_server)
+    return store_in_folder(default_folder(config, exchange_prefix(config, MeetingPlace::any)));
   const std::size_t colon = address.rfind(':');
-  return store_at(address.substr(0, colon), static_cast<uint16_t>(std::stoi(address.substr(colon + 1))), prefix, false,
-                  timeout);
+  return store_at(address.substr(0, colon), static_cast<uint16_t>(std::stoi(address.substr(colon + 1))),
+                  exchange_prefix(config, MeetingPlace::of_job), false, timeout);
 }
 
 }  // namespace
 
-std::string exchange_prefix(const Config& config) {
+std::string exchange_prefix(const Config& config, MeetingPlace place) {
   static std::atomic<int> runs{0};
-  const std::string text = config.run_name + '\n' + config.shared_directory + '\n' + config.launch.job;
+  const Launch& launch = config.launch;
+  const bool is_named = launch.job.rfind("session ", 0) != 0;
+  std::string text = config.run_name;
+  // Ranks of one job may have been started in several folders, so that theirs is no name for it where there is another.
+  if (place == MeetingPlace::any || (place == MeetingPlace::named && !is_named)) text += '\n' + config.shared_directory;
+  if (place == MeetingPlace::any || is_named) text += '\n' + launch.job;
   return std::to_string(std::hash<std::string>()(text)) + "-" + std::to_string(runs++);
 }
 
@@ -61,7 +68,7 @@ void join_ranks(Monitor& monitor, OpenRankStore store) {
     settings.launch = config.launch;
     settings.timeout = rank_timeout(config);
     settings.shows_each = config.ranks.shows_each;
-    settings.open = store ? std::move(store) : store_of(config, exchange_prefix(config), settings.timeout);
+    settings.open = store ? std::move(store) : store_of(config, settings.timeout);
     exchange = std::make_unique<Exchange>(std::move(settings),
                                           std::make_unique<MergedLenses>(config, monitor.display().run()));
   }

@@ -13,8 +13,15 @@ namespace loupe {
 /// Nothing for a process alone.
 /// @param store  empty: as the configuration and the launcher say
 void join_ranks(Monitor& monitor, OpenRankStore store = {});
+
+/// Which jobs may meet at a store.
+enum class MeetingPlace {
+  any,     ///< all of this user's on this host, or in this folder
+  named,   ///< those whose configuration names it
+  of_job,  ///< one alone
+};
 /// Begins the keys of a run's exchange: the same in all its processes, and new for each run of a process.
-std::string exchange_prefix(const Config& config);
+std::string exchange_prefix(const Config& config, MeetingPlace place);
 std::chrono::milliseconds rank_timeout(const Config& config);
 
 }  // namespace loupe

@@ -1,5 +1,7 @@
 // The thread on which the processes of a run exchange their numbers.
 
+#include <loupe/detail/rank_list.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -154,15 +156,19 @@ class ExchangeThread {
   void send(const RankMessage& message) {
     const int parent = tree_->parent(launch_.rank);
     const std::string key = std::to_string(launch_.rank);
-    // Where nobody reads them, messages must not fill the store.
-    if (message.tick >= most_unread) {
-      const std::string old = box(message.tick - most_unread, parent);
-      if (store_->read(old, key)) {
-        store_->remove(old, key);
-        store_->close(old);
-      }
+    const std::string bytes = message.bytes(/*replicas=*/false);
+    store_->put(box(message.tick, parent), key, bytes);
+    sent_.emplace_back(message.tick, bytes.size());
+    sent_bytes_ += bytes.size();
+    // A parent may be slow. Where it is dead, messages that nobody reads must not fill the store.
+    while (sent_.size() > fewest_unread && (sent_.size() > most_waiting || sent_bytes_ > most_unread_bytes)) {
+      const std::string old = box(sent_.front().first, parent);
+      sent_bytes_ -= sent_.front().second;
+      sent_.pop_front();
+      if (!store_->read(old, key)) continue;
+      store_->remove(old, key);
+      store_->close(old);
     }
-    store_->put(box(message.tick, parent), key, message.bytes(/*replicas=*/false));
   }
 
   /// The messages of the ranks behind this one. What is not there in time is left out.
@@ -270,11 +276,11 @@ class ExchangeThread {
 
   /// Why ranks are missing.
   std::string reasons_of(const std::set<int>& missing, uint64_t tick) {
-    std::set<int> left, late;
-    for (const int rank : missing) (has_left(rank, tick) ? left : late).insert(rank);
-    std::string reasons = left.empty() ? "" : ranks_in_words(left) + " ended before";
+    std::vector<int> left, late;
+    for (const int rank : missing) (has_left(rank, tick) ? left : late).push_back(rank);
+    std::string reasons = left.empty() ? "" : detail::list_of_ranks(left) + " ended before";
     if (!late.empty()) {
-      reasons += (left.empty() ? "" : "; ") + ranks_in_words(late) + " did not answer within " +
+      reasons += (left.empty() ? "" : "; ") + detail::list_of_ranks(late) + " did not answer within " +
                  seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
     }
     return reasons;
@@ -305,7 +311,7 @@ class ExchangeThread {
   }
 
   static constexpr std::size_t most_waiting = 64;
-  static constexpr uint64_t most_unread = 3;
+  static constexpr std::size_t fewest_unread = 3, most_unread_bytes = 16 << 20;
   static constexpr int most_incidents = 3;
 
   Exchange::Shared& shared_;
@@ -317,6 +323,8 @@ class ExchangeThread {
   std::optional<RankTree> tree_;
   int height_ = 0;
   uint64_t next_tick_ = 0;
+  std::deque<std::pair<uint64_t, std::size_t>> sent_;  // the last ticks, and how many bytes
+  std::size_t sent_bytes_ = 0;
   std::set<int> heard_, late_;
   MissingRanks missing_{launch_.world_size};
   Clock::time_point next_greeting_{};

@@ -1,17 +1,6 @@
 #include "ranks/missing_ranks.h"
 
-#include <cstddef>
-
 namespace loupe {
-
-std::string ranks_in_words(const std::set<int>& ranks) {
-  constexpr std::size_t most = 8;
-  std::string words = ranks.size() > 1 ? "ranks " : "rank ";
-  std::size_t told = 0;
-  for (auto rank = ranks.begin(); rank != ranks.end() && told < most; ++rank, ++told)
-    words += (told == 0 ? "" : ", ") + std::to_string(*rank);
-  return told == ranks.size() ? words : words + " and " + std::to_string(ranks.size() - told) + " more";
-}
 
 std::string MissingRanks::note(const std::vector<int>& there, double epoch,
                                const std::function<std::string(const std::set<int>&)>& why) {

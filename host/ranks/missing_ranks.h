@@ -8,9 +8,6 @@
 
 namespace loupe {
 
-/// "rank 3", "ranks 1, 2 and 5 more": a run may have thousands.
-std::string ranks_in_words(const std::set<int>& ranks);
-
 /// Which ranks the ticks of a run lack.
 class MissingRanks {
  public:

@@ -2,13 +2,12 @@
 
 #include "ranks/judge.h"
 
+#include <loupe/detail/rank_list.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include "ranks/rank_list.h"
 
 namespace loupe::ranks {
 namespace {
@@ -37,7 +36,7 @@ std::string difference(const Said& said, const std::string& name, Value&& value)
     text += (i == 0                   ? " "
              : i + 1 == groups.size() ? " and "
                                       : ", ") +
-            groups[i].first + " in " + list_of(groups[i].second);
+            groups[i].first + " in " + detail::list_of_ranks(groups[i].second);
   return groups.size() <= most ? text : text + " and others in the other ranks";
 }
 
@@ -133,7 +132,7 @@ void Judge::judge_batches(const Said& said) {
   std::size_t compared = 0;
   for (const auto& [batches, ranks] : by_batches) {
     if (ranks.size() < 2) continue;
-    text += (text.empty() ? "" : "; ") + list_of(ranks);
+    text += (text.empty() ? "" : "; ") + detail::list_of_ranks(ranks);
     compared = batches.size();
   }
   if (text.empty()) return;
@@ -180,7 +179,8 @@ void Judge::judge_masks(const Said& said) {
   Finding finding;
   finding.rule = "same_dropout";
   finding.severity = LOUPE_SEVERITY_INFO;
-  finding.message = list_of(ranks) + " drop the same elements of their different batches (" + modules + ")";
+  finding.message =
+      detail::list_of_ranks(ranks) + " drop the same elements of their different batches (" + modules + ")";
   finding.advice = "seed each rank differently after the model is made: torch::manual_seed(seed + rank)";
   raise(std::move(finding), modules);
 }
@@ -207,16 +207,16 @@ void Judge::judge_non_finite(const Said& said) {
   finding.rule = "rank_non_finite";
   finding.severity = LOUPE_SEVERITY_ERROR;
   finding.layer = first->module;
-  finding.message = "the first NaN or Inf came up in " + list_of(origins) + ", after step " +
+  finding.message = "the first NaN or Inf came up in " + detail::list_of_ranks(origins) + ", after step " +
                     std::to_string(first->step) + ", in " + first->what + " of " + first->module;
   if (!receivers.empty()) {
-    finding.message += "; " + list_of(receivers) + " had none before step " + std::to_string(received) +
+    finding.message += "; " + detail::list_of_ranks(receivers) + " had none before step " + std::to_string(received) +
                        ": it reached them through the averaged gradients";
   }
   finding.advice =
       "look at that rank's data and its record (rank-N in the run's folder); the other ranks did nothing wrong";
   finding.first_step = first->step;
-  raise(std::move(finding), list_of(origins));
+  raise(std::move(finding), detail::list_of_ranks(origins));
 }
 
 /// Who holds the others up waits least for them.

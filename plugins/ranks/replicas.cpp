@@ -1,5 +1,6 @@
 // Whether the ranks still train one and the same model.
 
+#include <loupe/detail/rank_list.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <utility>
 
 #include "ranks/judge.h"
-#include "ranks/rank_list.h"
 
 namespace loupe::ranks {
 namespace {
@@ -56,7 +56,7 @@ std::vector<std::vector<int>> split(const Said& said, std::size_t at, Numbers&& 
 /// "rank 2 from ranks 0, 1 and 3", "rank 0 from rank 1": those that are fewer first.
 std::string who(const std::vector<std::vector<int>>& parts) {
   if (parts.size() > 2) return "the ranks from each other (" + std::to_string(parts.size()) + " different ones)";
-  return list_of(parts.back()) + " from " + list_of(parts.front());
+  return detail::list_of_ranks(parts.back()) + " from " + detail::list_of_ranks(parts.front());
 }
 
 const std::vector<uint64_t>& gradients_at(const Replica& replica, uint64_t step) {
@@ -165,8 +165,8 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     });
     for (const auto& [count, ranks] : by_steps) {
       if (count == most->first) continue;
-      finding.message +=
-          list_of(ranks) + " made " + std::to_string(count) + " steps and the others " + std::to_string(most->first);
+      finding.message += detail::list_of_ranks(ranks) + " made " + std::to_string(count) + " steps and the others " +
+                         std::to_string(most->first);
       break;
     }
     finding.advice = "make every rank step as often: a batch that one rank leaves out must be left out by all";

@@ -40,7 +40,7 @@ void become_a_rank() {
 std::string yaml_of(std::string config, const std::string& parameters) {
   const std::string suffix = "+ranks";
   const std::size_t end = config.find(suffix);
-  const std::string ranks = end != std::string::npos ? "" : "ranks: off\n";
+  const std::string ranks = end != std::string::npos ? "ranks: {timeout: 1}\n" : "ranks: off\n";
   if (end != std::string::npos) config.erase(end);
   const std::string geometry = ": {parameters: " + parameters + "}\n";
   const bool four = config == "four" || config == "inactive" || config == "all" || config == "budget" ||

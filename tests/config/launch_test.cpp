@@ -42,6 +42,19 @@ TEST(Launch, IsThatOfAProcessAloneWhereNumbersDoNotFitTogether) {
   EXPECT_EQ(launched_with({}).world_size, 1);
 }
 
+TEST(Launch, TellsJobsApartByTheirNamesAndAddressesElseByTheSession) {
+  const auto job = [](std::map<std::string, std::string> variables) {
+    variables.insert({{"RANK", "0"}, {"WORLD_SIZE", "2"}});
+    return launched_with(variables);
+  };
+  const Launch first = job({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}}),
+               second = job({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29501"}});
+  EXPECT_NE(first.job, second.job);
+  EXPECT_NE(job({{"TORCHELASTIC_RUN_ID", "a"}}).job, job({{"TORCHELASTIC_RUN_ID", "b"}}).job);
+  EXPECT_EQ(job({}).job.rfind("session ", 0), 0u);
+  EXPECT_EQ(job({}).job, job({}).job) << "processes that one script starts";
+}
+
 TEST(Launch, GivesEachRankButTheFirstAFolderInTheRuns) {
   EXPECT_EQ((Launch{0, 4}.folder_in("/runs/x")), "/runs/x");
   EXPECT_EQ((Launch{3, 4}.folder_in("/runs/x")), "/runs/x/rank-3");

@@ -1,6 +1,7 @@
 // Processes that a launcher started together are one run.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -92,6 +93,59 @@ TEST(Ranks, AreRunsOfTheirOwnWhereTheConfigurationSaysSo) {
   run_ranks({program, program}, folder);
   EXPECT_FALSE(fs::exists(folder / "mine/rank-1"));
   EXPECT_EQ(first_line(folder / "mine/record.jsonl").value("world_size", -1), 1);
+}
+
+/// How many events the record's first tick has of the first layer.
+double events_of(const fs::path& record) {
+  std::ifstream file(record);
+  for (std::string line; std::getline(file, line);) {
+    const nlohmann::json read = nlohmann::json::parse(line, nullptr, false);
+    if (read.value("kind", "") == "value" && read.value("tag", "") == "Output Norm") return read.value("events", 0.0);
+  }
+  return 0;
+}
+
+TEST(Ranks, MeetAtAStoreThatIsNamedFromWhereverTheyAreStarted) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"tcp://127.0.0.1:" << 20000 + ::getpid() % 10000
+                                         << "\"}\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
+                                            "visualizers: [record]\n";
+  const std::string job = "MASTER_ADDR=127.0.0.1 MASTER_PORT=1 ",
+                    program = loupe_run + "--config ../monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  fs::create_directories(folder / "a");
+  fs::create_directories(folder / "b");
+  run("cd a; " + job + "RANK=0 WORLD_SIZE=2 " + program + " > out 2>&1 & cd b; " + job + "RANK=1 WORLD_SIZE=2 " +
+          program + " > out 2>&1 & wait",
+      folder);
+  const double own = events_of(folder / "b/mine/rank-1/record.jsonl");
+  EXPECT_GT(own, 0);
+  EXPECT_EQ(events_of(folder / "a/mine/record.jsonl"), 2 * own)
+      << text_of(folder / "a/out") << text_of(folder / "b/out");
+}
+
+TEST(Ranks, OfTwoJobsInOneFolderAtOnceKeepTheirOwnRuns) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
+                                            "visualizers: [record]\n";
+  const std::string program = loupe_run + "--config monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  std::string script;
+  for (const char* job : {"x", "y"}) {
+    script += std::string("setsid -w sh -c '");
+    for (const char* rank : {"0", "1", "2"})
+      script += std::string("RANK=") + rank + " WORLD_SIZE=3 " + program + " > out-" + job + rank + " 2>&1 & ";
+    script += "wait' & ";
+  }
+  run(script + "wait", folder);
+  std::vector<double> merged, alone;
+  std::string told;
+  for (const auto& each : fs::recursive_directory_iterator(folder)) {
+    if (each.path().filename().string().rfind("out-", 0) == 0) told += text_of(each.path());
+    if (each.path().filename() != "record.jsonl") continue;
+    (first_line(each.path()).value("rank", -1) == 0 ? merged : alone).push_back(events_of(each.path()));
+  }
+  EXPECT_EQ(alone.size(), 4u) << told;
+  ASSERT_EQ(merged.size(), 2u) << told;
+  for (const double events : merged) EXPECT_EQ(events, 3 * alone[0]) << told;
 }
 
 }  // namespace

@@ -88,6 +88,28 @@ TEST_F(SevenRanks, KeepTheirRecordsWhereRankZeroDies) {
   EXPECT_EQ(numbers_of(run.folder).at("2.000000 Output Norm/one/mean").events, 1u);
 }
 
+TEST(Exchange, KeepsWhatARankSentLongBeforeRankZeroCameSoFar) {
+  constexpr int ticks = 30;
+  RunOfRanks run(2);
+  for (int tick = 0; tick < ticks; ++tick) {
+    run[1].forward(0, {3, 4});
+    run[1].monitor.tick(std::nullopt);
+  }
+  run[1].monitor.end(LOUPE_END_COMPLETED, nullptr);
+  for (int tick = 0; tick < ticks; ++tick) {
+    run[0].forward(0, {3, 4});
+    run[0].monitor.tick(std::nullopt);
+  }
+  run[0].monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_EQ(notes_of(run.folder), "");
+  const auto numbers = numbers_of(run.folder);
+  for (int tick = 1; tick <= ticks; ++tick) {
+    const auto mean = numbers.find(std::to_string(static_cast<double>(tick)) + " Output Norm/one/mean");
+    ASSERT_NE(mean, numbers.end()) << tick;
+    EXPECT_EQ(mean->second.events, 2u) << tick;
+  }
+}
+
 TEST(Exchange, WithoutAStoreShowsRankZeroAndSaysWhy) {
   const std::string folder = folder_of_test();
   fs::remove_all(folder);

@@ -1,14 +1,14 @@
-#ifndef LOUPE_PLUGINS_RANKS_RANK_LIST_H
-#define LOUPE_PLUGINS_RANKS_RANK_LIST_H
+#ifndef LOUPE_DETAIL_RANK_LIST_H
+#define LOUPE_DETAIL_RANK_LIST_H
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-namespace loupe::ranks {
+namespace loupe::detail {
 
-/// "rank 1", "ranks 1 and 3", "ranks 1, 2, 3, 4 and 12 more".
-inline std::string list_of(std::vector<int> ranks) {
+/// "rank 1", "ranks 1 and 3", "ranks 1, 2, 3, 4 and 12 more": a run may have thousands.
+inline std::string list_of_ranks(std::vector<int> ranks) {
   constexpr std::size_t most = 4;
   std::sort(ranks.begin(), ranks.end());
   std::string list = ranks.size() == 1 ? "rank " : "ranks ";
@@ -20,6 +20,6 @@ inline std::string list_of(std::vector<int> ranks) {
   return shown == ranks.size() ? list : list + " and " + std::to_string(ranks.size() - shown) + " more";
 }
 
-}  // namespace loupe::ranks
+}  // namespace loupe::detail
 
 #endif
