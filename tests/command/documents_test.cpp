@@ -48,7 +48,7 @@ class Documents : public testing::Test {
   bool has(const std::string& program) const { return run("command -v " + program, folder_).exit_code == 0; }
   /// What bash completes a line with, sorted, a line each; the last word may be empty.
   std::string in_bash(const std::string& words) const {
-    return said("bash -euc '. ./loupe.bash; COMP_WORDS=(" + words +
+    return said("bash -uc '. ./loupe.bash; COMP_WORDS=(" + words +
                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _loupe loupe; printf \"%s\\n\" \"${COMPREPLY[@]}\" | sort'");
   }
 
@@ -115,7 +115,7 @@ TEST_F(Documents, CompleteInBash) {
 TEST_F(Documents, CompleteComponentsThatThereAre) {
   const std::string path = "PATH=" + fs::path(LOUPE_COMMAND).parent_path().string() + ":$PATH; ";
   const auto with_loupe = [&](const std::string& words) {
-    return said("bash -euc '" + path + ". ./loupe.bash; COMP_WORDS=(" + words +
+    return said("bash -uc '" + path + ". ./loupe.bash; COMP_WORDS=(" + words +
                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _loupe loupe; printf \"%s\\n\" \"${COMPREPLY[@]}\"'");
   };
   EXPECT_EQ(with_loupe("loupe describe heal"), "health\n");
@@ -143,7 +143,7 @@ TEST_F(Documents, CompleteInZsh) {
     return said(
         "HOME=$PWD timeout 60 zsh -fc 'zmodload zsh/zpty; zpty shell zsh -fi; zpty -w shell \"PS1=; fpath=($PWD "
         "\\$fpath);"
-        " autoload -Uz compinit; compinit -uD; echo rea\"\"dy\"; zpty -r shell said \"*ready*\";"
+        " autoload -Uz compinit; compinit -uD; PS1=rea\\\"\\\"dy\"; zpty -r shell said \"*ready*\";"
         " zpty -n -w shell \"" +
         line + "\"$'\\''\\t'\\''\"X\"; zpty -r shell said \"*X*\"; print -r -- $said'");
   };
