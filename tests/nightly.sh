@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
-# processes over a bad network, long fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, and a
-# LibTorch that CI has no time for.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts and libtorch, all unless told otherwise
+# processes over a bad network, long fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, a
+# LibTorch that CI has no time for, and Debian packages where nothing of Loupe is.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch and packages, all unless told
+#                                   otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 cd "$root"
@@ -83,10 +84,13 @@ libtorch() {
     tests/run.sh --only "programs threads torch zoo" --together --build "$folder"
 }
 
-if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts libtorch; fi
+# As root: they are installed, tried and removed.
+packages() { tests/package.sh deb; }
+
+if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts libtorch packages; fi
 for part in "$@"; do
   case $part in
-    addresses | threads | zoo | kills | ranks | fuzz | parts | libtorch) say "nightly: $part" && "$part" ;;
-    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz, parts and libtorch" ;;
+    addresses | threads | zoo | kills | ranks | fuzz | parts | libtorch | packages) say "nightly: $part" && "$part" ;;
+    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch and packages" ;;
   esac
 done
