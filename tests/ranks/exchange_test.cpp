@@ -9,24 +9,24 @@ namespace loupe {
 namespace {
 
 TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
-  RunOfRanks run(3, milliseconds(300));
-  const auto all = [&](int epochs, bool with_last) {
+  RunOfRanks run(3, milliseconds(2000));
+  const auto train = [&](int epochs, bool with_last) {
     for (int epoch = 0; epoch < epochs; ++epoch) {
       for (std::size_t rank = 0; rank < 3; ++rank) {
         if (rank == 2 && !with_last) continue;
         run[rank].forward(0, {1});
         run[rank].monitor.tick(std::nullopt);
       }
-      std::this_thread::sleep_for(milliseconds(400));
     }
   };
-  all(1, true);
-  all(2, false);
+  train(1, true);
+  train(2, false);
+  std::this_thread::sleep_for(milliseconds(3500));  // until rank 0 waits no longer
   run[2].monitor.end(LOUPE_END_COMPLETED, nullptr);
-  all(1, false);
+  train(1, false);
   run.end();
   const std::string notes = notes_of(run.folder);
-  EXPECT_SAYS(notes, "from epoch 2 on numbers are of 2 of 3 ranks: rank 2 did not answer within 0.3 s");
+  EXPECT_SAYS(notes, "from epoch 2 on numbers are of 2 of 3 ranks: rank 2 did not answer within 2 s");
   EXPECT_EQ(notes.find("epoch 3"), std::string::npos) << notes;
   const auto numbers = numbers_of(run.folder);
   EXPECT_EQ(numbers.count("4.000000 Output Norm/one/mean"), 1u);
