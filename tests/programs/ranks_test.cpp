@@ -114,8 +114,8 @@ TEST(Ranks, MeetAtAStoreThatIsNamedFromWhereverTheyAreStarted) {
                     program = loupe_run + "--config ../monitor.yaml -- " LOUPE_TRAINERS " mlp";
   fs::create_directories(folder / "a");
   fs::create_directories(folder / "b");
-  run("cd a; " + job + "RANK=0 WORLD_SIZE=2 " + program + " > out 2>&1 & cd b; " + job + "RANK=1 WORLD_SIZE=2 " +
-          program + " > out 2>&1 & wait",
+  run("(cd a && " + job + "RANK=0 WORLD_SIZE=2 " + program + " > out 2>&1) & (cd b && " + job + "RANK=1 WORLD_SIZE=2 " +
+          program + " > out 2>&1) & wait",
       folder);
   const double own = events_of(folder / "b/mine/rank-1/record.jsonl");
   EXPECT_GT(own, 0);
