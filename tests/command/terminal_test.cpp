@@ -62,7 +62,7 @@ TEST(Wrapping, KeepsTheColumnsOfAList) {
       << text;
   const std::string help = at_width(60, "learn --help");
   EXPECT_NE(
-      help.find("\n  records TEXT ... REQUIRED   The records of good runs, or\n                              their "),
+      help.find("\n  records FILE ... REQUIRED   The records of good runs, or\n                              their "),
       std::string::npos)
       << help;
 }
