@@ -97,8 +97,15 @@ class FolderStore final : public RankStore {
   std::deque<std::pair<std::string, File>> open_;
 };
 
+/// Later LibTorchs ask for libuv unless told otherwise, and refuse it where they were built without, as Debian's.
+template <typename Options>
+void take_the_server_that_each_has(Options& options) {
+  if constexpr (requires { options.useLibUV; }) options.useLibUV = false;
+}
+
 StorePointer connect(const std::string& host, uint16_t port, bool serves, std::chrono::milliseconds timeout) {
   c10d::TCPStoreOptions options;
+  take_the_server_that_each_has(options);
   options.port = port;
   options.isServer = serves;
   options.waitWorkers = false;
