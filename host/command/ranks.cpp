@@ -1,6 +1,7 @@
 #include "command/ranks.h"
 
 #include <loupe/abi.h>
+#include <loupe/detail/rank_list.h>
 #include <loupe/files/compression.h>
 
 #include <algorithm>
@@ -15,14 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using replay::RecordLine;
-
-/// "1", "1, 2 and 5 more": a run may have thousands.
-std::string list_of(const std::vector<int>& ranks) {
-  constexpr std::size_t most = 4;
-  std::string list;
-  for (std::size_t i = 0; i < ranks.size() && i < most; ++i) list += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  return ranks.size() <= most ? list : list + " and " + std::to_string(ranks.size() - most) + " more";
-}
 
 /// "'optimizer rate' is 0.1 in rank 0 and 0.01 in rank 1"; empty where it is the same in all.
 std::string difference(const std::string& name, const std::vector<RankSettings>& ranks) {
@@ -39,10 +32,7 @@ std::string difference(const std::string& name, const std::vector<RankSettings>&
   std::string text = "'" + name + "' is ";
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto& [value, having] = values[i];
-    text += (i == 0                  ? ""
-             : i + 1 < values.size() ? ", "
-                                     : " and ") +
-            value + (having.size() > 1 ? " in ranks " : " in rank ") + list_of(having);
+    text += (i == 0 ? "" : i + 1 < values.size() ? ", " : " and ") + value + " in " + detail::list_of_ranks(having);
   }
   return text;
 }
@@ -67,7 +57,7 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
   }
   if (!lacking.empty())
     found.lacking = "'" + record + "' is the record of rank 0 of " + std::to_string(run.world_size) +
-                    "; these ranks have no record beside it: " + list_of(lacking);
+                    "; beside it there is no record of " + detail::list_of_ranks(lacking);
   return found;
 }
 

@@ -136,7 +136,7 @@ CLI::App* RunProgram::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"yes", "no"}))
       ->capture_default_str();
   subcommand_->add_flag("--require", required, "End with 2 where the program cannot be watched, instead of a warning");
-  // take_program has taken them before anything is parsed; this tells of them.
+  // For --help alone: take_program removes the program and its arguments before CLI11 parses the rest.
   subcommand_
       ->add_option("program", program, "The trainer and its own arguments, behind all options, or behind -- to be sure")
       ->type_name("PROGRAM");

@@ -29,7 +29,7 @@ struct ToldCommand {
   std::vector<ToldArgument> arguments;  ///< positionals in their order, then options
 };
 
-/// What CLI11 was told of `loupe` and its commands: `loupe` itself, then each command that is not hidden. The manual's
+/// Reads the commands from CLI11: `loupe` itself, then each command that is not hidden. The manual's
 /// pages and the completion of shells are made from this, so that they cannot differ from --help.
 std::vector<ToldCommand> told_commands(const CLI::App& app);
 

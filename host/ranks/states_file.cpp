@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t states_version = 1;
 constexpr std::string_view mark = "states of a rank";
-constexpr std::size_t head_size = 9;  // a letter, and the size of what follows
+constexpr std::size_t head_size = 9;  // the kind, and the size of the payload
 
 std::string frame(char kind, std::string_view payload) {
   StateWriter size;
@@ -42,7 +42,7 @@ void read_on(std::istream& input, std::string& text, uint64_t count) {
   }
 }
 
-/// False at the end of the file, and where the last frame is not whole, of which `text` then has the beginning.
+/// Returns false at the end of the file. Where the last frame is cut off, `text` holds what there is of it.
 bool read_whole_frame(std::istream& input, std::string& text) {
   text.clear();
   read_on(input, text, head_size);

@@ -14,10 +14,10 @@
 #include "pipeline/module_node.h"
 #include "ranks/rank_message.h"
 
-// Beside its record each rank keeps a file of what its lenses gathered, from which `loupe merge` puts the run together.
-// It is a row of gzip members, each of whole frames: a letter, how many bytes follow (8, little-endian), and those, as
-// StateWriter writes them. 'h' says what the rank is and begins the file, and what a resumed run adds; 'm' is a module,
-// which rank 0 alone tells; 't' is a tick. So what a killed process wrote is read up to its last whole tick.
+// Each rank keeps the states of its lenses in a file beside its record. `loupe merge` reads these files.
+// A file is a row of gzip members, each of whole frames: a letter, how many bytes follow (8, little-endian), and those,
+// as StateWriter writes them. 'h' says what the rank is and begins the file, and what a resumed run adds; 'm' is a
+// module, which rank 0 alone tells; 't' is a tick. So what a killed process wrote is read up to its last whole tick.
 
 namespace loupe {
 

@@ -1,5 +1,5 @@
-// The manual's pages and the completion of shells know every command and option that --help tells of, and the programs
-// that read them do.
+// The manual's pages and the completion of shells name every command and option of --help, and
+// groff, mandoc and the shells take them.
 
 #include <gtest/gtest.h>
 

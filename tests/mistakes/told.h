@@ -5,7 +5,7 @@
 
 namespace loupe::test {
 
-/// What a lens's author is told of a mistake that it makes in a Bench; see MistakenLens for those that it knows.
+/// Returns the message that a Bench gives the author of a lens for one of MistakenLens's mistakes.
 std::string told_in_a_bench(const std::string& mistake);
 /// The same of any lens of the plugin, written as in YAML.
 std::string told_of_lens(const std::string& lens);

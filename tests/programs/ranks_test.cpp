@@ -80,7 +80,7 @@ TEST(Ranks, AreDiagnosedTogether) {
       << both.output;
   fs::remove_all(folder / "loupe-runs/trainers/rank-1");
   const Finished one = run(LOUPE_COMMAND " diagnose loupe-runs", folder);
-  EXPECT_NE(one.output.find("is the record of rank 0 of 2; these ranks have no record beside it: 1\n"),
+  EXPECT_NE(one.output.find("is the record of rank 0 of 2; beside it there is no record of rank 1\n"),
             std::string::npos)
       << one.output;
 }

@@ -56,7 +56,7 @@ impl Layer {
     pub fn get(&self, aggregation: u32) -> Option<f64> {
         self.get_at(0, aggregation)
     }
-    /// The same of what was pushed into Numbers by a name: "head 3".
+    /// The same for the numbers of one name: "head 3".
     pub fn get_of(&self, series: &str, aggregation: u32) -> Option<f64> {
         let found = (0..self.series_count()).find(|i| self.series_name(*i) == series)?;
         self.get_at(found, aggregation)
