@@ -1,9 +1,11 @@
 //! Holds every struct to the size and the places that C gives it on 64-bit systems.
 
 /// Bytes that hold their own place, so that reading the first byte of a member gives its offset: Rust's offset_of! is
-/// younger than what some Debians have.
+/// younger than what some Debians have, whose compilers also overlook uses within `const _`.
+#[allow(dead_code)]
 #[repr(C, align(8))]
 pub struct Places([u8; 256]);
+#[allow(dead_code)]
 pub const PLACES: Places = {
     let mut bytes = [0; 256];
     let mut i = 0;
