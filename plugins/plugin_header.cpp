@@ -1,0 +1,1 @@
+// Precompiles the SDK's header, for every plugin.
