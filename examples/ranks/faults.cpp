@@ -99,6 +99,16 @@ struct BitFlip : Trainer {
   }
 };
 
+struct StateFlip : Trainer {
+  using Trainer::Trainer;
+  void end_epoch() override {
+    Trainer::end_epoch();
+    if (!place().is_last() || epoch_ != 2) return;
+    auto* momentum = static_cast<std::uint32_t*>(state_of(hidden_weight())->momentum_buffer().data_ptr());
+    *momentum ^= 1U << 20;
+  }
+};
+
 struct AnotherRate : Trainer {
   using Trainer::Trainer;
   void start() override {
@@ -122,6 +132,7 @@ std::vector<Plant> faults() {
       plant<Seed>("seed", "each rank begins with weights of its own"),
       plant<SkippedStep>("skipped-step", "the last rank leaves out the third step of epoch 2"),
       plant<BitFlip>("bit-flip", "a bit of 'hidden.weight' flips in the last rank, after the third step of epoch 2"),
+      plant<StateFlip>("state-flip", "a bit of the momentum of 'hidden.weight' flips in the last rank, after epoch 2"),
       plant<AnotherRate>("another-rate", "the last rank has half of the learning rate of the others"),
   };
 }
