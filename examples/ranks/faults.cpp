@@ -89,13 +89,17 @@ struct SkippedStep : Trainer {
   }
 };
 
+void flip_a_bit(const Tensor& tensor) {
+  // Of the first number's fraction, which changes it by a few percent.
+  *static_cast<std::uint32_t*>(tensor.data_ptr()) ^= 1U << 20;
+}
+
 struct BitFlip : Trainer {
   using Trainer::Trainer;
   void update() override {
     Trainer::update();
     if (!is_last_and_its_time()) return;
-    auto* weight = static_cast<std::uint32_t*>(hidden_weight().data_ptr());
-    *weight ^= 1U << 20;  // a bit of the fraction, which changes it by a few percent
+    flip_a_bit(hidden_weight());
   }
 };
 
@@ -104,8 +108,10 @@ struct StateFlip : Trainer {
   void end_epoch() override {
     Trainer::end_epoch();
     if (!place().is_last() || epoch_ != 2) return;
-    auto* momentum = static_cast<std::uint32_t*>(state_of(hidden_weight())->momentum_buffer().data_ptr());
-    *momentum ^= 1U << 20;
+    for (const auto& [parameter, state] : optimizer_.state()) {
+      const Tensor momentum = static_cast<torch::optim::SGDParamState&>(*state).momentum_buffer();
+      if (momentum.sizes() == hidden_weight().sizes()) flip_a_bit(momentum);  // no other has this shape
+    }
   }
 };
 

@@ -3,7 +3,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <cstdio>
-#include <type_traits>
 
 namespace examples {
 
@@ -70,16 +69,6 @@ std::vector<Tensor> Trainer::gradients() const {
   std::vector<Tensor> gradients;
   for (const Tensor& parameter : model_->parameters()) gradients.push_back(parameter.grad());
   return gradients;
-}
-
-torch::optim::SGDParamState* Trainer::state_of(const Tensor& parameter) {
-  // Its key is the parameter's address, or that as a text, as the version of LibTorch has it.
-  using Key = std::decay_t<decltype(optimizer_.state().begin()->first)>;
-  const auto found = [&] {
-    if constexpr (std::is_pointer_v<Key>) return optimizer_.state().find(parameter.unsafeGetTensorImpl());
-    if constexpr (!std::is_pointer_v<Key>) return optimizer_.state().find(c10::str(parameter.unsafeGetTensorImpl()));
-  }();
-  return found != optimizer_.state().end() ? static_cast<torch::optim::SGDParamState*>(found->second.get()) : nullptr;
 }
 
 void Trainer::scale_learning_rate(double factor) {

@@ -47,8 +47,6 @@ class Trainer {
   std::vector<torch::Tensor> gradients() const;
   /// Of the layer between the convolutions and the scores.
   torch::Tensor hidden_weight() const { return model_->hidden->weight; }
-  /// What the optimizer keeps of a parameter; null before its first step.
-  torch::optim::SGDParamState* state_of(const torch::Tensor& parameter);
   void scale_learning_rate(double factor);
 
   Group& group_;

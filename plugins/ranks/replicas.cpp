@@ -169,7 +169,8 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   const bool is_from_start =
       state && first_different_state(said.states, &Replica::first_states, has_equal_gradients).has_value();
   const std::string equal_gradients =
-      "the gradients that they used were equal in all " + std::to_string(steps) + " steps that were compared";
+      "the gradients that they used were equal in " +
+      (steps == 1 ? "the step that was compared" : "all " + std::to_string(steps) + " steps that were compared");
   const std::string advice_on_states =
       is_from_start ? "let all ranks restore their optimizers' states from the same checkpoint, or none of them, and "
                       "compare the optimizers' settings"

@@ -171,7 +171,10 @@ TEST_F(JudgeOfRanks, TellsAnOptimizerThatWasNotRestoredFromOneWhoseMemoryChanged
               "differ, first 'exp_avg' of one.weight, and did so after the first step already -> let all ranks");
   judge_ = Judge();
   replicas[3].first_states = replica().first_states;
-  EXPECT_SAYS(told(), "but their optimizers' states differ, first 'exp_avg' of one.weight -> compare the optimizers'");
+  for (auto& [rank, own] : replicas) own.gradients.resize(1);
+  EXPECT_SAYS(told(),
+              "the gradients that they used were equal in the step that was compared, but their optimizers' states "
+              "differ, first 'exp_avg' of one.weight -> compare the optimizers'");
 }
 
 TEST_F(JudgeOfRanks, TakesStatesThatSomeRanksDoNotKeepForNoDrift) {

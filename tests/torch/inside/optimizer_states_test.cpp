@@ -50,7 +50,7 @@ loupe_status refusal_of(Call&& call) {
   return LOUPE_OK;
 }
 
-class OptimizerStates : public testing::Test {
+class OptimizerStates : public ::testing::Test {
  protected:
   void step(torch::optim::Optimizer& optimizer) {
     optimizer.step([&] {
