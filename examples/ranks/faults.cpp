@@ -89,13 +89,29 @@ struct SkippedStep : Trainer {
   }
 };
 
+void flip_a_bit(const Tensor& tensor) {
+  // Of the first number's fraction, which changes it by a few percent.
+  *static_cast<std::uint32_t*>(tensor.data_ptr()) ^= 1U << 20;
+}
+
 struct BitFlip : Trainer {
   using Trainer::Trainer;
   void update() override {
     Trainer::update();
     if (!is_last_and_its_time()) return;
-    auto* weight = static_cast<std::uint32_t*>(hidden_weight().data_ptr());
-    *weight ^= 1U << 20;  // a bit of the fraction, which changes it by a few percent
+    flip_a_bit(hidden_weight());
+  }
+};
+
+struct StateFlip : Trainer {
+  using Trainer::Trainer;
+  void end_epoch() override {
+    Trainer::end_epoch();
+    if (!place().is_last() || epoch_ != 2) return;
+    for (const auto& [parameter, state] : optimizer_.state()) {
+      const Tensor momentum = static_cast<torch::optim::SGDParamState&>(*state).momentum_buffer();
+      if (momentum.sizes() == hidden_weight().sizes()) flip_a_bit(momentum);  // no other has this shape
+    }
   }
 };
 
@@ -122,6 +138,7 @@ std::vector<Plant> faults() {
       plant<Seed>("seed", "each rank begins with weights of its own"),
       plant<SkippedStep>("skipped-step", "the last rank leaves out the third step of epoch 2"),
       plant<BitFlip>("bit-flip", "a bit of 'hidden.weight' flips in the last rank, after the third step of epoch 2"),
+      plant<StateFlip>("state-flip", "a bit of the momentum of 'hidden.weight' flips in the last rank, after epoch 2"),
       plant<AnotherRate>("another-rate", "the last rank has half of the learning rate of the others"),
   };
 }

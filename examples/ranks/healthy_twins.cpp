@@ -129,6 +129,24 @@ struct Pruned : Trainer {
   }
 };
 
+struct Sharded : Trainer {
+  using Trainer::Trainer;
+  void update() override {
+    const std::vector<Tensor> all = model_->parameters();
+    const std::size_t part = (all.size() + place().size - 1) / place().size;
+    std::vector<Tensor> others;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i / part != static_cast<std::size_t>(place().rank)) others.push_back(all[i]);
+    }
+    // The optimizer leaves out what has no gradient, and keeps nothing of it.
+    for (Tensor& parameter : others) parameter.mutable_grad().reset();
+    Trainer::update();
+    const torch::NoGradGuard no_grad;
+    for (Tensor& parameter : others) parameter.zero_();
+    group_.sum(all);  // of each, one rank has it, and the others add nothing
+  }
+};
+
 struct Schedule : Trainer {
   using Trainer::Trainer;
   void begin_epoch() override {
@@ -159,6 +177,7 @@ std::vector<Plant> healthy_twins() {
       plant<SeededStart>("seeded-start", "each rank makes the same weights from one seed", "seed"),
       plant<SkippedByAll>("skipped-by-all", "all ranks agree to leave out the third step of epoch 2", "skipped-step"),
       plant<Pruned>("pruned", "each rank sets the same small weights to 0, in epoch 2", "bit-flip"),
+      plant<Sharded>("sharded", "each rank's optimizer steps a part of the parameters, which all get", "state-flip"),
       plant<Schedule>("schedule", "each rank lowers its learning rate at each epoch", "another-rate"),
       plant<RankZeroValidates>("rank-0-validates", "rank 0 alone validates, while the others wait", "another-rate"),
   };

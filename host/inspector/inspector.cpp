@@ -15,6 +15,7 @@
 #include "loader/component_host.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_model.h"
+#include "torch/taps/optimizer_states.h"
 #include "torch/taps/timed_step.h"
 #include "torch/tensor/device_measurer.h"
 #include "torch/tensor/services.h"
@@ -29,6 +30,7 @@ void offer_services() {
     offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
     offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
     offer_interface(LOUPE_DRAFT_DLPACK_ID, &dlpack_service());
+    offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());
     set_device_measurer_factory(&make_device_measurer);
     measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;

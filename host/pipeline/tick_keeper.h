@@ -36,6 +36,8 @@ class TickKeeper {
   virtual Complete finish() = 0;
   /// An incident is written in this process; the others are to write theirs too.
   virtual void tell_incident(const std::string& why) = 0;
+  /// What this process shows or keeps of its own is not whole; the one that shows the run is to say so.
+  virtual void tell_fault(const std::string& what) = 0;
 };
 
 }  // namespace loupe

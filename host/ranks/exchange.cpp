@@ -39,6 +39,7 @@ std::unique_ptr<HeldTick> Exchange::add_tick(std::vector<LensStates> states, std
   auto tick = std::make_shared<PendingTick>(shared_->next_tick++, own->tick());
   tick->states = std::move(states);
   tick->extremes = std::move(values.extremes);
+  tick->fault = std::exchange(shared_->fault, {});
   if (settings.launch.shows()) tick->own = std::move(own);
   shared_->ticks.push_back(std::move(tick));
   shared_->changed.notify_all();
@@ -78,6 +79,12 @@ void Exchange::tell_incident(const std::string& why) {
   const std::lock_guard lock(shared_->mutex);
   shared_->incidents.push_back(why);
   shared_->changed.notify_all();
+}
+
+void Exchange::tell_fault(const std::string& what) {
+  if (shared_->settings.launch.shows()) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->fault = what;
 }
 
 }  // namespace loupe

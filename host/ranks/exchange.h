@@ -33,6 +33,8 @@ class Exchange final : public TickKeeper {
   Complete take_complete() override;
   Complete finish() override;
   void tell_incident(const std::string& why) override;
+  /// Goes with the next tick; of the process that shows the run nowhere, for it has told it.
+  void tell_fault(const std::string& what) override;
 
   struct Shared;
 

@@ -25,6 +25,7 @@ struct PendingTick {
   const detail::Owned<loupe_tick> tick;
   std::vector<LensStates> states;
   ExtremesByLine extremes;
+  std::string fault;
   std::unique_ptr<HeldTick> own;  ///< where this process shows the run; under the mutex
   const std::chrono::steady_clock::time_point added = std::chrono::steady_clock::now();
 };
@@ -40,6 +41,7 @@ struct Exchange::Shared {
   std::deque<ModuleDescription> modules;
   std::deque<std::shared_ptr<PendingTick>> ticks;
   std::deque<std::string> incidents;
+  std::string fault;  ///< that no tick has told yet
   uint64_t next_tick = 0;
   bool ending = false, ended = false, left = false;
   bool is_lost = false;  // there is no thread any more that takes ticks

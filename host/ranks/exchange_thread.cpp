@@ -143,6 +143,7 @@ class ExchangeThread {
     own.ranks = {launch_.rank};
     own.lenses = std::move(tick.states);
     own.extremes = std::move(tick.extremes);
+    if (!tick.fault.empty()) own.faults[launch_.rank] = std::move(tick.fault);
     const std::vector<RankMessage> others = receive(tick);
     if (shows()) return complete(tick, std::move(own), others);
     if (!others.empty()) {
@@ -272,6 +273,7 @@ class ExchangeThread {
     done.ticks.push_back(std::move(held));
     for (auto& finding : merged.findings) done.findings.push_back(std::move(finding));
     if (!note.empty()) done.notes.push_back(note);
+    for (const auto& [rank, fault] : own.faults) done.notes.push_back("rank " + std::to_string(rank) + ": " + fault);
   }
 
   /// Why ranks are missing.

@@ -61,6 +61,7 @@ void MergedLenses::join(RankMessage& own, const std::vector<RankMessage>& others
     merge(other, false);
     own.ranks.insert(own.ranks.end(), other.ranks.begin(), other.ranks.end());
     own.add_extremes(other.extremes);
+    own.add_faults(other.faults);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace loupe {
 namespace {
 
-constexpr uint64_t version = 1;
+constexpr uint64_t version = 2;
 
 uint64_t mixed(uint64_t hash, const char* text) {
   for (; text != nullptr && *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
@@ -51,6 +51,11 @@ std::string RankMessage::bytes(bool replicas) const {
     writer.number(static_cast<uint64_t>(each.low_rank));
     writer.number(static_cast<uint64_t>(each.high_rank));
   }
+  writer.number(faults.size());
+  for (const auto& [rank, fault] : faults) {
+    writer.number(static_cast<uint64_t>(rank));
+    writer.text(fault);
+  }
   return writer.bytes();
 }
 
@@ -76,6 +81,10 @@ RankMessage RankMessage::read(std::string_view bytes) {
     each.low_rank = static_cast<int>(reader.number());
     each.high_rank = static_cast<int>(reader.number());
   }
+  for (uint64_t left = reader.count(); left > 0; --left) {
+    const auto rank = static_cast<int>(reader.number());
+    message.faults[rank] = reader.text();
+  }
   reader.finish();
   return message;
 }
@@ -92,6 +101,13 @@ void RankMessage::add_extremes(const ExtremesByLine& others) {
     if (is_new) continue;
     if (other.low < own->second.low) own->second.low = other.low, own->second.low_rank = other.low_rank;
     if (other.high > own->second.high) own->second.high = other.high, own->second.high_rank = other.high_rank;
+  }
+}
+
+void RankMessage::add_faults(const std::map<int, std::string>& others) {
+  constexpr std::size_t most = 8;  // a disk that they share is full for thousands, and each tells it itself, too
+  for (const auto& [rank, fault] : others) {
+    if (faults.size() < most) faults.emplace(rank, fault);
   }
 }
 

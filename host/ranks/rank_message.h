@@ -2,6 +2,7 @@
 #define LOUPE_RANKS_RANK_MESSAGE_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,7 +28,8 @@ struct RankMessage {
   uint64_t tick = 0;       ///< of the process's ticks, from 0
   std::vector<int> ranks;  ///< whose numbers these are
   std::vector<LensStates> lenses;
-  ExtremesByLine extremes;  ///< empty where nobody asked for them
+  ExtremesByLine extremes;            ///< empty where nobody asked for them
+  std::map<int, std::string> faults;  ///< of ranks whose own records are not whole: why; of many, a few
 
   /// @param replicas  also what is the same in every replica of a model: one rank's is enough
   std::string bytes(bool replicas = true) const;
@@ -36,6 +38,7 @@ struct RankMessage {
   /// Adds the values of a tick, as this rank's extremes.
   void add_values(const HeldTick& tick, int rank);
   void add_extremes(const ExtremesByLine& others);
+  void add_faults(const std::map<int, std::string>& others);
   /// Adds to a tick of all ranks, for each line in which they differ, the one that is furthest out.
   void add_furthest_to(HeldTick& tick) const;
 };

@@ -167,6 +167,10 @@ void StateKeeper::tell_incident(const std::string& why) {
   if (exchange_) exchange_->tell_incident(why);
 }
 
+void StateKeeper::tell_fault(const std::string& what) {
+  if (exchange_) exchange_->tell_fault(what);
+}
+
 std::unique_ptr<TickKeeper> keep_states(Monitor& monitor, std::unique_ptr<TickKeeper> exchange) {
   const Config& config = monitor.config();
   StateKeeper::Settings settings;

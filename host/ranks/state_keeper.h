@@ -33,6 +33,7 @@ class StateKeeper final : public TickKeeper {
   Complete take_complete() override;
   Complete finish() override;
   void tell_incident(const std::string& why) override;
+  void tell_fault(const std::string& what) override;
 
   struct Shared;
 

@@ -73,8 +73,8 @@ double Display::guarded_call(Shown& shown, Call&& call, double start) {
   if (status == LOUPE_OK) return end;
   shown.skip = true;
   if (std::exchange(shown.failing, true)) return end;
-  log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() + "' failed: " + error.text() +
-                           "; training goes on, and it is tried again at the next tick");
+  fault_ = "the visualizer '" + shown.node.name() + "' failed: " + error.text();
+  log(LOUPE_LOG_ERROR, fault_ + "; training goes on, and it is tried again at the next tick");
   return steady_time();
 }
 

@@ -57,6 +57,8 @@ class Display {
   void hold_ticks() { holds_ = true; }
   /// The last tick, once it has ended; null where ticks are not held.
   std::unique_ptr<HeldTick> take_held() { return std::move(held_); }
+  /// What the user was told of a visualizer that failed, since the last call; empty where none did.
+  std::string take_fault() { return std::exchange(fault_, {}); }
   /// Shows a tick that was held.
   void show(const HeldTick& tick);
 
@@ -125,6 +127,7 @@ class Display {
   ResumedHistory history_;
   bool compared_ = false;  // with what a resumed run was before
   RecordedModels models_;  // until then
+  std::string fault_;
   double seconds_ = 0;
   std::vector<Standing> standing_;
   std::size_t replaced_ = 0;                     // of what stands

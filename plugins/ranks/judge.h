@@ -21,6 +21,7 @@ struct Said {
   };
   std::vector<Group> replicas;  ///< those that say the same together
   std::vector<Group> buffers;   ///< of these `parameters` alone, and of those the buffers
+  std::vector<Group> states;    ///< of these the optimizers' states alone
   std::map<int, RankRecord> records;
   int world_size = 0;
 };

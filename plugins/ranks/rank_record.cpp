@@ -16,6 +16,23 @@ std::vector<uint64_t> read_numbers(StateReader& state) {
   return numbers;
 }
 
+void write(StateWriter& state, const Replica::States& states) {
+  state.number(states.size());
+  for (const auto& [name, numbers] : states) {
+    state.text(name);
+    write(state, numbers);
+  }
+}
+
+Replica::States read_states(StateReader& state) {
+  Replica::States states;
+  for (uint64_t left = state.count(); left > 0; --left) {
+    std::string name = state.text();
+    states[std::move(name)] = read_numbers(state);
+  }
+  return states;
+}
+
 }  // namespace
 
 std::string Replica::bytes() const {
@@ -27,6 +44,8 @@ std::string Replica::bytes() const {
     state.number(each.step);
     write(state, each.used);
   }
+  write(state, first_states);
+  write(state, states);
   return state.bytes();
 }
 
@@ -40,6 +59,8 @@ Replica Replica::read(std::string_view bytes) {
     const uint64_t step = state.number();
     replica.gradients.push_back({step, read_numbers(state)});
   }
+  replica.first_states = read_states(state);
+  replica.states = read_states(state);
   state.finish();
   return replica;
 }

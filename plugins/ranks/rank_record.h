@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,10 @@ struct Replica {
     std::vector<uint64_t> used;  ///< of each parameter's, as the optimizer used it; 0: there is none
   };
   std::vector<Gradients> gradients;  ///< of the steps that were looked at
+  /// Of what optimizers keep of each parameter, by the state's name; 0: nothing, or cannot be told.
+  using States = std::map<std::string, std::vector<uint64_t>>;
+  States first_states;  ///< after each optimizer's first step
+  States states;        ///< at the tick
 
   std::string bytes() const;
   static Replica read(std::string_view bytes);

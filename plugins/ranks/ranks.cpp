@@ -78,6 +78,7 @@ class Ranks : public Lens {
     const auto gone = std::find_if(models_.begin(), models_.end(),
                                    [&](const auto& each) { return each->watch.root == module.raw(); });
     if (gone == models_.end()) return;
+    (*gone)->watch.optimizer_states.release();
     forgotten_.push_back(std::move(*gone));  // its sources end with the modules
     models_.erase(gone);
   }
@@ -99,6 +100,7 @@ class Ranks : public Lens {
       model->last_gradient = 0;
     }
     if (step.optimizer->group_count > 0) model->learning_rate = step.optimizer->groups[0]->learning_rate;
+    model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors);
     constexpr uint64_t first_steps = 3;
     if (model->steps++ > 0 && model->all_steps > first_steps) return;
     Replica::Gradients gradients;
@@ -129,6 +131,7 @@ class Ranks : public Lens {
     ModelWatch& model = models_.back()->watch;
     watch(root, {"forward"}, model.replica);
     watch(root, {"forward"}, model.buffers);
+    watch(root, {"forward"}, model.states);
     watch(root, {"forward"}, model.records);
   }
 
@@ -174,13 +177,14 @@ class Ranks : public Lens {
   /// What this process says of itself.
   void say(ModelWatch& model) {
     const loupe_run* run = host_.run();
-    Replica replica, buffers;
+    Replica replica, buffers, states;
     for (const ModelWatch::Tensor& tensor : model.tensors) {
       const uint64_t print = fingerprint(tensor, false);
       replica.parameters.push_back(tensor.is_buffer ? 0 : print);
       buffers.parameters.push_back(tensor.is_buffer ? print : 0);
     }
     replica.gradients = std::exchange(model.gradients, {});
+    model.optimizer_states.say(states);
     RankRecord record;
     record.model = model.structure;
     if (run != nullptr) {
@@ -212,6 +216,7 @@ class Ranks : public Lens {
     const int rank = run != nullptr ? run->rank : 0;
     model.replica.say(rank, replica.bytes());
     model.buffers.say(rank, buffers.bytes());
+    model.states.say(rank, states.bytes());
     model.records.say(rank, record.bytes());
   }
 
@@ -235,6 +240,7 @@ class Ranks : public Lens {
     if (said.records.size() < 2) return;
     said.replicas = groups_of(model.watch.replica);
     said.buffers = groups_of(model.watch.buffers);
+    said.states = groups_of(model.watch.states);
     if (const loupe_run* run = host_.run()) said.world_size = run->world_size;
     std::vector<NamedTensor> tensors;
     for (const ModelWatch::Tensor& tensor : model.watch.tensors)

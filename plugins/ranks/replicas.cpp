@@ -33,7 +33,20 @@ std::optional<std::size_t> first_difference(const std::vector<Said::Group>& grou
   return first;
 }
 
-/// The ranks by what they have at one place, the most first.
+/// The ranks by what they have, the most first.
+std::vector<std::vector<int>> parts_of(const std::map<uint64_t, std::vector<int>>& by_value) {
+  std::vector<std::vector<int>> parts;
+  for (const auto& [value, ranks] : by_value) {
+    parts.push_back(ranks);
+    std::sort(parts.back().begin(), parts.back().end());
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& one, const auto& other) {
+    return one.size() != other.size() ? one.size() > other.size() : one < other;
+  });
+  return parts;
+}
+
+/// The same of one place.
 template <class Numbers>
 std::vector<std::vector<int>> split(const Said& said, std::size_t at, Numbers&& numbers) {
   std::map<uint64_t, std::vector<int>> by_value;
@@ -42,15 +55,48 @@ std::vector<std::vector<int>> split(const Said& said, std::size_t at, Numbers&& 
     std::vector<int>& ranks = by_value[at < own.size() ? own[at] : 0];
     ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
   }
+  return parts_of(by_value);
+}
+
+/// A state of a parameter, and the ranks by what they keep as that.
+struct KeptState {
+  std::size_t tensor;
+  std::string name;
   std::vector<std::vector<int>> parts;
-  for (auto& [value, ranks] : by_value) {
-    std::sort(ranks.begin(), ranks.end());
-    parts.push_back(std::move(ranks));
+};
+
+/// The first state that ranks do not agree on; of the parameters for which `counts`. Where each keeps the states of a
+/// part of the parameters, the others have nothing to say of those.
+template <class Counts>
+std::optional<KeptState> first_different_state(const std::vector<Said::Group>& groups, Replica::States Replica::*states,
+                                               Counts&& counts) {
+  std::map<std::pair<std::size_t, std::string>, std::map<uint64_t, std::vector<const Said::Group*>>> places;
+  for (const Said::Group& group : groups) {
+    for (const auto& [name, prints] : group.replica.*states) {
+      for (std::size_t i = 0; i < prints.size(); ++i) {
+        if (prints[i] != 0 && counts(i)) places[{i, name}][prints[i]].push_back(&group);
+      }
+    }
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& one, const auto& other) {
-    return one.size() != other.size() ? one.size() > other.size() : one < other;
+  for (const auto& [place, by_print] : places) {
+    if (by_print.size() < 2) continue;
+    std::map<uint64_t, std::vector<int>> by_value;
+    for (const auto& [print, of] : by_print) {
+      for (const Said::Group* group : of)
+        by_value[print].insert(by_value[print].end(), group->ranks.begin(), group->ranks.end());
+    }
+    return KeptState{place.first, place.second, parts_of(by_value)};
+  }
+  return std::nullopt;
+}
+
+/// Whether all ranks keep a state of the parameter.
+bool all_keep(const std::vector<Said::Group>& groups, std::size_t tensor) {
+  return !groups.empty() && std::all_of(groups.begin(), groups.end(), [&](const Said::Group& group) {
+    const Replica::States& states = group.replica.states;
+    return std::any_of(states.begin(), states.end(),
+                       [&](const auto& each) { return tensor < each.second.size() && each.second[tensor] != 0; });
   });
-  return parts;
 }
 
 /// "rank 2 from ranks 0, 1 and 3", "rank 0 from rank 1": those that are fewer first.
@@ -112,8 +158,36 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
       });
     }
   }
+  // Where ranks step by gradients of their own and average parameters, their optimizers' states are their own, too.
+  const auto has_equal_gradients = [&](std::size_t i) {
+    const auto& used = said.replicas.front().replica.gradients;
+    return different_steps == 0 && is_parameter(i) && std::any_of(used.begin(), used.end(), [&](const auto& each) {
+             return i < each.used.size() && each.used[i] != 0;
+           });
+  };
+  const auto state = first_different_state(said.states, &Replica::states, has_equal_gradients);
+  const bool is_from_start =
+      state && first_different_state(said.states, &Replica::first_states, has_equal_gradients).has_value();
+  const std::string equal_gradients =
+      "the gradients that they used were equal in " +
+      (steps == 1 ? "the step that was compared" : "all " + std::to_string(steps) + " steps that were compared");
+  const std::string advice_on_states =
+      is_from_start ? "let all ranks restore their optimizers' states from the same checkpoint, or none of them, and "
+                      "compare the optimizers' settings"
+                    : "compare the optimizers' settings, and see what replaces or writes to their states in one rank "
+                      "alone; if nothing does, memory has changed by itself (check that rank's machine)";
+
   const auto at = first_difference(said.replicas, now, is_parameter);
   if (!at) {
+    if (state) {
+      Finding finding = finding_at(state->tensor, "replica_drift", LOUPE_SEVERITY_ERROR);
+      finding.message = "the ranks' optimizers do not keep the same states any more: " + who(state->parts) +
+                        ", first in '" + state->name + "' of " + name(state->tensor) +
+                        ", while all parameters are still equal; " +
+                        (is_from_start ? "they differed after the first step already" : equal_gradients);
+      finding.advice = advice_on_states;
+      raise(std::move(finding), who(state->parts));
+    }
     // Each rank normalizes by what it saw: that is no fault, but surprises whoever saves or evaluates on one rank.
     const auto buffer = first_difference(said.buffers, now, is_buffer);
     if (!buffer) return;
@@ -177,12 +251,16 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     finding.message += "the gradients that they used differed at step " + std::to_string(first_step) + ", first in " +
                        name(first_gradient);
     finding.advice = "see what changes gradients after they are averaged, or a collective that one rank skipped";
+  } else if (state) {
+    finding.message += equal_gradients + ", but their optimizers' states differ, first '" + state->name + "' of " +
+                       name(state->tensor) + (is_from_start ? ", and did so after the first step already" : "");
+    finding.advice = advice_on_states;
   } else {
-    finding.message +=
-        "the gradients that they used were equal in all " + std::to_string(steps) + " steps that were compared";
+    finding.message += equal_gradients;
+    if (all_keep(said.states, *at)) finding.message += ", and their optimizers' states are equal";
     finding.advice =
-        "compare the optimizers' states and settings; if they are equal, memory has changed by itself "
-        "(check that rank's machine)";
+        "compare the optimizers' settings, and see what writes to parameters in one rank alone; if nothing does, "
+        "memory has changed by itself (check that rank's machine)";
   }
   raise(std::move(finding), who(parts));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ranks/facts.h"
+#include "ranks/optimizer_states.h"
 #include "ranks/rank_record.h"
 
 namespace loupe::ranks {
@@ -20,11 +21,7 @@ namespace loupe::ranks {
 struct ModelWatch {
   explicit ModelWatch(const Module& root_) : root(root_.raw()), name(root_.model()) {}
 
-  struct Tensor {
-    const loupe_module* module;
-    std::string name;  ///< the parameter's
-    bool is_buffer;
-  };
+  using Tensor = ModelTensor;
 
   const loupe_module* root;
   std::string name;
@@ -34,8 +31,9 @@ struct ModelWatch {
   bool has_input = false;  ///< somebody watches what goes into it
   int masked_layers = 0;   ///< whose dropout is watched
 
-  // Buffers may differ in every rank, and must not hide a rank whose parameters do.
-  Facts replica{16}, buffers{4}, records{SIZE_MAX};
+  // Buffers may differ in every rank, and states be divided among them; neither must hide a rank whose parameters
+  // differ.
+  Facts replica{16}, buffers{4}, states{16}, records{SIZE_MAX};
 
   // Of events, which may come on several threads.
   std::mutex mutex;
@@ -52,6 +50,7 @@ struct ModelWatch {
   double last_step = 0, learning_rate = NAN;
   std::vector<double> step_seconds, waited_seconds;
   std::vector<Replica::Gradients> gradients;
+  OptimizerStates optimizer_states;
 };
 
 /// The model's inputs and how often it runs in training.

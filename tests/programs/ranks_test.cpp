@@ -148,5 +148,64 @@ TEST(Ranks, OfTwoJobsInOneFolderAtOnceKeepTheirOwnRuns) {
   for (const double events : merged) EXPECT_EQ(events, 3 * alone[0]) << told;
 }
 
+/// In pages: none is left for its record from the beginning, or some are.
+class RanksWithAFullDisk : public testing::TestWithParam<int> {
+ protected:
+  /// What a shell begins with to mount for itself alone; empty where this machine does not let us.
+  static std::string unshare() {
+    for (const char* each : {"unshare -m ", "unshare -rm "}) {
+      const std::string mounts = "sh -c 'mount -t tmpfs -o size=4k tmpfs .'";
+      if (run(each + mounts, fresh_folder()).exit_code == 0) return each;
+    }
+    return "";
+  }
+};
+
+TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
+  const std::string unshared = unshare();
+  if (unshared.empty()) GTEST_SKIP() << "nobody may mount a tmpfs here (unshare -rm)";
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"tcp://127.0.0.1:" << 20000 + ::getpid() % 10000
+                                         << "\"}\nrun: {name: mine, dir: mine}\nrun_program: {epoch: 5 steps}\n"
+                                            "lenses: [output_norm, histograms]\nvisualizers: [console, record, html]\n";
+  // The middle one has its folder on another disk, as on another machine.
+  const auto rank = [](int number) {
+    const std::string out = "out-" + std::to_string(number);
+    return "MASTER_ADDR=127.0.0.1 MASTER_PORT=1 RANK=" + std::to_string(number) + " WORLD_SIZE=3 timeout 60 " +
+           loupe_run + "--config ../monitor.yaml -- " LOUPE_TRAINERS " mlp > ../" + out + " 2>&1; echo $? > ../code-" +
+           std::to_string(number);
+  };
+  fs::create_directories(folder / "big");
+  fs::create_directories(folder / "full");
+  const std::string pages = std::to_string(1 + GetParam());
+  run("(cd big && { " + rank(0) + "; }) & (cd big && { " + rank(2) + "; }) & " + unshared +
+          "sh -c 'mount -t tmpfs -o size=$((" + pages +
+          " * $(getconf PAGESIZE))) tmpfs full && cd full && head -c 1 /dev/zero > other && { " + rank(1) +
+          "; }; find mine -type f -size +0 > ../kept' & wait",
+      folder);
+
+  const std::string shown = text_of(folder / "out-0"), told = text_of(folder / "out-1");
+  const std::string plain = run(LOUPE_TRAINERS " mlp", folder).output;
+  for (int number = 0; number < 3; ++number)
+    EXPECT_EQ(text_of(folder / ("code-" + std::to_string(number))), "0\n") << number << shown << told;
+  EXPECT_EQ(text_of(folder / "out-2"), plain);
+  EXPECT_NE(told.find(plain), std::string::npos) << told << "the trainer's results are the same";
+  EXPECT_NE(shown.find(plain), std::string::npos) << shown;
+  EXPECT_NE(told.find("loupe: error: rank 1: the visualizer 'record' failed"), std::string::npos) << told;
+  const std::string missing = "rank 1: the visualizer 'record' failed: cannot write '";
+  EXPECT_NE(shown.find("loupe: warning: " + missing), std::string::npos) << shown;
+  EXPECT_NE(shown.find("No space left on device"), std::string::npos) << shown;
+  const fs::path record = folder / "big/mine/record.jsonl";
+  EXPECT_NE(text_of(record).find(missing), std::string::npos);
+  EXPECT_NE(text_of(folder / "big/mine/report.html").find(missing), std::string::npos);
+  // What it cannot keep is in the picture all the same.
+  EXPECT_GT(events_of(folder / "big/mine/rank-2/record.jsonl"), 0);
+  EXPECT_EQ(events_of(record), 3 * events_of(folder / "big/mine/rank-2/record.jsonl")) << shown << told;
+  const std::string diagnosed = run(LOUPE_COMMAND " diagnose big/mine", folder).output;
+  EXPECT_NE(diagnosed.find("there is no record of rank 1"), std::string::npos) << diagnosed;
+}
+
+INSTANTIATE_TEST_SUITE_P(PagesLeft, RanksWithAFullDisk, testing::Values(0, 4));
+
 }  // namespace
 }  // namespace loupe::test

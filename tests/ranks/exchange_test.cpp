@@ -1,5 +1,7 @@
 #include "ranks/exchange.h"
 
+#include <fstream>
+
 #include "ranks/rank_message.h"
 #include "ranks/rank_tree.h"
 #include "run_of_ranks.h"
@@ -30,6 +32,23 @@ TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   EXPECT_EQ(notes.find("epoch 3"), std::string::npos) << notes;
   const auto numbers = numbers_of(run.folder);
   EXPECT_EQ(numbers.count("4.000000 Output Norm/one/mean"), 1u);
+}
+
+TEST(Exchange, SaysOnceWhichRankCannotKeepItsRecordThoughItsNumbersAreThere) {
+  RunOfRanks run(7, milliseconds(10000));
+  fs::remove_all(run.folder + "/rank-5");
+  fs::create_directories(run.folder);
+  std::ofstream(run.folder + "/rank-5") << "no folder";
+  for (int tick = 0; tick < 4; ++tick) {
+    for (const auto& rank : run.ranks) rank->forward(0, {1});
+    run.tick();
+  }
+  run.end();
+  const std::string notes = notes_of(run.folder), told = "rank 5: the visualizer 'record' failed: ";
+  EXPECT_SAYS(notes, told);
+  EXPECT_EQ(notes.find(told), notes.rfind(told)) << notes;
+  EXPECT_EQ(notes.find("numbers are of"), std::string::npos) << notes;
+  EXPECT_EQ(numbers_of(run.folder).at("4.000000 Output Norm/one/mean").events, 7u);
 }
 
 /// Seven ranks, of which rank 5 and 6 send to rank 1. All have met.
@@ -222,11 +241,13 @@ TEST(RankMessage, IsReadAsItWasWrittenAndRefusedWhereItIsCutShort) {
   message.ranks = {3, 4};
   message.lenses = {{"a", {{1, "bytes"}, {2, ""}}, ""}, {"b", {}, "why"}};
   message.extremes[5] = {-1, 2, 3, 4};
+  message.faults[4] = "the disk is full";
   const std::string bytes = message.bytes();
   const RankMessage read = RankMessage::read(bytes);
   EXPECT_EQ(read.bytes(), bytes);
   EXPECT_EQ(read.lenses[0].sources[0].bytes, "bytes");
   EXPECT_EQ(read.extremes.at(5).high_rank, 4);
+  EXPECT_EQ(read.faults, message.faults);
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_THROW(RankMessage::read(bytes.substr(0, size)), Error) << size;
   EXPECT_THROW(RankMessage::read(bytes + "x"), Error);

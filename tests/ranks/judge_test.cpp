@@ -22,6 +22,8 @@ class JudgeOfRanks : public testing::Test {
     replica.start = {11, 12, 0};
     replica.parameters = {21, 22, 23};
     replica.gradients = {{1, {31, 32, 0}}, {2, {41, 42, 0}}, {3, {51, 52, 0}}};
+    replica.first_states = {{"exp_avg", {61, 62}}, {"step", {63, 63}}};
+    replica.states = {{"exp_avg", {71, 72}}, {"step", {73, 73}}};
     return replica;
   }
   static RankRecord record(int rank) {
@@ -58,10 +60,13 @@ class JudgeOfRanks : public testing::Test {
     said.world_size = 4;
     said.records = records;
     for (const auto& [rank, own] : replicas) {
-      Replica parameters = own, buffers;
+      Replica parameters = own, buffers, states;
       buffers.parameters = {0, 0, std::exchange(parameters.parameters[2], 0)};
+      states.first_states = std::exchange(parameters.first_states, {});
+      states.states = std::exchange(parameters.states, {});
       add(parameters, rank, said.replicas);
       add(buffers, rank, said.buffers);
+      add(states, rank, said.states);
     }
     Texts told;
     judge_.judge(said, {{"one", "weight", false}, {"two", "weight", false}, {"norm", "running_mean", true}},
@@ -88,7 +93,8 @@ TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftAndTellsItOnce) {
   const std::string text = told();
   EXPECT_SAYS(text,
               "replica_drift 3 1 two.weight: the ranks do not have the same parameters any more: rank 2 from ranks "
-              "0, 1 and 3, first in two.weight; the gradients that they used were equal in all 3 steps");
+              "0, 1 and 3, first in two.weight; the gradients that they used were equal in all 3 steps that were "
+              "compared, and their optimizers' states are equal ->");
   EXPECT_EQ(judge(), Texts());
   replicas[2] = replica();
   EXPECT_SAYS(told(), "replica_drift 3 3 ");
@@ -133,6 +139,69 @@ TEST_F(JudgeOfRanks, SaysThatGradientsAreNotAveragedAndNothingOfWhatFollows) {
 TEST_F(JudgeOfRanks, TakesParametersThatAreAveragedForWhatTheyAre) {
   // Each rank steps by its own gradients, and the parameters are averaged before the tick.
   for (auto& [rank, own] : replicas) own.gradients[0].used[0] += static_cast<uint64_t>(rank);
+  EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, NamesTheStateOfAnOptimizerThatDriftsWhileParametersAreEqual) {
+  replicas[2].states["exp_avg"][1] = 99;
+  EXPECT_SAYS(told(),
+              "replica_drift 3 1 two.weight: the ranks' optimizers do not keep the same states any more: rank 2 from "
+              "ranks 0, 1 and 3, first in 'exp_avg' of two.weight, while all parameters are still equal; the gradients "
+              "that they used were equal in all 3 steps that were compared -> compare the optimizers' settings");
+  EXPECT_EQ(judge(), Texts());
+  replicas[2] = replica();
+  EXPECT_SAYS(told(), "replica_drift 3 3 ");
+}
+
+TEST_F(JudgeOfRanks, TellsAnOptimizerThatWasNotRestoredFromOneWhoseMemoryChanged) {
+  for (auto* states : {&replicas[3].first_states, &replicas[3].states}) {
+    for (auto& [name, prints] : *states) {
+      for (uint64_t& print : prints) print += 100;
+    }
+  }
+  EXPECT_SAYS(told(),
+              "replica_drift 3 1 one.weight: the ranks' optimizers do not keep the same states any more: rank 3 from "
+              "ranks 0, 1 and 2, first in 'exp_avg' of one.weight, while all parameters are still equal; they differed "
+              "after the first step already -> let all ranks restore their optimizers' states");
+  judge_ = Judge();
+  replicas[3].parameters[0] = 99;
+  EXPECT_SAYS(told(),
+              "the ranks do not have the same parameters any more: rank 3 from ranks 0, 1 and 2, first in one.weight; "
+              "the gradients that they used were equal in all 3 steps that were compared, but their optimizers' states "
+              "differ, first 'exp_avg' of one.weight, and did so after the first step already -> let all ranks");
+  judge_ = Judge();
+  replicas[3].first_states = replica().first_states;
+  for (auto& [rank, own] : replicas) own.gradients.resize(1);
+  EXPECT_SAYS(told(),
+              "the gradients that they used were equal in the step that was compared, but their optimizers' states "
+              "differ, first 'exp_avg' of one.weight -> compare the optimizers'");
+}
+
+TEST_F(JudgeOfRanks, TakesStatesThatSomeRanksDoNotKeepForNoDrift) {
+  // The states are divided: each is kept by two ranks alone, and of the second parameter by nobody.
+  for (auto& [rank, own] : replicas) {
+    const uint64_t half = static_cast<uint64_t>(rank) / 2;
+    own.first_states = {};
+    own.states = {{half == 0 ? "exp_avg" : "exp_avg_sq", {71 + half, 0}}};
+  }
+  EXPECT_EQ(judge(), Texts());
+  replicas[3].states["exp_avg_sq"][0] = 99;
+  EXPECT_SAYS(told(), "rank 3 from rank 2, first in 'exp_avg_sq' of one.weight");
+  judge_ = Judge();
+  replicas[3].states = {};  // it made no step since the last tick, or keeps them on a device
+  EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, ComparesNoStatesWhereGradientsDifferOrAreUnknown) {
+  // Each rank steps by its own gradients, and the parameters alone are averaged.
+  for (auto& [rank, own] : replicas) {
+    own.gradients[2].used[0] += static_cast<uint64_t>(rank);
+    own.states["exp_avg"][0] += static_cast<uint64_t>(rank);
+  }
+  EXPECT_EQ(judge(), Texts());
+  for (auto& [rank, own] : replicas) {
+    for (Replica::Gradients& each : own.gradients) each.used[0] = 0;
+  }
   EXPECT_EQ(judge(), Texts());
 }
 
@@ -264,8 +333,24 @@ TEST(RankRecords, AreReadAsTheyWereWritten) {
   EXPECT_EQ(RankRecord::read(record.bytes()).bytes(), record.bytes());
   Replica replica;
   replica.gradients = {{3, {1, 2}}};
+  replica.states = {{"exp_avg", {4, 0}}, {"step", {5}}};
   EXPECT_EQ(Replica::read(replica.bytes()).bytes(), replica.bytes());
-  EXPECT_THROW(Replica::read("short"), Error);
+  EXPECT_EQ(Replica::read(replica.bytes()).states, replica.states);
+}
+
+TEST(RankRecords, AreRefusedWhereTheyAreCutShortOrGoOn) {
+  Replica replica;
+  replica.parameters = {1, 2};
+  replica.gradients = {{3, {1, 2}}};
+  replica.first_states = {{"step", {5}}};
+  replica.states = {{"exp_avg", {4, 0}}, {"step", {5}}};
+  const std::string bytes = replica.bytes();
+  for (std::size_t size = 1; size < bytes.size(); ++size)
+    EXPECT_THROW(Replica::read(std::string_view(bytes).substr(0, size)), Error) << size;
+  EXPECT_THROW(Replica::read(bytes + '\0'), Error);
+  std::string endless = Replica().bytes();  // announces more states than there are bytes
+  endless.replace(endless.size() - 8, 8, std::string(8, '\x7f'));
+  EXPECT_THROW(Replica::read(endless), Error);
 }
 
 TEST(Fingerprint, ChangesWithAnyBitAndWithTheLength) {

@@ -61,6 +61,7 @@ class Catcher final : public TickKeeper {
   Complete take_complete() override { return {}; }
   Complete finish() override { return {}; }
   void tell_incident(const std::string&) override {}
+  void tell_fault(const std::string&) override {}
 
   std::vector<ModuleDescription> modules;
   std::vector<LensStates> caught;

@@ -2,7 +2,6 @@
 
 #include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
-#include <torch/optim.h>
 
 #include <algorithm>
 #include <utility>
@@ -21,34 +20,6 @@ void each_tensor(const c10::IValue& value, const Call& call) {
       if (tensor.defined() && tensor.has_storage()) call(tensor.storage());
     }
   }
-}
-
-double bytes_of(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<double>(tensor.numel()) * static_cast<double>(tensor.element_size()) : 0;
-}
-template <class... Tensors>
-double bytes_of(const at::Tensor& first, const Tensors&... others) {
-  return bytes_of(first) + bytes_of(others...);
-}
-
-double bytes_of(const torch::optim::OptimizerParamState& state) {
-  using namespace torch::optim;
-  if (const auto* adam = dynamic_cast<const AdamParamState*>(&state))
-    return bytes_of(adam->exp_avg(), adam->exp_avg_sq(), adam->max_exp_avg_sq());
-  if (const auto* adamw = dynamic_cast<const AdamWParamState*>(&state))
-    return bytes_of(adamw->exp_avg(), adamw->exp_avg_sq(), adamw->max_exp_avg_sq());
-  if (const auto* sgd = dynamic_cast<const SGDParamState*>(&state)) return bytes_of(sgd->momentum_buffer());
-  if (const auto* rmsprop = dynamic_cast<const RMSpropParamState*>(&state))
-    return bytes_of(rmsprop->square_avg(), rmsprop->momentum_buffer(), rmsprop->grad_avg());
-  if (const auto* adagrad = dynamic_cast<const AdagradParamState*>(&state)) return bytes_of(adagrad->sum());
-  if (const auto* lbfgs = dynamic_cast<const LBFGSParamState*>(&state)) {
-    double sum = bytes_of(lbfgs->d(), lbfgs->H_diag(), lbfgs->prev_flat_grad());
-    for (const auto* list : {&lbfgs->old_dirs(), &lbfgs->old_stps(), &lbfgs->ro()}) {
-      for (const at::Tensor& each : *list) sum += bytes_of(each);
-    }
-    return sum;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -86,12 +57,6 @@ std::vector<double> KeptMemory::take() {
   }
   made_.clear();
   return bytes;
-}
-
-double state_bytes(const torch::optim::Optimizer& optimizer) {
-  double sum = 0;
-  for (const auto& [parameter, state] : optimizer.state()) sum += state != nullptr ? bytes_of(*state) : 0;
-  return sum;
 }
 
 }  // namespace loupe

@@ -10,9 +10,6 @@
 namespace at {
 class RecordFunction;
 }
-namespace torch::optim {
-class Optimizer;
-}
 
 namespace loupe {
 
@@ -35,9 +32,6 @@ class KeptMemory {
   };
   std::unordered_map<const c10::StorageImpl*, Made> made_;
 };
-
-/// Bytes of the tensors that an optimizer of LibTorch's keeps; those of other types are not known.
-double state_bytes(const torch::optim::Optimizer& optimizer);
 
 }  // namespace loupe
 

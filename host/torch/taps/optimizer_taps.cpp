@@ -14,6 +14,7 @@
 #include "torch/redirect/symbol_names.h"
 #include "torch/redirect/virtual_entry.h"
 #include "torch/taps/forward_pass.h"
+#include "torch/taps/optimizer_states.h"
 #include "torch/taps/program_hooks.h"
 #include "torch/taps/timed_step.h"
 #include "torch/taps/unregistered.h"
@@ -97,7 +98,10 @@ at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
     result = call();
   }
   const LoupeTime time;
-  for (const auto& attachment : attachments) attachment->after_step(*optimizer);
+  {
+    const SteppedOptimizer stepped(*optimizer);
+    for (const auto& attachment : attachments) attachment->after_step(*optimizer);
+  }
   for (const auto& attachment : attachments) attachment->end_step();
   // A step within a forward leaves it to the next one: what the callback runs would be taken for a part of the model.
   if (thread_state().depth == 0) {

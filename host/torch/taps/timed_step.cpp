@@ -4,6 +4,7 @@
 
 #include "pipeline/step_timer.h"
 #include "torch/taps/kept_memory.h"
+#include "torch/taps/optimizer_states.h"
 
 namespace loupe {
 namespace {

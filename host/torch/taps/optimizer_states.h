@@ -1,0 +1,33 @@
+#ifndef LOUPE_TORCH_TAPS_OPTIMIZER_STATES_H
+#define LOUPE_TORCH_TAPS_OPTIMIZER_STATES_H
+
+#include <loupe/draft/abi/optimizer_states.h>
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace loupe {
+
+/// While it lives, what this optimizer keeps is lent to who is called on this thread: nobody tells when an optimizer is
+/// destroyed, but while its step is told it is there.
+class SteppedOptimizer {
+ public:
+  explicit SteppedOptimizer(const torch::optim::Optimizer& optimizer);
+  ~SteppedOptimizer();
+  SteppedOptimizer(const SteppedOptimizer&) = delete;
+  SteppedOptimizer& operator=(const SteppedOptimizer&) = delete;
+
+ private:
+  const torch::optim::Optimizer* before_;
+};
+
+/// LOUPE_DRAFT_OPTIMIZER_STATES_ID. The table lives for good.
+const loupe_draft_optimizer_state_service& optimizer_state_service();
+
+/// Bytes of the tensors that an optimizer of LibTorch's keeps; those of other types are not known.
+double state_bytes(const torch::optim::Optimizer& optimizer);
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,52 @@
+#ifndef LOUPE_PLUGINS_RANKS_OPTIMIZER_STATES_H
+#define LOUPE_PLUGINS_RANKS_OPTIMIZER_STATES_H
+
+#include <loupe/host.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ranks/rank_record.h"
+
+namespace loupe::ranks {
+
+/// A parameter or buffer of a model in this process.
+struct ModelTensor {
+  const loupe_module* module;
+  std::string name;  ///< the parameter's
+  bool is_buffer;
+};
+
+/// What the optimizers of one model keep of its parameters, in the processor's memory.
+class OptimizerStates {
+ public:
+  /// In Lens::step. Takes hold of what this optimizer keeps at its first step since the last tick; others cost a
+  /// comparison.
+  void stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors);
+  /// At a tick: what it is by now, and what it was after each optimizer's first step. Lets go of it.
+  void say(Replica& replica);
+  /// Lets go of it without a word.
+  void release();
+
+ private:
+  struct Release {
+    Host host;
+    void operator()(loupe_retained* kept) const { host.tensors().release(host.context(), kept); }
+  };
+  struct Kept {
+    std::size_t tensor;
+    std::string state;
+    std::unique_ptr<loupe_retained, Release> memory;
+    uint64_t fingerprint() const;
+  };
+  std::vector<uint64_t> known_, stepped_;  // optimizers: ever, and since the last tick
+  std::vector<Kept> kept_;
+  Replica::States start_;
+};
+
+}  // namespace loupe::ranks
+
+#endif
