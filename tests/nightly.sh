@@ -2,9 +2,9 @@
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
 # processes over a bad network, long fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, a
-# LibTorch that CI has no time for, and Debian packages where nothing of Loupe is.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch and packages, all unless told
-#                                   otherwise
+# LibTorch that CI has no time for, Debian packages where nothing of Loupe is, and another processor.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch, packages and arm64, all
+#                                   unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 cd "$root"
@@ -87,10 +87,12 @@ libtorch() {
 # As root: they are installed, tried and removed.
 packages() { tests/package.sh deb; }
 
-if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts libtorch packages; fi
+arm64() { tests/arm64.sh; }
+
+if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts libtorch packages arm64; fi
 for part in "$@"; do
   case $part in
-    addresses | threads | zoo | kills | ranks | fuzz | parts | libtorch | packages) say "nightly: $part" && "$part" ;;
-    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch and packages" ;;
+    addresses | threads | zoo | kills | ranks | fuzz | parts | libtorch | packages | arm64) say "nightly: $part" && "$part" ;;
+    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch, packages and arm64" ;;
   esac
 done

@@ -27,18 +27,16 @@ using Vector = hn::Vec<Tag<T>>;
 
 template <typename T>
 struct Accumulator {
+  // Not left to GCC, which would write a constructor for the plain CPU, where vectors may have none.
+  HWY_INLINE Accumulator() : Accumulator(hn::Zero(Tag<T>())) {}
+  HWY_INLINE explicit Accumulator(Vector<T> zero)
+      : sum(zero), squares(zero), dot(zero), change_squares(zero), dot_change(zero) {}
   Vector<T> sum;
   Vector<T> squares;
   Vector<T> dot;
   Vector<T> change_squares;
   Vector<T> dot_change;
 };
-
-template <typename T>
-HWY_INLINE void clear(Accumulator<T>& accumulator) {
-  const auto zero = hn::Zero(Tag<T>());
-  accumulator = {zero, zero, zero, zero, zero};
-}
 
 /// One vector's worth of elements, widened to T where they are floats and T is double.
 template <typename T, typename From>
@@ -94,7 +92,6 @@ Sums sum_terms(const From* x, const From* last, const From* older, int64_t n) {
   constexpr int kChains = kTerms == kOwnTerms || kTerms == kDot || kTerms == kChange ? 4 : 2;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
   Accumulator<T> chains[kChains];
-  for (Accumulator<T>& chain : chains) clear(chain);
   int64_t i = 0;
   for (; i + kChains * lanes <= n; i += kChains * lanes) {
     for (int chain = 0; chain < kChains; ++chain) accumulate<kTerms>(chains[chain], x, last, older, i + chain * lanes);

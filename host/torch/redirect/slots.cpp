@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <linux/membarrier.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -84,6 +86,15 @@ const void* base_of_program() {
   return headers != nullptr ? base_of(headers) : nullptr;
 }
 
+/// A thread that calls through a new pointer also finds what was stored before it: without this, a processor that is
+/// not x86 may have loaded that too early.
+void order_loads_of_all_threads() {
+#if !defined(__x86_64__)
+  static const bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  if (can) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+#endif
+}
+
 }  // namespace
 
 std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
@@ -109,6 +120,7 @@ unsigned long long library_changes() {
 }
 
 PointerWriter::PointerWriter() {
+  order_loads_of_all_threads();
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.

@@ -51,28 +51,48 @@ struct CallPlaces::Walk {
   const std::vector<CodeRange>& code;
   Known& known;
   bool begun = false;
-  std::size_t next_witness = 1;  // from 1 on: the returns of the outermost member function and of its callers
+  bool can_be_remembered = true;  // whether every witness was found
+  std::size_t next_witness = 1;   // from 1 on: the returns of the outermost member function and of its callers
   int frames = 0;
   std::uint64_t path = 0;
+  std::uintptr_t callee_stack = 0, callee_frame = 0;  // the registers in the function looked at before
 
-  static Witness witness(std::uintptr_t stack, const void* address) {
+  Witness witness(std::uintptr_t stack, const void* address) {
 #if defined(__x86_64__)
     // A call leaves its return address right below the caller's stack.
     const auto* place = reinterpret_cast<const void* const*>(stack) - 1;
     if (*place == address) return {place, address};
+#elif defined(__aarch64__)
+    // The called function keeps it behind the caller's frame pointer, where its own points to, unless it was compiled
+    // without; the upper bits may sign it.
+    const auto* place = reinterpret_cast<const void* const*>(callee_frame) + 1;
+    const bool is_in_frame = callee_frame >= callee_stack && callee_frame + 2 * sizeof *place <= stack;
+    constexpr std::uint64_t unsigned_bits = (std::uint64_t{1} << 48) - 1;
+    if (is_in_frame && callee_frame % alignof(void*) == 0 &&
+        ((reinterpret_cast<std::uintptr_t>(*place) ^ reinterpret_cast<std::uintptr_t>(address)) & unsigned_bits) == 0)
+      return {place, *place};
 #else
     static_cast<void>(stack);
     static_cast<void>(address);
 #endif
+    can_be_remembered = false;
     return {};
   }
 
   _Unwind_Reason_Code step(_Unwind_Context* context) {
     if (++frames > most_frames) return _URC_END_OF_STACK;
     const std::uintptr_t address = _Unwind_GetIP(context);
-    const void* pointer = reinterpret_cast<const void*>(address);
-    if (!begun && pointer != known.site.address) return _URC_NO_REASON;
     const std::uintptr_t stack = _Unwind_GetCFA(context);
+    if (begun || reinterpret_cast<const void*>(address) == known.site.address) look_at(address, stack);
+    callee_stack = stack;
+#if defined(__aarch64__)
+    callee_frame = _Unwind_GetGR(context, 29);
+#endif
+    return _URC_NO_REASON;
+  }
+
+  void look_at(std::uintptr_t address, std::uintptr_t stack) {
+    const void* pointer = reinterpret_cast<const void*>(address);
     if (begun && known.witnesses[0].place == nullptr) known.witnesses[0] = witness(stack, pointer);
     begun = true;
     if (known.place.in_model && next_witness < known.witnesses.size())
@@ -92,7 +112,6 @@ struct CallPlaces::Walk {
       place.caller = 0;
       next_witness = 1;
     }
-    return _URC_NO_REASON;
   }
 };
 
@@ -113,11 +132,12 @@ const CallPlace& CallPlaces::find(const CallSite& site, const std::vector<CodeRa
                     &walk);
   // A stack that the thread was not given may be gone by the next call: what is remembered of it must not be read.
   const ThreadStack& stack = ThreadStack::of_this_thread();
-  const bool can_be_read =
-      stack.holds(site.frame) && std::all_of(known.witnesses.begin(), known.witnesses.end(), [&](const Witness& each) {
+  const bool can_be_remembered =
+      walk.can_be_remembered && stack.holds(site.frame) &&
+      std::all_of(known.witnesses.begin(), known.witnesses.end(), [&](const Witness& each) {
         return each.place == nullptr || (each.place >= site.frame && stack.holds(each.place));
       });
-  if (!can_be_read) known.site = {};
+  if (!can_be_remembered) known.site = {};
   return known.place;
 }
 

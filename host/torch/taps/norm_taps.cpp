@@ -7,6 +7,7 @@
 #include "core/forks.h"
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbol_names.h"
+#include "torch/redirect/virtual_entry.h"
 #include "torch/taps/forward_scope.h"
 
 namespace loupe {
@@ -45,11 +46,8 @@ struct CheckTap {
   }
 
   static bool redirect(const Norm& norm) {
-    const auto member = Access::check();
-    std::uintptr_t offset = 0;
-    std::memcpy(&offset, &member, sizeof offset);  // a virtual member's pointer: the offset in the table, plus 1
-    void** table = *reinterpret_cast<void** const*>(&norm);
-    void** entry = table + (offset - 1) / sizeof(void*);
+    void** const table = *reinterpret_cast<void** const*>(&norm);
+    void** const entry = virtual_entry(&norm, Access::check());
     {
       const std::lock_guard lock(mutex);
       if (*entry != reinterpret_cast<void*>(&tap)) originals[table] = reinterpret_cast<Check>(*entry);

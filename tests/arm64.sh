@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds Loupe for AArch64 by Debian's cross compiler, runs tests under QEMU's user emulation, and watches a trainer there.
+# Needs root, to tell the kernel what starts such programs.
+#   tests/arm64.sh [FOLDERS [CTEST-ARGUMENTS...]]      these folders of tests/; "measure core torch" unless told otherwise
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
+cd "$root"
+
+folders=${1:-measure core torch}
+build=$root/build-arm64
+debian=$build/debian # libraries and headers for AArch64, as packages bring them; nothing there is installed
+libraries=/usr/lib/aarch64-linux-gnu
+
+# What Loupe is built of, by the same names as on this machine.
+arm64_packages=$(names_of "$packages"$'\n'"$libtorch_packages" | grep -E '^lib|-dev$' | paste -sd,)
+packages=$(
+  cat <<'END'
+g++-aarch64-linux-gnu   compiles for AArch64
+qemu-user-static        runs what it compiled
+mmdebstrap              unpacks the packages of another architecture
+END
+)
+torch_is_debians=false
+install_packages
+
+# Lets the kernel start programs for AArch64, until this script ends where it did not before.
+binfmt=/proc/sys/fs/binfmt_misc
+let_programs_start() {
+  [[ -e $binfmt/register ]] || as_root mount -t binfmt_misc binfmt_misc "$binfmt" ||
+    fail "this kernel starts no programs for another processor: it has no binfmt_misc"
+  if [[ -e $binfmt/qemu-aarch64 ]]; then return; fi
+  as_root tee "$binfmt/register" </usr/lib/binfmt.d/qemu-aarch64.conf >/dev/null ||
+    fail "this kernel lets nobody say what starts programs for AArch64 ($binfmt/register)"
+  trap 'echo -1 | as_root tee "$binfmt/qemu-aarch64" >/dev/null' EXIT
+}
+
+make_debian() {
+  if [[ $(cat "$debian.packages" 2>/dev/null) == "$arm64_packages" ]]; then return; fi
+  say "unpacking LibTorch and the other libraries for AArch64 into $debian"
+  rm -rf "$debian"
+  mkdir -p "$build"
+  as_root mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$arm64_packages" \
+    "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$debian"
+  # Programs are this machine's, and so are the files that one opens.
+  as_root rm -rf "${debian:?}"/{bin,dev,etc,sbin,tmp,usr/bin,usr/sbin,var}
+  # What links within the system, and what an installation would link.
+  local to link
+  while read -r to link; do as_root ln -sfr "$debian$to" "$link"; done < <(find "$debian" -lname '/*' -printf '%l %p\n')
+  as_root ln -sfr "$debian$libraries"/openblas-pthread/lib*.so.* "$debian$libraries"
+  echo "$arm64_packages" >"$debian.packages"
+}
+
+let_programs_start
+make_debian
+cat >"$build/toolchain.cmake" <<END
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_SYSROOT $debian)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+foreach(kind LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_\${kind} ONLY)
+endforeach()
+END
+export CMAKE_TOOLCHAIN_FILE=$build/toolchain.cmake CMAKE_PREFIX_PATH=$debian/usr QEMU_LD_PREFIX=$debian
+export PKG_CONFIG_SYSROOT_DIR=$debian PKG_CONFIG_LIBDIR=$debian$libraries/pkgconfig:$debian/usr/share/pkgconfig
+tests/run.sh --only "$folders" --together --build "$build/tests" -- "${@:2}"
+
+cmake --build "$build/tests" --parallel "$(default_jobs)" --target loupe loupe_run digits_plain
+work=$build/watched
+rm -rf "$work" && mkdir "$work" && cd "$work"
+export OMP_NUM_THREADS=1
+"$build/tests/bin/digits_plain" 2 >plain.txt
+"$build/tests/bin/loupe" run --require "$build/tests/bin/digits_plain" 2 >watched.txt 2>watched.log ||
+  fail "loupe run: $(cat watched.log)"
+cmp plain.txt watched.txt || fail "the trainer says something else where it is watched"
+grep -q "10 of 10 modules tapped" watched.log || fail "not every module is seen: $(cat watched.log)"
+[[ -s loupe-runs/digits_plain/report.html ]] || fail "there is no report of the run: $(cat watched.log)"
+"$build/tests/bin/loupe" diagnose loupe-runs/digits_plain >/dev/null || fail "a sound trainer is not found to be one"
+say "watched on AArch64: $(grep "modules tapped" watched.log)"
