@@ -83,10 +83,14 @@ cp README.md tests/package/installed.sh tests/readme/printed.sh "$work"
 if [[ -n $debian ]]; then
   mkdir -p "$debian${data%/*}" && cp "$data" "$debian$data"
 fi
-inside=${work#"$debian"}
 if [[ -z $debian ]]; then
-  "$inside/installed.sh"
+  packages_here() { dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort; }
+  before=$(packages_here)
+  "$work/installed.sh"
+  # What came along goes again, so that this machine is as before.
+  mapfile -t new < <(comm -13 <(echo "$before") <(packages_here))
+  if ((${#new[@]} > 0)); then apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 purge -y "${new[@]}"; fi
 else
   cp /etc/resolv.conf "$debian/etc/resolv.conf"
-  in_bare "$debian" "$inside/installed.sh"
+  in_bare "$debian" "${work#"$debian"}/installed.sh"
 fi

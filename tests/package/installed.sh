@@ -25,7 +25,6 @@ traces() {
 own=(loupe loupe-plugins libloupe-dev)
 if dpkg-query --show "${own[@]}" >/dev/null 2>&1; then fail "Loupe is installed here already; remove it first"; fi
 before=$(traces)
-installed_before=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' | sort)
 
 # Who runs this is root already, and there to say yes.
 sudo() { "$@"; }
@@ -88,8 +87,3 @@ if dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${own[@]}"
   fail "dpkg still knows of Loupe"
 fi
 say "${#files[@]} files and folders were installed, used, and removed without a trace"
-
-# What came along goes again, so that the system is as before.
-mapfile -t new < <(comm -13 <(echo "$installed_before") <(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' | sort) |
-  awk '$2 == "installed" { print $1 }')
-if ((${#new[@]} > 0)); then apt_get purge "${new[@]}"; fi
