@@ -12,11 +12,12 @@ make_bare() {
 }
 
 # in_bare FOLDER COMMAND...: runs it there. Its mounts and processes live in namespaces that end with it, however it ends.
+# The folder is mounted, so that another bare Debian can be entered from there.
 in_bare() {
   if [[ -f $1/etc/registries.pem ]]; then local -x PIP_CERT=/etc/registries.pem; fi
   # shellcheck disable=SC2016 # these are the inner shell's
   unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
+    mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
       exec chroot "$0" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 CI=true \
         ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} "$@"
   ' "$@"
