@@ -2,11 +2,13 @@
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
 # processes over a bad network, long fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, a
-# LibTorch that CI has no time for, Debian packages where nothing of Loupe is, and another processor.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch, packages and arm64, all
-#                                   unless told otherwise
+# LibTorch that CI has no time for, the demo, Debian packages on Debian 12 and 13, and another processor.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch, demo, packages and arm64,
+#                                   all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
+source "$root/tests/bare.sh"
+source "$root/tests/readme/printed.sh"
 cd "$root"
 
 addresses() { tests/run.sh --sanitize address; }
@@ -84,15 +86,29 @@ libtorch() {
     tests/run.sh --only "programs threads torch zoo" --together --build "$folder"
 }
 
-# As root: they are installed, tried and removed.
-packages() { tests/package.sh deb; }
+# The first of what README.md prints for the source, as it is printed; CI and this script are the others.
+demo() { bash -euo pipefail -c "$(printed_commands README.md "The source" | head -n 1)"; }
+
+# As root: they are made in a bare Debian, and installed, tried and removed in another.
+packages() {
+  local release
+  packages="debootstrap makes bare systems" torch_is_debians=false
+  install_packages
+  bare=$(mktemp -d /var/tmp/loupe-packages.XXXXXX)
+  trap 'rm -rf --one-file-system "$bare"' EXIT
+  for release in bookworm trixie; do
+    make_bare "$release" "$bare/$release"
+    make_bare "$release" "$bare/$release/bare"
+    copy_into "$bare/$release"
+    in_bare "$bare/$release" /loupe/tests/package.sh deb --root /bare
+  done
+}
 
 arm64() { tests/arm64.sh; }
 
-if (($# == 0)); then set -- addresses threads zoo kills ranks fuzz parts libtorch packages arm64; fi
+all=(addresses threads zoo kills ranks fuzz parts libtorch demo packages arm64)
+if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
-  case $part in
-    addresses | threads | zoo | kills | ranks | fuzz | parts | libtorch | packages | arm64) say "nightly: $part" && "$part" ;;
-    *) fail "'$part' is no part of the nightly tests: they are addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch, packages and arm64" ;;
-  esac
+  [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"
+  say "nightly: $part" && "$part"
 done

@@ -65,7 +65,7 @@ on the terminal, as a report, for TensorBoard and for Prometheus.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libloupe-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "loupe (= ${LOUPE_DEBIAN_VERSION})")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtorch-dev, cmake, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtorch-dev, cmake, pkgconf")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers for trainers that use Loupe, and for its plugins
 Loupe watches programs that train neural networks by LibTorch.
 

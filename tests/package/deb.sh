@@ -2,6 +2,7 @@
 # Makes Debian packages, examines them by lintian, and tries them where nothing of Loupe is.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../examples/setup.sh"
+source "$root/tests/bare.sh"
 
 usage() {
   cat <<'END'
@@ -74,20 +75,22 @@ clean() {
 }
 trap clean EXIT
 chmod 755 "$work"
-cp "$build"/packages/*.deb "$build/bin/digits_plain" README.md tests/package/installed.sh "$work"
+mkdir -p "$work/build-package/packages"
+cp "$build"/packages/*.deb "$work/build-package/packages"
+cp "$build/bin/digits_plain" "$work/trainer"
+cp README.md tests/package/installed.sh tests/readme/printed.sh "$work"
 # The trainer looks for its data where they are in this tree.
 if [[ -n $debian ]]; then
   mkdir -p "$debian${data%/*}" && cp "$data" "$debian$data"
 fi
-inside=${work#"$debian"}
 if [[ -z $debian ]]; then
-  "$inside/installed.sh"
+  packages_here() { dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort; }
+  before=$(packages_here)
+  "$work/installed.sh"
+  # What came along goes again, so that this machine is as before.
+  mapfile -t new < <(comm -13 <(echo "$before") <(packages_here))
+  if ((${#new[@]} > 0)); then apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 purge -y "${new[@]}"; fi
 else
   cp /etc/resolv.conf "$debian/etc/resolv.conf"
-  # What is mounted there goes with the namespace.
-  # shellcheck disable=SC2016 # these are the inner shell's
-  unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" &&
-      exec chroot "$0" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
-  ' "$debian" "$inside/installed.sh"
+  in_bare "$debian" "${work#"$debian"}/installed.sh"
 fi

@@ -6,13 +6,12 @@ set -euo pipefail
 project=$1 compiler=$2 loupe=$3 folder=$4
 mkdir -p "$folder"
 
-# The first C++ block that fits the pattern.
-block() {
-  awk -v pattern="$1" '/^```cpp$/ { block = ""; inside = 1; next }
-    /^```$/ { if (inside && block ~ pattern) { printf "%s", block; found = 1; exit } inside = 0 }
-    inside { block = block $0 "\n" }
-    END { if (!found) { print "the README has no C++ block with " pattern >"/dev/stderr"; exit 1 } }' "$project/README.md"
+fail() {
+  echo "$*" >&2
+  exit 1
 }
+source "$project/tests/readme/printed.sh"
+block() { printed_block "$project/README.md" "$1"; }
 
 block 'LOUPE_PLUGIN\(' >"$folder/dead_units.cpp"
 lines=$(grep -c . "$folder/dead_units.cpp")
