@@ -37,7 +37,7 @@ let_programs_start() {
 make_debian() {
   if [[ $(cat "$debian.packages" 2>/dev/null) == "$arm64_packages" ]]; then return; fi
   say "unpacking LibTorch and the other libraries for AArch64 into $debian"
-  rm -rf "$debian"
+  as_root rm -rf "$debian"
   mkdir -p "$build"
   as_root mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$arm64_packages" \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$debian"
@@ -71,11 +71,13 @@ cmake --build "$build/tests" --parallel "$(default_jobs)" --target loupe loupe_r
 work=$build/watched
 rm -rf "$work" && mkdir "$work" && cd "$work"
 export OMP_NUM_THREADS=1
-"$build/tests/bin/digits_plain" 2 >plain.txt
-"$build/tests/bin/loupe" run --require "$build/tests/bin/digits_plain" 2 >watched.txt 2>watched.log ||
+"$build/tests/bin/digits_plain" 1 >plain.txt
+"$build/tests/bin/loupe" run --require "$build/tests/bin/digits_plain" 1 >watched.txt 2>watched.log ||
   fail "loupe run: $(cat watched.log)"
 cmp plain.txt watched.txt || fail "the trainer says something else where it is watched"
-grep -q "10 of 10 modules tapped" watched.log || fail "not every module is seen: $(cat watched.log)"
+if ! grep -q "10 of 10 modules tapped" watched.log || grep -q "warning" watched.log; then
+  fail "not every module is seen: $(cat watched.log)"
+fi
 [[ -s loupe-runs/digits_plain/report.html ]] || fail "there is no report of the run: $(cat watched.log)"
 "$build/tests/bin/loupe" diagnose loupe-runs/digits_plain >/dev/null || fail "a sound trainer is not found to be one"
-say "watched on AArch64: $(grep "modules tapped" watched.log)"
+say "watched on AArch64: $(grep -o "[0-9]* of [0-9]* modules tapped" watched.log)"
