@@ -133,6 +133,27 @@ void paused_for_an_epoch(Run& run) {
   }
 }
 
+/// The optimizer holds a part of the model, and the program steps the rest, as where processes divide it.
+void rest_stepped_by_hand(Run& run) {
+  const Examples data = blobs();
+  Mlp model(16, 32, 4);
+  std::vector<torch::Tensor> parameters = model->fc1->parameters();
+  for (const auto& parameter : model->fc2->parameters()) parameters.push_back(parameter);
+  torch::optim::SGD optimizer(parameters, 0.05);
+  run.inspector.attach(*model, optimizer);
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
+    for (const Examples& batch : batches(data, 32)) {
+      model->zero_grad();
+      const auto loss = cross_entropy(model(batch.inputs), batch.answers);
+      loss.backward();
+      optimizer.step();
+      const torch::NoGradGuard no_grad;
+      for (auto& parameter : model->fc3->parameters()) parameter.sub_(0.05 * parameter.grad());
+      run.train_loss(loss);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Trainer> healthy_loop_trainers() {
@@ -144,6 +165,7 @@ std::vector<Trainer> healthy_loop_trainers() {
       {"", "cnn, accumulation", {}, accumulation},
       {"", "mlp, attached midway", {}, attached_midway},
       {"", "lstm, paused for an epoch", {}, paused_for_an_epoch},
+      {"", "mlp, a part stepped by hand", {}, rest_stepped_by_hand},
   };
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "health/rules/elements.h"
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
 
@@ -59,6 +60,17 @@ std::vector<const ParameterState*> replaced_parameters(const Model& model, const
   return lacking;
 }
 
+/// Of some of its values; 0 where they cannot be read.
+uint64_t hash_of(const Judge& judge, const ParameterState& state) {
+  constexpr int64_t most = 1024;
+  uint64_t hash = 0;
+  judge.host.lend_parameter(state.module, state.name.c_str(), false, [&](const loupe_tensor& tensor) {
+    const Elements values(&tensor);
+    if (values.readable()) hash = values.hash(most);
+  });
+  return hash;
+}
+
 void tell_unheld(const Judge& judge, const ParameterState& state) {
   Observation seen;
   seen.module = state.module;
@@ -104,7 +116,8 @@ void judge_stale(const Judge& judge, const Moment& moment) {
   judge.tell(seen);
 }
 
-/// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds.
+/// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds. The program
+/// may change them itself: by hand, or by the step of another process that holds them.
 void judge_unheld(const Judge& judge, const Moment& moment) {
   Model& model = *moment.model;
   if (model.step_is_plain) return;
@@ -114,6 +127,10 @@ void judge_unheld(const Judge& judge, const Moment& moment) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
                         each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
     each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
+    if (each.unoptimized_steps == 0 || each.unoptimized_steps > steps_enough) continue;
+    const uint64_t hash = hash_of(judge, each);
+    if (each.unoptimized_steps > 1 && hash != each.unoptimized_hash) each.unoptimized_steps = 1;
+    each.unoptimized_hash = hash;
     if (each.unoptimized_steps == steps_enough) tell_unheld(judge, each);
   }
 }
