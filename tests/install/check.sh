@@ -285,6 +285,7 @@ libtorch_is_found_by_its_layout() {
     # shellcheck source-path=SCRIPTDIR source=../../examples/setup.sh
     source "$LOUPE_SOURCE/examples/setup.sh"
     torch=""
+    unset LOUPE_LIBTORCH # with which these tests may have been started
     CMAKE_PREFIX_PATH=$folder/other:$folder/system/lib/$(uname -m)-linux-gnu/cmake find_libtorch
     [[ $torch == "$folder/system" ]] || fail "setup.sh finds '$torch'"
     CMAKE_PREFIX_PATH=$folder/other PYTHONPATH=$folder/site find_libtorch
