@@ -57,7 +57,7 @@ class Display {
   void hold_ticks() { holds_ = true; }
   /// The last tick, once it has ended; null where ticks are not held.
   std::unique_ptr<HeldTick> take_held() { return std::move(held_); }
-  /// What the user was told of a visualizer that failed, since the last call; empty where none did.
+  /// Returns the message of the last visualizer that failed since the previous call; empty if none failed.
   std::string take_fault() { return std::exchange(fault_, {}); }
   /// Shows a tick that was held.
   void show(const HeldTick& tick);

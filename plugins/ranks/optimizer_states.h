@@ -23,8 +23,8 @@ struct ModelTensor {
 /// What the optimizers of one model keep of its parameters, in the processor's memory.
 class OptimizerStates {
  public:
-  /// In Lens::step. Takes hold of what this optimizer keeps at its first step since the last tick; others cost a
-  /// comparison.
+  /// Called in Lens::step. At an optimizer's first step after a tick it retains the optimizer's states; at later steps
+  /// it does nothing.
   void stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors);
   /// At a tick: what it is by now, and what it was after each optimizer's first step. Lets go of it.
   void say(Replica& replica);

@@ -24,6 +24,6 @@ run_printed() {
   local commands
   commands=$(printed_commands "$1" "$2")
   [[ $commands == "$3"* && $commands == *$'\n'* ]] ||
-    fail "README.md prints no commands for '$2', of which the first is $3"
+    fail "README.md must print several commands for '$2', beginning with '$3'"
   bash -euo pipefail -c "${commands#*$'\n'}" || fail "what README.md prints for '$2' does not work"
 }
