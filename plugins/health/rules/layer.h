@@ -147,6 +147,7 @@ struct alignas(64) ParameterState {
   uint64_t steps = 0, steps_with_gradient = 0;
   uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
   uint64_t unoptimized_hash = 0;                      ///< of its values at the first of the former; 0: not read
+  bool changes_elsewhere = false;                     ///< though no optimizer holds it
   uint64_t seen_gradients = 0, nonzero_gradients = 0;
   bool told_of_zeros = false;   ///< that none of its first gradients was other than 0
   double largest_gradient = 0;  ///< norm, of all steps so far

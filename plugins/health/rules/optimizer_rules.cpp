@@ -126,12 +126,16 @@ void judge_unheld(const Judge& judge, const Moment& moment) {
   for (ParameterState& each : model.parameters) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
                         each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
-    each.unoptimized_steps = unheld ? each.unoptimized_steps + 1 : 0;
+    each.unoptimized_steps = unheld && !each.changes_elsewhere ? each.unoptimized_steps + 1 : 0;
     if (each.unoptimized_steps == 0 || each.unoptimized_steps > steps_enough) continue;
     const uint64_t hash = hash_of(judge, each);
-    if (each.unoptimized_steps > 1 && hash != each.unoptimized_hash) each.unoptimized_steps = 1;
+    each.changes_elsewhere = each.unoptimized_steps > 1 && hash != each.unoptimized_hash;
     each.unoptimized_hash = hash;
-    if (each.unoptimized_steps == steps_enough) tell_unheld(judge, each);
+    if (each.changes_elsewhere) {
+      each.unoptimized_steps = 0;
+    } else if (each.unoptimized_steps == steps_enough) {
+      tell_unheld(judge, each);
+    }
   }
 }
 
