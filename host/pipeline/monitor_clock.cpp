@@ -58,7 +58,7 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   const Exclusive::Call call(serial_, "step", "the inspector", Reentry::allowed);
   const CallCount count(calls_);
   in_tick_ = false;  // also where a lens's exception ended the last tick
-  timed_.deliver(step_);
+  timed_.deliver();
   if (timed_.trace() != nullptr && timed_.trace()->is_whole()) write_trace();
   if (counts) {
     ++steps_;
@@ -141,7 +141,7 @@ void Monitor::end_step(bool seen) {
     log(LOUPE_LOG_INFO, news);
     note(LOUPE_NOTE_COST, news);
   }
-  timed_.stepped(looks());
+  timed_.stepped(step_, looks());
   if (const uint32_t reason = clock_.due(step_)) outbox_->post_tick(reason);
   if (outbox_->has_tick()) host_->tick_due();
 }
@@ -177,7 +177,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   const CallCount count(calls_);
   epoch_ = epoch.value_or(epoch_ + 1);
   if (tick_ == 1) first_epoch_ = epoch_;
-  timed_.deliver(step_);
+  timed_.deliver();
   if (active()) {
     in_tick_ = true;
     report(reason, flags);

@@ -1,8 +1,10 @@
 #include "pipeline/step_timer.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include "core/clock.h"
 
@@ -28,20 +30,25 @@ void StepTimer::request(const void* monitor, Wish wish) {
   dropped_ = closes_ = goes_on_ = false;
 }
 
-void StepTimer::close(const void* monitor) {
+void StepTimer::close(const void* monitor, uint64_t number) {
   if (!busy_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
-  closes_ = closes_ || (state_ == State::on && monitor_ == monitor);
+  if (state_ != State::on || monitor_ != monitor) return;
+  closes_ = true;
+  number_ = number;
 }
 
 std::optional<TimedStep> StepTimer::take(const void* monitor) {
   if (!busy_.load(std::memory_order_relaxed)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (done_.empty() || monitor_ != monitor) return std::nullopt;
-  TimedStep step = std::move(done_.front());
+  if (done_.front().device != nullptr && done_.front().device->state() == DeviceClock::State::pending)
+    return std::nullopt;
+  Over over = std::move(done_.front());
   done_.pop_front();
   busy_ = state_ != State::idle || !done_.empty();
-  return step;
+  if (over.device != nullptr) tell_device(over);
+  return std::move(over.step);
 }
 
 bool StepTimer::drop(const void* monitor) {
@@ -60,10 +67,10 @@ bool StepTimer::drop(const void* monitor) {
   return !was_idle;
 }
 
-bool StepTimer::step_over() {
+bool StepTimer::step_over(const std::function<std::unique_ptr<DeviceClock>()>& clock_of_device) {
   if (!busy_.load(std::memory_order_relaxed)) return false;
   const double now = steady_time();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (state_ == State::idle) return false;
   if (state_ == State::on && !closes_) return here() != nullptr;
   bool begins = state_ == State::asked;
@@ -75,73 +82,98 @@ bool StepTimer::step_over() {
   state_ = begins ? State::on : State::idle;
   dropped_ = closes_ = goes_on_ = false;
   busy_ = begins || !done_.empty();
-  if (begins) begin(now);
+  lock.unlock();
+  if (begins) begin(now, clock_of_device ? clock_of_device() : nullptr);
   return begins;
 }
 
-void StepTimer::begin(double now) {
-  split_.begin(now);
+void StepTimer::begin(double now, std::unique_ptr<DeviceClock> clock) {
+  {
+    const std::lock_guard lock(mutex_);
+    device_ = clock != nullptr ? std::make_shared<DeviceMarks>(std::move(clock)) : nullptr;
+  }
+  wish_ = asked_for_;
+  account_.begin(now, wish_.trace);
   numbers_.clear();
   layers_.clear();
   open_.clear();
   makers_.clear();
   last_layer_ = -1;
-  wish_ = asked_for_;
   kept_.clear();
+  has_kept_ = false;
   optimizer_state_ = 0;
   begun_ = now;
-  spans_.clear();
-  open_spans_.clear();
   thread_ = &this_thread_;
 }
 
-TimedStep StepTimer::finish(double now) {
-  TimedStep step;
+StepTimer::Over StepTimer::finish(double now) {
+  Over over;
+  over.traced = wish_.trace;
+  TimedStep& step = over.step;
+  step.number = number_;
   step.begin = begun_;
-  step.seconds = split_.end(now);
-  for (std::size_t i = 0; i < step_parts; ++i) step.parts[i] = split_.of(static_cast<StepPart>(i));
-  std::vector<int> places(layers_.size(), -1);
+  step.seconds = account_.end(now);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const StepSplit::Layer time = i < split_.layers().size() ? split_.layers()[i] : StepSplit::Layer();
     const double kept = i + 1 < kept_.size() ? kept_[i + 1] : 0;
-    places[i] = layers_[i].empty() ? -1 : static_cast<int>(step.layers.size());
-    for (auto& node : layers_[i]) step.layers.push_back({std::move(node), time, kept});
+    for (auto& node : layers_[i]) {
+      step.layers.push_back({std::move(node), {}, kept});
+      over.numbers.push_back(static_cast<int>(i));
+    }
   }
-  while (!open_spans_.empty()) close_span(now);
-  step.spans = std::move(spans_);
-  for (TimedStep::Span& span : step.spans) {
-    if (span.layer >= 0) span.layer = places[static_cast<std::size_t>(span.layer)];
-  }
+  note_times(over, account_);
   step.has_memory = !kept_.empty();
   step.kept_outside = kept_.empty() ? 0 : kept_[0];
   step.optimizer_state = optimizer_state_;
-  return step;
+  over.device = std::exchange(device_, nullptr);
+  if (over.device != nullptr) {
+    last_layer_ = -1;
+    over.device->end([this](int64_t number) { return layer_of_node(number); });
+  }
+  return over;
 }
 
-void StepTimer::open_span(TimedStep::Span::Kind kind, int layer, double now, const char* name) {
-  if (!wish_.trace) return;
-  open_spans_.push_back(spans_.size());
-  spans_.push_back({kind, layer, now, now, name});
+void StepTimer::note_times(Over& over, StepAccount& account) {
+  TimedStep& step = over.step;
+  for (std::size_t i = 0; i < step_parts; ++i) step.parts[i] = account.split().of(static_cast<StepPart>(i));
+  const std::vector<StepSplit::Layer>& times = account.split().layers();
+  for (std::size_t place = 0; place < step.layers.size(); ++place) {
+    const auto number = static_cast<std::size_t>(over.numbers[place]);
+    step.layers[place].time = number < times.size() ? times[number] : StepSplit::Layer();
+  }
+  step.spans = std::move(account.spans());
+  for (TimedStep::Span& span : step.spans) {
+    const auto first = std::lower_bound(over.numbers.begin(), over.numbers.end(), span.layer);
+    const bool is_known = first != over.numbers.end() && *first == span.layer;
+    span.layer = is_known ? static_cast<int>(first - over.numbers.begin()) : -1;
+  }
 }
 
-void StepTimer::close_span(double now) {
-  if (open_spans_.empty()) return;
-  spans_[open_spans_.back()].end = now;
-  open_spans_.pop_back();
+/// The host's times stay where the device cannot tell its own.
+void StepTimer::tell_device(Over& over) {
+  if (over.device->state() != DeviceClock::State::reached) return;
+  try {
+    StepAccount account;
+    over.step.seconds = over.device->tell(account, over.step.begin, over.traced);
+    over.step.on_device = true;
+    note_times(over, account);
+  } catch (const std::exception&) {
+    over.step.on_device = false;
+  }
+}
+
+void StepTimer::tell(StepCall call) {
+  account_.tell(call, steady_time());
+  if (device_ != nullptr) device_->add(std::move(call));
 }
 
 void StepTimer::enter(int layer, bool trains, int64_t made) {
-  const double now = steady_time();
-  split_.enter_forward(layer, trains, now);
+  tell({StepCall::Kind::enter_forward, layer, trains});
   open_.push_back(layer);
   begin_nodes(made, layer);
-  open_span(TimedStep::Span::Kind::forward, layer, now);
 }
 
 void StepTimer::leave_module(int64_t made) {
-  const double now = steady_time();
-  split_.leave_forward(now);
-  close_span(now);
+  tell({StepCall::Kind::leave_forward});
   if (open_.empty()) return;
   open_.pop_back();
   begin_nodes(made, open_.empty() ? -1 : open_.back());
@@ -160,45 +192,35 @@ int StepTimer::layer_of_node(int64_t number) {
 }
 
 void StepTimer::enter_node(int64_t number, const char* name) {
-  const int layer = layer_of_node(number);
-  const double now = steady_time();
-  split_.enter_node(layer, now);
-  open_span(TimedStep::Span::Kind::backward, layer, now, name);
+  tell({StepCall::Kind::enter_node, layer_of_node(number), false, number, wish_.trace ? name : ""});
 }
 
-void StepTimer::leave_node() {
-  const double now = steady_time();
-  split_.leave_node(now);
-  close_span(now);
+void StepTimer::enter_node_elsewhere(int64_t number, const char* name) {
+  if (nodes_elsewhere_++ == 0) {
+    const std::lock_guard lock(mutex_);
+    if (device_ == nullptr || !device_->is_current()) {
+      --nodes_elsewhere_;
+      return;
+    }
+  }
+  tell_elsewhere({StepCall::Kind::enter_node, -1, false, number, wish_.trace ? name : ""});
 }
 
-void StepTimer::enter_optimizer() {
-  const double now = steady_time();
-  split_.enter_optimizer(now);
-  open_span(TimedStep::Span::Kind::optimizer, -1, now);
+void StepTimer::leave_node_elsewhere() {
+  if (nodes_elsewhere_ > 0) {
+    tell_elsewhere({StepCall::Kind::leave_node});
+    --nodes_elsewhere_;
+  }
+  if (is_on()) account_.split().note_elsewhere(steady_time());
 }
 
-void StepTimer::leave_optimizer() {
-  const double now = steady_time();
-  split_.leave_optimizer(now);
-  close_span(now);
-}
-
-void StepTimer::enter_loupe() {
-  const double now = steady_time();
-  if (!split_.is_in_loupe()) open_span(TimedStep::Span::Kind::loupe, -1, now);
-  split_.enter_loupe(now);
-}
-
-void StepTimer::leave_loupe() {
-  const double now = steady_time();
-  const bool was_in = split_.is_in_loupe();
-  split_.leave_loupe(now);
-  if (was_in && !split_.is_in_loupe()) close_span(now);
-}
-
-void StepTimer::node_ran_elsewhere() {
-  if (thread_.load(std::memory_order_relaxed) != nullptr) instance().split_.note_elsewhere(steady_time());
+void StepTimer::tell_elsewhere(StepCall call) {
+  std::shared_ptr<DeviceMarks> device;
+  {
+    const std::lock_guard lock(mutex_);
+    device = device_;
+  }
+  if (device != nullptr) device->add(std::move(call));
 }
 
 }  // namespace loupe

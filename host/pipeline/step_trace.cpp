@@ -22,7 +22,7 @@ Json named(const char* what, int track, const std::string& name) {
 
 }  // namespace
 
-void StepTrace::add(const TimedStep& step, uint64_t number) {
+void StepTrace::add(const TimedStep& step) {
   using Kind = TimedStep::Span::Kind;
   std::vector<std::string> layers;
   for (const TimedStep::Layer& layer : step.layers) {
@@ -32,8 +32,8 @@ void StepTrace::add(const TimedStep& step, uint64_t number) {
   Json parts;
   for (std::size_t i = 0; i < step_parts; ++i)
     parts[std::string(name_of(static_cast<StepPart>(i))) + " ms"] = 1e3 * step.parts[i];
-  events_.push_back(
-      {"step " + std::to_string(number), "step", parts.dump(), steps_track, step.begin, step.begin + step.seconds});
+  events_.push_back({"step " + std::to_string(step.number), "step", parts.dump(), steps_track, step.begin,
+                     step.begin + step.seconds});
   const std::size_t before = events_.size();
   for (const TimedStep::Span& span : step.spans) {
     const std::string layer = span.layer >= 0 ? layers[static_cast<std::size_t>(span.layer)] : "";

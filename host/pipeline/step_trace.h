@@ -19,8 +19,7 @@ class StepTrace {
   /// @param steps  how many to take
   explicit StepTrace(uint64_t steps) : wanted_(steps) {}
 
-  /// @param number  of the run's clock
-  void add(const TimedStep& step, uint64_t number);
+  void add(const TimedStep& step);
   /// Of those that are raised. @param when  as steady_time tells it
   void add(const loupe_finding& finding, double when);
   uint64_t steps() const { return steps_; }

@@ -23,9 +23,9 @@ TimedSteps::~TimedSteps() {
   interrupt();
 }
 
-void TimedSteps::deliver(uint64_t number) {
+void TimedSteps::deliver() {
   while (const auto step = StepTimer::instance().take(this)) {
-    if (trace_ && !step->spans.empty() && !trace_->is_whole()) trace_->add(*step, number);
+    if (trace_ && !step->spans.empty() && !trace_->is_whole()) trace_->add(*step);
     tell_layers(*step);
     tell_whole(*step);
   }
@@ -47,6 +47,7 @@ void TimedSteps::tell_layers(const TimedStep& step) {
 
 void TimedSteps::tell_whole(const TimedStep& step) {
   Stream* time = modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_TIME);
+  if (step.on_device) tell(time, "device", 1);
   for (std::size_t i = 0; i < step_parts; ++i) tell(time, name_of(static_cast<StepPart>(i)), step.parts[i]);
   tell(time, "step", step.seconds);
   if (!step.has_memory) return;
@@ -58,11 +59,11 @@ void TimedSteps::tell_whole(const TimedStep& step) {
   tell(memory, "optimizer state", step.optimizer_state);
 }
 
-void TimedSteps::stepped(bool looks) {
+void TimedSteps::stepped(uint64_t number, bool looks) {
   const bool memory = is_watched(modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_MEMORY));
   const bool time = is_watched(modules_.pushes().stream(LOUPE_DRAFT_TAP_STEP_TIME));
   if (!memory && !time && !trace_) return;
-  StepTimer::instance().close(this);
+  StepTimer::instance().close(this, number);
   const uint64_t since = ++steps_ - asked_at_;
   if (!looks || steps_ < warm_up) return;
   const bool traces = trace_ && steps_ >= trace_after_;

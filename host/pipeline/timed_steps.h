@@ -21,10 +21,9 @@ class TimedSteps {
   TimedSteps& operator=(const TimedSteps&) = delete;
 
   /// Sends what a step took to whoever watches that. Before the lenses hear of the next step, or report.
-  /// @param number  of the run's clock, of the step
-  void deliver(uint64_t number);
-  /// A step is over. @param looks  whether the next one is looked at
-  void stepped(bool looks);
+  void deliver();
+  /// A step is over. @param number  of the run's clock  @param looks  whether the next one is looked at
+  void stepped(uint64_t number, bool looks);
   /// The step at hand is not timed: there is a tick in it.
   void interrupt();
 

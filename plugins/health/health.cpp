@@ -48,6 +48,20 @@ void Health::tell_of_device(Model& model) {
                      ", nor of a gradient that jumps in one step; a short run on the processor shows them");
 }
 
+/// Says once which rules are silent about time.
+void Health::tell_of_speed() {
+  if (!speed_.has_steps() || std::exchange(told_of_speed_, true)) return;
+  std::string silent;
+  for (const Rule& rule : rules()) {
+    const bool is_of_speed = std::any_of(rule.looks.begin(), rule.looks.end(),
+                                         [](const Rule::Look& look) { return look.when == When::speed; });
+    if (is_of_speed && !ledger_.is_off(rule.name)) silent += (silent.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  if (silent.empty()) return;
+  watched_.host.info("steps are timed on the host, where the device's work is not seen: nothing is said of " + silent +
+                     "; with LibTorch 2.13 or newer the device's own times are taken");
+}
+
 bool Health::is_open(const Finding& finding) const {
   return finding.rule != non_finite &&
          std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
@@ -147,7 +161,9 @@ void Health::judge_speed(const Judge& judge) {
   speed_.end_epoch();
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    if (model->is_on_device) return;
+    if (!model->is_on_device || speed_.is_of_device()) continue;
+    tell_of_speed();
+    return;
   }
   Moment now = moment();
   now.speed = &speed_;

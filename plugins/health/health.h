@@ -87,6 +87,7 @@ class Health : public Lens {
   void make_changes();
   void notice_gap(uint64_t step, bool loss_is_bad);
   void tell_lone_loss(const Judge& judge);
+  void tell_of_speed();
   void tell_unseen_loss(const Judge& judge);
 
   Limits limits_;
@@ -105,6 +106,7 @@ class Health : public Lens {
   bool annealed_ = false, loss_is_bad_ = false;
   bool met_non_finite_ = false;  ///< since the step before, or the tick
   bool met_unregistered_ = false;
+  bool told_of_speed_ = false;
   uint64_t newest_optimizer_ = 0;  ///< the highest number of those that stepped: they are given in order
   uint64_t steps_since_tick_ = 0;
   uint64_t last_step_ = 0;         ///< the last that was looked at

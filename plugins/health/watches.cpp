@@ -43,12 +43,13 @@ Origin origin_of(Origin::Place place, const Event& event, const Measurement& mea
 void SpeedWatch::process(const Event& event) {
   const std::string_view part = event.label();
   const double seconds = event.scalar();
+  if (part == "device") step_.on_device = true;
   if (part == "waiting") step_.waiting = seconds;
   if (part == "forward") step_.forward = seconds;
   if (part == "backward") step_.backward = seconds;
   if (part == "optimizer") step_.optimizer = seconds;
   if (part == "other") step_.other = seconds;
-  if (part == "step") speed_.add(step_);
+  if (part == "step") speed_.add(std::exchange(step_, {}));
 }
 
 Request DeviceOutputLook::request() const {

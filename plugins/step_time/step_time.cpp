@@ -93,8 +93,8 @@ class StepTime : public Lens {
         {},
         {"What a training step takes, from the end of one to the end of the next, in parts that add up to it: "
          "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, other "
-         "(clipping, evaluation, acting), and Loupe itself. Wall time of the host, as a mean of the steps that were "
-         "timed, which is one in 17; what is on a device is seen as far as the host waits for it.",
+         "(clipping, evaluation, acting), and Loupe itself. Wall time, as a mean of the steps that were timed, which "
+         "is one in 17: of the host, or of the device's queue from LibTorch 2.13 on.",
          "Forward and backward take most of it, and backward about twice as long as forward.",
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
          "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
@@ -106,13 +106,12 @@ class StepTime : public Lens {
   }
   static TagStyle layer_style() {
     TagStyle style = explained(
-        {},
-        {"What a layer takes in a step, all its calls together, without the layers inside it: its forward, and "
-         "those nodes of the graph that its forward made, as they run backward. Wall time of the host, as a mean of "
-         "the steps that were timed.",
-         "Backward takes about twice as long as forward; the first layer's less, as its input needs no gradient.",
-         "Begin with the layers that take most: larger kernels of fewer calls, another layout of memory "
-         "(channels_last for convolutions), fewer copies."});
+        {}, {"What a layer takes in a step, all its calls together, without the layers inside it: its forward, and "
+             "those nodes of the graph that its forward made, as they run backward. Wall time, of the host or of the "
+             "device's queue, as a mean of the steps that were timed.",
+             "Backward takes about twice as long as forward; the first layer's less, as its input needs no gradient.",
+             "Begin with the layers that take most: larger kernels of fewer calls, another layout of memory "
+             "(channels_last for convolutions), fewer copies."});
     style.unit = "ms";
     style.annotate = true;
     style.y_minimum = 0;

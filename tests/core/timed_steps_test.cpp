@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -186,6 +187,31 @@ TEST_F(TimedStepsTest, ThatWaitForDataAreToldWithTheirShare) {
   for (int i = 0; i < 3; ++i) epoch({.waiting = 30, .forward = 4, .backward = 6});
   ASSERT_EQ(rules(), (std::vector<std::string>{"input_bound"}));
   EXPECT_SAYS(told[0].message, "71 % of a step goes by before its forward begins, waiting for data: 30 ms of 42 ms");
+}
+
+/// Measures nothing.
+struct IdleDevice : DeviceMeasurer {
+  void prime(const loupe_tensor&) override {}
+  void forget() override {}
+  void measure(const loupe_tensor&, uint32_t, uint64_t) override {}
+  void collect(const Deliver&) override {}
+};
+
+TEST_F(TimedStepsTest, OfADeviceThatOnlyTheHostTimedAreNotJudgedWhichIsSaidOnce) {
+  set_device_measurer_factory([](const loupe_request&, int64_t) { return std::make_unique<IdleDevice>(); });
+  begin("lenses: [health: {off: [slower_each_epoch]}]\n");
+  for (int i = 0; i < 3; ++i) {
+    Monitored::forward(*modules[0], {1, 2}, training_pass, LOUPE_DEVICE_CUDA);
+    epoch({.waiting = 30, .forward = 4, .backward = 6});
+  }
+  EXPECT_TRUE(rules().empty());
+  const std::vector<std::string> messages = it->stage.take_messages();
+  EXPECT_EQ(std::count_if(messages.begin(), messages.end(),
+                          [](const std::string& message) {
+                            return message.find("nothing is said of input_bound;") != std::string::npos;
+                          }),
+            1);
+  set_device_measurer_factory({});
 }
 
 TEST_F(TimedStepsTest, ThatNoLongerWaitAreNoFindingAnyMore) {

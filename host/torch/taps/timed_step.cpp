@@ -1,10 +1,16 @@
 #include "torch/taps/timed_step.h"
 
 #include <ATen/record_function.h>
+#include <torch/optim/optimizer.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
 
 #include "pipeline/step_timer.h"
 #include "torch/taps/kept_memory.h"
 #include "torch/taps/optimizer_states.h"
+#include "torch/tensor/device_clock.h"
 
 namespace loupe {
 namespace {
@@ -12,7 +18,6 @@ namespace {
 /// What this thread listens to, which autograd's own threads take over.
 struct Listening {
   at::CallbackHandle nodes = at::INVALID_CALLBACK_HANDLE, operations = at::INVALID_CALLBACK_HANDLE;
-  KeptMemory memory;
 
   void end() { end(nodes), end(operations); }
   static void end(at::CallbackHandle& handle) {
@@ -25,15 +30,38 @@ Listening& listening() {
   return listening;
 }
 
+/// The thread whose step is timed, as LibTorch counts them.
+std::atomic<uint64_t> timed_thread{0};
+
+/// Of the step that is timed. The backward pass of a device's begins on another thread than the forward's.
+struct StepMemory {
+  std::mutex mutex;
+  KeptMemory kept;
+};
+StepMemory& step_memory() {
+  static auto* memory = new StepMemory();  // taps may outlive static destruction
+  return *memory;
+}
+
+/// The backward pass is on: what the forward has left is what is kept for it.
+void note_kept(StepTimer& timer) {
+  if (!timer.measures_memory() || timer.has_kept()) return;
+  const LoupeTime time;
+  const std::lock_guard lock(step_memory().mutex);
+  if (!timer.has_kept()) timer.set_kept(step_memory().kept.take());
+}
+
 std::unique_ptr<at::ObserverContext> node_starts(const at::RecordFunction& node) {
-  StepTimer* timer = StepTimer::here();
-  if (timer == nullptr) return nullptr;
-  if (listening().operations != at::INVALID_CALLBACK_HANDLE && !timer->has_kept()) {
-    const LoupeTime time;
-    timer->set_kept(listening().memory.take());
+  if (!StepTimer::is_on()) return nullptr;
+  StepTimer& timer = StepTimer::instance();
+  note_kept(timer);
+  const bool is_of_step = node.forwardThreadId() == timed_thread.load(std::memory_order_relaxed);
+  const int64_t number = is_of_step ? node.seqNr() : -1;
+  if (StepTimer::here() != nullptr) {
+    timer.enter_node(number, node.name());
+  } else {
+    timer.enter_node_elsewhere(number, node.name());
   }
-  const bool was_made_here = node.forwardThreadId() == at::RecordFunction::currentThreadId();
-  timer->enter_node(was_made_here ? node.seqNr() : -1, node.name());
   return nullptr;
 }
 
@@ -41,7 +69,7 @@ void node_ends(const at::RecordFunction&, at::ObserverContext*) {
   if (StepTimer* timer = StepTimer::here()) {
     timer->leave_node();
   } else {
-    StepTimer::node_ran_elsewhere();
+    StepTimer::instance().leave_node_elsewhere();
   }
 }
 
@@ -63,7 +91,19 @@ void operation_ends(const at::RecordFunction& operation, at::ObserverContext* st
   StepTimer* timer = StepTimer::here();
   if (timer == nullptr || started == nullptr) return;
   const LoupeTime time;
-  listening().memory.note(operation, static_cast<const Operation*>(started)->inputs, timer->open_layer());
+  const std::lock_guard lock(step_memory().mutex);
+  step_memory().kept.note(operation, static_cast<const Operation*>(started)->inputs, timer->open_layer());
+}
+
+/// Of the first parameter that is on one; null where all are the processor's, or there is no clock of it.
+std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) {
+  if (optimizer == nullptr) return nullptr;
+  for (const auto& group : optimizer->param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      if (parameter.defined() && !parameter.device().is_cpu()) return make_device_clock(parameter.device());
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -73,13 +113,17 @@ void step_is_over(const torch::optim::Optimizer* optimizer) {
   StepTimer& timer = StepTimer::instance();
   if (StepTimer::here() != nullptr && timer.measures_memory() && optimizer != nullptr)
     timer.add_optimizer_state(state_bytes(*optimizer));
-  const bool times = timer.step_over();
+  const bool times = timer.step_over([optimizer] { return clock_of(optimizer); });
   if (times == (mine.nodes != at::INVALID_CALLBACK_HANDLE)) return;
   if (!times) return mine.end();
+  timed_thread = at::RecordFunction::currentThreadId();
   mine.nodes = at::addThreadLocalCallback(
       at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}));
-  mine.memory.take();
   if (!timer.measures_memory()) return;
+  {
+    const std::lock_guard lock(step_memory().mutex);
+    step_memory().kept.take();
+  }
   mine.operations = at::addThreadLocalCallback(at::RecordFunctionCallback(&operation_starts, &operation_ends)
                                                    .needsInputs(true)
                                                    .needsOutputs(true)

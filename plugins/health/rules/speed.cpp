@@ -5,6 +5,11 @@
 namespace loupe::health {
 
 void Speed::add(const Step& step) {
+  if (step.on_device != is_of_device()) {
+    last_.clear();
+    in_stretch_.clear();
+    stretches_.clear();
+  }
   last_.push_back(step);
   if (last_.size() > most) last_.pop_front();
   if (epochs_ > 0) in_stretch_.push_back(step);
@@ -38,8 +43,8 @@ Speed::Step Speed::usual() const {
     mean.other += step.other;
   }
   const auto count = static_cast<double>(steps.size());
-  return {mean.waiting / count, mean.forward / count, mean.backward / count, mean.optimizer / count,
-          mean.other / count};
+  return {mean.waiting / count,   mean.forward / count, mean.backward / count,
+          mean.optimizer / count, mean.other / count,   last_.back().on_device};
 }
 
 }  // namespace loupe::health

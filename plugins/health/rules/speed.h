@@ -12,6 +12,7 @@ class Speed {
  public:
   struct Step {
     double waiting = 0, forward = 0, backward = 0, optimizer = 0, other = 0;
+    bool on_device = false;  ///< the times are those of a device's queue
     /// Without Loupe's own work.
     double all() const { return waiting + forward + backward + optimizer + other; }
   };
@@ -24,13 +25,15 @@ class Speed {
     double rest() const { return waiting + backward + optimizer; }
   };
 
+  /// Times of a device's queue and of the host are not compared: with the other kind all begins anew.
   void add(const Step& step);
   void end_epoch();
 
   /// Of the last steps, the means without the ones that took longest to wait, which may have been the machine's.
   /// Nothing, 0, before there are enough.
   Step usual() const;
-  std::size_t steps() const { return last_.size(); }
+  bool has_steps() const { return !last_.empty(); }
+  bool is_of_device() const { return !last_.empty() && last_.back().on_device; }
   /// Those after the first epoch, which is often slower, or quicker, than the others.
   const std::deque<Stretch>& stretches() const { return stretches_; }
 

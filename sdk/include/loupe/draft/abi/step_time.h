@@ -8,10 +8,11 @@
 extern "C" {
 #endif
 
-/* Of a step that was timed, once it is over; scalar: seconds of wall time, on the host.
- * Without a module, label: "waiting" (for data: from the end of a step, or of a backward pass, to the next forward that
- * trains), "forward", "backward" (with the loss), "optimizer", "other", "loupe" (Loupe's own work); then "step", which
- * is their sum.
+/* Of a step that was timed, once it is over; scalar: seconds of wall time, of the host, or of the queue of the device
+ * that the optimizer's parameters are on, where that can be told.
+ * Without a module, label: "device", where the times are a device's, whose scalar is 1; "waiting" (for data: from the
+ * end of a step, or of a backward pass, to the next forward that trains), "forward", "backward" (with the loss),
+ * "optimizer", "other", "loupe" (Loupe's own work); then "step", which is their sum.
  * Of a module, label: "forward" and "backward", which is what the module itself takes, without those inside it; then
  * "calls", whose scalar is how often it ran in the step. Only steps that train count. */
 enum { LOUPE_DRAFT_TAP_STEP_TIME = LOUPE_TAP_DRAFTS + 2 };

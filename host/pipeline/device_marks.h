@@ -1,0 +1,63 @@
+#ifndef LOUPE_PIPELINE_DEVICE_MARKS_H
+#define LOUPE_PIPELINE_DEVICE_MARKS_H
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/device_clock.h"
+#include "pipeline/step_account.h"
+
+namespace loupe {
+
+/// The calls of one step, each with a mark in the device's queue of work, to be told with the times at which the device
+/// got there. Any thread.
+class DeviceMarks {
+ public:
+  /// The step begins.
+  explicit DeviceMarks(std::unique_ptr<DeviceClock> clock) : clock_(std::move(clock)) { clock_->mark(); }
+
+  void add(StepCall call) {
+    const std::lock_guard lock(mutex_);
+    clock_->mark();
+    calls_.push_back(std::move(call));
+  }
+  bool is_current() const { return clock_->is_current(); }
+  /// The step is over. @param layer_of  of a node's number; asked in the order of the nodes
+  template <class LayerOf>
+  void end(const LayerOf& layer_of) {
+    const std::lock_guard lock(mutex_);
+    clock_->mark();
+    for (StepCall& call : calls_) {
+      if (call.kind == StepCall::Kind::enter_node) call.layer = layer_of(call.number);
+    }
+  }
+  DeviceClock::State state() {
+    const std::lock_guard lock(mutex_);
+    return clock_->state();
+  }
+  /// Tells all of the step. @param begin  its time  Returns how long it took. Throws as DeviceClock::seconds does.
+  double tell(StepAccount& account, double begin, bool keeps_spans) {
+    const std::lock_guard lock(mutex_);
+    account.begin(begin, keeps_spans);
+    double now = begin;
+    const auto at = [&](std::size_t mark) {
+      // Streams of one device do not wait for each other.
+      return now = std::max(now, begin + clock_->seconds(mark));
+    };
+    for (std::size_t i = 0; i < calls_.size(); ++i) account.tell(calls_[i], at(i + 1));
+    return account.end(at(calls_.size() + 1));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<DeviceClock> clock_;
+  std::vector<StepCall> calls_;
+};
+
+}  // namespace loupe
+
+#endif
