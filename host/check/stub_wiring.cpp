@@ -16,8 +16,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "check/session.h"
+#include "core/suggestion.h"
 
 namespace loupe::check {
 
@@ -27,6 +29,12 @@ struct StubWiring {
   static constexpr const char* series[] = {"norm",      "correlation", "activation", "death",
                                            "condition", "training",    "validation"};
   static constexpr double values[] = {0.25, 0.5, 0.75};
+
+  // Loupe's own.
+  static constexpr const char* gatherers[] = {
+      "forward",        "forward_input", "output_gradient", "input_gradient",     "loss_input", "step_gradient",
+      "call_parameter", "tick",          "optimizer_step",  "parameter_gradient", "step_time",  "step_memory",
+      "attribute",      "push"};
 
   static Session& of(void* session) { return *static_cast<Session*>(session); }
   static Session::Watched& watched(loupe_source* source) { return *reinterpret_cast<Session::Watched*>(source); }
@@ -72,11 +80,23 @@ struct StubWiring {
            "'; it has " + (own.empty() ? "no parameter" : own);
   }
 
+  /// A misspelt name of one of Loupe's or of the file's own; another may be another plugin's.
+  static std::string misspelt(const loupe_plugin& plugin, const std::string& gatherer) {
+    std::vector<std::string> known(std::begin(gatherers), std::end(gatherers));
+    for (std::size_t i = 0; i < plugin.component_count; ++i) known.emplace_back(plugin.components[i]->name);
+    if (std::find(known.begin(), known.end(), gatherer) != known.end()) return "";
+    const std::string meant = suggestion(gatherer, known);
+    const bool is_near = meant.find("did you mean") != std::string::npos;
+    return is_near ? "there is no gatherer '" + gatherer + "'" + meant : "";
+  }
+
   static loupe_status watch(void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
     Session& session = of(self);
     if (!session.host().expect("watch", {Turn::attaching, Turn::visiting}))
       return refuse(error, "watch comes out of turn");
     if (watch->gatherer == nullptr) return refuse(error, "watch names no gatherer");
+    if (const std::string wrong = misspelt(*session.subject_.plugin, watch->gatherer); !wrong.empty())
+      return refuse(error, wrong.c_str());
     if (const std::string lacking = lacking_parameter(*watch); !lacking.empty()) return refuse(error, lacking.c_str());
     Session::Watched& made = session.watched_.emplace_back();
     made.module = watch->module;

@@ -24,6 +24,7 @@ Inspector& WatchedProgram::inspector() {
   if (inspector_) return *inspector_;
   Config config = configuration_of_program();
   section_ = run_program_of(config.text);
+  count_as(config.tick);
   train_loss_ = config.train_loss;
   validation_loss_ = config.validation_loss;
   for (const std::string& name : section_.losses) {
@@ -41,6 +42,16 @@ Inspector& WatchedProgram::inspector() {
   if (first != 1) tell("the first epoch is " + number_text(first), "first_epoch");
   tell(clock_->description(), "epoch");
   return *inspector_;
+}
+
+/// What the configuration counts is an epoch, so that one clock ticks, unless it says what an epoch is.
+void WatchedProgram::count_as(TickRule& tick) {
+  using Epoch = RunProgramSection::Epoch;
+  if (!tick.is_automatic() || section_.epoch != Epoch::automatic) return;
+  const bool counts_steps = tick.by == TickRule::By::steps;
+  section_.epoch = counts_steps ? Epoch::steps : Epoch::seconds;
+  section_.epoch_length = counts_steps ? static_cast<double>(tick.steps) : tick.seconds;
+  tick = {};
 }
 
 void WatchedProgram::tell(const std::string& guess, const char* option) {

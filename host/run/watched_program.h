@@ -73,6 +73,7 @@ class WatchedProgram {
   Inspector& inspector();
   /// Says what was guessed, to the user and in the record, and the option of run_program that says otherwise,
   /// where there is one.
+  void count_as(TickRule& tick);
   void tell(const std::string& guess, const char* option);
   void know(const torch::optim::Optimizer& optimizer);
   void take_strangers(const torch::optim::Optimizer& optimizer);

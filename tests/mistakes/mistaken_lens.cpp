@@ -33,19 +33,23 @@ class MistakenLens : public loupe::Lens {
     if (is("label"))
       return void(watch(module, loupe::Watch("step_gradient").label("wieght").preprocessor("output_norm")));
     if (is("no_label")) return void(watch(module, loupe::Watch("step_gradient").preprocessor("output_norm")));
-    source_ = watch(
-        module, sums("forward"),
-        loupe::preprocessor_of(sums("forward").request(), [this](const loupe::Event& event, loupe::Numbers& numbers) {
-          if (is("process")) throw std::runtime_error("it divides by zero");
-          numbers.push("sum", event.measurement().sum);
-          numbers.push("squares", event.measurement().sum_squares);
-        }));
+    const loupe::Watch forward = is("indices") || is("index") ? loupe::Watch("forward") : sums("forward");
+    source_ =
+        watch(module, forward,
+              loupe::preprocessor_of(forward.request(), [this](const loupe::Event& event, loupe::Numbers& numbers) {
+                if (is("process")) throw std::runtime_error("it divides by zero");
+                if (is("indices")) loupe::Elements(event.tensor())(0, 0, 0);
+                if (is("index")) loupe::Elements(event.tensor())(1'000'000);
+                numbers.push("sum", event.measurement().sum);
+                numbers.push("squares", event.measurement().sum_squares);
+              }));
   }
   void report(loupe::Report& report) override {
     if (is("report")) throw std::runtime_error("it has no layers");
     report.tag("Sums", {});
     if (is("tag")) report.value("Sum", "fc1", "mean", 1);
     if (is("range")) report.range("Sum", "fc1", "min", "max", 1, 2);
+    if (is("rule")) rule_.see({nullptr, 2, 1, "it is too much"});
     if (is("finding")) report.finding({});
     if (is("quantile")) source_.get("sum", LOUPE_AGGREGATE_MEDIAN);
     if (is("values")) source_.values("sqares");
@@ -62,6 +66,7 @@ class MistakenLens : public loupe::Lens {
 
   std::string mistake_;
   loupe::Source source_;
+  loupe::Rule rule_{"too_much"};
 };
 
 /// One that takes no steps.
@@ -82,6 +87,7 @@ std::string told_of_lens(const std::string& lens) try {
   const auto layer = bench.module("fc1", "Linear", {{"weight", {1}}});
   bench.forward(layer, testing::tensor({1, 2}));
   bench.step();
+  bench.tick();
   bench.tick();
   std::string told;
   for (const std::string& line : bench.log()) told += line + "\n";

@@ -443,6 +443,18 @@ TEST(Run, LetsAConfigurationCorrectWhatIsGuessed) {
   EXPECT_EQ(recorded.values["Loss"]["Loss"].count("train_loss#2 mean"), 0u) << finished.output;
 }
 
+TEST(Run, TakesWhatTheConfigurationCountsForAnEpoch) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {name: mine, dir: mine, tick: {steps: 2}}\n"
+                                         << "lenses: [loss_metrics]\nvisualizers: [record]\n";
+  const Finished finished = run(loupe_command + " run --config monitor.yaml -- " + trainers + " gan 2>&1", folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_NE(finished.output.find("an epoch is 2 steps"), std::string::npos) << finished.output;
+  EXPECT_EQ(finished.output.find("train() is called again"), std::string::npos) << finished.output;
+  Recorded recorded = read_record(folder / "mine" / "record.jsonl");
+  EXPECT_EQ(recorded.values["Loss"]["Loss"]["train_loss mean"].size(), 3u) << finished.output;
+}
+
 TEST(Run, CallsARunAndItsFolderAsItIsTold) {
   const fs::path folder = fresh_folder();
   for (const char* name : {"rate-0.1", "rate-0.2"}) {

@@ -24,11 +24,21 @@ struct TagStyle {
   std::string title = {}, unit = {}, description = {}, healthy = {}, advice = {};
 };
 
+namespace detail {
+/// How many reports there have been on this thread: by it a Rule notices that it was not ended.
+inline uint64_t& reports_of_thread() {
+  thread_local uint64_t count = 0;
+  return count;
+}
+}  // namespace detail
+
 /// Where a lens tells its tags, values and findings. Valid for the call. Every function throws Error where the host
 /// refuses what it is told.
 class Report {
  public:
-  explicit Report(const loupe_sink* sink, const loupe_tick* tick = nullptr) : sink_(sink), tick_(tick) {}
+  explicit Report(const loupe_sink* sink, const loupe_tick* tick = nullptr) : sink_(sink), tick_(tick) {
+    if (tick != nullptr) ++detail::reports_of_thread();
+  }
 
   /// The moment that is reported: epoch, step, time, the optimizers as they are. Only in Lens::report.
   const loupe_tick& tick() const {

@@ -2,10 +2,12 @@
 #define LOUPE_RULE_H
 
 #include <loupe/detail/standing_finding.h>
+#include <loupe/error.h>
 #include <loupe/report.h>
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +41,14 @@ class Rule {
   explicit Rule(std::string name, int patience = 2, int cooldown = 3)
       : name_(std::move(name)), patience_(patience), cooldown_(cooldown) {}
 
-  /// The rule is broken at this tick: once for each layer that breaks it.
+  /// The rule is broken at this tick: once for each layer that breaks it. In Lens::report. Throws Error where the last
+  /// report did not call end_tick.
   void see(const Seen& seen) {
+    const uint64_t report = detail::reports_of_thread();
+    if (!seen_.empty() && report != report_)
+      throw Error("the rule '" + name_ + "' was seen in the last report, which did not end it: call end_tick(report) " +
+                  "at each report, after what it sees");
+    report_ = report;
     Finding finding;
     finding.rule = name_;
     finding.severity = seen.severity;
@@ -94,6 +102,7 @@ class Rule {
   std::string name_;
   int patience_, cooldown_;
   std::vector<Finding> seen_;
+  uint64_t report_ = 0;  // in which they were seen
   detail::StandingFinding standing_;
 };
 

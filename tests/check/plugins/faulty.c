@@ -262,9 +262,14 @@ static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* 
   it->tallies = wiring->get_extension(wiring->context, LOUPE_DRAFT_TALLY_ID);
   return it->tallies != NULL ? it->tallies->make(wiring->context, &it->tally, error) : LOUPE_OK;
 }
+#ifdef FAULT_GATHERER
+#define WATCHED "forwrad"
+#else
+#define WATCHED "forward"
+#endif
 static loupe_status watch(instance* it, const loupe_module* module, loupe_error* error) {
   const loupe_watch watch = {
-      .struct_size = sizeof watch, .module = module, .gatherer = "forward", .preprocessor = "output_norm"};
+      .struct_size = sizeof watch, .module = module, .gatherer = WATCHED, .preprocessor = "output_norm"};
   return it->wiring->watch(it->wiring->context, &watch, &it->source, error);
 }
 static loupe_status tally(instance* it, loupe_error* error) {

@@ -2,11 +2,13 @@
 #define LOUPE_DETAIL_ELEMENTS_H
 
 #include <loupe/detail/tensor.h>
+#include <loupe/error.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace loupe {
 
@@ -32,12 +34,19 @@ class Elements {
 
   /// By its place in row-major order, from 0.
   double at(int64_t place) const { return read_at(offset_of(place)); }
-  /// By an index for each dimension.
+  /// By an index for each dimension, from 0. Throws Error where these are others.
   template <class... Index>
   double operator()(Index... index) const {
+    if (tensor_ == nullptr || sizeof...(Index) != static_cast<std::size_t>(tensor_->dim)) refuse(sizeof...(Index));
     int64_t offset = 0;
     std::size_t d = 0;
-    ((offset += static_cast<int64_t>(index) * tensor_->strides[d++]), ...);
+    bool is_inside = kind_ != Kind::none;
+    const auto step = [&](int64_t i) {
+      is_inside = is_inside && i >= 0 && i < tensor_->sizes[d];
+      offset += i * tensor_->strides[d++];
+    };
+    (step(static_cast<int64_t>(index)), ...);
+    if (!is_inside) throw Error("an index lies outside of a tensor of the shape " + shape());
     return read_at(offset);
   }
 
@@ -109,6 +118,16 @@ class Elements {
       default:
         return read<uint8_t>(element);
     }
+  }
+  [[noreturn]] void refuse(std::size_t indices) const {
+    throw Error(std::to_string(indices) + " indices are given for a tensor of the shape " + shape() +
+                ": test dim() before");
+  }
+  std::string shape() const {
+    std::string text = "[";
+    for (int64_t d = 0; tensor_ != nullptr && d < tensor_->dim; ++d)
+      text += (d > 0 ? ", " : "") + std::to_string(tensor_->sizes[d]);
+    return text + "]";
   }
   static double half(uint16_t bits) {
     const double sign = (bits >> 15) != 0 ? -1 : 1;
