@@ -452,7 +452,7 @@ TEST(Run, TakesWhatTheConfigurationCountsForAnEpoch) {
   EXPECT_NE(finished.output.find("an epoch is 2 steps"), std::string::npos) << finished.output;
   EXPECT_EQ(finished.output.find("train() is called again"), std::string::npos) << finished.output;
   Recorded recorded = read_record(folder / "mine" / "record.jsonl");
-  EXPECT_EQ(recorded.values["Loss"]["Loss"]["train_loss mean"].size(), 3u) << finished.output;
+  EXPECT_EQ(recorded.values["Loss"]["Loss"]["Critic loss mean"].size(), 3u) << finished.output;
 }
 
 TEST(Run, CallsARunAndItsFolderAsItIsTold) {

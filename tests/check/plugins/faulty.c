@@ -174,7 +174,7 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
   allocate_by_new();
 #endif
 #ifdef FAULT_EVENTS_WAIT
-  const struct timespec moment = {0, 1000};
+  const struct timespec moment = {0, 200000};
   nanosleep(&moment, NULL);
 #endif
   ++it->count;
