@@ -30,7 +30,25 @@ block 'loupe::Rule collapsed_' >"$folder/finding"
   echo 'LOUPE_PLUGIN("attention_entropy", "1.0", AttentionEntropy);'
 } >"$folder/attention_entropy.cpp"
 
-for lens in dead_units attention_entropy; do
+block 'has_previous' >"$folder/cosine"
+{
+  echo '#include <loupe/plugin.h>'
+  echo 'struct GradientTurn : loupe::LayerLens {'
+  echo '  static constexpr auto name = "gradient_turn", help = "the cosine of a gradient and the one before it";'
+  echo '  using LayerLens::LayerLens;'
+  echo '  void visit(const loupe::Module& module) override {'
+  echo '    if (!takes(module, module.has_parameter("weight"))) return;'
+  echo '    each(module, loupe::Watch("step_gradient").label("weight").measure(LOUPE_MEASURE_PREVIOUS),'
+  echo '         [](const loupe::Event& event) -> std::optional<double> {'
+  echo '      const auto& m = event.measurement();'
+  cat "$folder/cosine"
+  echo '    });'
+  echo '  }'
+  echo '};'
+  echo 'LOUPE_PLUGIN("gradient_turn", "1.0", GradientTurn);'
+} >"$folder/gradient_turn.cpp"
+
+for lens in dead_units attention_entropy gradient_turn; do
   "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Werror -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden \
     -Wl,-z,defs "-Wl,--version-script=$project/sdk/cmake/plugin.map" -I "$project/sdk/include" \
     -o "$folder/$lens.so" "$folder/$lens.cpp"
