@@ -51,6 +51,23 @@ std::string times(uint64_t count, std::size_t events) {
 
 }  // namespace
 
+void check_measured(const Subject& subject) {
+  const auto numbers_with = [&](double unasked) {
+    Session session(subject);
+    session.begin();
+    Data data = session.usual_data();
+    data.unasked = unasked;
+    for (int event = 0; event < events_a_tick; ++event) session.feed(data);
+    return session.numbers();
+  };
+  const std::vector<double> numbers = numbers_with(0), again = numbers_with(0), others = numbers_with(1e6);
+  if (!same(numbers, again)) return;  // what differs by itself cannot be told
+  if (!same(numbers, others))
+    throw Broken(
+        "it reads a member of loupe_measurement that it did not ask for, which is 0 in a run: ask for it, by "
+        "Watch::measure or in request()");
+}
+
 void check_events(const Subject& subject) {
   Session session(subject);
   session.begin();

@@ -136,6 +136,23 @@ const loupe_tensor* lend_tensor(LentMemory& memory, const Data& data) {
                                   .numel = numel});
 }
 
+/// Overwrites what is none of those measures.
+void hide_unasked(loupe_measurement& measured, uint32_t measures, double unasked) {
+  const auto hide = [&](uint32_t measure, std::initializer_list<double*> numbers,
+                        std::initializer_list<int64_t*> counts) {
+    if ((measures & measure) != 0) return;
+    for (double* number : numbers) *number = unasked;
+    for (int64_t* count : counts) *count = static_cast<int64_t>(unasked);
+  };
+  hide(LOUPE_MEASURE_SUMS | LOUPE_MEASURE_PREVIOUS, {&measured.sum, &measured.sum_squares}, {});
+  hide(LOUPE_MEASURE_EXTREMES, {&measured.minimum, &measured.maximum}, {});
+  hide(LOUPE_MEASURE_ACTIVITY, {}, {&measured.active_count, &measured.unit_count, &measured.dead_units});
+  hide(LOUPE_MEASURE_SAMPLES, {&measured.sample_norm_sum}, {&measured.sample_count});
+  hide(LOUPE_MEASURE_PREVIOUS, {&measured.dot_previous, &measured.previous_sum_squares}, {});
+  hide(LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS, {&measured.change_sum_squares}, {});
+  hide(LOUPE_MEASURE_CHANGE_PREVIOUS, {&measured.dot_change, &measured.previous_change_sum_squares}, {});
+}
+
 const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, uint32_t measures) {
   loupe_measurement measured{};
   const int64_t numel = data.numel();
@@ -154,6 +171,7 @@ const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, 
   measured.sample_norm_sum = std::abs(finite) * count;
   measured.flags = LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE;
   measured.change_sum_squares = measured.previous_change_sum_squares = measured.dot_change = finite * finite;
+  hide_unasked(measured, measures, data.unasked);
   if ((measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
     constexpr double unbounded = std::numeric_limits<double>::infinity();
     measured.bins = memory.array(std::vector<uint64_t>{1, 2, 0, static_cast<uint64_t>(numel), 1});

@@ -20,6 +20,7 @@ struct Data {
   double element = 0.5;
   int32_t device = LOUPE_DEVICE_CPU;
   bool has_tensor = true, has_measurement = true;
+  double unasked = 0;  ///< what a measurement holds where nobody asked for it
 
   int64_t numel() const;
   /// "float32 [4, 3] of nan"

@@ -71,6 +71,7 @@ void check_messages(const Subject&);
 void check_exceptions(const Subject&);
 void check_threads(const Subject&);
 void check_leaks(const Subject&);
+void check_measured(const Subject&);
 void check_events(const Subject&);
 void check_drafts(const Subject&);
 void check_nothing_kept(const Subject&);

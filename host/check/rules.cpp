@@ -54,6 +54,7 @@ const std::vector<Rule>& component_rules() {
       {"leaks", "what it took is given back when it is destroyed", &check_leaks},
       {"events", "in its events it neither waits nor allocates, and its memory does not grow", &check_events,
        &takes_events},
+      {"measured", "it reads no number that it did not ask to have measured", &check_measured, &takes_events},
       {"drafts", "it needs no draft of the ABI; those that it uses are named, and may change or go", &check_drafts},
       {"nothing_kept", "it keeps no pointer to what it was lent for a call", &check_nothing_kept},
       {"state", "state that was saved can be merged, and other bytes are refused", &check_state, &keeps_state}};

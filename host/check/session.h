@@ -32,6 +32,9 @@ bool declares_any(const loupe_component& component, const std::string& options);
 /// Throws Broken for those that it does not take.
 std::shared_ptr<const OptionSet> read_options(const loupe_component& component, const std::string& options);
 
+/// Whether numbers are equal, and NaN where the others are.
+bool same(const std::vector<double>& a, const std::vector<double>& b);
+
 /// One instance of a component of any kind, and its life: create, begin, feed and tick as often as wanted, finish,
 /// destroy. Nothing here throws for what the component does wrong, except the constructor.
 class Session {
@@ -98,7 +101,7 @@ class Session {
   const loupe_sink* sink() const { return sink_; }
   const loupe_request& request() const { return request_; }
   Answer process(const Data& data);
-  /// Every number of every series of a preprocessor that can be had, in order.
+  /// Every number of every series that can be had, in order, of a preprocessor or of those that a lens brings.
   std::vector<double> numbers();
 
  private:
@@ -117,6 +120,7 @@ class Session {
     return meter_ != nullptr ? meter_->around(event) : event();
   }
   void create();
+  void add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers);
   void enter(const char* function, Turn turn);
   void leave(Answer& answer);
   void begin_gatherer();

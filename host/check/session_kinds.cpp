@@ -18,6 +18,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return x == y || (x != x && y != y); });
+}
+
 void Session::begin() {
   if (self_ == nullptr) return;
   const std::size_t failed_before = failures_.size();
@@ -132,27 +137,33 @@ void Session::tick() {
 }
 
 std::vector<double> Session::numbers() {
-  const auto& counts = table<loupe_preprocessor>();
   std::vector<double> numbers;
+  if (subject_.kind == Kind::preprocessor) add_numbers(table<loupe_preprocessor>(), self_, numbers);
+  for (const Watched& watched : watched_) {
+    if (watched.own != nullptr && !watched.forgotten) add_numbers(*watched.own, watched.own_self, numbers);
+  }
+  return numbers;
+}
+
+void Session::add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers) {
   call("series", Turn::none, [&](LentMemory&, loupe_error* error) {
-    const std::size_t count = counts.series_count(self_);
+    const std::size_t count = counts.series_count(self);
     for (std::size_t i = 0; i < count; ++i) {
-      loupe::detail::series_name(counts, self_, i);  // throws where it cannot be read
+      loupe::detail::series_name(counts, self, i);  // throws where it cannot be read
       for (uint32_t aggregation = LOUPE_AGGREGATE_MEAN; aggregation <= LOUPE_AGGREGATE_INF_COUNT; ++aggregation) {
         double value = NAN;  // what the call leaves where there is none
-        const loupe_status status = counts.aggregate(self_, i, aggregation, &value, error);
+        const loupe_status status = counts.aggregate(self, i, aggregation, &value, error);
         numbers.push_back(status == LOUPE_OK ? value : infinity);
       }
       if (!LOUPE_OFFERS(counts, values)) continue;
       try {
-        const std::vector<double> values = loupe::detail::series_values(counts, self_, i);
+        const std::vector<double> values = loupe::detail::series_values(counts, self, i);
         numbers.insert(numbers.end(), values.begin(), values.end());
       } catch (const Error&) {  // they are folded, not kept
       }
     }
     return LOUPE_OK;
   });
-  return numbers;
 }
 
 void Session::tick_preprocessor() {

@@ -8,11 +8,6 @@
 namespace loupe::check {
 namespace {
 
-bool same(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](double x, double y) { return x == y || (x != x && y != y); });
-}
-
 /// Throws Broken when nothing can be saved.
 std::string save(Session& session) {
   const auto& table = session.table<loupe_preprocessor>();

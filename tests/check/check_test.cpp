@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"events_grow", "events", "its memory grows by 10485"},
         Fault{"events_allocate", "events", "it allocates in an event, 64 times in 64 events"},
         Fault{"events_allocate_by_new", "events", "it allocates in an event, 64 times in 64 events"},
+        Fault{"measured", "measured", "it reads a member of loupe_measurement that it did not ask for"},
         Fault{"events_wait", "events", "it waits in an event, "},
         Fault{"example", "example", "has no option 'ration'; did you mean 'ratio'?"},
         Fault{"begin", "life", "begin fails: there is no room"}, Fault{"loading", "links", "it crashes (Aborted)"}),

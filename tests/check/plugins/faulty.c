@@ -128,6 +128,9 @@ static loupe_status request(void* self, loupe_request* request, loupe_error* err
   (void)self;
   if (!READABLE(request, flags)) return too_short(error);
   request->flags |= LOUPE_REQUEST_TENSORS;
+#ifdef FAULT_MEASURED
+  request->measures |= LOUPE_MEASURE_SUMS;
+#endif
 #ifdef FAULT_THREADS
   seen_here = 1;
 #endif
@@ -160,6 +163,10 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
 #ifdef FAULT_NOTHING_KEPT
   if (it->kept != NULL) it->sum += ((const loupe_event*)it->kept)->scalar;
   it->kept = event;
+#endif
+#ifdef FAULT_MEASURED
+  if (READABLE(event, measurement) && event->measurement != NULL && READABLE(event->measurement, dead_units))
+    it->sum += (double)event->measurement->dead_units;
 #endif
 #ifdef FAULT_EVENTS_GROW
   void** block = malloc(1 << 20);
