@@ -162,6 +162,28 @@ TEST_F(ComparePort, TakesRoundingByTheTypeOfTheNumbers) {
   EXPECT_EQ(compare(with(1, "float32"), with(1 + 1e-2, "float32")).exit_code, 1);
 }
 
+TEST_F(ComparePort, AllowsSumsOfFloat64ThatWereAddedInAnotherOrder) {
+  const auto with = [](double share, const char* member) {
+    Record record;
+    record.module("fc").tensor(0, "parameter", "fc", {10, 256}, drawn({10, 256}), "weight", "float64");
+    std::string text;
+    for (std::size_t at = 0, end; (end = record.text.find('\n', at)) != std::string::npos; at = end + 1) {
+      Json line = Json::parse(record.text.substr(at, end - at));
+      Json* sum = line["kind"] != "tensor"        ? nullptr
+                  : member == std::string("sums") ? &line["sums"][0][3]
+                                                  : &line[member];
+      if (sum != nullptr) *sum = sum->get<double>() * (1 + share);
+      text += line.dump() + "\n";
+    }
+    return text;
+  };
+  for (const char* sum : {"sum_squares", "sum", "sums"}) {
+    EXPECT_EQ(compare(with(0, sum), with(2.4e-14, sum)).exit_code, 0) << sum;
+    EXPECT_EQ(compare(with(0, sum), with(1e-3, sum)).exit_code, 1) << sum;
+  }
+  EXPECT_EQ(compare(with(0, "minimum"), with(2.4e-14, "minimum")).exit_code, 1) << "an element is no sum";
+}
+
 TEST_F(ComparePort, CountsNaNsAndSaysWhereTheyAre) {
   std::vector<double> values = drawn({20});
   Record first, second("C++");
