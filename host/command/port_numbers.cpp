@@ -53,6 +53,10 @@ std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
+bool are_near(double a, double b) {
+  return std::abs(a - b) <= 1e-3 * std::abs(b);
+}
+
 double epsilon_of(const Tensor& a, const Tensor& b) {
   return std::max(epsilon_of(a.dtype), epsilon_of(b.dtype));
 }

@@ -24,10 +24,6 @@ std::string shape_text(const Tensor& tensor) {
   return list_of({tensor.shape.begin(), tensor.shape.end()});
 }
 
-bool near(double a, double b) {
-  return std::abs(a - b) <= 1e-3 * std::abs(b);
-}
-
 }  // namespace
 
 std::vector<std::string> Reasons::tell() {
@@ -59,8 +55,9 @@ std::string Reasons::times(double factor) const {
 
 bool Reasons::factor_of(const Tensor& a, const Tensor& b, const std::string& subject) {
   const auto line = linear(a, b, false);
-  if (!line || near(line->factor, 1)) return false;
-  say(subject + (near(line->factor, -1) ? " has the other sign in " + second_.called : " is " + times(line->factor)));
+  if (!line || are_near(line->factor, 1)) return false;
+  say(subject +
+      (are_near(line->factor, -1) ? " has the other sign in " + second_.called : " is " + times(line->factor)));
   return true;
 }
 
@@ -230,86 +227,6 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
   } else {
     factor_of(a, b, "it");
   }
-}
-
-bool Reasons::reduction(double factor) {
-  const Tensor* last = nullptr;
-  for (const Tensor& each : first_.tensors) {
-    if (each.is("output") && each.step == comparison_.departure->known().step && each.index == 0) last = &each;
-  }
-  if (last == nullptr || last->shape.empty()) return false;
-  const auto batch = static_cast<double>(last->shape[0]), all = static_cast<double>(last->numel());
-  for (const double count : {batch, all, all / batch}) {
-    if (count <= 1 || (!near(factor, count) && !near(1 / factor, count))) continue;
-    const bool second = near(factor, count);
-    say("it is " + times(factor) + ": the reduction of the loss is another, such as a sum in " +
-        (second ? second_ : first_).called + " and a mean in " + (second ? first_ : second_).called);
-    return true;
-  }
-  return false;
-}
-
-void Reasons::of_loss(const Tensor& a, const Tensor& b) {
-  const double factor = b.sum / a.sum;
-  if (std::isfinite(factor) && factor != 0 && reduction(factor)) return;
-  say("the model's output is the same: other targets, or another loss function (" + rounded_text(a.sum) + " in " +
-      first_.called + ", " + rounded_text(b.sum) + " in " + second_.called + ")");
-}
-
-void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
-  const auto line = linear(a, b, false);
-  const bool is_last = std::none_of(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
-    return each.is("output_gradient") && each.step == a.step && &each < &a && alignment_.second(each.module) != nullptr;
-  });
-  if (is_last) {
-    if (line && reduction(line->factor)) return;
-    if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
-    return;
-  }
-  if (!mode(a, b) && !factor_of(a, b, "it"))
-    say("its backward pass differs from here on; perhaps something is detached in one alone");
-}
-
-void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
-  const auto with_last = [&](const Tensor& one, const Tensor& other, const Record& of, const std::string& module) {
-    const Tensor* last = one.step > 1 ? of.find(one.step - 1, "gradient", module, one.name) : nullptr;
-    if (last == nullptr || last->values.size() != one.values.size() || one.values.size() != other.values.size())
-      return false;
-    Tensor sum = other;
-    for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += last->values[i];
-    const auto line = linear(sum, one, false);
-    if (!line || !near(line->factor, 1)) return false;
-    say("it still has that of the step before in " + of.called + ": call zero_grad() before each backward");
-    return true;
-  };
-  if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
-  if (factor_of(a, b, "it")) {
-    say("perhaps gradients are clipped, averaged or accumulated in one alone");
-  } else if (!order_of_elements(a, b)) {
-    say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
-  }
-}
-
-void Reasons::of_update(const Tensor& a, const Tensor& b) {
-  const auto others = other_settings(a.step, first_, second_);
-  for (const std::string& each : others) say("the gradient is the same, and " + each);
-  if (!others.empty() || factor_of(a, b, "the gradient is the same, and the update")) return;
-  const Tensor* parameter = first_.find(0, "parameter", a.module, a.name);
-  if (parameter != nullptr && a.step == 1 && parameter->shape == a.shape && a.shape == b.shape) {
-    Tensor left = b;
-    for (std::size_t i = 0; i < left.values.size(); ++i) left.values[i] -= a.values[i];
-    if (linear(*parameter, left, false)) {
-      say("the gradient is the same, and one update has a share of the weights: weight decay in one alone");
-      return;
-    }
-  }
-  say("the gradient is the same: compare the settings of the optimizers, and what changes the weights besides them");
-}
-
-void Reasons::of_missing(const Tensor& known, bool in_first) {
-  const Record &has = in_first ? first_ : second_, &lacks = in_first ? second_ : first_;
-  say(std::string("only ") + has.called + " has one: in " + lacks.called +
-      " it is frozen, not reached by the loss, or in " + (known.is("gradient") ? "no optimizer" : "another optimizer"));
 }
 
 }  // namespace loupe::port

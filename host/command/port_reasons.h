@@ -37,7 +37,8 @@ class Reasons {
   const Tensor* counterpart(const Tensor* own) const;
   bool mode(const Tensor& a, const Tensor& b);
   bool settings_of_module(const Tensor& a);
-  bool reduction(double factor);
+  const Tensor* last_output(uint64_t step) const;
+  bool multiple(double factor, const std::string& subject);
   bool factor_of(const Tensor& a, const Tensor& b, const std::string& subject);
   bool is_first_input(const Tensor& a) const;
   void say(const std::string& sentence) { told_.push_back(sentence); }

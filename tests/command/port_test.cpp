@@ -275,6 +275,23 @@ TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
   EXPECT_SAYS(told, 0, "the optimizer: nesterov is 0 in Python and 1 in C++");
 }
 
+TEST_F(ComparePort, TellsAnotherReductionFromAnotherLoss) {
+  const auto with = [](const std::string& language, double loss) {
+    Record record(language);
+    record.module("fc").tensor(1, "output", "fc", {12, 8, 5}, drawn({12, 8, 5}));
+    return record.tensor(1, "loss", "", {}, {loss});
+  };
+  const Record mean = with("Python", 4.08);
+  EXPECT_SAYS(compare(mean, with("C++", 4.08 * 96)), 1,
+              "- the loss is 96 times as large in C++: a sum in place of a mean");
+  EXPECT_SAYS(compare(mean, with("C++", 4.08 * 40)), 1, "- the loss is 40 times as large in C++: a sum in place of");
+  EXPECT_SAYS(compare(mean, with("C++", 4.08 / 2)), 1,
+              "- the loss is 2 times as large in Python: it is multiplied or divided in one alone");
+  EXPECT_SAYS(compare(mean, with("C++", 4.0803)), 1,
+              "- the output of 'fc', the last module that was seen, is the same: what is computed after it (such as a "
+              "softmax), other targets, or another loss function (4.08 in Python, 4.0803 in C++)");
+}
+
 TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {
   Record first, second("C++");
   first.module("fc").tensor(1, "output", "fc", {9}, drawn({9})).tensor(1, "loss", "", {}, {2});
