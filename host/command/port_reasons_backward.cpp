@@ -88,9 +88,10 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
     return true;
   };
   if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
+  const bool has_runs = runs(a);
   if (factor_of(a, b, "it")) {
     say("perhaps gradients are clipped, averaged or accumulated in one alone");
-  } else if (!order_of_elements(a, b)) {
+  } else if (!order_of_elements(a, b) && !settings_of_module(a) && !has_runs) {
     say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
   }
 }
