@@ -95,6 +95,12 @@ const std::string* Alignment::second(const std::string& first) const {
   return found != to_second.end() ? &found->second : nullptr;
 }
 
+const std::string* Alignment::first(const std::string& second) const {
+  const auto found =
+      std::find_if(to_second.begin(), to_second.end(), [&](const auto& each) { return each.second == second; });
+  return found != to_second.end() ? &found->first : nullptr;
+}
+
 std::string Alignment::yaml() const {
   YAML::Emitter text;
   text << YAML::BeginMap << YAML::Key << "modules" << YAML::Value << YAML::BeginMap;

@@ -17,6 +17,7 @@ struct Alignment {
 
   /// Null where the module has no counterpart.
   const std::string* second(const std::string& first) const;
+  const std::string* first(const std::string& second) const;
   /// The names that differ as a YAML file for `--map`.
   std::string yaml() const;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace loupe::port {
 namespace {
@@ -28,6 +29,22 @@ double epsilon_of(const std::string& dtype) {
   return dtype.find("float") != std::string::npos || dtype == "complex64" ? std::ldexp(1, -23) : 0;
 }
 
+/// How far two sums of so many summands may be apart because they were added up in another order, in float64 as the
+/// records' sums are.
+double rounding_of_sums(double summands, double magnitudes) {
+  return summands * std::ldexp(1, -52) * magnitudes;
+}
+
+/// How far sums of slices are apart, each as a share of its summands' size; 0 where their order explains it.
+std::vector<double> of_sums(const std::vector<double>& one, const std::vector<double>& other, double summands,
+                            double sum_squares, double scale) {
+  const double rounding = rounding_of_sums(summands, std::sqrt(summands * sum_squares));
+  std::vector<double> all;
+  for (std::size_t i = 0; i < one.size() && i < other.size(); ++i)
+    all.push_back(std::abs(one[i] - other[i]) <= rounding ? 0 : apart(one[i], other[i], scale * summands));
+  return all;
+}
+
 std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
@@ -36,29 +53,40 @@ std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
+bool are_near(double a, double b) {
+  return std::abs(a - b) <= 1e-3 * std::abs(b);
+}
+
 double epsilon_of(const Tensor& a, const Tensor& b) {
   return std::max(epsilon_of(a.dtype), epsilon_of(b.dtype));
 }
 
 double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements) {
   if (a.shape != b.shape || a.non_finite != b.non_finite) return infinity;
-  const auto of_list = [&](const std::vector<double>& one, const std::vector<double>& other, double size) {
-    std::vector<double> all;
-    for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) all.push_back(apart(one[i], other[i], size));
+  const auto most_of = [&](std::vector<double> all) {
     if (all.empty()) return 0.0;
     std::sort(all.begin(), all.end());
     return all[all.size() - 1 - (most_elements ? all.size() / 10 : 0)];
   };
+  const auto of_list = [&](const std::vector<double>& one, const std::vector<double>& other, double size) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) all.push_back(apart(one[i], other[i], size));
+    return most_of(std::move(all));
+  };
   const auto count = static_cast<double>(std::max<int64_t>(a.numel(), 1));
   // Of the squares the root, which is of the elements' size.
-  double most = std::max(
-      {of_list(a.values, b.values, scale), apart(a.sum, b.sum, scale * count), apart(a.rms(), b.rms(), scale)});
+  const bool same_squares = std::abs(a.sum_squares - b.sum_squares) <= rounding_of_sums(count, a.sum_squares);
+  double most = std::max({of_list(a.values, b.values, scale),
+                          of_sums({a.sum}, {b.sum}, count, std::max(a.sum_squares, b.sum_squares), scale)[0],
+                          same_squares ? 0 : apart(a.rms(), b.rms(), scale)});
   if (!most_elements)
     most = std::max({most, apart(a.minimum, b.minimum, std::max(scale, std::abs(a.minimum))),
                      apart(a.maximum, b.maximum, std::max(scale, std::abs(a.maximum)))});
   for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
-    if (!a.sums[d].empty())
-      most = std::max(most, of_list(a.sums[d], b.sums[d], scale * count / static_cast<double>(a.sums[d].size())));
+    if (a.sums[d].empty()) continue;
+    const double summands = count / static_cast<double>(a.sums[d].size());
+    most =
+        std::max(most, most_of(of_sums(a.sums[d], b.sums[d], summands, std::max(a.sum_squares, b.sum_squares), scale)));
   }
   return most;
 }

@@ -14,6 +14,9 @@ namespace loupe::port {
 /// How far apart what cannot be compared is.
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Whether one is the other within a thousandth.
+bool are_near(double a, double b);
+
 /// The distance from 1 to the next number of the coarser type; 0 for integers.
 double epsilon_of(const Tensor& a, const Tensor& b);
 

@@ -24,10 +24,6 @@ std::string shape_text(const Tensor& tensor) {
   return list_of({tensor.shape.begin(), tensor.shape.end()});
 }
 
-bool near(double a, double b) {
-  return std::abs(a - b) <= 1e-3 * std::abs(b);
-}
-
 }  // namespace
 
 std::vector<std::string> Reasons::tell() {
@@ -45,7 +41,7 @@ std::vector<std::string> Reasons::tell() {
   if (a.is("output_gradient")) of_output_gradient(a, b);
   if (a.is("gradient")) of_gradient(a, b);
   if (a.is("update")) of_update(a, b);
-  if (a.is("buffer") && !settings_of_module(a)) mode(a, b);
+  if (a.is("buffer") && !settings_of_module(a) && !mode(a, b)) runs(a);
   if (a.non_finite != b.non_finite)
     say(std::to_string(a.non_finite) + " elements are NaN or infinite in " + first_.called + " and " +
         std::to_string(b.non_finite) + " in " + second_.called);
@@ -59,8 +55,9 @@ std::string Reasons::times(double factor) const {
 
 bool Reasons::factor_of(const Tensor& a, const Tensor& b, const std::string& subject) {
   const auto line = linear(a, b, false);
-  if (!line || near(line->factor, 1)) return false;
-  say(subject + (near(line->factor, -1) ? " has the other sign in " + second_.called : " is " + times(line->factor)));
+  if (!line || are_near(line->factor, 1)) return false;
+  say(subject +
+      (are_near(line->factor, -1) ? " has the other sign in " + second_.called : " is " + times(line->factor)));
   return true;
 }
 
@@ -81,17 +78,36 @@ bool Reasons::order_of_elements(const Tensor& a, const Tensor& b) {
     return true;
   }
   if (const auto dimension = reordered_dimension(a, b)) {
-    const bool is_data = a.is_forward() && is_first_input(a);
-    const bool is_image = a.shape.size() == 4 && *dimension == 1;
-    say(is_data && *dimension == 0 ? "it has the same samples in another order: another order of the batch"
-        : is_image
-            ? "it has the same channels in another order, such as RGB for BGR"
-            : "it is the same with dimension " + std::to_string(*dimension) + " in another order: permuted rows");
+    say(order_along(a, b, *dimension));
     return true;
   }
   if (!have_same_values(a, b)) return false;
   say("it has the same values in another order: permuted, or read in another layout");
   return true;
+}
+
+/// What slices in another order are, by the dimension along which they lie.
+std::string Reasons::order_along(const Tensor& a, const Tensor& b, std::size_t dimension) const {
+  const auto dims = a.shape.size();
+  if (a.is_forward() && is_first_input(a) && dimension == 0) {
+    const Tensor *loss = first_.find(a.step, "loss", ""), *other = second_.find(a.step, "loss", "");
+    const bool same_loss =
+        loss != nullptr && other != nullptr && std::abs(loss->sum - other->sum) <= 1e-4 * std::abs(loss->sum);
+    return same_loss ? "it has the same samples in another order: another order of the batch"
+                     : "it is the same in another order along dimension 0 (the batch, or time)";
+  }
+  if (dims == 4 && dimension == 1) return "it has the same channels in another order, such as RGB for BGR";
+  const std::vector<double>&one = a.sums[dimension], &two = b.sums[dimension];
+  const double slice = a.rms() * std::sqrt(static_cast<double>(a.numel()) / static_cast<double>(one.size()));
+  const bool is_mirrored = dims > 2 && dimension + 2 >= dims &&
+                           std::equal(one.begin(), one.end(), two.rbegin(), two.rend(),
+                                      [&](double x, double y) { return std::abs(x - y) <= 1e-4 * slice; });
+  const bool is_column = dimension > 0 && dimension + 1 == dims, is_row = dimension == 0 || dimension + 2 == dims;
+  return "it is the same with dimension " + std::to_string(dimension) + " in another order" +
+         (is_mirrored ? ": mirrored"
+          : is_column ? ": permuted columns"
+          : is_row    ? ": permuted rows"
+                      : "");
 }
 
 void Reasons::of_parameter(const Tensor& a, const Tensor& b) {
@@ -109,16 +125,50 @@ void Reasons::of_parameter(const Tensor& a, const Tensor& b) {
 }
 
 void Reasons::why_parameter(const Tensor& a, const Tensor& b) {
-  if (order_of_elements(a, b) || factor_of(a, b, "it")) return;
+  if (has_values_of_another(a, b) || order_of_elements(a, b) || factor_of(a, b, "it")) return;
   if (a.shape != b.shape) {
     say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
-  } else if (are_alike(a, b)) {
-    say("both look drawn from one distribution: another seed, or weights that were not loaded");
-  } else {
+  } else if (!has_most_values(a, b)) {
+    if (are_alike(a, b))
+      return say("both look drawn from one distribution: another seed, or weights that were not loaded");
     say("another initialization: mean and standard deviation are " + rounded_text(mean_of(a)) + " and " +
         rounded_text(deviation_of(a)) + " in " + first_.called + ", " + rounded_text(mean_of(b)) + " and " +
         rounded_text(deviation_of(b)) + " in " + second_.called);
   }
+}
+
+/// Whether weights were copied from or into the wrong place.
+bool Reasons::has_values_of_another(const Tensor& a, const Tensor& b) {
+  if (deviation_of(b) <= 1e-6 * b.rms()) return false;  // such as ones, which many may have
+  for (const Tensor& each : first_.tensors) {
+    if (!each.is("parameter") || &each == &a || each.numel() != b.numel()) continue;
+    const bool is_same = each.shape == b.shape && difference(each, b, b.rms()) < 1e-6;
+    if (!is_same && permutation(each, b) != Order{1, 0}) continue;
+    say("it has the values of " + first_.called + "'s '" + (each.module.empty() ? "" : each.module + ".") + each.name +
+        "'" + (is_same ? "" : ", transposed"));
+    return true;
+  }
+  return false;
+}
+
+/// Whether the known elements are the same but for a few, or but for rounding.
+bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
+  std::size_t same = 0, similar = 0;
+  const double rms = std::max(a.rms(), b.rms());
+  for (std::size_t i = 0; i < a.values.size() && i < b.values.size(); ++i) {
+    const double size = std::max(std::abs(a.values[i]), std::abs(b.values[i]));
+    const double apart = std::abs(a.values[i] - b.values[i]);
+    same += apart <= 1e-3 * size ? 1 : 0;
+    similar += apart <= 4e-3 * size + 1e-4 * rms ? 1 : 0;  // bfloat16 has 8 bits
+  }
+  if (a.values.empty()) return false;
+  if (similar == a.values.size() && comparison_.departure->difference < 0.01) {
+    say("the values are the same but for rounding, as of weights kept in half precision");
+    return true;
+  }
+  if (same * 2 <= a.values.size()) return false;
+  say("most of its values are the same: some elements were changed");
+  return true;
 }
 
 bool Reasons::is_first_input(const Tensor& a) const {
@@ -151,24 +201,87 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-/// Modules of one record that ran since the last tensor that agrees.
+/// Modules that ran since the last tensor that agrees, in one record alone.
 bool Reasons::modules_between(const Tensor& a) {
-  bool any = false;
-  const auto look = [&](const Record& record, const std::vector<std::string>& only, const Tensor* from,
-                        const Tensor* to) {
-    if (to == nullptr) return;
-    for (const Tensor* each = from != nullptr ? from + 1 : record.tensors.data(); each < to; ++each) {
+  const Tensor *from = comparison_.before, *others_from = counterpart(from), *to = counterpart(&a);
+  const auto ran = [&](const Record& record, const Tensor* begin, const Tensor* end) {
+    std::vector<const Module*> modules;
+    if (end == nullptr) return modules;
+    for (const Tensor* each = begin != nullptr ? begin + 1 : record.tensors.data(); each < end; ++each) {
       if (each->step != a.step || !each->is("output") || each->index != 0) continue;
-      if (std::find(only.begin(), only.end(), each->module) == only.end()) continue;
-      const Module& module = *record.module(each->module);
-      if (module.functional) continue;  // which one language does not show
-      any = true;
-      say("'" + module.name + "' (" + module.type + ") runs in between in " + record.called + " alone");
+      const Module* module = record.module(each->module);
+      if (module != nullptr && !module->functional) modules.push_back(module);  // which one language does not show
     }
+    return modules;
   };
-  look(first_, alignment_.only_first, comparison_.before, &a);
-  look(second_, alignment_.only_second, counterpart(comparison_.before), counterpart(&a));
+  // In another order one of them may have come before.
+  if (others_from != nullptr && to != nullptr && to < others_from) return false;
+  const auto own = ran(first_, from, &a), theirs = ran(second_, others_from, to);
+  bool any = false;
+  const auto tell = [&](const Module& module, const Record& record, const Record& other, const std::string* name) {
+    const auto is_inside = [&](const Module& each) { return each.name.rfind(module.name + ".", 0) == 0; };
+    // Not every language shows the call of what only calls others.
+    if (name != nullptr && (name->empty() || std::any_of(record.modules.begin(), record.modules.end(), is_inside)))
+      return;
+    const bool is_seen =
+        name == nullptr || std::any_of(other.tensors.begin(), other.tensors.end(),
+                                       [&](const auto& each) { return each.is("output") && each.module == *name; });
+    any = true;
+    say("'" + module.name + "' (" + module.type + (is_seen ? ") runs in between in " : ") is seen in between in ") +
+        record.called + " alone");
+  };
+  const auto is_pair = [&](const Module* one, const Module* other) {
+    const std::string* name = alignment_.second(one->name);
+    return name != nullptr && *name == other->name;
+  };
+  for (const Module* each : own) {
+    if (std::none_of(theirs.begin(), theirs.end(), [&](const Module* other) { return is_pair(each, other); }))
+      tell(*each, first_, second_, alignment_.second(each->name));
+  }
+  for (const Module* each : theirs) {
+    if (std::none_of(own.begin(), own.end(), [&](const Module* other) { return is_pair(other, each); }))
+      tell(*each, second_, first_, alignment_.first(each->name));
+  }
   return any;
+}
+
+std::size_t Reasons::count(const Record& record, const Tensor& like, const std::string& module, bool calls) {
+  return static_cast<std::size_t>(std::count_if(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) {
+    if (each.step != like.step || each.module != module) return false;
+    return calls ? each.is("output") && each.index == 0 : each.is("input") && each.call == like.call;
+  }));
+}
+
+/// Whether the tensor's module runs more often in one record.
+bool Reasons::runs(const Tensor& a) {
+  const std::string* module = alignment_.second(a.module);
+  if (module == nullptr || a.step == 0) return false;
+  const std::size_t own = count(first_, a, a.module, true), theirs = count(second_, a, *module, true);
+  if (own == theirs || own == 0 || theirs == 0) return false;
+  const auto text = [](std::size_t times) {
+    return times == 1 ? std::string("once") : times == 2 ? std::string("twice") : std::to_string(times) + " times";
+  };
+  const bool more = own > theirs;
+  say("'" + a.module + "' runs " + text(std::max(own, theirs)) + " in " + (more ? first_ : second_).called + " and " +
+      text(std::min(own, theirs)) + " in " + (more ? second_ : first_).called);
+  return true;
+}
+
+/// Whether the module's call is given another number of tensors: a mask, or a state.
+bool Reasons::arguments(const Tensor& a) {
+  const std::string* module = alignment_.second(a.module);
+  if (module == nullptr) return false;
+  const std::size_t own = count(first_, a, a.module, false), theirs = count(second_, a, *module, false);
+  if (own == theirs || own == 0 || theirs == 0) return false;
+  const bool more = own > theirs;
+  const Record& less = more ? second_ : first_;
+  const std::size_t most = std::max(own, theirs), least = std::min(own, theirs);
+  say("it is given " + std::to_string(most) + " tensors in " + (more ? first_ : second_).called + " and " +
+      std::to_string(least) + " in " + less.called +
+      // PyTorch before 2 does not show what is passed by name.
+      (less.language == "Python" && less.libtorch.rfind("1.", 0) == 0 ? ", not counting what is passed by name"
+                                                                      : ", such as a mask or a state"));
+  return true;
 }
 
 const Tensor* Reasons::counterpart(const Tensor* own) const {
@@ -207,6 +320,7 @@ bool Reasons::settings_of_module(const Tensor& a) {
 
 void Reasons::of_input(const Tensor& a, const Tensor& b) {
   const bool modules = !is_first_input(a) && modules_between(a);
+  if (a.call > 0) runs(a);
   if (order_of_elements(a, b) || modules) return;
   if (is_first_input(a)) {
     data(a, b);
@@ -219,97 +333,18 @@ void Reasons::of_input(const Tensor& a, const Tensor& b) {
 
 void Reasons::of_output(const Tensor& a, const Tensor& b) {
   const Module &own = *first_.module(a.module), &other = *second_.module(*alignment_.second(a.module));
-  const bool has_mode = mode(a, b), has_settings = settings_of_module(a), has_modules = modules_between(a);
+  const bool has_mode = mode(a, b), has_settings = settings_of_module(a), has_modules = modules_between(a),
+             has_arguments = arguments(a);
   if (own.type != other.type)
     say("it is a " + own.type + " in " + first_.called + " and a " + other.type + " in " + second_.called);
   if (a.shape != b.shape)
     say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
-  if (order_of_elements(a, b) || has_mode || has_settings || has_modules) return;
+  if (order_of_elements(a, b) || has_mode || has_settings || has_modules || has_arguments) return;
   if (own.type.find("Dropout") != std::string::npos && a.training) {
     say("both drop, and draw other random numbers; compare with dropout off, by eval() or p = 0");
   } else {
     factor_of(a, b, "it");
   }
-}
-
-bool Reasons::reduction(double factor) {
-  const Tensor* last = nullptr;
-  for (const Tensor& each : first_.tensors) {
-    if (each.is("output") && each.step == comparison_.departure->known().step && each.index == 0) last = &each;
-  }
-  if (last == nullptr || last->shape.empty()) return false;
-  const auto batch = static_cast<double>(last->shape[0]), all = static_cast<double>(last->numel());
-  for (const double count : {batch, all, all / batch}) {
-    if (count <= 1 || (!near(factor, count) && !near(1 / factor, count))) continue;
-    const bool second = near(factor, count);
-    say("it is " + times(factor) + ": the reduction of the loss is another, such as a sum in " +
-        (second ? second_ : first_).called + " and a mean in " + (second ? first_ : second_).called);
-    return true;
-  }
-  return false;
-}
-
-void Reasons::of_loss(const Tensor& a, const Tensor& b) {
-  const double factor = b.sum / a.sum;
-  if (std::isfinite(factor) && factor != 0 && reduction(factor)) return;
-  say("the model's output is the same: other targets, or another loss function (" + rounded_text(a.sum) + " in " +
-      first_.called + ", " + rounded_text(b.sum) + " in " + second_.called + ")");
-}
-
-void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
-  const auto line = linear(a, b, false);
-  const bool is_last = std::none_of(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
-    return each.is("output_gradient") && each.step == a.step && &each < &a && alignment_.second(each.module) != nullptr;
-  });
-  if (is_last) {
-    if (line && reduction(line->factor)) return;
-    if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
-    return;
-  }
-  if (!mode(a, b) && !factor_of(a, b, "it"))
-    say("its backward pass differs from here on; perhaps something is detached in one alone");
-}
-
-void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
-  const auto with_last = [&](const Tensor& one, const Tensor& other, const Record& of, const std::string& module) {
-    const Tensor* last = one.step > 1 ? of.find(one.step - 1, "gradient", module, one.name) : nullptr;
-    if (last == nullptr || last->values.size() != one.values.size() || one.values.size() != other.values.size())
-      return false;
-    Tensor sum = other;
-    for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += last->values[i];
-    const auto line = linear(sum, one, false);
-    if (!line || !near(line->factor, 1)) return false;
-    say("it still has that of the step before in " + of.called + ": call zero_grad() before each backward");
-    return true;
-  };
-  if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
-  if (factor_of(a, b, "it")) {
-    say("perhaps gradients are clipped, averaged or accumulated in one alone");
-  } else if (!order_of_elements(a, b)) {
-    say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
-  }
-}
-
-void Reasons::of_update(const Tensor& a, const Tensor& b) {
-  const auto others = other_settings(a.step, first_, second_);
-  for (const std::string& each : others) say("the gradient is the same, and " + each);
-  if (!others.empty() || factor_of(a, b, "the gradient is the same, and the update")) return;
-  const Tensor* parameter = first_.find(0, "parameter", a.module, a.name);
-  if (parameter != nullptr && a.step == 1 && parameter->shape == a.shape && a.shape == b.shape) {
-    Tensor left = b;
-    for (std::size_t i = 0; i < left.values.size(); ++i) left.values[i] -= a.values[i];
-    if (linear(*parameter, left, false)) {
-      say("the gradient is the same, and one update has a share of the weights: weight decay in one alone");
-      return;
-    }
-  }
-  say("the gradient is the same: compare the settings of the optimizers, and what changes the weights besides them");
-}
-
-void Reasons::of_missing(const Tensor& known, bool in_first) {
-  const Record &has = in_first ? first_ : second_, &lacks = in_first ? second_ : first_;
-  say(std::string("only ") + has.called + " has one: in " + lacks.called +
-      " it is frozen, not reached by the loss, or in " + (known.is("gradient") ? "no optimizer" : "another optimizer"));
 }
 
 }  // namespace loupe::port

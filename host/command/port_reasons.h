@@ -1,6 +1,7 @@
 #ifndef LOUPE_COMMAND_PORT_REASONS_H
 #define LOUPE_COMMAND_PORT_REASONS_H
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -30,14 +31,22 @@ class Reasons {
   void of_update(const Tensor& a, const Tensor& b);
   void of_missing(const Tensor& known, bool in_first);
 
+  bool has_values_of_another(const Tensor& a, const Tensor& b);
+  bool has_most_values(const Tensor& a, const Tensor& b);
   bool order_of_elements(const Tensor& a, const Tensor& b);
+  std::string order_along(const Tensor& a, const Tensor& b, std::size_t dimension) const;
   bool data(const Tensor& a, const Tensor& b);
   bool modules_between(const Tensor& a);
   void code_between(const Tensor& a, const Tensor& b);
   const Tensor* counterpart(const Tensor* own) const;
   bool mode(const Tensor& a, const Tensor& b);
+  bool runs(const Tensor& a);
+  bool arguments(const Tensor& a);
+  /// How often the module runs in the tensor's step, or how many tensors that call is given.
+  static std::size_t count(const Record& record, const Tensor& like, const std::string& module, bool calls);
   bool settings_of_module(const Tensor& a);
-  bool reduction(double factor);
+  const Tensor* last_output(uint64_t step) const;
+  bool multiple(double factor, const std::string& subject);
   bool factor_of(const Tensor& a, const Tensor& b, const std::string& subject);
   bool is_first_input(const Tensor& a) const;
   void say(const std::string& sentence) { told_.push_back(sentence); }

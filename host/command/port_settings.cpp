@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace loupe::port {
 namespace {
@@ -34,7 +35,8 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-/// In one form for both languages: True and true, (3, 3) and [3, 3] and 3, 'bilinear' and kBilinear.
+/// In one form for both languages: True and true, (3, 3) and [3, 3] and 3,
+/// 'bilinear' and kBilinear.
 std::string plain(const std::string& text) {
   std::string value = stripped(text);
   if (value.size() > 1 && (value.front() == '(' || value.front() == '[')) {
@@ -62,13 +64,61 @@ std::map<std::string, std::string> read(const std::string& settings) {
   std::size_t position = 0;
   for (const std::string& each : split(settings)) {
     const auto equals = each.find('=');
-    // What a language leaves out, or says to be nothing, is what it takes unless it is told.
+    // What a language leaves out, or says to be nothing, is what it takes
+    // unless it is told.
     const std::string value = plain(equals == std::string::npos ? each : each.substr(equals + 1));
     const std::string name =
         equals == std::string::npos ? "argument " + std::to_string(++position) : stripped(each.substr(0, equals));
-    if (!value.empty() && value != "none") values[name] = value;
+    const bool is_said = !value.empty() && (value != "none" || name == "approximate");
+    if (is_said) values[name] = value;
   }
   return values;
+}
+
+using Values = std::map<std::string, std::string>;
+
+/// What a module takes that its language does not print, because it is the
+/// default there; empty where the name has none. By type, for another type may
+/// print the same by position: a ZeroPad2d its padding.
+std::string default_of(const std::string& type, const std::string& name) {
+  static const Values convolution = {{"padding", "0"}, {"output_padding", "0"}, {"dilation", "1"},
+                                     {"groups", "1"},  {"bias", "true"},        {"padding_mode", "zeros"}};
+  static const Values recurrent = {{"num_layers", "1"},     {"bias", "true"},   {"batch_first", "false"},
+                                   {"dropout", "0"},        {"proj_size", "0"}, {"bidirectional", "false"},
+                                   {"nonlinearity", "tanh"}};
+  static const Values embedding = {{"padding_idx", "none"},
+                                   {"max_norm", "none"},
+                                   {"norm_type", "2"},
+                                   {"scale_grad_by_freq", "false"},
+                                   {"sparse", "false"}};
+  static const Values pool = {{"padding", "0"}, {"dilation", "1"}, {"ceil_mode", "false"}};
+  static const Values norm = {
+      {"affine", "true"}, {"elementwise_affine", "true"}, {"bias", "true"}, {"track_running_stats", "true"}};
+  static const std::pair<const char*, const Values&> all[] = {
+      {"Conv", convolution}, {"LSTM", recurrent}, {"GRU", recurrent},  {"RNN", recurrent}, {"Embedding", embedding},
+      {"MaxPool", pool},     {"BatchNorm", norm}, {"LayerNorm", norm}, {"GroupNorm", norm}};
+  for (const auto& [prefix, defaults] : all) {
+    const auto found = type.rfind(prefix, 0) == 0 ? defaults.find(name) : defaults.end();
+    if (found != defaults.end()) return found->second;
+  }
+  return "";
+}
+
+/// 1 is true where the other says so, and a padding that is valid is none.
+bool same(const std::string& a, const std::string& b) {
+  const auto number = [](const std::string& text) -> std::string {
+    return text == "true" ? "1" : text == "false" || text == "valid" ? "0" : text;
+  };
+  return number(a) == number(b);
+}
+
+bool is_flag(const std::string& name) {
+  return name == "nesterov" || name == "amsgrad" || name == "centered";
+}
+
+std::string count_of(std::ptrdiff_t groups) {
+  return (groups == 1 ? "there is " : "there are ") + std::to_string(groups) +
+         (groups == 1 ? " group of parameters" : " groups of parameters");
 }
 
 std::string sentence(const std::string& name, const std::string& a, const std::string& b, const Record& first,
@@ -80,19 +130,32 @@ std::string sentence(const std::string& name, const std::string& a, const std::s
 
 std::vector<std::string> other_settings(const Module& a, const Module& b, const Record& first, const Record& second) {
   std::vector<std::string> others;
-  const auto own = read(a.settings), theirs = read(b.settings);
-  for (const auto& [name, value] : own) {
-    const auto found = theirs.find(name);
-    if (found != theirs.end() && found->second != value)
-      others.push_back(sentence(name, value, found->second, first, second));
+  const Values own = read(a.settings), theirs = read(b.settings);
+  const auto value_of = [](const Module& module, const Values& values, const std::string& name) {
+    const auto found = values.find(name);
+    return found != values.end() ? found->second : default_of(module.type, name);
+  };
+  Values all = own;  // the names alone count
+  all.insert(theirs.begin(), theirs.end());
+  for (const auto& each : all) {
+    const std::string one = value_of(a, own, each.first), other = value_of(b, theirs, each.first);
+    if (!one.empty() && !other.empty() && !same(one, other))
+      others.push_back(sentence(each.first, one, other, first, second));
   }
   return others;
 }
 
 std::vector<std::string> other_settings(uint64_t step, const Record& first, const Record& second) {
   std::vector<std::string> others;
-  const auto several = std::count_if(first.optimizers.begin(), first.optimizers.end(),
-                                     [&](const auto& each) { return each.step == step; }) > 1;
+  const auto groups = [&](const Record& record) {
+    return std::count_if(record.optimizers.begin(), record.optimizers.end(),
+                         [&](const auto& each) { return each.step == step; });
+  };
+  const auto own_groups = groups(first), other_groups = groups(second);
+  const bool several = own_groups > 1;
+  if (own_groups != other_groups && own_groups > 0 && other_groups > 0)
+    others.push_back(count_of(own_groups) + " in " + first.called + " and " + std::to_string(other_groups) + " in " +
+                     second.called);
   for (const Optimizer& own : first.optimizers) {
     if (own.step != step) continue;
     const auto found = std::find_if(second.optimizers.begin(), second.optimizers.end(), [&](const Optimizer& other) {
@@ -104,13 +167,19 @@ std::vector<std::string> other_settings(uint64_t step, const Record& first, cons
       std::string text = sentence("the optimizer", own.type, found->type, first, second);
       const bool decay = std::min(own.type, found->type) == "Adam" && std::max(own.type, found->type) == "AdamW" &&
                          own.settings.count("weight_decay") != 0;
-      if (decay) text += ": Adam adds the weight decay to the gradient, AdamW takes it off the weights";
+      if (decay)
+        text +=
+            ": Adam adds the weight decay to the gradient, AdamW takes it "
+            "off the weights";
       others.push_back(text);
     }
     for (const auto& [name, value] : own.settings) {
       const auto other = found->settings.find(name);
       if (other == found->settings.end() || std::abs(other->second - value) <= 1e-6 * std::abs(value)) continue;
-      others.push_back(sentence(name + of, rounded_text(value, 6), rounded_text(other->second, 6), first, second));
+      const auto text = [flag = is_flag(name)](double each) {
+        return !flag ? rounded_text(each, 6) : each != 0 ? std::string("true") : std::string("false");
+      };
+      others.push_back(sentence(name + of, text(value), text(other->second), first, second));
     }
   }
   return others;

@@ -119,6 +119,26 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
   if (!names.empty()) out << "Not compared: " << one.called << " alone has " << names << ".\n";
 }
 
+/// The first parameter that has another type is told of, with how many have one.
+void tell_types(const Record& first, const Record& second, const Alignment& alignment, std::ostream& out) {
+  const Tensor *one = nullptr, *other = nullptr;
+  std::size_t all = 0, others = 0;
+  for (const Tensor& each : first.tensors) {
+    const std::string* module = each.is("parameter") ? alignment.second(each.module) : nullptr;
+    const Tensor* its = module != nullptr ? second.find(each, *module) : nullptr;
+    if (its == nullptr) continue;
+    ++all;
+    if (each.dtype == its->dtype) continue;
+    if (others++ == 0) one = &each, other = its;
+  }
+  if (others == 0) return;
+  const std::string of = others == all ? "The parameters are "
+                                       : std::to_string(others) + " of the " + std::to_string(all) + " parameters are ";
+  out << of << one->dtype << " in " << first.called << " and " << other->dtype << " in " << second.called
+      << (others == all ? "" : ", such as '" + (one->module.empty() ? "" : one->module + ".") + one->name + "'")
+      << ".\n";
+}
+
 void name_records(Record& first, Record& second, const std::string& one, const std::string& other) {
   first.called = first.language;
   second.called = second.language;
@@ -157,8 +177,10 @@ bool tell_departure(const std::string& one, const std::string& other, const std:
   }
   tell_rounding(comparison, out);
   for (const std::string& each : settings_besides(first, second, alignment, told)) {
-    out << (comparison.departure ? "Also different: " : "Different, though no number shows it: ") << each << ".\n";
+    out << (comparison.departure ? "Also different: " : "Different, though no number beyond rounding shows it: ")
+        << each << ".\n";
   }
+  tell_types(first, second, alignment, out);
   tell_left_out(first, second, alignment.only_first, out);
   tell_left_out(second, first, alignment.only_second, out);
   if (!alignment.by_name && map.empty())

@@ -94,10 +94,12 @@ def tensors_in(value):
 
 
 def settings_of(module):
-    """As the module prints them, with what it leaves out though it decides why two upsamplings differ."""
+    """As the module prints them, with what it leaves out though it decides why two upsamplings or attentions differ."""
     text = module.extra_repr().replace("\n", " ")
     if hasattr(module, "align_corners"):
         text += (", " if text else "") + f"align_corners={bool(module.align_corners)}"
+    if isinstance(module, torch.nn.MultiheadAttention):
+        text += (", " if text else "") + f"num_heads={module.num_heads}"
     return text
 
 

@@ -75,6 +75,14 @@ class Record {
     text += line.dump() + "\n";
     return *this;
   }
+  /// Changes the last line.
+  Record& with(const char* key, const Json& value) {
+    const std::size_t begin = text.rfind('\n', text.size() - 2) + 1;
+    Json line = Json::parse(text.substr(begin));
+    line[key] = value;
+    text.erase(begin);
+    return add(line);
+  }
   std::string text;
 };
 
@@ -162,6 +170,28 @@ TEST_F(ComparePort, TakesRoundingByTheTypeOfTheNumbers) {
   EXPECT_EQ(compare(with(1, "float32"), with(1 + 1e-2, "float32")).exit_code, 1);
 }
 
+TEST_F(ComparePort, AllowsSumsOfFloat64ThatWereAddedInAnotherOrder) {
+  const auto with = [](double share, const char* member) {
+    Record record;
+    record.module("fc").tensor(0, "parameter", "fc", {10, 256}, drawn({10, 256}), "weight", "float64");
+    std::string text;
+    for (std::size_t at = 0, end; (end = record.text.find('\n', at)) != std::string::npos; at = end + 1) {
+      Json line = Json::parse(record.text.substr(at, end - at));
+      Json* sum = line["kind"] != "tensor"        ? nullptr
+                  : member == std::string("sums") ? &line["sums"][0][3]
+                                                  : &line[member];
+      if (sum != nullptr) *sum = sum->get<double>() * (1 + share);
+      text += line.dump() + "\n";
+    }
+    return text;
+  };
+  for (const char* sum : {"sum_squares", "sum", "sums"}) {
+    EXPECT_EQ(compare(with(0, sum), with(2.4e-14, sum)).exit_code, 0) << sum;
+    EXPECT_EQ(compare(with(0, sum), with(1e-3, sum)).exit_code, 1) << sum;
+  }
+  EXPECT_EQ(compare(with(0, "minimum"), with(2.4e-14, "minimum")).exit_code, 1) << "an element is no sum";
+}
+
 TEST_F(ComparePort, CountsNaNsAndSaysWhereTheyAre) {
   std::vector<double> values = drawn({20});
   Record first, second("C++");
@@ -228,13 +258,96 @@ TEST_F(ComparePort, TellsAnotherInitializationFromAnotherSeed) {
   EXPECT_SAYS(compare(first, wide), 1, "another initialization: mean and standard deviation are ");
 }
 
+TEST_F(ComparePort, TellsWeightsInTheWrongPlaceAndChangedOnesFromAnotherSeed) {
+  const Shape shape = {40, 40};
+  const std::vector<double> values = drawn(shape), others = drawn(shape, 7);
+  const auto with = [&](const std::string& language, const std::vector<double>& weight) {
+    Record record(language);
+    record.module("a").tensor(0, "parameter", "a", shape, weight, "weight");
+    return record.module("b").tensor(0, "parameter", "b", shape, others, "weight");
+  };
+  const auto changed = [&](auto&& change) {
+    std::vector<double> all = values;
+    for (std::size_t i = 0; i < all.size(); ++i) change(all[i], i);
+    return with("C++", all);
+  };
+  const Record first = with("Python", values);
+  EXPECT_SAYS(compare(first, with("C++", others)), 1, "- it has the values of Python's 'b.weight'.\n");
+  EXPECT_SAYS(compare(first, changed([&](double& value, std::size_t i) { value = others[i % 40 * 40 + i / 40]; })), 1,
+              "- it has the values of Python's 'b.weight', transposed.\n");
+  EXPECT_SAYS(compare(first, changed([](double& value, std::size_t i) { value = i < 40 ? 0 : value; })), 1,
+              "- most of its values are the same: some elements were changed");
+  EXPECT_SAYS(compare(first, changed([](double& value, std::size_t) { value = std::round(value * 1024) / 1024; })), 1,
+              "- the values are the same but for rounding, as of weights kept in half precision");
+}
+
+TEST_F(ComparePort, ComparesWhatOneLanguageDoesNotPrintBecauseItIsTheDefault) {
+  const auto with = [](const std::string& language, const std::string& conv, const std::string& lstm,
+                       const std::string& pad) {
+    Record record(language);
+    record.module("c", "Conv2d", conv).module("l", "LSTM", lstm).module("p", "ReflectionPad2d", pad);
+    return record.tensor(1, "output", "c", {9}, drawn({9}));
+  };
+  const Record first = with("Python", "3, 4, kernel_size=(3, 3)", "5, 6", "(1, 1, 1, 1)");
+  const Finished same = compare(
+      first, with("C++", "3, 4, kernel_size=3, bias=1", "num_layers=1, bias=true, dropout=0", "padding=[1, 1]"));
+  EXPECT_EQ(same.output.find("ifferent"), std::string::npos) << same.output;
+  const Finished other =
+      compare(first, with("C++", "3, 4, kernel_size=3, padding=2, padding_mode=kReflect", "bias=false", ""));
+  EXPECT_SAYS(other, 0, "'c': padding is 0 in Python and 2 in C++");
+  EXPECT_SAYS(other, 0, "'c': padding_mode is zeros in Python and reflect in C++");
+  EXPECT_SAYS(other, 0, "'l': bias is true in Python and false in C++");
+}
+
+TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
+  Record first, second("C++");
+  first.module("bn", "BatchNorm1d").tensor(1, "output", "bn", {9}, drawn({9}));
+  second.module("bn", "BatchNorm1d").tensor(1, "output", "bn", {9}, drawn({9}));
+  second.tensor(1, "output", "bn", {9}, drawn({9}, 3)).with("call", 1);
+  first.tensor(1, "buffer", "bn", {9}, drawn({9}), "running_mean");
+  second.tensor(1, "buffer", "bn", {9}, drawn({9}, 5), "running_mean");
+  EXPECT_SAYS(compare(first, second), 1, "- 'bn' runs twice in C++ and once in Python");
+
+  const auto with = [](const std::string& language, bool masked) {
+    Record record(language);
+    record.module("attn", "MultiheadAttention").tensor(1, "input", "attn", {9}, drawn({9}));
+    if (masked) record.tensor(1, "input", "attn", {9}, drawn({9})).with("index", 1);
+    return record.tensor(1, "output", "attn", {9}, drawn({9}, masked ? 2 : 1));
+  };
+  EXPECT_SAYS(compare(with("Python", false), with("C++", true)), 1,
+              "- it is given 2 tensors in C++ and 1 in Python, such as a mask or a state");
+}
+
+TEST_F(ComparePort, NamesAModuleThatBothHaveAndOneRunsInBetween) {
+  Record first, second("C++");
+  for (Record* each : {&first, &second}) {
+    each->module("conv", "Conv2d").module("bn", "BatchNorm2d").module("act", "ReLU");
+    each->tensor(1, "output", "conv", {9}, drawn({9}));
+  }
+  first.tensor(1, "input", "bn", {9}, drawn({9}));
+  first.tensor(1, "output", "act", {9}, drawn({9}));
+  second.tensor(1, "output", "act", {9}, drawn({9}));
+  second.tensor(1, "input", "bn", {9}, drawn({9}, 2));
+  EXPECT_SAYS(compare(first, second), 1, "- 'act' (ReLU) runs in between in C++ alone");
+}
+
+TEST_F(ComparePort, CountsGroupsOfParametersAndNamesTheirTypes) {
+  Record first, second("C++");
+  first.module("fc").tensor(0, "parameter", "fc", {9}, drawn({9}), "bias").optimizer("SGD", {{"lr", 1}});
+  second.module("fc").tensor(0, "parameter", "fc", {9}, drawn({9}), "bias", "float64");
+  second.optimizer("SGD", {{"lr", 1}}).optimizer("SGD", {{"lr", 1}, {"group", 1}});
+  const Finished told = compare(first, second);
+  EXPECT_SAYS(told, 0, "there is 1 group of parameters in Python and 2 in C++");
+  EXPECT_SAYS(told, 0, "The parameters are float32 in Python and float64 in C++.\n");
+}
+
 TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
   Record first, second("C++");
   first.module("c", "Conv2d", "3, 4, kernel_size=(3, 3), stride=(1, 1), padding=same, bias=False")
       .module("u", "Upsample", "scale_factor=2.0, mode='bilinear'")
       .tensor(1, "output", "c", {9}, drawn({9}))
       .optimizer("SGD", {{"lr", 0.1}, {"nesterov", false}});
-  second.module("c", "Conv2d", "3, 4, kernel_size=[3, 3], stride=1, bias=false, padding_mode=kZeros")
+  second.module("c", "Conv2d", "3, 4, kernel_size=[3, 3], stride=1, padding='same', bias=false, padding_mode=kZeros")
       .module("u", "Upsample", "scale_factor=[2, 2], mode=kBilinear")
       .tensor(1, "output", "c", {9}, drawn({9}))
       .optimizer("SGD", {{"lr", 0.1}, {"nesterov", false}, {"dampening", 0}});
@@ -247,10 +360,28 @@ TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
       .tensor(1, "output", "c", {9}, drawn({9}))
       .optimizer("SGD", {{"lr", 0.2}, {"nesterov", true}});
   const Finished told = compare(first, other);
-  EXPECT_SAYS(told, 0, "Different, though no number shows it: 'c': kernel_size is 3 in Python and 3 x 5 in C++");
+  EXPECT_SAYS(told, 0,
+              "Different, though no number beyond rounding shows it: 'c': kernel_size is 3 in Python and 3 x 5 in C++");
   EXPECT_SAYS(told, 0, "'c': stride is 1 in Python and 2 in C++");
   EXPECT_SAYS(told, 0, "the optimizer: lr is 0.1 in Python and 0.2 in C++");
-  EXPECT_SAYS(told, 0, "the optimizer: nesterov is 0 in Python and 1 in C++");
+  EXPECT_SAYS(told, 0, "the optimizer: nesterov is false in Python and true in C++");
+}
+
+TEST_F(ComparePort, TellsAnotherReductionFromAnotherLoss) {
+  const auto with = [](const std::string& language, double loss) {
+    Record record(language);
+    record.module("fc").tensor(1, "output", "fc", {12, 8, 5}, drawn({12, 8, 5}));
+    return record.tensor(1, "loss", "", {}, {loss});
+  };
+  const Record mean = with("Python", 4.08);
+  EXPECT_SAYS(compare(mean, with("C++", 4.08 * 96)), 1,
+              "- the loss is 96 times as large in C++: a sum in place of a mean");
+  EXPECT_SAYS(compare(mean, with("C++", 4.08 * 40)), 1, "- the loss is 40 times as large in C++: a sum in place of");
+  EXPECT_SAYS(compare(mean, with("C++", 4.08 / 2)), 1,
+              "- the loss is 2 times as large in Python: it is multiplied or divided in one alone");
+  EXPECT_SAYS(compare(mean, with("C++", 4.0803)), 1,
+              "- the output of 'fc', the last module that was seen, is the same: what is computed after it (such as a "
+              "softmax), other targets, or another loss function (4.08 in Python, 4.0803 in C++)");
 }
 
 TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {

@@ -78,7 +78,7 @@ struct Cnn : Net {
 struct BlockImpl : Net {
   explicit BlockImpl(const std::string& fault) : without_skip(fault == "no skip") {
     fc1 = register_module("fc1", nn::Linear(12, 12));
-    act = register_module("act", nn::GELU());
+    act = register_module("act", nn::GELU(nn::GELUOptions().approximate(fault == "another GELU" ? "tanh" : "none")));
     fc2 = register_module("fc2", nn::Linear(12, 12));
     norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({12})));
   }
@@ -114,9 +114,11 @@ struct Recurrent : Net {
 };
 
 struct Transformer : Net {
-  Transformer() {
+  explicit Transformer(const std::string& fault) {
     embed = register_module("embed", nn::Linear(5, 8));
-    const nn::TransformerEncoderLayer layer(nn::TransformerEncoderLayerOptions(8, 2).dim_feedforward(16).dropout(0));
+    const int64_t heads = fault == "attention heads" ? 4 : 2;
+    const nn::TransformerEncoderLayer layer(
+        nn::TransformerEncoderLayerOptions(8, heads).dim_feedforward(16).dropout(0));
     encoder = register_module("encoder", nn::TransformerEncoder(layer, 2));
     head = register_module("head", nn::Linear(8, 4));
   }
@@ -130,7 +132,7 @@ std::shared_ptr<Net> make_net(const std::string& model, const std::string& fault
   if (model == "cnn") return std::make_shared<Cnn>(fault);
   if (model == "residual") return std::make_shared<Residual>(fault);
   if (model == "lstm") return std::make_shared<Recurrent>();
-  return std::make_shared<Transformer>();
+  return std::make_shared<Transformer>(fault);
 }
 
 /// As in pairs.py.

@@ -30,10 +30,14 @@ std::string settings_of(const torch::nn::Module& module) {
   const std::string text = printed.str();
   const auto begin = text.find('('), end = text.rfind(')');
   std::string settings = begin < end && end != std::string::npos ? text.substr(begin + 1, end - begin - 1) : "";
-  // LibTorch leaves out what decides most often why two upsamplings differ.
+  // LibTorch leaves out what decides most often why two of these differ.
+  const auto add = [&](const std::string& setting) { settings += (settings.empty() ? "" : ", ") + setting; };
   if (const auto* upsample = dynamic_cast<const torch::nn::UpsampleImpl*>(&module)) {
-    const bool aligned = upsample->options.align_corners().value_or(false);
-    settings += std::string(settings.empty() ? "" : ", ") + "align_corners=" + (aligned ? "true" : "false");
+    add(std::string("align_corners=") + (upsample->options.align_corners().value_or(false) ? "true" : "false"));
+  } else if (const auto* attention = dynamic_cast<const torch::nn::MultiheadAttentionImpl*>(&module)) {
+    add("num_heads=" + std::to_string(attention->options.num_heads()));
+  } else if (const auto* gelu = dynamic_cast<const torch::nn::GELUImpl*>(&module)) {
+    add("approximate=" + gelu->options.approximate());
   }
   return settings;
 }
