@@ -64,7 +64,8 @@ void check_measured(const Subject& subject) {
   if (!same(numbers, again)) return;  // what differs by itself cannot be told
   if (!same(numbers, others))
     throw Broken(
-        "it reads a member of loupe_measurement that it did not ask for, which is 0 in a run: ask for it, by "
+        "it reads a member of loupe_measurement that it did not ask for, and which is 0 unless another lens asks: ask "
+        "for it, by "
         "Watch::measure or in request()");
 }
 

@@ -8,6 +8,7 @@
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
+#include <loupe/text/nearest.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +20,6 @@
 #include <vector>
 
 #include "check/session.h"
-#include "core/suggestion.h"
 
 namespace loupe::check {
 
@@ -85,9 +85,9 @@ struct StubWiring {
     std::vector<std::string> known(std::begin(gatherers), std::end(gatherers));
     for (std::size_t i = 0; i < plugin.component_count; ++i) known.emplace_back(plugin.components[i]->name);
     if (std::find(known.begin(), known.end(), gatherer) != known.end()) return "";
-    const std::string meant = suggestion(gatherer, known);
-    const bool is_near = meant.find("did you mean") != std::string::npos;
-    return is_near ? "there is no gatherer '" + gatherer + "'" + meant : "";
+    const std::string meant = nearest(gatherer, known);
+    const bool is_near = !meant.empty() && edit_distance(gatherer, meant) <= 2;
+    return is_near ? "there is no gatherer '" + gatherer + "'; did you mean '" + meant + "'?" : "";
   }
 
   static loupe_status watch(void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {

@@ -96,7 +96,8 @@ std::string Reasons::order_along(const Tensor& a, const Tensor& b, std::size_t d
     return same_loss ? "it has the same samples in another order: another order of the batch"
                      : "it is the same in another order along dimension 0 (the batch, or time)";
   }
-  if (dims == 4 && dimension == 1) return "it has the same channels in another order, such as RGB for BGR";
+  if (dims == 4 && dimension == 1)
+    return std::string("it has the same channels in another order") + (a.shape[1] == 3 ? ", such as RGB for BGR" : "");
   const std::vector<double>&one = a.sums[dimension], &two = b.sums[dimension];
   const double slice = a.rms() * std::sqrt(static_cast<double>(a.numel()) / static_cast<double>(one.size()));
   const bool is_mirrored = dims > 2 && dimension + 2 >= dims &&
@@ -104,10 +105,10 @@ std::string Reasons::order_along(const Tensor& a, const Tensor& b, std::size_t d
                                       [&](double x, double y) { return std::abs(x - y) <= 1e-4 * slice; });
   const bool is_column = dimension > 0 && dimension + 1 == dims, is_row = dimension == 0 || dimension + 2 == dims;
   return "it is the same with dimension " + std::to_string(dimension) + " in another order" +
-         (is_mirrored ? ": mirrored"
-          : is_column ? ": permuted columns"
-          : is_row    ? ": permuted rows"
-                      : "");
+         (is_mirrored          ? ": mirrored"
+          : is_column          ? ": permuted columns"
+          : is_row && dims > 1 ? ": permuted rows"
+                               : "");
 }
 
 void Reasons::of_parameter(const Tensor& a, const Tensor& b) {
@@ -151,6 +152,18 @@ bool Reasons::has_values_of_another(const Tensor& a, const Tensor& b) {
   return false;
 }
 
+/// Whether all known elements are numbers that float16 or bfloat16 has.
+bool Reasons::are_halves(const Tensor& tensor) {
+  const auto have_bits = [&](int bits) {
+    return std::all_of(tensor.values.begin(), tensor.values.end(), [&](double value) {
+      int exponent = 0;
+      const double scaled = std::ldexp(std::frexp(value, &exponent), bits);
+      return scaled == std::nearbyint(scaled);
+    });
+  };
+  return have_bits(11);  // float16's, and bfloat16 has 8
+}
+
 /// Whether the known elements are the same but for a few, or but for rounding.
 bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
   std::size_t same = 0, similar = 0;
@@ -162,7 +175,7 @@ bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
     similar += apart <= 4e-3 * size + 1e-4 * rms ? 1 : 0;  // bfloat16 has 8 bits
   }
   if (a.values.empty()) return false;
-  if (similar == a.values.size() && comparison_.departure->difference < 0.01) {
+  if (similar == a.values.size() && comparison_.departure->difference < 0.01 && (are_halves(a) || are_halves(b))) {
     say("the values are the same but for rounding, as of weights kept in half precision");
     return true;
   }

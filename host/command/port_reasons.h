@@ -32,6 +32,7 @@ class Reasons {
   void of_missing(const Tensor& known, bool in_first);
 
   bool has_values_of_another(const Tensor& a, const Tensor& b);
+  static bool are_halves(const Tensor& tensor);
   bool has_most_values(const Tensor& a, const Tensor& b);
   bool order_of_elements(const Tensor& a, const Tensor& b);
   std::string order_along(const Tensor& a, const Tensor& b, std::size_t dimension) const;

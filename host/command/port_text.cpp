@@ -129,9 +129,10 @@ void tell_types(const Record& first, const Record& second, const Alignment& alig
     if (its == nullptr) continue;
     ++all;
     if (each.dtype == its->dtype) continue;
-    if (others++ == 0) one = &each, other = its;
+    if (one == nullptr) one = &each, other = its;
+    if (each.dtype == one->dtype && its->dtype == other->dtype) ++others;
   }
-  if (others == 0) return;
+  if (one == nullptr) return;
   const std::string of = others == all ? "The parameters are "
                                        : std::to_string(others) + " of the " + std::to_string(all) + " parameters are ";
   out << of << one->dtype << " in " << first.called << " and " << other->dtype << " in " << second.called

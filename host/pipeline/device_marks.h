@@ -48,7 +48,24 @@ class DeviceMarks {
       // Streams of one device do not wait for each other.
       return now = std::max(now, begin + clock_->seconds(mark));
     };
-    for (std::size_t i = 0; i < calls_.size(); ++i) account.tell(calls_[i], at(i + 1));
+    // Of nodes that run on two threads at once, those count that came first.
+    int open[2] = {}, left_out[2] = {};
+    const auto counts = [&](const StepCall& call) {
+      const int thread = call.elsewhere ? 1 : 0;
+      if (call.kind == StepCall::Kind::enter_node) {
+        const bool is_free = open[1 - thread] == 0;
+        ++(is_free ? open : left_out)[thread];
+        return is_free;
+      }
+      if (call.kind != StepCall::Kind::leave_node) return true;
+      const bool was_left_out = left_out[thread] > 0;
+      --(was_left_out ? left_out : open)[thread];
+      return !was_left_out;
+    };
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const double time = at(i + 1);
+      if (counts(calls_[i])) account.tell(calls_[i], time);
+    }
     return account.end(at(calls_.size() + 1));
   }
 

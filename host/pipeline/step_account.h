@@ -23,10 +23,11 @@ struct StepCall {
     leave_loupe
   };
   Kind kind;
-  int layer = -1;         ///< its number from 0; -1 is none
-  bool trains = false;    ///< of a forward
-  int64_t number = -1;    ///< autograd's, of a node
-  std::string name = {};  ///< of a node, where spans are kept
+  int layer = -1;          ///< its number from 0; -1 is none
+  bool trains = false;     ///< of a forward
+  int64_t number = -1;     ///< autograd's, of a node
+  bool elsewhere = false;  ///< a node on another thread than the step's
+  std::string name = {};   ///< of a node, where spans are kept
 };
 
 /// One step, told call by call with each call's time: its parts, its layers and, where wanted, what ran from when to

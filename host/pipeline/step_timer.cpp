@@ -40,37 +40,46 @@ void StepTimer::close(const void* monitor, uint64_t number) {
 
 std::optional<TimedStep> StepTimer::take(const void* monitor) {
   if (!busy_.load(std::memory_order_relaxed)) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (done_.empty() || monitor_ != monitor) return std::nullopt;
   if (done_.front().device != nullptr && done_.front().device->state() == DeviceClock::State::pending)
     return std::nullopt;
   Over over = std::move(done_.front());
   done_.pop_front();
   busy_ = state_ != State::idle || !done_.empty();
+  lock.unlock();
   if (over.device != nullptr) tell_device(over);
   return std::move(over.step);
 }
 
-bool StepTimer::drop(const void* monitor) {
+bool StepTimer::drop(const void* monitor, bool ends) {
   if (!busy_.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(mutex_);
   if (monitor_ != monitor) return false;
-  done_.clear();
+  if (ends) done_.clear();
   goes_on_ = false;
   const bool was_idle = state_ == State::idle;
   if (state_ == State::on) {
     dropped_ = closes_ = true;  // its monitor may be gone before it ends
   } else {
     state_ = State::idle;
-    busy_ = false;
+    busy_ = !done_.empty();
   }
   return !was_idle;
+}
+
+bool StepTimer::begins_here() {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::asked || (state_ == State::on && closes_ && goes_on_ && here() != nullptr);
 }
 
 bool StepTimer::step_over(const std::function<std::unique_ptr<DeviceClock>()>& clock_of_device) {
   if (!busy_.load(std::memory_order_relaxed)) return false;
   const double now = steady_time();
-  std::unique_lock lock(mutex_);
+  // The lock is held over forks, and must not wait for a device's library.
+  auto clock = clock_of_device && begins_here() ? clock_of_device() : nullptr;
+  auto device = clock != nullptr ? std::make_shared<DeviceMarks>(std::move(clock)) : nullptr;
+  const std::lock_guard lock(mutex_);
   if (state_ == State::idle) return false;
   if (state_ == State::on && !closes_) return here() != nullptr;
   bool begins = state_ == State::asked;
@@ -82,16 +91,12 @@ bool StepTimer::step_over(const std::function<std::unique_ptr<DeviceClock>()>& c
   state_ = begins ? State::on : State::idle;
   dropped_ = closes_ = goes_on_ = false;
   busy_ = begins || !done_.empty();
-  lock.unlock();
-  if (begins) begin(now, clock_of_device ? clock_of_device() : nullptr);
+  if (begins) begin(now, std::move(device));
   return begins;
 }
 
-void StepTimer::begin(double now, std::unique_ptr<DeviceClock> clock) {
-  {
-    const std::lock_guard lock(mutex_);
-    device_ = clock != nullptr ? std::make_shared<DeviceMarks>(std::move(clock)) : nullptr;
-  }
+void StepTimer::begin(double now, std::shared_ptr<DeviceMarks> device) {
+  device_ = std::move(device);
   wish_ = asked_for_;
   account_.begin(now, wish_.trace);
   numbers_.clear();
@@ -103,6 +108,7 @@ void StepTimer::begin(double now, std::unique_ptr<DeviceClock> clock) {
   has_kept_ = false;
   optimizer_state_ = 0;
   begun_ = now;
+  ++steps_begun_;
   thread_ = &this_thread_;
 }
 
@@ -192,7 +198,10 @@ int StepTimer::layer_of_node(int64_t number) {
 }
 
 void StepTimer::enter_node(int64_t number, const char* name) {
-  tell({StepCall::Kind::enter_node, layer_of_node(number), false, number, wish_.trace ? name : ""});
+  tell({.kind = StepCall::Kind::enter_node,
+        .layer = layer_of_node(number),
+        .number = number,
+        .name = wish_.trace ? name : ""});
 }
 
 void StepTimer::enter_node_elsewhere(int64_t number, const char* name) {
@@ -203,12 +212,13 @@ void StepTimer::enter_node_elsewhere(int64_t number, const char* name) {
       return;
     }
   }
-  tell_elsewhere({StepCall::Kind::enter_node, -1, false, number, wish_.trace ? name : ""});
+  tell_elsewhere(
+      {.kind = StepCall::Kind::enter_node, .number = number, .elsewhere = true, .name = wish_.trace ? name : ""});
 }
 
 void StepTimer::leave_node_elsewhere() {
   if (nodes_elsewhere_ > 0) {
-    tell_elsewhere({StepCall::Kind::leave_node});
+    tell_elsewhere({.kind = StepCall::Kind::leave_node, .elsewhere = true});
     --nodes_elsewhere_;
   }
   if (is_on()) account_.split().note_elsewhere(steady_time());

@@ -65,7 +65,8 @@ class StepTimer {
   /// The first of the steps that were asked for and are over, on the device too.
   std::optional<TimedStep> take(const void* monitor);
   /// The step that is on is none: the monitor ticks in it, or ends. Returns whether one was asked for.
-  bool drop(const void* monitor);
+  /// @param ends  it takes no more steps
+  bool drop(const void* monitor, bool ends = false);
 
   /// Where a step is over and all of Loupe's work after it: the one that is timed ends, and the one that was asked for
   /// begins. On the thread that took the step. Returns whether what comes is timed.
@@ -90,6 +91,8 @@ class StepTimer {
   void leave_optimizer() { tell({StepCall::Kind::leave_optimizer}); }
   void enter_loupe() { tell({StepCall::Kind::enter_loupe}); }
   void leave_loupe() { tell({StepCall::Kind::leave_loupe}); }
+  /// How many steps have begun, on the thread of the last.
+  uint64_t steps_begun() const { return steps_begun_; }
   /// Whether what the step holds is measured, too.
   bool measures_memory() const { return wish_.memory; }
   /// The layer whose forward is on, or -1.
@@ -128,7 +131,8 @@ class StepTimer {
   Over finish(double now);
   static void note_times(Over& over, StepAccount& account);
   static void tell_device(Over& over);
-  void begin(double now, std::unique_ptr<DeviceClock> clock);
+  bool begins_here();
+  void begin(double now, std::shared_ptr<DeviceMarks> device);
 
   static inline std::atomic<const void*> thread_{nullptr};
   static inline std::atomic<bool> busy_{false};  // a step is asked for, on, or waits to be taken
@@ -153,6 +157,7 @@ class StepTimer {
   int last_layer_ = -1;
   Wish wish_;
   double begun_ = 0;
+  uint64_t steps_begun_ = 0;
   std::vector<double> kept_;
   std::atomic<bool> has_kept_{false};
   double optimizer_state_ = 0;

@@ -22,8 +22,14 @@ Json named(const char* what, int track, const std::string& name) {
 
 }  // namespace
 
-void StepTrace::add(const TimedStep& step) {
+void StepTrace::add(TimedStep step) {
   using Kind = TimedStep::Span::Kind;
+  // The host runs ahead of a device, whose steps are told from the moment on at which they began on the host.
+  if (const double late = end_ - step.begin; step.on_device && late > 0) {
+    step.begin += late;
+    for (TimedStep::Span& span : step.spans) span.begin += late, span.end += late;
+  }
+  end_ = step.begin + step.seconds;
   std::vector<std::string> layers;
   for (const TimedStep::Layer& layer : step.layers) {
     const auto node = layer.node.lock();

@@ -19,7 +19,8 @@ class StepTrace {
   /// @param steps  how many to take
   explicit StepTrace(uint64_t steps) : wanted_(steps) {}
 
-  void add(const TimedStep& step);
+  /// A device's step begins no earlier than the one before ended: it is laid behind that.
+  void add(TimedStep step);
   /// Of those that are raised. @param when  as steady_time tells it
   void add(const loupe_finding& finding, double when);
   uint64_t steps() const { return steps_; }
@@ -38,6 +39,7 @@ class StepTrace {
   void add_containers(std::size_t from, int track);
 
   uint64_t wanted_, steps_ = 0;
+  double end_ = 0;  ///< of the last step
   std::vector<Event> events_;
 };
 

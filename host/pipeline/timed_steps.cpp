@@ -20,11 +20,11 @@ bool is_watched(const Stream* stream) {
 }  // namespace
 
 TimedSteps::~TimedSteps() {
-  interrupt();
+  StepTimer::instance().drop(this, /*ends=*/true);
 }
 
 void TimedSteps::deliver() {
-  while (const auto step = StepTimer::instance().take(this)) {
+  while (auto step = StepTimer::instance().take(this)) {
     if (trace_ && !step->spans.empty() && !trace_->is_whole()) trace_->add(*step);
     tell_layers(*step);
     tell_whole(*step);

@@ -44,10 +44,11 @@ Inspector& WatchedProgram::inspector() {
   return *inspector_;
 }
 
-/// What the configuration counts is an epoch, so that one clock ticks, unless it says what an epoch is.
+/// What the configuration counts is an epoch, so that one clock ticks, unless it says what an epoch is, or whose steps
+/// count.
 void WatchedProgram::count_as(TickRule& tick) {
   using Epoch = RunProgramSection::Epoch;
-  if (!tick.is_automatic() || section_.epoch != Epoch::automatic) return;
+  if (!tick.is_automatic() || !tick.of.empty() || section_.epoch != Epoch::automatic) return;
   const bool counts_steps = tick.by == TickRule::By::steps;
   section_.epoch = counts_steps ? Epoch::steps : Epoch::seconds;
   section_.epoch_length = counts_steps ? static_cast<double>(tick.steps) : tick.seconds;

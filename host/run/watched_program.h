@@ -71,9 +71,9 @@ class WatchedProgram {
   };
 
   Inspector& inspector();
+  void count_as(TickRule& tick);
   /// Says what was guessed, to the user and in the record, and the option of run_program that says otherwise,
   /// where there is one.
-  void count_as(TickRule& tick);
   void tell(const std::string& guess, const char* option);
   void know(const torch::optim::Optimizer& optimizer);
   void take_strangers(const torch::optim::Optimizer& optimizer);

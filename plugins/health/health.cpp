@@ -59,7 +59,8 @@ void Health::tell_of_speed() {
   }
   if (silent.empty()) return;
   watched_.host.info("steps are timed on the host, where the device's work is not seen: nothing is said of " + silent +
-                     "; with LibTorch 2.13 or newer the device's own times are taken");
+                     "; the device's own times take LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps "
+                     "are not captured");
 }
 
 bool Health::is_open(const Finding& finding) const {

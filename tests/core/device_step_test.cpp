@@ -46,7 +46,7 @@ class DeviceStep : public testing::Test {
     set_steady_clock([] { return host_time; });
   }
   ~DeviceStep() override {
-    timer.drop(this);
+    timer.drop(this, /*ends=*/true);
     timer.step_over();
     set_steady_clock(nullptr);
   }
@@ -144,6 +144,31 @@ TEST_F(DeviceStep, IsTakenOnceTheDeviceHasGotThereAndNobodyWaits) {
   EXPECT_EQ(timer.take(this)->number, 3U);
   EXPECT_EQ(timer.take(this)->number, 4U);
   EXPECT_FALSE(timer.take(this));
+}
+
+TEST_F(DeviceStep, IsNotLostAtATickThatComesBeforeTheDeviceHasGotThere) {
+  queue.state = DeviceClock::State::pending;
+  train();
+  timer.drop(this);
+  queue.state = DeviceClock::State::reached;
+  EXPECT_TRUE(timer.take(this));
+}
+
+TEST_F(DeviceStep, CountsOfNodesOnTwoThreadsAtOnceThoseThatCameFirst) {
+  timer.request(this, {});
+  timer.step_over([] { return std::make_unique<QueueClock>(); });
+  forward(first, 1, 2);
+  forward(second, 2, 3);
+  timer.enter_node(2, "node");
+  device(6);
+  std::thread([&] { backward(1, 4); }).join();
+  timer.leave_node();
+  timer.close(this, 1);
+  timer.step_over();
+  const auto step = timer.take(this);
+  ASSERT_TRUE(step);
+  EXPECT_NEAR(1e3 * step->layers[1].time.backward, 10, 1e-9);
+  EXPECT_EQ(step->layers[0].time.backward, 0);
 }
 
 TEST_F(DeviceStep, KeepsTheHostsTimesWhereTheDeviceCannotTell) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "pipeline/step_timer.h"
 #include "torch/taps/kept_memory.h"
@@ -18,6 +19,7 @@ namespace {
 /// What this thread listens to, which autograd's own threads take over.
 struct Listening {
   at::CallbackHandle nodes = at::INVALID_CALLBACK_HANDLE, operations = at::INVALID_CALLBACK_HANDLE;
+  uint64_t step = 0;  // which it is that it listens to
 
   void end() { end(nodes), end(operations); }
   static void end(at::CallbackHandle& handle) {
@@ -113,17 +115,20 @@ void step_is_over(const torch::optim::Optimizer* optimizer) {
   StepTimer& timer = StepTimer::instance();
   if (StepTimer::here() != nullptr && timer.measures_memory() && optimizer != nullptr)
     timer.add_optimizer_state(state_bytes(*optimizer));
-  const bool times = timer.step_over([optimizer] { return clock_of(optimizer); });
-  if (times == (mine.nodes != at::INVALID_CALLBACK_HANDLE)) return;
-  if (!times) return mine.end();
+  if (!timer.step_over([optimizer] { return clock_of(optimizer); })) return mine.end();
+  const uint64_t step = timer.steps_begun();
+  if (std::exchange(mine.step, step) == step) return;  // it is still on
   timed_thread = at::RecordFunction::currentThreadId();
-  mine.nodes = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}));
-  if (!timer.measures_memory()) return;
+  if (mine.nodes == at::INVALID_CALLBACK_HANDLE) {
+    mine.nodes = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}));
+  }
+  if (!timer.measures_memory()) return Listening::end(mine.operations);
   {
     const std::lock_guard lock(step_memory().mutex);
     step_memory().kept.take();
   }
+  if (mine.operations != at::INVALID_CALLBACK_HANDLE) return;
   mine.operations = at::addThreadLocalCallback(at::RecordFunctionCallback(&operation_starts, &operation_ends)
                                                    .needsInputs(true)
                                                    .needsOutputs(true)

@@ -34,18 +34,20 @@ class Elements {
 
   /// By its place in row-major order, from 0.
   double at(int64_t place) const { return read_at(offset_of(place)); }
-  /// By an index for each dimension, from 0. Throws Error where these are others.
+  /// By an index for each dimension, from 0. Throws Error where their number is not dim(), or one is out of range, or
+  /// the elements are not readable().
   template <class... Index>
   double operator()(Index... index) const {
     if (tensor_ == nullptr || sizeof...(Index) != static_cast<std::size_t>(tensor_->dim)) refuse(sizeof...(Index));
     int64_t offset = 0;
     std::size_t d = 0;
-    bool is_inside = kind_ != Kind::none;
+    bool is_inside = true;
     const auto step = [&](int64_t i) {
       is_inside = is_inside && i >= 0 && i < tensor_->sizes[d];
       offset += i * tensor_->strides[d++];
     };
     (step(static_cast<int64_t>(index)), ...);
+    if (kind_ == Kind::none) throw Error("the elements of this tensor cannot be read: test readable() before");
     if (!is_inside) throw Error("an index lies outside of a tensor of the shape " + shape());
     return read_at(offset);
   }
