@@ -65,8 +65,7 @@ void check_measured(const Subject& subject) {
   if (!same(numbers, others))
     throw Broken(
         "it reads a member of loupe_measurement that it did not ask for, and which is 0 unless another lens asks: ask "
-        "for it, by "
-        "Watch::measure or in request()");
+        "for it, by Watch::measure or in request()");
 }
 
 void check_events(const Subject& subject) {

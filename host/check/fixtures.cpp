@@ -136,7 +136,7 @@ const loupe_tensor* lend_tensor(LentMemory& memory, const Data& data) {
                                   .numel = numel});
 }
 
-/// Overwrites what is none of those measures.
+/// Overwrites the members that belong to none of the measures asked for.
 void hide_unasked(loupe_measurement& measured, uint32_t measures, double unasked) {
   const auto hide = [&](uint32_t measure, std::initializer_list<double*> numbers,
                         std::initializer_list<int64_t*> counts) {

@@ -154,14 +154,12 @@ bool Reasons::has_values_of_another(const Tensor& a, const Tensor& b) {
 
 /// Whether all known elements are numbers that float16 or bfloat16 has.
 bool Reasons::are_halves(const Tensor& tensor) {
-  const auto have_bits = [&](int bits) {
-    return std::all_of(tensor.values.begin(), tensor.values.end(), [&](double value) {
-      int exponent = 0;
-      const double scaled = std::ldexp(std::frexp(value, &exponent), bits);
-      return scaled == std::nearbyint(scaled);
-    });
-  };
-  return have_bits(11);  // float16's, and bfloat16 has 8
+  constexpr int bits = 11;  // of float16; bfloat16 has 8
+  return std::all_of(tensor.values.begin(), tensor.values.end(), [](double value) {
+    int exponent = 0;
+    const double scaled = std::ldexp(std::frexp(value, &exponent), bits);
+    return scaled == std::nearbyint(scaled);
+  });
 }
 
 /// Whether the known elements are the same but for a few, or but for rounding.
@@ -233,7 +231,7 @@ bool Reasons::modules_between(const Tensor& a) {
   bool any = false;
   const auto tell = [&](const Module& module, const Record& record, const Record& other, const std::string* name) {
     const auto is_inside = [&](const Module& each) { return each.name.rfind(module.name + ".", 0) == 0; };
-    // Not every language shows the call of what only calls others.
+    // A container that only calls its children may be recorded in one language alone.
     if (name != nullptr && (name->empty() || std::any_of(record.modules.begin(), record.modules.end(), is_inside)))
       return;
     const bool is_seen =

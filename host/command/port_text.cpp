@@ -119,7 +119,7 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
   if (!names.empty()) out << "Not compared: " << one.called << " alone has " << names << ".\n";
 }
 
-/// The first parameter that has another type is told of, with how many have one.
+/// Names the first parameter whose type differs, and counts those that differ in the same way.
 void tell_types(const Record& first, const Record& second, const Alignment& alignment, std::ostream& out) {
   const Tensor *one = nullptr, *other = nullptr;
   std::size_t all = 0, others = 0;

@@ -9,7 +9,7 @@ namespace loupe {
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
-  /// Marks the end of what the calling thread has asked of the device so far.
+  /// Places a mark behind the work that the calling thread has queued on the device.
   virtual void mark() = 0;
   /// Whether the calling thread works on this device.
   virtual bool is_current() const = 0;

@@ -26,7 +26,7 @@ class EventClock : public DeviceClock {
     try {
       const c10::Stream stream = device_.getStream(place_);
       failed_ = device_.isStreamCapturing(stream);
-      // An event that is none of PyTorch's default is one that keeps its time.
+      // Events made with PyTorch's default flag keep no time.
       if (!failed_) events_.emplace_back(place_.type(), c10::EventFlag::BACKEND_DEFAULT).record(stream);
     } catch (const std::exception&) {
       failed_ = true;
