@@ -69,8 +69,8 @@ parts() {
   local standard check
   find_libtorch
   for standard in 17 20; do
-    for check in is_a_part_by_add_subdirectory is_a_part_by_fetch_content; do
-      LOUPE_WHOLE=1 LOUPE_STANDARD=$standard LOUPE_CMAKE=cmake LOUPE_BUILD=$build_folder LOUPE_SOURCE=$root \
+    for check in trains_with_add_subdirectory trains_with_fetch_content; do
+      LOUPE_STANDARD=$standard LOUPE_CMAKE=cmake LOUPE_BUILD=$build_folder LOUPE_SOURCE=$root \
         LOUPE_LIBDIR=lib LOUPE_WORK=$root/$build_folder/parts-$standard LOUPE_TORCH=$torch LOUPE_SANITIZER="" \
         CXX=${CXX:-c++} tests/install/check.sh "$check"
     done

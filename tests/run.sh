@@ -5,11 +5,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize [address|thread]] [--only FOLDERS] [--together] [--set-up] [--build FOLDER] [--jobs N]
-                    [-- CTEST-ARGUMENTS...]
+usage: tests/run.sh [--sanitize [address|thread]] [--plain] [--only FOLDERS] [--together] [--set-up] [--build FOLDER]
+                    [--jobs N] [-- CTEST-ARGUMENTS...]
 
   --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
                   tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
+  --plain         Loupe itself as README builds it: optimized, each source by itself
   --only FOLDERS  only the tests in these folders of tests/, as in "torch threads"
   --together      many of those in one process, which is faster; each is then no test of its own to ctest
   --set-up        install what is missing, and stop there
@@ -25,6 +26,7 @@ sanitize=OFF
 only=()
 only_set_up=false
 together=OFF
+product=(-DCMAKE_BUILD_TYPE=Fast)
 while (($#)); do
   case $1 in
     --sanitize)
@@ -33,6 +35,7 @@ while (($#)); do
       ;;
     --only) read -r -a only <<<"${2:?--only needs folders of tests/}" && shift 2 ;;
     --together) together=ON && shift ;;
+    --plain) product=(-DCMAKE_BUILD_TYPE=Release -DLOUPE_UNITY_BUILD=OFF) && shift ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
@@ -42,6 +45,7 @@ while (($#)); do
   esac
 done
 cd "$root"
+packages+=$'\nmold                    links the tests in less time\n'
 # What the tests alone need, beside what the build does; most folders need none of it.
 if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|parity|port|report|view|visualizers)\  ]]; then
   packages+=$(
@@ -69,8 +73,8 @@ fi
 
 set_up
 if $only_set_up; then exit; fi
-configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON "-DLOUPE_SANITIZE=$sanitize" \
-  "-DLOUPE_TESTS_TOGETHER=$together"
+configure "$build" "${product[@]}" -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON -DLOUPE_WERROR=ON \
+  "-DLOUPE_SANITIZE=$sanitize" "-DLOUPE_TESTS_TOGETHER=$together"
 # LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
 if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads ranks); fi
 targets=()

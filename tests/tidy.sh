@@ -6,8 +6,7 @@ packages+=$'\nclang-tidy-14           reads the sources\n'
 cd "$root"
 set_up
 build=${1:-build-tidy}
-configure "$build" -DLOUPE_BUILD_TESTS=OFF -DLOUPE_BUILD_EXAMPLES=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
-  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+configure "$build" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 # Nothing is built here, so what a build would generate is empty.
 for generated in host/view_page.cpp host/templates.cpp plugins/html/page.cpp; do
   mkdir -p "$build/${generated%/*}" && : >"$build/$generated"

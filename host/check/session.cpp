@@ -1,6 +1,7 @@
 #include "check/session.h"
 
 #include <loupe/error.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cmath>
 #include <cstring>

@@ -3,6 +3,21 @@
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 
+# What the script that CMakeLists.txt installs first looks for.
+get_property(plugins GLOBAL PROPERTY LOUPE_BUILTIN_PLUGINS)
+set(installed ${LOUPE_DOCUMENTS}/_loupe)
+foreach(target loupe loupe_run loupe_host loupe_testing ${plugins})
+  string(APPEND installed "\n$<TARGET_FILE:${target}>")
+endforeach()
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/loupe-is-built.cmake CONTENT "set(files [[${installed}]])
+string(REPLACE \"\\n\" \";\" files \"\${files}\")
+foreach(file IN LISTS files)
+  if(NOT EXISTS \${file})
+    message(FATAL_ERROR \"\${file} has not been built: run 'cmake --build ${PROJECT_BINARY_DIR}' before installing\")
+  endif()
+endforeach()
+")
+
 install(TARGETS loupe loupe_run RUNTIME COMPONENT command LIBRARY COMPONENT command)
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)

@@ -1,9 +1,9 @@
-# Reading the same headers again is most of what a file costs: LibTorch's take GCC 9 s of each file that includes them,
-# even precompiled, as it instantiates all of their pending templates again. Files that are compiled several at once pay
-# that once; then an edit to one compiles the others again too, and a header that lacks an include is not noticed.
-option(LOUPE_UNITY_BUILD "Compile several files at once" OFF)
+# Reading the same headers again is most of what a source costs, LibTorch's above all. Sources that are compiled several at
+# once read them once; an edit to one then compiles the others again. The scripts in examples/ and tests/ switch this on.
+# Each source also compiles by itself, as it does for everybody else; CI builds both ways.
+option(LOUPE_UNITY_BUILD "Compile several sources at once, which is quicker from nothing and slower after an edit" OFF)
 
-# loupe_compile_together(TARGET [FILES]): so many files of the target at a time, by default eight, where
+# loupe_compile_together(TARGET [FILES]): so many sources of the target at a time, by default eight, where
 # LOUPE_UNITY_BUILD is on.
 function(loupe_compile_together target)
   if(LOUPE_UNITY_BUILD)

@@ -1,6 +1,7 @@
 # What Loupe's own code is compiled with; linked privately, so that users do not inherit it.
 add_library(loupe_warnings INTERFACE)
-option(LOUPE_WERROR "Take warnings in Loupe's own code for errors" ON)
+# For whoever changes Loupe: a newer compiler's warnings must not keep others from building it.
+option(LOUPE_WERROR "Take warnings in Loupe's own code for errors" OFF)
 target_compile_options(loupe_warnings INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${LOUPE_WERROR}>:-Werror>)
 # Behind a precompiled header GCC takes the standard library for code of Loupe's, and makes these up in its strings.
 foreach(warning array-bounds stringop-overflow stringop-overread dangling-pointer free-nonheap-object restrict)

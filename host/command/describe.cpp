@@ -1,6 +1,7 @@
 #include "command/commands.h"
 
 #include <loupe/text/number_text.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cmath>

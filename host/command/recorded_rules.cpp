@@ -4,6 +4,7 @@
 #include <loupe/detail/option_table.h>
 #include <loupe/error.h>
 #include <loupe/report.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // The configuration as a JSON Schema, by which editors complete and check what is written.
 
+#include <yaml-cpp/yaml.h>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>

@@ -14,6 +14,7 @@
 #include "command/output_files.h"
 #include "command/usage_error.h"
 #include "core/suggestion.h"
+#include "options/diagnostics.h"
 
 namespace loupe {
 namespace {

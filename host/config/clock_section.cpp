@@ -1,5 +1,6 @@
 #include "config/sections.h"
 
+#include <yaml-cpp/yaml.h>
 #include <charconv>
 
 #include "config/yaml_text.h"

@@ -2,6 +2,7 @@
 
 #include <loupe/error.h>
 #include <loupe/options.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,7 @@
 #include "config/sections.h"
 
 #include <loupe/error.h>
+#include <yaml-cpp/yaml.h>
 
 #include <map>
 #include <vector>

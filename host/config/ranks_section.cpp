@@ -1,4 +1,5 @@
 #include <loupe/error.h>
+#include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <string>

@@ -1,6 +1,7 @@
 #include "config/run_program_section.h"
 
 #include <loupe/options.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cmath>
 #include <set>

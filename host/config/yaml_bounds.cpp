@@ -1,6 +1,7 @@
 #include "config/yaml_text.h"
 
 #include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,6 @@
 #include "config/yaml_text.h"
 
+#include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <optional>
 #include <set>

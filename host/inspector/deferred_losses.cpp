@@ -1,5 +1,6 @@
 #include "inspector/deferred_losses.h"
 
+#include <ATen/ATen.h>
 #include <utility>
 
 namespace loupe {

@@ -1,7 +1,7 @@
 #ifndef LOUPE_INSPECTOR_DEFERRED_LOSSES_H
 #define LOUPE_INSPECTOR_DEFERRED_LOSSES_H
 
-#include <torch/torch.h>
+#include <ATen/core/Tensor.h>
 
 #include <string>
 #include <vector>

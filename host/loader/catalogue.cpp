@@ -18,6 +18,7 @@
 #include "core/suggestion.h"
 #include "loader/plugin_file.h"
 #include "loader/plugin_library.h"
+#include "options/diagnostics.h"
 
 namespace loupe {
 namespace {

@@ -1,5 +1,6 @@
 #include "options/diagnostics.h"
 
+#include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <tuple>
 
@@ -19,6 +20,10 @@ void Diagnostics::error(const YAML::Mark& mark, const std::string& message) {
   const int column = mark.is_null() ? 1 : mark.column + 1;
   const bool too_long = message.size() > longest_message;
   faults_.push_back({line, column, too_long ? message.substr(0, longest_message) + "…" : message});
+}
+
+void Diagnostics::error(const YAML::Node& node, const std::string& message) {
+  error(node.Mark(), message);
 }
 
 std::vector<Diagnostics::Fault> Diagnostics::sorted() const {

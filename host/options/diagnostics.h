@@ -1,11 +1,14 @@
 #ifndef LOUPE_OPTIONS_DIAGNOSTICS_H
 #define LOUPE_OPTIONS_DIAGNOSTICS_H
 
-#include <yaml-cpp/yaml.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace YAML {
+class Node;
+struct Mark;
+}  // namespace YAML
 
 namespace loupe {
 
@@ -15,7 +18,7 @@ class Diagnostics {
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
 
   void error(const YAML::Mark& mark, const std::string& message);
-  void error(const YAML::Node& node, const std::string& message) { error(node.Mark(), message); }
+  void error(const YAML::Node& node, const std::string& message);
   const std::string& file() const { return file_; }
   bool empty() const { return faults_.empty(); }
   /// All of them, a line each, in the order of the file; of very many, the first fifty.

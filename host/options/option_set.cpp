@@ -1,6 +1,7 @@
 #include "options/option_set.h"
 
 #include <loupe/error.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +10,7 @@
 
 #include "core/any_size.h"
 #include "core/suggestion.h"
+#include "options/diagnostics.h"
 
 namespace loupe {
 namespace {
@@ -225,6 +227,11 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
   }
   set->finish();
   return set;
+}
+
+std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const YAML::Node& node,
+                                                const std::string& owner, Diagnostics& diagnostics) {
+  return from_yaml(table, node, owner, diagnostics, YAML::Mark::null_mark());
 }
 
 std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const YAML::Node& node,

@@ -2,7 +2,6 @@
 #define LOUPE_OPTIONS_OPTION_SET_H
 
 #include <loupe/abi.h>
-#include <yaml-cpp/yaml.h>
 
 #include <deque>
 #include <memory>
@@ -10,9 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "options/diagnostics.h"
+namespace YAML {
+class Node;
+struct Mark;
+}  // namespace YAML
 
 namespace loupe {
+
+class Diagnostics;
 
 /// A component's declared options, as a range to loop over.
 struct OptionTable {
@@ -33,7 +37,9 @@ class OptionSet {
   /// where it is named, for what it lacks.
   static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
                                               const std::string& owner, Diagnostics& diagnostics,
-                                              const YAML::Mark& place = YAML::Mark::null_mark());
+                                              const YAML::Mark& place);
+  static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
+                                              const std::string& owner, Diagnostics& diagnostics);
   /// From values that a lens gives. Throws Error for an unknown name, a wrong type or a value out of range.
   static std::unique_ptr<OptionSet> from_values(const OptionTable& table, const loupe_options* values,
                                                 const std::string& owner);

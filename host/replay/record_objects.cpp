@@ -3,6 +3,7 @@
 #include <loupe/abi.h>
 #include <loupe/error.h>
 #include <loupe/text/number_text.h>
+#include <yaml-cpp/yaml.h>
 
 #include <yaml-cpp/exceptions.h>
 

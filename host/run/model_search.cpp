@@ -1,6 +1,8 @@
 #include "run/model_search.h"
 
 #include <loupe/detail/wanted_names.h>
+#include <torch/nn/module.h>
+#include "torch/tensor/compat.h"
 
 #include <algorithm>
 

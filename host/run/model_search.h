@@ -1,13 +1,17 @@
 #ifndef LOUPE_RUN_MODEL_SEARCH_H
 #define LOUPE_RUN_MODEL_SEARCH_H
 
+#include <ATen/core/Tensor.h>
+
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "torch/tensor/compat.h"
+namespace torch::nn {
+class Module;
+}
 
 namespace loupe {
 

@@ -2,7 +2,9 @@
 // through a fault of Loupe's own into the program, and never from what Loupe does itself.
 
 #include <cxxabi.h>
+#include <torch/optim/optimizer.h>
 #include <unistd.h>
+#include "torch/script/script_model.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,9 @@
 #include "run/watched_program.h"
 
 #include <loupe/text/number_text.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+#include "torch/script/script_model.h"
 
 #include <algorithm>
 #include <utility>

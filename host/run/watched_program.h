@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/config.h"
 #include "config/run_program_section.h"
 #include "core/lock_order.h"
 #include "loupe/inspector.h"
@@ -21,9 +22,18 @@
 #include "run/epoch_clock.h"
 #include "run/loss_names.h"
 #include "run/model_search.h"
-#include "torch/script/script_model.h"
+
+namespace torch::jit {
+struct Module;
+}
+namespace torch::optim {
+class Optimizer;
+class OptimizerParamGroup;
+}  // namespace torch::optim
 
 namespace loupe {
+
+class ScriptModel;
 
 using ProgramMutex = OrderedMutex<std::recursive_timed_mutex, LockRank::program>;
 

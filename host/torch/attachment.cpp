@@ -1,6 +1,9 @@
 #include "torch/attachment.h"
 
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
 #include <algorithm>
+#include "torch/script/script_model.h"
 
 #include "core/log.h"
 #include "torch/all_taps.h"

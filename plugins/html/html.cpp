@@ -2,6 +2,7 @@
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
+#include <loupe/threaded_visualizer.h>
 #include <loupe/visualizers/selection.h>
 
 #include <chrono>

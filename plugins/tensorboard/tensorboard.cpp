@@ -1,5 +1,6 @@
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
+#include <loupe/threaded_visualizer.h>
 #include <loupe/visualizers/model_json.h>
 #include <loupe/visualizers/selection.h>
 

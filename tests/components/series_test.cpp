@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <loupe/detail/series_reading.h>
 #include <loupe/error.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cmath>
 #include <map>

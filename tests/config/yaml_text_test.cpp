@@ -1,6 +1,7 @@
 #include "config/yaml_text.h"
 
 #include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
 
 #include "faults.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>
 #include <loupe/detail/option_values.h>
+#include <yaml-cpp/yaml.h>
 
 #include <limits>
 

@@ -1,5 +1,6 @@
 // Options of every type, with any default and any value, are read or refused; what was read can be told apart.
 
+#include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -13,7 +13,7 @@ cd "$root"
 export CC=clang CXX=clang++
 set_up
 build="build-fuzz"
-configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=OFF -DLOUPE_FUZZ=ON
+configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_FUZZ=ON
 say "building the fuzz targets in $build"
 cmake --build "$build" --parallel "$(default_jobs)" --target "${targets[@]/#/fuzz_}"
 

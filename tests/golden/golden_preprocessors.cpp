@@ -4,6 +4,7 @@
 #include <loupe/detail/series.h>
 #include <loupe/detail/series_reading.h>
 #include <loupe/preprocessor.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cmath>
 

@@ -31,7 +31,7 @@ cd "$root"
 if [[ -z $build ]]; then
   build="build-package"
   set_up
-  configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr
+  configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON -DCMAKE_INSTALL_PREFIX=/usr
 else
   [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
 fi

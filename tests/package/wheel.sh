@@ -22,7 +22,7 @@ trainer=digits_plain
 build_all() {
   set_up
   if [[ $build == "$root/build-package" ]]; then
-    configure "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-w -DLOUPE_BUILD_TESTS=OFF -DLOUPE_BUILD_EXAMPLES=ON
+    configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON
   fi
   local targets=() target
   for target in "${installed_targets[@]}" "$trainer"; do targets+=(--target "$target"); done

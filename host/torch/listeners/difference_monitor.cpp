@@ -1,5 +1,6 @@
 #include "loupe/difference_monitor.h"
 
+#include <torch/nn/module.h>
 #include <mutex>
 #include <optional>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 #include "torch/listeners/listening.h"
 
+#include <torch/nn/module.h>
 #include <stdexcept>
 
 #include "torch/all_taps.h"

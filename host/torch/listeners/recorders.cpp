@@ -1,8 +1,10 @@
 #include "loupe/recorders.h"
 
+#include <torch/nn/module.h>
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
+#include "torch/all_taps.h"
 
 #include "torch/listeners/listening.h"
 #include "torch/model/module_types.h"

@@ -1,5 +1,6 @@
 #include "loupe/reducers.h"
 
+#include <ATen/ATen.h>
 #include <cmath>
 #include <limits>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 #include "torch/model/model_walk.h"
 
+#include <torch/nn/module.h>
 #include <unordered_map>
 
 namespace loupe {

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "torch/tensor/compat.h"
+namespace torch::nn {
+class Module;
+}
 
 namespace loupe {
 

@@ -1,6 +1,7 @@
 #include "torch/model/point_maker.h"
 
 #include <loupe/draft/abi/loss_input.h>
+#include <torch/nn.h>
 
 #include <algorithm>
 #include <sstream>

@@ -1,5 +1,6 @@
 #include "torch/model/unseen.h"
 
+#include <torch/nn/module.h>
 #include <algorithm>
 
 #include "core/log.h"

@@ -1,7 +1,8 @@
 #ifndef LOUPE_TORCH_SCRIPT_SCRIPT_MODEL_H
 #define LOUPE_TORCH_SCRIPT_SCRIPT_MODEL_H
 
-#include <torch/script.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/nn/module.h>
 
 #include <memory>
 #include <mutex>

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "torch/script/script_model.h"
-
 namespace loupe {
+
+class ScriptModel;
 
 /// Declares the calls of TorchScript's methods to the redirections; once. A script of an attached model tells its
 /// forwards as other modules do: while it runs, on that thread alone, its operators are listened to.

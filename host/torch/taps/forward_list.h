@@ -1,6 +1,8 @@
 #ifndef LOUPE_TORCH_TAPS_FORWARD_LIST_H
 #define LOUPE_TORCH_TAPS_FORWARD_LIST_H
 
+#include <torch/nn.h>
+
 #include "torch/tensor/compat.h"
 
 // The modules of LibTorch's whose forward its library exports, without "torch::nn::" and "Impl".

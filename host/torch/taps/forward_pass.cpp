@@ -1,5 +1,6 @@
 #include "torch/taps/forward_pass.h"
 
+#include <torch/nn/module.h>
 #include <algorithm>
 #include <utility>
 

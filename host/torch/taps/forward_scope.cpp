@@ -1,6 +1,7 @@
 #include "torch/taps/forward_scope.h"
 
 #include <ATen/SequenceNumber.h>
+#include <torch/nn/module.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,7 @@
 #include "torch/taps/gradient_taps.h"
 
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+
 #include "torch/taps/leaf_gradients.h"
 #include "torch/tensor/tensor_dispatch.h"
 #include "torch/tensor/tensor_view.h"

@@ -1,5 +1,6 @@
 #include "torch/taps/leaf_gradients.h"
 
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -10,6 +10,10 @@
 #include "core/forks.h"
 #include "torch/model/tap_point.h"
 
+namespace torch::autograd {
+struct AccumulateGrad;
+}
+
 namespace loupe {
 
 /// Who waits for the gradients of which leaves: parameters, and inputs that require gradients. Autograd adds up a

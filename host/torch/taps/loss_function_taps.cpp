@@ -1,5 +1,6 @@
 #include "torch/taps/loss_function_taps.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Operators.h>
 #include <ATen/core/Reduction.h>
 #include <loupe/draft/abi/loss_input.h>

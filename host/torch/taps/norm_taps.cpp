@@ -1,6 +1,7 @@
 #include "torch/taps/norm_taps.h"
 
 #include <ATen/Operators.h>
+#include <torch/nn.h>
 
 #include <optional>
 

@@ -1,5 +1,6 @@
 #include "torch/taps/optimizer_settings.h"
 
+#include <torch/optim.h>
 #include <cmath>
 
 namespace loupe {

@@ -8,6 +8,10 @@
 
 #include "torch/tensor/compat.h"
 
+namespace torch::optim {
+class Optimizer;
+}
+
 namespace loupe {
 
 /// "Adam"; "optimizer" for a type that is not LibTorch's own.

@@ -1,5 +1,6 @@
 #include "torch/taps/optimizer_steps.h"
 
+#include <torch/optim/optimizer.h>
 #include <algorithm>
 #include <atomic>
 #include <unordered_map>

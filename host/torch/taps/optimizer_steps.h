@@ -11,6 +11,10 @@
 #include "torch/model/layer_names.h"
 #include "torch/model/tap_point.h"
 
+namespace torch::optim {
+class Optimizer;
+}
+
 namespace loupe {
 
 /// The optimizers that hold parameters of one attached model, and the steps that they take: seen by taps, noticed by

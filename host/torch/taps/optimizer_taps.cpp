@@ -1,5 +1,6 @@
 #include "torch/taps/optimizer_taps.h"
 
+#include <torch/optim.h>
 #include <algorithm>
 #include <atomic>
 #include <mutex>

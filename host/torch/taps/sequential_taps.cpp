@@ -1,5 +1,6 @@
 #include "torch/taps/sequential_taps.h"
 
+#include <torch/nn.h>
 #include <memory>
 #include <mutex>
 #include <optional>

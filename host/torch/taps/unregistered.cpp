@@ -1,6 +1,8 @@
 #include "torch/taps/unregistered.h"
 
 #include <loupe/abi.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,7 @@
 #include "torch/tensor/attribute_reader.h"
 
+#include <torch/nn/module.h>
+
 namespace loupe {
 namespace {
 

@@ -1,12 +1,16 @@
 #ifndef LOUPE_TORCH_TENSOR_ATTRIBUTE_READER_H
 #define LOUPE_TORCH_TENSOR_ATTRIBUTE_READER_H
 
+#include <ATen/core/Tensor.h>
+
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
-#include "torch/tensor/compat.h"
+namespace torch::nn {
+class Module;
+}
 
 namespace loupe {
 

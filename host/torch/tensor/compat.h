@@ -3,11 +3,12 @@
 
 // The one place where LibTorch versions differ.
 
-#include <torch/torch.h>
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
-#include <torch/csrc/autograd/variable.h>
+#include <memory>
+#include <utility>
 
 namespace loupe {
 

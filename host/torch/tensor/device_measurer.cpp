@@ -1,5 +1,6 @@
 #include "torch/tensor/device_measurer.h"
 
+#include <ATen/ATen.h>
 #include <algorithm>
 #include <cmath>
 #include <vector>

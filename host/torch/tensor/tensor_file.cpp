@@ -2,6 +2,7 @@
 
 #include <loupe/files/descriptor.h>
 #include <loupe/files/output_path.h>
+#include <torch/serialize.h>
 
 #include <cstring>
 #include <sstream>

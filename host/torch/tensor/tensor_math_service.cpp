@@ -1,3 +1,4 @@
+#include <ATen/ATen.h>
 #include <algorithm>
 
 #include "torch/tensor/retained_tensor.h"
@@ -13,10 +14,10 @@ loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, 
     at::Tensor tensor = native_tensor(matrix).detach().to(at::kCPU, at::kDouble);
     if (tensor.dim() < 2) throw Error("singular values need a matrix, not a tensor of fewer dimensions", LOUPE_INVALID);
     if (tensor.dim() > 2) tensor = tensor.flatten(1);
-    if (!torch::isfinite(tensor).all().item<bool>()) {
+    if (!at::isfinite(tensor).all().item<bool>()) {
       throw Error("a matrix with NaN or Inf has no singular values", LOUPE_NOT_FOUND);
     }
-    const at::Tensor sorted = std::get<1>(torch::svd(tensor, /*some=*/true, /*compute_uv=*/false)).contiguous();
+    const at::Tensor sorted = std::get<1>(at::svd(tensor, /*some=*/true, /*compute_uv=*/false)).contiguous();
     *count = std::min(capacity, static_cast<std::size_t>(sorted.numel()));
     std::copy_n(sorted.data_ptr<double>(), *count, values);
   });

@@ -22,7 +22,6 @@
 #include <loupe/lens.h>
 #include <loupe/preprocessor.h>
 #include <loupe/rule.h>
-#include <loupe/threaded_visualizer.h>
 #include <loupe/visualizer.h>
 
 /// Exports the plugin's one symbol, and notes the components' names in the file. At namespace scope, once a plugin.

@@ -1,1 +1,0 @@
-// Precompiles the SDK's header, for every plugin.
