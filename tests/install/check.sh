@@ -232,11 +232,11 @@ trains() {
 int main() {
   torch::manual_seed(1);
   torch::nn::Sequential model{torch::nn::Linear(4, 8), torch::nn::ReLU(), torch::nn::Linear(8, 1)};
-  torch::optim::SGD optimizer(model->parameters(), 0.05);
+  torch::optim::SGD optimizer(model->parameters(), 0.1);
   auto inspector = loupe::Inspector::from_yaml("monitor.yaml");
   inspector.attach(*model, optimizer);
   const auto input = torch::randn({32, 4}), target = input.sum(1, true);
-  for ([[maybe_unused]] int epoch : inspector.epochs(20)) {
+  for ([[maybe_unused]] int epoch : inspector.epochs(60)) {
     optimizer.zero_grad();
     const auto loss = torch::mse_loss(model->forward(input), target);
     loss.backward();
