@@ -73,7 +73,9 @@ class Loupe(ConanFile):
         cmake.build()
 
     def package(self):
-        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        licenses = os.path.join(self.package_folder, "licenses")
+        copy(self, "LICENSE", self.source_folder, licenses)
+        copy(self, "third_party", os.path.join(self.source_folder, "host", "packaging"), licenses)
         CMake(self).install()
 
     def package_info(self):
