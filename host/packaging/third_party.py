@@ -102,10 +102,6 @@ def package_of(library: str) -> str:
     sys.exit(f"error: no Debian package has {library}, so that its licence is not known; build with Debian's libraries")
 
 
-def heading(library: str, part: dict[str, str]) -> str:
-    return f"{pathlib.Path(library).name} of {part['Name']}, {part['Source']}"
-
-
 def notices(files: list[str]) -> str:
     told = ["Loupe is under the MIT licence, see LICENSE. This wheel also has parts of others, under licences of their own."]
     for part in COMPILED:
@@ -118,8 +114,12 @@ def notices(files: list[str]) -> str:
         package = package_of(library)
         source = subprocess.run(["dpkg-query", "--show", "--showformat=${source:Package}/${source:Version}", package],
                                 capture_output=True, text=True, check=True).stdout
-        text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text().strip()
-        by_text.setdefault((source, text), []).append(heading(library, part))
+        text = f"The licence of {part['Name']} is above."
+        if part not in COMPILED:
+            text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text().strip()
+        # auditwheel takes the name of the file, not of the link to it.
+        name = pathlib.Path(library).resolve().name
+        by_text.setdefault((source, text), []).append(f"{name} of {part['Name']}, {part['Source']}")
     for (source, text), libraries in sorted(by_text.items()):
         told.append("\n".join(f"==== {library}" for library in sorted(libraries)) + "\nCarried as Debian built it, from the source at "
                     f"https://snapshot.debian.org/package/{source}/\n\n{text}")
@@ -135,7 +135,7 @@ def carried(wheel: str) -> list[str]:
     with zipfile.ZipFile(wheel) as files:
         told = "".join(files.read(name).decode() for name in files.namelist() if name.endswith("/third_party_notices"))
         # auditwheel puts a part of a hash into the names.
-        libraries = [re.sub(r"-[0-9a-f]{8}(?=\.)", "", pathlib.Path(name).name) for name in files.namelist() if ".libs/" in name]
+        libraries = [re.sub(r"-[0-9a-f]{8}(?=\.)", "", pathlib.Path(name).name) for name in files.namelist() if ".libs/" in name and not name.endswith("/")]
     if not told:
         return [f"{wheel} has no third_party_notices"]
     faults = [f"{wheel} carries {name}, which its notices do not name" for name in libraries if f"==== {name} of " not in told]
