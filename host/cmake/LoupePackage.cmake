@@ -106,8 +106,8 @@ This package has the headers, with what CMake and pkg-config need, for
 programs that say themselves what is to be watched, and for lenses and
 visualizers of one's own and their tests. Plugins need no LibTorch.")
 
-# What programs need that link these libraries, and that the system is to look for them. (What CPack makes of that itself
-# calls ldconfig from scripts, as Debian's packages no longer do.)
+# What programs need that link these libraries, and that the system is to look for them.
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/host/packaging/debian/without_scripts.cmake)
 file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
 foreach(component host testing)
   string(TOUPPER ${component} upper)
