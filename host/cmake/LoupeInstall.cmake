@@ -1,5 +1,5 @@
 # What is installed. Every path in it is relative, so that the folder can be moved as a whole. The components are what
-# packages are cut by: the command and what it runs with, what one builds against, and the plugins, in plugins/.
+# packages are cut by: the command, each shared library, what one builds against, and the plugins, in plugins/.
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 
@@ -18,19 +18,16 @@ foreach(file IN LISTS files)
 endforeach()
 ")
 
-install(TARGETS loupe loupe_run RUNTIME COMPONENT command LIBRARY COMPONENT command)
+install(TARGETS loupe loupe_run RUNTIME COMPONENT command
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/loupe COMPONENT command)
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)
 install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package} COMPONENT development)
 
 # One file of targets a component, so that whoever writes a plugin needs nothing of the others.
 foreach(component sdk testing host)
-  set(of_library development)
-  if(component STREQUAL host)
-    set(of_library command)  # `loupe run` loads it into the program
-  endif()
   install(TARGETS loupe_${component} EXPORT loupe-${component}
-          LIBRARY COMPONENT ${of_library} NAMELINK_COMPONENT development)
+          LIBRARY COMPONENT ${component} NAMELINK_COMPONENT development)
   install(EXPORT loupe-${component} FILE loupe-${component}-targets.cmake NAMESPACE loupe:: DESTINATION ${package}
           COMPONENT development)
 endforeach()

@@ -1,7 +1,8 @@
 # Debian packages, by `cpack -G DEB` in the build folder; tests/package.sh deb makes and tries them.
 find_program(LOUPE_DPKG dpkg-deb)
-mark_as_advanced(LOUPE_DPKG)
-if(NOT LOUPE_DPKG)
+find_program(LOUPE_PACKAGE_PYTHON python3)
+mark_as_advanced(LOUPE_DPKG LOUPE_PACKAGE_PYTHON)
+if(NOT LOUPE_DPKG OR NOT LOUPE_PACKAGE_PYTHON)
   return()
 endif()
 
@@ -21,22 +22,34 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME loupe)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-# As Debian's own tools take it.
-if(DEFINED ENV{DEBEMAIL})
-  set(CPACK_PACKAGE_CONTACT "$ENV{DEBEMAIL}")
-  if(DEFINED ENV{DEBFULLNAME})
-    set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
-  endif()
-else()
-  set(CPACK_PACKAGE_CONTACT "The Loupe authors <loupe@example.org>")
+# Whoever builds packages answers for them: as Debian's own tools take it, else as git knows it.
+set(maintainer "$ENV{DEBFULLNAME}")
+set(address "$ENV{DEBEMAIL}")
+foreach(field name email)
+  execute_process(COMMAND git config user.${field} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                  OUTPUT_VARIABLE git_${field} OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endforeach()
+if(NOT address AND git_name AND git_email)
+  set(maintainer "${git_name}")
+  set(address "${git_email}")
+elseif(NOT address)
+  set(maintainer "Who built this package")
+  set(address "nobody@localhost")
+elseif(NOT maintainer)
+  set(maintainer "${address}")
 endif()
+set(LOUPE_PACKAGE_MAINTAINER "${maintainer} <${address}>" CACHE STRING
+    "Who answers for the packages, 'Name <address>'; by default DEBFULLNAME and DEBEMAIL, else git's user, else nobody@localhost")
+set(LOUPE_PACKAGE_HOMEPAGE "" CACHE STRING "The page on the web that the packages name; empty: none")
+set(CPACK_PACKAGE_CONTACT "${LOUPE_PACKAGE_MAINTAINER}")
+set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${LOUPE_PACKAGE_HOMEPAGE}")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
-set(CPACK_COMPONENTS_ALL command development plugins)
+set(CPACK_COMPONENTS_ALL command development host plugins testing)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${release})
@@ -45,13 +58,32 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME loupe)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS
+    "libloupe-host0 (= ${LOUPE_DEBIAN_VERSION}), loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "see what a LibTorch model does while it trains
 Watches programs that train neural networks by LibTorch, without a change of
 them: says what is wrong with the training and what to do, and shows losses,
 activations, gradients and updates on the terminal and in a report.
 
-This package has the command and the library that watches.")
+This package has the command.")
+
+# A package for each library, named by its SONAME, so that an incompatible one can be installed beside it.
+set(CPACK_DEBIAN_HOST_PACKAGE_NAME libloupe-host0)
+set(CPACK_DEBIAN_HOST_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_HOST_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_HOST_DESCRIPTION "library that watches models of LibTorch
+Loupe watches programs that train neural networks by LibTorch.
+
+This package has the library that trainers link which say themselves what is
+to be watched, and that the command loads into all others.")
+set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libloupe-testing0)
+set(CPACK_DEBIAN_TESTING_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_TESTING_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_TESTING_DESCRIPTION "library for the tests of lenses and visualizers
+Loupe watches programs that train neural networks by LibTorch.
+
+This package has the library that tests of plugins link: Loupe on models that
+are made up, without LibTorch.")
 
 set(CPACK_DEBIAN_PLUGINS_PACKAGE_NAME loupe-plugins)
 set(CPACK_DEBIAN_PLUGINS_PACKAGE_SECTION science)
@@ -64,27 +96,23 @@ on the terminal, as a report, for TensorBoard and for Prometheus.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libloupe-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "loupe (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "libloupe-host0 (= ${LOUPE_DEBIAN_VERSION}), libloupe-testing0 (= ${LOUPE_DEBIAN_VERSION}), loupe (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtorch-dev, cmake, pkgconf")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers for trainers that use Loupe, and for its plugins
 Loupe watches programs that train neural networks by LibTorch.
 
 This package has the headers, with what CMake and pkg-config need, for
 programs that say themselves what is to be watched, and for lenses and
-visualizers of one's own, with the library that their tests link. Plugins
-need no LibTorch.")
+visualizers of one's own and their tests. Plugins need no LibTorch.")
 
-# What programs need that link these libraries, and that the system is to look for them. (What CPack makes of that itself
-# calls ldconfig from scripts, as Debian's packages no longer do.)
+# What programs need that link these libraries, and that the system is to look for them.
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/host/packaging/debian/without_scripts.cmake)
 file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
-foreach(component command development)
+foreach(component host testing)
   string(TOUPPER ${component} upper)
-  set(library libloupe_host)
-  if(component STREQUAL development)
-    set(library libloupe_testing)
-  endif()
   file(WRITE ${PROJECT_BINARY_DIR}/debian/${component}/shlibs
-       "${library} 0 ${CPACK_DEBIAN_${upper}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
+       "libloupe_${component} 0 ${CPACK_DEBIAN_${upper}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
   set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/triggers
                                                   ${PROJECT_BINARY_DIR}/debian/${component}/shlibs)
 endforeach()
@@ -100,11 +128,17 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz
                    COMMAND sh -c "rm -rf '${PROJECT_BINARY_DIR}/debian/man1' && cp -r '${LOUPE_DOCUMENTS}/man1' '${PROJECT_BINARY_DIR}/debian' && '${LOUPE_GZIP}' -9n '${PROJECT_BINARY_DIR}/debian/man1/'*"
                    DEPENDS ${PROJECT_BINARY_DIR}/debian/changelog.Debian ${LOUPE_DOCUMENTS}/_loupe
                    VERBATIM)
-add_custom_target(loupe_debian ALL DEPENDS ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz)
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/debian/copyright
+                   COMMAND sh -c "'${LOUPE_PACKAGE_PYTHON}' host/packaging/third_party.py copyright host/packaging/debian/copyright > '${PROJECT_BINARY_DIR}/debian/copyright'"
+                   DEPENDS host/packaging/third_party host/packaging/third_party.py host/packaging/debian/copyright
+                   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                   VERBATIM)
+add_custom_target(loupe_debian ALL DEPENDS ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz
+                                           ${PROJECT_BINARY_DIR}/debian/copyright)
 add_dependencies(loupe_debian loupe_documents)
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
-  install(FILES host/packaging/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz
+  install(FILES ${PROJECT_BINARY_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz
           DESTINATION share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME} COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/debian/man1 DESTINATION share/man COMPONENT command EXCLUDE_FROM_ALL)

@@ -36,7 +36,7 @@ fs::path own_folder() {
 
 /// The library to preload: in the build's folder or the installation's.
 fs::path preload_library() {
-  for (const char* folder : {"../lib", LOUPE_RUN_LIBRARY_FOLDER, "."}) {
+  for (const char* folder : {"../lib/loupe", LOUPE_RUN_LIBRARY_FOLDER, "."}) {
     const fs::path file = (own_folder() / folder / "libloupe_run.so").lexically_normal();
     std::error_code no_matter;
     if (fs::exists(file, no_matter)) return file;

@@ -3,6 +3,7 @@
 // needs no library but C's, so that it can be loaded into anything.
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <loupe/files/held_signals.h>
 #include <pthread.h>
@@ -154,12 +155,18 @@ bool start_from(const char* folder, char* why) {
   return listener != nullptr;
 }
 
-void own_folder(char* folder) {
+/// The folder of the library that watches: that of this one, or the one above it, as an installation has it.
+void host_folder(char* folder) {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0) return;
+  if (dladdr(reinterpret_cast<void*>(&host_folder), &info) == 0) return;
   put(folder, text_size, "%s", info.dli_fname);
   char* slash = strrchr(folder, '/');
   if (slash != nullptr) *slash = '\0';
+  char path[text_size], whole[PATH_MAX];
+  put(path, sizeof path, "%s/%s", folder, run_host_name);
+  if (access(path, R_OK) == 0) return;
+  put(path, sizeof path, "%s/..", folder);
+  if (realpath(path, whole) != nullptr) put(folder, text_size, "%s", whole);
 }
 
 /// One would report what it makes of Loupe's locks and memory, with an exit code of its own.
@@ -178,7 +185,7 @@ void start() {
     return;
   }
   char folder[text_size] = ".", why[text_size] = "", other[text_size] = "";
-  own_folder(folder);
+  host_folder(folder);
   if (start_from(folder, why)) return;
   const char* rest = getenv(run_hosts_variable);
   while (rest != nullptr && *rest != '\0') {

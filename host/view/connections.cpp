@@ -1,31 +1,21 @@
 #include "view/connections.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace loupe::view {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Address = sockaddr_storage;
-
-int port_of(const Address& address) {
-  if (address.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-  if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  return -1;
-}
-
 /// The bytes of an address that tell one peer from another: whoever has an IPv6 address has its whole network.
-std::string peer_of(const Address& address) {
+std::string peer_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size);
   constexpr std::size_t network = 8;
   if (address.ss_family == AF_INET) {
     const in_addr& four = reinterpret_cast<const sockaddr_in&>(address).sin_addr;
@@ -38,8 +28,7 @@ std::string peer_of(const Address& address) {
 }  // namespace
 
 struct Connections::Connection {
-  int socket;  // of its own: when the server closes its one, nobody else knows
-  ino_t inode;
+  int socket;
   std::string peer;
   Clock::time_point deadline;
   bool is_asking = true, follows = false, is_cut = false;
@@ -52,8 +41,7 @@ struct Connections::Connection {
 
 thread_local Connections::Connection* Connections::served_ = nullptr;
 
-Connections::Connections(int port, const Limits& limits)
-    : port_(port), limits_(limits), watcher_([this] { watch(); }) {}
+Connections::Connections(const Limits& limits) : limits_(limits), watcher_([this] { watch(); }) {}
 
 Connections::~Connections() {
   {
@@ -64,11 +52,10 @@ Connections::~Connections() {
   watcher_.join();
 }
 
-std::function<void()> Connections::bounded(std::function<void()> serve) {
+std::function<void()> Connections::bounded(int socket, std::function<void()> serve) {
   const std::lock_guard lock(mutex_);
-  const auto connection = newcomer();
-  // It has left already, which is soon noticed.
-  if (!connection) return serve;
+  const auto connection =
+      std::make_shared<Connection>(Connection{socket, peer_of(socket), Clock::now() + limits_.request});
   admit(*connection);
   connections_.push_back(connection);
   changed_.notify_one();
@@ -101,28 +88,6 @@ void Connections::end() {
   const std::lock_guard lock(mutex_);
   while (cut_oldest([](const Connection&) { return true; })) {
   }
-}
-
-/// The library that accepts tells nobody its descriptor, so that it is looked for among this process's.
-std::shared_ptr<Connections::Connection> Connections::newcomer() const {
-  std::error_code error;
-  std::filesystem::directory_iterator each("/proc/self/fd", error);
-  for (; !error && each != std::filesystem::directory_iterator(); each.increment(error)) {
-    const int descriptor = std::atoi(each->path().filename().c_str());
-    Address own{}, peer{};
-    socklen_t own_size = sizeof own, peer_size = sizeof peer;
-    struct stat status {};
-    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 || port_of(own) != port_ ||
-        ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0 ||
-        ::fstat(descriptor, &status) != 0 ||
-        count([&](const Connection& known) { return known.inode == status.st_ino; }) > 0) {
-      continue;
-    }
-    const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return nullptr;
-    return std::make_shared<Connection>(Connection{copy, status.st_ino, peer_of(peer), Clock::now() + limits_.request});
-  }
-  return nullptr;
 }
 
 void Connections::admit(Connection& newcomer) {

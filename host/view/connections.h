@@ -13,8 +13,8 @@
 
 namespace loupe::view {
 
-/// The connections to a port of this process, so that nobody keeps others from being served: each has a deadline for
-/// its whole request, however it is sent, and no peer has more than its share. Any thread.
+/// The connections to a server, so that nobody keeps others from being served: each has a deadline for its whole
+/// request, however it is sent, and no peer has more than its share. Any thread.
 class Connections {
  public:
   struct Limits {
@@ -23,16 +23,15 @@ class Connections {
     std::chrono::milliseconds request = std::chrono::seconds(10);
   };
 
-  explicit Connections(int port) : Connections(port, Limits()) {}
-  Connections(int port, const Limits& limits);
+  Connections() : Connections(Limits()) {}
+  explicit Connections(const Limits& limits);
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// To be called by the thread that accepts, once for each connection, with what serves and closes it. Returns what
-  /// is to be called in its place. Where there are too many, the one that has been asking the longest is cut off, else
-  /// this one.
-  std::function<void()> bounded(std::function<void()> serve);
+  /// Takes over an accepted socket. Returns what calls `serve` and then closes the socket. Where there are too many
+  /// connections, cuts off the one that has been asking the longest, else this one.
+  std::function<void()> bounded(int socket, std::function<void()> serve);
   /// The connection that this thread serves has sent its request.
   void has_asked();
   /// The same, and it follows the list to its end; false where too many do.
@@ -44,14 +43,12 @@ class Connections {
   struct Connection;
   using Matches = std::function<bool(const Connection&)>;
 
-  std::shared_ptr<Connection> newcomer() const;
   void admit(Connection& newcomer);
   bool cut_oldest(const Matches& matches);
   std::size_t count(const Matches& matches) const;
   void watch();
 
   static thread_local Connection* served_;  // by this thread
-  const int port_;
   const Limits limits_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

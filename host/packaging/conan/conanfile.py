@@ -20,8 +20,8 @@ class Loupe(ConanFile):
     package_type = "shared-library"
     settings = "os", "arch", "compiler", "build_type"
     # Empty: LibTorch is a Conan package; otherwise its folder, such as that of a wheel.
-    options = {"torch_dir": ["", "ANY"], "view": [True, False]}
-    default_options = {"torch_dir": "", "view": True, "boost/*:shared": True}
+    options = {"torch_dir": ["", "ANY"]}
+    default_options = {"torch_dir": "", "boost/*:shared": True}
 
     def set_version(self):
         lines = load(self, os.path.join(self.recipe_folder, "..", "..", "..", "CMakeLists.txt")).splitlines()
@@ -51,8 +51,6 @@ class Loupe(ConanFile):
         self.requires("utfcpp/[>=3.2 <5]")
         self.requires("yaml-cpp/[>=0.7 <1]")
         self.requires("zlib/[>=1.2 <2]")
-        if self.options.view:
-            self.requires("cpp-httplib/[>=0.11 <1]", options={"with_openssl": True})
         if not self.options.torch_dir:
             self.requires("libtorch/[>=1.13 <3]", transitive_headers=True, transitive_libs=True)
 
@@ -75,7 +73,9 @@ class Loupe(ConanFile):
         cmake.build()
 
     def package(self):
-        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        licenses = os.path.join(self.package_folder, "licenses")
+        copy(self, "LICENSE", self.source_folder, licenses)
+        copy(self, "third_party", os.path.join(self.source_folder, "host", "packaging"), licenses)
         CMake(self).install()
 
     def package_info(self):

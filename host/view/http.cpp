@@ -1,0 +1,262 @@
+#include "view/http.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <thread>
+
+namespace loupe::view {
+namespace {
+
+constexpr std::size_t most_of_head = 16384;
+constexpr std::string_view line_end = "\r\n";
+// For a reader that takes nothing any more.
+constexpr timeval longest_send = {5, 0};
+// For a client that goes on sending after it was answered.
+constexpr auto longest_goodbye = std::chrono::seconds(1);
+
+constexpr const char* always_sent =
+    "Connection: close\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Cache-Control: no-store\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+const char* phrase_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+[[noreturn]] void refuse_malformed() {
+  throw Refusal{400, "this is no valid HTTP request; open the address that loupe view printed in a browser"};
+}
+
+/// Cuts the text at the first `separator` and returns what stood before it; all of it where there is none.
+std::string_view take_until(std::string_view& text, std::string_view separator) {
+  const std::size_t end = text.find(separator);
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + separator.size());
+  return taken;
+}
+
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      plain += static_cast<char>(byte);
+      i += 2;
+    } else {
+      plain += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return plain;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+bool is_header(std::string_view name, std::string_view wanted) {
+  return name.size() == wanted.size() && ::strncasecmp(name.data(), wanted.data(), name.size()) == 0;
+}
+
+/// Empty where the other side left before the empty line.
+std::string read_head(int socket) {
+  std::string head;
+  char piece[4096];
+  while (head.size() < most_of_head) {
+    const ssize_t count = ::recv(socket, piece, sizeof piece, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return {};
+    const std::size_t seen = head.size() < 3 ? 0 : head.size() - 3;
+    head.append(piece, static_cast<std::size_t>(count));
+    const std::size_t end = head.find("\r\n\r\n", seen);
+    if (end != std::string::npos) return head.substr(0, end + line_end.size());
+  }
+  throw Refusal{431, "the request has too many or too long headers; remove this site's cookies"};
+}
+
+/// False where the other side takes nothing any more.
+bool send_all(int socket, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+void send_answer(int socket, const Answer& answer, bool is_head) {
+  std::string head =
+      "HTTP/1.1 " + std::to_string(answer.status) + ' ' + phrase_of(answer.status) + "\r\n" + always_sent;
+  head += "Content-Type: " + answer.type + "\r\nContent-Security-Policy: " + answer.policy + "\r\n";
+  for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
+  // A stream ends where the connection does.
+  if (!answer.more) head += "Content-Length: " + std::to_string(answer.text.size()) + "\r\n";
+  if (!send_all(socket, head + "\r\n") || is_head || !send_all(socket, answer.text) || !answer.more) return;
+  while (const std::optional<std::string> more = answer.more()) {
+    if (!send_all(socket, *more)) return;
+  }
+}
+
+/// Closing a socket with unread data resets the connection, and an answer on its way would be lost.
+void say_goodbye(int socket) {
+  ::shutdown(socket, SHUT_WR);
+  const auto end = std::chrono::steady_clock::now() + longest_goodbye;
+  char ignored[4096];
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    pollfd readable{socket, POLLIN, 0};
+    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) <= 0) return;
+    if (::recv(socket, ignored, sizeof ignored, 0) <= 0) return;
+  }
+}
+
+}  // namespace
+
+std::string Request::parameter(const std::string& name) const {
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? "" : found->second;
+}
+
+Answer refused(const Refusal& refusal) {
+  Answer answer;
+  answer.status = refusal.status;
+  answer.type = "text/plain; charset=utf-8";
+  answer.policy = "default-src 'none'; frame-ancestors 'self'";  // it may stand where a report was to be
+  answer.text = refusal.why + '\n';
+  return answer;
+}
+
+Request parsed_request(std::string_view head) {
+  Request request;
+  std::string_view line = take_until(head, line_end);
+  request.method = take_until(line, " ");
+  std::string_view target = take_until(line, " ");
+  if (request.method.empty() || target.empty() || line.size() != 8 || line.substr(0, 7) != "HTTP/1.") {
+    refuse_malformed();
+  }
+  request.path = take_until(target, "?");
+  while (!target.empty()) {
+    std::string_view value = take_until(target, "&");
+    const std::string_view name = take_until(value, "=");
+    request.parameters.emplace(decoded(name), decoded(value));
+  }
+  bool has_host = false;
+  while (!head.empty()) {
+    std::string_view value = take_until(head, line_end);
+    const std::size_t colon = value.find(':');
+    // A name with a space, or a line that continues another, is read differently by different servers.
+    if (colon == 0 || colon == std::string_view::npos || value.find_first_of(" \t") < colon) refuse_malformed();
+    const std::string_view name = take_until(value, ":");
+    if (is_header(name, "Host")) {
+      if (has_host) refuse_malformed();
+      has_host = true;
+      request.host = trimmed(value);
+    } else if (is_header(name, "Cookie")) {
+      if (!request.cookies.empty()) request.cookies += "; ";
+      request.cookies += trimmed(value);
+    }
+  }
+  return request;
+}
+
+void serve_request(int socket, const std::function<Answer(const Request&)>& give) {
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest_send, sizeof longest_send);
+  Request request;
+  Answer answer;
+  try {
+    const std::string head = read_head(socket);
+    if (head.empty()) return;
+    request = parsed_request(head);
+    answer = give(request);
+  } catch (const Refusal& refusal) {
+    answer = refused(refusal);
+  } catch (const std::exception& e) {
+    answer = refused({500, e.what()});
+  }
+  send_answer(socket, answer, request.is_head());
+  say_goodbye(socket);
+}
+
+Listener::Listener(const std::string& address, int port) {
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) return;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> freed(found, ::freeaddrinfo);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    const int socket = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC, each->ai_protocol);
+    if (socket < 0) continue;
+    // A port that was in use a minute ago can be had at once. It is not shared with a server that still listens.
+    const int yes = 1, no = 0;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (each->ai_family == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    if (::bind(socket, each->ai_addr, each->ai_addrlen) == 0 && ::listen(socket, SOMAXCONN) == 0 &&
+        ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &size) == 0) {
+      socket_ = socket;
+      port_ = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(own).sin6_port
+                                              : reinterpret_cast<const sockaddr_in&>(own).sin_port);
+      return;
+    }
+    ::close(socket);
+  }
+}
+
+Listener::~Listener() {
+  if (socket_ >= 0) ::close(socket_);
+}
+
+Listener::Listener(Listener&& other) noexcept : socket_(std::exchange(other.socket_, -1)), port_(other.port_) {}
+
+int Listener::accept() const {
+  for (;;) {
+    const int accepted = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (accepted >= 0) return accepted;
+    if (errno == EINVAL || errno == EBADF) return -1;
+    // No descriptors or memory left: another connection will give some back.
+    if (errno != EINTR && errno != ECONNABORTED) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+/// On Linux this wakes the thread that accepts.
+void Listener::stop() const {
+  ::shutdown(socket_, SHUT_RDWR);
+}
+
+}  // namespace loupe::view

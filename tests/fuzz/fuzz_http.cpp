@@ -1,0 +1,17 @@
+// Any bytes that reach the port of `loupe view` are a request or refused.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "view/http.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  try {
+    const loupe::view::Request request = loupe::view::parsed_request({reinterpret_cast<const char*>(data), size});
+    if (request.method.empty() || request.method.find(' ') != std::string::npos) std::abort();
+  } catch (const loupe::view::Refusal& refusal) {
+    if (refusal.status != 400) std::abort();
+  }
+  return 0;
+}
