@@ -33,10 +33,11 @@ make_bundle() {
   set_up
   configure "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-w -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON
   tests/package.sh wheel --build "$build"
-  cmake --build "$build" --parallel "$(default_jobs)" --target gpu_trainer
+  cmake --build "$build" --parallel "$(default_jobs)" --target gpu_trainer gpu_trainer_plain
   rm -rf "$bundle" && mkdir "$bundle"
   cp "$build"/packages/loupe-*.whl "$bundle"
-  strip -o "$bundle/gpu_trainer" "$build/bin/gpu_trainer"
+  # With the symbols by which Loupe knows functions of the program.
+  cp "$build/bin/gpu_trainer" "$build/bin/gpu_trainer_plain" "$bundle"
   strip -o "$bundle/libcount_waits.so" "$build/lib/libcount_waits.so"
   size=$(du --summarize --bytes "$bundle" | cut -f 1)
   ((size <= most_bytes)) || fail "$bundle has $size bytes, more than the $most_bytes that a machine with a GPU takes along"
@@ -61,7 +62,7 @@ run_on_gpu() {
   python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-compile --target "$site" \
     "$bundle"/loupe-*.whl
   ln -s "$torch" "$site/torch"
-  LD_LIBRARY_PATH=$bundle:$site/loupe/lib:$torch/lib:$(echo "$torch"/../nvidia/cu*/lib) python3 tests/gpu/checks.py "$bundle/gpu_trainer" \
+  LD_LIBRARY_PATH=$bundle:$site/loupe/lib:$torch/lib:$(echo "$torch"/../nvidia/cu*/lib) python3 tests/gpu/checks.py "$bundle" \
     "$site/loupe/bin/loupe" "$build/checks" "$card"
 }
 
@@ -79,7 +80,7 @@ done
 cd "$root"
 case $what in
   make) make_bundle ;;
-  run) if $cpu; then python3 tests/gpu/checks.py "$build/bin/gpu_trainer" "$build/bin/loupe" "$build/gpu-checks" ""; else run_on_gpu "$build"; fi ;;
+  run) if $cpu; then python3 tests/gpu/checks.py "$build/bin" "$build/bin/loupe" "$build/gpu-checks" ""; else run_on_gpu "$build"; fi ;;
   -h | --help) usage ;;
   *) usage >&2 && fail "say 'make' or 'run'" ;;
 esac

@@ -4,7 +4,6 @@
 //   gpu_trainer [NAME=VALUE]...   see Options
 
 #include <ATen/autocast_mode.h>
-#include <loupe/inspector.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "count_waits.h"
+#include "watching.h"
 
 #ifdef LOUPE_GPU_TRAINER_CUDA
 #include <ATen/cuda/CUDAGraph.h>
@@ -47,13 +47,15 @@ struct Options {
   bool graph = false;           // a step is captured, and replayed
   bool streams = false;         // each model on a stream of its own
   bool waits = false;           // for the loss of every step
+  bool deterministic = true;    // what may differ from run to run must not be taken for Loupe's doing
   int models = 1, epochs = 2, steps = 10;
   int64_t batch = 16, width = 16, layers = 2;
 
   Options(int count, char** arguments) {
     const std::map<std::string, std::string*> texts{{"model", &model}, {"type", &type}, {"monitor", &monitor}};
-    const std::map<std::string, bool*> flags{
-        {"cuda", &cuda}, {"autocast", &autocast}, {"graph", &graph}, {"streams", &streams}, {"waits", &waits}};
+    const std::map<std::string, bool*> flags{{"cuda", &cuda},   {"autocast", &autocast},
+                                             {"graph", &graph}, {"streams", &streams},
+                                             {"waits", &waits}, {"deterministic", &deterministic}};
     const std::map<std::string, int*> counts{{"models", &models}, {"epochs", &epochs}, {"steps", &steps}};
     const std::map<std::string, int64_t*> sizes{{"batch", &batch}, {"width", &width}, {"layers", &layers}};
     for (int i = 1; i < count; ++i) {
@@ -288,8 +290,8 @@ Held held(const Options& options) {
 /// The steps of all models, each on its stream, or one of them replayed from a graph.
 class Steps {
  public:
-  Steps(const Options& options, std::vector<std::unique_ptr<Training>>& trainings, loupe::Inspector* inspector)
-      : options_(options), trainings_(trainings), inspector_(inspector) {
+  Steps(const Options& options, std::vector<std::unique_ptr<Training>>& trainings)
+      : options_(options), trainings_(trainings) {
 #ifdef LOUPE_GPU_TRAINER_CUDA
     if (options.streams || options.graph)
       for (std::size_t i = 0; i < trainings.size(); ++i) streams_.push_back(c10::cuda::getStreamFromPool());
@@ -323,7 +325,7 @@ class Steps {
  private:
   void train(Training& training) {
     training.step();
-    if (inspector_ != nullptr && training.loss().defined()) inspector_->push_loss(training.loss(), /*train=*/true);
+    if (!options_.monitor.empty() && training.loss().defined()) watching::push_loss(training.loss());
   }
 #ifdef LOUPE_GPU_TRAINER_CUDA
   void capture() {
@@ -344,7 +346,6 @@ class Steps {
 #endif
   const Options& options_;
   std::vector<std::unique_ptr<Training>>& trainings_;
-  loupe::Inspector* inspector_;
 };
 
 class Hash {
@@ -362,29 +363,23 @@ class Hash {
 
 void train(const Options& options) {
   torch::manual_seed(1);
-  // What may differ from run to run must not be taken for Loupe's doing.
-  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
-  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setDeterministicAlgorithms(options.deterministic, /*warn_only=*/false);
+  at::globalContext().setDeterministicCuDNN(options.deterministic);
   at::globalContext().setBenchmarkCuDNN(false);
 
   std::vector<std::unique_ptr<Training>> trainings;
   for (int i = 0; i < options.models; ++i) trainings.push_back(std::make_unique<Training>(options));
   synchronize(options);
 
-  std::optional<loupe::Inspector> inspector;
-  if (!options.monitor.empty()) {
-    inspector.emplace(loupe::Inspector::from_yaml(options.monitor));
+  const bool watches = !options.monitor.empty();
+  if (watches) {
+    watching::begin(options.monitor);
     for (int i = 0; i < options.models; ++i) {
-      const std::string name = options.models > 1 ? "model" + std::to_string(i) : "";
-      if (trainings[i]->optimizer() != nullptr) {
-        inspector->attach(trainings[i]->model(), *trainings[i]->optimizer(), name);
-      } else {
-        inspector->attach(trainings[i]->model(), name);
-      }
+      Training& training = *trainings[i];
+      watching::attach(training.model(), training.optimizer(), options.models > 1 ? "model" + std::to_string(i) : "");
     }
   }
-
-  Steps steps(options, trainings, inspector ? &*inspector : nullptr);
+  Steps steps(options, trainings);
   Clock clock(options);
   waits before{}, after{}, ticked{};
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
@@ -400,18 +395,12 @@ void train(const Options& options) {
       if (epoch == options.epochs) clock.mark();
     }
     if (epoch == options.epochs) after = count_waits();
-    if (inspector) inspector->tick_epoch();
+    if (watches) watching::tick();
     if (epoch == options.epochs) ticked = count_waits();
   }
   synchronize(options);
 
-  std::string findings;
-  if (inspector) {
-    for (const loupe::Finding& finding : inspector->findings())
-      if (finding.severity >= LOUPE_SEVERITY_WARNING)
-        findings += (findings.empty() ? "\"" : ", \"") + finding.rule + '"';
-    inspector.reset();
-  }
+  const std::string findings = watches ? watching::end() : "";
   Hash weights, outputs;
   int64_t parameter_bytes = 0;
   for (const auto& training : trainings) {
@@ -419,7 +408,10 @@ void train(const Options& options) {
       weights.add(parameter);
       parameter_bytes += static_cast<int64_t>(parameter.nbytes());
     }
-    for (const Tensor& buffer : training->model().buffers()) weights.add(buffer);
+    for (const Tensor& buffer : training->model().buffers()) {
+      weights.add(buffer);
+      parameter_bytes += static_cast<int64_t>(buffer.nbytes());
+    }
     outputs.add(training->output());
   }
   const Held memory = held(options);
