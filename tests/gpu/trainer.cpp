@@ -240,10 +240,10 @@ void synchronize(const Options& options) {
 /// What lies between the marks, as the device or the processor tells it.
 class Clock {
  public:
-  explicit Clock(const Options& options) : options_(options) {}
+  explicit Clock(const Options& options) : cuda_(options.cuda) {}
   void mark() {
 #ifdef LOUPE_GPU_TRAINER_CUDA
-    if (options_.cuda) {
+    if (cuda_) {
       events_.emplace_back(c10::DeviceType::CUDA, c10::EventFlag::BACKEND_DEFAULT)
           .record(c10::cuda::getCurrentCUDAStream());
       return;
@@ -265,7 +265,7 @@ class Clock {
   }
 
  private:
-  const Options& options_;
+  [[maybe_unused]] const bool cuda_;
   std::vector<std::chrono::steady_clock::time_point> times_;
 #ifdef LOUPE_GPU_TRAINER_CUDA
   std::vector<c10::Event> events_;
