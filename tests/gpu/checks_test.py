@@ -81,6 +81,7 @@ def main() -> int:
     for name, text in {"gpu_trainer": TRAINER, "gpu_trainer_plain": TRAINER, "loupe": LOUPE}.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
+    checks.SECONDS_FOR_ALL = checks.SECONDS_FOR_ONE = 1e6  # however slow this machine is
     wrong = []
     os.environ["FAULT"] = ""
     sys.argv[1:] = [str(folder), str(folder / "loupe"), str(folder / "sound"), "a card"]
@@ -95,7 +96,7 @@ def main() -> int:
             os.environ["FAULT"] = fault
             place = folder / f"{fault}-{len(list(folder.iterdir()))}"
             place.mkdir()
-            machine = checks.Machine(folder, str(folder / "loupe"), place, "a card", time.monotonic() + 60)
+            machine = checks.Machine(folder, str(folder / "loupe"), place, "a card", time.monotonic() + checks.SECONDS_FOR_ALL)
             try:
                 wrong.append(f"'{name}' does not find '{fault}', and says: {checks.CHECKS[name](machine)}")
             except checks.Failed as why:
