@@ -86,8 +86,15 @@ libtorch() {
     tests/run.sh --only "programs threads torch zoo" --together --build "$folder"
 }
 
-# The first of what README.md prints for the source, as it is printed; CI and this script are the others.
-demo() { bash -euo pipefail -c "$(printed_commands README.md "The source" | head -n 1)"; }
+# What README.md prints for the source, in an empty folder, but that it is cloned from here.
+demo() {
+  local folder
+  folder=$(mktemp -d /var/tmp/loupe-demo.XXXXXX)
+  publish "$root" "$folder/published/loupe"
+  mkdir "$folder/first"
+  (cd "$folder/first" && bash -euo pipefail -c "$(printed_commands "$root/README.md" "The source" | from_here "$folder/published/loupe")")
+  rm -rf "$folder"
+}
 
 # As root: they are made in a bare Debian, and installed, tried and removed in another.
 packages() {

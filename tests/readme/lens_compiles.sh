@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The README's lenses, taken out of it as they are printed, must compile as an outsider would compile them and pass
-# `loupe check`.
+# The lenses of the front page and of the SDK's, taken out of them as they are printed, must compile as an outsider would
+# compile them and pass `loupe check`.
 #   lens_compiles.sh PROJECT COMPILER LOUPE FOLDER
 set -euo pipefail
 project=$1 compiler=$2 loupe=$3 folder=$4
@@ -11,9 +11,9 @@ fail() {
   exit 1
 }
 source "$project/tests/readme/printed.sh"
-block() { printed_block "$project/README.md" "$1"; }
+block() { printed_block "$project/sdk/README.md" "$1"; }
 
-block 'LOUPE_PLUGIN\(' >"$folder/dead_units.cpp"
+printed_block "$project/README.md" 'LOUPE_PLUGIN\(' >"$folder/dead_units.cpp"
 lines=$(grep -c . "$folder/dead_units.cpp")
 if ((lines > 13)); then
   echo "the README's lens has $lines lines"

@@ -20,12 +20,11 @@ for way in "${ways[@]}"; do
     read -r -a first <<<"${commands[0]}"
     commands=("${first[*]:0:2}")
   fi
+  # All of these, from the first to the last, in a folder that is empty.
+  if grep -qE "^[^#]*printed_commands .*README.md\"? \"$way\" \| from_here" tests/nightly.sh; then continue; fi
   for command in "${commands[@]}"; do
     [[ -x ${command%% *} ]] || fail "README.md prints '$command', and there is no ${command%% *}"
-    if [[ $command == tests/nightly.sh ]] || grep -qE "^[^#]*\<$command\>" .ci/run tests/nightly.sh; then continue; fi
-    if [[ $command == "${commands[0]}" ]] && grep -qE "^[^#]*printed_commands README.md \"$way\" \| head -n 1" tests/nightly.sh; then
-      continue
-    fi
+    if grep -qE "^[^#]*\<$command\>" .ci/run tests/nightly.sh; then continue; fi
     fail "README.md prints '$command' for '$way', which neither .ci/run nor tests/nightly.sh runs"
 done
 done

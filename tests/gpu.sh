@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Checks on a real GPU what Loupe says of devices.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
+
+usage() {
+  cat <<'END'
+usage: tests/gpu.sh make
+       tests/gpu.sh run [--cpu] [--build FOLDER]
+
+make, on a machine without a GPU: builds a wheel and a trainer for the LibTorch of a machine that has one, and leaves them in
+build-gpu/bundle, which is to be brought there together with this checkout. GPU_TORCH is the version of its Python's torch
+(default: 2.11.0), and GPU_CUDA that of the CUDA which this was built for (default: 13.0).
+
+run, on the machine with the GPU, which needs Python with that torch and no network: trains with and without Loupe, compares, and
+prints a table. Takes up to 8 minutes; ends with 1 where a check failed, and with 77 where there is no GPU.
+  --build FOLDER  where the bundle is (default: build-gpu)
+  --cpu           rehearse it on the processor, with the loupe and the trainer in FOLDER/bin
+END
+}
+
+most_bytes=60000000 # what such a machine takes along
+
+make_bundle() {
+  local build=$root/build-gpu python bundle size
+  bundle=$build/bundle python=$build/python
+  [[ -x $python/bin/pip ]] || python3 -m venv --clear "$python"
+  # LibTorch, and of CUDA only the headers and what its part for the processor asks for; the rest is gigabytes.
+  "$python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "torch==${GPU_TORCH:-2.11.0}" \
+    {nvidia-cuda-runtime,nvidia-cuda-cupti,nvidia-cuda-crt}"==${GPU_CUDA:-13.0}.*"
+  CMAKE_PREFIX_PATH=$(echo "$python"/lib/python3*/site-packages/torch)
+  export CMAKE_PREFIX_PATH
+  set_up
+  configure "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-w -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON
+  tests/package.sh wheel --build "$build"
+  cmake --build "$build" --parallel "$(default_jobs)" --target gpu_trainer gpu_trainer_plain
+  rm -rf "$bundle" && mkdir "$bundle"
+  cp "$build"/packages/loupe-*.whl "$bundle"
+  # With the symbols by which Loupe knows functions of the program.
+  cp "$build/bin/gpu_trainer" "$build/bin/gpu_trainer_plain" "$bundle"
+  strip -o "$bundle/libcount_waits.so" "$build/lib/libcount_waits.so"
+  size=$(du --summarize --bytes "$bundle" | cut -f 1)
+  ((size <= most_bytes)) || fail "$bundle has $size bytes, more than the $most_bytes that a machine with a GPU takes along"
+  say "made $bundle, $((size / 1000000)) MB, for torch ${GPU_TORCH:-2.11.0}: bring it along, and run 'tests/gpu.sh run' there"
+}
+
+run_on_gpu() {
+  local build=$1 bundle card site
+  bundle=$build/bundle
+  card=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1) || card=""
+  if [[ -z $card ]]; then
+    say "there is no GPU here: nvidia-smi names none, and 'tests/gpu.sh run --cpu' rehearses the checks on the processor" >&2
+    exit 77
+  fi
+  [[ -x $bundle/gpu_trainer ]] || fail "there is no $bundle/gpu_trainer: make it by 'tests/gpu.sh make', and bring it along"
+  torch=$(python_torch)
+  [[ -n $torch ]] || fail "the Python on the path has no torch: put the one that has it first"
+  # Beside a LibTorch of that name, where the wheel looks for it; what lies there otherwise is left as it is.
+  site=$(mktemp -d)
+  # shellcheck disable=SC2064 # now
+  trap "rm -rf '$site'" EXIT
+  python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-compile --target "$site" \
+    "$bundle"/loupe-*.whl
+  ln -s "$torch" "$site/torch"
+  LD_LIBRARY_PATH=$bundle:$site/loupe/lib:$torch/lib:$(echo "$torch"/../nvidia/cu*/lib) python3 tests/gpu/checks.py "$bundle" \
+    "$site/loupe/bin/loupe" "$build/checks" "$card"
+}
+
+what=${1:-}
+shift || true
+build=$root/build-gpu cpu=false
+while (($#)); do
+  case $1 in
+    --build) build=$(realpath "${2:?--build needs a folder}") && shift 2 ;;
+    --cpu) cpu=true && shift ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && fail "'$1' is unknown" ;;
+  esac
+done
+cd "$root"
+case $what in
+  make) make_bundle ;;
+  run) if $cpu; then python3 tests/gpu/checks.py "$build/bin" "$build/bin/loupe" "$build/gpu-checks" ""; else run_on_gpu "$build"; fi ;;
+  -h | --help) usage ;;
+  *) usage >&2 && fail "say 'make' or 'run'" ;;
+esac

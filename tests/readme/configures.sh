@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# What README.md prints for CMake, taken out of it as it is printed, must take Loupe into somebody's project: configured here,
+# as building all of Loupe takes minutes.
+#   configures.sh PROJECT WAY CMAKE LIBTORCH PREFIX FOLDER
+# WAY is FetchContent, add_subdirectory or find_package; PREFIX is where Loupe is installed, for the last.
+set -euo pipefail
+project=$1 way=$2 cmake=$3 torch=$4 prefix=$5 folder=$6
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+source "$project/tests/readme/printed.sh"
+if [[ $way == FetchContent ]] && ! command -v git >/dev/null; then
+  echo "git is not installed, by which FetchContent fetches"
+  exit 77
+fi
+rm -rf "$folder"
+mkdir -p "$folder/third_party"
+ln -s "$project" "$folder/third_party/loupe"
+if [[ $way == FetchContent ]]; then publish "$project" "$folder/published/loupe"; fi
+echo 'int main() {}' >"$folder/trainer.cpp"
+# The project has LibTorch by its own means, and a target `trainer`.
+{
+  echo 'cmake_minimum_required(VERSION 3.18)'
+  echo 'project(somebodys C CXX)'
+  echo 'add_executable(trainer trainer.cpp)'
+  printed_cmake "$project/README.md" "$way" | from_here "$folder/published/loupe"
+  echo 'if(NOT TARGET loupe::host)'
+  echo '  message(FATAL_ERROR "there is no loupe::host")'
+  echo 'endif()'
+} >"$folder/CMakeLists.txt"
+"$cmake" -S "$folder" -B "$folder/build" "-DCMAKE_PREFIX_PATH=$prefix;$torch"

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Every link of a page to a file of the project leads to one that is there, and every one to a section to a heading; the front
+page is short.
+
+usage: links.py ROOT
+"""
+import pathlib
+import re
+import sys
+
+MOST_LINES_OF_THE_FRONT_PAGE = 200
+
+
+def anchors(page: pathlib.Path) -> set[str]:
+    """Its headings as links name them."""
+    found = set()
+    inside_code = False
+    for line in page.read_text().splitlines():
+        if line.startswith("```"):
+            inside_code = not inside_code
+        elif not inside_code and (heading := re.match(r"#+ (.*)", line)):
+            found.add(re.sub(r"[^\w -]", "", heading[1].lower()).replace(" ", "-"))
+    return found
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    pages = [page for page in sorted(root.rglob("*.md")) if not page.relative_to(root).parts[0].startswith("build")]
+    faults = []
+    count = 0
+    for page in pages:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" in target:
+                continue
+            count += 1
+            path, _, section = target.partition("#")
+            file = page.parent / path if path else page
+            name = page.relative_to(root)
+            if not file.exists():
+                faults.append(f"{name}: links to {target}, which is not there")
+            elif section and section not in anchors(file):
+                faults.append(f"{name}: links to {target}, where no heading has that name")
+    lines = (root / "README.md").read_text().count("\n")
+    if lines > MOST_LINES_OF_THE_FRONT_PAGE:
+        faults.append(f"README.md: {lines} lines, more than {MOST_LINES_OF_THE_FRONT_PAGE}; move what only some readers need")
+    print("\n".join(faults) or f"{count} links lead somewhere")
+    return 1 if faults or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
