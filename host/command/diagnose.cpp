@@ -1,16 +1,19 @@
 #include "command/commands.h"
 
+#include <loupe/error.h>
+#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/words.h>
 
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,7 @@
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/recorded_rules.h"
+#include "core/json_bounds.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
@@ -216,16 +220,23 @@ class KnownFindings {
  public:
   /// Reads what `loupe diagnose --json` wrote.
   explicit KnownFindings(const std::string& file) {
-    std::ifstream in(file);
-    const Json rows = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+    nlohmann::json rows;
+    try {
+      rows = parse_bounded<nlohmann::json>(read_file(file, longest_line), nullptr, /*allow_exceptions=*/false);
+    } catch (const std::system_error& reason) {
+      throw ConfigError("'" + file + "' cannot be read: " + reason.code().message());
+    } catch (const Error& reason) {
+      throw ConfigError("'" + file + "' cannot be read: " + reason.what());
+    }
     if (!rows.is_array())
       throw ConfigError("'" + file + "' is no list of findings; make it with 'loupe diagnose RECORD --json > " + file +
                         "'");
-    const auto text = [](const Json& row, const char* member) {
+    const auto text = [](const nlohmann::json& row, const char* member) {
       const auto found = row.is_object() ? row.find(member) : row.end();
       return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
-    for (const Json& row : rows) known_.insert({text(row, "rule"), text(row, "layer"), text(row, "parameter")});
+    for (const nlohmann::json& row : rows)
+      known_.insert({text(row, "rule"), text(row, "layer"), text(row, "parameter")});
   }
   bool has(const RecordLine& finding) const {
     return known_.count({finding.rule, finding.layer, finding.parameter}) != 0;

@@ -21,14 +21,24 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
   Catalogue catalogue;
   for (const std::string& path : paths) catalogue.add_path(path);
   try {
-    Config config = Config::from_text(header.config, header.config_file, header.config_folder, std::move(catalogue));
+    Config config = Config::from_record(header.config, header.config_file, header.config_folder, std::move(catalogue));
     config.join({header.rank, header.world_size});
     return config;
   } catch (const ConfigError& e) {
     throw ConfigError(std::string(e.what()) +
-                      "\nthis is the configuration that the ranks ran with; where it names plugins that are elsewhere "
-                      "by now, give their folder by --plugins");
+                      "\nthis is the configuration that the ranks ran with; what its plugins.path names is not opened, "
+                      "as anybody may have written it: give plugins by --plugins");
   }
+}
+
+/// Nothing where all that the run was watched with is known here.
+void tell_plugins(const Config& config, std::ostream& errors) {
+  std::string paths;
+  for (const std::string& path : config.foreign_plugins) paths += (paths.empty() ? "'" : ", '") + path + "'";
+  if (!paths.empty())
+    errors << "loupe: plugins.path of the run's configuration names " << paths
+           << ", which is not opened, as anybody may have written it; where plugins of yours are there, give it by "
+              "--plugins\n";
 }
 
 }  // namespace
@@ -58,6 +68,7 @@ void Merge::run(const Catalogue& catalogue, const std::vector<std::string>& path
     throw UsageError("'" + folder.string() +
                      "' is there already, maybe of an earlier 'loupe merge'; remove it, or write elsewhere with --out");
   const Config config = config_of(first.states->header(), paths);
+  tell_plugins(config, errors);
   VisualizerArguments arguments;
   arguments.names = {"console", "record", "html"};
   const std::vector<ComponentConfig> chosen = choose_visualizers(arguments, catalogue);

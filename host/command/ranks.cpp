@@ -49,7 +49,7 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
   for (int rank = 1; rank < run.world_size; ++rank) {
     const fs::path other = fs::path(Launch{rank, run.world_size}.folder_in(beside)) / own.filename();
     std::error_code none;
-    if (fs::exists(text_file_at(other), none)) {
+    if (fs::is_regular_file(text_file_at(other), none)) {
       found.records.push_back(other.string());
     } else {
       lacking.push_back(rank);

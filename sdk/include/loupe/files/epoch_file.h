@@ -10,10 +10,13 @@
 #include <loupe/text/number_text.h>
 #include <loupe/visualizer.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace loupe {
@@ -129,9 +132,19 @@ class EpochFile {
       write(head);
       return waiting_.each_text(write);
     }
-    std::string all = head;
-    waiting_.each_text([&](const std::string& text) { all += text; });
-    write(compression_->member(all));
+    std::string before = head;
+    waiting_.each_text([&](const std::string& text) {
+      write_members(before + text, write);
+      before.clear();
+    });
+  }
+
+  /// An epoch is a member, whose text a reader holds whole; one that would be too long for that is several.
+  template <class Write>
+  void write_members(std::string_view text, Write&& write) const {
+    constexpr std::size_t most = std::size_t{64} << 20;
+    for (; !text.empty(); text.remove_prefix(std::min(most, text.size())))
+      write(compression_->member(text.substr(0, most)));
   }
 
   void start(const Preamble& preamble) {
@@ -151,7 +164,8 @@ class EpochFile {
     Replacement replacement(file_);
     if (older != nullptr) {
       older->copy([&](const std::string& text) {
-        replacement.write(is_compressed() && !text.empty() ? compression_->member(text) : text);
+        if (is_compressed()) return write_members(text, [&](const std::string& member) { replacement.write(member); });
+        replacement.write(text);
       });
     }
     put(head, [&](const std::string& text) { replacement.write(text); });
