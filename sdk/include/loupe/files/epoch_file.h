@@ -10,13 +10,10 @@
 #include <loupe/text/number_text.h>
 #include <loupe/visualizer.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace loupe {
@@ -134,20 +131,14 @@ class EpochFile {
     }
     std::string before = head;
     waiting_.each_text([&](const std::string& text) {
-      write_members(before + text, write);
+      compression_->write_members(before + text, write);
       before.clear();
     });
   }
 
-  /// An epoch is a member, whose text a reader holds whole; one that would be too long for that is several.
-  template <class Write>
-  void write_members(std::string_view text, Write&& write) const {
-    constexpr std::size_t most = std::size_t{64} << 20;
-    for (; !text.empty(); text.remove_prefix(std::min(most, text.size())))
-      write(compression_->member(text.substr(0, most)));
-  }
-
   void start(const Preamble& preamble) {
+    for (const std::filesystem::path& each : {name_, compressed_name(name_)})
+      NewFile::remove_left_behind(each.parent_path(), each.filename().string());
     keep_other();
     if (!resumed_ || !std::filesystem::is_regular_file(file_)) return replace(preamble.fresh, nullptr);
     const OlderEpochs older(file_, is_compressed() ? &*compression_ : nullptr, waiting_.first(), read_);
@@ -164,7 +155,8 @@ class EpochFile {
     Replacement replacement(file_);
     if (older != nullptr) {
       older->copy([&](const std::string& text) {
-        if (is_compressed()) return write_members(text, [&](const std::string& member) { replacement.write(member); });
+        if (is_compressed())
+          return compression_->write_members(text, [&](const std::string& member) { replacement.write(member); });
         replacement.write(text);
       });
     }
