@@ -8,12 +8,14 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -160,18 +162,17 @@ struct OfRule {
 
 std::vector<OfRule> by_rule(const FindingHistory& findings) {
   std::vector<OfRule> rules;
+  std::map<std::tuple<std::string, uint32_t, bool>, std::size_t> places;
   for (const FindingHistory::Entry* each : findings.worst_first()) {
-    const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
-      const RecordLine &known = rule.worst->last, &now = each->last;
-      // One of the whole model says what no place does.
-      return known.rule == now.rule && known.severity == now.severity && rule.worst->gone == each->gone &&
-             !each->place().empty() && !rule.worst->place().empty();
-    });
-    if (found == rules.end()) {
-      rules.push_back({each, {}});
-    } else {
-      found->further_places.push_back(each->place());
+    // One of the whole model says what no place does.
+    if (const std::string place = each->place(); !place.empty()) {
+      const auto [known, is_new] = places.try_emplace({each->last.rule, each->last.severity, each->gone}, rules.size());
+      if (!is_new) {
+        rules[known->second].further_places.push_back(place);
+        continue;
+      }
     }
+    rules.push_back({each, {}});
   }
   return rules;
 }

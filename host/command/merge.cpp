@@ -64,7 +64,9 @@ void Merge::run(const Catalogue& catalogue, const std::vector<std::string>& path
   const RankRecord& first = records.front();
   const fs::path folder = out.empty() ? fs::path(first.record).parent_path() / merged_folder_name : fs::path(out);
   std::error_code none;
-  if (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none)))
+  // A link that lies in a run's folder may lead anywhere; one that is named by --out is the user's.
+  const bool is_link = out.empty() && fs::is_symlink(folder, none);
+  if (is_link || (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none))))
     throw UsageError("'" + folder.string() +
                      "' is there already, maybe of an earlier 'loupe merge'; remove it, or write elsewhere with --out");
   const Config config = config_of(first.states->header(), paths);

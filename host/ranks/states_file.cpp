@@ -18,6 +18,8 @@ constexpr uint64_t states_version = 1;
 constexpr std::string_view mark = "states of a rank";
 constexpr std::size_t head_size = 9;  // the kind, and the size of the payload
 constexpr uint64_t most_payload = uint64_t{64} << 20;
+// Each is made again for every lens.
+constexpr std::size_t most_modules = 100'000;
 
 std::string frame(char kind, std::string_view payload) {
   StateWriter size;
@@ -257,6 +259,8 @@ bool StatesReader::read_frame() {
 void StatesReader::next() {
   while (fault_.empty() && read_frame()) {
     try {
+      if (frame_[0] == 'm' && ++module_count_ > most_modules)
+        throw Error("it tells of more than " + std::to_string(most_modules) + " modules");
       if (frame_[0] == 'm') modules_.push_back(read_module(payload_of(frame_)));
       if (frame_[0] != 't') continue;
       tick_ = read_tick(payload_of(frame_));
