@@ -168,9 +168,14 @@ Record read_record(const std::string& path) {
     if (number == 0) throw Error("the file is empty");
   } catch (const std::system_error& reason) {
     throw ConfigError(record.file + ": error: the file cannot be read: " + reason.code().message());
-  } catch (const Json::exception& reason) {
+  } catch (const Json::parse_error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(number) +
-                      ": error: the line is no line of fingerprints: " + reason.what());
+                      ": error: the line is no line of fingerprints: it is no JSON, from its character " +
+                      std::to_string(reason.byte) + " on");
+  } catch (const Json::exception&) {
+    throw ConfigError(record.file + ":" + std::to_string(number) +
+                      ": error: the line is no line of fingerprints: something of it is missing, or is not of the " +
+                      "type that belongs there");
   } catch (const Error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(std::max<std::size_t>(number, 1)) +
                       ": error: " + reason.what());
