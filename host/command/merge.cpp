@@ -31,6 +31,17 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
   }
 }
 
+/// Takes out lenses that write files, as the recorded configuration says where.
+void leave_out_writers(Config& config, std::ostream& errors) {
+  std::string names;
+  for (const ComponentConfig& lens : config.lenses) {
+    if (declares(lens.entry, "path")) names += (names.empty() ? "'" : ", '") + lens.name + "'";
+  }
+  if (names.empty()) return;
+  std::erase_if(config.lenses, [](const ComponentConfig& lens) { return declares(lens.entry, "path"); });
+  errors << "loupe: " << names << ": of what writes files of its own the numbers of rank 0 are shown\n";
+}
+
 /// Nothing where all that the run was watched with is known here.
 void tell_plugins(const Config& config, std::ostream& errors) {
   std::string paths;
@@ -69,8 +80,9 @@ void Merge::run(const Catalogue& catalogue, const std::vector<std::string>& path
   if (is_link || (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none))))
     throw UsageError("'" + folder.string() +
                      "' is there already, maybe of an earlier 'loupe merge'; remove it, or write elsewhere with --out");
-  const Config config = config_of(first.states->header(), paths);
+  Config config = config_of(first.states->header(), paths);
   tell_plugins(config, errors);
+  leave_out_writers(config, errors);
   VisualizerArguments arguments;
   arguments.names = {"console", "record", "html"};
   const std::vector<ComponentConfig> chosen = choose_visualizers(arguments, catalogue);

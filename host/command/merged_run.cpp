@@ -3,16 +3,18 @@
 #include <loupe/detail/rank_list.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
 namespace loupe {
 namespace {
 
-RunDescription described(const replay::RecordedRun& recorded, const Config& config) {
+RunDescription described(const RankRecord& first, const Config& config) {
+  const replay::RecordedRun& recorded = first.run;
   RunDescription run;
   run.name = recorded.name;
-  run.directory = recorded.directory;
+  run.directory = std::filesystem::path(first.record).parent_path().string();  // wherever it was recorded
   run.config = recorded.config;
   run.start_time = recorded.start_time;
   run.world_size = recorded.world_size;
@@ -44,7 +46,7 @@ MergedRun::MergedRun(std::vector<RankRecord>& ranks, const Config& config, repla
     : ranks_(ranks),
       shown_(shown),
       shows_each_(config.ranks.shows_each),
-      lenses_(config, described(ranks.front().run, config)),
+      lenses_(config, described(ranks.front(), config)),
       missing_(ranks.front().run.world_size, ranks_there(ranks)),
       absent_(absent_ranks(ranks)) {}
 

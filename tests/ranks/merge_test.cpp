@@ -350,6 +350,18 @@ TEST_F(MergeOfRanks, OpensNoPluginThatTheRanksFilesName) {
   EXPECT_DOUBLE_EQ(mean("1"), 6);
 }
 
+TEST_F(MergeOfRanks, WritesNothingWhereTheRanksFilesSaySo) {
+  train({1, 1});
+  for (const int rank : {0, 1})
+    change_header(rank, [&](RankHeader& header) {
+      header.config = "lenses: [output_norm, loss_metrics, recorder: {what: forward_output, path: " + folder +
+                      "/elsewhere}]\nvisualizers: [record]\n";
+    });
+  EXPECT_SAYS(merge(0), "'recorder': of what writes files of its own the numbers of rank 0 are shown");
+  EXPECT_FALSE(fs::exists(folder + "/elsewhere"));
+  EXPECT_DOUBLE_EQ(mean("1"), 6);
+}
+
 TEST_F(MergeOfRanks, WaitsForNoPipe) {
   train({1, 1, 1});
   fs::remove(states_of(1));
