@@ -347,7 +347,7 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     }
     if (!as_json) tell(diagnosis, out);
   }
-  if (as_json) out << rows.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  if (as_json) out << rows.dump(2, ' ', true, Json::error_handler_t::replace) << "\n";
   return sound;
 }
 
