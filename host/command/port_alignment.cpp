@@ -174,7 +174,7 @@ std::map<std::string, std::string> read_module_map(const std::string& file) {
   std::map<std::string, std::string> map;
   try {
     Diagnostics diagnostics(file);
-    const YAML::Node root = read_yaml(read_file(file, max_yaml_bytes), diagnostics);
+    const YAML::Node root = read_yaml(read_beginning(file, max_yaml_bytes), diagnostics);
     if (!root.IsMap() || root.size() != 1 || !root["modules"] || !root["modules"].IsMap())
       fail(root.Mark(),
            "a map of modules has the one key 'modules', with names of the first record's modules and, after "

@@ -86,7 +86,7 @@ void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {
 Config Config::from_file(const std::string& path) {
   std::string text;
   try {
-    text = read_file(path, max_yaml_bytes);
+    text = read_beginning(path, max_yaml_bytes);  // which shows where there is too much
   } catch (const std::system_error&) {
     throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
   } catch (const Error& reason) {

@@ -46,20 +46,24 @@ inline bool read_piece(int descriptor, std::string& text, std::size_t most) {
   return count > 0;
 }
 
-/// A whole file, as open_readable() opens it. Throws Error where it has more than `most` bytes, too.
-inline std::string read_file(const std::filesystem::path& file, std::size_t most) {
+/// The first bytes of a file, as open_readable() opens it: so many, and a piece more where there are more.
+inline std::string read_beginning(const std::filesystem::path& file, std::size_t count) {
   constexpr std::size_t piece = std::size_t{64} << 10;
   struct Opened {
     int descriptor;
     ~Opened() { ::close(descriptor); }
   } const opened{open_readable(file)};
   std::string text;
-  while (read_piece(opened.descriptor, text, piece)) {
-    if (text.size() > most)
-      throw Error("it is larger than the " + std::to_string(most >> 20) + " MB that such a file may have",
-                  LOUPE_INVALID);
+  while (text.size() <= count && read_piece(opened.descriptor, text, piece)) {
   }
   return text;
+}
+
+/// A whole file. Throws Error where it has more than `most` bytes, too.
+inline std::string read_file(const std::filesystem::path& file, std::size_t most) {
+  std::string text = read_beginning(file, most);
+  if (text.size() <= most) return text;
+  throw Error("it is larger than the " + std::to_string(most >> 20) + " MB that such a file may have", LOUPE_INVALID);
 }
 
 }  // namespace loupe
