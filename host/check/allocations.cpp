@@ -1,16 +1,79 @@
-// The program's malloc and its kin, which count. They take the place of the library's for whatever the program loads,
-// so that operator new, C's own calls and Rust's are all seen. All are here, free too: what one of them gives must go
-// back to the same allocator, also where another was preloaded.
-
 #include "check/allocations.h"
 
-#include <cerrno>
+#include <dlfcn.h>
+
 #include <cstddef>
+#include <string>
+#include <vector>
+
+#include "torch/redirect/slots.h"
 
 namespace loupe::check {
 namespace {
 
 thread_local uint64_t count = 0;
+
+struct Allocator {
+  void* (*malloc)(std::size_t);
+  void* (*calloc)(std::size_t, std::size_t);
+  void* (*realloc)(void*, std::size_t);
+  void* (*memalign)(std::size_t, std::size_t);
+  void* (*aligned_alloc)(std::size_t, std::size_t);
+  int (*posix_memalign)(void**, std::size_t, std::size_t);
+};
+Allocator real{};  // of this process
+
+const Allocator counting = {[](std::size_t size) {
+                              ++count;
+                              return real.malloc(size);
+                            },
+                            [](std::size_t number, std::size_t size) {
+                              ++count;
+                              return real.calloc(number, size);
+                            },
+                            [](void* memory, std::size_t size) {
+                              ++count;
+                              return real.realloc(memory, size);
+                            },
+                            [](std::size_t alignment, std::size_t size) {
+                              ++count;
+                              return real.memalign(alignment, size);
+                            },
+                            [](std::size_t alignment, std::size_t size) {
+                              ++count;
+                              return real.aligned_alloc(alignment, size);
+                            },
+                            [](void** memory, std::size_t alignment, std::size_t size) {
+                              ++count;
+                              return real.posix_memalign(memory, alignment, size);
+                            }};
+
+/// What is called through a slot is the process's own function, or will be once it is looked up. One of the library's
+/// own stays, as its memory goes back to that library.
+bool leads_to(const Slot& slot, const void* function) {
+  if (*slot.address == function) return true;
+  Dl_info of_slot{}, of_target{};
+  return dladdr(slot.address, &of_slot) != 0 && dladdr(*slot.address, &of_target) != 0 &&
+         of_slot.dli_fbase == of_target.dli_fbase && of_target.dli_saddr != *slot.address;
+}
+
+template <class Function>
+bool count_calls(const char* name, Function& of_process, Function counted, PointerWriter& writer) {
+  void* const found = dlsym(RTLD_DEFAULT, name);
+  if (found == nullptr) return false;
+  of_process = reinterpret_cast<Function>(found);
+  bool any = false;
+  for (const auto& [symbol, slots] : find_slots({name}, {})) {
+    for (const Slot& slot : slots) {
+      if (*slot.address == reinterpret_cast<void*>(counted)) {
+        any = true;
+      } else if (leads_to(slot, found)) {
+        any = writer.write(slot.address, reinterpret_cast<void*>(counted)) || any;
+      }
+    }
+  }
+  return any;
+}
 
 }  // namespace
 
@@ -18,54 +81,19 @@ uint64_t allocations() {
   return count;
 }
 
-}  // namespace loupe::check
-
+bool count_allocations() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-const bool loupe::check::counts_allocations = false;
+  return false;
 #else
-const bool loupe::check::counts_allocations = true;
-
-extern "C" {
-
-// What glibc's own are called besides. NOLINTBEGIN: the names are its.
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* memory, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-void __libc_free(void* memory);
-// NOLINTEND
-
-#define LOUPE_VISIBLE __attribute__((visibility("default")))
-
-LOUPE_VISIBLE void* malloc(std::size_t size) noexcept {
-  ++loupe::check::count;
-  return __libc_malloc(size);
-}
-LOUPE_VISIBLE void* calloc(std::size_t count, std::size_t size) noexcept {
-  ++loupe::check::count;
-  return __libc_calloc(count, size);
-}
-LOUPE_VISIBLE void* realloc(void* memory, std::size_t size) noexcept {
-  ++loupe::check::count;
-  return __libc_realloc(memory, size);
-}
-LOUPE_VISIBLE void* memalign(std::size_t alignment, std::size_t size) noexcept {
-  ++loupe::check::count;
-  return __libc_memalign(alignment, size);
-}
-LOUPE_VISIBLE void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return memalign(alignment, size);
-}
-LOUPE_VISIBLE int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
-  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
-  void* const made = memalign(alignment, size);
-  if (made == nullptr) return ENOMEM;
-  *memory = made;
-  return 0;
-}
-LOUPE_VISIBLE void free(void* memory) noexcept {
-  __libc_free(memory);
-}
-
-}  // extern "C"
+  PointerWriter writer;
+  const bool any = count_calls("malloc", real.malloc, counting.malloc, writer);
+  count_calls("calloc", real.calloc, counting.calloc, writer);
+  count_calls("realloc", real.realloc, counting.realloc, writer);
+  count_calls("memalign", real.memalign, counting.memalign, writer);
+  count_calls("aligned_alloc", real.aligned_alloc, counting.aligned_alloc, writer);
+  count_calls("posix_memalign", real.posix_memalign, counting.posix_memalign, writer);
+  return any;
 #endif
+}
+
+}  // namespace loupe::check

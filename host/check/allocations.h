@@ -5,11 +5,12 @@
 
 namespace loupe::check {
 
-/// How often this thread has asked for memory, by malloc or what comes to it, in this program and all that it has
-/// loaded.
+/// From now on counts how often each thread asks for memory by malloc and its kin, in all libraries that are loaded
+/// now: operator new, C's own calls and Rust's alike. For the process that examines a plugin: whatever allocator it
+/// runs with stays the one that answers. False where nothing can be counted.
+bool count_allocations();
+/// How often this thread did.
 uint64_t allocations();
-/// False where a sanitizer takes its place: then nothing is counted.
-extern const bool counts_allocations;
 
 }  // namespace loupe::check
 

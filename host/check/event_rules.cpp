@@ -71,6 +71,7 @@ void check_measured(const Subject& subject) {
 void check_events(const Subject& subject) {
   Session session(subject);
   session.begin();
+  const bool counts_allocations = count_allocations();
   Meter meter;
   session.set_meter(&meter);
   feed_and_tick(session, 4);                                       // what is made once, such as room for a series
@@ -97,7 +98,8 @@ void check_events(const Subject& subject) {
     throw Broken("it allocates in an event, " + times(meter.allocations(), meter.events()) +
                  " when it has seen many already; keep the memory from one to the next");
   }
-  note_remark("an event takes " + std::to_string(meter.median_nanoseconds()) + " ns");
+  note_remark("an event takes " + std::to_string(meter.median_nanoseconds()) + " ns" +
+              (counts_allocations ? "" : "; its allocations cannot be counted here"));
 }
 
 }  // namespace loupe::check

@@ -103,7 +103,7 @@ bool Check::run(std::ostream& out) const {
     }
   }
   if (as_json) {
-    out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << all.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
     out << (broken == 0 ? "every rule is kept"
                         : std::to_string(broken) + (broken == 1 ? " rule is" : " rules are") + " broken" +

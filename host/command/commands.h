@@ -97,6 +97,9 @@ struct Replay {
   /// An incident goes to `out`, what was left out at the record's end to `errors`. Throws UsageError, ConfigError for a
   /// wrong record or incident, and Error when a visualizer fails.
   void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+
+ private:
+  void replay_incident(const Catalogue& catalogue, std::ostream& out) const;
 };
 
 /// `loupe merge`: the folders of a run's processes put together, as one run with the numbers of all.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "command/wrapping.h"
@@ -55,9 +56,10 @@ std::string in_words(const Names& names) {
 /// Those of validation, by which runs are judged, first.
 Names loss_names(const Results& results) {
   Names names;
+  std::set<std::string> seen;
   for (const RunResult& result : results) {
     for (const RunResult::Loss& loss : result.losses()) {
-      if (std::find(names.begin(), names.end(), loss.name) == names.end()) names.push_back(loss.name);
+      if (seen.insert(loss.name).second) names.push_back(loss.name);
     }
   }
   std::stable_partition(names.begin(), names.end(),
@@ -112,13 +114,14 @@ void tell_best(const Names& names, const Results& results, std::ostream& out) {
 
 std::vector<Setting> settings_of(const Results& results) {
   std::vector<Setting> settings;
+  std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (const auto& own : results[i].settings()) {
-      auto known =
-          std::find_if(settings.begin(), settings.end(), [&](const Setting& each) { return each.name == own.first; });
-      if (known == settings.end()) known = settings.insert(settings.end(), {own.first, {}});
-      known->values.resize(results.size());
-      known->values[i] = own.second;
+      const auto [place, is_new] = places.try_emplace(own.first, settings.size());
+      if (is_new) settings.push_back({own.first, {}});
+      Setting& known = settings[place->second];
+      known.values.resize(results.size());
+      known.values[i] = own.second;
     }
   }
   return settings;

@@ -1,16 +1,21 @@
 #include "command/commands.h"
 
+#include <loupe/error.h>
+#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/words.h>
 
 #include <array>
 #include <cmath>
-#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +23,7 @@
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/recorded_rules.h"
+#include "core/json_bounds.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
@@ -156,18 +162,17 @@ struct OfRule {
 
 std::vector<OfRule> by_rule(const FindingHistory& findings) {
   std::vector<OfRule> rules;
+  std::map<std::tuple<std::string, uint32_t, bool>, std::size_t> places;
   for (const FindingHistory::Entry* each : findings.worst_first()) {
-    const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
-      const RecordLine &known = rule.worst->last, &now = each->last;
-      // One of the whole model says what no place does.
-      return known.rule == now.rule && known.severity == now.severity && rule.worst->gone == each->gone &&
-             !each->place().empty() && !rule.worst->place().empty();
-    });
-    if (found == rules.end()) {
-      rules.push_back({each, {}});
-    } else {
-      found->further_places.push_back(each->place());
+    // One of the whole model says what no place does.
+    if (const std::string place = each->place(); !place.empty()) {
+      const auto [known, is_new] = places.try_emplace({each->last.rule, each->last.severity, each->gone}, rules.size());
+      if (!is_new) {
+        rules[known->second].further_places.push_back(place);
+        continue;
+      }
     }
+    rules.push_back({each, {}});
   }
   return rules;
 }
@@ -216,16 +221,23 @@ class KnownFindings {
  public:
   /// Reads what `loupe diagnose --json` wrote.
   explicit KnownFindings(const std::string& file) {
-    std::ifstream in(file);
-    const Json rows = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+    nlohmann::json rows;
+    try {
+      rows = parse_bounded<nlohmann::json>(read_file(file, longest_line), nullptr, /*allow_exceptions=*/false);
+    } catch (const std::system_error& reason) {
+      throw ConfigError("'" + file + "' cannot be read: " + reason.code().message());
+    } catch (const Error& reason) {
+      throw ConfigError("'" + file + "' cannot be read: " + reason.what());
+    }
     if (!rows.is_array())
       throw ConfigError("'" + file + "' is no list of findings; make it with 'loupe diagnose RECORD --json > " + file +
                         "'");
-    const auto text = [](const Json& row, const char* member) {
+    const auto text = [](const nlohmann::json& row, const char* member) {
       const auto found = row.is_object() ? row.find(member) : row.end();
       return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
-    for (const Json& row : rows) known_.insert({text(row, "rule"), text(row, "layer"), text(row, "parameter")});
+    for (const nlohmann::json& row : rows)
+      known_.insert({text(row, "rule"), text(row, "layer"), text(row, "parameter")});
   }
   bool has(const RecordLine& finding) const {
     return known_.count({finding.rule, finding.layer, finding.parameter}) != 0;
@@ -335,7 +347,7 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     }
     if (!as_json) tell(diagnosis, out);
   }
-  if (as_json) out << rows.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  if (as_json) out << rows.dump(2, ' ', true, Json::error_handler_t::replace) << "\n";
   return sound;
 }
 

@@ -1,12 +1,16 @@
 #include "command/incident_files.h"
 
+#include <loupe/error.h>
+#include <loupe/files/readable.h>
+
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
-#include <iterator>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
+#include "config/yaml_text.h"
+#include "core/json_bounds.h"
 #include "core/run_folder.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
@@ -18,26 +22,46 @@ namespace fs = std::filesystem;
 using Json = IncidentFiles::Json;
 
 constexpr int format = 1;
+// A run stops at 32 MB of measurements, with a stream more; each line has about ten values.
+constexpr std::size_t most_bytes = std::size_t{48} << 20, most_lines = 500'000, most_values = 5'000'000;
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
   throw ConfigError(file.string() + ": error: " + what + "; give a folder incident-STEP as a run wrote it");
 }
 
+std::string text_in(const fs::path& file) {
+  try {
+    return read_file(file, most_bytes);
+  } catch (const std::system_error& reason) {
+    fail(file, "this cannot be read: " + reason.code().message());
+  } catch (const Error& reason) {
+    fail(file, std::string("this cannot be read: ") + reason.what());
+  }
+}
+
+/// What is no JSON has the type `discarded`.
+Json json_in(const fs::path& file, const std::string& text) try {
+  return parse_bounded<Json>(text, nullptr, /*allow_exceptions=*/false);
+} catch (const Error& reason) {
+  fail(file, reason.what());
+}
+
 Json read_json(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(file, "this cannot be read");
-  const Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  Json json = json_in(file, text_in(file));
   if (!json.is_object()) fail(file, "this was cut off, or is no JSON");
   return json;
 }
 
 std::vector<Json> read_lines(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(file, "this cannot be read");
+  std::istringstream stream(text_in(file));
   std::vector<Json> lines;
+  std::size_t values = 0;
   for (std::string text; std::getline(stream, text);) {
     // The last line of a full disk.
-    Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    Json line = json_in(file, text);
+    values += line.size();
+    if (lines.size() >= most_lines || values > most_values)
+      fail(file, "this has more than a run writes, from line " + std::to_string(lines.size() + 1) + " on");
     if (line.is_object()) {
       lines.push_back(std::move(line));
     } else if (!stream.eof()) {
@@ -92,8 +116,11 @@ IncidentFiles read_incident(const std::string& folder) {
   }
   files.findings = read_lines(path / "findings.jsonl");
   files.lines = read_lines(path / "measurements.jsonl");
-  std::ifstream config(path / "config.yaml", std::ios::binary);
-  files.config.assign(std::istreambuf_iterator<char>(config), std::istreambuf_iterator<char>());
+  try {
+    files.config = read_file(path / "config.yaml", max_yaml_bytes);
+  } catch (const std::exception&) {
+    // One that is not there, or none that Loupe would take.
+  }
   return files;
 }
 

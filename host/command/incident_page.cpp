@@ -8,10 +8,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "command/incident_files.h"
+#include "core/number_limits.h"
 #include "loupe/config_error.h"
 #include "replay/record_line.h"
 
@@ -40,7 +43,10 @@ std::optional<double> number_in(const Json& line, const char* key) {
 
 uint64_t count_in(const Json& line, const char* key) {
   const auto found = line.find(key);
-  return found != line.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+  const uint64_t count = found != line.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+  if (static_cast<double>(count) <= largest_count) return count;
+  throw Error("an incident's '" + std::string(key) + "' cannot be " + std::to_string(count) +
+              ": it counts up to 2^53; was the file changed by hand?");
 }
 
 /// "forward" is the output, "step_gradient weight" the weight's gradient at the step.
@@ -63,9 +69,9 @@ class IncidentPlots {
  public:
   explicit IncidentPlots(const IncidentFiles& files) {
     if (const auto modules = files.about.find("modules"); modules != files.about.end() && modules->is_array()) {
-      for (const Json& each : *modules) layers_.push_back(text_of(each, "name"));
+      for (const Json& each : *modules) layers_.insert(text_of(each, "name"));
     }
-    layers_.push_back(text_of(files.about, "layer"));
+    layers_.insert(text_of(files.about, "layer"));
     for (const Json& line : files.lines) take(line);
   }
 
@@ -130,11 +136,12 @@ class IncidentPlots {
 
   /// A name may hold spaces: the longest that a stream begins with.
   std::string layer_of(const std::string& stream) const {
-    std::string longest;
-    for (const std::string& layer : layers_) {
-      if (layer.size() > longest.size() && stream.compare(0, layer.size() + 1, layer + " ") == 0) longest = layer;
+    constexpr std::size_t longest_name = 4096;
+    for (std::size_t end = stream.substr(0, longest_name).rfind(' '); end != std::string::npos && end > 0;
+         end = stream.rfind(' ', end - 1)) {
+      if (const auto layer = layers_.find(stream.substr(0, end)); layer != layers_.end()) return *layer;
     }
-    return longest.empty() ? stream.substr(0, stream.find(' ')) : longest;
+    return stream.substr(0, stream.find(' '));
   }
 
   void take(const Json& line) {
@@ -187,7 +194,7 @@ class IncidentPlots {
     }
   }
 
-  std::vector<std::string> layers_;
+  std::set<std::string> layers_;
   detail::KeyedList<std::pair<std::string, uint32_t>> tags_;
   std::map<uint64_t, std::vector<Told>> steps_;
 };

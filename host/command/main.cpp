@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <optional>
 
 #include "command/commands.h"
 #include "command/told_commands.h"
@@ -112,15 +113,16 @@ int main(int argc, char** argv) {
   documenting->group("");
   documenting->add_option("folder", file, "Where to")->required()->type_name("FOLDER");
   documenting->add_option("--date", date, "That the pages bear, as in 2026-01-31")->required()->type_name("DATE");
-  // What is for programs to read, and what is laid out already, goes to std::cout itself.
   loupe::WrappedOutput out(std::cout, loupe::output_columns());
+  // For what is for programs to read, and what is laid out already.
+  loupe::WrappedOutput unwrapped(std::cout, std::nullopt);
   loupe::WrappedOutput errors(std::cerr, loupe::terminal_columns(STDERR_FILENO));
   const auto answer = [&] {
     if (validating->parsed()) return validate(file, out);
     if (running->parsed()) return run.run(errors);
     if (tracing->parsed()) return trace.run(errors);
-    if (checking->parsed()) return check.run(check.as_json ? std::cout : out) ? 0 : 1;
-    if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? std::cout : out, errors) ? 0 : 1;
+    if (checking->parsed()) return check.run(check.as_json ? unwrapped : out) ? 0 : 1;
+    if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? unwrapped : out, errors) ? 0 : 1;
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
     if (documenting->parsed()) {
@@ -137,13 +139,13 @@ int main(int argc, char** argv) {
       if (in_full) loupe::list_plugins(catalogue, out);
       return 0;
     }
-    if (explaining->parsed()) return explain.run(catalogue, paths, std::cout, errors) ? 0 : exit_invalid;
-    if (replaying->parsed()) return replay.run(catalogue, std::cout, errors), 0;
+    if (explaining->parsed()) return explain.run(catalogue, paths, unwrapped, errors) ? 0 : exit_invalid;
+    if (replaying->parsed()) return replay.run(catalogue, unwrapped, errors), 0;
     if (merging->parsed()) return merge.run(catalogue, paths, out, errors), 0;
     if (comparing->parsed()) return compare.run(catalogue, out, errors) ? 0 : 1;
     if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
     if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
-    if (as_schema) return loupe::write_schema(catalogue, std::cout), 0;
+    if (as_schema) return loupe::write_schema(catalogue, unwrapped), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
   };
   try {

@@ -21,14 +21,35 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
   Catalogue catalogue;
   for (const std::string& path : paths) catalogue.add_path(path);
   try {
-    Config config = Config::from_text(header.config, header.config_file, header.config_folder, std::move(catalogue));
+    Config config = Config::from_record(header.config, header.config_file, header.config_folder, std::move(catalogue));
     config.join({header.rank, header.world_size});
     return config;
   } catch (const ConfigError& e) {
     throw ConfigError(std::string(e.what()) +
-                      "\nthis is the configuration that the ranks ran with; where it names plugins that are elsewhere "
-                      "by now, give their folder by --plugins");
+                      "\nthis is the configuration that the ranks ran with; what its plugins.path names is not opened, "
+                      "as anybody may have written it: give plugins by --plugins");
   }
+}
+
+/// Takes out lenses that write files, as the recorded configuration says where.
+void leave_out_writers(Config& config, std::ostream& errors) {
+  std::string names;
+  for (const ComponentConfig& lens : config.lenses) {
+    if (declares(lens.entry, "path")) names += (names.empty() ? "'" : ", '") + lens.name + "'";
+  }
+  if (names.empty()) return;
+  std::erase_if(config.lenses, [](const ComponentConfig& lens) { return declares(lens.entry, "path"); });
+  errors << "loupe: " << names << ": of what writes files of its own the numbers of rank 0 are shown\n";
+}
+
+/// Nothing where all that the run was watched with is known here.
+void tell_plugins(const Config& config, std::ostream& errors) {
+  std::string paths;
+  for (const std::string& path : config.foreign_plugins) paths += (paths.empty() ? "'" : ", '") + path + "'";
+  if (!paths.empty())
+    errors << "loupe: plugins.path of the run's configuration names " << paths
+           << ", which is not opened, as anybody may have written it; where plugins of yours are there, give it by "
+              "--plugins\n";
 }
 
 }  // namespace
@@ -54,10 +75,14 @@ void Merge::run(const Catalogue& catalogue, const std::vector<std::string>& path
   const RankRecord& first = records.front();
   const fs::path folder = out.empty() ? fs::path(first.record).parent_path() / merged_folder_name : fs::path(out);
   std::error_code none;
-  if (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none)))
+  // A link that lies in a run's folder may lead anywhere; one that is named by --out is the user's.
+  const bool is_link = out.empty() && fs::is_symlink(folder, none);
+  if (is_link || (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none))))
     throw UsageError("'" + folder.string() +
                      "' is there already, maybe of an earlier 'loupe merge'; remove it, or write elsewhere with --out");
-  const Config config = config_of(first.states->header(), paths);
+  Config config = config_of(first.states->header(), paths);
+  tell_plugins(config, errors);
+  leave_out_writers(config, errors);
   VisualizerArguments arguments;
   arguments.names = {"console", "record", "html"};
   const std::vector<ComponentConfig> chosen = choose_visualizers(arguments, catalogue);

@@ -3,16 +3,18 @@
 #include <loupe/detail/rank_list.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
 namespace loupe {
 namespace {
 
-RunDescription described(const replay::RecordedRun& recorded, const Config& config) {
+RunDescription described(const RankRecord& first, const Config& config) {
+  const replay::RecordedRun& recorded = first.run;
   RunDescription run;
   run.name = recorded.name;
-  run.directory = recorded.directory;
+  run.directory = std::filesystem::path(first.record).parent_path().string();  // wherever it was recorded
   run.config = recorded.config;
   run.start_time = recorded.start_time;
   run.world_size = recorded.world_size;
@@ -21,14 +23,32 @@ RunDescription described(const replay::RecordedRun& recorded, const Config& conf
   return run;
 }
 
+std::set<int> ranks_there(const std::vector<RankRecord>& ranks) {
+  std::set<int> there;
+  for (const RankRecord& rank : ranks) there.insert(rank.run.rank);
+  return there;
+}
+
+/// "rank 2 has no record here"; empty where all have one.
+std::string absent_ranks(const std::vector<RankRecord>& ranks) {
+  const std::set<int> there = ranks_there(ranks);
+  std::vector<int> absent;
+  for (int rank = 0; rank < ranks.front().run.world_size; ++rank) {
+    if (there.count(rank) == 0) absent.push_back(rank);
+  }
+  if (absent.empty()) return "";
+  return detail::list_of_ranks(absent) + (absent.size() > 1 ? " have" : " has") + " no record here";
+}
+
 }  // namespace
 
 MergedRun::MergedRun(std::vector<RankRecord>& ranks, const Config& config, replay::VisualizerGroup& shown)
     : ranks_(ranks),
       shown_(shown),
       shows_each_(config.ranks.shows_each),
-      lenses_(config, described(ranks.front().run, config)),
-      missing_(ranks.front().run.world_size) {}
+      lenses_(config, described(ranks.front(), config)),
+      missing_(ranks.front().run.world_size, ranks_there(ranks)),
+      absent_(absent_ranks(ranks)) {}
 
 /// What the processes said together while they ran is said anew.
 bool MergedRun::keeps(const replay::RecordLine& event) {
@@ -56,18 +76,10 @@ void MergedRun::gather(double epoch) {
 }
 
 std::string MergedRun::reasons_of(const std::set<int>& missing) const {
-  std::vector<int> absent, behind;
-  for (const int rank : missing) {
-    const bool is_there =
-        std::any_of(ranks_.begin(), ranks_.end(), [&](const RankRecord& each) { return each.run.rank == rank; });
-    (is_there ? behind : absent).push_back(rank);
-  }
-  const auto say = [](const std::vector<int>& ranks, const std::string& what) {
-    return detail::list_of_ranks(ranks) + (ranks.size() > 1 ? " have " : " has ") + what;
-  };
-  std::string reasons = absent.empty() ? "" : say(absent, "no record here");
-  if (!behind.empty()) reasons += (absent.empty() ? "" : "; ") + say(behind, "no numbers of it");
-  return reasons;
+  if (missing.empty()) return absent_;
+  return absent_ + (absent_.empty() ? "" : "; ") +
+         detail::list_of_ranks(std::vector<int>(missing.begin(), missing.end())) +
+         (missing.size() > 1 ? " have" : " has") + " no numbers of it";
 }
 
 void MergedRun::begin_tick(const loupe_tick& tick) {

@@ -43,6 +43,7 @@ class MergedRun final : public replay::TickEditor {
   const bool shows_each_;
   MergedLenses lenses_;
   MissingRanks missing_;
+  const std::string absent_;  // which ranks left nothing, in words
   FindingBoard findings_;
   RankMessage own_;                  // of the tick at hand
   std::vector<RankMessage> others_;  // the same

@@ -1,11 +1,15 @@
 #include "command/port_alignment.h"
 
+#include <loupe/error.h>
+#include <loupe/files/readable.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 
 #include "command/usage_error.h"
+#include "config/yaml_text.h"
 #include "loupe/config_error.h"
 
 namespace loupe::port {
@@ -17,15 +21,17 @@ struct Signature {
 };
 
 std::vector<Signature> signatures(const Record& record) {
+  std::map<std::string, std::vector<int64_t>> sizes;
+  for (const Tensor& tensor : record.tensors) {
+    if (tensor.is("parameter")) sizes[tensor.module].push_back(tensor.numel());
+  }
   std::vector<Signature> all;
   for (const Module& module : record.modules) {
     if (module.functional) continue;
     Signature& own = all.emplace_back(Signature{module.name, module.type, {}});
     // PyTorch's own name for the one in an attention.
     if (own.type == "NonDynamicallyQuantizableLinear") own.type = "Linear";
-    for (const Tensor& tensor : record.tensors) {
-      if (tensor.is("parameter") && tensor.module == module.name) own.sizes.push_back(tensor.numel());
-    }
+    own.sizes = sizes[module.name];
   }
   return all;
 }
@@ -53,7 +59,11 @@ bool fit_by_name(const std::vector<Signature>& all, const std::vector<Signature>
 void align_by_order(const std::vector<Signature>& first, const std::vector<Signature>& second,
                     std::map<std::string, std::string>& to_second) {
   constexpr int pair = 10, same_name = 1;
+  constexpr std::size_t most = std::size_t{64} << 20;
   const std::size_t columns = second.size() + 1;
+  if ((first.size() + 1) * columns > most)
+    throw UsageError("the records have " + std::to_string(first.size()) + " and " + std::to_string(second.size()) +
+                     " modules whose names differ, which are too many to tell which are the same; say so by --map");
   std::vector<int> best((first.size() + 1) * columns, 0);
   const auto score = [&](std::size_t i, std::size_t j) {
     return fit(first[i], second[j]) ? pair + (first[i].name == second[j].name ? same_name : 0) : 0;
@@ -163,7 +173,8 @@ std::map<std::string, std::string> read_module_map(const std::string& file) {
   };
   std::map<std::string, std::string> map;
   try {
-    const YAML::Node root = YAML::LoadFile(file);
+    Diagnostics diagnostics(file);
+    const YAML::Node root = read_yaml(read_beginning(file, max_yaml_bytes), diagnostics);
     if (!root.IsMap() || root.size() != 1 || !root["modules"] || !root["modules"].IsMap())
       fail(root.Mark(),
            "a map of modules has the one key 'modules', with names of the first record's modules and, after "
@@ -172,8 +183,12 @@ std::map<std::string, std::string> read_module_map(const std::string& file) {
       if (!each.first.IsScalar() || !each.second.IsScalar()) fail(each.first.Mark(), "a module's name is a text");
       map[each.first.Scalar()] = each.second.Scalar();
     }
-  } catch (const YAML::BadFile&) {
-    fail(YAML::Mark::null_mark(), "the file cannot be read");
+  } catch (const std::system_error& reason) {
+    fail(YAML::Mark::null_mark(), "the file cannot be read: " + reason.code().message());
+  } catch (const ConfigError&) {
+    throw;
+  } catch (const Error& reason) {
+    fail(YAML::Mark::null_mark(), std::string("the file cannot be read: ") + reason.what());
   } catch (const YAML::Exception& reason) {
     fail(reason.mark, reason.msg);
   }

@@ -2,6 +2,7 @@
 
 #include <loupe/files/fingerprint.h>
 #include <loupe/files/gzip.h>
+#include <loupe/files/lines.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <system_error>
 
 #include "command/usage_error.h"
+#include "core/json_bounds.h"
 #include "loupe/config_error.h"
 #include "replay/line_filler.h"
 
@@ -66,11 +68,13 @@ Tensor tensor_of(const Json& line) {
   for (const Json& each : line.at("sums")) tensor.sums.push_back(numbers_of(each));
   constexpr double most = 9e15;  // elements, so that their number is exact
   double numel = 1;
-  for (const int64_t size : tensor.shape) numel *= size < 0 ? most : static_cast<double>(size);
+  for (const int64_t size : tensor.shape) numel *= size < 0 ? most : static_cast<double>(std::max<int64_t>(size, 1));
   if (numel >= most || tensor.values.size() != fingerprint_positions(tensor.shape).size())
     throw Error("a tensor does not have as many elements as its shape says");
   return tensor;
 }
+
+constexpr std::size_t most_modules = 20'000;  // which are compared each with each
 
 void take(const Json& line, Record& record) {
   const auto kind = line.at("kind").get<std::string>();
@@ -78,6 +82,8 @@ void take(const Json& line, Record& record) {
     record.tensors.push_back(tensor_of(line));
   } else if (kind == "module") {
     record.modules.push_back({line.at("name"), line.at("type"), line.at("settings"), line.at("functional")});
+    if (record.modules.size() > most_modules)
+      throw Error("these are the fingerprints of more than " + std::to_string(most_modules) + " modules");
   } else if (kind == "optimizer") {
     Optimizer& optimizer = record.optimizers.emplace_back();
     line.at("step").get_to(optimizer.step);
@@ -148,22 +154,28 @@ Record read_record(const std::string& path) {
   try {
     TextInput input(record.file);
     std::string text;
-    while (std::getline(input, text)) {
+    while (read_line(input, text)) {
       ++number;
-      const Json line = Json::parse(text);
+      const auto line = parse_bounded<Json>(text);
       if (number == 1) {
         begin(line, record);
       } else {
         take(line, record);
       }
     }
+    if (is_too_long(text)) throw Error(too_long);
     if (!input.fault().empty()) throw Error(input.fault());
     if (number == 0) throw Error("the file is empty");
   } catch (const std::system_error& reason) {
     throw ConfigError(record.file + ": error: the file cannot be read: " + reason.code().message());
-  } catch (const Json::exception& reason) {
+  } catch (const Json::parse_error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(number) +
-                      ": error: the line is no line of fingerprints: " + reason.what());
+                      ": error: the line is no line of fingerprints: it is no JSON, from its character " +
+                      std::to_string(reason.byte) + " on");
+  } catch (const Json::exception&) {
+    throw ConfigError(record.file + ":" + std::to_string(number) +
+                      ": error: the line is no line of fingerprints: something of it is missing, or is not of the " +
+                      "type that belongs there");
   } catch (const Error& reason) {
     throw ConfigError(record.file + ":" + std::to_string(std::max<std::size_t>(number, 1)) +
                       ": error: " + reason.what());

@@ -32,7 +32,7 @@ std::string name_of(const RankRecord& rank) {
   return "rank " + std::to_string(rank.run.rank) + " in '" + folder_of(rank) + "'";
 }
 
-class Search {
+class RankSearch {
  public:
   void add_path(const std::string& path) {
     std::error_code none;
@@ -169,7 +169,7 @@ void check_is_of_run(const RankRecord& first, const RankRecord& rank) {
 }  // namespace
 
 std::vector<RankRecord> rank_records(const std::vector<std::string>& paths) {
-  Search search;
+  RankSearch search;
   for (const std::string& path : paths) search.add_path(path);
   std::vector<RankRecord> ranks = search.take();
   for (RankRecord& rank : ranks) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "config/launch.h"
@@ -18,15 +20,15 @@ namespace fs = std::filesystem;
 using replay::RecordLine;
 
 /// "'optimizer rate' is 0.1 in rank 0 and 0.01 in rank 1"; empty where it is the same in all.
-std::string difference(const std::string& name, const std::vector<RankSettings>& ranks) {
+std::string difference(const std::string& name, const std::vector<int>& ranks,
+                       const std::vector<std::map<std::string, std::string>>& settings) {
   std::vector<std::pair<std::string, std::vector<int>>> values;
-  for (const RankSettings& each : ranks) {
-    const auto own = std::find_if(each.settings.begin(), each.settings.end(),
-                                  [&](const auto& setting) { return setting.first == name; });
-    const std::string value = own != each.settings.end() ? own->second : "not set";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto own = settings[i].find(name);
+    const std::string value = own != settings[i].end() ? own->second : "not set";
     auto known = std::find_if(values.begin(), values.end(), [&](const auto& other) { return other.first == value; });
     if (known == values.end()) known = values.insert(values.end(), {value, {}});
-    known->second.push_back(each.rank);
+    known->second.push_back(ranks[i]);
   }
   if (values.size() < 2) return "";
   std::string text = "'" + name + "' is ";
@@ -49,7 +51,7 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
   for (int rank = 1; rank < run.world_size; ++rank) {
     const fs::path other = fs::path(Launch{rank, run.world_size}.folder_in(beside)) / own.filename();
     std::error_code none;
-    if (fs::exists(text_file_at(other), none)) {
+    if (fs::is_regular_file(text_file_at(other), none)) {
       found.records.push_back(other.string());
     } else {
       lacking.push_back(rank);
@@ -67,14 +69,19 @@ bool is_merged(const std::string& record) {
 
 std::optional<RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch) {
   std::vector<std::string> names;
+  std::set<std::string> seen;
+  std::vector<int> numbers;
+  std::vector<std::map<std::string, std::string>> settings;
   for (const RankSettings& each : ranks) {
+    numbers.push_back(each.rank);
+    settings.emplace_back(each.settings.begin(), each.settings.end());
     for (const auto& setting : each.settings) {
-      if (std::find(names.begin(), names.end(), setting.first) == names.end()) names.push_back(setting.first);
+      if (seen.insert(setting.first).second) names.push_back(setting.first);
     }
   }
   std::string message;
   for (const std::string& name : names) {
-    const std::string text = difference(name, ranks);
+    const std::string text = difference(name, numbers, settings);
     if (!text.empty()) message += (message.empty() ? "the ranks ran with different settings: " : "; ") + text;
   }
   if (message.empty()) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "command/commands.h"
 
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/usage_error.h"
+#include "loupe/config_error.h"
 #include "replay/player.h"
 
 namespace loupe {
@@ -31,21 +33,27 @@ CLI::App* Replay::add_to(CLI::App& app) {
   return subcommand;
 }
 
-void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
-  if (is_incident(record)) {
-    if (visualizers.names.empty()) return show_incident(record, out);
-    if (visualizers.names != std::vector<std::string>{"html"}) {
-      throw UsageError("'" + record +
-                       "' is an incident's folder, which is shown as text, or as a page by --visualizer html alone");
-    }
-    const auto chosen = choose_visualizers(visualizers, catalogue);
-    OutputFiles written("replay", visualizers.force);
-    for (const ComponentConfig& each : chosen) written.expect(each, visualizers.out, {});
-    make_out_folder(visualizers.out);
-    replay::VisualizerGroup group(chosen);
-    play_incident(record, visualizers.out, group);
-    return written.tell(out);
+void Replay::replay_incident(const Catalogue& catalogue, std::ostream& out) const try {
+  if (visualizers.names.empty()) return show_incident(record, out);
+  if (visualizers.names != std::vector<std::string>{"html"}) {
+    throw UsageError("'" + record +
+                     "' is an incident's folder, which is shown as text, or as a page by --visualizer html alone");
   }
+  const auto chosen = choose_visualizers(visualizers, catalogue);
+  OutputFiles written("replay", visualizers.force);
+  for (const ComponentConfig& each : chosen) written.expect(each, visualizers.out, {});
+  make_out_folder(visualizers.out);
+  replay::VisualizerGroup group(chosen);
+  play_incident(record, visualizers.out, group);
+  written.tell(out);
+} catch (const nlohmann::json::exception&) {
+  throw ConfigError(record +
+                    ": error: something of this incident is not of the type that a run gives it; was a file of it "
+                    "changed by hand?");
+}
+
+void Replay::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+  if (is_incident(record)) return replay_incident(catalogue, out);
   if (visualizers.names.empty()) throw UsageError("a record is played to visualizers; name one: --visualizer html");
   const std::string file = record_file(record);
   const auto chosen = choose_visualizers(visualizers, catalogue);

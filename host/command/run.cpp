@@ -88,6 +88,7 @@ std::string what_hinders(const fs::path& file) {
 
 bool is_script(const fs::path& file) {
   std::array<char, 2> begin{};
+  if (std::error_code none; !fs::is_regular_file(file, none)) return false;
   std::ifstream stream(file, std::ios::binary);
   return stream.read(begin.data(), begin.size()) && begin[0] == '#' && begin[1] == '!';
 }
@@ -172,7 +173,11 @@ int RunProgram::run(std::ostream& errors) const {
     return exit_not_found;
   }
   if (!config.empty()) check_configuration(config);
-  const std::string hindrance = what_hinders(file);
+  std::error_code is_gone;
+  const fs::path out = fs::absolute(folder.empty() ? "loupe-runs" : folder, is_gone);
+  std::string hindrance = what_hinders(file);
+  if (hindrance.empty() && config.empty() && is_gone)
+    hindrance = "its files would go into the working folder, which is not there any more (--out takes another)";
   if (!hindrance.empty() && required) throw UsageError("'" + program[0] + "' cannot be watched: " + hindrance);
   if (!hindrance.empty()) {
     log(LOUPE_LOG_WARNING, "'" + program[0] + "' cannot be watched: " + hindrance + "; it runs unwatched");
@@ -184,7 +189,7 @@ int RunProgram::run(std::ostream& errors) const {
     const std::string before = others != nullptr && *others != '\0' ? std::string(others) + ":" : "";
     set_variable(preload_variable, before + preload_library().string());
     set_variable(run_config_variable, config.empty() ? "" : fs::absolute(config).string());
-    set_variable(run_folder_variable, fs::absolute(folder.empty() ? "loupe-runs" : folder).string());
+    set_variable(run_folder_variable, out.string());
     set_variable(run_name_variable, name);
     set_variable(run_trace_variable, traces ? std::to_string(steps) : "");
     set_variable(run_require_variable, required ? "1" : "");

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string_view>
 
 #include "show/earlier_run.h"
@@ -50,11 +49,6 @@ std::string short_type(const std::string& type) {
   return name.size() > 4 && name.compare(name.size() - 4, 4, "Impl") == 0 ? name.substr(0, name.size() - 4) : name;
 }
 
-template <class List, class Name>
-auto find_named(List& list, const std::string& name, Name&& name_of) {
-  return std::find_if(list.begin(), list.end(), [&](const auto& each) { return name_of(each) == name; });
-}
-
 }  // namespace
 
 void RunResult::take(const RecordLine& line, const std::string& text) {
@@ -65,40 +59,35 @@ void RunResult::take(const RecordLine& line, const std::string& text) {
   if (line.kind == RecordLine::Kind::end) ending_ = line;
   if (line.kind == RecordLine::Kind::hyperparameter) {
     const replay::RecordedSetting setting = replay::parse_hyperparameter_line(text);
-    put(hyperparameters_, setting.name, text_of(setting));
+    hyperparameters_.put(setting.name, text_of(setting));
   }
   if (line.kind == RecordLine::Kind::model) {
     const replay::RecordedModel model = replay::parse_model_line(text);
     const std::string type = short_type(model.type);
-    put(models_, model.name.empty() || model.name == type ? "model" : "model " + model.name,
-        type + " of " + std::to_string(model.parameters) + " parameters");
+    models_.put(model.name.empty() || model.name == type ? "model" : "model " + model.name,
+                type + " of " + std::to_string(model.parameters) + " parameters");
   }
   if (line.kind != RecordLine::Kind::value) return;
   const std::string name = loss_of(line);
   if (name.empty()) return;
-  auto loss = find_named(losses_, name, [](const Loss& each) { return each.name; });
-  if (loss == losses_.end()) {
-    losses_.push_back({name});
-    loss = losses_.end() - 1;
-  }
-  loss->last = line.value;
-  if (!std::isfinite(line.value) || line.value >= loss->best) return;
-  loss->best = line.value;
-  loss->best_epoch = line.epoch;
+  const auto [place, is_new] = loss_places_.try_emplace(name, losses_.size());
+  if (is_new) losses_.push_back({name});
+  Loss& loss = losses_[place->second];
+  loss.last = line.value;
+  if (!std::isfinite(line.value) || line.value >= loss.best) return;
+  loss.best = line.value;
+  loss.best_epoch = line.epoch;
 }
 
-void RunResult::put(Settings& settings, const std::string& name, std::string value) {
-  const auto known = find_named(settings, name, [](const auto& each) { return each.first; });
-  if (known != settings.end()) {
-    known->second = std::move(value);
-  } else {
-    settings.emplace_back(name, std::move(value));
-  }
+void RunResult::Named::put(const std::string& name, std::string value) {
+  const auto [place, is_new] = places.try_emplace(name, all.size());
+  if (is_new) all.emplace_back(name, "");
+  all[place->second].second = std::move(value);
 }
 
 const RunResult::Loss* RunResult::loss(const std::string& name) const {
-  const auto found = find_named(losses_, name, [](const Loss& each) { return each.name; });
-  return found == losses_.end() ? nullptr : &*found;
+  const auto found = loss_places_.find(name);
+  return found == loss_places_.end() ? nullptr : &losses_[found->second];
 }
 
 std::string RunResult::state() const {
@@ -117,8 +106,8 @@ std::string RunResult::worst_finding() const {
 }
 
 RunResult::Settings RunResult::settings() const {
-  Settings all = models_;
-  all.insert(all.end(), hyperparameters_.begin(), hyperparameters_.end());
+  Settings all = models_.all;
+  all.insert(all.end(), hyperparameters_.all.begin(), hyperparameters_.all.end());
   for (const auto& [name, value] : settings_in(config_)) {
     if (name != "loupe") all.emplace_back(name, value);  // the format of the configuration
   }

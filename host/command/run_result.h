@@ -1,7 +1,9 @@
 #ifndef LOUPE_COMMAND_RUN_RESULT_H
 #define LOUPE_COMMAND_RUN_RESULT_H
 
+#include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,13 +43,19 @@ class RunResult {
   Settings settings() const;
 
  private:
-  static void put(Settings& settings, const std::string& name, std::string value);
+  /// Settings, each found by its name: a record may hold as many as it likes.
+  struct Named {
+    Settings all;
+    std::map<std::string, std::size_t> places;
+    void put(const std::string& name, std::string value);
+  };
 
   std::string config_;
   std::vector<Loss> losses_;
+  std::map<std::string, std::size_t> loss_places_;
   replay::FindingHistory findings_;
   std::optional<replay::RecordLine> ending_;  // while it is the record's last line
-  Settings models_, hyperparameters_;
+  Named models_, hyperparameters_;
 };
 
 }  // namespace loupe

@@ -1,10 +1,12 @@
 #include "command/wrapping.h"
 
+#include <loupe/text/environment.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "core/utf8.h"
 
 namespace loupe {
 namespace {
@@ -39,10 +41,9 @@ std::optional<std::size_t> terminal_columns(int descriptor) {
 
 std::optional<std::size_t> output_columns() {
   if (const auto columns = terminal_columns(STDOUT_FILENO)) return columns;
-  const char* said = std::getenv("COLUMNS");
-  const long columns = said != nullptr ? std::strtol(said, nullptr, 10) : 0;
-  if (columns <= 0) return std::nullopt;
-  return std::max(static_cast<std::size_t>(columns), fewest_columns);
+  const auto columns = columns_in_environment();
+  if (!columns) return std::nullopt;
+  return std::max(static_cast<std::size_t>(*columns), fewest_columns);
 }
 
 std::size_t columns_of(const std::string& text) {
@@ -86,8 +87,14 @@ std::string wrapped_line(const std::string& line, std::size_t columns) {
 }
 
 WrappedOutput::~WrappedOutput() {
-  if (!line_.empty()) to_ << (columns_ ? wrapped_line(line_, *columns_) : line_);
+  if (!line_.empty()) to_ << shown();
   to_.flush();
+}
+
+/// The line as a terminal may have it: texts of files and their names may hold anything.
+std::string WrappedOutput::shown() const {
+  const std::string line = printable(line_);
+  return columns_ ? wrapped_line(line, *columns_) : line;
 }
 
 std::streambuf::int_type WrappedOutput::overflow(std::streambuf::int_type letter) {
@@ -97,7 +104,7 @@ std::streambuf::int_type WrappedOutput::overflow(std::streambuf::int_type letter
     line_ += Traits::to_char_type(letter);
     return letter;
   }
-  to_ << (columns_ ? wrapped_line(line_, *columns_) : line_) << '\n';
+  to_ << shown() << '\n';
   line_.clear();
   return to_ ? letter : Traits::eof();
 }

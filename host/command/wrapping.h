@@ -23,8 +23,8 @@ std::string shortened_end(const std::string& text, std::size_t columns);
 /// the last column of a list ("name  type  text"), else a little to the right of the first.
 std::string wrapped_line(const std::string& line, std::size_t columns);
 
-/// Passes lines on to another stream, wrapped. What has no line end yet waits for it. Where no number of columns is
-/// given, lines stay as they are.
+/// Passes lines on to another stream, printable() and wrapped: all that a command prints goes through one. What has no
+/// line end yet waits for it. Where no number of columns is given, nothing is wrapped.
 class WrappedOutput : private std::streambuf, public std::ostream {
  public:
   /// @param to outlives this
@@ -37,6 +37,7 @@ class WrappedOutput : private std::streambuf, public std::ostream {
  private:
   std::streambuf::int_type overflow(std::streambuf::int_type letter) override;
   int sync() override;
+  std::string shown() const;
 
   std::ostream& to_;
   std::optional<std::size_t> columns_;

@@ -1,13 +1,14 @@
 #include "config/config.h"
 
 #include <loupe/error.h>
+#include <loupe/files/readable.h>
 #include <loupe/options.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "config/path.h"
@@ -84,18 +85,29 @@ void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {
 }  // namespace
 
 Config Config::from_file(const std::string& path) {
-  std::ifstream stream(path);
-  if (!stream || fs::is_directory(path))
+  std::string text;
+  try {
+    text = read_beginning(path, max_yaml_bytes);  // which shows where there is too much
+  } catch (const std::system_error&) {
     throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
-  // One byte more than is allowed shows that there is too much.
-  std::string text(max_yaml_bytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  } catch (const Error& reason) {
+    throw ConfigError(path + ":1:1: error: the file cannot be read: " + reason.what());
+  }
   return from_text(text, path, fs::absolute(path).parent_path().string());
 }
 
 Config Config::from_text(const std::string& text, const std::string& file, const std::string& folder,
                          Catalogue catalogue) {
+  return read(text, file, folder, std::move(catalogue), Author::user);
+}
+
+Config Config::from_record(const std::string& text, const std::string& file, const std::string& folder,
+                           Catalogue catalogue) {
+  return read(text, file, folder, std::move(catalogue), Author::unknown);
+}
+
+Config Config::read(const std::string& text, const std::string& file, const std::string& folder, Catalogue catalogue,
+                    Author author) {
   Config config;
   config.catalogue = std::move(catalogue);
   config.file = file;
@@ -139,7 +151,12 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   const auto trace_set = OptionSet::from_yaml(sections[4].second, value_of(map, "trace"), "trace", diagnostics);
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   check_history(*attach_set, value_of(map, "attach"), diagnostics);
-  read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
+  if (author == Author::user) {
+    read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
+  } else {
+    config.foreign_plugins = plugin_paths(value_of(map, "plugins"));
+    config.catalogue.add_standard_paths();
+  }
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
   config.visualizers =
       read_components(value_of(map, "visualizers"), Kind::visualizer, "visualizers", config.catalogue, diagnostics);
@@ -172,7 +189,7 @@ Config Config::from_text(const std::string& text, const std::string& file, const
   config.on_info = on_finding.get<std::string>("info");
   config.on_warning = on_finding.get<std::string>("warning");
   config.on_finding_error = on_finding.get<std::string>("error");
-  config.read_baseline(folder);
+  if (author == Author::user) config.read_baseline(folder);
   return config;
 }
 

@@ -86,6 +86,7 @@ struct Config {
   int baseline_patience = 0;   ///< that lens's option `patience`: how many ticks in a row may be outside of it
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
+  std::vector<std::string> foreign_plugins;  ///< what plugins.path of a recorded configuration names; not opened
 
   /// Makes this process one of a run of several, if `ranks` says so; once. Those that do not show the run look as it
   /// does, and of its visualizers have `record` alone, in a folder of their own. All get the lens `ranks`, if there is
@@ -100,10 +101,17 @@ struct Config {
   /// already goes before everything else.
   static Config from_text(const std::string& text, const std::string& file, const std::string& folder,
                           Catalogue catalogue = {});
+  /// The same of a configuration that a record tells of. Anybody may have written it, so that nothing is opened that it
+  /// names: plugins are those of `catalogue` and of the standard paths.
+  static Config from_record(const std::string& text, const std::string& file, const std::string& folder,
+                            Catalogue catalogue);
   /// A list of visualizers on its own, as YAML text.
   static std::vector<ComponentConfig> visualizers_from_text(const std::string& text, const Catalogue& catalogue);
 
  private:
+  enum class Author { user, unknown };
+  static Config read(const std::string& text, const std::string& file, const std::string& folder, Catalogue catalogue,
+                     Author author);
   void add_rank_lens();
   void read_baseline(const std::string& folder);
 };

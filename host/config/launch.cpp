@@ -1,24 +1,17 @@
 #include "config/launch.h"
 
+#include <loupe/text/environment.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 
+#include "core/number_limits.h"
+
 namespace loupe {
 namespace {
-
-std::optional<int> number_in(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
-  const char* end = text + std::strlen(text);
-  int number = 0;
-  const auto read = std::from_chars(text, end, number);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
-}
 
 std::string text_in(const char* variable) {
   const char* text = std::getenv(variable);
@@ -36,8 +29,7 @@ std::string first_of(std::initializer_list<const char*> variables) {
 int ranks_per_host(int world_size) {
   for (const char* variable :
        {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
-    const auto number = number_in(variable);
-    if (number && *number > 0 && *number <= world_size) return *number;
+    if (const auto number = number_in_environment(variable, 1, world_size)) return static_cast<int>(*number);
   }
   return 1;
 }
@@ -50,14 +42,15 @@ Launch Launch::from_environment() {
                                                  {"PMI_RANK", "PMI_SIZE"},
                                                  {"SLURM_PROCID", "SLURM_NTASKS"}};
   for (const auto& [rank_name, size_name] : variables) {
-    const auto rank = number_in(rank_name), size = number_in(size_name);
-    if (!rank || !size || *rank < 0 || *rank >= *size) continue;
+    const auto size = number_in_environment(size_name, 1, most_ranks);
+    const auto rank = number_in_environment(rank_name, 0, size.value_or(0) - 1);
+    if (!rank) continue;
     Launch launch;
-    launch.rank = *rank;
-    launch.world_size = *size;
-    launch.per_host = ranks_per_host(*size);
-    const auto port = number_in("MASTER_PORT");
-    if (port && *port > 0 && *port < 65536) launch.address = text_in("MASTER_ADDR") + ":" + std::to_string(*port);
+    launch.rank = static_cast<int>(*rank);
+    launch.world_size = static_cast<int>(*size);
+    launch.per_host = ranks_per_host(launch.world_size);
+    if (const auto port = number_in_environment("MASTER_PORT", 1, 65535))
+      launch.address = text_in("MASTER_ADDR") + ":" + std::to_string(*port);
     // Else a server of the trainer's may come there at any time, or never.
     launch.has_server = !launch.address.empty() && text_in("TORCHELASTIC_USE_AGENT_STORE") == "True";
     const std::string id =

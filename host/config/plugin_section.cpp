@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "config/path.h"
@@ -57,6 +58,15 @@ void add_path(const YAML::Node& written, const std::string& folder, Catalogue& c
 }
 
 }  // namespace
+
+std::vector<std::string> plugin_paths(const YAML::Node& plugins) {
+  std::vector<std::string> paths;
+  if (!plugins.IsMap()) return paths;
+  for (const YAML::Node& written : written_paths(plugins)) {
+    if (written.IsScalar()) paths.push_back(written.Scalar());
+  }
+  return paths;
+}
 
 void read_plugins(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue,
                   Diagnostics& diagnostics) {

@@ -3,8 +3,13 @@
 #include "loupe/inspector.h"
 #include <loupe/draft/abi/dlpack.h>
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
+#include <limits>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/utf8.h"
@@ -148,8 +153,12 @@ void Inspector::tick_epoch(double epoch) {
   impl().enter_and_throw([&] { impl().epochs().tick(epoch); });
 }
 Epochs Inspector::epochs(int count) {
-  const int before = impl().enter([&] { return static_cast<int>(impl().monitor().epoch()); });
-  return epochs(before + 1, before + count);
+  const double before = std::trunc(impl().enter([&] { return impl().monitor().epoch(); }));
+  constexpr double least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
+  if (!(before >= least && before < most))
+    throw std::invalid_argument("loupe: epochs() counts up to " + std::to_string(std::numeric_limits<int>::max()) +
+                                ", and the run is in epoch " + std::to_string(before));
+  return epochs(static_cast<int>(before) + 1, static_cast<int>(std::clamp(before + count, least, most)));
 }
 Epochs Inspector::epochs(int first, int last) {
   impl().enter([&] { impl().epochs().begin(first, last); });
@@ -159,11 +168,15 @@ Epochs Inspector::epochs(int first, int last) {
 bool Inspector::end_turn(int epoch, bool is_last) {
   if (impl().is_of_parent()) return !is_last;
   impl().enter_and_throw([&] { impl().epochs().end_epoch(epoch); });
-  return impl().enter([&] { return impl().begin_next_epoch(epoch + 1, is_last); });
+  return impl().enter([&] { return impl().begin_next_epoch(is_last ? epoch : epoch + 1, is_last); });
 }
 Epochs::Iterator& Epochs::Iterator::operator++() {
   const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
-  epoch_ = goes_on ? epoch_ + 1 : last_ + 1;
+  if (goes_on) {
+    ++epoch_;
+  } else {
+    std::tie(epoch_, last_) = std::pair(0, -1);  // behind the last one there may be no number
+  }
   return *this;
 }
 
@@ -181,7 +194,8 @@ detail::LoopScope::~LoopScope() {
 
 Steps Inspector::steps(std::int64_t count) {
   const auto before = impl().enter([&] { return static_cast<std::int64_t>(impl().monitor().step()); });
-  return steps(before + 1, before + count);
+  const std::int64_t left = std::numeric_limits<std::int64_t>::max() - before;
+  return steps(before + 1, before + std::min(count, left));
 }
 Steps Inspector::steps(std::int64_t first, std::int64_t last) {
   impl().enter([&] { impl().steps().begin(first, last); });
@@ -195,7 +209,11 @@ bool Inspector::end_step(bool is_last) {
 }
 Steps::Iterator& Steps::Iterator::operator++() {
   const bool goes_on = inspector_->end_step(step_ >= last_);
-  step_ = goes_on ? step_ + 1 : last_ + 1;
+  if (goes_on) {
+    ++step_;
+  } else {
+    std::tie(step_, last_) = std::pair(0, -1);
+  }
   return *this;
 }
 

@@ -1,15 +1,17 @@
 #include "pipeline/baseline.h"
 
 #include <loupe/error.h>
+#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
 
+#include "core/json_bounds.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
@@ -152,10 +154,16 @@ Baseline Baseline::read(const std::string& file) {
   const auto fail = [&](const std::string& what) -> ConfigError {
     return ConfigError(file + ": error: " + what + "; make a baseline with: loupe learn RECORD... --out " + file);
   };
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw fail("the baseline cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (stream.bad() || text.empty()) throw fail("the baseline is empty or cannot be read");
+  std::string text;
+  try {
+    text = read_file(file, longest_line);
+    check_json_bounds(text);
+  } catch (const std::system_error& reason) {
+    throw fail("the baseline cannot be read: " + reason.code().message());
+  } catch (const Error& reason) {
+    throw fail(std::string("the baseline cannot be read: ") + reason.what());
+  }
+  if (text.empty()) throw fail("the baseline is empty");
   // Otherwise `loupe learn` with a wrong --out would overwrite a record.
   const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, /*allow_exceptions=*/false);
   if (first.is_object() && first.contains("kind") && first["kind"] == "run") {

@@ -1,6 +1,7 @@
 #include "pipeline/incident_folder.h"
 
 #include <loupe/error.h>
+#include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/utc_text.h>
@@ -17,7 +18,9 @@
 #include <system_error>
 #include <utility>
 
+#include "core/json_bounds.h"
 #include "core/lock_soon.h"
+#include "core/run_folder.h"
 #include "loupe/version.h"
 
 namespace loupe {
@@ -54,7 +57,7 @@ void write_file(const fs::path& file, const std::string& text) try {
 
 fs::path make_folder(const fs::path& directory, uint64_t step) {
   fs::create_directories(directory);
-  const std::string name = "incident-" + std::to_string(step);
+  const std::string name = incident_folder_prefix + std::to_string(step);
   for (int number = 1;; ++number) {
     fs::path folder = directory / (number == 1 ? name : name + "-" + std::to_string(number));
     if (::mkdir(folder.c_str(), 0777) == 0) return folder;
@@ -311,6 +314,24 @@ std::string write_incident_folder(const Incident& incident) {
     throw Error("'" + folder.string() + "' is left incomplete: " + e.what());
   }
   return folder.string();
+}
+
+std::vector<IncidentCause> causes_of_incidents_in(const std::string& directory) {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;
+  std::vector<IncidentCause> causes;
+  std::error_code none;
+  for (const fs::directory_entry& each : fs::directory_iterator(directory, none)) {
+    if (each.path().filename().string().rfind(incident_folder_prefix, 0) != 0 || !each.is_directory(none)) continue;
+    IncidentCause& cause = causes.emplace_back();  // one that is not whole takes its room, too
+    try {
+      const auto about = parse_bounded<Json>(read_file(each.path() / "about.json", most_bytes));
+      cause.how = about.at("how").get<std::string>();
+      if (about.at("rule").is_string()) cause.rule = about.at("rule").get<std::string>();
+    } catch (const std::exception&) {
+      cause.how = "finding";
+    }
+  }
+  return causes;
 }
 
 }  // namespace loupe

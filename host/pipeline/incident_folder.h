@@ -29,6 +29,9 @@ struct Incident {
 /// other thread: what one is at work on is left out. Throws std::exception when the folder cannot be written.
 std::string write_incident_folder(const Incident& incident);
 
+/// Why the incidents that are in a run's folder were written, as far as they say so.
+std::vector<IncidentCause> causes_of_incidents_in(const std::string& directory);
+
 }  // namespace loupe
 
 #endif

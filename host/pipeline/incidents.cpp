@@ -3,12 +3,20 @@
 #include <loupe/text/text_of.h>
 
 #include "core/log.h"
+#include "pipeline/incident_folder.h"
 
 namespace loupe {
 namespace {
 
 // A trainer may make up a name a step, and an optimizer have a group a parameter.
 constexpr std::size_t most_series = 256;
+
+constexpr const char* at_finding = "finding";
+
+/// What counts together. Of the others each has a name of its own: SIGTERM, terminate, …
+std::string kind_of_incident(const std::string& how) {
+  return how == at_finding || how == "dump" || how == "rank" ? how : "end";
+}
 
 }  // namespace
 
@@ -42,22 +50,32 @@ void Incidents::stepped(const loupe_optimizer& optimizer, uint64_t step) {
 }
 
 void Incidents::consider(const loupe_finding& finding) {
-  if (finding.state == LOUPE_FINDING_GONE || written_ >= config_.incidents || due_) return;
+  if (finding.state == LOUPE_FINDING_GONE || !has_room(at_finding) || due_) return;
   if (finding.severity != LOUPE_SEVERITY_ERROR && config_.answer_to(finding.severity) != "dump") return;
   if (!rules_.insert(text_of(finding.rule)).second) return;
   due_ = {"finding", text_of(finding.message), text_of(finding.rule), text_of(finding.layer),
           text_of(finding.parameter)};
 }
 
-std::optional<IncidentCause> Incidents::take_due() {
-  if (!due_) return std::nullopt;
-  ++written_;
-  return std::exchange(due_, std::nullopt);
+bool Incidents::has_room(const std::string& kind) const {
+  const auto kept = kept_.find(kind);
+  return kept == kept_.end() ? config_.incidents > 0 : kept->second < config_.incidents;
 }
 
-bool Incidents::allow_dump(const std::string& why) {
-  if (dumps_ < config_.incidents) return ++dumps_ > 0;
-  log(LOUPE_LOG_WARNING, "dump(\"" + why + "\") writes nothing, because this run has written as many as it may (" +
+bool Incidents::admit(const IncidentCause& cause, const RunDescription& run) {
+  if (!std::exchange(counted_, true) && run.resumed) {
+    for (const IncidentCause& earlier : causes_of_incidents_in(run.directory)) {
+      ++kept_[kind_of_incident(earlier.how)];
+      if (!earlier.rule.empty()) kept_rules_.insert(earlier.rule);
+    }
+  }
+  const std::string kind = kind_of_incident(cause.how);
+  if (kind == at_finding && kept_rules_.count(cause.rule) != 0) return false;
+  if (has_room(kind)) return ++kept_[kind] > 0;
+  if (kind == at_finding) return false;
+  const std::string what = cause.how == "dump" ? "dump(\"" + cause.why + "\") writes nothing"
+                                               : "the last steps before " + cause.how + " are not kept";
+  log(LOUPE_LOG_WARNING, what + ", because this run has written as many as it may (" +
                              std::to_string(config_.incidents) + "); raise 'incidents' under run");
   return false;
 }

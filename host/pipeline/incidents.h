@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "pipeline/last_steps.h"
+#include "show/display.h"
 
 namespace loupe {
 
@@ -34,9 +35,11 @@ class Incidents {
   /// A finding was told. An incident becomes due at the first error of each rule, and where `on_finding` says `dump`.
   void consider(const loupe_finding& finding);
   /// The incident that is due, if any.
-  std::optional<IncidentCause> take_due();
-  /// Counts one that the trainer asks for. False, after a warning, where the run has written all that it may.
-  bool allow_dump(const std::string& why);
+  std::optional<IncidentCause> take_due() { return std::exchange(due_, std::nullopt); }
+  /// Whether the run may write one more of this kind: at findings, at abnormal ends and for the trainer each. Counts it
+  /// then, beside those that are in the folder of a run that was resumed. Tells why not where that was asked for.
+  /// @param run  with the folder that it has claimed
+  bool admit(const IncidentCause& cause, const RunDescription& run);
 
   const std::map<std::string, LastSteps>& pushes() const { return pushes_; }
   struct Rates {
@@ -47,9 +50,12 @@ class Incidents {
   const std::map<GroupKey, Rates>& rates() const { return rates_; }
 
  private:
+  bool has_room(const std::string& kind) const;
+
   const Config& config_;
-  int written_ = 0, dumps_ = 0;
-  std::set<std::string> rules_;  // that have had theirs
+  std::map<std::string, int> kept_;           // by kind
+  bool counted_ = false;                      // what was kept before the run was resumed
+  std::set<std::string> rules_, kept_rules_;  // that have had theirs, and those that had theirs before
   std::optional<IncidentCause> due_;
   std::map<std::string, LastSteps> pushes_;
   std::map<GroupKey, Rates> rates_;

@@ -255,6 +255,7 @@ void Monitor::show_complete(const TickKeeper::Complete& complete) {
 
 std::string Monitor::write_incident(const IncidentCause& cause) try {
   folder_.claim();
+  if (!incidents_.admit(cause, display_.run())) return "";
   incident_step_ = step_;
   const SaveTensor save = config_.incident_tensors ? host_->tensor_saver() : SaveTensor();
   const std::string folder =
@@ -281,7 +282,7 @@ std::string Monitor::dump(const std::string& why) {
                                "configuration: run: {dir: runs/NAME}");
     return "";
   }
-  return incidents_.allow_dump(why) ? write_incident({"dump", utf8(why), {}, {}, {}}) : "";
+  return write_incident({"dump", utf8(why), {}, {}, {}});
 }
 
 }  // namespace loupe

@@ -1,5 +1,6 @@
 #include "pipeline/output_folder.h"
 
+#include <loupe/files/new_file.h>
 #include <loupe/files/older.h>
 #include <loupe/options.h>
 
@@ -41,6 +42,7 @@ void OutputFolder::claim() {
     display_.set_run(run);
   }
   claimed_ = run.directory;
+  if (is_own()) NewFile::remove_left_behind(run.directory);
   keep_merged(run);
   if (run.resumed) return;
   const bool has_kept = folder_.keep_older(files_);

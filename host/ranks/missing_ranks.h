@@ -2,8 +2,10 @@
 #define LOUPE_RANKS_MISSING_RANKS_H
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -12,15 +14,19 @@ namespace loupe {
 class MissingRanks {
  public:
   explicit MissingRanks(int world_size) : world_size_(world_size) {}
+  /// @param known  those that may be there: of a run that was recorded long ago, those that left anything
+  MissingRanks(int world_size, std::set<int> known) : world_size_(world_size), known_(std::move(known)) {}
 
   /// A sentence for the user where a tick lacks other ranks than the one before; else empty.
-  /// @param there  whose numbers the tick has  @param why  says of missing ranks what is known of them
+  /// @param there  whose numbers the tick has
+  /// @param why    says of missing ranks, of those that may be there, what is known of them
   std::string note(const std::vector<int>& there, double epoch,
                    const std::function<std::string(const std::set<int>&)>& why);
 
  private:
-  int world_size_;
-  std::set<int> missing_;
+  const int world_size_;
+  const std::optional<std::set<int>> known_;  // all unless given
+  std::optional<std::set<int>> missing_;      // at the tick before
 };
 
 }  // namespace loupe

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/number_limits.h"
+
 namespace loupe {
 namespace {
 
@@ -15,6 +17,13 @@ constexpr uint64_t version = 2;
 uint64_t mixed(uint64_t hash, const char* text) {
   for (; text != nullptr && *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
   return (hash ^ 0xffu) * 0x100000001b3u;
+}
+
+int rank_in(StateReader& reader) {
+  const uint64_t rank = reader.number();
+  if (rank >= static_cast<uint64_t>(most_ranks))
+    throw Error("it tells of a rank " + std::to_string(rank), LOUPE_INVALID);
+  return static_cast<int>(rank);
 }
 
 }  // namespace
@@ -64,7 +73,7 @@ RankMessage RankMessage::read(std::string_view bytes) {
   if (reader.number() != version) throw Error("it is of another version of Loupe", LOUPE_INVALID);
   RankMessage message;
   message.tick = reader.number();
-  for (uint64_t left = reader.count(); left > 0; --left) message.ranks.push_back(static_cast<int>(reader.number()));
+  for (uint64_t left = reader.count(); left > 0; --left) message.ranks.push_back(rank_in(reader));
   for (uint64_t left = reader.count(); left > 0; --left) {
     LensStates& lens = message.lenses.emplace_back();
     lens.lens = reader.text();
@@ -78,11 +87,11 @@ RankMessage RankMessage::read(std::string_view bytes) {
     Extremes& each = message.extremes[reader.number()];
     each.low = reader.real();
     each.high = reader.real();
-    each.low_rank = static_cast<int>(reader.number());
-    each.high_rank = static_cast<int>(reader.number());
+    each.low_rank = rank_in(reader);
+    each.high_rank = rank_in(reader);
   }
   for (uint64_t left = reader.count(); left > 0; --left) {
-    const auto rank = static_cast<int>(reader.number());
+    const int rank = rank_in(reader);
     message.faults[rank] = reader.text();
   }
   reader.finish();

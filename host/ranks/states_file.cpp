@@ -4,9 +4,12 @@
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 #include <system_error>
 #include <utility>
+
+#include "core/number_limits.h"
 
 namespace loupe {
 namespace {
@@ -14,6 +17,9 @@ namespace {
 constexpr uint64_t states_version = 1;
 constexpr std::string_view mark = "states of a rank";
 constexpr std::size_t head_size = 9;  // the kind, and the size of the payload
+constexpr uint64_t most_payload = uint64_t{64} << 20;
+// Each is made again for every lens.
+constexpr std::size_t most_modules = 100'000;
 
 std::string frame(char kind, std::string_view payload) {
   StateWriter size;
@@ -42,14 +48,36 @@ void read_on(std::istream& input, std::string& text, uint64_t count) {
   }
 }
 
-/// Returns false at the end of the file. Where the last frame is cut off, `text` holds what there is of it.
+/// Returns false at the end of the file. Where the last frame is cut off, or too long to be one, `text` holds the
+/// beginning of it.
 bool read_whole_frame(std::istream& input, std::string& text) {
   text.clear();
   read_on(input, text, head_size);
   if (text.size() < head_size) return false;
   const uint64_t size = StateReader(std::string_view(text).substr(1)).number();
+  if (size > most_payload) return false;
   read_on(input, text, size);
   return text.size() - head_size == size;
+}
+
+/// A number that fits, where the cast would make another one of it.
+int small_number(StateReader& reader, const char* what) {
+  const uint64_t number = reader.number();
+  if (number > static_cast<uint64_t>(most_ranks))
+    throw Error("it says that " + std::string(what) + " is " + std::to_string(number), LOUPE_INVALID);
+  return static_cast<int>(number);
+}
+
+/// What no run has would keep whoever goes through the epochs from ever coming to their end.
+void check(const loupe_tick& tick) {
+  if (!(std::fabs(tick.epoch) <= largest_count))
+    throw Error("a tick says that it is of epoch " + number_text(tick.epoch), LOUPE_INVALID);
+  if (static_cast<double>(tick.step) > largest_count || static_cast<double>(tick.number) > largest_count)
+    throw Error("a tick says that more than 2^53 steps came before it", LOUPE_INVALID);
+  for (const double seconds : {tick.time, tick.elapsed}) {
+    if (!(seconds >= 0 && seconds <= latest_time))
+      throw Error("a tick says that it came at second " + number_text(seconds), LOUPE_INVALID);
+  }
 }
 
 RankHeader read_header(std::string_view payload) {
@@ -62,8 +90,8 @@ RankHeader read_header(std::string_view payload) {
   RankHeader header;
   header.run = reader.text();
   header.job = reader.text();
-  header.rank = static_cast<int>(reader.number());
-  header.world_size = static_cast<int>(reader.number());
+  header.rank = small_number(reader, "its rank");
+  header.world_size = small_number(reader, "the number of ranks");
   header.start_time = reader.real();
   header.config = reader.text();
   header.config_file = reader.text();
@@ -108,6 +136,7 @@ RankTick read_tick(std::string_view payload) {
   tick.flags = static_cast<uint32_t>(reader.number());
   tick.time = reader.real();
   tick.elapsed = reader.real();
+  check(tick);
   read.message = RankMessage::read(reader.text());
   reader.finish();
   return read;
@@ -196,6 +225,8 @@ StatesReader::StatesReader(const std::filesystem::path& file) : file_(file.strin
     input_ = std::make_unique<TextInput>(file);
   } catch (const std::system_error& reason) {
     throw Error("'" + file_ + "' cannot be read: " + reason.code().message());
+  } catch (const Error& reason) {
+    throw Error("'" + file_ + "' cannot be read: " + reason.what());
   }
   if (!read_frame() || frame_[0] != 'h')
     throw Error("'" + file_ + "' cannot be read: " +
@@ -214,7 +245,10 @@ StatesReader::StatesReader(const std::filesystem::path& file) : file_(file.strin
 bool StatesReader::read_frame() {
   if (read_whole_frame(*input_, frame_)) return true;
   const std::string epochs = has_tick_ ? "what follows epoch " + number_text(tick_.tick.epoch) : "all that it has";
-  if (input_->is_cut_off() || (!input_->bad() && !frame_.empty())) {
+  const bool is_damaged = frame_.size() == head_size && !input_->eof();  // a frame that is too long
+  if (is_damaged && !input_->bad()) {
+    fault_ = "'" + file_ + "' is damaged, and " + epochs + " is left out: a part of it is longer than 64 MB";
+  } else if (input_->is_cut_off() || (!input_->bad() && !frame_.empty())) {
     fault_ = "'" + file_ + "' ends within a tick that was cut off, which is left out";
   } else if (input_->bad()) {
     fault_ = "'" + file_ + "' is damaged, and " + epochs + " is left out: " + input_->fault();
@@ -225,6 +259,8 @@ bool StatesReader::read_frame() {
 void StatesReader::next() {
   while (fault_.empty() && read_frame()) {
     try {
+      if (frame_[0] == 'm' && ++module_count_ > most_modules)
+        throw Error("it tells of more than " + std::to_string(most_modules) + " modules");
       if (frame_[0] == 'm') modules_.push_back(read_module(payload_of(frame_)));
       if (frame_[0] != 't') continue;
       tick_ = read_tick(payload_of(frame_));

@@ -4,6 +4,7 @@
 #include <loupe/files/gzip.h>
 #include <loupe/files/older_epochs.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -74,6 +75,7 @@ class StatesReader {
   RankTick tick_;
   bool has_tick_ = false;
   std::vector<ModuleDescription> modules_;
+  std::size_t module_count_ = 0;
 };
 
 }  // namespace loupe

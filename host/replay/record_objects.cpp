@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "config/yaml_text.h"
+#include "core/json_bounds.h"
 #include "core/number_limits.h"
 #include "core/suggestion.h"
 #include "loupe/config_error.h"
@@ -24,14 +25,6 @@ namespace {
 
 constexpr int newest_format = 3;
 constexpr auto replaced = nlohmann::json::error_handler_t::replace;
-
-nlohmann::json parse_small(std::string_view text) {
-  constexpr int deepest = 100;
-  return nlohmann::json::parse(text, [](int depth, auto, const auto&) {
-    if (depth > deepest) throw Error("this line is nested deeper than a record's");
-    return true;
-  });
-}
 
 [[noreturn]] void fail_by_type(const char* kind) {
   throw Error(std::string("a value of this ") + kind +
@@ -106,7 +99,7 @@ std::vector<RecordedModel::Parameter> parameters_in(const nlohmann::json& module
 }  // namespace
 
 RecordedModel parse_model_line(std::string_view text) try {
-  const auto json = parse_small(text);
+  const auto json = parse_bounded<nlohmann::json>(text);
   RecordedModel model;
   model.name = json.value("name", "");
   model.type = json.value("type", "");
@@ -121,7 +114,7 @@ RecordedModel parse_model_line(std::string_view text) try {
 }
 
 RecordedSetting parse_hyperparameter_line(std::string_view text) try {
-  const auto json = parse_small(text);
+  const auto json = parse_bounded<nlohmann::json>(text);
   RecordedSetting setting;
   setting.name = json.at("name").get<std::string>();
   const std::string type = json.at("type").get<std::string>();
@@ -156,7 +149,7 @@ RecordedSetting parse_hyperparameter_line(std::string_view text) try {
 }
 
 RecordedRun parse_run_line(std::string_view text) try {
-  const auto json = parse_small(text);
+  const auto json = parse_bounded<nlohmann::json>(text);
   const int format = whole_or(0, json, "format");
   if (format < 1 || format > newest_format) {
     throw Error("this record is of format " + std::to_string(format) + ", and this Loupe reads up to format " +
@@ -178,6 +171,10 @@ RecordedRun parse_run_line(std::string_view text) try {
   }
   run.rank = whole_or(0, json, "rank");
   run.world_size = whole_or(1, json, "world_size");
+  if (run.world_size < 1 || run.world_size > most_ranks || run.rank < 0 || run.rank >= run.world_size) {
+    throw Error("this record is of rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size) +
+                ", which no run has; was the file changed by hand?");
+  }
   return run;
 } catch (const nlohmann::json::exception&) {
   fail_by_type("run");

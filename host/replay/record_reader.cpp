@@ -1,6 +1,8 @@
 #include "replay/record_reader.h"
 
-#include <cerrno>
+#include <loupe/error.h>
+#include <loupe/files/lines.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -9,13 +11,22 @@
 #include "loupe/config_error.h"
 
 namespace loupe::replay {
+namespace {
+
+[[noreturn]] void fail_to_open(const std::string& file, const std::string& reason) {
+  throw ConfigError(file + ": error: the record cannot be read (" + reason +
+                    "); give the path of a file that 'record' wrote");
+}
+
+}  // namespace
 
 RecordReader::RecordReader(std::string file) : file_(std::move(file)) {
   try {
     input_ = std::make_unique<TextInput>(file_);
-    if (std::filesystem::is_directory(input_->file())) throw std::system_error(EISDIR, std::generic_category());
-  } catch (const std::system_error&) {
-    throw ConfigError(file_ + ": error: the record cannot be read; give the path of a file that 'record' wrote");
+  } catch (const std::system_error& reason) {
+    fail_to_open(file_, reason.code().message());
+  } catch (const Error& reason) {
+    fail_to_open(file_, reason.what());
   }
   file_ = input_->file().string();
   RecordLine line;
@@ -50,7 +61,8 @@ bool RecordReader::next(RecordLine& line) {
 }
 
 bool RecordReader::read() {
-  if (!std::getline(*input_, text_)) {
+  if (!read_line(*input_, text_)) {
+    if (is_too_long(text_)) fail(too_long);
     if (input_->is_cut_off()) cut_off_ = "an epoch";
     if (input_->bad() && cut_off_ == nullptr) fail(input_->fault());
     return false;

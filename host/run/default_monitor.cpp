@@ -1,5 +1,6 @@
 #include "run/default_monitor.h"
 
+#include <loupe/text/environment.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,8 @@ visualizers:
   - record
   - html
 )";
+
+constexpr std::int64_t most_traced = 1000;  // steps, as the command takes them
 
 std::string environment(const char* variable) {
   const char* value = std::getenv(variable);
@@ -64,8 +67,8 @@ Config configuration_of_program() {
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;
   }
-  if (const std::string traced = environment(run_trace_variable); !traced.empty())
-    config.trace_steps = std::strtoull(traced.c_str(), nullptr, 10);
+  if (const auto traced = number_in_environment(run_trace_variable, 1, most_traced))
+    config.trace_steps = static_cast<uint64_t>(*traced);
   config.join(Launch::from_environment());
   if (config.launch.world_size == 1 && process != environment(run_process_variable)) {
     config.run_name += "-" + process;

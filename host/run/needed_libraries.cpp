@@ -80,7 +80,7 @@ bool read(const Bytes& file, NeededLibraries& needed) {
 }  // namespace
 
 bool read_needed_libraries(const char* path, NeededLibraries& needed) {
-  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return false;
   struct stat status {};
   void* memory = MAP_FAILED;
@@ -92,6 +92,25 @@ bool read_needed_libraries(const char* path, NeededLibraries& needed) {
   const bool is_elf = read({static_cast<const char*>(memory), size}, needed);
   munmap(memory, size);
   return is_elf;
+}
+
+bool is_mapped(const char* name) {
+  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (maps < 0) return false;
+  const std::size_t length = std::strlen(name);
+  char text[8192];
+  std::size_t kept = 0;  // of the piece before, which may hold the name's beginning
+  bool found = false;
+  while (!found) {
+    const ssize_t count = ::read(maps, text + kept, sizeof text - kept);
+    if (count <= 0) break;
+    const std::size_t size = kept + static_cast<std::size_t>(count);
+    found = memmem(text, size, name, length) != nullptr;
+    kept = size < length ? size : length - 1;
+    std::memmove(text, text + size - kept, kept);
+  }
+  close(maps);
+  return found;
 }
 
 }  // namespace loupe

@@ -15,6 +15,10 @@ struct NeededLibraries {
 /// Reads an ELF file without running any of it, with nothing but C's library. False where it cannot be read or is none.
 bool read_needed_libraries(const char* path, NeededLibraries& needed);
 
+/// Whether a file of a name that ends like that is in this process's memory, also in a namespace of dlmopen's own,
+/// which the loader does not list.
+bool is_mapped(const char* name);
+
 }  // namespace loupe
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "run/boundary.h"
 #include "run/needed_libraries.h"
+#include "run/words.h"
 
 #define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
 
@@ -54,11 +55,6 @@ __attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, c
   va_end(arguments);
 }
 
-bool is_set(const char* variable, const char* value) {
-  const char* text = getenv(variable);
-  return text != nullptr && strcmp(text, value) == 0;
-}
-
 /// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process() {
   char own[16];
@@ -73,6 +69,7 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(text + begun, sizeof text - begun - 1, format, arguments);
   va_end(arguments);
+  make_printable(text);
   strcat(text, "\n");
   const FatalSignalsHeld held;
   static_cast<void>(!write(STDERR_FILENO, text, strlen(text)));
@@ -364,7 +361,12 @@ int end(int code) {
   if (is_loaded(python) || is_loaded(any_python)) {
     why = "made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
   } else if (is_loaded(torch)) {
-    why = "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched";
+    why = tried
+              ? "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched"
+              : "loaded LibTorch, and Loupe saw no call of it: it makes no optimizer and asks for no parameters, or "
+                "what does was loaded by RTLD_DEEPBIND, which leads past Loupe";
+  } else if (is_mapped("/libtorch_cpu.so")) {
+    why = "loaded LibTorch by dlmopen, into a namespace that Loupe is not in, and is not watched";
   } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {
     why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched where they train";
   }

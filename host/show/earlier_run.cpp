@@ -1,6 +1,7 @@
 #include "show/earlier_run.h"
 
 #include <loupe/files/gzip.h>
+#include <loupe/files/lines.h>
 #include <loupe/options.h>
 #include <yaml-cpp/yaml.h>
 
@@ -102,7 +103,7 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record) try {
   const auto is = [](std::string_view line, std::string_view kind) { return line.substr(9, kind.size()) == kind; };
   constexpr std::string_view beginning = "{\"kind\":\"";
   replay::RecordLine parsed;
-  for (std::string line; std::getline(input, line) && !input.eof();) {
+  for (std::string line; read_line(input, line) && !input.eof();) {
     // Of a long record, few lines are worth taking apart.
     if (line.compare(0, beginning.size(), beginning) != 0) continue;
     try {
@@ -121,7 +122,7 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record) try {
     }
   }
   return run;
-} catch (const std::system_error&) {
+} catch (const std::exception&) {
   return std::nullopt;  // which may not be read
 }
 

@@ -1,6 +1,7 @@
 #include "view/run_summary.h"
 
 #include <loupe/error.h>
+#include <loupe/files/lines.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +12,6 @@ namespace {
 
 using replay::RecordLine;
 
-// A record's line is far shorter, and what is no record may have no line end at all.
-constexpr std::size_t longest_line = std::size_t{64} << 20;
-
 }  // namespace
 
 bool RunSummary::read_on(std::size_t most) {
@@ -23,10 +21,8 @@ bool RunSummary::read_on(std::size_t most) {
   damage_.clear();
   behind_ = false;
   try {
-    TextPieces pieces(record_, O_NOFOLLOW | O_NONBLOCK);
-    const struct stat status = pieces.status();
-    if (!S_ISREG(status.st_mode)) throw Error("the record is no file any more");
-    const FileStamp now = FileStamp::of(status);
+    TextPieces pieces(record_, O_NOFOLLOW);
+    const FileStamp now = FileStamp::of(pieces.status());
     const bool same_file = now.inode == stamp_.inode && now.device == stamp_.device;
     if (begins_anew || !same_file || !pieces.go_on(place_)) begin_anew();
     stamp_ = now;
@@ -62,9 +58,7 @@ void RunSummary::read(TextPieces& pieces, std::size_t most) {
       unfinished_.clear();
     }
     unfinished_.append(piece.substr(begin));
-    if (unfinished_.size() > longest_line) {
-      throw Error("line " + std::to_string(lines_ + 1) + ": this line is longer than a record's can be");
-    }
+    if (is_too_long(unfinished_)) throw Error("line " + std::to_string(lines_ + 1) + ": " + too_long);
   }
   behind_ = true;
 }

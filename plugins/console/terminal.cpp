@@ -1,6 +1,7 @@
 #include "console/terminal.h"
 
 #include <loupe/files/descriptor.h>
+#include <loupe/text/environment.h>
 #include <stdio_ext.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -61,9 +62,8 @@ Size Terminal::size() const {
   winsize size{};
   if (::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return {size.ws_row, std::max<std::size_t>(size.ws_col, least)};
-  const char* columns = std::getenv("COLUMNS");
-  const long wanted = columns != nullptr ? std::strtol(columns, nullptr, 10) : 0;
-  return {0, wanted > 0 ? std::max(static_cast<std::size_t>(wanted), least) : usual};
+  const auto columns = columns_in_environment();
+  return {0, columns ? std::max(static_cast<std::size_t>(*columns), least) : usual};
 }
 
 void Terminal::write(const std::string& text) const {

@@ -1,5 +1,6 @@
 #include "csv/csv_row.h"
 
+#include <loupe/files/lines.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
@@ -73,12 +74,11 @@ std::string finding_row(double epoch, const loupe_finding& finding) {
 bool read_row(std::istream& input, OldLine& line) {
   line = {};
   bool quoted = false;
-  for (std::string part; std::getline(input, part);) {
-    if (input.eof()) {
-      line.text += part;
-      return false;
-    }
-    line.text += part + '\n';
+  for (std::string part; !is_too_long(line.text);) {
+    const bool is_whole = read_line(input, part) && !input.eof();
+    line.text += part;
+    if (!is_whole) return false;
+    line.text += '\n';
     for (const char character : part) quoted = quoted != (character == '"');
     if (quoted) continue;  // a line end within a name
     double epoch = 0;

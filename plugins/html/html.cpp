@@ -1,5 +1,6 @@
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
+#include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
 #include <loupe/threaded_visualizer.h>
@@ -7,9 +8,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <list>
 #include <optional>
 #include <string>
@@ -124,8 +125,12 @@ class Html : public Visualizer {
   bool read_earlier() {
     std::error_code none;
     if (!std::filesystem::is_regular_file(file_, none) || std::filesystem::file_size(file_, none) == 0) return false;
-    std::ifstream input(file_, std::ios::binary);
-    earlier_ = RunHistory::read({std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()});
+    constexpr std::size_t most = std::size_t{512} << 20;  // more than a browser shows
+    try {
+      earlier_ = RunHistory::read(read_file(file_, most));
+    } catch (const std::exception&) {
+      earlier_.reset();  // it cannot be read, and is kept beside the new one
+    }
     return true;
   }
   /// Continues the earlier report from `epoch` on.

@@ -1,5 +1,7 @@
 // What an earlier run left in a record, for a run that goes on with it.
 
+#include <loupe/files/lines.h>
+
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -80,8 +82,8 @@ class KindAndEpoch : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-bool read_line(std::istream& input, OldLine& line) {
-  if (!std::getline(input, line.text) || input.eof()) return false;
+bool read_old_line(std::istream& input, OldLine& line) {
+  if (!read_line(input, line.text) || input.eof()) return false;
   if (!read_own(line)) {
     KindAndEpoch found;
     nlohmann::json::sax_parse(line.text, &found);

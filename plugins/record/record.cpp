@@ -35,7 +35,7 @@ class Record : public Visualizer {
   Record(const Options& options, const Host& host)
       : selection_(options, host),
         host_(host),
-        file_(OutputPath(options), options.get<bool>("sync"), &read_line, host, gzip()) {}
+        file_(OutputPath(options), options.get<bool>("sync"), &read_old_line, host, gzip()) {}
 
   void begin(const Run& run) override {
     const Run* own = recorded_run();

@@ -31,7 +31,7 @@ std::string tick_line(const Tick& tick);
 std::string end_line(const Ending& ending);
 
 /// A ReadOldLine for records.
-bool read_line(std::istream& input, OldLine& line);
+bool read_old_line(std::istream& input, OldLine& line);
 
 }  // namespace loupe::record
 

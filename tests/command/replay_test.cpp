@@ -312,7 +312,7 @@ TEST(Replay, RefusesWhatIsNoRecord) {
       {"tick", "tick:1: error: a record begins with a line of the kind 'run'"},
       {"newer", "newer:1: error: this record is of format 4"},
       {"named", "named:1: error: a value of this run line is not of the type that a record gives it"},
-      {"deep", "deep:1: error: this line is nested deeper than a record's"},
+      {"deep", "deep:1: error: this is JSON with more levels than 100"},
       {"missing", "missing: error: the record cannot be read"},
       {".", "loupe: error: the folder '.' has no record.jsonl, nor has a folder in it"},
   };

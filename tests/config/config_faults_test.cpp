@@ -1,4 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
 
 #include "faults.h"
 
@@ -228,12 +232,17 @@ TEST(ConfigFaults, AreAllToldInTheOrderOfTheFile) {
 
 TEST(ConfigFaults, AFileThatCannotBeReadIsNamed) {
   const Folder folder;
-  for (const std::string& path : {folder.path("nowhere.yaml"), folder.path()}) {
+  ASSERT_EQ(::mkfifo(folder.path("pipe.yaml").c_str(), 0600), 0);
+  const std::pair<std::string, std::string> files[] = {
+      {folder.path("nowhere.yaml"), "; check its path and rights"},
+      {folder.path(), ": it is a folder, not a file"},
+      {folder.path("pipe.yaml"), ": it is a pipe or a device, not a file"}};
+  for (const auto& [path, why] : files) {
     try {
       Config::from_file(path);
       ADD_FAILURE() << path << " was read";
     } catch (const ConfigError& e) {
-      EXPECT_EQ(e.what(), path + ":1:1: error: the file cannot be read; check its path and rights");
+      EXPECT_EQ(e.what(), path + ":1:1: error: the file cannot be read" + why);
     }
   }
 }

@@ -35,8 +35,14 @@ TEST(Launch, OfTorchrunWithinAJobOfSlurmsIsTorchruns) {
 }
 
 TEST(Launch, IsThatOfAProcessAloneWhereNumbersDoNotFitTogether) {
-  for (const auto& [rank, size] : std::multimap<std::string, std::string>{
-           {"3", ""}, {"", "4"}, {"4", "4"}, {"-1", "4"}, {"one", "4"}, {"1x", "4"}, {"1", "99999999999999"}})
+  for (const auto& [rank, size] : std::multimap<std::string, std::string>{{"3", ""},
+                                                                          {"", "4"},
+                                                                          {"4", "4"},
+                                                                          {"-1", "4"},
+                                                                          {"one", "4"},
+                                                                          {"1x", "4"},
+                                                                          {"1", "99999999999999"},
+                                                                          {"0", "2147483647"}})
     EXPECT_EQ(launched_with({{"RANK", rank}, {"WORLD_SIZE", size}}).world_size, 1) << rank << " of " << size;
   EXPECT_EQ(launched_with({{"RANK", "3"}}).world_size, 1);
   EXPECT_EQ(launched_with({}).world_size, 1);

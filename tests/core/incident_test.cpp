@@ -133,6 +133,29 @@ TEST(Incident, ThatIsAskedForTwiceInAStepGetsASecondFolderAndThenNoMore) {
   EXPECT_SAYS(only(run.it.stage.take_messages()), "raise 'incidents'");
 }
 
+TEST(Incident, OfARunThatGoesOnCountsThoseThatItKeptBefore) {
+  const Folder folder;
+  Texts messages;
+  for (int process = 0; process < 5; ++process) {
+    Monitored it("run: {name: digits, dir: " + folder.path("run") +
+                 ", resume: true, incidents: 2}\nlenses: [probe_lens]\n");
+    const auto layer = it.add("conv");
+    Surroundings& surroundings = it.monitor;
+    for (const std::string& rule : {std::string("the same"), "rule " + std::to_string(process)}) {
+      const Finding finding{rule, LOUPE_SEVERITY_ERROR, "it is wrong"};
+      surroundings.publish(finding.c_form(), "the lens 'x'");
+      Monitored::forward(*layer, {1, 1});
+      it.monitor.note_step();
+    }
+    it.monitor.dump("look");
+    messages = it.stage.take_messages();
+  }
+  EXPECT_EQ(folders_in(folder.path("run")), (Texts{"incident-1", "incident-2", "incident-2-2", "incident-2-3"}))
+      << "two at findings, two that were asked for";
+  ASSERT_FALSE(messages.empty());
+  EXPECT_SAYS(messages.back(), "raise 'incidents'");
+}
+
 TEST(Incident, ThatCannotBeWrittenIsToldAndTrainingGoesOn) {
   const Folder folder;
   folder.write("file", "");

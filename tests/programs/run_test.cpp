@@ -379,6 +379,18 @@ TEST(Run, LeavesTheExitCodeOfAProgramThatIsBuiltWithASanitizer) {
   EXPECT_EQ(within.messages.find("LeakSanitizer"), std::string::npos) << within.messages;
 }
 
+TEST(Run, SaysThatWhatIsLoadedPastItIsNotWatched) {
+  const std::string program = LOUPE_APART " " LOUPE_OTHER "/libtorch_cpu.so.99 ";
+  for (const auto& [how, what] : {std::pair("dlmopen", "loaded LibTorch by dlmopen, into a namespace"),
+                                  std::pair("deep", "loaded by RTLD_DEEPBIND, which leads past Loupe")}) {
+    const Both both = run_both(program + how);
+    expect_unchanged(both);
+    EXPECT_EQ(both.watched.output, "loaded\n");
+    EXPECT_NE(both.messages.find(what), std::string::npos) << both.messages;
+    EXPECT_EQ(std::count(both.messages.begin(), both.messages.end(), '\n'), 1) << both.messages;
+  }
+}
+
 TEST(Run, NeverLoadsALoupeThatWasBuiltWithAnotherLibTorch) {
   const fs::path folder = fresh_folder();
   const std::string preloaded = "LD_PRELOAD=" LOUPE_OTHER "/libloupe_run.so ";

@@ -2,7 +2,12 @@
 
 #include <loupe/detail/state.h>
 
+#include <loupe/files/gzip.h>
+#include <sys/stat.h>
+
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <limits>
 
 #include "examples/process.h"
@@ -50,6 +55,34 @@ class MergeOfRanks : public testing::Test {
     const auto numbers = numbers_of(folder + merged);
     const auto found = numbers.find(epoch + ".000000 Output Norm/one/mean");
     return found != numbers.end() ? found->second.numbers[0] : std::numeric_limits<double>::quiet_NaN();
+  }
+  struct Frame {
+    char kind;
+    std::string payload;
+  };
+  /// Changes a rank's file frame by frame, as anybody may.
+  template <class Change>
+  void change(int rank, Change&& change) const {
+    TextInput input(states_of(rank));
+    const std::string bytes{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
+    std::string changed;
+    for (std::size_t at = 0; at + 9 <= bytes.size();) {
+      const auto size = static_cast<std::size_t>(StateReader(std::string_view(bytes).substr(at + 1)).number());
+      Frame frame{bytes[at], bytes.substr(at + 9, size)};
+      at += 9 + size;
+      change(frame);
+      StateWriter length;
+      length.number(frame.payload.size());
+      changed += frame.kind + length.bytes() + frame.payload;
+    }
+    write(states_of(rank), gzip_member(changed));
+  }
+  void change_header(int rank, const std::function<void(RankHeader&)>& edit) const {
+    RankHeader header = header_of(rank);
+    edit(header);
+    change(rank, [&](Frame& frame) {
+      if (frame.kind == 'h') frame.payload = header.frame().substr(9);
+    });
   }
   RankHeader header_of(int rank) const { return StatesReader(states_of(rank)).header(); }
 
@@ -257,6 +290,103 @@ TEST(StatesFile, OfARunWithoutARecordIsNotWritten) {
   rank.monitor.tick(std::nullopt);
   rank.monitor.end(LOUPE_END_COMPLETED, nullptr);
   EXPECT_FALSE(fs::exists(folder + "/record.states.gz"));
+}
+
+TEST_F(MergeOfRanks, LeavesOutTicksOfEpochsThatNoRunHas) {
+  for (const double epoch :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e308}) {
+    train({3, 3});
+    int ticks = 0;
+    change(1, [&](Frame& frame) {
+      StateWriter bytes;
+      bytes.real(epoch);
+      if (frame.kind == 't' && ++ticks >= 2) frame.payload.replace(0, 8, bytes.bytes());
+    });
+    EXPECT_SAYS(merge(0), "is damaged, and what follows there is left out: a tick says that it is of epoch ");
+    EXPECT_DOUBLE_EQ(mean("1"), 6) << epoch;
+    EXPECT_DOUBLE_EQ(mean("3"), 3) << epoch;
+    fs::remove_all(folder);
+  }
+}
+
+TEST_F(MergeOfRanks, RefusesMoreRanksThanAnyRunHas) {
+  train({1, 1});
+  change_header(0, [](RankHeader& header) { header.world_size = 2147483647; });
+  EXPECT_SAYS(merge(2), "cannot be read: it says that the number of ranks is 2147483647");
+  const std::string record = test::text_of(folder + "/record.jsonl");
+  const std::size_t size = record.find("\"world_size\":2");
+  ASSERT_NE(size, std::string::npos);
+  write(folder + "/record.jsonl", std::string(record).replace(size, 14, "\"world_size\":2147483647"));
+  EXPECT_SAYS(merge(2), "this record is of rank 0 of 2147483647, which no run has");
+}
+
+TEST_F(MergeOfRanks, NamesThoseThatLeftNothingHoweverManyThereAre) {
+  train({2, 1});
+  for (const int rank : {0, 1}) {
+    change_header(rank, [](RankHeader& header) { header.world_size = 1000000; });
+    const std::string file = folder + (rank == 0 ? "" : "/rank-1") + "/record.jsonl";
+    const std::string record = test::text_of(file);
+    const std::size_t size = record.find("\"world_size\":2");
+    ASSERT_NE(size, std::string::npos);
+    write(file, std::string(record).replace(size, 14, "\"world_size\":1000000"));
+  }
+  const std::string said = merge(0);
+  EXPECT_SAYS(said,
+              "from epoch 1 on numbers are of 2 of 1000000 ranks: ranks 2, 3, 4, 5 and 999994 more have no record");
+  EXPECT_SAYS(said, " more have no record here; rank 1 has no numbers of it");
+}
+
+TEST_F(MergeOfRanks, OpensNoPluginThatTheRanksFilesName) {
+  train({1, 1});
+  for (const int rank : {0, 1})
+    change_header(rank, [&](RankHeader& header) {
+      header.config = "plugins: {path: " + folder + "/rank-1/theirs.so}\n" + few_lenses;
+    });
+  write(folder + "/rank-1/theirs.so", "code of anybody's");
+  const std::string said = merge(0);
+  EXPECT_SAYS(said,
+              "plugins.path of the run's configuration names '" + folder + "/rank-1/theirs.so', which is not opened");
+  EXPECT_SAYS(said, "give it by --plugins");
+  EXPECT_DOUBLE_EQ(mean("1"), 6);
+}
+
+TEST_F(MergeOfRanks, WritesNothingWhereTheRanksFilesSaySo) {
+  train({1, 1});
+  for (const int rank : {0, 1})
+    change_header(rank, [&](RankHeader& header) {
+      header.config = "lenses: [output_norm, loss_metrics, recorder: {what: forward_output, path: " + folder +
+                      "/elsewhere}]\nvisualizers: [record]\n";
+    });
+  EXPECT_SAYS(merge(0), "'recorder': of what writes files of its own the numbers of rank 0 are shown");
+  EXPECT_FALSE(fs::exists(folder + "/elsewhere"));
+  EXPECT_DOUBLE_EQ(mean("1"), 6);
+}
+
+TEST_F(MergeOfRanks, WaitsForNoPipe) {
+  train({1, 1, 1});
+  fs::remove(states_of(1));
+  ASSERT_EQ(::mkfifo(states_of(1).c_str(), 0600), 0);
+  EXPECT_SAYS(merge(2), "rank-1/record.states.gz' cannot be read: it is a pipe or a device, not a file");
+  fs::remove_all(folder + "/rank-1");
+  fs::remove(folder + "/rank-2/record.jsonl");
+  ASSERT_EQ(::mkfifo((folder + "/rank-2/record.jsonl").c_str(), 0600), 0);
+  EXPECT_SAYS(merge(0), "numbers are of 1 of 3 ranks: ranks 1 and 2 have no record here");
+}
+
+TEST_F(MergeOfRanks, WritesThroughNoLinkThatLiesInTheRunsFolder) {
+  train({1, 1});
+  fs::create_directories(folder + "/elsewhere");
+  fs::create_directory_symlink(folder + "/elsewhere", folder + "/merged");
+  EXPECT_SAYS(merge(2), "/merged' is there already");
+  EXPECT_TRUE(fs::is_empty(folder + "/elsewhere"));
+}
+
+TEST_F(MergeOfRanks, SaysNothingThatSteersATerminal) {
+  train({1, 1});
+  change_header(1, [](RankHeader& header) { header.run = "\x1b]0;title\x07\xc2\x9b31m"; });
+  const std::string said = merge(2);
+  EXPECT_SAYS(said, "its name is '?]0;title??31m'");
+  EXPECT_EQ(said.find('\x1b'), std::string::npos);
 }
 
 }  // namespace

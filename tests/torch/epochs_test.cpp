@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -39,6 +40,24 @@ struct Training {
   nn::Sequential model{nullptr};
   std::unique_ptr<torch::optim::Optimizer> optimizer;
 };
+
+TEST(Epochs, EndAtTheLargestNumber) {
+  constexpr int largest = std::numeric_limits<int>::max();
+  auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
+  std::vector<int> counted;
+  for (const int epoch : inspector.epochs(largest - 1, largest)) {
+    counted.push_back(epoch);
+    if (counted.size() > 2) break;
+  }
+  EXPECT_EQ(counted, (std::vector<int>{largest - 1, largest}));
+  EXPECT_THROW(inspector.epochs(1), std::invalid_argument) << "there is no number left";
+
+  auto other = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
+  other.tick_epoch(5);
+  const auto rest = other.epochs(largest);
+  EXPECT_EQ(*rest.begin(), 6) << "and no number overflows";
+  EXPECT_TRUE(rest.begin() != rest.end());
+}
 
 TEST(Epochs, OfALoopWithinALoopGoOn) {
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");

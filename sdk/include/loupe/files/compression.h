@@ -23,6 +23,13 @@ struct Compression {
   /// Opens a file, compressed or not, to read its text. The stream is bad() behind what can be read of a file that was
   /// cut off or is damaged. Throws std::system_error.
   std::unique_ptr<std::istream> (*open)(const std::filesystem::path& file);
+  /// Hands on a text as members: one, unless it is too long for a reader, who holds a member's text whole.
+  template <class Write>
+  void write_members(std::string_view text, Write&& write) const {
+    constexpr std::size_t most = std::size_t{64} << 20;
+    for (; !text.empty(); text.remove_prefix(text.size() < most ? text.size() : most))
+      write(member(text.substr(0, most)));
+  }
   /// A file of so many bytes is a long one.
   std::uintmax_t long_size = std::uintmax_t{16} << 20;
 };

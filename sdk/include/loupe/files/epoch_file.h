@@ -129,12 +129,16 @@ class EpochFile {
       write(head);
       return waiting_.each_text(write);
     }
-    std::string all = head;
-    waiting_.each_text([&](const std::string& text) { all += text; });
-    write(compression_->member(all));
+    std::string before = head;
+    waiting_.each_text([&](const std::string& text) {
+      compression_->write_members(before + text, write);
+      before.clear();
+    });
   }
 
   void start(const Preamble& preamble) {
+    for (const std::filesystem::path& each : {name_, compressed_name(name_)})
+      NewFile::remove_left_behind(each.parent_path(), each.filename().string());
     keep_other();
     if (!resumed_ || !std::filesystem::is_regular_file(file_)) return replace(preamble.fresh, nullptr);
     const OlderEpochs older(file_, is_compressed() ? &*compression_ : nullptr, waiting_.first(), read_);
@@ -151,7 +155,9 @@ class EpochFile {
     Replacement replacement(file_);
     if (older != nullptr) {
       older->copy([&](const std::string& text) {
-        replacement.write(is_compressed() && !text.empty() ? compression_->member(text) : text);
+        if (is_compressed())
+          return compression_->write_members(text, [&](const std::string& member) { replacement.write(member); });
+        replacement.write(text);
       });
     }
     put(head, [&](const std::string& text) { replacement.write(text); });

@@ -3,6 +3,9 @@
 
 #include <loupe/files/descriptor.h>
 
+#include <sys/file.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <random>
@@ -24,6 +27,7 @@ class NewFile {
         target_(target.filename()),
         name_("." + target_.string() + "." + random_text() + ".tmp"),
         output_(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) {
+    ::flock(output_.get(), LOCK_EX | LOCK_NB);  // as long as this process lives, for remove_left_behind
     struct stat old {};
     if (::fstatat(folder_.get(), like.filename().c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode))
       return;
@@ -48,7 +52,32 @@ class NewFile {
     if (sync) folder_.sync();
   }
 
+  /// Removes what processes that were killed left in a folder of such files.
+  /// @param name  the target's; empty for all targets
+  static void remove_left_behind(const std::filesystem::path& folder, const std::string& name = "") {
+    std::error_code none;
+    for (const auto& each : std::filesystem::directory_iterator(folder, none)) {
+      if (!is_name_of_one(each.path().filename().string(), name)) continue;
+      try {
+        const Descriptor file(each.path(), O_RDONLY | O_NOFOLLOW);
+        const bool is_nobodys = S_ISREG(file.status().st_mode) && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+        if (is_nobodys) ::unlink(each.path().c_str());
+      } catch (const std::system_error&) {
+        // It is gone already, or another user's.
+      }
+    }
+  }
+
  private:
+  static bool is_name_of_one(const std::string& file, const std::string& target) {
+    constexpr std::string_view end = ".tmp", digits = "0123456789";
+    const std::string begin = "." + target + (target.empty() ? "" : ".");
+    if (file.size() <= begin.size() + end.size() || file.compare(0, begin.size(), begin) != 0) return false;
+    const std::size_t behind = file.size() - end.size();
+    const std::size_t point = file.find_last_not_of(digits, behind - 1);
+    return file.compare(behind, end.size(), end) == 0 && point != std::string::npos && file[point] == '.' &&
+           point + 1 < behind && point > 0 && point + 1 >= begin.size();
+  }
   static std::string random_text() {
     std::random_device source;  // the kernel's
     const std::uint64_t number = (std::uint64_t{source()} << 32) | source();

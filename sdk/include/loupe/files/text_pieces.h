@@ -6,7 +6,7 @@
 #include <loupe/detail/zlib_step.h>
 #include <loupe/error.h>
 #include <loupe/files/compression.h>
-#include <loupe/files/descriptor.h>
+#include <loupe/files/readable.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,13 +29,15 @@ class TextPieces {
     bool compressed = false;
   };
 
-  /// Opens text_file_at(name).  @param flags  for open()
-  /// Throws std::system_error.
+  /// Opens text_file_at(name) as open_readable() does, and throws what that throws.
   explicit TextPieces(const std::filesystem::path& name, int flags = 0) {
-    open(name, flags);
-    // What is compressed goes as soon as it is there under the other name.
-    if (descriptor_ < 0 && errno == ENOENT) open(name, flags);
-    if (descriptor_ < 0) throw last_error();
+    try {
+      open(name, flags);
+    } catch (const std::system_error& reason) {
+      if (reason.code() != std::errc::no_such_file_or_directory) throw;
+      // What is compressed goes as soon as it is there under the other name.
+      open(name, flags);
+    }
   }
   ~TextPieces() {
     if (has_stream_) inflateEnd(&stream_);
@@ -85,25 +87,20 @@ class TextPieces {
   }
 
  private:
-  static constexpr std::size_t most_raw = std::size_t{256} << 10, most_text = std::size_t{1} << 30;
+  // A megabyte of gzip can become a gigabyte of text; see EpochFile for how much a member is made of.
+  static constexpr std::size_t most_raw = std::size_t{256} << 10, most_text = std::size_t{128} << 20;
 
   void open(const std::filesystem::path& name, int flags) {
     file_ = text_file_at(name);
-    descriptor_ = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
+    descriptor_ = open_readable(file_, flags);
   }
 
   std::string_view unread() const { return std::string_view(raw_).substr(used_); }
 
   bool fill() {
-    raw_.resize(most_raw);
+    raw_.clear();
     used_ = 0;
-    ssize_t count = 0;
-    do {
-      count = ::read(descriptor_, raw_.data(), raw_.size());
-    } while (count < 0 && errno == EINTR);
-    raw_.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-    if (count < 0) throw last_error();
-    return count > 0;
+    return read_piece(descriptor_, raw_, most_raw);
   }
 
   std::string bytes_before(std::uint64_t position, std::size_t count) const {
@@ -148,12 +145,18 @@ class TextPieces {
       used_ = used;
       if (result == Z_STREAM_END) break;
       if (result == Z_MEM_ERROR) throw std::bad_alloc();
-      const bool goes_on = (result == Z_OK || result == Z_BUF_ERROR) && text_.size() <= most_text;
+      const bool is_bomb = text_.size() > most_text;
+      const bool goes_on = (result == Z_OK || result == Z_BUF_ERROR) && !is_bomb;
       if (goes_on && (!unread().empty() || stream_.avail_out == 0 || fill())) continue;
       text_.clear();
       seek();
       cut_off_ = goes_on && !is_followed();
       if (cut_off_) return false;
+      if (is_bomb) {
+        throw Error("behind byte " + std::to_string(position_) + " of the file, so little data becomes more than " +
+                    std::to_string(most_text >> 20) + " MB of text that nothing of Loupe's wrote it, and the rest is " +
+                    "left out");
+      }
       throw Error("the compressed data is damaged behind byte " + std::to_string(position_) +
                   " of the file, and what follows is lost");
     }
