@@ -20,6 +20,8 @@ struct Allocator {
   void* (*memalign)(std::size_t, std::size_t);
   void* (*aligned_alloc)(std::size_t, std::size_t);
   int (*posix_memalign)(void**, std::size_t, std::size_t);
+  void* (*one)(std::size_t);   // operator new
+  void* (*many)(std::size_t);  // operator new[]
 };
 Allocator real{};  // of this process
 
@@ -46,7 +48,22 @@ const Allocator counting = {[](std::size_t size) {
                             [](void** memory, std::size_t alignment, std::size_t size) {
                               ++count;
                               return real.posix_memalign(memory, alignment, size);
+                            },
+                            [](std::size_t size) {
+                              ++count;
+                              return real.one(size);
+                            },
+                            [](std::size_t size) {
+                              ++count;
+                              return real.many(size);
                             }};
+
+/// Whether an allocator that was preloaded brings operator new, too, which then calls no malloc.
+bool has_own_new() {
+  Dl_info of_new{}, of_malloc{};
+  return dladdr(dlsym(RTLD_DEFAULT, "_Znwm"), &of_new) != 0 && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &of_malloc) != 0 &&
+         of_new.dli_fbase == of_malloc.dli_fbase;
+}
 
 /// What is called through a slot is the process's own function, or will be once it is looked up. One of the library's
 /// own stays, as its memory goes back to that library.
@@ -92,6 +109,10 @@ bool count_allocations() {
   count_calls("memalign", real.memalign, counting.memalign, writer);
   count_calls("aligned_alloc", real.aligned_alloc, counting.aligned_alloc, writer);
   count_calls("posix_memalign", real.posix_memalign, counting.posix_memalign, writer);
+  if (has_own_new()) {
+    count_calls("_Znwm", real.one, counting.one, writer);
+    count_calls("_Znam", real.many, counting.many, writer);
+  }
   return any;
 #endif
 }

@@ -52,7 +52,7 @@ TEST_F(OfAnybody, ALineWithoutAnEndIsNamedByItsFileAndNumber) {
        {std::pair("packed", "packed/record.jsonl.gz"), std::pair("plain", "plain/record.jsonl")}) {
     for (const std::string& command :
          {std::string("replay ") + file + " --visualizer csv --out out", std::string("diagnose ") + file,
-          "compare recorded " + std::string(file) + " --out out"}) {
+          "compare recorded " + std::string(file) + " --out with_" + file}) {
       const Finished finished = loupe(command);
       EXPECT_EQ(finished.exit_code, 2) << command;
       EXPECT_TRUE(says(finished, std::string(name) + ":2: error: this line is longer than 64 MB")) << finished.output;
