@@ -17,6 +17,8 @@ class MissingRanks {
   /// @param there  whose numbers the tick has  @param why  says of missing ranks what is known of them
   std::string note(const std::vector<int>& there, double epoch,
                    const std::function<std::string(const std::set<int>&)>& why);
+  /// The last tick was shown with the numbers of rank 0 alone, and the user knows.
+  void show_rank_0_alone();
 
  private:
   int world_size_;
