@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <set>
 #include <thread>
 #include <utility>
@@ -58,7 +59,8 @@ class ExchangeThread {
     if (!shows() || (!is_last && Clock::now() < next_watch_)) return;
     next_watch_ = Clock::now() + std::chrono::seconds(1);
     const auto news = session_.watch().news(
-        session_.met(), [&](int rank) { return session_.has_left(rank, next_tick_); }, is_last);
+        session_.met(), [&](int rank) { return session_.has_left(rank, std::numeric_limits<uint64_t>::max()); },
+        is_last);
     if (news.empty()) return;
     const Speaking speaking(shared_);
     for (const std::string& each : news) log(LOUPE_LOG_WARNING, each);

@@ -32,7 +32,7 @@ std::string RankWatch::reasons(const std::set<int>& missing, const HasLeft& has_
   for (const int rank : missing) {
     const Presence presence = processes_.presence_of(rank);
     by_reason[has_left(rank)                  ? "ended before"
-              : presence == Presence::gone    ? "died (killed, or crashed)"
+              : presence == Presence::gone    ? "ended without a word (it may have been killed, or have crashed)"
               : presence == Presence::stopped ? "did not go on (stopped by a signal)"
               : presence == Presence::unseen
                   ? "never came"
@@ -57,7 +57,8 @@ std::vector<std::string> RankWatch::news(const std::set<int>& ranks, const HasLe
     if (presence == Presence::gone) {
       told_dead_.insert(rank);
       if (!has_left(rank))
-        news.push_back(name + " died: its process " + number + " is gone (killed, or crashed) and told no end");
+        news.push_back(name + " ended without a word: its process " + number +
+                       " is gone (it may have been killed, or have crashed)");
     } else if (presence == Presence::stopped) {
       // Twice in a row: all processes of a job may be stopped together for a moment.
       const bool is_first = seen_stopped_.insert(rank).second;

@@ -262,8 +262,23 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
   process.kill();
   end();
   const std::string notes = notes_of(folder_of_test());
-  EXPECT_SAYS(notes, "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 died (killed, or crashed)");
-  EXPECT_SAYS(notes, "rank 1 died: its process " + std::to_string(process.number()) + " is gone");
+  EXPECT_SAYS(notes,
+              "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 ended without a word (it may have been killed, or "
+              "have crashed)");
+  EXPECT_SAYS(notes, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
+}
+
+TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnded) {
+  {
+    const std::lock_guard lock(memory->mutex);
+    const std::string& welcome = memory->entries["welcome/1"];
+    const std::string session = welcome.substr(2, welcome.rfind(' ') - 2);
+    memory->entries[session + "-bye/1"] = "30";
+  }
+  process.kill();
+  end();
+  EXPECT_EQ(notes_of(folder_of_test()).find("rank 1 ended without a word: its process"), std::string::npos)
+      << notes_of(folder_of_test());
 }
 
 TEST_F(RankZeroBesideAProcess, NamesItOnceItWasStopped) {
@@ -277,11 +292,11 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasStopped) {
 TEST_F(RankZeroBesideAProcess, TellsTheUserWhileTheProgramHangs) {
   process.kill();
   std::string told;
-  for (int waited = 0; told.find("rank 1 died") == std::string::npos && waited < 4000; ++waited) {
+  for (int waited = 0; told.find("rank 1 ended without a word") == std::string::npos && waited < 4000; ++waited) {
     for (const std::string& message : stage.take_messages()) told += message + "\n";
     std::this_thread::sleep_for(milliseconds(10));
   }
-  EXPECT_SAYS(told, "rank 1 died: its process " + std::to_string(process.number()) + " is gone (killed, or crashed)");
+  EXPECT_SAYS(told, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
 }
 
 TEST(Exchange, LeavesOutAMessageThatCannotBeRead) {
