@@ -1,22 +1,31 @@
 #include "ranks/missing_ranks.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
 namespace loupe {
 
-std::string MissingRanks::note(const std::vector<int>& there, double epoch,
+MissingRanks::MissingRanks(int world_size) : world_size_(world_size), there_(static_cast<std::size_t>(world_size)) {
+  std::iota(there_.begin(), there_.end(), 0);
+}
+
+std::string MissingRanks::note(std::vector<int> there, double epoch,
                                const std::function<std::string(const std::set<int>&)>& why) {
+  std::sort(there.begin(), there.end());
+  if (there == there_) return "";
+  there_ = std::move(there);
   std::set<int> missing;
-  for (int rank = 0; rank < world_size_; ++rank) missing.insert(rank);
-  for (const int rank : there) missing.erase(rank);
-  if (missing == missing_) return "";
-  missing_ = missing;
+  for (int rank = 0; rank < world_size_; ++rank) missing.insert(missing.end(), rank);
+  for (const int rank : there_) missing.erase(rank);
   const std::string from = "from epoch " + std::to_string(static_cast<long long>(epoch)) + " on ";
   if (missing.empty()) return from + "all " + std::to_string(world_size_) + " ranks are there";
-  return from + "numbers are of " + std::to_string(there.size()) + " of " + std::to_string(world_size_) +
+  return from + "numbers are of " + std::to_string(there_.size()) + " of " + std::to_string(world_size_) +
          " ranks: " + why(missing);
 }
 
 void MissingRanks::show_rank_0_alone() {
-  for (int rank = 1; rank < world_size_; ++rank) missing_.insert(rank);
+  there_ = {0};
 }
 
 }  // namespace loupe
