@@ -224,7 +224,7 @@ END
 }
 
 # trains LINES CMAKE-ARGUMENTS...: somebody's project, which gets Loupe by these lines of CMake, from nothing to a model that
-# learns while a lens of theirs looks on. The two ways that build all of Loupe take minutes: CI runs them, ctest does not.
+# learns while a lens of theirs looks on. The two ways that build all of Loupe take minutes each: the nightly script runs them.
 trains() {
   cat >trainer.cpp <<'END'
 #include <loupe/inspector.h>
