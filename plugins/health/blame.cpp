@@ -29,7 +29,9 @@ void blame_unseen(const Origin& origin, Observation& seen) {
                   " steps that were not looked at (attach.every, attach.budget) before it was seen: the parameter '" +
                   origin.inputs->bad_parameter + "' of '" + origin.module->name + "' holds it";
   seen.parameter = origin.inputs->bad_parameter;
-  seen.advice = "look at every step to learn what made it; lower the learning rate, or clip the gradients";
+  seen.advice =
+      "look at every step to learn what made it; lower the learning rate, or clip the gradients between backward() and "
+      "step()";
 }
 
 void blame_output(const Origin& origin, Observation& seen) {
