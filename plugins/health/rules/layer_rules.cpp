@@ -38,6 +38,12 @@ void judge_variances(const Judge& judge, const Model& model) {
     if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
       layers.push_back(&layer);
   }
+  // Where autograd's graph is known: those that lie on the way to the last.
+  const std::vector<const ParameterState*>& path = model.path;
+  const auto is_off = [&](const Layer* layer) {
+    return std::none_of(path.begin(), path.end(), [&](const ParameterState* each) { return each->runs == layer; });
+  };
+  if (!path.empty()) layers.erase(std::remove_if(layers.begin(), layers.end(), is_off), layers.end());
   if (layers.size() < 3) return;
   std::sort(layers.begin(), layers.end(), [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
   const double first = variance(*layers.front()), last = variance(*layers.back());
@@ -49,12 +55,20 @@ void judge_variances(const Judge& judge, const Model& model) {
   constexpr std::size_t layers_to_shrink = 4;
   const double limit = judge.limit("variance_factor");
   const bool grows = factor > limit;
-  const bool shrinks = factor < 1 / (more_to_shrink * limit) && layers.size() >= layers_to_shrink;
+  // What is lost in one place, as by samples that all become the same there, is no matter of how weights begin.
+  const auto shrinks_by = [&](double share) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < layers.size(); ++i)
+      count += variance(*layers[i]) < share * variance(*layers[i - 1]) ? 1 : 0;
+    return 2 * count >= layers.size() - 1;
+  };
+  const double least = 1 / (more_to_shrink * limit);
+  const bool shrinks = factor < least && layers.size() >= layers_to_shrink && shrinks_by(least);
   if (!grows && !shrinks) return;
   Observation seen;
   seen.module = layers.back()->module;
   seen.value = factor;
-  seen.threshold = grows ? limit : 1 / (more_to_shrink * limit);
+  seen.threshold = grows ? limit : least;
   seen.message = "at the first step the variance of the outputs goes from " + number(first) + " at '" +
                  layers.front()->name + "' to " + number(last) + " at '" + layers.back()->name + "', by a factor of " +
                  number(factor) + " a layer";
