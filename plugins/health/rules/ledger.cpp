@@ -50,11 +50,18 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   return entry;
 }
 
+/// By what is sure, where anything is.
 void Ledger::explain(Observation& seen) const {
+  const Entry* cause = nullptr;
+  const Cause* by = nullptr;
   for (const Entry& each : entries_) {
     const Cause* link = each.standing.stands() ? link_between(each.last, seen) : nullptr;
-    if (link != nullptr) return follow_from(each.last, *link, seen);
+    if (link == nullptr || (by != nullptr && link->strength != Cause::Strength::sure)) continue;
+    cause = &each;
+    by = link;
+    if (link->strength == Cause::Strength::sure) break;
   }
+  if (by != nullptr) follow_from(cause->last, *by, seen);
 }
 
 void Ledger::explain_by(Report& report, const Entry& cause) {
