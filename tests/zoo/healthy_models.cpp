@@ -165,7 +165,7 @@ void rare_words(Run& run) {
 /// Two branches whose gradients differ by far, as nothing leads from one to the other.
 void branches_of_unlike_scale(Run& run) {
   const Examples data = curves();
-  ActorCritic model(8, 32, 1);
+  Branches model(8, 32, 1);
   torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(5e-3).eps(1e-15));
   run.inspector.attach(*model, optimizer);
   for ([[maybe_unused]] int epoch : run.inspector.epochs(6)) {

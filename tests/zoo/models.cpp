@@ -148,7 +148,7 @@ torch::Tensor TwoHeadsImpl::forward(torch::Tensor x) {
   return torch::cat({head(x), auxiliary(x)}, 1);
 }
 
-ActorCriticImpl::ActorCriticImpl(int64_t in, int64_t hidden, int64_t actions)
+BranchesImpl::BranchesImpl(int64_t in, int64_t hidden, int64_t actions)
     : critic(register_module("critic", nn::Sequential(nn::Linear(in, hidden), nn::Tanh(), nn::Linear(hidden, hidden),
                                                       nn::Tanh(), nn::Linear(hidden, 1)))),
       actor(register_module("actor", nn::Sequential(nn::Linear(in, hidden), nn::Tanh(), nn::Linear(hidden, hidden),

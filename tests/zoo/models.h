@@ -138,11 +138,11 @@ struct TwoHeadsImpl : nn::Module {
 TORCH_MODULE(TwoHeads);
 
 /// A policy and a value beside each other, with nothing in common but the input.
-struct ActorCriticImpl : nn::Module {
-  ActorCriticImpl(int64_t in, int64_t hidden, int64_t actions);
+struct BranchesImpl : nn::Module {
+  BranchesImpl(int64_t in, int64_t hidden, int64_t actions);
   nn::Sequential critic, actor;
 };
-TORCH_MODULE(ActorCritic);
+TORCH_MODULE(Branches);
 
 /// Parameters of its own and functions, no layers.
 struct OwnWeightsImpl : nn::Module {

@@ -140,7 +140,7 @@ void attention_over_one(Run& run) {
 /// The policy of one action has nothing to choose. The healthy one has two.
 void policy_of_one_action(Run& run) {
   const Examples data = curves(960, 4);
-  ActorCritic model(4, 32, run.planted ? 1 : 2);
+  Branches model(4, 32, run.planted ? 1 : 2);
   torch::optim::Adam optimizer(model->parameters(), 3e-3);
   run.inspector.attach(*model, optimizer);
   for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {

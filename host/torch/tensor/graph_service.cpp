@@ -32,7 +32,8 @@ loupe_status leaves(void*, const loupe_tensor* tensor, loupe_draft_take_leaf tak
 }  // namespace
 
 const loupe_draft_graph_service& graph_service() {
-  static const loupe_draft_graph_service table = {.struct_size = sizeof(loupe_draft_graph_service), .leaves = &leaves};
+  static const loupe_draft_graph_service table = {
+      .struct_size = sizeof(loupe_draft_graph_service), .reserved = 0, .leaves = &leaves};
   return table;
 }
 

@@ -46,7 +46,7 @@ const std::vector<Cause>& causes() {
        {"unchanged_parameter", "vanishing_gradient", "dead_units", "constant_output", "update_ratio",
         "loss_not_decreasing"}},
       {"stale_optimizer", {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}},
-      {"repeated_rows", {"constant_output", "loss_not_decreasing"}},
+      {"repeated_rows", {"dead_units", "constant_output", "loss_oscillating", "loss_not_decreasing"}},
       {"repeated_batch", {"loss_not_decreasing"}},
       {"weights_reset", {"loss_not_decreasing"}},
       {"new_optimizer", {"loss_not_decreasing"}},

@@ -182,7 +182,7 @@ void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& lay
   if (is_whole && &layer == moment.model->last_layer) {
     seen.advice = "leave out the '" + layer.type + "' behind the model's output, which cuts off all that is below 0";
   } else if (!is_error) {
-    seen.advice = "nothing, as long as the loss comes down: many good networks have silent units";
+    seen.advice = "there is nothing to do as long as the loss comes down: many good networks have silent units";
   } else if (began_so) {
     seen.advice =
         "it was so from the first step on: see that the biases of the layer before do not begin far below 0 and that "
