@@ -77,7 +77,13 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
 RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder) {
   if (!run.damage().empty()) return {RunState::damaged, run.damage()};
   if (run.is_behind()) return {RunState::reading, ""};
-  if (run.ending()) return {state_of_end(run.ending()->how), run.ending()->message};
+  if (run.ending()) {
+    const RunState state = state_of_end(run.ending()->how);
+    const auto broken = run.broken_loss();
+    if (broken && (state == RunState::completed || state == RunState::ended))
+      return {RunState::failed, *broken + " was NaN to the end"};
+    return {state, run.ending()->message};
+  }
   if (is_kept_aside(folder)) return {RunState::stopped, "a later run took its folder"};
   // A merged run stands as its rank 0, in whose folder its own is.
   RunStanding standing = standing_by_lock(folder.filename() == merged_folder_name ? folder.parent_path() : folder);

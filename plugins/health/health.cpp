@@ -63,7 +63,12 @@ void Health::tell_of_speed() {
                      "are not captured");
 }
 
-bool Health::is_open(const Finding& finding) const {
+bool Health::is_open(const Finding& finding) {
+  if (finding.rule == non_finite && finding.module == nullptr) {
+    // A loss is so until a finite one comes.
+    const std::lock_guard lock(losses_.mutex);
+    return losses_.is_bad_now();
+  }
   return finding.rule != non_finite &&
          std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
            return model->is_broken &&
@@ -106,7 +111,7 @@ void Health::close_step(const Judge& judge, const Moment& moment) {
   model.end_pass();
   ++model.steps;
   model.acting_steps += model.passes_without_grad > 0 ? 1 : 0;
-  ++model.steps_in_window;
+  if (++model.steps_in_window == 1) model.ask_for_path();
   follow_trail(judge, model);
   if (!model.is_on_device) tell_lone_loss(judge);
   // Numbers from a device come at the tick.
@@ -129,6 +134,7 @@ void Health::close_window(const Judge& judge, Model& model) {
       const std::lock_guard lock(losses_.mutex);
       now.is_stuck = models_.size() == 1 && !losses_.has_come_down();
       now.has_loss_halved = losses_.has_halved();
+      if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend();
     }
     judge_all(When::window, judge, now);
   }

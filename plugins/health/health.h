@@ -77,7 +77,7 @@ class Health : public Lens {
   }
   void tell_unregistered(const Judge& judge);
   /// Whether its rule cannot see now if a finding still holds.
-  bool is_open(const Finding& finding) const;
+  bool is_open(const Finding& finding);
   /// Ends what was not seen in the windows that have ended, nor in the epoch where this is a tick.
   void end_windows(Report& report, bool is_tick);
   bool has_window_ended(const loupe_module* module) const;

@@ -69,6 +69,24 @@ TEST(Diagnose, TellsTheFindingsOfOneRuleTogether) {
             "  warning: train_loss jumps (loss_spike, epoch 1)\n");
 }
 
+TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
+  const fs::path folder = fresh_folder();
+  const auto dead = [](double share, const std::string& words) {
+    Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, words);
+    finding.value = share;
+    finding.threshold = 0.5;
+    return finding;
+  };
+  record_findings(folder, {{dead(0.56, "56 % are silent"), "fc1"},
+                           {a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"), ""},
+                           {dead(0.94, "94 % are silent"), "fc2"}});
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n"
+            "  error: fc2: 94 % are silent (dead_units, epoch 1)\n"
+            "    also of fc1\n"
+            "  error: the loss is NaN (nan_loss, epoch 1)\n");
+}
+
 TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   const fs::path folder = fresh_folder();
   Driver record(RECORD_PLUGIN);
@@ -88,6 +106,12 @@ TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   record_findings(folder / "stands", {{error, ""}});
   record_findings(folder / "gone", {{error, ""}, {gone(error), ""}});
   record_findings(folder / "milder", {{error, ""}, {milder, ""}});
+  Finding harmless = milder;
+  harmless.severity = LOUPE_SEVERITY_INFO;
+  record_findings(folder / "taken back", {{error, ""}, {harmless, ""}});
+  EXPECT_EQ(diagnose("'taken back/record.jsonl'", folder).exit_code, 0) << "it turned out to be harmless";
+  record_findings(folder / "twice", {{error, ""}, {gone(error), ""}, {error, ""}, {harmless, ""}});
+  EXPECT_EQ(diagnose("twice/record.jsonl", folder).exit_code, 1) << "it stood before that";
   record_findings(folder / "none", {});
   EXPECT_EQ(diagnose("stands/record.jsonl", folder).exit_code, 1);
   EXPECT_EQ(diagnose("gone/record.jsonl", folder).exit_code, 1);

@@ -78,6 +78,19 @@ class Training {
   pid_t process_ = 0;
 };
 
+TEST(RunState, IsFailedWhereALossWasNaNToTheEnd) {
+  const fs::path folder = fresh_folder();
+  const std::string run = two_epochs("digits"), end = end_line("completed");
+  const std::string nan3 = loss_line(3, "train_loss mean", "\"NaN\"") + tick_line(3);
+  const std::string nan4 = loss_line(4, "train_loss mean", "\"NaN\"") + tick_line(4);
+  const std::string found = finding_line("error", "raised", "non_finite", "the loss is NaN");
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + end), RunState::failed);
+  EXPECT_EQ(state(folder, run + nan3 + found + end), RunState::failed);
+  EXPECT_EQ(state(folder, run + nan3 + end), RunState::completed) << "one epoch with a NaN may be left out";
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + epoch_of(5, "0.1") + end), RunState::completed) << "it is over";
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + end_line("interrupted")), RunState::interrupted);
+}
+
 TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
   const fs::path folder = fresh_folder();
   std::string process;

@@ -266,6 +266,20 @@ TEST(Console, EndsWithTheBestEpochOfEachLoss) {
   EXPECT_EQ(printed([](Driver& console) { train(console, 3); }).find("best"), std::string::npos);
 }
 
+TEST(Console, SaysHowManyLossesOfAnEpochWereNaN) {
+  const std::string text = printed([](Driver& console) {
+    train(console, 1);
+    console.tag("Non-Finite Values", LOUPE_TAG_NUMERICAL, false);
+    console.begin_tick(2);
+    console.value("Loss", "Loss", "train_loss mean", NAN);
+    console.value("Non-Finite Values", "Loss", "train_loss NaN", 17);
+    console.end_tick();
+    console.end();
+  });
+  EXPECT_NE(text.find("train_loss NaN (17 were NaN)"), std::string::npos) << text;
+  EXPECT_NE(text.find("best: train_loss 1 in epoch 1"), std::string::npos) << text;
+}
+
 TEST(Console, EndsWithWhereTheFilesAre) {
   const Folder folder;
   const Sink sink;

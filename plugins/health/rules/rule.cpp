@@ -23,24 +23,14 @@ double Limits::operator[](const char* name) const {
   return found->second;
 }
 
-/// What follows from another finding is information, and sends the user there.
-Observation Judge::ranked(Observation seen) const {
+void Judge::tell(Observation seen) const {
   seen.rule = rule->name;
-  seen.rank = rule->rank;
-  const Finding* cause = ledger.cause_of(seen);
-  if (cause == nullptr) return seen;
-  seen.is_explained = true;
-  seen.severity = LOUPE_SEVERITY_INFO;
-  seen.advice = "see '" + cause->rule + "' first, from which this may follow";
-  return seen;
+  ledger.tell(report, seen);
 }
 
-void Judge::tell(const Observation& seen) const {
-  ledger.tell(report, ranked(seen));
-}
-
-void Judge::see(const Observation& seen) const {
-  ledger.see(report, ranked(seen));
+void Judge::see(Observation seen) const {
+  seen.rule = rule->name;
+  ledger.see(report, seen);
 }
 
 const Rule& rule_named(const char* name) {
