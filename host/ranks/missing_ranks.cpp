@@ -20,4 +20,8 @@ std::string MissingRanks::note(const std::vector<int>& there, double epoch,
          " ranks: " + why(missing);
 }
 
+void MissingRanks::show_rank_0_alone() {
+  for (int rank = 1; rank < world_size_; ++rank) missing_.insert(rank);
+}
+
 }  // namespace loupe

@@ -22,6 +22,8 @@ class MissingRanks {
   /// @param why    says of missing ranks, of those that may be there, what is known of them
   std::string note(const std::vector<int>& there, double epoch,
                    const std::function<std::string(const std::set<int>&)>& why);
+  /// The last tick was shown with the numbers of rank 0 alone, and the user knows.
+  void show_rank_0_alone();
 
  private:
   const int world_size_;

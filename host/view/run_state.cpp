@@ -10,6 +10,7 @@
 #include "config/launch.h"
 #include "core/run_folder.h"
 #include "core/run_holder.h"
+#include "ranks/rank_processes.h"
 
 namespace loupe::view {
 namespace {
@@ -63,7 +64,9 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
   const bool is_gone = ::kill(holder.process, 0) != 0 && errno == ESRCH;
   const Hold hold = is_gone ? Hold::free : hold_of(holder.process, status.st_ino);
   if (holder.is_of_this_machine()) {
-    if (hold == Hold::held) return {RunState::running, ""};
+    const bool is_stopped = hold == Hold::held && state_of_process(holder.process) == ProcessState::stopped;
+    if (hold == Hold::held)
+      return {RunState::running, is_stopped ? holder.in_words() + " was stopped by a signal" : ""};
     if (hold == Hold::free) return {RunState::killed, holder.in_words() + " is gone and recorded no end"};
     return {RunState::unknown, "this machine does not list its locks"};
   }

@@ -1,7 +1,12 @@
 // `loupe diagnose` says what was wrong with past runs, and by its exit code whether there was an error.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "examples/process.h"
@@ -165,6 +170,55 @@ TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
             "digits (record.jsonl): running, or stopped without a word, after epoch 2\n"
             "  warning: something is odd (chronic, epochs 1 to 2)\n"
             "  warning, gone: something is odd (healed, epoch 1)\n");
+}
+
+/// What the lock of a run's folder says while this process, or an earlier one, holds it.
+std::string lock_of(int process) {
+  const std::string boot = text_of("/proc/sys/kernel/random/boot_id");
+  return std::to_string(process) + " here " + boot.substr(0, boot.find('\n')) + "/" +
+         fs::read_symlink("/proc/self/ns/pid").string() + "\n";
+}
+
+TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
+  const fs::path folder = fresh_folder();
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder);
+    record.begin_tick(1);
+    record.end_tick();
+  }
+  const auto ending = [&] {
+    const std::string told = diagnose(".", folder).output;
+    return told.substr(0, told.find('\n'));
+  };
+  EXPECT_EQ(ending(), "digits (./record.jsonl): running, or stopped without a word, after epoch 1");
+  const fs::path lock = folder / ".loupe.lock";
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  std::ofstream(lock) << lock_of(child);
+  EXPECT_EQ(ending(), "digits (./record.jsonl): killed, or crashed (process " + std::to_string(child) +
+                          " on here is gone and recorded no end), after epoch 1");
+  std::ofstream(lock) << lock_of(::getpid());
+  const int held = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(ending(), "digits (./record.jsonl): running, after epoch 1");
+  ::close(held);
+}
+
+TEST(Diagnose, TellsWhatARunNotedOfItsRanks) {
+  const fs::path folder = fresh_folder();
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder);
+    record.begin_tick(1);
+    record.end_tick();
+    tell_note(record, LOUPE_NOTE_RANKS, "rank 2 died", 1);
+    tell_note(record, LOUPE_NOTE_COST, "it is slow", 1);
+    tell_end(record, LOUPE_END_COMPLETED, 1);
+  }
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n  no findings\n  ranks: rank 2 died\n");
 }
 
 TEST(Diagnose, GivesAnArrayOnRequest) {

@@ -67,6 +67,11 @@ class Training {
   Training& operator=(const Training&) = delete;
 
   pid_t process() const { return process_; }
+  void stop() {
+    ::kill(process_, SIGSTOP);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(process_), &info, WSTOPPED | WNOWAIT);
+  }
   /// Returns once the process is gone but for its entry in the table, which its parent has not read yet.
   void kill() {
     ::kill(process_, SIGKILL);
@@ -104,6 +109,15 @@ TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
   EXPECT_EQ(standing(folder, two_epochs("digits")),
             (view::RunStanding{RunState::killed, "process " + process + " is gone and recorded no end"}));
   EXPECT_EQ(state(folder, two_epochs("digits") + end_line("completed")), RunState::completed);
+}
+
+TEST(RunState, IsRunningThoughASignalStoppedItWhichIsSaid) {
+  const fs::path folder = fresh_folder();
+  Training training(folder);
+  training.stop();
+  EXPECT_EQ(standing(folder, two_epochs("digits")),
+            (view::RunStanding{RunState::running,
+                               "process " + std::to_string(training.process()) + " was stopped by a signal"}));
 }
 
 TEST(RunState, IsKilledWhereAnotherProcessHasGotItsNumber) {
