@@ -1,11 +1,14 @@
 #include "run/default_monitor.h"
 
 #include <unistd.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "config/launch.h"
 #include "config/path.h"
@@ -48,6 +51,17 @@ void keep_from_interfering(Config& config) {
   }
 }
 
+/// The program's own results are on standard output. A console stays there where the configuration says so.
+void write_beside_the_program(Config& config) {
+  const YAML::Node told = YAML::Load(config.text)["visualizers"];
+  for (std::size_t i = 0; i < config.visualizers.size() && i < told.size(); ++i) {
+    const ComponentConfig& each = config.visualizers[i];
+    const bool says_where = told[i].IsMap() && told[i].begin()->second.IsMap() && told[i].begin()->second["to"];
+    if (std::string_view(each.entry.component->name) == "console" && !says_where)
+      each.options->set_text("to", "stderr");
+  }
+}
+
 }  // namespace
 
 Config configuration_of_program() {
@@ -58,6 +72,7 @@ Config configuration_of_program() {
   if (!file.empty()) {
     config = Config::from_file(file);
     if (!name.empty()) config.run_name = name;
+    write_beside_the_program(config);
   } else {
     config = Config::from_text(default_monitor, "loupe run", working_folder());
     config.run_name = name.empty() ? program : name;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "torch/model/program_hooks.h"
 
 namespace loupe {
 namespace {
@@ -46,7 +47,9 @@ std::string reason(const TapPoint& point, const Run& run) {
   if (module.full_type.find("loupe::Tapped<") != std::string::npos)
     return "called past its loupe::Tapped, or not at all; call forward through that type";
   if (point.perhaps)
-    return "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
+    return program_hooks.load(std::memory_order_relaxed) != nullptr
+               ? "not called, or its forward is its own"
+               : "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
   // A program may leave out its dropouts while it evaluates.
   return module.family == LOUPE_FAMILY_DROPOUT && !run.training ? "" : "not called";
 }
