@@ -277,12 +277,14 @@ void Attachment::tick() {
   if (script_ != nullptr && !script_->script_lives()) script_ = nullptr;
   if (holds_redirections_) Redirections::instance().follow_libraries();
   late_modules_.tell(points_, names_.root());
-  if (!told_of_unseen_) told_of_unseen_ = tell_of_unseen(points_, names_.root());
+  if (!told_of_unseen_) {
+    tell_of_left_parameters();
+    told_of_unseen_ = tell_of_unseen(points_, names_.root());
+  }
   find_unseen_step();
   bool replaced = false;
   for (const auto& point : points_) replaced = follow(*point) || replaced;
   if (replaced) steps_.learn_parameters();
-  tell_of_left_parameters();
   steps_.check_at_tick();
   for (const auto& point : points_) {
     for (const ParameterTap& tap : point->parameters) dispatch_tensor(tap.tick, tap.tensor, training_flags);
