@@ -18,14 +18,14 @@
 namespace loupe {
 namespace {
 
-const EpochListener* listener = nullptr;
+const EpochListener* told_of_epochs = nullptr;
 
 template <class Type, class Signature = decltype(&Type::reset)>
 struct SamplerTap;
 template <class Type, class Owner, class Size>
 struct SamplerTap<Type, void (Owner::*)(Size)> {
   static void tap(Type* self, Size size) {
-    listener->order_begins(self, /*is_loader=*/true);
+    told_of_epochs->order_begins(self, /*is_loader=*/true);
     self->Type::reset(size);
   }
   /// The member is virtual, so that no pointer to it says where it lies; a loader calls it by its name.
@@ -54,7 +54,7 @@ struct ShuffleTap<Operator, at::Tensor (*)(Size, Arguments...)> {
     // One function may shuffle the samples for training and those for validation.
     const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
     constexpr std::uintptr_t scatter = 0x9e3779b9;
-    listener->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
+    told_of_epochs->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
     return Operator::call(std::forward<Size>(size), std::forward<Arguments>(arguments)...);
   }
   static void declare() {
@@ -68,7 +68,7 @@ struct ScheduleTap;
 template <class Scheduler, class... Arguments, void (Scheduler::*Step)(Arguments...)>
 struct ScheduleTap<Step> {
   static void tap(Scheduler* self, Arguments... arguments) {
-    listener->scheduled();
+    told_of_epochs->scheduled();
     (self->*Step)(arguments...);
   }
   static void declare() {
@@ -83,7 +83,7 @@ struct ScheduleTap<Step> {
 
 void declare_epoch_taps(const EpochListener& told) {
   using namespace torch::data::samplers;
-  listener = &told;
+  told_of_epochs = &told;
   SamplerTap<RandomSampler>::declare("13RandomSampler");
   SamplerTap<SequentialSampler>::declare("17SequentialSampler");
   SamplerTap<StreamSampler>::declare("13StreamSampler");

@@ -40,7 +40,8 @@ void ProgramLosses::note_role(const at::Tensor& loss, const MadeLoss& made, bool
     role.is_loss = true;
     role.factor = {};
     const at::NoGradGuard no_graph;
-    const at::Tensor shown = scale_.is_divided_out().value_or(false) ? made.unscaled : loss;
+    const bool without_scale = scale_.is_divided_out().value_or(LossScale::is_likely(made.scale));
+    const at::Tensor shown = without_scale ? made.unscaled : loss;
     const auto is_zero = [&] { return made.result.device().is_cpu() && made.result.item<double>() == 0; };
     if (made.has_factors && !is_zero()) role.factor = shown.detach() / made.result;
   }

@@ -4,6 +4,7 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,13 +22,23 @@ std::vector<const char*> Health::gives() {
   return pointers;
 }
 
-/// Once they are met, and in each window, since nothing but another program mends that.
+/// Once they are met, and in each window, since nothing but another program mends that. Those of one type together.
 void Health::tell_unregistered(const Judge& judge) {
-  for (const loupe_module* module : unregistered_) {
+  constexpr std::size_t shown = 3;
+  std::map<std::string_view, std::vector<const loupe_module*>> by_type;
+  for (const loupe_module* module : unregistered_) by_type[module->full_type].push_back(module);
+  for (const auto& [type, modules] : by_type) {
+    const std::size_t count = modules.size();
+    std::string names;
+    for (std::size_t i = 0; i < count && i < shown; ++i)
+      names += std::string(i > 0 ? ", '" : "'") + modules[i]->name + "'";
+    if (count > shown) names += ", …";
     Observation seen;
-    seen.module = module;
-    seen.message = std::string("a ") + module->full_type + " runs ('" + module->name +
-                   "') that no watched model has registered: its parameters get gradients, and no step changes them";
+    seen.module = modules[0];
+    seen.message = (count == 1 ? "a " + std::string(type) + " runs ("
+                               : std::to_string(count) + " modules of type " + std::string(type) + " run (") +
+                   names + ") that no watched model has registered: " + (count == 1 ? "its" : "their") +
+                   " parameters get gradients, and no step changes them";
     seen.advice =
         "make it with register_module in the constructor of the module that uses it, or give its parameters to an "
         "optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)";

@@ -65,7 +65,8 @@ std::vector<Finding> find_left_parameters(const std::vector<std::shared_ptr<TapP
                         (owner.empty() ? "" : " (" + owner + ")") +
                         ": what is registered gets no gradient, and is saved and loaded all the same";
       finding.advice =
-          "share what computes, not the tensor: call torch::nn::functional::linear(x, embedding->weight) in the forward, "
+          "share what computes, not the tensor: call torch::nn::functional::linear(x, embedding->weight) in the "
+          "forward, "
           "or leave the module's own parameter out of the model";
     }
   }

@@ -16,14 +16,14 @@ std::string parent_of(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-struct Run {
+struct WhatRan {
   std::unordered_set<std::string> paths;   // of modules that ran, or hold one that ran
   std::unordered_set<std::string> opaque;  // of leaves of LibTorch's, which may use a child without running it
   bool training = false;
 };
 
-Run what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
-  Run run;
+WhatRan what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
+  WhatRan run;
   for (const auto& point : points) {
     const std::string& path = point->node->description().path;
     if (point->opaque) run.opaque.insert(path);
@@ -36,7 +36,7 @@ Run what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
 }
 
 /// Why a module that is called tapped was not seen; empty where there is nothing to say.
-std::string reason(const TapPoint& point, const Run& run) {
+std::string reason(const TapPoint& point, const WhatRan& run) {
   const ModuleDescription& module = point.node->description();
   const bool tapped = (module.flags & LOUPE_MODULE_TAPPED) != 0;
   if (!tapped || point.ran.load(std::memory_order_relaxed) != 0 || !point.alive()) return "";
@@ -67,7 +67,7 @@ std::string name_of(const TapPoint& parent, const torch::nn::Module& holder, con
 }  // namespace
 
 bool tell_of_unseen(const std::vector<std::shared_ptr<TapPoint>>& points, const std::string& model) {
-  const Run run = what_ran(points);
+  const WhatRan run = what_ran(points);
   if (run.paths.empty()) return false;
   std::string text;
   std::size_t count = 0;

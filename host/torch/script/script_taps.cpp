@@ -1,7 +1,6 @@
 #include "torch/script/script_taps.h"
 
 #include <ATen/record_function.h>
-#include <torch/csrc/jit/codegen/fuser/interface.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/cuda.h>
 
@@ -23,6 +22,10 @@
 #include "torch/script/script_plans.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/function_taps.h"
+
+namespace torch::jit {
+bool canFuseOnCPU();  // of a header that some packages leave out
+}
 
 namespace loupe {
 

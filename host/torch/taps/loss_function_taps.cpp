@@ -18,7 +18,7 @@
 namespace loupe {
 namespace {
 
-const LossFunctionListener* listener = nullptr;
+const LossFunctionListener* told_of_losses = nullptr;
 thread_local int losses_running = 0;  // one loss function may call another
 
 /// By the type of its node, whose name() allocates.
@@ -68,10 +68,10 @@ void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t redu
                  const void* place) {
   const bool is_number = result.defined() && result.numel() == 1 && at::isFloatingType(result.scalar_type());
   if (!is_number) return;
-  if (result.requires_grad()) return listener->computed(result, short_name(function));
+  if (result.requires_grad()) return told_of_losses->computed(result, short_name(function));
   const bool is_sum = reduction == at::Reduction::Sum && input.dim() > 0 && input.size(0) > 0;
   const at::NoGradGuard no_graph;
-  listener->evaluated(is_sum ? result / input.size(0) : result, short_name(function), place);
+  told_of_losses->evaluated(is_sum ? result / input.size(0) : result, short_name(function), place);
 }
 
 template <uint32_t Function, class Operator, class Signature = decltype(&Operator::call)>
@@ -90,7 +90,7 @@ struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments..
       const Running running;
       return Operator::call(input, std::forward<Arguments>(arguments)...);
     }();
-    if (is_outermost && listener != nullptr)
+    if (is_outermost && told_of_losses != nullptr)
       tell_result(result, input, reduction, Operator::name, __builtin_return_address(0));
     return result;
   }
@@ -129,7 +129,7 @@ void declare_loss_function_taps() {
 }
 
 void set_loss_function_listener(const LossFunctionListener& told) {
-  listener = &told;
+  told_of_losses = &told;
 }
 
 }  // namespace loupe
