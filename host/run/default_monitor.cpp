@@ -20,13 +20,14 @@ namespace loupe {
 namespace {
 
 // The console writes where the program's own results are not.
+constexpr const char* lens_of_results = "  - output_activation: {include: [+linear]}\n";
 constexpr const char* default_monitor = R"(loupe: 1
 lenses:
   - health
   - loss_metrics
   - learning_rate
-  - output_activation: {include: [+linear]}
-  - gradient_geometry
+)";
+constexpr const char* rest_of_default_monitor = R"(  - gradient_geometry
   - parameter_difference
   - step_time
 visualizers:
@@ -64,7 +65,7 @@ void write_beside_the_program(Config& config) {
 
 }  // namespace
 
-Config configuration_of_program() {
+Config configuration_of_program(bool has_modules) {
   const std::string file = environment(run_config_variable), folder = environment(run_folder_variable);
   const std::string process = std::to_string(::getpid()), program = program_invocation_short_name;
   const std::string name = environment(run_name_variable);
@@ -74,7 +75,9 @@ Config configuration_of_program() {
     if (!name.empty()) config.run_name = name;
     write_beside_the_program(config);
   } else {
-    config = Config::from_text(default_monitor, "loupe run", working_folder());
+    const std::string text =
+        std::string(default_monitor) + (has_modules ? lens_of_results : "") + rest_of_default_monitor;
+    config = Config::from_text(text, "loupe run", working_folder());
     config.run_name = name.empty() ? program : name;
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;

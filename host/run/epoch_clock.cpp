@@ -44,7 +44,7 @@ bool EpochClock::stepped(const void* optimizer) {
   const std::uint64_t count = ++counts_[optimizer];
   if (count > steps_) {
     steps_ = count;
-    ++all_steps_;
+    ++passes_;
   }
   feeding_order_ = latest_order();
   const auto fewest = std::min_element(counts_.begin(), counts_.end(),
@@ -76,7 +76,7 @@ bool EpochClock::went_backward() {
   // So many gradients are not accumulated for one step.
   constexpr std::uint64_t patience = 20;
   ++backwards_;
-  ++all_backwards_;
+  passes_ += ever_stepped_ ? 0 : 1;
   if (ever_stepped_ || kind_ == Epoch::train_eval) return false;
   if (kind_ == Epoch::seconds) return std::chrono::duration<double>(Clock::now() - begin_).count() >= length_;
   return backwards_ > patience * static_cast<std::uint64_t>(length_);
@@ -85,12 +85,12 @@ bool EpochClock::went_backward() {
 bool EpochClock::mode_set(bool trains) {
   switches_ = true;
   trains_ = trains;
-  const std::uint64_t since = passes() - switched_at_;
+  const std::uint64_t since = passes_ - switched_at_;
   if (!trains) evaluated_ = evaluated_ || since > 0;
   if (!trains || !(is_automatic() || kind_ == Epoch::train_eval)) return false;
   const bool ends = evaluated_ || (is_automatic() && since > 0);
   if (!ends) return false;
-  switched_at_ = passes();
+  switched_at_ = passes_;
   // A program that acts in one mode and learns in the other switches with every step, and so does one that calls
   // train() in each; one that validates after a single step means an epoch.
   const bool was_evaluated = std::exchange(evaluated_, false), was_validated = std::exchange(validated_, false);
@@ -104,7 +104,7 @@ bool EpochClock::mode_set(bool trains) {
 bool EpochClock::order_begins(const void* order, bool is_loader) {
   constexpr std::size_t most = 16;
   auto known = std::find_if(orders_.begin(), orders_.end(), [&](const Order& each) { return each.address == order; });
-  Order now{order, passes()};
+  Order now{order, passes_};
   if (known != orders_.end()) {
     // What is drawn for each step, as the samples of a batch may be, is no order of an epoch.
     now.is_of_step = !is_loader && (known->is_of_step || now.began_at - known->began_at == 1);
@@ -121,7 +121,7 @@ bool EpochClock::order_begins(const void* order, bool is_loader) {
 
 void EpochClock::hint(Hint hint) {
   if (hint == Hint::validation) validated_ = true;
-  const std::uint64_t since = passes() - std::exchange(hinted_at_[static_cast<int>(hint)], passes());
+  const std::uint64_t since = passes_ - std::exchange(hinted_at_[static_cast<int>(hint)], passes_);
   // What comes with each step ends nothing, and of several losses in a row the first does.
   constexpr std::uint64_t fewest = 2;
   is_due_by_hint_ = is_due_by_hint_ || since >= fewest;

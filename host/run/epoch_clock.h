@@ -59,8 +59,6 @@ class EpochClock {
   bool has_orders() const;
   const void* latest_order() const;
   std::uint64_t most_steps() const;
-  /// Since the program began.
-  std::uint64_t passes() const { return ever_stepped_ ? all_steps_ : all_backwards_; }
 
   RunProgramSection::Epoch kind_;
   double length_;
@@ -76,9 +74,9 @@ class EpochClock {
   const void* feeding_order_ = nullptr;  // the one that began anew before the last step
   std::unordered_map<const void*, std::uint64_t> counts_;
   bool ever_stepped_ = false;
-  std::uint64_t backwards_ = 0;  // since the last tick
-  std::uint64_t steps_ = 0;      // of the optimizer that took most
-  std::uint64_t all_steps_ = 0, all_backwards_ = 0;
+  std::uint64_t backwards_ = 0;      // since the last tick
+  std::uint64_t steps_ = 0;          // of the optimizer that took most
+  std::uint64_t passes_ = 0;         // since the program began: steps, and backward passes before the first
   std::uint64_t switched_at_ = 0;    // how many passes there were when train() was called last
   std::uint64_t hinted_at_[2] = {};  // the same for each hint
   Clock::time_point begin_ = Clock::now();

@@ -37,10 +37,10 @@ std::pair<NodeHandle, std::size_t> only_below(const Node& node) {
   return found;
 }
 
-/// Whether what it makes is its input, but for a constant factor.
+/// Whether what it makes is its input, but for a constant factor. Names as they are mangled, with their lengths.
 bool is_factor(const Node& node) {
-  return is_any_of(node, {"11MulBackward", "11DivBackward", "11NegBackward", "14ToCopyBackward", "12ViewBackward",
-                          "15SqueezeBackward", "13CloneBackward", "13AliasBackward"});
+  return is_any_of(node, {"12MulBackward", "12DivBackward", "12NegBackward", "15ToCopyBackward", "13ViewBackward",
+                          "16SqueezeBackward", "14CloneBackward", "14AliasBackward"});
 }
 
 double number_in(const torch::autograd::SavedVariable& saved) {

@@ -38,7 +38,7 @@ void ProgramLosses::note_role(const at::Tensor& loss, const MadeLoss& made, bool
   if (made.function != nullptr) {
     Role& role = roles_[made.function];
     role.is_loss = true;
-    role.factor = {};
+    role.factor = at::Tensor();
     const at::NoGradGuard no_graph;
     const bool without_scale = scale_.is_divided_out().value_or(LossScale::is_likely(made.scale));
     const at::Tensor shown = without_scale ? made.unscaled : loss;

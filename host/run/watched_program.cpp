@@ -25,7 +25,7 @@ bool holds_any(const ParameterSet& some, const ParameterSet& others) {
 
 Inspector& WatchedProgram::inspector() {
   if (inspector_) return *inspector_;
-  Config config = configuration_of_program();
+  Config config = configuration_of_program(modules_.any());
   section_ = run_program_of(config.text);
   count_as(config.tick);
   const std::string train_loss = config.train_loss, validation_loss = config.validation_loss;
@@ -36,6 +36,7 @@ Inspector& WatchedProgram::inspector() {
   }
   if (config.train_loss == config.validation_loss) config.validation_loss += " (validation)";
   clock_.emplace(section_);
+  for (const auto& [order, is_loader] : early_orders_) clock_->order_begins(order, is_loader);
   const double first = first_epoch_of(config, section_);
   inspector_.emplace(ProgramInspector::make(std::move(config)));
   losses_.emplace(*inspector_, ProgramLosses::Names{train_loss, validation_loss, section_.losses},
@@ -100,6 +101,8 @@ void WatchedProgram::before_forward(torch::nn::Module& module) {
 }
 
 void WatchedProgram::order_begins(const void* order, bool is_loader) {
+  constexpr std::size_t most_early = 16;
+  if (!clock_ && early_orders_.size() < most_early) early_orders_.emplace_back(order, is_loader);
   if (clock_ && clock_->order_begins(order, is_loader)) tick();
 }
 
@@ -130,7 +133,7 @@ void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   if (known.size == size && !known.waits) return;
   known.size = size;
   known.steps = 0;
-  known.waits = any_news_ = true;
+  known.waits = any_news_ = wants_leaves_ = true;
   known.parameters.clear();
   for (const auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
@@ -152,8 +155,7 @@ void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {
   losses_->before_step(optimizer);
   constexpr std::uint64_t enough = 2, seldom = 64;  // splats are replaced by others now and then
   const std::uint64_t steps = ++optimizers_[&optimizer].steps;
-  wants_leaves_ = steps == 1 && !has_any_gradient(optimizer);
-  if (steps == enough && tell_of_twin(optimizer)) return;
+  if (steps == 1 && tell_of_twin(optimizer)) return;
   if (steps == enough || (!bare_.empty() && steps % seldom == 0)) take_strangers(optimizer);
 }
 
@@ -239,7 +241,9 @@ void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) 
   inspector();
   end_due_epoch();
   if (clock_->went_backward()) tick();
-  if (std::exchange(wants_leaves_, false)) leaves_ = leaves_of(loss);
+  // A program that makes an optimizer for each batch would have this done each time.
+  constexpr std::size_t most_optimizers = 16;
+  if (std::exchange(wants_leaves_, false) && optimizers_.size() <= most_optimizers) leaves_ = leaves_of(loss);
   losses_->before_backward(loss, place, trainings());
 }
 
@@ -340,7 +344,7 @@ void WatchedProgram::attach(const FoundModel& model, int training, const std::st
 void WatchedProgram::tell_unobserved() {
   constexpr int enough_epochs = 3;
   std::vector<std::string> unobserved;
-  if (attached_.empty()) unobserved.emplace_back("any model, as no optimizer was seen that holds one");
+  if (names_.empty()) unobserved.emplace_back("any model, as no optimizer was seen that holds one");
   if (!losses_->any()) {
     unobserved.emplace_back("any loss, as backward() was called on no number");
   } else if (trainings() > 1) {

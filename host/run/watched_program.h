@@ -102,9 +102,10 @@ class WatchedProgram {
   RunProgramSection section_;
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
+  std::vector<std::pair<const void*, bool>> early_orders_;  // that began before there was one, as of the first epoch
   std::optional<ProgramLosses> losses_;
-  bool wants_leaves_ = false;     // an optimizer took its first step, and nothing that it holds has a gradient
-  std::vector<LossLeaf> leaves_;  // of the loss after that
+  bool wants_leaves_ = false;     // an optimizer is new
+  std::vector<LossLeaf> leaves_;  // of the loss before its first step
   ModelSearch modules_;
   std::vector<std::shared_ptr<ScriptModel>> scripts_;  // those seen at work, while their scripts live
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
