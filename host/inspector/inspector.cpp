@@ -287,6 +287,9 @@ void ProgramInspector::note_guess(Inspector& inspector, const std::string& text)
 void ProgramInspector::push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train) {
   inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, loss_flags(train, /*keep=*/false)); });
 }
+void ProgramInspector::push_metric(Inspector& inspector, const std::string& name, const at::Tensor& value) {
+  inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, /*flags=*/0); });
+}
 void ProgramInspector::publish(Inspector& inspector, const Finding& finding) {
   inspector.impl_->enter([&] { inspector.impl_->publish(finding); });
 }

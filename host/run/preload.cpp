@@ -18,6 +18,7 @@
 #include <initializer_list>
 
 #include "run/boundary.h"
+#include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
 #include "run/words.h"
 
@@ -35,7 +36,6 @@ struct Lent {
 namespace {
 
 constexpr int exit_unwatched = 2;
-constexpr unsigned long text_size = 1024;
 
 std::atomic<const RunListener*> listener{nullptr};
 std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
@@ -46,14 +46,6 @@ __thread bool starts = false;  // this thread is in the middle of that
 // through the same functions. A place, not a count, so that an exception leaves nothing behind for long.
 __thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-/// Text that may be cut.
-__attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, size, format, arguments);
-  va_end(arguments);
-}
 
 /// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process() {
@@ -81,23 +73,6 @@ void go_unwatched(const char* why) {
   tell("%s%s%s", required ? "error: " : "warning: ", why,
        required ? "; --require ends the program here" : "; the program runs unwatched");
   if (required) _exit(exit_unwatched);
-}
-
-struct LibraryName {
-  const char* begins;
-  char path[text_size];
-};
-int find_library(dl_phdr_info* info, size_t, void* data) {
-  auto& wanted = *static_cast<LibraryName*>(data);
-  const char* slash = strrchr(info->dlpi_name, '/');
-  const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (strncmp(name, wanted.begins, strlen(wanted.begins)) != 0) return 0;
-  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
-  return 1;
-}
-/// The path of a loaded library whose file's name begins like that.
-bool is_loaded(LibraryName& name) {
-  return dl_iterate_phdr(&find_library, &name) == 1;
 }
 
 /// Remembers the segment, of any library, that has the address in `data`.
@@ -133,10 +108,25 @@ bool start_from(const char* folder, char* why) {
     if (dlopen(needed.names[i], RTLD_LAZY | RTLD_NOLOAD) != nullptr) continue;
     LibraryName loaded{"libtorch_cpu.so", ""};
     const bool any = is_loaded(loaded);
+    char version[version_size];
     put(why, text_size,
-        "the program loads the LibTorch '%s', but the Loupe in '%s' was built with one whose library is '%s'; name "
-        "the folder of a Loupe that was built with it in %s",
-        any ? loaded.path : "(in a library of its own)", folder, needed.names[i], run_hosts_variable);
+        "the program loads LibTorch %s ('%s'), but the Loupe in '%s' was built with LibTorch %s, whose library is "
+        "'%s'; "
+        "name the folder of a Loupe that was built with the program's in %s",
+        read_loaded_version(version) ? version : "of another version", any ? loaded.path : "in a library of its own",
+        folder, needed.libtorch[0] != '\0' ? needed.libtorch : "of another version", needed.names[i],
+        run_hosts_variable);
+    return false;
+  }
+  // Where several are installed, one's libraries may be found under the names of another's.
+  char version[version_size];
+  if (read_loaded_version(version) && needed.libtorch[0] != '\0' && !is_same_minor(version, needed.libtorch)) {
+    LibraryName loaded{"libtorch_cpu.so", ""};
+    static_cast<void>(is_loaded(loaded));
+    put(why, text_size,
+        "the program loads LibTorch %s ('%s'), but the Loupe in '%s' was built with LibTorch %s; name the folder of a "
+        "Loupe that was built with %s in %s",
+        version, loaded.path, folder, needed.libtorch, version, run_hosts_variable);
     return false;
   }
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -207,34 +197,6 @@ const RunListener* started() {
     pthread_mutex_unlock(&starting);
   }
   return listener;
-}
-
-struct NthLibrary {
-  int left;
-  char path[text_size];
-};
-int count_down(dl_phdr_info* info, size_t, void* data) {
-  auto& wanted = *static_cast<NthLibrary*>(data);
-  if (wanted.left-- > 0) return 0;
-  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
-  return 1;
-}
-
-/// Any loaded library's function of that name but this one's. No library is opened while they are listed, which takes
-/// the loader's locks the other way round.
-void* find_anywhere(const char* name) {
-  Dl_info own{};
-  dladdr(reinterpret_cast<void*>(&find_anywhere), &own);
-  for (int i = 0;; ++i) {
-    NthLibrary library{i, ""};
-    if (dl_iterate_phdr(&count_down, &library) == 0) return nullptr;
-    void* opened = library.path[0] != '\0' ? dlopen(library.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
-    if (opened == nullptr) continue;
-    void* found = dlsym(opened, name);
-    dlclose(opened);
-    Dl_info of{};
-    if (found != nullptr && dladdr(found, &of) != 0 && of.dli_fbase != own.dli_fbase) return found;
-  }
 }
 
 /// LibTorch's own function. It may have been loaded later, out of reach of what comes next.

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/log.h"
+#include "torch/model/program_hooks.h"
 #include "torch/model/watched_model.h"
 #include "torch/taps/gradient_taps.h"
 #include "torch/taps/norm_taps.h"
-#include "torch/taps/program_hooks.h"
 
 namespace loupe {
 namespace {

@@ -102,6 +102,8 @@ struct Model {
     bool looks_at_all() const { return same > 0 && is_open(); }
   } order;
 
+  uint64_t trained_by = 0;  ///< the optimizer that stepped last; 0 where that is not known
+
   /// The optimizer that was made last, and how often in a row one like it took its place.
   struct Newest {
     uint64_t id = 0, steps = 0, at_tick = 0;

@@ -148,6 +148,7 @@ void judge_standing_unheld(const Judge& judge, const Moment& moment) {
 
 void judge_zero_rate(const Judge& judge, const Moment& moment) {
   const loupe_optimizer& optimizer = *moment.optimizer;
+  if (!moment.rates->is_judged_with(moment.model, optimizer.id)) return;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
@@ -193,6 +194,7 @@ void judge_untrainable(const Judge& judge, const Moment& moment) {
 /// What is scheduled for epochs and stepped with each batch comes down, or goes up, beyond all that is of use.
 void judge_rate_change(const Judge& judge, const Moment& moment) {
   const loupe_optimizer& optimizer = *moment.optimizer;
+  if (!moment.rates->is_judged_with(moment.model, optimizer.id)) return;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     const RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
