@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
-# processes over a bad network, long fuzzing, Loupe as a part of other projects, built as a whole in C++17 and C++20, a
+# processes over a bad network, long fuzzing, the plain build of every kind, Loupe as a part of other projects, built as a whole in C++17 and C++20, a
 # LibTorch that CI has no time for, the demo, Debian packages on Debian 12 and 13, and another processor.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, parts, libtorch, demo, packages and arm64,
-#                                   all unless told otherwise
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, plain, parts, libtorch, demo, packages and
+#                                   arm64, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -64,6 +64,30 @@ ranks() {
 
 fuzz() { tests/fuzz/run.sh 600; }
 
+# Sets newer_torch.
+install_newer_torch() {
+  local python=$root/build-nightly-2.13/python
+  [[ -x $python/bin/pip ]] || python3 -m venv --clear "$python"
+  "$python/bin/python" -m pip install --quiet torch==2.13.0
+  newer_torch=$(echo "$python"/lib/python3*/site-packages/torch)
+}
+
+# As README builds it, each source by itself, by both compilers and with every type of build; CI builds one of these. Debian's
+# clang does not compile Debian's LibTorch as C++20.
+plain() {
+  local type
+  tests/run.sh --set-up
+  find_libtorch
+  install_newer_torch
+  for type in Release RelWithDebInfo Debug; do
+    cmake -G Ninja -B "build-nightly-plain/gcc-$type" "-DCMAKE_BUILD_TYPE=$type" "-DCMAKE_PREFIX_PATH=$torch"
+    CC=clang CXX=clang++ cmake -G Ninja -B "build-nightly-plain/clang-$type" "-DCMAKE_BUILD_TYPE=$type" \
+      "-DCMAKE_PREFIX_PATH=$newer_torch"
+    cmake --build "build-nightly-plain/gcc-$type" --parallel "$(default_jobs)"
+    cmake --build "build-nightly-plain/clang-$type" --parallel "$(default_jobs)"
+  done
+}
+
 parts() {
   build loupe # for what it found of the system
   local standard check
@@ -79,11 +103,9 @@ parts() {
 
 # Between the oldest and the newest, which CI tests. By clang++, as PyPI's newest there.
 libtorch() {
-  local folder=$root/build-nightly-2.13
-  [[ -x $folder/python/bin/pip ]] || python3 -m venv --clear "$folder/python"
-  "$folder/python/bin/python" -m pip install --quiet torch==2.13.0
-  CC=clang CXX=clang++ CMAKE_PREFIX_PATH=$(echo "$folder"/python/lib/python3*/site-packages/torch) \
-    tests/run.sh --only "programs threads torch zoo" --together --build "$folder"
+  install_newer_torch
+  CC=clang CXX=clang++ CMAKE_PREFIX_PATH=$newer_torch \
+    tests/run.sh --only "programs threads torch zoo" --together --build build-nightly-2.13
 }
 
 # What README.md prints for the source, in an empty folder, but that it is cloned from here.
@@ -113,7 +135,7 @@ packages() {
 
 arm64() { tests/arm64.sh; }
 
-all=(addresses threads zoo kills ranks fuzz parts libtorch demo packages arm64)
+all=(addresses threads zoo kills ranks fuzz plain parts libtorch demo packages arm64)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
   [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"

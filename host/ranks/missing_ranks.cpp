@@ -21,7 +21,8 @@ std::string MissingRanks::note(const std::vector<int>& there, double epoch,
 }
 
 void MissingRanks::show_rank_0_alone() {
-  for (int rank = 1; rank < world_size_; ++rank) missing_.insert(rank);
+  missing_.emplace();
+  for (int rank = 1; rank < world_size_; ++rank) missing_->insert(rank);
 }
 
 }  // namespace loupe
