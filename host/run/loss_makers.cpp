@@ -1,6 +1,8 @@
 #include "run/loss_makers.h"
 
+#include <ATen/ATen.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/generated/Functions.h>
 
 #include <algorithm>

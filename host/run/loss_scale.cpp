@@ -1,5 +1,7 @@
 #include "run/loss_scale.h"
 
+#include <ATen/ATen.h>
+#include <torch/optim/optimizer.h>
 #include <cmath>
 
 namespace loupe {

@@ -8,6 +8,10 @@
 
 #include "run/loss_makers.h"
 
+namespace torch::optim {
+class Optimizer;
+}
+
 namespace loupe {
 
 /// Finds out whether a program that multiplies its loss by a number, for gradients that half precision would round to

@@ -1,5 +1,6 @@
 #include "run/program_losses.h"
 
+#include <ATen/ATen.h>
 #include <algorithm>
 
 #include "inspector/program_inspector.h"

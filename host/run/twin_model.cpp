@@ -1,5 +1,6 @@
 #include "run/twin_model.h"
 
+#include <torch/optim/optimizer.h>
 #include <algorithm>
 #include <cstdint>
 #include <set>

@@ -1,5 +1,6 @@
 #include "torch/model/left_parameters.h"
 
+#include <torch/nn.h>
 #include <string>
 #include <type_traits>
 

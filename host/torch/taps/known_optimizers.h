@@ -15,6 +15,10 @@
 
 // What the optimizers of one attached model have to know of those of the others.
 
+namespace torch::optim {
+class Optimizer;
+}
+
 namespace loupe {
 
 class OptimizerSteps;
