@@ -142,18 +142,17 @@ bool start_from(const char* folder, char* why) {
   return listener != nullptr;
 }
 
-/// The folder of the library that watches: that of this one, or the one above it, as an installation has it.
+/// The folder of the library that watches: this one's or, where that has none, the one above.
 void host_folder(char* folder) {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&host_folder), &info) == 0) return;
-  put(folder, text_size, "%s", info.dli_fname);
-  char* slash = strrchr(folder, '/');
-  if (slash != nullptr) *slash = '\0';
-  char path[text_size], whole[PATH_MAX];
-  put(path, sizeof path, "%s/%s", folder, run_host_name);
-  if (access(path, R_OK) == 0) return;
-  put(path, sizeof path, "%s/..", folder);
-  if (realpath(path, whole) != nullptr) put(folder, text_size, "%s", whole);
+  char file[PATH_MAX], host[PATH_MAX + text_size];
+  if (dladdr(reinterpret_cast<void*>(&host_folder), &info) == 0 || !realpath(info.dli_fname, file)) return;
+  for (int up = 0; up < 2; ++up) {
+    if (char* slash = strrchr(file, '/')) *slash = '\0';
+    put(folder, text_size, "%s", file);
+    put(host, sizeof host, "%s/%s", file, run_host_name);
+    if (access(host, R_OK) == 0) return;
+  }
 }
 
 /// One would report what it makes of Loupe's locks and memory, with an exit code of its own.
@@ -304,11 +303,9 @@ void drop_from_preload() {
 }
 
 __attribute__((constructor)) void begin() {
-  if (getenv(run_process_variable) == nullptr) {
-    char own[16];
-    put(own, sizeof own, "%d", static_cast<int>(getpid()));
-    setenv(run_process_variable, own, 1);
-  }
+  char own[16];
+  put(own, sizeof own, "%d", static_cast<int>(getpid()));
+  setenv(run_process_variable, own, 0);
   if (is_set(run_follow_variable, "no")) drop_from_preload();
 }
 

@@ -34,7 +34,7 @@ check_needs() {
   # build-package is configured with the LibTorch that was found now.
   if [[ $build != "$root/build-package" ]]; then
     [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
-    IFS=';' read -r -a prefixes < <(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt")
+    IFS=';' read -r -a prefixes < <(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt") || true
     torch=$(torch_under "${prefixes[@]}")
     [[ -n $torch ]] || fail "'$build' was configured without a LibTorch in CMAKE_PREFIX_PATH; configure it with one"
     needed=1
