@@ -5,10 +5,13 @@
 #include <loupe/files/compression.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "config/launch.h"
@@ -39,6 +42,21 @@ std::string difference(const std::string& name, const std::vector<int>& ranks,
   return text;
 }
 
+/// The ranks that have a folder there, which may be far fewer than a record says that there were.
+std::set<int> ranks_in(const std::string& folder, int world_size) {
+  std::set<int> ranks;
+  std::error_code none;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder.empty() ? "." : folder, none)) {
+    const std::string name = each.path().filename().string(),
+                      digits = name.substr(std::min<std::size_t>(name.size(), 5));
+    int rank = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+    const bool is_rank = read.ec == std::errc() && rank > 0 && rank < world_size;
+    if (is_rank && name == fs::path(Launch{rank, world_size}.folder_in("")).string()) ranks.insert(rank);
+  }
+  return ranks;
+}
+
 }  // namespace
 
 OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run) {
@@ -48,11 +66,12 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
   const fs::path folder = own.parent_path();
   const std::string beside = (is_merged(record) ? folder.parent_path() : folder).string();
   std::vector<int> lacking;
+  const std::set<int> there = ranks_in(beside, run.world_size);
   for (int rank = 1; rank < run.world_size; ++rank) {
-    const fs::path other = fs::path(Launch{rank, run.world_size}.folder_in(beside)) / own.filename();
+    const auto record = [&] { return fs::path(Launch{rank, run.world_size}.folder_in(beside)) / own.filename(); };
     std::error_code none;
-    if (fs::is_regular_file(text_file_at(other), none)) {
-      found.records.push_back(other.string());
+    if (there.count(rank) != 0 && fs::is_regular_file(text_file_at(record()), none)) {
+      found.records.push_back(record().string());
     } else {
       lacking.push_back(rank);
     }
