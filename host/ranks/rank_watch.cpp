@@ -31,11 +31,12 @@ std::string RankWatch::reasons(const std::set<int>& missing, const HasLeft& has_
   std::map<std::string, std::vector<int>> by_reason;
   for (const int rank : missing) {
     const Presence presence = processes_.presence_of(rank);
-    by_reason[has_left(rank)                  ? "ended before"
-              : presence == Presence::gone    ? "ended without a word (it may have been killed, or have crashed)"
-              : presence == Presence::stopped ? "did not go on (stopped by a signal)"
-              : presence == Presence::unseen
-                  ? "never came"
+    // Who never came cannot have left, and they may be many to ask for.
+    by_reason[presence == Presence::unseen ? "never came"
+              : has_left(rank)             ? "ended before"
+              : presence == Presence::gone ? "ended without a word (it may have been killed, or have crashed)"
+              : presence == Presence::stopped
+                  ? "did not go on (stopped by a signal)"
                   : "did not answer within " + number_text(std::chrono::duration<double>(timeout_).count()) +
                         " s (it may be slow, stopped or dead)"]
         .push_back(rank);
