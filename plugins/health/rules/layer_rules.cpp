@@ -152,7 +152,8 @@ bool cuts_off(const Model& model, const Layer& layer) {
 bool is_harmful(const Judge& judge, const Moment& moment, const Layer& layer, double share) {
   constexpr double nearly_all = 0.9;
   if (share == 1 && cuts_off(*moment.model, layer)) return true;
-  if (moment.trend == Trend::falls) return false;
+  // A loss may come down to a guess after steps that were far too large.
+  if (moment.trend == Trend::falls && !moment.model->guessing.is_no_better()) return false;
   // Agents and players see few situations at a time, in which many units have nothing to say.
   const bool says_little = moment.has_other_models || moment.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
