@@ -152,8 +152,7 @@ bool cuts_off(const Model& model, const Layer& layer) {
 bool is_harmful(const Judge& judge, const Moment& moment, const Layer& layer, double share) {
   constexpr double nearly_all = 0.9;
   if (share == 1 && cuts_off(*moment.model, layer)) return true;
-  // A loss may come down to a guess after steps that were far too large.
-  if (moment.trend == Trend::falls && !moment.model->guessing.is_no_better()) return false;
+  if (moment.trend == Trend::falls) return false;
   // Agents and players see few situations at a time, in which many units have nothing to say.
   const bool says_little = moment.has_other_models || moment.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
@@ -177,7 +176,7 @@ void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& lay
   seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
                  layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
                  " samples of the last steps: no gradient comes through them";
-  if (moment.trend == Trend::stays) seen.message += ", and the loss stays where it was";
+  if (moment.trend == Trend::stays) seen.message += ", and the loss does not get better";
   constexpr double nearly_as_many = 0.9;
   const bool began_so = layer.silent_at_first >= nearly_as_many * share;
   if (is_whole && &layer == moment.model->last_layer) {
