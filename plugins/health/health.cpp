@@ -165,6 +165,9 @@ void Health::close_window(const Judge& judge, Model& model) {
       now.is_stuck = is_one_training() && !losses_.has_come_down();
       now.has_loss_halved = losses_.has_halved();
       if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend();
+      // After steps that were far too large a loss may come down to a guess, and stay there.
+      const bool is_early = losses_.training.epochs.size() < 2;
+      if (now.trend == Trend::falls && !is_early && model.guessing.was_no_better()) now.trend = Trend::stays;
     }
     judge_all(When::window, judge, now);
   }

@@ -122,7 +122,7 @@ TEST(DeadUnits, AreAnErrorWhereTheLossStays) {
   const Layers::Step step = partly_silent(16, 10);
   for (int i = 0; i < 5; ++i) net.epoch(step);
   ASSERT_EQ(net.severity("dead_units"), uint32_t{LOUPE_SEVERITY_ERROR});
-  EXPECT_NE(net.last("dead_units")->message.find("the loss stays"), std::string::npos);
+  EXPECT_NE(net.last("dead_units")->message.find("the loss does not get better"), std::string::npos);
 }
 
 TEST(DeadUnits, AreNoErrorAnyMoreOnceTheLossComesDown) {

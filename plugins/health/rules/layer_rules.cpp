@@ -176,7 +176,7 @@ void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& lay
   seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
                  layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
                  " samples of the last steps: no gradient comes through them";
-  if (moment.trend == Trend::stays) seen.message += ", and the loss stays where it was";
+  if (moment.trend == Trend::stays) seen.message += ", and the loss does not get better";
   constexpr double nearly_as_many = 0.9;
   const bool began_so = layer.silent_at_first >= nearly_as_many * share;
   if (is_whole && &layer == moment.model->last_layer) {
