@@ -26,6 +26,7 @@ Monitor::~Monitor() {
   end_lenses();
   if (life_ == Life::ended) return;
   try {
+    if (timed_.trace() != nullptr) tell_short_trace();
     show_messages();
     if (folder_.is_claimed()) folder_.claim();
     display_.end(ending(is_early() ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED, nullptr));

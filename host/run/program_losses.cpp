@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "inspector/program_inspector.h"
 
@@ -78,13 +80,17 @@ void ProgramLosses::show(const std::string& name, const at::Tensor& loss, const 
   }
   const bool without_scale = is_scaled && *scale_.is_divided_out();
   ProgramInspector::push_loss(inspector_, name, without_scale ? made.unscaled : loss, /*train=*/true);
-  if (without_scale) inspector_.push_metric("loss scale", made.scale);
+  if (without_scale) show_scale(made.scale);
+}
+
+void ProgramLosses::show_scale(double scale) {
+  if (std::isfinite(scale)) inspector_.push_metric("loss scale", scale);
 }
 
 void ProgramLosses::show_waiting(bool without_scale) {
   for (const LossScale::Waiting& each : scale_.take()) {
     ProgramInspector::push_loss(inspector_, each.name, without_scale ? each.made.unscaled : each.loss, /*train=*/true);
-    if (without_scale) inspector_.push_metric("loss scale", each.made.scale);
+    if (without_scale) show_scale(each.made.scale);
   }
 }
 

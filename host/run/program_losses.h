@@ -60,6 +60,7 @@ class ProgramLosses {
   void note_role(const at::Tensor& loss, const MadeLoss& made, bool is_main);
   void name_losses();
   void show(const std::string& name, const at::Tensor& loss, const MadeLoss& made);
+  void show_scale(double scale);
   void show_waiting(bool without_scale);
 
   Inspector& inspector_;

@@ -157,8 +157,10 @@ void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {
   inspector();
   losses_->before_step(optimizer);
   constexpr std::uint64_t enough = 2, seldom = 64;  // splats are replaced by others now and then
-  const std::uint64_t steps = ++optimizers_[&optimizer].steps;
-  if (steps == 1 && tell_of_twin(optimizer)) return;
+  Optimizer& known = optimizers_[&optimizer];
+  const std::uint64_t steps = ++known.steps;
+  if (steps == 1) known.is_idle = tell_of_twin(optimizer);
+  if (known.is_idle) return;
   if (steps == enough || (!bare_.empty() && steps % seldom == 0)) take_strangers(optimizer);
 }
 

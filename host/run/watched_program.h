@@ -81,6 +81,7 @@ class WatchedProgram {
     std::size_t size = 0;  // as it was looked at last
     bool waits = true;
     std::uint64_t steps = 0;
+    bool is_idle = false;  // it was told that another instance runs than the one that it holds
   };
 
   Inspector& inspector();

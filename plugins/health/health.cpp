@@ -347,7 +347,7 @@ void Health::report(Report& report) {
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
     Moment now = moment(model.get());
     now.was_validated = was_validated;
-    now.was_stepped = steps_since_tick_ > 0;
+    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are left out where gradients overflow
     judge_all(When::tick, judge, now);
     ++model->ticks;
     model->has_backward = false;

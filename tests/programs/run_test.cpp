@@ -84,6 +84,16 @@ TEST(Run, EndsEpochsWhereADataLoaderBeginsAnew) {
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 4U) << both.messages;
 }
 
+TEST(Run, TracesWhatThereIsOfAShortProgramOrSaysWhyNot) {
+  const fs::path folder = fresh_folder();
+  const auto told = [&](const std::string& program) {
+    return run(loupe_command + " trace " + trainers + " " + program + " 2>&1", folder).output;
+  };
+  EXPECT_NE(told("conv").find("3 steps are traced in"), std::string::npos) << "of five";
+  EXPECT_TRUE(fs::exists(folder / "loupe-runs/trainers/trace.json"));
+  EXPECT_NE(told("once").find("no step is traced, because the run ended before 3 steps"), std::string::npos);
+}
+
 TEST(Run, EndsEpochsWhereTheProgramShufflesAgain) {
   const Both both = run_both(trainers + " shuffled");
   expect_unchanged(both);

@@ -551,6 +551,7 @@ int main(int count, char** arguments) {
   torch::manual_seed(7);
   const std::string shape = count > 1 ? arguments[1] : "mlp";
   if (shape == "mlp") mlp(20);
+  if (shape == "once") mlp(1);
   if (shape == "epochs") epochs();
   if (shape == "loader") loader();
   if (shape == "bare") bare();
