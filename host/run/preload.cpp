@@ -6,7 +6,6 @@
 #include <link.h>
 #include <loupe/files/held_signals.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,12 +15,13 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "run/boundary.h"
 #include "run/needed_libraries.h"
-
-#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
+#include "run/preload.h"
 
 namespace loupe {
+
+std::atomic<const RunListener*> listener{nullptr};
+std::atomic<bool> has_optimizer{false}, main_has_ended{false};
 
 /// What a function returns through memory that its caller lends: made there by the real one, never copied.
 struct Lent {
@@ -32,14 +32,9 @@ struct Lent {
 
 namespace {
 
-constexpr int exit_unwatched = 2;
-constexpr unsigned long text_size = 1024;
-
-std::atomic<const RunListener*> listener{nullptr};
 std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
 std::atomic<bool> tried{false};                      // to watch this process
-std::atomic<bool> has_optimizer{false}, has_ended{false};
-__thread bool starts = false;  // this thread is in the middle of that
+__thread bool starts = false;                        // this thread is in the middle of that
 // Where on this thread's stack parameters are asked for at the moment. LibTorch asks each module below for its own,
 // through the same functions. A place, not a count, so that an exception leaves nothing behind for long.
 __thread const void* asked_at = nullptr;
@@ -53,19 +48,20 @@ __attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, c
   va_end(arguments);
 }
 
+}  // namespace
+
 bool is_set(const char* variable, const char* value) {
   const char* text = getenv(variable);
   return text != nullptr && strcmp(text, value) == 0;
 }
 
-/// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process() {
   char own[16];
   put(own, sizeof own, "%d", static_cast<int>(getpid()));
   return is_set(run_process_variable, own);
 }
 
-__attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
+void tell(const char* format, ...) {
   char text[2 * text_size] = "loupe: ";
   const unsigned long begun = strlen(text);
   va_list arguments;
@@ -76,6 +72,8 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
   const FatalSignalsHeld held;
   static_cast<void>(!write(STDERR_FILENO, text, strlen(text)));
 }
+
+namespace {
 
 /// One message, and the program goes on without Loupe, or ends where --require says so.
 void go_unwatched(const char* why) {
@@ -98,7 +96,7 @@ int find_library(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 /// The path of a loaded library whose file's name begins like that.
-bool is_loaded(LibraryName& name) {
+bool find_loaded(LibraryName& name) {
   return dl_iterate_phdr(&find_library, &name) == 1;
 }
 
@@ -134,7 +132,7 @@ bool start_from(const char* folder, char* why) {
     if (!is_identity(needed.names[i])) continue;
     if (dlopen(needed.names[i], RTLD_LAZY | RTLD_NOLOAD) != nullptr) continue;
     LibraryName loaded{"libtorch_cpu.so", ""};
-    const bool any = is_loaded(loaded);
+    const bool any = find_loaded(loaded);
     put(why, text_size,
         "the program loads the LibTorch '%s', but the Loupe in '%s' was built with one whose library is '%s'; name "
         "the folder of a Loupe that was built with it in %s",
@@ -151,6 +149,7 @@ bool start_from(const char* folder, char* why) {
   }
   dl_iterate_phdr(&find_host, reinterpret_cast<void*>(start));
   listener = start(why, text_size);
+  if (main_has_ended && listener != nullptr) listener.load()->main_ended();
   return listener != nullptr;
 }
 
@@ -173,7 +172,7 @@ bool has_sanitizer() {
 void start() {
   if (has_sanitizer()) return go_unwatched("a sanitizer (such as libasan.so in LD_PRELOAD) is loaded in this process");
   LibraryName present{"libloupe_host.so", ""};
-  if (is_loaded(present)) {
+  if (find_loaded(present)) {
     tell("the program was built with Loupe ('%s') and is watched by what it says itself", present.path);
     return;
   }
@@ -314,6 +313,11 @@ void add_param_group(void* optimizer, const void* group) {
   real_function<void (*)(void*, const void*)>(real, LOUPE_ADD_GROUP)(optimizer, group);
 }
 
+bool is_loaded(const char* begins) {
+  LibraryName name{begins, ""};
+  return find_loaded(name);
+}
+
 namespace {
 
 /// Takes this library out of a list of libraries to preload.
@@ -338,6 +342,7 @@ void drop_from_preload() {
 }
 
 __attribute__((constructor)) void begin() {
+  await_end_of_main_thread();
   if (getenv(run_process_variable) == nullptr) {
     char own[16];
     put(own, sizeof own, "%d", static_cast<int>(getpid()));
@@ -346,51 +351,5 @@ __attribute__((constructor)) void begin() {
   if (is_set(run_follow_variable, "no")) drop_from_preload();
 }
 
-/// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
-/// none. The program's exit code, or another where it had to be watched and was not.
-int end(int code) {
-  if (has_ended.exchange(true)) return code;
-  if (const RunListener* told = listener) told->finish();
-  if (has_optimizer || !is_first_process()) return code;
-  LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
-  const char* why = "loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched";
-  if (is_loaded(python) || is_loaded(any_python)) {
-    why = "made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
-  } else if (is_loaded(torch)) {
-    why = "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched";
-  } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {
-    why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched where they train";
-  }
-  const bool required = is_set(run_require_variable, "1");
-  tell("%sthis process %s", required ? "error: " : "", why);
-  return required ? exit_unwatched : code;
-}
-
-using Main = int (*)(int, char**, char**);
-Main program_main = nullptr;
-
-int watched_main(int count, char** arguments, char** variables) {
-  return end(program_main(count, arguments, variables));
-}
-
 }  // namespace
 }  // namespace loupe
-
-// Exit handlers would come too late: what the watching library needs may be gone before them.
-extern "C" {
-
-LOUPE_RUN_EXPORT int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
-                                       void (*loader_fini)(), void* stack_end);
-int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
-                      void (*loader_fini)(), void* stack_end) {
-  loupe::program_main = program;
-  const auto real = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
-  return real(&loupe::watched_main, count, arguments, init, fini, loader_fini, stack_end);
-}
-
-LOUPE_RUN_EXPORT void exit(int code) noexcept {
-  const auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
-  real(loupe::end(code));
-  __builtin_unreachable();
-}
-}

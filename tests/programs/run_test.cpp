@@ -314,6 +314,25 @@ TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
   }
 }
 
+TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
+  for (const std::string shape : {"main_goes", "main_goes_first"}) {
+    const Both both = run_both("timeout 100 " + trainers + ' ' + shape);
+    expect_unchanged(both);
+    EXPECT_EQ(both.alone.exit_code, 0);
+    EXPECT_NE(text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl").find(R"("kind":"end")"),
+              std::string::npos)
+        << both.messages;
+  }
+}
+
+TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
+  const Both both = run_both("timeout 100 " + trainers + " strict");
+  expect_unchanged(both);
+  EXPECT_EQ(both.alone.exit_code, 6);
+  EXPECT_NE(both.messages.find("it runs on unwatched"), std::string::npos) << both.messages;
+  EXPECT_FALSE(both.recorded().layers(weight_norms).empty()) << both.messages;
+}
+
 TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
   const Both both = run_both(trainers + " untrained");
   expect_unchanged(both);
