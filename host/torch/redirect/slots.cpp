@@ -45,7 +45,7 @@ struct Search {
 /// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
 /// tells them, with a version behind it or not.
 bool is_name_of_libtorch(std::string_view name) {
-  static const std::unordered_set<std::string_view> names = {
+  static const auto& names = *new std::unordered_set<std::string_view>{
       "libtorch.so",     "libtorch_cuda.so", "libtorch_cuda_cpp.so", "libtorch_cuda_cu.so", "libtorch_cuda_linalg.so",
       "libtorch_hip.so", "libtorch_xpu.so",  "libtorch_python.so",   "libc10_cuda.so",      "libc10_hip.so",
       "libc10_xpu.so"};
