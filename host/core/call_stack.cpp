@@ -8,11 +8,13 @@
 #include <unwind.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "core/lock_soon.h"
 
@@ -72,7 +74,9 @@ unsigned long long count_loads() {
   return count;
 }
 
-/// The program's debug information as it lies in its own files. One thread at a time.
+/// The program's debug information as it lies in its own files. One thread at a time. Looking an address up takes
+/// milliseconds, but findings of hundreds of layers name a few addresses in a few compilation units: what was found for
+/// an address is kept, and so is where the functions of a unit lie.
 class DebugInformation {
  public:
   DebugInformation() : session_(dwfl_begin(&callbacks)) {}
@@ -83,12 +87,29 @@ class DebugInformation {
   void refresh() {
     if (session_ == nullptr || loads_ == count_loads()) return;
     loads_ = count_loads();
+    lines_.clear();
+    functions_.clear();
     dwfl_report_begin(session_);
     dwfl_linux_proc_report(session_, getpid());
     dwfl_report_end(session_, nullptr, nullptr);
   }
 
-  std::string line_of(Dwarf_Addr address) const {
+  const std::string& line_of(Dwarf_Addr address) {
+    const auto [known, is_new] = lines_.try_emplace(address);
+    if (is_new) known->second = find_line(address);
+    return known->second;
+  }
+
+ private:
+  struct Function {
+    Dwarf_Addr begin, end;
+    Dwarf_Die die;
+  };
+  using Functions = std::vector<Function>;
+  // What debug information that is damaged may pretend to have.
+  static constexpr int most_nested = 100;
+
+  std::string find_line(Dwarf_Addr address) {
     Dwfl_Module* module = session_ != nullptr ? dwfl_addrmodule(session_, address) : nullptr;
     if (module == nullptr) return {};
     Dwarf_Addr bias = 0;
@@ -105,17 +126,54 @@ class DebugInformation {
     return found.empty() ? caller_of_inlined(unit, address - bias) : found;
   }
 
- private:
-  /// Where a function of a header was called that the compiler put into its caller.
-  static std::string caller_of_inlined(Dwarf_Die* unit, Dwarf_Addr address) {
-    Dwarf_Die *at = nullptr, *around = nullptr;
-    std::string found;
-    if (dwarf_getscopes(unit, address, &at) > 0) {
-      const int count = dwarf_getscopes_die(&at[0], &around);
-      for (int i = 0; i < count && found.empty(); ++i) found = call_of(unit, &around[i]);
+  /// Calls with each child.
+  template <class Call>
+  static void each_child(Dwarf_Die* parent, const Call& call) {
+    Dwarf_Die child;
+    bool has_one = dwarf_child(parent, &child) == 0;
+    while (has_one) {
+      const void* const place = child.addr;
+      call(&child);
+      has_one = dwarf_siblingof(&child, &child) == 0 && child.addr > place;  // damaged ones may lead back
     }
-    std::free(around);
-    std::free(at);
+  }
+  /// Where the functions of a unit lie that were not inlined.
+  const Functions& functions_of(Dwarf_Die* unit) {
+    const auto [known, is_new] = functions_.try_emplace(unit->addr);
+    if (is_new) add_functions(unit, known->second, 0);
+    return known->second;
+  }
+  static void add_functions(Dwarf_Die* parent, Functions& functions, int depth) {
+    each_child(parent, [&](Dwarf_Die* child) {
+      const int tag = dwarf_tag(child);
+      if ((tag == DW_TAG_namespace || tag == DW_TAG_module) && depth < most_nested)
+        add_functions(child, functions, depth + 1);
+      if (tag != DW_TAG_subprogram) return;
+      Dwarf_Addr base = 0, begin = 0, end = 0;
+      for (std::ptrdiff_t next = 0; (next = dwarf_ranges(child, next, &base, &begin, &end)) > 0;)
+        functions.push_back({begin, end, *child});
+    });
+  }
+  /// Where a function of a header was called that the compiler put into its caller.
+  std::string caller_of_inlined(Dwarf_Die* unit, Dwarf_Addr address) {
+    for (const Function& each : functions_of(unit)) {
+      if (address < each.begin || address >= each.end) continue;
+      Dwarf_Die function = each.die;
+      return call_within(unit, &function, address, 0);
+    }
+    return {};
+  }
+  /// The innermost that is in no header.
+  static std::string call_within(Dwarf_Die* unit, Dwarf_Die* scope, Dwarf_Addr address, int depth) {
+    std::string found;
+    each_child(scope, [&](Dwarf_Die* child) {
+      const int tag = dwarf_tag(child);
+      const bool is_scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+                            tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+      if (!found.empty() || !is_scope || depth >= most_nested || dwarf_haspc(child, address) <= 0) return;
+      found = call_within(unit, child, address, depth + 1);
+      if (found.empty()) found = call_of(unit, child);
+    });
     return found;
   }
   static std::string call_of(Dwarf_Die* unit, Dwarf_Die* scope) {
@@ -142,6 +200,8 @@ class DebugInformation {
 
   Dwfl* session_;
   unsigned long long loads_ = 0;
+  std::unordered_map<Dwarf_Addr, std::string> lines_;
+  std::unordered_map<const void*, Functions> functions_;  // by unit
 };
 
 }  // namespace
@@ -172,13 +232,12 @@ std::string CallStack::source_line() const {
   const std::unique_lock lock = lock_soon(mutex, std::chrono::seconds(1));
   if (!lock) return {};
   information.refresh();
-  std::string found;
   for (const std::uintptr_t address : addresses) {
+    if (address == 0) break;
     // A return address may be that of the next line.
-    if (address == 0 || !found.empty()) break;
-    found = information.line_of(address - 1);
+    if (const std::string& found = information.line_of(address - 1); !found.empty()) return found;
   }
-  return found;
+  return {};
 }
 
 }  // namespace loupe

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace loupe {
@@ -15,7 +14,8 @@ struct CallStack {
   std::array<std::uintptr_t, 16> addresses{};
   static CallStack now();
   /// "net.cpp:120": the innermost line that is in no header of LibTorch's or the system's. Empty without debug
-  /// information. Reads the program's files, so only for what is told. Any thread.
+  /// information. Reads the program's files, milliseconds for each place in the program that was not asked for before,
+  /// so only for what is told. Any thread.
   std::string source_line() const;
 };
 
@@ -35,18 +35,13 @@ class FirstCall {
     if (stack_.compare_exchange_strong(none, stack.get())) static_cast<void>(stack.release());
   }
   /// Where it is in the program's source, see CallStack.
-  const std::string& source_line() const {
-    static const std::string unknown;
+  std::string source_line() const {
     const CallStack* stack = stack_.load();
-    if (stack == nullptr) return unknown;
-    std::call_once(was_read_, [&] { line_ = stack->source_line(); });
-    return line_;
+    return stack != nullptr ? stack->source_line() : std::string();
   }
 
  private:
   std::atomic<const CallStack*> stack_{nullptr};
-  mutable std::once_flag was_read_;
-  mutable std::string line_;
 };
 
 }  // namespace loupe

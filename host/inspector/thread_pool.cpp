@@ -59,10 +59,12 @@ struct Range {
 
 void run_in_parallel(int64_t begin, int64_t end, int64_t grain, measure::ParallelBody body, void* context) {
   const OpenMp& runtime = OpenMp::instance();
-  const int64_t threads = std::min<int64_t>(at::get_num_threads(), (end - begin + grain - 1) / grain);
-  if (threads <= 1 || runtime.in_parallel() != 0 || at::in_parallel_region()) return body(context, begin, end);
+  const int64_t threads = at::get_num_threads(), grains = (end - begin + grain - 1) / grain;
+  const bool is_worth_all = threads > 1 && grains >= threads;
+  if (!is_worth_all || runtime.in_parallel() != 0 || at::in_parallel_region()) return body(context, begin, end);
   Range range{begin, end, grain, body, context};
-  runtime.parallel(&Range::run, &range, static_cast<unsigned>(threads), 0);
+  // As many as LibTorch's own regions have: where the next one is of another size, the runtime builds its threads anew.
+  runtime.parallel(&Range::run, &range, 0, 0);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ struct RunListener {
   void (*group_added)(const void* optimizer, const void* group);
   /// The program ends.
   void (*finish)();
+  /// Its main thread has ended by pthread_exit, and the others go on.
+  void (*main_ended)();
 };
 
 /// `loupe_run_start` of the watching library: begins to watch this process. Null, with the reason in `why`, where it

@@ -7,7 +7,6 @@
 #include <link.h>
 #include <loupe/files/held_signals.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,14 +16,15 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "run/boundary.h"
 #include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
+#include "run/preload.h"
 #include "run/words.h"
 
-#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
-
 namespace loupe {
+
+std::atomic<const RunListener*> listener{nullptr};
+std::atomic<bool> has_optimizer{false}, main_has_ended{false}, tried{false};
 
 /// What a function returns through memory that its caller lends: made there by the real one, never copied.
 struct Lent {
@@ -35,26 +35,22 @@ struct Lent {
 
 namespace {
 
-constexpr int exit_unwatched = 2;
-
-std::atomic<const RunListener*> listener{nullptr};
 std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
-std::atomic<bool> tried{false};                      // to watch this process
-std::atomic<bool> has_optimizer{false}, has_ended{false};
-__thread bool starts = false;  // this thread is in the middle of that
+__thread bool starts = false;                        // this thread is in the middle of that
 // Where on this thread's stack parameters are asked for at the moment. LibTorch asks each module below for its own,
 // through the same functions. A place, not a count, so that an exception leaves nothing behind for long.
 __thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
+}  // namespace
+
 bool is_first_process() {
   char own[16];
   put(own, sizeof own, "%d", static_cast<int>(getpid()));
   return is_set(run_process_variable, own);
 }
 
-__attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
+void tell(const char* format, ...) {
   char text[2 * text_size] = "loupe: ";
   const unsigned long begun = strlen(text);
   va_list arguments;
@@ -66,6 +62,8 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
   const FatalSignalsHeld held;
   static_cast<void>(!write(STDERR_FILENO, text, strlen(text)));
 }
+
+namespace {
 
 /// One message, and the program goes on without Loupe, or ends where --require says so.
 void go_unwatched(const char* why) {
@@ -139,6 +137,7 @@ bool start_from(const char* folder, char* why) {
   }
   dl_iterate_phdr(&find_host, reinterpret_cast<void*>(start));
   listener = start(why, text_size);
+  if (main_has_ended && listener != nullptr) listener.load()->main_ended();
   return listener != nullptr;
 }
 
@@ -303,62 +302,12 @@ void drop_from_preload() {
 }
 
 __attribute__((constructor)) void begin() {
+  await_end_of_main_thread();
   char own[16];
   put(own, sizeof own, "%d", static_cast<int>(getpid()));
   setenv(run_process_variable, own, 0);
   if (is_set(run_follow_variable, "no")) drop_from_preload();
 }
 
-/// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
-/// none. The program's exit code, or another where it had to be watched and was not.
-int end(int code) {
-  if (has_ended.exchange(true)) return code;
-  if (const RunListener* told = listener) told->finish();
-  if (has_optimizer || !is_first_process()) return code;
-  LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
-  const char* why = "loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched";
-  if (is_loaded(python) || is_loaded(any_python)) {
-    why = "made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
-  } else if (is_loaded(torch)) {
-    why = tried
-              ? "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched"
-              : "loaded LibTorch, and Loupe saw no call of it: it makes no optimizer and asks for no parameters, or "
-                "what does was loaded by RTLD_DEEPBIND, which leads past Loupe";
-  } else if (is_mapped("/libtorch_cpu.so")) {
-    why = "loaded LibTorch by dlmopen, into a namespace that Loupe is not in, and is not watched";
-  } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {
-    why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched where they train";
-  }
-  const bool required = is_set(run_require_variable, "1");
-  tell("%sthis process %s", required ? "error: " : "", why);
-  return required ? exit_unwatched : code;
-}
-
-using Main = int (*)(int, char**, char**);
-Main program_main = nullptr;
-
-int watched_main(int count, char** arguments, char** variables) {
-  return end(program_main(count, arguments, variables));
-}
-
 }  // namespace
 }  // namespace loupe
-
-// Exit handlers would come too late: what the watching library needs may be gone before them.
-extern "C" {
-
-LOUPE_RUN_EXPORT int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
-                                       void (*loader_fini)(), void* stack_end);
-int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
-                      void (*loader_fini)(), void* stack_end) {
-  loupe::program_main = program;
-  const auto real = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
-  return real(&loupe::watched_main, count, arguments, init, fini, loader_fini, stack_end);
-}
-
-LOUPE_RUN_EXPORT void exit(int code) noexcept {
-  const auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
-  real(loupe::end(code));
-  __builtin_unreachable();
-}
-}

@@ -15,6 +15,7 @@
 #include <torch/version.h>
 
 #include "core/forks.h"
+#include "core/last_thread.h"
 #include "core/log.h"
 #include "inspector/forked_child.h"
 #include "loupe/config_error.h"
@@ -109,7 +110,7 @@ const RunListener run_listener = {
                             *static_cast<const torch::optim::OptimizerParamGroup*>(group));
       });
     },
-    &finish};
+    &finish, &main_thread_ended};
 
 const ProgramHooks hooks = {[](torch::nn::Module& module) {
                               const WatchedProgram* waiting = watched.load(std::memory_order_acquire);

@@ -12,9 +12,9 @@
 namespace loupe::health {
 
 std::vector<const char*> Health::gives() {
-  static const std::vector<std::string> lines = [] {
-    std::vector<std::string> each;
-    for (const Rule& rule : rules()) each.push_back(std::string(rule.name) + ": " + rule.help);
+  static const auto& lines = *[] {
+    auto* each = new std::vector<std::string>();
+    for (const Rule& rule : rules()) each->push_back(std::string(rule.name) + ": " + rule.help);
     return each;
   }();
   std::vector<const char*> pointers;

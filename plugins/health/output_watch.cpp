@@ -286,11 +286,12 @@ void OutputWatch::look_for_variation(const Event& event) {
 /// Once an epoch: whether its first pass finds the weights as that of the epoch before did. Without the model's mutex.
 void OutputWatch::look_at_start() {
   constexpr int64_t most_looked_at = 64;
-  thread_local std::vector<std::pair<const loupe_module*, std::string>> weights;  // for its memory
+  Model::Start::Weights weights;
   {
     const std::lock_guard lock(model_.mutex);
     if (model_.start.looked_at == model_.ticks) return;
     model_.start.looked_at = model_.ticks;
+    weights.swap(model_.start.weights);
     weights.clear();
     for (const ParameterState& each : model_.parameters) {
       if (each.is_matrix() && each.is(LOUPE_PARAMETER_TRAINABLE) && each.is(LOUPE_PARAMETER_OPTIMIZED))
@@ -311,6 +312,7 @@ void OutputWatch::look_at_start() {
   start.is_known = found != 0;
   start.hash = found;
   start.changed = false;
+  start.weights.swap(weights);
 }
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.

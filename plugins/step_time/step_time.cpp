@@ -86,7 +86,7 @@ class StepTime : public Lens {
   };
 
   static const std::vector<std::pair<const char*, const char*>>& parts() {
-    static const std::vector<std::pair<const char*, const char*>> all = {
+    static const auto& all = *new std::vector<std::pair<const char*, const char*>>{
         {"waiting", "waiting for data"}, {"forward", "forward"}, {"backward", "loss and backward"},
         {"optimizer", "optimizer step"}, {"other", "other"},     {"loupe", "Loupe"}};
     return all;

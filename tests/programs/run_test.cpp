@@ -401,6 +401,36 @@ TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
   }
 }
 
+TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
+  for (const std::string shape : {"main_goes", "main_goes_first"}) {
+    const Both both = run_both("timeout 100 " + trainers + ' ' + shape);
+    expect_unchanged(both);
+    EXPECT_EQ(both.alone.exit_code, 0);
+    EXPECT_NE(text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl").find(R"("kind":"end")"),
+              std::string::npos)
+        << both.messages;
+  }
+}
+
+TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
+  const Both both = run_both("timeout 100 " + trainers + " strict");
+  expect_unchanged(both);
+  EXPECT_EQ(both.alone.exit_code, 6);
+  EXPECT_NE(both.messages.find("it runs on unwatched"), std::string::npos) << both.messages;
+  EXPECT_FALSE(both.recorded().layers(weight_norms).empty()) << both.messages;
+}
+
+TEST(Run, WatchesInAContainerWithoutProc) {
+  const fs::path folder = fresh_folder();
+  const std::string container = "unshare -m sh -c 'umount -l /proc && exec ";
+  if (run(container + "true'", folder).exit_code != 0) GTEST_SKIP() << "only root can make such a container";
+  const Finished alone = run(trainers + " mlp", folder);
+  const Finished watched = run(container + loupe_command + " run " + trainers + " mlp 2> watched.txt'", folder);
+  EXPECT_EQ(alone.output, watched.output) << text_of(folder / "watched.txt");
+  Recorded recorded = read_record(folder / "loupe-runs" / "trainers" / "record.jsonl");
+  EXPECT_EQ(recorded.layers(weight_norms), Names({"Net.first", "Net.second"})) << text_of(folder / "watched.txt");
+}
+
 TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
   const Both both = run_both(trainers + " untrained");
   expect_unchanged(both);

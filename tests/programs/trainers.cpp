@@ -1,5 +1,9 @@
 // Trainers of many shapes that know nothing of Loupe. Each prints a sum over its weights at the end, to the last bit.
 
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <torch/script.h>
 #include <torch/torch.h>
@@ -621,6 +625,31 @@ int main(int count, char** arguments) {
   if (shape == "killed") {
     mlp(250);
     ::raise(SIGKILL);
+  }
+  if (shape == "main_goes") {
+    mlp(120);
+    std::thread([] {
+      ::usleep(100'000);
+      mlp(120);
+      std::fflush(stdout);
+    }).detach();
+    ::pthread_exit(nullptr);
+  }
+  if (shape == "main_goes_first") {
+    std::thread([] {
+      ::usleep(100'000);
+      mlp(120);
+      std::fflush(stdout);
+    }).detach();
+    ::pthread_exit(nullptr);
+  }
+  if (shape == "strict") {
+    mlp(120);
+    std::fflush(stdout);
+    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
+    mlp(1);
+    std::fflush(stdout);
+    ::syscall(SYS_exit, 6);  // exit_group() is forbidden, too
   }
   if (shape == "arguments") {
     for (int i = 2; i < count; ++i) std::printf("[%s]", arguments[i]);

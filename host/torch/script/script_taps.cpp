@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/log.h"
+#include "core/thread_own.h"
 #include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
@@ -77,8 +78,7 @@ struct Run {
   bool activates = true;
 };
 Run& run() {
-  thread_local Run run;
-  return run;
+  return ThreadOwn<Run>::get();
 }
 
 const OperatorName& name_of(Run& run, const char* text) {
@@ -219,7 +219,7 @@ void tell_of_unattached(const torch::jit::Module& script) {
   const ThreadState& state = thread_state();
   if (state.depth == 0) return;
   static std::mutex mutex;
-  static std::unordered_set<std::string> told;
+  static auto& told = *new std::unordered_set<std::string>();  // scripts may run during static destruction
   const std::string type = short_type(script_type(script));
   const std::lock_guard lock(mutex);
   if (!told.insert(type).second) return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/log.h"
+#include "core/thread_own.h"
 #include "torch/model/watched_model.h"
 #include "torch/taps/forward_streams.h"
 
@@ -131,8 +132,7 @@ void refresh(ThreadState& state) {
 }
 
 ThreadState& thread_state() {
-  thread_local ThreadState state;
-  return state;
+  return ThreadOwn<ThreadState>::get();
 }
 
 void begin_outermost(ThreadState& state, const torch::nn::Module& module, const ModuleEntry& entry,

@@ -2,6 +2,7 @@
 #define LOUPE_TORCH_TAPS_FORWARD_STREAMS_H
 
 #include <c10/util/SmallVector.h>
+#include <torch/nn/utils/rnn.h>
 
 #include <tuple>
 #include <vector>

@@ -65,7 +65,7 @@ struct KnownForward {
 class ForwardTable {
  public:
   static const ForwardTable& instance() {
-    static const ForwardTable table;
+    static const auto& table = *new ForwardTable();  // taps may outlive static destruction
     return table;
   }
   /// By the type itself, or by a base of it when the type is the user's own.

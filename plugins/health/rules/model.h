@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <loupe/preprocessor.h>
@@ -165,6 +166,8 @@ struct Model {
     bool is_known = false;
     bool changed = false;  ///< a step has changed weights since
     int same = 0;          ///< how often in a row they were the same again, although they had changed
+    using Weights = std::vector<std::pair<const loupe_module*, std::string>>;
+    Weights weights;  ///< what was looked at, kept for its memory
   } start;
   bool searches_steps = false;       ///< the optimizer goes as far as the loss falls, so that a step has no usual size
   uint32_t finite_steps = 0;         ///< since then, in a row

@@ -42,10 +42,11 @@ const Rule& rule_named(const char* name) {
 
 void judge_all(When when, const Judge& judge, const Moment& moment) {
   using Looks = std::vector<std::pair<const Rule*, Rule::Look>>;
-  static const auto looks = [] {
-    std::array<Looks, static_cast<std::size_t>(When::validation_epoch) + 1> sorted;
+  static const auto& looks = *[] {
+    auto* sorted = new std::array<Looks, static_cast<std::size_t>(When::validation_epoch) + 1>();
     for (const Rule& rule : rules()) {
-      for (const Rule::Look& look : rule.looks) sorted[static_cast<std::size_t>(look.when)].emplace_back(&rule, look);
+      for (const Rule::Look& look : rule.looks)
+        (*sorted)[static_cast<std::size_t>(look.when)].emplace_back(&rule, look);
     }
     return sorted;
   }();

@@ -33,7 +33,7 @@ Look judge_unbounded, judge_stagnation, judge_spikes, judge_oscillation, judge_d
 
 const std::vector<Rule>& rules() {
   // Sure: these need no threshold, and report what they see at once.
-  static const std::vector<Rule> table = {
+  static const auto& table = *new std::vector<Rule>{
       {non_finite, "error; the first NaN or Inf of the run, and what made it"},
       {"gradients_not_cleared",
        "error; a step's gradients still hold those of the step before",

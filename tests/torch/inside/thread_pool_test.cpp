@@ -46,8 +46,9 @@ TEST(ThreadPool, IsLibTorchsOwnAndChangesNoNumber) {
   EXPECT_LE(threads_of_this_process(), threads) << "no thread but LibTorch's was needed";
 }
 
-/// Parts that each wait for the other, which only two threads can bring about.
+/// Parts that each wait for the others, which only so many threads can bring about.
 struct Meeting {
+  std::size_t expected = 2;
   std::mutex mutex;
   std::set<std::thread::id> threads;
   int64_t sum = 0;
@@ -59,7 +60,7 @@ struct Meeting {
       {
         const std::lock_guard lock(meeting.mutex);
         meeting.threads.insert(std::this_thread::get_id());
-        if (meeting.threads.size() >= 2 || std::chrono::steady_clock::now() > patience) break;
+        if (meeting.threads.size() >= meeting.expected || std::chrono::steady_clock::now() > patience) break;
       }
       std::this_thread::yield();
     }
@@ -68,25 +69,48 @@ struct Meeting {
   }
 };
 
+using Threads = std::set<std::thread::id>;
+
+/// Which threads run parts that wait for nothing.
+Threads threads_of_parts(int64_t parts) {
+  struct {
+    std::mutex mutex;
+    Threads threads;
+  } seen;
+  const auto note = [](void* into, int64_t, int64_t) {
+    auto& all = *static_cast<decltype(seen)*>(into);
+    const std::lock_guard lock(all.mutex);
+    all.threads.insert(std::this_thread::get_id());
+  };
+  threads_of_libtorch()(0, parts, 1, note, &seen);
+  return seen.threads;
+}
+
 TEST(ThreadPool, LendsAsManyThreadsAsLibTorchIsSetTo) {
   const measure::ParallelFor parallel_for = threads_of_libtorch();
   ASSERT_NE(parallel_for, nullptr);
   const int before = torch::get_num_threads();
-  torch::set_num_threads(2);
-  Meeting two;
-  parallel_for(10, 21, 3, Meeting::join, &two);
-  EXPECT_EQ(two.threads.size(), 2u);
-  EXPECT_EQ(two.sum, 165) << "each of 10 to 20 once";
+  for (const int threads : {2, 4, 3}) {
+    torch::set_num_threads(threads);
+    Meeting all;
+    all.expected = static_cast<std::size_t>(threads);
+    parallel_for(10, 21, 2, Meeting::join, &all);
+    EXPECT_EQ(all.threads.size(), all.expected);
+    EXPECT_EQ(all.sum, 165) << "each of 10 to 20 once";
+  }
   torch::set_num_threads(1);
-  std::set<std::thread::id> alone;
-  parallel_for(
-      0, 8, 1,
-      [](void* threads, int64_t, int64_t) {
-        static_cast<std::set<std::thread::id>*>(threads)->insert(std::this_thread::get_id());
-      },
-      &alone);
+  const Threads alone = threads_of_parts(8);
   torch::set_num_threads(before);
-  EXPECT_EQ(alone, std::set<std::thread::id>{std::this_thread::get_id()});
+  EXPECT_EQ(alone, Threads{std::this_thread::get_id()});
+}
+
+TEST(ThreadPool, IsLentAsAWholeOrNotAtAll) {
+  const int before = torch::get_num_threads();
+  torch::set_num_threads(4);
+  const Threads few = threads_of_parts(3), enough = threads_of_parts(4);
+  torch::set_num_threads(before);
+  EXPECT_EQ(few, Threads{std::this_thread::get_id()});
+  EXPECT_EQ(enough.size(), 4U);
 }
 
 }  // namespace
