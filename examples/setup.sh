@@ -22,7 +22,6 @@ libdw-dev               elfutils: reads from debug information which line of the
 zlib1g-dev              zlib: compresses long records, and reads them
 libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
-libcpp-httplib-dev      cpp-httplib: asks the server of `loupe view` in the tests
 libjs-dygraphs          draws the charts of the HTML report
 esbuild                 bundles the scripts of the HTML report and of `loupe view` into one file each
 libprotozero-dev        writes TensorBoard's event files

@@ -45,7 +45,7 @@ while (($#)); do
   esac
 done
 cd "$root"
-packages+=$'\nmold                    links the tests in less time\n'
+packages+=$'\nmold                    links the tests in less time\nlibcpp-httplib-dev      asks the server of `loupe view`\n'
 # What the tests alone need, beside what the build does; most folders need none of it.
 if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|parity|port|report|view|visualizers)\  ]]; then
   packages+=$(

@@ -2,6 +2,8 @@
 // every call on. The first that is called brings the library that watches; a program that calls none pays nothing. It
 // needs no library but C's, so that it can be loaded into anything.
 
+#include "run/preload.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -18,7 +20,6 @@
 
 #include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
-#include "run/preload.h"
 #include "run/words.h"
 
 namespace loupe {

@@ -23,7 +23,7 @@ bool is_of_one_model(const loupe_module* a, const loupe_module* b) {
 }  // namespace
 
 const std::vector<Cause>& causes() {
-  static const std::vector<Cause> table = {
+  static const auto& table = *new std::vector<Cause>{
       // What the data show for certain.
       {"dead_units", {"unchanged_parameter"}, Strength::sure, &blocks_gradient},
       {"constant_output", {"unchanged_parameter"}, Strength::sure, &blocks_gradient},
