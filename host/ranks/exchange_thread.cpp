@@ -189,6 +189,8 @@ class ExchangeThread {
 
   /// Takes a rank's message if it is there.
   bool take(const Awaited& awaited, uint64_t tick, std::vector<RankMessage>& messages) {
+    // Nobody sends before rank 0 has told the session. Of many ranks that never come it asks for none.
+    if (shows() && session_.met().count(awaited.rank) == 0) return false;
     const std::string from = box(tick, awaited.to), key = std::to_string(awaited.rank);
     const auto bytes = session_.store().read(from, key);
     if (!bytes) return false;
@@ -207,6 +209,7 @@ class ExchangeThread {
 
   /// In the place of a rank that is late or gone: takes what was meant for it.
   void adopt(int rank, uint64_t tick, std::vector<RankMessage>& messages) {
+    if (shows() && session_.met().empty()) return;
     for (const Awaited& each : behind(rank)) {
       if (!take(each, tick, messages)) adopt(each.rank, tick, messages);
     }
@@ -224,7 +227,7 @@ class ExchangeThread {
     const auto has_left_by_now = [&](int rank) { return session_.has_left(rank, tick.number); };
     std::vector<int> there = own.ranks;
     for (const RankMessage& other : others) there.insert(there.end(), other.ranks.begin(), other.ranks.end());
-    const std::string note = missing_.note(there, tick.tick.get().epoch, [&](const std::set<int>& ranks) {
+    const std::string note = missing_.note(std::move(there), tick.tick.get().epoch, [&](const std::set<int>& ranks) {
       return session_.watch().reasons(ranks, has_left_by_now);
     });
     const Speaking speaking(shared_);
