@@ -1,5 +1,6 @@
 #include "ranks/exchange.h"
 
+#include <loupe/detail/own_thread.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ Exchange::Exchange(ExchangeSettings settings, std::unique_ptr<MergedLenses> lens
     : shared_(std::make_shared<Shared>(std::move(settings))) {
   try {
     std::thread([shared = shared_, merged = std::move(lenses)]() mutable {
+      detail::name_own_thread("ranks");
       run_exchange(shared, std::move(merged));
       const std::lock_guard lock(shared->mutex);
       shared->ended = true;

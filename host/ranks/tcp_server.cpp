@@ -1,6 +1,7 @@
 #include "ranks/tcp_server.h"
 
 #include <arpa/inet.h>
+#include <loupe/detail/own_thread.h>
 #include <loupe/error.h>
 #include <loupe/files/held_signals.h>
 #include <netinet/in.h>
@@ -52,6 +53,7 @@ TcpServer::TcpServer(const std::string& host, uint16_t port, std::string token)
       wake_(std::make_unique<Socket>(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   if (wake_->get() < 0) throw Error("a server for ranks cannot be made: " + std::string(std::strerror(errno)));
   thread_ = std::thread([this] {
+    detail::name_own_thread("ranks");
     const FatalSignalsHeld held;
     serve();
   });
