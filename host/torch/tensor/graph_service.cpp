@@ -1,3 +1,5 @@
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <unordered_set>
 #include <vector>
 
