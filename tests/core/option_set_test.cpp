@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "options/diagnostics.h"
 #include "says.h"
 
 namespace loupe {

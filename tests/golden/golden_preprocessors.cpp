@@ -12,6 +12,7 @@
 #include "loader/catalogue.h"
 #include "loader/component_instance.h"
 #include "measure/measurer.h"
+#include "options/diagnostics.h"
 
 using namespace loupe;
 using nlohmann::json;

@@ -32,8 +32,8 @@ TEST(LossMetricsLens, ShowsAnEpochWithALossThatWasNaNAsNaNAndHowManyWere) {
   for (int i = 0; i < 2; ++i) world.push("train_loss", NAN, kTrainLoss);
   world.push("val_loss", 5, kValLoss);
   const Shown shown = world.tick();
-  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss mean")));
-  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss median")));
+  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss mean").value_or(0)));
+  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss median").value_or(0)));
   EXPECT_EQ(shown.value("Non-Finite Values", "Loss", "train_loss NaN"), 2);
   EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 5);
   world.push("train_loss", 0.5, kTrainLoss);
