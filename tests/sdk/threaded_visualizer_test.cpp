@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
+#include <loupe/threaded_visualizer.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
