@@ -26,7 +26,7 @@ sanitize=OFF
 only=()
 only_set_up=false
 together=OFF
-product=(-DCMAKE_BUILD_TYPE=Fast -DLOUPE_WERROR=ON)
+product=(-DCMAKE_BUILD_TYPE=Fast)
 while (($#)); do
   case $1 in
     --sanitize)
@@ -65,6 +65,9 @@ libgloo-dev             lets the processes of examples/ranks talk: headers of wh
 END
   )
 fi
+if [[ ${CXX:-} == clang* ]]; then
+  packages+=$'\nlibclang-rt-dev         sanitizers, which some tests build programs with\n'
+fi
 if [[ -z $build ]]; then
   build="build-tests"
   if [[ $sanitize == address ]]; then build="build-sanitize"; fi
@@ -73,7 +76,7 @@ fi
 
 set_up
 if $only_set_up; then exit; fi
-configure "$build" "${product[@]}" -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON \
+configure "$build" "${product[@]}" -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON -DLOUPE_WERROR=ON \
   "-DLOUPE_SANITIZE=$sanitize" "-DLOUPE_TESTS_TOGETHER=$together"
 # LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
 if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads ranks); fi

@@ -58,6 +58,13 @@ const Allocator counting = {[](std::size_t size) {
                               return real.many(size);
                             }};
 
+/// A sanitizer's allocator is not counted.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#else
+constexpr bool is_sanitized = false;
+#endif
+
 /// Whether an allocator that was preloaded brings operator new, too, which then calls no malloc.
 bool has_own_new() {
   Dl_info of_new{}, of_malloc{};
@@ -99,9 +106,7 @@ uint64_t allocations() {
 }
 
 bool count_allocations() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;
-#else
+  if (is_sanitized) return false;
   PointerWriter writer;
   const bool any = count_calls("malloc", real.malloc, counting.malloc, writer);
   count_calls("calloc", real.calloc, counting.calloc, writer);
@@ -114,7 +119,6 @@ bool count_allocations() {
     count_calls("_Znam", real.many, counting.many, writer);
   }
   return any;
-#endif
 }
 
 }  // namespace loupe::check

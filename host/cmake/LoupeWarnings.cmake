@@ -9,6 +9,9 @@ foreach(warning array-bounds stringop-overflow stringop-overread dangling-pointe
 endforeach()
 # GCC also warns of designated initializers that leave members out, which makes those zero.
 target_compile_options(loupe_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-missing-field-initializers>)
+# What taps reach may be called while static and thread-local objects are destroyed. Clang finds those that would be gone.
+add_library(loupe_outlasts_statics INTERFACE)
+target_compile_options(loupe_outlasts_statics INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wexit-time-destructors>)
 if(LOUPE_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "LOUPE_FUZZ needs clang, which brings libFuzzer: set CC=clang and CXX=clang++")

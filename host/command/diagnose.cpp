@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,6 +31,7 @@
 #include "pipeline/baseline_watch.h"
 #include "replay/finding_history.h"
 #include "replay/record_reader.h"
+#include "view/run_state.h"
 
 namespace loupe {
 namespace {
@@ -51,7 +54,8 @@ struct Diagnosis {
   std::string lacking;     ///< what the baseline has nothing of
   std::string unobserved;  ///< what the run itself says of that
   RunResult::Settings settings;
-  std::size_t other_ranks = 0;  ///< how many of those behind it are of the same run
+  std::size_t other_ranks = 0;          ///< how many of those behind it are of the same run
+  std::vector<std::string> rank_notes;  ///< what the run says of its ranks
 };
 
 /// What a run had outside of what good runs show.
@@ -104,6 +108,8 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
     diagnosis.ending.reset();
     const bool is_guess = line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_GUESS;
     if (is_guess && line.text.rfind("not observed: ", 0) == 0) diagnosis.unobserved = line.text;
+    if (line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_RANKS)
+      diagnosis.rank_notes.push_back(line.text);
     if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
     if (line.kind == RecordLine::Kind::finding) diagnosis.findings.take(line);
     if (line.kind == RecordLine::Kind::tick) {
@@ -124,9 +130,20 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
   return diagnosis;
 }
 
+/// How a run stands whose record has no end.
+std::string standing_of(const Diagnosis& diagnosis) {
+  const std::filesystem::path folder = std::filesystem::path(diagnosis.record).parent_path();
+  const view::RunStanding standing = view::standing_by_lock(is_merged(diagnosis.record) ? folder / ".." : folder / ".");
+  const bool is_running = standing.state == view::RunState::running;
+  if (is_running && standing.why.empty()) return "running,";
+  if (is_running || standing.state == view::RunState::killed)
+    return (is_running ? "stopped (" : "killed, or crashed (") + standing.why + "),";
+  return "running, or stopped without a word,";
+}
+
 std::string ending_of(const Diagnosis& diagnosis) {
   const std::string after = " after epoch " + number_text(diagnosis.last_epoch);
-  if (!diagnosis.ending) return "running, or stopped without a word," + after;
+  if (!diagnosis.ending) return standing_of(diagnosis) + after;
   const RecordLine& ending = *diagnosis.ending;
   const std::string how = ending.how == 0 ? "ended, nobody knows how," : word_of(ending_words, ending.how);
   return how + after + (ending.message.empty() ? "" : ": " + ending.message);
@@ -204,6 +221,10 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
     if (!diagnosis.unobserved.empty()) out << "  " << printable_line(diagnosis.unobserved) << "\n";
   }
   for (const OfRule& each : by_rule(diagnosis.findings)) tell(each, out);
+  constexpr std::size_t most_notes = 10;
+  const std::size_t notes = diagnosis.rank_notes.size(), left_out = notes > most_notes ? notes - most_notes : 0;
+  if (left_out > 0) out << "  ranks: the last " << most_notes << " of " << notes << " notes:\n";
+  for (std::size_t i = left_out; i < notes; ++i) out << "  ranks: " << printable_line(diagnosis.rank_notes[i]) << "\n";
   tell_judged(diagnosis, out);
 }
 

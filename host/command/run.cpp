@@ -1,6 +1,7 @@
 #include "command/commands.h"
 
 #include <loupe/abi.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -31,7 +32,11 @@ constexpr const char* preload_variable = "LD_PRELOAD";
 
 fs::path own_folder() {
   std::error_code no_matter;
-  return fs::read_symlink("/proc/self/exe", no_matter).parent_path();
+  const fs::path own = fs::read_symlink("/proc/self/exe", no_matter);
+  if (!own.empty()) return own.parent_path();
+  // A container may have no /proc: by the name under which the system started this.
+  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return name != nullptr ? fs::canonical(name, no_matter).parent_path() : fs::path();
 }
 
 /// The library to preload: in the build's folder or the installation's.

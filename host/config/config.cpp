@@ -24,8 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> top_keys = {"loupe",    "run",        "attach",      "plugins", "lenses", "visualizers",
-                                           "on_error", "on_finding", "run_program", "ranks",   "trace"};
+const auto& top_keys =
+    *new std::vector<std::string>{"loupe",    "run",        "attach",      "plugins", "lenses", "visualizers",
+                                  "on_error", "on_finding", "run_program", "ranks",   "trace"};
 
 /// What is unknown in a configuration may be so because its plugin could not be used.
 void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {

@@ -6,7 +6,7 @@ namespace loupe {
 namespace {
 
 const detail::OptionStorage& run_options() {
-  static const detail::OptionStorage options({
+  static const auto& options = *new detail::OptionStorage({
       {"name", "", "the run's name; the file's when empty"},
       {"dir", "", "where visualizers put their files; the working directory when empty"},
       {"resume", false, "go on with the files of the run before, which are otherwise kept in a folder older-1"},
@@ -23,7 +23,7 @@ const detail::OptionStorage& run_options() {
 }
 
 const detail::OptionStorage& attach_options() {
-  static const detail::OptionStorage options({
+  static const auto& options = *new detail::OptionStorage({
       {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1, 1e6},
       {"separator", ".", "what stands between the parts of a layer's name"},
       {"active", 1, "look at every n-th epoch only", 1, 1e6},
@@ -45,12 +45,12 @@ const detail::OptionStorage& attach_options() {
 }
 
 const Strings& answers() {
-  static const Strings names = {"tell", "stop", "throw", "dump"};
+  static const auto& names = *new Strings{"tell", "stop", "throw", "dump"};
   return names;
 }
 
 const detail::OptionStorage& finding_options() {
-  static const detail::OptionStorage options({
+  static const auto& options = *new detail::OptionStorage({
       {"info", "tell",
        "tell: show it; stop: end the loop over epochs(); throw: out of the next call; dump: write an incident into "
        "run.dir, as errors do anyway",
@@ -62,12 +62,14 @@ const detail::OptionStorage& finding_options() {
 }
 
 const detail::OptionStorage& run_program_options() {
-  static const detail::OptionStorage options({
+  static const auto& options = *new detail::OptionStorage({
       {"models", Strings{},
        "the types whose modules are watched, names or globs; those that optimizers hold when empty"},
       {"epoch", "auto",
        "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto: where train() "
-       "is called again or a data loader begins anew, and after 100 steps in a program that does neither"},
+       "is called again, a data loader or a shuffled order begins anew, or steps go on behind a validation or a step "
+       "of "
+       "a scheduler, and after 100 steps in a program that does none of that"},
       {"loss", Strings{},
        "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
       {"first_epoch", 0,
@@ -78,7 +80,7 @@ const detail::OptionStorage& run_program_options() {
 }
 
 const detail::OptionStorage& trace_options() {
-  static const detail::OptionStorage options({
+  static const auto& options = *new detail::OptionStorage({
       {"steps", 0,
        "how many steps, one after the other, to write into trace.json in run.dir, for Perfetto or chrome://tracing: "
        "modules as they ran within each other, forward and backward, and findings as marks",
@@ -89,7 +91,7 @@ const detail::OptionStorage& trace_options() {
 }
 
 const detail::OptionStorage& every_lens_options() {
-  static const detail::OptionStorage options({
+  static const auto& options = *new detail::OptionStorage({
       {"active", 1, "look at every n-th epoch only, of those that attach.active looks at", 1, 1e6},
   });
   return options;
@@ -102,7 +104,7 @@ OptionTable lens_options() {
 }
 
 const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
-  static const std::vector<std::pair<std::string, OptionTable>> sections = {
+  static const auto& sections = *new std::vector<std::pair<std::string, OptionTable>>{
       {"run", {run_options().pointers(), run_options().size()}},
       {"attach", {attach_options().pointers(), attach_options().size()}},
       {"on_finding", {finding_options().pointers(), finding_options().size()}},

@@ -1,6 +1,7 @@
 #ifndef LOUPE_CONFIG_LAUNCH_H
 #define LOUPE_CONFIG_LAUNCH_H
 
+#include <functional>
 #include <string>
 
 namespace loupe {
@@ -19,6 +20,15 @@ struct Launch {
   /// As torchrun, MPI and Slurm tell it in the environment. A process alone where they tell nothing, or no numbers that
   /// fit together.
   static Launch from_environment();
+  /// Gives the value of a variable; null where there is none.
+  using Environment = std::function<const char*(const char* name)>;
+  /// The same of a process with that environment, in that session.
+  static Launch from(const Environment& environment, int session);
+
+  /// Whether all of the job's processes are known to be on this machine.
+  bool is_of_one_host() const;
+  /// Whether nothing names the job but the session in which its processes were started.
+  bool is_of_session() const;
 
   /// Whether this process shows the run. The others keep their records, and tell their errors.
   bool shows() const { return rank == 0; }

@@ -30,7 +30,7 @@ std::recursive_mutex& speaking() {
   return *instance;
 }
 std::shared_ptr<const LogSink>& current() {
-  static std::shared_ptr<const LogSink> sink;
+  static auto& sink = *new std::shared_ptr<const LogSink>();
   return sink;
 }
 

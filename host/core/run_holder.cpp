@@ -45,7 +45,7 @@ std::string RunHolder::text() const {
 }
 
 bool RunHolder::is_of_this_machine() const {
-  static const std::string here = machine_name();
+  static const auto& here = *new std::string(machine_name());
   return !here.empty() && machine == here;
 }
 

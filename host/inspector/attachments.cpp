@@ -1,6 +1,8 @@
 #include "inspector/attachments.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -70,6 +72,9 @@ bool Attachments::any_has_optimizer() const {
 std::vector<const loupe_optimizer*> Attachments::optimizers() const {
   std::vector<const loupe_optimizer*> optimizers;
   for (const auto& attachment : attachments_) attachment->list_optimizers(optimizers);
+  // One that holds parameters of several models is one.
+  std::set<uint64_t> numbers;
+  std::erase_if(optimizers, [&](const loupe_optimizer* each) { return !numbers.insert(each->id).second; });
   return optimizers;
 }
 

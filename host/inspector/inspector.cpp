@@ -35,6 +35,7 @@ void offer_services() {
     offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
     offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
     offer_interface(LOUPE_DRAFT_DLPACK_ID, &dlpack_service());
+    offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
     offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());
     set_device_measurer_factory(&make_device_measurer);
     measure::Measurer::set_parallel_for(threads_of_libtorch());
@@ -285,6 +286,9 @@ void ProgramInspector::note_guess(Inspector& inspector, const std::string& text)
 }
 void ProgramInspector::push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train) {
   inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, loss_flags(train, /*keep=*/false)); });
+}
+void ProgramInspector::push_metric(Inspector& inspector, const std::string& name, const at::Tensor& value) {
+  inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, /*flags=*/0); });
 }
 void ProgramInspector::publish(Inspector& inspector, const Finding& finding) {
   inspector.impl_->enter([&] { inspector.impl_->publish(finding); });

@@ -4,55 +4,69 @@
 
 #include <atomic>
 #include <chrono>
-#include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "core/log.h"
 #include "ranks/exchange.h"
+#include "ranks/folder_store.h"
 #include "ranks/state_keeper.h"
+#include "ranks/tcp_store.h"
 #include "torch/ranks/c10d_store.h"
 
 namespace loupe {
 namespace {
 
-namespace fs = std::filesystem;
+/// What the processes of a run have in common, and those of others that may meet there have not.
+std::string meeting_text(const Config& config, MeetingPlace place) {
+  std::string text = config.run_name;
+  const bool is_named = !config.launch.is_of_session();
+  // Ranks of one job may have been started in several folders, so that theirs is no name for it where there is another.
+  if (place == MeetingPlace::any || (place == MeetingPlace::named && !is_named)) text += '\n' + config.shared_directory;
+  if (place == MeetingPlace::any || is_named) text += '\n' + config.launch.job;
+  return text;
+}
+
+/// In the folder where the processes of this user's on this machine meet.
+OpenRankStore store_on_this_machine(const std::string& prefix) {
+  return store_in_folder(parent_of_meeting_folder(), "loupe-ranks-" + std::to_string(::geteuid()) + "-" + prefix);
+}
 
 /// Where the launcher serves no store: files, beside the run's where the ranks may be on several hosts.
-std::string default_folder(const Config& config, const std::string& prefix) {
-  const Launch& launch = config.launch;
-  const bool on_one_host = launch.per_host == launch.world_size || launch.address.rfind("127.", 0) == 0 ||
-                           launch.address.rfind("localhost:", 0) == 0 || !config.has_run_directory;
-  if (on_one_host)
-    return (fs::temp_directory_path() / ("loupe-ranks-" + std::to_string(::getuid()) + "-" + prefix)).string();
-  return config.shared_directory + "/.ranks-" + prefix;
+OpenRankStore default_store(const Config& config, const std::string& prefix) {
+  if (config.launch.is_of_one_host() || !config.has_run_directory) return store_on_this_machine(prefix);
+  return store_in_folder(config.shared_directory, ".ranks-" + prefix);
+}
+
+OpenRankStore tcp_store(const Config& config, std::chrono::milliseconds timeout) {
+  const RankRule& rule = config.ranks;
+  TcpPlace place{rule.host, rule.port, exchange_prefix(config, MeetingPlace::named), timeout, "", {}};
+  if (is_loopback_name(rule.host)) {
+    place.secrets = store_on_this_machine(place.prefix);
+  } else {
+    place.token = token_of(meeting_text(config, MeetingPlace::named) + '\n' + std::to_string(config.launch.world_size));
+  }
+  return config.launch.shows() ? store_of_server(std::move(place)) : store_of_client(std::move(place));
 }
 
 OpenRankStore store_of(const Config& config, std::chrono::milliseconds timeout) {
   const RankRule& rule = config.ranks;
-  if (!rule.folder.empty()) return store_in_folder(rule.folder + "/" + exchange_prefix(config, MeetingPlace::named));
-  if (!rule.host.empty())
-    return store_at(rule.host, rule.port, exchange_prefix(config, MeetingPlace::named), config.launch.shows(), timeout);
+  if (!rule.folder.empty()) return store_in_folder(rule.folder, exchange_prefix(config, MeetingPlace::named));
+  if (!rule.host.empty()) return tcp_store(config, timeout);
   const std::string& address = config.launch.address;
-  if (!config.launch.has_server)
-    return store_in_folder(default_folder(config, exchange_prefix(config, MeetingPlace::any)));
+  if (!config.launch.has_server) return default_store(config, exchange_prefix(config, MeetingPlace::any));
   const std::size_t colon = address.rfind(':');
   return store_at(address.substr(0, colon), static_cast<uint16_t>(std::stoi(address.substr(colon + 1))),
-                  exchange_prefix(config, MeetingPlace::of_job), false, timeout);
+                  exchange_prefix(config, MeetingPlace::of_job), timeout);
 }
 
 }  // namespace
 
 std::string exchange_prefix(const Config& config, MeetingPlace place) {
   static std::atomic<int> runs{0};
-  const Launch& launch = config.launch;
-  const bool is_named = launch.job.rfind("session ", 0) != 0;
-  std::string text = config.run_name;
-  // Ranks of one job may have been started in several folders, so that theirs is no name for it where there is another.
-  if (place == MeetingPlace::any || (place == MeetingPlace::named && !is_named)) text += '\n' + config.shared_directory;
-  if (place == MeetingPlace::any || is_named) text += '\n' + launch.job;
-  return std::to_string(std::hash<std::string>()(text)) + "-" + std::to_string(runs++);
+  return std::to_string(std::hash<std::string>()(meeting_text(config, place))) + "-" + std::to_string(runs++);
 }
 
 std::chrono::milliseconds rank_timeout(const Config& config) {

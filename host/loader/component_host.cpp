@@ -55,7 +55,7 @@ const loupe_parameter_service parameters_service = {
 // Services of the process as a whole, such as those that need LibTorch.
 ProcessMutex mutex;
 std::map<std::string, const void*>& services() {
-  static std::map<std::string, const void*> map;
+  static auto& map = *new std::map<std::string, const void*>();
   return map;
 }
 

@@ -83,7 +83,7 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file) {
 
 const PluginLibrary& load_plugin(const std::string& file, const std::string& sha256) {
   static std::mutex mutex;
-  static std::map<std::string, PluginLibrary> loaded;
+  static auto& loaded = *new std::map<std::string, PluginLibrary>();
   const std::lock_guard lock(mutex);
   const PluginFile bytes(file);
   if (!sha256.empty()) {
@@ -101,7 +101,7 @@ const PluginLibrary& load_plugin(const std::string& file, const std::string& sha
 
 const PluginLibrary& linked_plugin(const loupe_entry& entry) {
   static std::mutex mutex;
-  static std::map<const loupe_entry*, PluginLibrary> linked;
+  static auto& linked = *new std::map<const loupe_entry*, PluginLibrary>();
   const std::lock_guard lock(mutex);
   const auto found = linked.find(&entry);
   if (found != linked.end()) return found->second;

@@ -308,6 +308,14 @@ std::optional<int64_t> OptionSet::take_integer(const std::string& name) {
   return taken;
 }
 
+void OptionSet::set_text(const std::string& name, const std::string& text) {
+  const auto found =
+      std::find_if(values_.begin(), values_.end(), [&](const Value& value) { return value.name == name; });
+  if (found == values_.end()) return;
+  found->text = text;
+  found->value.string = found->text.c_str();
+}
+
 void OptionSet::finish() {
   for (Value& value : values_) {
     value.pointers.clear();

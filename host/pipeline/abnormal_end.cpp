@@ -1,5 +1,6 @@
 #include "pipeline/abnormal_end.h"
 
+#include <loupe/detail/own_thread.h>
 #include <loupe/files/held_signals.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/last_thread.h"
 #include "core/last_words.h"
 #include "core/lock_soon.h"
 #include "core/log.h"
@@ -35,8 +37,8 @@ struct Listener {
 // Outside of the lock order: it is taken while an inspector's mutex is held, and held while listeners take theirs.
 // Those wait for a limited time only (lock_soon).
 std::mutex listeners_mutex;
-std::vector<Listener> listeners;
-std::atomic<pid_t> last_process{0};  // of the last listener
+auto& listeners = *new std::vector<Listener>();  // static objects may hold inspectors
+std::atomic<pid_t> last_process{0};              // of the last listener
 std::atomic<std::terminate_handler> terminate_first{nullptr}, terminate_before{nullptr};
 std::atomic<int> waiting_signal{0};
 
@@ -93,6 +95,7 @@ bool tell_aside(ProcessEnd end) try {
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for the program's threads
   try {
     std::thread([end = std::move(end)] {
+      detail::name_own_thread("ending");
       is_teller = true;
       try {
         const LogToStderr past_the_sink;
@@ -230,6 +233,7 @@ void end_by_signal(int number) {
 }  // namespace
 
 AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
+  end_with_last_thread();
   const std::lock_guard lock(listeners_mutex);
   if (listeners.empty()) watch();
   listeners.push_back({&tell_, ::getpid()});

@@ -316,7 +316,7 @@ bool LensNode::wants_steps() const {
 }
 
 void LensNode::step(const loupe_step& step) {
-  static const std::string where = "an optimizer's step";  // too long for a string that allocates nothing
+  static const auto& where = *new std::string("an optimizer's step");  // too long for a string that allocates nothing
   const double start = steady_time();
   guarded_call(State::stepping, where, [&](const loupe_lens& table, loupe_error* error) {
     return table.step(instance_.self(), &step, &sink_, error);

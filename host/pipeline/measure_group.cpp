@@ -11,7 +11,7 @@ namespace {
 
 ProcessMutex factory_mutex;
 DeviceMeasurerFactory& factory() {
-  static DeviceMeasurerFactory made;
+  static auto& made = *new DeviceMeasurerFactory();
   return made;
 }
 DeviceMeasurerFactory device_factory() {

@@ -237,6 +237,7 @@ void Monitor::keep_ticks(std::unique_ptr<TickKeeper> keeper) {
 
 void Monitor::show_complete(const TickKeeper::Complete& complete) {
   for (const auto& [level, line] : complete.log) log(level, line);
+  for (const std::string& text : complete.told_notes) note(LOUPE_NOTE_RANKS, text);
   for (const std::string& text : complete.notes) {
     log(LOUPE_LOG_WARNING, text);
     note(LOUPE_NOTE_RANKS, text);

@@ -59,7 +59,7 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   const CallCount count(calls_);
   in_tick_ = false;  // also where a lens's exception ended the last tick
   timed_.deliver();
-  if (timed_.trace() != nullptr && timed_.trace()->is_whole()) write_trace();
+  if (timed_.has_whole_trace()) write_trace();
   if (counts) {
     ++steps_;
     ++step_;

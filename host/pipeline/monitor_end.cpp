@@ -26,6 +26,7 @@ Monitor::~Monitor() {
   end_lenses();
   if (life_ == Life::ended) return;
   try {
+    if (timed_.trace() != nullptr) tell_short_trace();
     show_messages();
     if (folder_.is_claimed()) folder_.claim();
     display_.end(ending(is_early() ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED, nullptr));
@@ -82,8 +83,8 @@ void Monitor::end(uint32_t how, const char* message) try {
 /// The run was shorter than was asked for.
 void Monitor::tell_short_trace() {
   if (timed_.trace()->steps() > 0) return write_trace();
-  log(LOUPE_LOG_WARNING, "no step is traced, because the run ended before " + std::to_string(config_.trace_after + 1) +
-                             " steps that taps see were over; trace: {after: 1} begins earlier");
+  log(LOUPE_LOG_WARNING, "no step is traced, because the run ended before " + std::to_string(TimedSteps::first) +
+                             " steps of an optimizer were over, and the first two are not like the others");
 }
 
 /// Whether the run is in the midst of an epoch. A test set that is looked at behind the last one begins none.

@@ -26,7 +26,8 @@ class TickKeeper {
   struct Complete {
     std::vector<std::unique_ptr<HeldTick>> ticks;                         ///< that may be shown by now, in their order
     std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;  ///< of the ranks together
-    std::vector<std::string> notes;                                       ///< for the time axis
+    std::vector<std::string> notes;                                       ///< for the user and the time axis
+    std::vector<std::string> told_notes;                                  ///< for the time axis; the user knows
     std::vector<std::pair<int, std::string>> log;                         ///< lines for the user, with their LOUPE_LOG_
     std::vector<std::string> incidents;                                   ///< why other processes wrote incidents
   };

@@ -25,7 +25,12 @@ TimedSteps::~TimedSteps() {
 
 void TimedSteps::deliver() {
   while (auto step = StepTimer::instance().take(this)) {
-    if (trace_ && !step->spans.empty() && !trace_->is_whole()) trace_->add(*step);
+    const bool is_wanted = trace_ && !step->spans.empty() && step->number > traced_from_;
+    if (is_wanted && is_early_ && steps_ >= trace_after_) {
+      trace_.emplace(traced_);
+      is_early_ = false;
+    }
+    if (is_wanted && !trace_->is_whole()) trace_->add(*step);
     tell_layers(*step);
     tell_whole(*step);
   }
@@ -65,10 +70,13 @@ void TimedSteps::stepped(uint64_t number, bool looks) {
   if (!memory && !time && !trace_) return;
   StepTimer::instance().close(this, number);
   const uint64_t since = ++steps_ - asked_at_;
+  if (steps_ == trace_after_) traced_from_ = number;
+  traces_ = false;
   if (!looks || steps_ < warm_up) return;
-  const bool traces = trace_ && steps_ >= trace_after_;
+  const bool traces = trace_ && (!trace_->is_whole() || (is_early_ && steps_ >= trace_after_));
   const bool is_due = (memory || time) && (asked_at_ == 0 || since >= (asked_since_tick_ ? every : at_least));
   if (!is_due && !traces) return;
+  traces_ = traces;
   StepTimer::instance().request(this, {memory && !asked_since_tick_ && !traces, traces});
   if (!is_due) return;
   asked_at_ = steps_;
@@ -77,6 +85,7 @@ void TimedSteps::stepped(uint64_t number, bool looks) {
 
 void TimedSteps::interrupt() {
   asked_since_tick_ = false;
+  if (traces_) return;                                  // the tick shows in the trace
   if (StepTimer::instance().drop(this)) asked_at_ = 0;  // the next one will do
 }
 

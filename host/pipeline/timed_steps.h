@@ -12,8 +12,9 @@ namespace loupe {
 /// Which of a monitor's steps are timed, and who hears of them. Calls come one at a time.
 class TimedSteps {
  public:
-  /// @param traced  so many steps are traced  @param after  so many others
-  TimedSteps(ModuleTable& modules, uint64_t traced, uint64_t after) : modules_(modules), trace_after_(after) {
+  /// @param traced  so many steps are traced  @param after  so many others; in a run that has fewer, earlier ones
+  TimedSteps(ModuleTable& modules, uint64_t traced, uint64_t after)
+      : modules_(modules), traced_(traced), trace_after_(after) {
     if (traced > 0) trace_.emplace(traced);
   }
   ~TimedSteps();
@@ -30,6 +31,10 @@ class TimedSteps {
   /// The steps that are traced, until they are taken; null where none is wanted.
   StepTrace* trace() { return trace_ ? &*trace_ : nullptr; }
   void end_trace() { trace_.reset(); }
+  /// Whether all steps are taken that were asked for.
+  bool has_whole_trace() const { return trace_ && !is_early_ && trace_->is_whole(); }
+  /// The first step that can be timed.
+  static constexpr uint64_t first = 3;
 
  private:
   void tell_layers(const TimedStep& step);
@@ -40,12 +45,15 @@ class TimedSteps {
   static constexpr uint64_t every = 17;
   /// Short epochs have one all the same.
   static constexpr uint64_t at_least = 8;
-  static constexpr uint64_t warm_up = 2;
+  static constexpr uint64_t warm_up = first - 1;
 
   ModuleTable& modules_;
   std::optional<StepTrace> trace_;
-  uint64_t trace_after_;
+  uint64_t traced_, trace_after_;
+  uint64_t traced_from_ = 0;  // steps with higher numbers are those that were asked for
   uint64_t steps_ = 0, asked_at_ = 0;
+  bool is_early_ = true;  // what is traced so far is for a run that ends before it has those
+  bool traces_ = false;   // the step that is on
   bool asked_since_tick_ = false;
 };
 

@@ -1,20 +1,53 @@
 #include "ranks/exchange.h"
 
+#include <loupe/detail/own_thread.h>
+#include <loupe/text/number_text.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "ranks/exchange_state.h"
 
 namespace loupe {
+namespace {
+
+/// Whether a thread of this process only waits for a processor.
+bool waits_for_processor(int thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // "12 (a name) R …": the name may hold anything.
+  const std::size_t end = text.rfind(") ");
+  return end != std::string::npos && text.compare(end + 2, 1, "R") == 0;
+}
+
+}  // namespace
 
 Exchange::Exchange(ExchangeSettings settings, std::unique_ptr<MergedLenses> lenses)
     : shared_(std::make_shared<Shared>(std::move(settings))) {
-  std::thread([shared = shared_, merged = std::move(lenses)]() mutable {
-    run_exchange(shared, std::move(merged));
-    const std::lock_guard lock(shared->mutex);
-    shared->ended = true;
-    shared->changed.notify_all();
-  }).detach();
+  try {
+    std::thread([shared = shared_, merged = std::move(lenses)]() mutable {
+      detail::name_own_thread("ranks");
+      {
+        const std::lock_guard lock(shared->mutex);
+        shared->thread = static_cast<int>(::syscall(SYS_gettid));
+      }
+      run_exchange(shared, std::move(merged));
+      const std::lock_guard lock(shared->mutex);
+      shared->ended = true;
+      shared->changed.notify_all();
+    }).detach();
+  } catch (const std::system_error& reason) {
+    shared_->ended = shared_->is_lost = true;
+    shared_->warn("the ranks exchange no numbers, as the system gives no thread for it: " + reason.code().message());
+  }
 }
 
 Exchange::~Exchange() {
@@ -42,23 +75,54 @@ std::unique_ptr<HeldTick> Exchange::add_tick(std::vector<LensStates> states, std
   tick->fault = std::exchange(shared_->fault, {});
   if (settings.launch.shows()) tick->own = std::move(own);
   shared_->ticks.push_back(std::move(tick));
+  // The first may be on its way. Of the others the records of the ranks have what is left out here.
+  if (shared_->ticks.size() > Shared::most_ticks && !shared_->ticks[1]->own)
+    shared_->ticks.erase(shared_->ticks.begin() + 1);
+  shared_->ticks_changed();
   shared_->changed.notify_all();
   return own;
 }
 
 Exchange::Complete Exchange::take_complete() {
-  if (!shared_->has_complete.exchange(false)) return {};
+  const auto now = Shared::Clock::now();
+  const bool is_late = now.time_since_epoch().count() > shared_->first_limit;
+  if (!shared_->has_complete.exchange(false) && !is_late) return {};
   const std::lock_guard lock(shared_->mutex);
-  return std::exchange(shared_->complete, {});
+  Complete complete = std::exchange(shared_->complete, {});
+  for (const auto& tick : shared_->ticks) {
+    if (now <= shared_->limit_of(*tick)) break;
+    if (!tick->own) continue;
+    if (!std::exchange(shared_->shows_alone, true))
+      complete.notes.push_back("from epoch " + number_text(tick->own->tick().epoch) +
+                               " on numbers are of rank 0 alone: the store of the ranks does not answer");
+    complete.ticks.push_back(std::move(tick->own));
+  }
+  shared_->ticks_changed();
+  return complete;
 }
 
 Exchange::Complete Exchange::finish() {
   std::unique_lock lock(shared_->mutex);
+  if (std::exchange(shared_->finished, true)) return {};
+  const auto begin = Shared::Clock::now(), limit = begin + shared_->settings.timeout + std::chrono::seconds(1);
   shared_->ending = true;
+  shared_->progress = begin;
   shared_->changed.notify_all();
-  // The thread keeps to the limit by itself, but where the store does not answer.
-  if (std::exchange(shared_->left, true)) return {};
-  shared_->changed.wait_for(lock, shared_->settings.timeout + std::chrono::seconds(1), [&] { return shared_->ended; });
+  // In slices: what counts is not the time, but how often the thread could have gone on. Where many ranks share few
+  // processors, each may get its turn late.
+  constexpr std::chrono::milliseconds slice(20);
+  auto seen = begin;
+  for (auto idle = slice * 0; !shared_->ended && idle < Shared::patience_at_end && Shared::Clock::now() < limit;) {
+    shared_->changed.wait_for(lock, slice);
+    if (std::exchange(seen, shared_->progress) != shared_->progress) {
+      idle = slice * 0;
+    } else if (shared_->thread != 0 && !waits_for_processor(shared_->thread)) {
+      idle += slice;
+    }
+  }
+  // What lenses and the log use may be destroyed from now on.
+  shared_->left = true;
+  shared_->changed.wait_for(lock, shared_->settings.timeout, [&] { return !shared_->speaks; });
   Complete rest = std::exchange(shared_->complete, {});
   std::size_t alone = 0;
   for (const auto& tick : shared_->ticks) {
@@ -67,10 +131,11 @@ Exchange::Complete Exchange::finish() {
     ++alone;
   }
   shared_->ticks.clear();
+  shared_->ticks_changed();
   if (alone > 0) {
+    const std::string ticks = alone == 1 ? "the last tick shows" : "the last " + std::to_string(alone) + " ticks show";
     rest.log.emplace_back(LOUPE_LOG_WARNING,
-                          "the last " + std::to_string(alone) +
-                              " ticks show the numbers of rank 0 alone: the store of the ranks does not answer");
+                          ticks + " the numbers of rank 0 alone: the store of the ranks does not answer");
   }
   return rest;
 }

@@ -1,11 +1,13 @@
 #ifndef LOUPE_RANKS_EXCHANGE_STATE_H
 #define LOUPE_RANKS_EXCHANGE_STATE_H
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,7 +34,13 @@ struct PendingTick {
 
 /// What the trainer's threads and the exchange's share.
 struct Exchange::Shared {
+  using Clock = std::chrono::steady_clock;
   explicit Shared(ExchangeSettings given) : settings(std::move(given)) {}
+
+  /// How long the end of a run waits for a thread that shows no progress, though the system lets it run.
+  static constexpr std::chrono::milliseconds patience_at_end{400};
+  /// How many ticks are kept for the others at most, where they cannot be sent.
+  static constexpr std::size_t most_ticks = 512;
 
   const ExchangeSettings settings;
   LeafMutex mutex;
@@ -43,17 +51,60 @@ struct Exchange::Shared {
   std::deque<std::string> incidents;
   std::string fault;  ///< that no tick has told yet
   uint64_t next_tick = 0;
-  bool ending = false, ended = false, left = false;
-  bool is_lost = false;  // there is no thread any more that takes ticks
+  bool ending = false, finished = false;
+  bool left = false;  // the thread must call neither a lens nor the log any more
   // From the thread, under the mutex.
+  int thread = 0;  // its number, once it runs
+  bool ended = false;
+  bool is_lost = false;  // it takes no ticks any more
+  bool speaks = false;   // it calls lenses, or the log
+  Clock::time_point progress{};
   TickKeeper::Complete complete;
   std::atomic<bool> has_complete{false};
+  // Ticks that the thread has not completed in time are shown without it.
+  std::atomic<Clock::rep> first_limit{std::numeric_limits<Clock::rep>::max()};
+  bool shows_alone = false;  // under the mutex: since the thread completed its last
+
+  /// By when the thread must have completed a tick of rank 0's.
+  Clock::time_point limit_of(const PendingTick& tick) const {
+    return tick.added + settings.timeout + std::chrono::seconds(1);
+  }
+  /// Under the mutex, after each change of the ticks.
+  void ticks_changed() {
+    const auto first = std::find_if(ticks.begin(), ticks.end(), [](const auto& each) { return each->own != nullptr; });
+    first_limit =
+        first != ticks.end() ? limit_of(**first).time_since_epoch().count() : std::numeric_limits<Clock::rep>::max();
+  }
 
   void warn(const std::string& text) {
     const std::lock_guard lock(mutex);
     complete.log.emplace_back(LOUPE_LOG_WARNING, text);
     has_complete = true;
   }
+};
+
+/// The end of the process did not wait for this thread.
+struct LeftBehind {};
+
+/// While one lives, the end of the process waits for this thread, which calls lenses or the log.
+class Speaking {
+ public:
+  explicit Speaking(Exchange::Shared& shared) : shared_(shared) {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.left) throw LeftBehind();
+    shared_.speaks = true;
+  }
+  ~Speaking() {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.speaks = false;
+    shared_.progress = Exchange::Shared::Clock::now();
+    shared_.changed.notify_all();
+  }
+  Speaking(const Speaking&) = delete;
+  Speaking& operator=(const Speaking&) = delete;
+
+ private:
+  Exchange::Shared& shared_;
 };
 
 /// The body of the exchange's thread. Throws nothing.

@@ -1,21 +1,19 @@
 // The thread on which the processes of a run exchange their numbers.
 
-#include <loupe/detail/rank_list.h>
+#include <loupe/files/held_signals.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <exception>
-#include <map>
-#include <optional>
-#include <random>
+#include <limits>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "core/forks.h"
+#include "core/log.h"
 #include "ranks/exchange_state.h"
 #include "ranks/missing_ranks.h"
-#include "ranks/rank_tree.h"
+#include "ranks/rank_session.h"
 
 namespace loupe {
 namespace {
@@ -23,37 +21,29 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-std::string nonce() {
-  std::random_device random;
-  return std::to_string(random()) + std::to_string(random());
-}
-
-std::string seconds_text(milliseconds time) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, static_cast<double>(time.count()) / 1000).ptr};
-}
-
 class ExchangeThread {
  public:
-  ExchangeThread(Exchange::Shared& shared, std::unique_ptr<MergedLenses> lenses)
-      : shared_(shared), settings_(shared.settings), launch_(settings_.launch), lenses_(std::move(lenses)) {}
+  ExchangeThread(Exchange::Shared& shared, MergedLenses& lenses)
+      : shared_(shared), settings_(shared.settings), launch_(settings_.launch), lenses_(lenses), session_(shared) {}
 
   void run() {
-    store_ = settings_.open();
-    if (!meet()) return;
-    while (work()) {
-    }
+    if (!session_.begin()) return;
+    height_ = session_.tree().height();
     try {
-      if (shows()) return store_->remove_all();
-      store_->put(session_ + "-bye", std::to_string(launch_.rank), std::to_string(next_tick_));
-    } catch (const std::exception&) {  // rank 0 ended before, and with it the store
+      while (work()) {
+      }
+      watch_ranks(true);
+    } catch (const std::exception&) {
+      session_.say_goodbye(next_tick_);
+      throw;
     }
+    session_.say_goodbye(next_tick_);
   }
 
  private:
   bool shows() const { return launch_.shows(); }
   std::string box(uint64_t tick, int to) const {
-    return session_ + "-tick-" + std::to_string(tick) + "-to-" + std::to_string(to);
+    return session_.box("tick-" + std::to_string(tick) + "-to-" + std::to_string(to));
   }
 
   /// Waits at most that long for news. Returns whether the end has come.
@@ -64,60 +54,27 @@ class ExchangeThread {
     return shared_.ending;
   }
 
-  /// Until this process knows the session that rank 0 began. False where the end comes first.
-  bool meet() {
-    if (shows()) {
-      session_ = nonce();
-      tree_.emplace(launch_.world_size, launch_.per_host);
-      height_ = tree_->height();
-      return true;
-    }
-    const std::string own = nonce(), rank = std::to_string(launch_.rank);
-    store_->put("hello", rank, own);
-    std::optional<Clock::time_point> end;
-    for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(200))) {
-      if (const auto welcome = store_->read("welcome", rank)) {
-        const std::size_t first = welcome->find(' '), second = welcome->find(' ', first + 1);
-        if (second != std::string::npos && welcome->substr(0, first) == own) {
-          session_ = welcome->substr(first + 1, second - first - 1);
-          tree_.emplace(launch_.world_size, std::stoi(welcome->substr(second + 1)));
-          height_ = tree_->height();
-          return true;
-        }
-      }
-      {
-        const std::lock_guard lock(shared_.mutex);
-        if (shared_.ending && !end) end = Clock::now() + (shared_.ticks.empty() ? milliseconds(0) : settings_.timeout);
-        // They are in this process's record; what waits for a rank 0 that never comes is limited.
-        while (shared_.ticks.size() > most_waiting) shared_.ticks.pop_front();
-      }
-      if (end && Clock::now() >= *end) return false;
-      std::this_thread::sleep_for(pause);
-    }
-  }
-
-  /// Rank 0: tells the session to those that ask.
-  void greet() {
-    if (!shows() || heard_.size() + 1 == static_cast<std::size_t>(launch_.world_size)) return;
-    if (Clock::now() < next_greeting_) return;
-    for (int rank = 1; rank < launch_.world_size; ++rank) {
-      const std::string key = std::to_string(rank);
-      if (heard_.count(rank) > 0) continue;
-      if (const auto hello = store_->read("hello", key)) {
-        store_->put("welcome", key, *hello + " " + session_ + " " + std::to_string(launch_.per_host));
-        store_->remove("hello", key);
-        greeting_pause_ = milliseconds(10);
-      }
-    }
-    greeting_pause_ = std::min(greeting_pause_ * 2, milliseconds(500));
-    next_greeting_ = Clock::now() + greeting_pause_;
+  /// Rank 0: tells at once of ranks that died or were stopped, as the program may wait for them for long.
+  void watch_ranks(bool is_last) {
+    if (!shows() || (!is_last && Clock::now() < next_watch_)) return;
+    next_watch_ = Clock::now() + std::chrono::seconds(1);
+    const auto news = session_.watch().news(
+        session_.met(), [&](int rank) { return session_.has_left(rank, std::numeric_limits<uint64_t>::max()); },
+        is_last);
+    if (news.empty()) return;
+    const Speaking speaking(shared_);
+    for (const std::string& each : news) log(LOUPE_LOG_WARNING, each);
+    const std::lock_guard lock(shared_.mutex);
+    shared_.complete.told_notes.insert(shared_.complete.told_notes.end(), news.begin(), news.end());
+    shared_.has_complete = true;
   }
 
   /// Does what there is to do. False at the end.
   bool work() {
-    greet();
-    const bool all_met = !shows() || heard_.size() + 1 == static_cast<std::size_t>(launch_.world_size);
-    const bool ends = wait(all_met ? milliseconds(1000) : milliseconds(20));
+    session_.greet();
+    watch_ranks(false);
+    const bool ends = wait(!shows() || session_.all_heard() ? milliseconds(1000) : milliseconds(20));
+    session_.is_ending(false);
     look_for_incidents();
     std::deque<ModuleDescription> modules;
     std::shared_ptr<PendingTick> tick;
@@ -126,13 +83,18 @@ class ExchangeThread {
       modules.swap(shared_.modules);
       if (!shared_.ticks.empty()) tick = shared_.ticks.front();  // stays there until it is done
     }
-    for (ModuleDescription& module : modules) lenses_->add_module(std::move(module));
+    if (!modules.empty()) {
+      const Speaking speaking(shared_);
+      for (ModuleDescription& module : modules) lenses_.add_module(std::move(module));
+    }
     if (tick == nullptr) return !ends;
     pass_on(*tick);
     next_tick_ = tick->number + 1;
+    auto lines = lenses_.take_log();
     const std::lock_guard lock(shared_.mutex);
     if (!shared_.ticks.empty()) shared_.ticks.pop_front();
-    for (auto& line : lenses_->take_log()) shared_.complete.log.push_back(std::move(line));
+    shared_.ticks_changed();
+    for (auto& line : lines) shared_.complete.log.push_back(std::move(line));
     shared_.has_complete = true;
     return true;
   }
@@ -147,18 +109,19 @@ class ExchangeThread {
     const std::vector<RankMessage> others = receive(tick);
     if (shows()) return complete(tick, std::move(own), others);
     if (!others.empty()) {
-      lenses_->merge(own, false);
-      lenses_->join(own, others);
-      own.lenses = lenses_->take_states();
+      const Speaking speaking(shared_);
+      lenses_.merge(own, false);
+      lenses_.join(own, others);
+      own.lenses = lenses_.take_states();
     }
     send(own);
   }
 
   void send(const RankMessage& message) {
-    const int parent = tree_->parent(launch_.rank);
+    const int parent = session_.tree().parent(launch_.rank);
     const std::string key = std::to_string(launch_.rank);
     const std::string bytes = message.bytes(/*replicas=*/false);
-    store_->put(box(message.tick, parent), key, bytes);
+    session_.store().put(box(message.tick, parent), key, bytes);
     sent_.emplace_back(message.tick, bytes.size());
     sent_bytes_ += bytes.size();
     // A parent may be slow. Where it is dead, messages that nobody reads must not fill the store.
@@ -166,9 +129,7 @@ class ExchangeThread {
       const std::string old = box(sent_.front().first, parent);
       sent_bytes_ -= sent_.front().second;
       sent_.pop_front();
-      if (!store_->read(old, key)) continue;
-      store_->remove(old, key);
-      store_->close(old);
+      session_.store().remove(old, key);
     }
   }
 
@@ -177,28 +138,29 @@ class ExchangeThread {
     std::vector<RankMessage> messages;
     std::vector<Awaited> waiting = behind(launch_.rank);
     if (waiting.empty()) return messages;
-    const double share = 1.0 - static_cast<double>(tree_->depth(launch_.rank)) / (height_ + 1);
+    const double share = 1.0 - static_cast<double>(session_.tree().depth(launch_.rank)) / (height_ + 1);
     const auto patience = std::chrono::duration_cast<Clock::duration>(settings_.timeout * share);
     for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(50))) {
-      greet();
+      session_.greet();
+      watch_ranks(false);
+      // Before looking for messages: one that is gone has sent its last.
+      session_.is_ending(true);
+      const auto waited = Clock::now() - tick.added;
+      const bool is_waiting = std::any_of(waiting.begin(), waiting.end(), [&](const Awaited& each) {
+        return session_.is_awaited(each.rank, waited, patience);
+      });
       waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
                                    [&](const Awaited& each) { return take(each, tick.number, messages); }),
                     waiting.end());
       follow_those_that_left(waiting, tick.number);
-      const auto waited = Clock::now() - tick.added;
-      // One that was late before is not waited for as long again.
-      if (std::all_of(waiting.begin(), waiting.end(), [&](const Awaited& each) {
-            return waited >= (late_.count(each.rank) > 0 ? patience / 10 : patience);
-          }))
-        break;
+      if (waiting.empty() || !is_waiting) break;
       std::this_thread::sleep_for(pause);
     }
-    late_.clear();
+    session_.late.clear();
     for (const Awaited& each : waiting) {
-      late_.insert(each.rank);
+      session_.late.insert(each.rank);
       adopt(each.rank, tick.number, messages);
     }
-    store_->close(box(tick.number, launch_.rank));
     return messages;
   }
 
@@ -208,14 +170,14 @@ class ExchangeThread {
   };
   std::vector<Awaited> behind(int rank) const {
     std::vector<Awaited> ranks;
-    for (const int child : tree_->children(rank)) ranks.push_back({child, rank});
+    for (const int child : session_.tree().children(rank)) ranks.push_back({child, rank});
     return ranks;
   }
 
   /// Those behind a rank that has ended still send to it.
   void follow_those_that_left(std::vector<Awaited>& waiting, uint64_t tick) {
     for (std::size_t i = 0; i < waiting.size();) {
-      if (!has_left(waiting[i].rank, tick)) {
+      if (!session_.has_left(waiting[i].rank, tick)) {
         ++i;
         continue;
       }
@@ -227,14 +189,16 @@ class ExchangeThread {
 
   /// Takes a rank's message if it is there.
   bool take(const Awaited& awaited, uint64_t tick, std::vector<RankMessage>& messages) {
+    // Nobody sends before rank 0 has told the session. Of many ranks that never come it asks for none.
+    if (shows() && session_.met().count(awaited.rank) == 0) return false;
     const std::string from = box(tick, awaited.to), key = std::to_string(awaited.rank);
-    const auto bytes = store_->read(from, key);
+    const auto bytes = session_.store().read(from, key);
     if (!bytes) return false;
-    store_->remove(from, key);
+    session_.store().remove(from, key);
     try {
       RankMessage message = RankMessage::read(*bytes);
       if (message.tick != tick) return true;
-      heard_.insert(message.ranks.begin(), message.ranks.end());
+      session_.heard.insert(message.ranks.begin(), message.ranks.end());
       messages.push_back(std::move(message));
     } catch (const std::exception& e) {
       if (!std::exchange(told_unreadable_, true))
@@ -245,26 +209,34 @@ class ExchangeThread {
 
   /// In the place of a rank that is late or gone: takes what was meant for it.
   void adopt(int rank, uint64_t tick, std::vector<RankMessage>& messages) {
+    if (shows() && session_.met().empty()) return;
     for (const Awaited& each : behind(rank)) {
       if (!take(each, tick, messages)) adopt(each.rank, tick, messages);
     }
   }
 
-  bool has_left(int rank, uint64_t tick) {
-    const auto last = store_->read(session_ + "-bye", std::to_string(rank));
-    return last && std::stoull(*last) <= tick;
-  }
-
   /// Rank 0: the tick as all ranks have it.
   void complete(PendingTick& tick, RankMessage own, const std::vector<RankMessage>& others) {
-    lenses_->merge(own, true);
-    lenses_->join(own, others);
-    MergedLenses::Report merged = lenses_->report(tick.tick.get());
-    const std::string note = missing_.note(own.ranks, tick.tick.get().epoch,
-                                           [&](const std::set<int>& ranks) { return reasons_of(ranks, tick.number); });
+    bool showed_alone = false;
+    {
+      const std::lock_guard lock(shared_.mutex);
+      if (!tick.own) return;  // it was shown without waiting for this
+      showed_alone = std::exchange(shared_.shows_alone, false);
+    }
+    if (showed_alone) missing_.show_rank_0_alone();
+    const auto has_left_by_now = [&](int rank) { return session_.has_left(rank, tick.number); };
+    std::vector<int> there = own.ranks;
+    for (const RankMessage& other : others) there.insert(there.end(), other.ranks.begin(), other.ranks.end());
+    const std::string note = missing_.note(std::move(there), tick.tick.get().epoch, [&](const std::set<int>& ranks) {
+      return session_.watch().reasons(ranks, has_left_by_now);
+    });
+    const Speaking speaking(shared_);
+    lenses_.merge(own, true);
+    lenses_.join(own, others);
+    MergedLenses::Report merged = lenses_.report(tick.tick.get());
     std::unique_lock lock(shared_.mutex);
     std::unique_ptr<HeldTick> held = std::move(tick.own);
-    if (!held) return;  // the end did not wait for it
+    if (!held) return;
     lock.unlock();
     held->take_over(std::move(*merged.tick));
     if (settings_.shows_each) own.add_furthest_to(*held);
@@ -276,31 +248,19 @@ class ExchangeThread {
     for (const auto& [rank, fault] : own.faults) done.notes.push_back("rank " + std::to_string(rank) + ": " + fault);
   }
 
-  /// Why ranks are missing.
-  std::string reasons_of(const std::set<int>& missing, uint64_t tick) {
-    std::vector<int> left, late;
-    for (const int rank : missing) (has_left(rank, tick) ? left : late).push_back(rank);
-    std::string reasons = left.empty() ? "" : detail::list_of_ranks(left) + " ended before";
-    if (!late.empty()) {
-      reasons += (left.empty() ? "" : "; ") + detail::list_of_ranks(late) + " did not answer within " +
-                 seconds_text(settings_.timeout) + " s (it may be slow, stopped or dead)";
-    }
-    return reasons;
-  }
-
   void look_for_incidents() {
     std::deque<std::string> own;
     {
       const std::lock_guard lock(shared_.mutex);
       own.swap(shared_.incidents);
     }
-    const std::string where = session_ + "-incidents";
+    const std::string where = session_.box("incidents");
     for (; incidents_ < most_incidents; ++incidents_) {
       const std::string key = std::to_string(incidents_);
-      const auto told = store_->read(where, key);
+      const auto told = session_.store().read(where, key);
       if (!told && own.empty()) return;
       if (!told) {
-        store_->put(where, key, std::to_string(launch_.rank) + " " + own.front());
+        session_.store().put(where, key, std::to_string(launch_.rank) + " " + own.front());
         own.pop_front();
         continue;
       }
@@ -319,18 +279,14 @@ class ExchangeThread {
   Exchange::Shared& shared_;
   const ExchangeSettings& settings_;
   const Launch& launch_;
-  std::unique_ptr<MergedLenses> lenses_;
-  std::unique_ptr<RankStore> store_;
-  std::string session_;
-  std::optional<RankTree> tree_;
+  MergedLenses& lenses_;
+  RankSession session_;
   int height_ = 0;
   uint64_t next_tick_ = 0;
   std::deque<std::pair<uint64_t, std::size_t>> sent_;  // the last ticks, and how many bytes
   std::size_t sent_bytes_ = 0;
-  std::set<int> heard_, late_;
   MissingRanks missing_{launch_.world_size};
-  Clock::time_point next_greeting_{};
-  milliseconds greeting_pause_{10};
+  Clock::time_point next_watch_{};
   int incidents_ = 0;
   bool told_unreadable_ = false;
 };
@@ -338,13 +294,26 @@ class ExchangeThread {
 }  // namespace
 
 void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_ptr<MergedLenses> lenses) {
+  const FatalSignalsHeld held;
   std::string lost;
   try {
-    ExchangeThread(*shared, std::move(lenses)).run();
+    try {
+      ExchangeThread(*shared, *lenses).run();
+    } catch (const LeftBehind&) {
+      throw;
+    } catch (const std::exception& e) {
+      lost = e.what();
+    } catch (...) {
+      lost = "it gave no reason";
+    }
+    const Speaking speaking(*shared);
+    lenses.reset();
+  } catch (const LeftBehind&) {
+    // Nobody may call what is the plugins' any more, not even to destroy it.
+    leave_to_parent(std::shared_ptr<const MergedLenses>(std::move(lenses)));
     return;
-  } catch (const std::exception& e) {
-    lost = e.what();
   }
+  if (lost.empty()) return;
   lost = lost.substr(0, lost.find('\n'));
   const bool shows = shared->settings.launch.shows();
   shared->warn(
@@ -358,6 +327,7 @@ void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_p
     if (tick->own) shared->complete.ticks.push_back(std::move(tick->own));
   }
   shared->ticks.clear();
+  shared->ticks_changed();
 }
 
 }  // namespace loupe

@@ -1,5 +1,6 @@
 #include "ranks/state_keeper.h"
 
+#include <loupe/detail/own_thread.h>
 #include <loupe/files/epoch_file.h>
 
 #include <condition_variable>
@@ -89,6 +90,7 @@ StateKeeper::StateKeeper(Settings settings, std::unique_ptr<TickKeeper> exchange
     : settings_(std::move(settings)), exchange_(std::move(exchange)), shared_(std::make_shared<Shared>()) {
   shared_->header = settings_.header.frame();
   std::thread([shared = shared_] {
+    detail::name_own_thread("states");
     shared->write();
     const std::lock_guard lock(shared->mutex);
     shared->ended = true;

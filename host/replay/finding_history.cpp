@@ -1,8 +1,11 @@
 #include "replay/finding_history.h"
 
+#include <loupe/detail/distance.h>
 #include <loupe/text/words.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace loupe::replay {
@@ -16,7 +19,10 @@ void FindingHistory::take(const RecordLine& line) {
   const std::string message = std::exchange(known.last, line).message;
   known.gone = line.state == LOUPE_FINDING_GONE;
   if (known.gone && !message.empty()) known.last.message = message;
-  known.worst_severity = std::max(known.worst_severity, line.severity);
+  // What is told again as information while it stands is taken back: it was found harmless, or follows from another.
+  if (line.state == LOUPE_FINDING_RAISED) known.before = known.worst_severity;
+  const bool is_taken_back = line.state != LOUPE_FINDING_RAISED && line.severity <= LOUPE_SEVERITY_INFO;
+  known.worst_severity = std::max(is_taken_back ? known.before : known.worst_severity, line.severity);
 }
 
 void FindingHistory::end_tick(const RecordLine& tick) {
@@ -32,9 +38,16 @@ void FindingHistory::go_on() {
 std::vector<const FindingHistory::Entry*> FindingHistory::worst_first() const {
   std::vector<const Entry*> order;
   for (const Entry& each : entries_) order.push_back(&each);
-  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+  std::unordered_map<std::string_view, std::size_t> first_of_rule;
+  for (const Entry* each : order) first_of_rule.try_emplace(each->last.rule, first_of_rule.size());
+  const auto distance = [](const Entry* entry) {
+    return detail::distance_beyond(entry->last.value, entry->last.threshold);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const Entry* a, const Entry* b) {
     if (a->last.severity != b->last.severity) return a->last.severity > b->last.severity;
-    return !a->gone && b->gone;
+    if (a->gone != b->gone) return b->gone;
+    if (a->last.rule == b->last.rule) return distance(a) > distance(b);
+    return first_of_rule.at(a->last.rule) < first_of_rule.at(b->last.rule);
   });
   return order;
 }

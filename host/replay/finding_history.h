@@ -16,7 +16,8 @@ class FindingHistory {
  public:
   struct Entry {
     RecordLine last;                   ///< of what is gone, with the words from when it stood
-    std::uint32_t worst_severity = 0;  ///< LOUPE_SEVERITY_
+    std::uint32_t worst_severity = 0;  ///< LOUPE_SEVERITY_, but for what was taken back while it stood
+    std::uint32_t before = 0;          ///< the same of the times when it stood before
     bool gone = false;
 
     /// "conv1.weight"; empty where it concerns no one layer.
@@ -29,7 +30,7 @@ class FindingHistory {
   void end_tick(const RecordLine& tick);
   /// The run goes on in a new process, which looks for everything anew: what stood and is not found again is gone.
   void go_on();
-  /// The worst first, of equals those that stand.
+  /// The worst first, of equals those that stand; of one rule the layer that lies farthest beyond what is allowed.
   std::vector<const Entry*> worst_first() const;
   /// "1 error, 2 warnings (1 gone)"; "no findings" without any.
   std::string counts() const;

@@ -17,6 +17,8 @@ struct RunListener {
   void (*group_added)(const void* optimizer, const void* group);
   /// The program ends.
   void (*finish)();
+  /// Its main thread has ended by pthread_exit, and the others go on.
+  void (*main_ended)();
 };
 
 /// `loupe_run_start` of the watching library: begins to watch this process. Null, with the reason in `why`, where it
@@ -24,6 +26,9 @@ struct RunListener {
 using RunStart = const RunListener* (*)(char* why, unsigned long size);
 constexpr const char* run_start_name = "loupe_run_start";
 constexpr const char* run_host_name = "libloupe_host.so.0";
+/// What the version of LibTorch follows, in the watching library's file, that it was built with.
+#define LOUPE_BUILT_WITH_MARK "loupe-was-built-with-libtorch="
+constexpr const char* built_with_mark = LOUPE_BUILT_WITH_MARK;
 
 /// The environment by which `loupe run`, or a job script, says what to do.
 constexpr const char* run_config_variable = "LOUPE_RUN_CONFIG";    ///< a YAML file; the default monitor where unset

@@ -2,11 +2,14 @@
 
 #include <loupe/text/environment.h>
 #include <unistd.h>
+#include <yaml-cpp/yaml.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "config/launch.h"
 #include "config/path.h"
@@ -18,13 +21,14 @@ namespace loupe {
 namespace {
 
 // The console writes where the program's own results are not.
+constexpr const char* lens_of_results = "  - output_activation: {include: [+linear]}\n";
 constexpr const char* default_monitor = R"(loupe: 1
 lenses:
   - health
   - loss_metrics
   - learning_rate
-  - output_activation: {include: [+linear]}
-  - gradient_geometry
+)";
+constexpr const char* rest_of_default_monitor = R"(  - gradient_geometry
   - parameter_difference
   - step_time
 visualizers:
@@ -51,9 +55,20 @@ void keep_from_interfering(Config& config) {
   }
 }
 
+/// The program's own results are on standard output. A console stays there where the configuration says so.
+void write_beside_the_program(Config& config) {
+  const YAML::Node told = YAML::Load(config.text)["visualizers"];
+  for (std::size_t i = 0; i < config.visualizers.size() && i < told.size(); ++i) {
+    const ComponentConfig& each = config.visualizers[i];
+    const bool says_where = told[i].IsMap() && told[i].begin()->second.IsMap() && told[i].begin()->second["to"];
+    if (std::string_view(each.entry.component->name) == "console" && !says_where)
+      each.options->set_text("to", "stderr");
+  }
+}
+
 }  // namespace
 
-Config configuration_of_program() {
+Config configuration_of_program(bool has_modules) {
   const std::string file = environment(run_config_variable), folder = environment(run_folder_variable);
   const std::string process = std::to_string(::getpid()), program = program_invocation_short_name;
   const std::string name = environment(run_name_variable);
@@ -61,8 +76,11 @@ Config configuration_of_program() {
   if (!file.empty()) {
     config = Config::from_file(file);
     if (!name.empty()) config.run_name = name;
+    write_beside_the_program(config);
   } else {
-    config = Config::from_text(default_monitor, "loupe run", working_folder());
+    const std::string text =
+        std::string(default_monitor) + (has_modules ? lens_of_results : "") + rest_of_default_monitor;
+    config = Config::from_text(text, "loupe run", working_folder());
     config.run_name = name.empty() ? program : name;
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;

@@ -8,7 +8,8 @@ namespace loupe {
 
 /// The configuration that LOUPE_RUN_CONFIG names, or a default one, changed so that it cannot interfere with a program
 /// that does not know of it; a process that another one started writes into a folder of its own. Throws ConfigError.
-Config configuration_of_program();
+/// @param has_modules  whether the program has any: the default one has lenses for what these give
+Config configuration_of_program(bool has_modules);
 
 /// The number of the program's first epoch: where the configuration names none, the one behind the last in the record
 /// of a run that goes on.

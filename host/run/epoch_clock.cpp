@@ -22,84 +22,120 @@ std::string number(double value) {
 
 }  // namespace
 
-bool EpochClock::follows_modes() const {
-  return kind_ == Epoch::automatic || kind_ == Epoch::train_eval;
+bool EpochClock::has_orders() const {
+  return latest_order() != nullptr;
+}
+
+const void* EpochClock::latest_order() const {
+  const auto found = std::find_if(orders_.rbegin(), orders_.rend(), [](const Order& each) { return !each.is_of_step; });
+  return found != orders_.rend() ? found->address : nullptr;
 }
 
 std::uint64_t EpochClock::most_steps() const {
   const auto length = static_cast<std::uint64_t>(length_);
   if (kind_ == Epoch::steps) return length;
-  if (knows_ends_) return length * patience_for_next;
-  if (too_often_ || (!switches_ && reset_sampler_ == nullptr)) return length;
+  if (knows_ends_ || follows_hints_) return length * patience_for_next;
+  if (too_often_ || (!switches_ && !has_orders())) return length;
   return length * patience_for_first;
 }
 
 bool EpochClock::stepped(const void* optimizer) {
-  ever_stepped_ = true;
-  steps_ = std::max(steps_, ++counts_[optimizer]);
-  feeding_sampler_ = reset_sampler_;
+  if (!std::exchange(ever_stepped_, true)) {
+    // What was counted so far were backward passes, of which this step may have taken several.
+    passes_ = switched_at_ = hinted_at_[0] = hinted_at_[1] = 0;
+    for (Order& each : orders_) each.began_at = 0;
+  }
+  const std::uint64_t count = ++counts_[optimizer];
+  if (count > steps_) {
+    steps_ = count;
+    ++passes_;
+  }
+  feeding_order_ = latest_order();
   const auto fewest = std::min_element(counts_.begin(), counts_.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  const bool is_full = fewest->second >= most_steps() || steps_ >= 2 * most_steps();
   switch (kind_) {
     case Epoch::seconds:
       return std::chrono::duration<double>(Clock::now() - begin_).count() >= length_;
     case Epoch::train_eval:
       return false;
-    case Epoch::automatic:
-      if (!knows_ends_ && Clock::now() - begin_ >= most_seconds) return true;
-      break;
     case Epoch::steps:
+      return is_full;
+    case Epoch::automatic:
       break;
   }
-  return fewest->second >= most_steps() || steps_ >= 2 * most_steps();
+  // Not at once: the program's own epoch may end with this step too, and its validation follows.
+  is_due_ = is_full || (!knows_ends_ && Clock::now() - begin_ >= most_seconds);
+  return false;
+}
+
+bool EpochClock::step_begins() {
+  const bool is_due_by_hint = std::exchange(is_due_by_hint_, false) && !knows_ends_;
+  if (!is_automatic() || !has_passes() || !(is_due_ || is_due_by_hint)) return false;
+  follows_hints_ = follows_hints_ || is_due_by_hint;
+  return true;
 }
 
 bool EpochClock::went_backward() {
   // So many gradients are not accumulated for one step.
   constexpr std::uint64_t patience = 20;
   ++backwards_;
+  passes_ += ever_stepped_ ? 0 : 1;
   if (ever_stepped_ || kind_ == Epoch::train_eval) return false;
   if (kind_ == Epoch::seconds) return std::chrono::duration<double>(Clock::now() - begin_).count() >= length_;
   return backwards_ > patience * static_cast<std::uint64_t>(length_);
 }
 
-bool EpochClock::cleared() {
-  constexpr int enough = 3;
-  if (kind_ != Epoch::automatic || ever_stepped_ || backwards_ == cleared_at_) return false;
-  cleared_at_ = backwards_;
-  return ++cleared_ == enough;
-}
-
 bool EpochClock::mode_set(bool trains) {
   switches_ = true;
   trains_ = trains;
-  if (!trains) evaluated_ = evaluated_ || has_passes();
-  if (!trains || !follows_modes()) return false;
-  const bool ends = evaluated_ || (kind_ == Epoch::automatic && has_passes());
+  const std::uint64_t since = passes_ - switched_at_;
+  if (!trains) evaluated_ = evaluated_ || since > 0;
+  if (!trains || !(is_automatic() || kind_ == Epoch::train_eval)) return false;
+  const bool ends = evaluated_ || (is_automatic() && since > 0);
   if (!ends) return false;
+  switched_at_ = passes_;
   // A program that acts in one mode and learns in the other switches with every step, and so does one that calls
   // train() in each; one that validates after a single step means an epoch.
-  const std::uint64_t passes = ever_stepped_ ? steps_ : backwards_;
-  const bool is_one = passes - std::exchange(switched_at_, passes) < 2;
-  too_often_ = kind_ == Epoch::automatic && is_one && !(std::exchange(evaluated_, false) && validated_);
+  const bool was_evaluated = std::exchange(evaluated_, false), was_validated = std::exchange(validated_, false);
+  too_often_ = is_automatic() && since < 2 && !(was_evaluated && was_validated);
   if (too_often_) return false;
   knows_ends_ = true;
-  return true;
+  return has_passes();
 }
 
 /// A loader for validation begins anew too, but nothing is learnt from it.
-bool EpochClock::sampler_reset(const void* sampler) {
-  const bool ends = kind_ == Epoch::automatic && sampler == feeding_sampler_ && has_passes();
-  reset_sampler_ = sampler;
+bool EpochClock::order_begins(const void* order, bool is_loader) {
+  constexpr std::size_t most = 16;
+  auto known = std::find_if(orders_.begin(), orders_.end(), [&](const Order& each) { return each.address == order; });
+  Order now{order, passes_};
+  if (known != orders_.end()) {
+    // What is drawn for each step, as the samples of a batch may be, is no order of an epoch.
+    now.is_of_step = !is_loader && (known->is_of_step || now.began_at - known->began_at == 1);
+    orders_.erase(known);
+  } else if (orders_.size() == most) {
+    orders_.erase(orders_.begin());
+  }
+  const bool ends = is_automatic() && !now.is_of_step && order == feeding_order_ && has_passes();
+  orders_.push_back(now);
+  if (now.is_of_step && order == feeding_order_) feeding_order_ = latest_order();
   knows_ends_ = knows_ends_ || ends;
   return ends;
+}
+
+void EpochClock::hint(Hint hint) {
+  if (hint == Hint::validation) validated_ = true;
+  const std::uint64_t since = passes_ - std::exchange(hinted_at_[static_cast<int>(hint)], passes_);
+  // What comes with each step ends nothing, and of several losses in a row the first does.
+  constexpr std::uint64_t fewest = 2;
+  is_due_by_hint_ = is_due_by_hint_ || since >= fewest;
 }
 
 void EpochClock::ticked() {
   std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // it steps no more
   for (auto& each : counts_) each.second = 0;
-  steps_ = switched_at_ = backwards_ = cleared_at_ = 0;
-  evaluated_ = validated_ = false;
+  steps_ = backwards_ = 0;
+  is_due_ = is_due_by_hint_ = false;
   begin_ = Clock::now();
 }
 
@@ -114,8 +150,9 @@ std::string EpochClock::description() const {
     case Epoch::automatic:
       break;
   }
-  return "an epoch ends where train() is called again or a data loader begins anew, else after " + number(length_) +
-         " steps, or " + number(length_ * patience_for_first) + " once that has happened";
+  return "an epoch ends where train() is called again, or a data loader or a shuffled order begins anew, else after a "
+         "validation or a scheduler's step, else after " +
+         number(length_) + " steps";
 }
 
 }  // namespace loupe

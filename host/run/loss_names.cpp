@@ -12,6 +12,9 @@ std::string numbered(const std::string& name, std::size_t number) {
 }  // namespace
 
 std::vector<LossNames::Place>::iterator LossNames::find(const void* place) {
+  const auto joined =
+      std::find_if(joined_.begin(), joined_.end(), [&](const auto& each) { return each.first == place; });
+  if (joined != joined_.end()) place = joined->second;
   return std::find_if(places_.begin(), places_.end(), [&](const Place& each) { return each.address == place; });
 }
 

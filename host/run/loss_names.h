@@ -2,6 +2,7 @@
 #define LOUPE_RUN_LOSS_NAMES_H
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -21,6 +22,9 @@ class LossNames {
   /// @param place  a return address, only to compare with
   Named of(const void* place);
   std::size_t count() const { return places_.size(); }
+  bool knows(const void* place) { return find(place) != places_.end(); }
+  /// What comes from this place is the loss of that one.
+  void join(const void* place, const void* other) { joined_.emplace_back(place, other); }
   /// Whether the loss of this place would be called by its number, as no name was given for it.
   bool is_numbered(const void* place);
   /// The loss of this place is called so, or, where another is, "name#2", …
@@ -36,6 +40,7 @@ class LossNames {
   };
   std::vector<Place>::iterator find(const void* place);
   std::vector<Place> places_;
+  std::vector<std::pair<const void*, const void*>> joined_;  // a place, and the one whose loss it has
 };
 
 }  // namespace loupe

@@ -8,7 +8,6 @@
 
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbol_names.h"
-#include "torch/taps/loss_function_taps.h"
 
 namespace loupe {
 namespace {
@@ -25,8 +24,10 @@ template <class... Arguments>
 struct BackwardTap<void (at::Tensor::*)(Arguments...) const> {
   static inline void (*real)(const at::Tensor*, Arguments...) = nullptr;
   static void tap(const at::Tensor* self, Arguments... arguments) {
-    if (is_number(*self)) listener->before_backward(*self, __builtin_return_address(0));
+    const bool is_loss = is_number(*self);
+    if (is_loss) listener->before_backward(*self, __builtin_return_address(0));
     real(self, std::forward<Arguments>(arguments)...);
+    if (is_loss) listener->after_backward();
   }
   static void declare() {
     const auto member = &at::Tensor::_backward;
@@ -49,6 +50,7 @@ struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Argumen
       if (is_number(tensors[i])) listener->before_backward(tensors[i], place + i);
     }
     real(tensors, std::forward<Arguments>(arguments)...);
+    listener->after_backward();
   }
   static void declare() {
     real = &torch::autograd::backward;
@@ -62,7 +64,7 @@ void declare_loss_taps(const LossListener& told) {
   listener = &told;
   BackwardTap<decltype(&at::Tensor::_backward)>::declare();
   BackwardOfManyTap<decltype(&torch::autograd::backward)>::declare();
-  set_loss_evaluated(told.evaluated);
+  set_loss_function_listener(told.functions);
 }
 
 }  // namespace loupe

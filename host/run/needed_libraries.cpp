@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
+
+#include "run/boundary.h"
 
 namespace loupe {
 namespace {
@@ -90,6 +93,12 @@ bool read_needed_libraries(const char* path, NeededLibraries& needed) {
   if (memory == MAP_FAILED) return false;
   const auto size = static_cast<std::size_t>(status.st_size);
   const bool is_elf = read({static_cast<const char*>(memory), size}, needed);
+  const void* mark = memmem(memory, size, built_with_mark, std::strlen(built_with_mark));
+  if (mark != nullptr) {
+    const char* version = static_cast<const char*>(mark) + std::strlen(built_with_mark);
+    const auto left = static_cast<std::size_t>(static_cast<const char*>(memory) + size - version);
+    std::snprintf(needed.libtorch, NeededLibraries::longest, "%.*s", static_cast<int>(strnlen(version, left)), version);
+  }
   munmap(memory, size);
   return is_elf;
 }

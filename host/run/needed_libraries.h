@@ -8,6 +8,7 @@ struct NeededLibraries {
   static constexpr int most = 64, longest = 128;
   char names[most][longest];
   int count = 0;
+  char libtorch[longest] = "";  ///< the version that a Loupe was built with, where it says so
   bool is_dynamic = false;      ///< it is loaded by a dynamic loader, so that libraries can be preloaded
   bool is_other_class = false;  ///< of another word size or processor than this code
 };

@@ -2,12 +2,13 @@
 // every call on. The first that is called brings the library that watches; a program that calls none pays nothing. It
 // needs no library but C's, so that it can be loaded into anything.
 
+#include "run/preload.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
 #include <loupe/files/held_signals.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,13 +18,14 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "run/boundary.h"
+#include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
 #include "run/words.h"
 
-#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
-
 namespace loupe {
+
+std::atomic<const RunListener*> listener{nullptr};
+std::atomic<bool> has_optimizer{false}, main_has_ended{false}, tried{false};
 
 /// What a function returns through memory that its caller lends: made there by the real one, never copied.
 struct Lent {
@@ -34,35 +36,22 @@ struct Lent {
 
 namespace {
 
-constexpr int exit_unwatched = 2;
-constexpr unsigned long text_size = 1024;
-
-std::atomic<const RunListener*> listener{nullptr};
 std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
-std::atomic<bool> tried{false};                      // to watch this process
-std::atomic<bool> has_optimizer{false}, has_ended{false};
-__thread bool starts = false;  // this thread is in the middle of that
+__thread bool starts = false;                        // this thread is in the middle of that
 // Where on this thread's stack parameters are asked for at the moment. LibTorch asks each module below for its own,
 // through the same functions. A place, not a count, so that an exception leaves nothing behind for long.
 __thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/// Text that may be cut.
-__attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, size, format, arguments);
-  va_end(arguments);
-}
+}  // namespace
 
-/// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process() {
   char own[16];
   put(own, sizeof own, "%d", static_cast<int>(getpid()));
   return is_set(run_process_variable, own);
 }
 
-__attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
+void tell(const char* format, ...) {
   char text[2 * text_size] = "loupe: ";
   const unsigned long begun = strlen(text);
   va_list arguments;
@@ -75,29 +64,14 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...) {
   static_cast<void>(!write(STDERR_FILENO, text, strlen(text)));
 }
 
+namespace {
+
 /// One message, and the program goes on without Loupe, or ends where --require says so.
 void go_unwatched(const char* why) {
   const bool required = is_set(run_require_variable, "1");
   tell("%s%s%s", required ? "error: " : "warning: ", why,
        required ? "; --require ends the program here" : "; the program runs unwatched");
   if (required) _exit(exit_unwatched);
-}
-
-struct LibraryName {
-  const char* begins;
-  char path[text_size];
-};
-int find_library(dl_phdr_info* info, size_t, void* data) {
-  auto& wanted = *static_cast<LibraryName*>(data);
-  const char* slash = strrchr(info->dlpi_name, '/');
-  const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (strncmp(name, wanted.begins, strlen(wanted.begins)) != 0) return 0;
-  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
-  return 1;
-}
-/// The path of a loaded library whose file's name begins like that.
-bool is_loaded(LibraryName& name) {
-  return dl_iterate_phdr(&find_library, &name) == 1;
 }
 
 /// Remembers the segment, of any library, that has the address in `data`.
@@ -133,10 +107,25 @@ bool start_from(const char* folder, char* why) {
     if (dlopen(needed.names[i], RTLD_LAZY | RTLD_NOLOAD) != nullptr) continue;
     LibraryName loaded{"libtorch_cpu.so", ""};
     const bool any = is_loaded(loaded);
+    char version[version_size];
     put(why, text_size,
-        "the program loads the LibTorch '%s', but the Loupe in '%s' was built with one whose library is '%s'; name "
-        "the folder of a Loupe that was built with it in %s",
-        any ? loaded.path : "(in a library of its own)", folder, needed.names[i], run_hosts_variable);
+        "the program loads LibTorch %s ('%s'), but the Loupe in '%s' was built with LibTorch %s, whose library is "
+        "'%s'; "
+        "name the folder of a Loupe that was built with the program's in %s",
+        read_loaded_version(version) ? version : "of another version", any ? loaded.path : "in a library of its own",
+        folder, needed.libtorch[0] != '\0' ? needed.libtorch : "of another version", needed.names[i],
+        run_hosts_variable);
+    return false;
+  }
+  // Where several are installed, one's libraries may be found under the names of another's.
+  char version[version_size];
+  if (read_loaded_version(version) && needed.libtorch[0] != '\0' && !is_same_minor(version, needed.libtorch)) {
+    LibraryName loaded{"libtorch_cpu.so", ""};
+    static_cast<void>(is_loaded(loaded));
+    put(why, text_size,
+        "the program loads LibTorch %s ('%s'), but the Loupe in '%s' was built with LibTorch %s; name the folder of a "
+        "Loupe that was built with %s in %s",
+        version, loaded.path, folder, needed.libtorch, version, run_hosts_variable);
     return false;
   }
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -149,6 +138,7 @@ bool start_from(const char* folder, char* why) {
   }
   dl_iterate_phdr(&find_host, reinterpret_cast<void*>(start));
   listener = start(why, text_size);
+  if (main_has_ended && listener != nullptr) listener.load()->main_ended();
   return listener != nullptr;
 }
 
@@ -206,34 +196,6 @@ const RunListener* started() {
     pthread_mutex_unlock(&starting);
   }
   return listener;
-}
-
-struct NthLibrary {
-  int left;
-  char path[text_size];
-};
-int count_down(dl_phdr_info* info, size_t, void* data) {
-  auto& wanted = *static_cast<NthLibrary*>(data);
-  if (wanted.left-- > 0) return 0;
-  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
-  return 1;
-}
-
-/// Any loaded library's function of that name but this one's. No library is opened while they are listed, which takes
-/// the loader's locks the other way round.
-void* find_anywhere(const char* name) {
-  Dl_info own{};
-  dladdr(reinterpret_cast<void*>(&find_anywhere), &own);
-  for (int i = 0;; ++i) {
-    NthLibrary library{i, ""};
-    if (dl_iterate_phdr(&count_down, &library) == 0) return nullptr;
-    void* opened = library.path[0] != '\0' ? dlopen(library.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
-    if (opened == nullptr) continue;
-    void* found = dlsym(opened, name);
-    dlclose(opened);
-    Dl_info of{};
-    if (found != nullptr && dladdr(found, &of) != 0 && of.dli_fbase != own.dli_fbase) return found;
-  }
 }
 
 /// LibTorch's own function. It may have been loaded later, out of reach of what comes next.
@@ -341,62 +303,12 @@ void drop_from_preload() {
 }
 
 __attribute__((constructor)) void begin() {
+  await_end_of_main_thread();
   char own[16];
   put(own, sizeof own, "%d", static_cast<int>(getpid()));
   setenv(run_process_variable, own, 0);
   if (is_set(run_follow_variable, "no")) drop_from_preload();
 }
 
-/// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
-/// none. The program's exit code, or another where it had to be watched and was not.
-int end(int code) {
-  if (has_ended.exchange(true)) return code;
-  if (const RunListener* told = listener) told->finish();
-  if (has_optimizer || !is_first_process()) return code;
-  LibraryName torch{"libtorch_cpu.so", ""}, python{"libtorch_python.so", ""}, any_python{"libpython", ""};
-  const char* why = "loaded no LibTorch (libtorch_cpu.so); one that is linked statically cannot be watched";
-  if (is_loaded(python) || is_loaded(any_python)) {
-    why = "made no optimizer of LibTorch's C++ interface; modules that Python defines are not seen";
-  } else if (is_loaded(torch)) {
-    why = tried
-              ? "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched"
-              : "loaded LibTorch, and Loupe saw no call of it: it makes no optimizer and asks for no parameters, or "
-                "what does was loaded by RTLD_DEEPBIND, which leads past Loupe";
-  } else if (is_mapped("/libtorch_cpu.so")) {
-    why = "loaded LibTorch by dlmopen, into a namespace that Loupe is not in, and is not watched";
-  } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {
-    why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched where they train";
-  }
-  const bool required = is_set(run_require_variable, "1");
-  tell("%sthis process %s", required ? "error: " : "", why);
-  return required ? exit_unwatched : code;
-}
-
-using Main = int (*)(int, char**, char**);
-Main program_main = nullptr;
-
-int watched_main(int count, char** arguments, char** variables) {
-  return end(program_main(count, arguments, variables));
-}
-
 }  // namespace
 }  // namespace loupe
-
-// Exit handlers would come too late: what the watching library needs may be gone before them.
-extern "C" {
-
-LOUPE_RUN_EXPORT int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
-                                       void (*loader_fini)(), void* stack_end);
-int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),
-                      void (*loader_fini)(), void* stack_end) {
-  loupe::program_main = program;
-  const auto real = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
-  return real(&loupe::watched_main, count, arguments, init, fini, loader_fini, stack_end);
-}
-
-LOUPE_RUN_EXPORT void exit(int code) noexcept {
-  const auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
-  real(loupe::end(code));
-  __builtin_unreachable();
-}
-}

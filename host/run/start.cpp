@@ -12,21 +12,22 @@
 #include <cstring>
 #include <new>
 
-#include <ATen/Version.h>
+#include <torch/version.h>
 
 #include "core/forks.h"
+#include "core/last_thread.h"
 #include "core/log.h"
 #include "inspector/forked_child.h"
 #include "loupe/config_error.h"
 #include "run/boundary.h"
+#include "run/epoch_taps.h"
 #include "run/loss_taps.h"
-#include "run/sampler_taps.h"
 #include "run/watched_program.h"
 #include "torch/all_taps.h"
+#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/optimizer_taps.h"
-#include "torch/taps/program_hooks.h"
 
 namespace loupe {
 namespace {
@@ -109,7 +110,7 @@ const RunListener run_listener = {
                             *static_cast<const torch::optim::OptimizerParamGroup*>(group));
       });
     },
-    &finish};
+    &finish, &main_thread_ended};
 
 const ProgramHooks hooks = {[](torch::nn::Module& module) {
                               const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
@@ -131,12 +132,23 @@ const ProgramHooks hooks = {[](torch::nn::Module& module) {
                               guarded([&](WatchedProgram& program) { program.after_step(optimizer); });
                             }};
 
-const LossListener loss_listener = {[](const at::Tensor& loss, const void* place) {
-                                      guarded([&](WatchedProgram& program) { program.before_backward(loss, place); });
-                                    },
-                                    [](const at::Tensor& loss, const void* place) {
-                                      guarded([&](WatchedProgram& program) { program.evaluated(loss, place); });
-                                    }};
+const LossListener loss_listener = {
+    [](const at::Tensor& loss, const void* place) {
+      guarded([&](WatchedProgram& program) { program.before_backward(loss, place); });
+    },
+    [] { guarded([](WatchedProgram& program) { program.after_backward(); }); },
+    {[](const at::Tensor& loss, const char* function) {
+       guarded([&](WatchedProgram& program) { program.computed(loss, function); });
+     },
+     [](const at::Tensor& loss, const char* function, const void* place) {
+       guarded([&](WatchedProgram& program) { program.evaluated(loss, function, place); });
+     }}};
+
+const EpochListener epoch_listener = {
+    [](const void* order, bool is_loader) {
+      guarded([&](WatchedProgram& program) { program.order_begins(order, is_loader); });
+    },
+    [] { guarded([](WatchedProgram& program) { program.scheduled(); }); }};
 
 /// In a process that was just forked: other threads are gone, and with them whoever would give their locks free.
 void begin_anew() {
@@ -152,31 +164,12 @@ void begin_anew() {
   watched.store(new (std::nothrow) WatchedProgram(std::unique_ptr<WatchedProgram>(program)));
 }
 
-/// "1.13" of "1.13.1+cpu".
-std::string minor_version(const std::string& version) {
-  const auto first = version.find('.');
-  const auto second = first != std::string::npos ? version.find('.', first + 1) : first;
-  return version.substr(0, second);
-}
+/// Read from the file, before this library is loaded beside another LibTorch.
+__attribute__((used)) const char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
 
-/// The version of the LibTorch that is loaded, by its own word; empty where it does not say.
-std::string loaded_version() {
-  const std::string text = at::show_config(), key = "TORCH_VERSION=";
-  const auto begin = text.find(key);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin + key.size(), text.find_first_of(", \n", begin) - begin - key.size());
-}
-
-const RunListener* begin(char* why, std::size_t size) {
-  const std::string version = loaded_version();
-  if (!version.empty() && minor_version(version) != minor_version(TORCH_VERSION)) {
-    std::snprintf(why, size, "the program loads LibTorch %s, but this Loupe was built with %s", version.c_str(),
-                  TORCH_VERSION);
-    return nullptr;
-  }
+const RunListener* begin() {
   declare_loss_taps(loss_listener);
-  declare_sampler_taps(
-      [](const void* sampler) { guarded([&](WatchedProgram& program) { program.sampler_reset(sampler); }); });
+  declare_epoch_taps(epoch_listener);
   declare_all_taps();
   Redirections::instance().hold();
   await_optimizers();
@@ -194,7 +187,7 @@ const RunListener* begin(char* why, std::size_t size) {
 extern "C" LOUPE_API const loupe::RunListener* loupe_run_start(char* why, unsigned long size);
 const loupe::RunListener* loupe_run_start(char* why, unsigned long size) {
   try {
-    return loupe::begin(why, size);
+    return loupe::begin();
   } catch (const std::exception& e) {
     std::snprintf(why, size, "%s", e.what());
   } catch (...) {

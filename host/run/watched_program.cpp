@@ -6,12 +6,15 @@
 #include "torch/script/script_model.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/log.h"
 #include "inspector/program_inspector.h"
 #include "run/default_monitor.h"
+#include "run/twin_model.h"
 #include "torch/model/module_types.h"
+#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 
 namespace loupe {
@@ -25,22 +28,22 @@ bool holds_any(const ParameterSet& some, const ParameterSet& others) {
 
 Inspector& WatchedProgram::inspector() {
   if (inspector_) return *inspector_;
-  Config config = configuration_of_program();
+  Config config = configuration_of_program(modules_.any());
   section_ = run_program_of(config.text);
   count_as(config.tick);
-  train_loss_ = config.train_loss;
-  validation_loss_ = config.validation_loss;
+  const std::string train_loss = config.train_loss, validation_loss = config.validation_loss;
   for (const std::string& name : section_.losses) {
     if (name == "-") continue;
     config.train_loss = name;
     break;
   }
   if (config.train_loss == config.validation_loss) config.validation_loss += " (validation)";
-  losses_.emplace(train_loss_, section_.losses);
-  validation_losses_.emplace(validation_loss_, std::vector<std::string>());
   clock_.emplace(section_);
+  for (const auto& [order, is_loader] : early_orders_) clock_->order_begins(order, is_loader);
   const double first = first_epoch_of(config, section_);
   inspector_.emplace(ProgramInspector::make(std::move(config)));
+  losses_.emplace(*inspector_, ProgramLosses::Names{train_loss, validation_loss, section_.losses},
+                  [this](const std::string& guess, const char* option) { tell(guess, option); });
   ProgramInspector::begin_epochs_at(*inspector_, first);
   if (first != 1) tell("the first epoch is " + number_text(first), "first_epoch");
   tell(clock_->description(), "epoch");
@@ -100,8 +103,23 @@ void WatchedProgram::before_forward(torch::nn::Module& module) {
   settle(false);
 }
 
-void WatchedProgram::sampler_reset(const void* sampler) {
-  if (clock_ && clock_->sampler_reset(sampler)) tick();
+void WatchedProgram::order_begins(const void* order, bool is_loader) {
+  constexpr std::size_t most_early = 16;
+  if (!clock_ && early_orders_.size() < most_early) early_orders_.emplace_back(order, is_loader);
+  if (clock_ && clock_->order_begins(order, is_loader)) tick();
+}
+
+void WatchedProgram::scheduled() {
+  if (clock_) clock_->hint(EpochClock::Hint::schedule);
+}
+
+/// Where the next step begins.
+void WatchedProgram::end_due_epoch() {
+  if (!clock_) return;
+  // Steps that no tap sees, of optimizers of the program's own, are noticed by what they changed.
+  const std::uint64_t unseen = unseen_steps.load(std::memory_order_relaxed);
+  for (; unseen_steps_ < unseen; ++unseen_steps_) clock_->stepped(&unseen_steps_);
+  if (clock_->step_begins()) tick();
 }
 
 /// Its mirror goes on to before_forward, as any module that runs.
@@ -118,7 +136,7 @@ void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   if (known.size == size && !known.waits) return;
   known.size = size;
   known.steps = 0;
-  known.waits = any_news_ = true;
+  known.waits = any_news_ = wants_leaves_ = true;
   known.parameters.clear();
   for (const auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
@@ -129,15 +147,38 @@ void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
 void WatchedProgram::before_clearing(const torch::optim::Optimizer& optimizer) {
   know(optimizer);
   settle(false);
-  if (clock_ && clock_->cleared()) tick();
+  end_due_epoch();
 }
 
 void WatchedProgram::before_step(const torch::optim::Optimizer& optimizer) {
   know(optimizer);
   settle(true);
+  end_due_epoch();
+  inspector();
+  losses_->before_step(optimizer);
   constexpr std::uint64_t enough = 2, seldom = 64;  // splats are replaced by others now and then
-  const std::uint64_t steps = ++optimizers_[&optimizer].steps;
+  Optimizer& known = optimizers_[&optimizer];
+  const std::uint64_t steps = ++known.steps;
+  if (steps == 1) known.is_idle = tell_of_twin(optimizer);
+  if (known.is_idle) return;
   if (steps == enough || (!bare_.empty() && steps % seldom == 0)) take_strangers(optimizer);
+}
+
+bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
+  const ParameterSet& held = optimizers_[&optimizer].parameters;
+  const auto is_its = [&](const Attached& each) { return holds_any(held, each.parameters); };
+  const auto idle = std::find_if(attached_.begin(), attached_.end(), is_its);
+  if (idle == attached_.end()) return false;  // whatever they are, their model is gone
+  const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
+  if (!finding) return false;
+  ProgramInspector::publish(inspector(), *finding);
+  // Nothing runs in it, and what would be said of that is a consequence.
+  std::erase_if(attached_, [&](const Attached& each) {
+    const bool is_idle = is_its(each);
+    if (is_idle) inspector_->detach(each.name);
+    return is_idle;
+  });
+  return true;
 }
 
 /// What an optimizer holds beside the models: parameters of no module, as of fields and splats, are a model too; those
@@ -157,7 +198,8 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
     }
   }
   if (strangers.empty()) return;
-  if (any_gradient && section_.models.empty()) return attach_bare(strangers);
+  if (any_gradient && section_.models.empty())
+    return attach_bare(strangers, training_of(optimizers_[&optimizer].parameters));
   if (any_gradient || any_watched) return;
   Finding finding;
   finding.rule = "stale_optimizer";
@@ -169,7 +211,7 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   ProgramInspector::publish(inspector(), finding);
 }
 
-void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors) {
+void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors, int training) {
   auto bare = std::make_shared<BareModel>();
   FoundModel model{bare.get(), bare, {}};
   for (const at::Tensor& each : tensors) {
@@ -181,17 +223,20 @@ void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors) {
   constexpr std::size_t most = 4;
   if (bare_.size() == most) bare_.pop_front();
   bare_.push_back(std::move(bare));
-  attach(model, "its tensors are in no module, but in an optimizer");
+  attach(model, training, "its tensors are in no module, but in an optimizer");
 }
 
 void WatchedProgram::after_step(const torch::optim::Optimizer& optimizer) {
   inspector();
-  if (!nameless_.empty()) {
+  if (losses_->any_nameless()) {
+    std::vector<std::string> models;
     for (const Attached& each : attached_) {
-      if (holds_any(optimizers_[&optimizer].parameters, each.parameters)) stepped_.insert(each.name);
+      if (holds_any(optimizers_[&optimizer].parameters, each.parameters)) models.push_back(each.name);
     }
+    losses_->after_step(models);
+  } else {
+    tell_guesses();
   }
-  if (nameless_.empty()) tell_guesses();
   if (clock_->stepped(&optimizer)) tick();
 }
 
@@ -199,47 +244,38 @@ void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) 
   if (optimizers_.empty()) return;
   settle(true);
   inspector();
+  end_due_epoch();
   if (clock_->went_backward()) tick();
-  if (!stepped_.empty()) name_losses();
-  const void* origin = origins_.of(place);
-  const LossNames::Named named = losses_->of(origin);
-  const bool waits = std::find(nameless_.begin(), nameless_.end(), origin) != nameless_.end();
-  if (waits || (named.is_new && attached_.size() > 1 && losses_->is_numbered(origin))) {
-    if (!waits) nameless_.push_back(origin);
-    nameless_losses_.emplace_back(origin, loss.detach());
-    return;
-  }
-  if (named.name.empty()) return;
-  if (named.is_new)
-    tell("'" + named.name + "' is what backward() is called on" + (named.is_main ? "" : " at a further place"), "loss");
-  ProgramInspector::push_loss(*inspector_, named.name, loss, /*train=*/true);
+  // A program that makes an optimizer for each batch would have this done each time.
+  constexpr std::size_t most_optimizers = 16;
+  if (std::exchange(wants_leaves_, false) && optimizers_.size() <= most_optimizers) leaves_ = leaves_of(loss);
+  losses_->before_backward(loss, place, trainings());
 }
 
-/// Where there are several models, a loss is named after the one whose optimizer steps next, if that is one.
-void WatchedProgram::name_losses() {
-  for (const void* place : std::exchange(nameless_, {})) {
-    const LossNames::Named numbered = losses_->of(place);
-    std::string name = numbered.name, when = numbered.is_main ? "" : " at a further place";
-    if (stepped_.size() == 1) {
-      name = losses_->call(place, *stepped_.begin() + " loss");
-      when = " before an optimizer of '" + *stepped_.begin() + "' steps";
-    }
-    tell("'" + name + "' is what backward() is called on" + when, "loss");
-  }
-  stepped_.clear();
-  for (const auto& [place, loss] : std::exchange(nameless_losses_, {}))
-    ProgramInspector::push_loss(*inspector_, losses_->of(place).name, loss, /*train=*/true);
+void WatchedProgram::after_backward() {
+  if (losses_) losses_->after_backward();
 }
 
-void WatchedProgram::evaluated(const at::Tensor& loss, const void* place) {
+void WatchedProgram::computed(const at::Tensor& loss, const char* function) {
+  if (losses_) losses_->computed(loss, function);
+}
+
+void WatchedProgram::evaluated(const at::Tensor& loss, const char* function, const void* place) {
   if (!clock_ || attached_.empty() || (at::GradMode::is_enabled() && clock_->trains())) return;
-  clock_->validated();
-  const LossNames::Named named = validation_losses_->of(place);
-  if (named.name.empty()) return;
-  if (named.is_new)
-    tell("'" + named.name + "' is what a loss function gives in eval mode or without gradients, as a mean of the batch",
-         nullptr);
-  ProgramInspector::push_loss(*inspector_, named.name, loss, /*train=*/false);
+  clock_->hint(EpochClock::Hint::validation);
+  losses_->evaluated(loss, function, place);
+}
+
+int WatchedProgram::training_of(const ParameterSet& parameters) {
+  const auto known = std::find_if(attached_.begin(), attached_.end(),
+                                  [&](const Attached& each) { return holds_any(parameters, each.parameters); });
+  return known != attached_.end() ? known->training : ++last_training_;
+}
+
+std::size_t WatchedProgram::trainings() const {
+  std::set<int> numbers;
+  for (const Attached& each : attached_) numbers.insert(each.training);
+  return numbers.size();
 }
 
 ParameterSet WatchedProgram::without_attached(const ParameterSet& parameters) const {
@@ -276,10 +312,12 @@ void WatchedProgram::settle(bool all_there_is) {
     }
     if (!left.empty() && !all_there_is) continue;
     known.waits = false;
+    const int training = training_of(known.parameters);
     for (const FoundModel& model : found) {
       const bool is_whole = found.size() == 1 && left.empty();
-      attach(model, is_whole ? "it holds all " + std::to_string(wanted.size()) + " parameters of an optimizer"
-                             : "it holds some of the " + std::to_string(wanted.size()) + " parameters of an optimizer");
+      attach(model, training,
+             is_whole ? "it holds all " + std::to_string(wanted.size()) + " parameters of an optimizer"
+                      : "it holds some of the " + std::to_string(wanted.size()) + " parameters of an optimizer");
     }
     if (!left.empty())
       tell(std::to_string(left.size()) + " parameters of an optimizer are in no module that was seen" +
@@ -297,30 +335,31 @@ void WatchedProgram::detach_dead(const FoundModel& next) {
   });
 }
 
-void WatchedProgram::attach(const FoundModel& model, const std::string& why) {
+void WatchedProgram::attach(const FoundModel& model, int training, const std::string& why) {
   detach_dead(model);
   std::string name = short_type(model.module->name());
   const int number = ++names_[name];
   if (number > 1) name += "#" + std::to_string(number);
   tell("watching '" + name + "', for " + why, "models");
   ProgramInspector::attach(*inspector_, *model.module, name);
-  attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters});
+  attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters, training});
 }
 
 /// Without this, "no findings" could be taken for health.
 void WatchedProgram::tell_unobserved() {
   constexpr int enough_epochs = 3;
   std::vector<std::string> unobserved;
-  if (attached_.empty()) unobserved.emplace_back("any model, as no optimizer was seen that holds one");
-  const bool has_losses = losses_->count() > 0;
-  if (!has_losses) {
+  if (names_.empty()) unobserved.emplace_back("any model, as no optimizer was seen that holds one");
+  if (!losses_->any()) {
     unobserved.emplace_back("any loss, as backward() was called on no number");
-  } else if (attached_.size() > 1) {
+  } else if (trainings() > 1) {
     unobserved.emplace_back(
         "how the losses develop from epoch to epoch, which is not judged where several models train");
   } else if (epochs_ < enough_epochs) {
-    unobserved.push_back("how the loss develops, which takes " + std::to_string(enough_epochs) +
-                         " epochs; a smaller run_program.epoch may make them");
+    unobserved.push_back(
+        "how the loss develops, which takes " + std::to_string(enough_epochs) + " epochs: " +
+        (clock_->knows_epochs() ? "there " : "the program shows where none of its own ends, and by steps there ") +
+        (epochs_ == 1 ? "was 1" : "were " + std::to_string(epochs_)));
   }
   std::string text;
   for (const std::string& each : unobserved) text += (text.empty() ? "not observed: " : "; ") + each;
@@ -329,7 +368,7 @@ void WatchedProgram::tell_unobserved() {
 
 void WatchedProgram::tick() {
   ++epochs_;
-  if (!nameless_.empty()) name_losses();
+  losses_->end_epoch();
   tell_guesses();
   inspector_->tick_epoch();
   clock_->ticked();

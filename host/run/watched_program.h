@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,10 +17,10 @@
 #include "core/lock_order.h"
 #include "loupe/inspector.h"
 #include "run/bare_model.h"
-#include "run/call_origin.h"
 #include "run/epoch_clock.h"
-#include "run/loss_names.h"
+#include "run/loss_makers.h"
 #include "run/model_search.h"
+#include "run/program_losses.h"
 
 namespace torch::jit {
 struct Module;
@@ -55,8 +54,11 @@ class WatchedProgram {
   void before_step(const torch::optim::Optimizer& optimizer);
   void after_step(const torch::optim::Optimizer& optimizer);
   void before_backward(const at::Tensor& loss, const void* place);
-  void evaluated(const at::Tensor& loss, const void* place);
-  void sampler_reset(const void* sampler);
+  void after_backward();
+  void computed(const at::Tensor& loss, const char* function);
+  void evaluated(const at::Tensor& loss, const char* function, const void* place);
+  void order_begins(const void* order, bool is_loader);
+  void scheduled();
   /// The last epoch, and the end of the record.
   void finish();
   /// Something of Loupe's failed: the program goes on without it.
@@ -71,6 +73,7 @@ class WatchedProgram {
     std::weak_ptr<torch::nn::Module> owner;
     bool is_owned;
     ParameterSet parameters;
+    int training;  // those that one optimizer trains have one number
   };
   /// Parameters of an optimizer, some of which no attached model has.
   struct Optimizer {
@@ -78,6 +81,7 @@ class WatchedProgram {
     std::size_t size = 0;  // as it was looked at last
     bool waits = true;
     std::uint64_t steps = 0;
+    bool is_idle = false;  // it was told that another instance runs than the one that it holds
   };
 
   Inspector& inspector();
@@ -87,30 +91,32 @@ class WatchedProgram {
   void tell(const std::string& guess, const char* option);
   void know(const torch::optim::Optimizer& optimizer);
   void take_strangers(const torch::optim::Optimizer& optimizer);
-  void attach_bare(const std::vector<at::Tensor>& tensors);
+  void attach_bare(const std::vector<at::Tensor>& tensors, int training);
   /// Attaches what the optimizers that wait hold; parts of it only where `all_there_is`.
   void settle(bool all_there_is);
-  void attach(const FoundModel& model, const std::string& why);
+  void attach(const FoundModel& model, int training, const std::string& why);
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
   void tell_guesses();
-  void name_losses();
+  /// The number of the training that parameters belong to; a new one where no attached model has any of them.
+  int training_of(const ParameterSet& parameters);
+  std::size_t trainings() const;
+  void end_due_epoch();
+  /// Whether another instance runs of the model that the optimizer was made for; if so, that is told.
+  bool tell_of_twin(const torch::optim::Optimizer& optimizer);
   void tell_unobserved();
   void tick();
 
   ProgramMutex mutex_;
   std::unique_ptr<WatchedProgram> parent_;
   RunProgramSection section_;
-  std::string train_loss_, validation_loss_;
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
-  std::optional<LossNames> losses_, validation_losses_;
-  CallOrigins origins_;
-  // Losses of places that have no name yet, and the models whose optimizers stepped since.
-  std::vector<const void*> nameless_;
-  std::vector<std::pair<const void*, at::Tensor>> nameless_losses_;
-  std::set<std::string> stepped_;
+  std::vector<std::pair<const void*, bool>> early_orders_;  // that began before there was one, as of the first epoch
+  std::optional<ProgramLosses> losses_;
+  bool wants_leaves_ = false;     // an optimizer is new
+  std::vector<LossLeaf> leaves_;  // of the loss before its first step
   ModelSearch modules_;
   std::vector<std::shared_ptr<ScriptModel>> scripts_;  // those seen at work, while their scripts live
   std::unordered_map<const torch::optim::Optimizer*, Optimizer> optimizers_;
@@ -118,6 +124,8 @@ class WatchedProgram {
   std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
   std::unordered_map<std::string, int> names_;
   int epochs_ = 0;  // that ended
+  int last_training_ = 0;
+  std::uint64_t unseen_steps_ = 0;  // that the clock knows of
   std::string guesses_;
   bool has_told_guesses_ = false;
   std::atomic<bool> waits_{false};

@@ -7,8 +7,10 @@
 
 #include "core/log.h"
 #include "torch/all_taps.h"
+#include "torch/model/left_parameters.h"
 #include "torch/model/model_walk.h"
 #include "torch/model/point_maker.h"
+#include "torch/model/program_hooks.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/gradient_taps.h"
@@ -83,13 +85,15 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     if (is_script_ && !found.path.empty()) leave_out_gradients(*point);
     points_.push_back(point);
     opaque.push_back(reach.opaque);
-    coverage_.add(names_.of(found.path), type, reach, !found.is_leaf);
+    coverage_.add(names_.of(found.path), type, reach, !found.is_leaf, !found.module->parameters().empty());
   }
   steps_.learn_parameters();
+  if (any_step_runs()) steps_.pass_by();  // of which this one is not told
   for (torch::optim::Optimizer* optimizer : optimizers) attach_optimizer(*optimizer);
   warn_of_equal_names(monitor_);
   warn_of_inference_parameters();
   announce(model);
+  tell_of_left_parameters();
   prime();
   watch_gradients();
   find_code(model);
@@ -117,6 +121,10 @@ void Attachment::warn_of_inference_parameters() const {
       return;
     }
   }
+}
+
+void Attachment::tell_of_left_parameters() {
+  for (const Finding& finding : find_left_parameters(points_)) monitor_.publish(finding.c_form(), "loupe");
 }
 
 void Attachment::watch_gradients() {
@@ -251,7 +259,9 @@ void Attachment::notice_unseen_step() {
 bool Attachment::find_unseen_step() {
   if (!attached_ || !is_active() || !steps_.notice_unseen()) return false;
   loupe::note_step();
-  monitor_.note_step(steps_.latest(), is_clock_ && steps_.latest_counts());
+  const bool counts = is_clock_ && steps_.latest_counts();
+  if (counts) unseen_steps.fetch_add(1, std::memory_order_relaxed);
+  monitor_.note_step(steps_.latest(), counts);
   return true;
 }
 
@@ -270,7 +280,10 @@ void Attachment::tick() {
   if (script_ != nullptr && !script_->script_lives()) script_ = nullptr;
   if (holds_redirections_) Redirections::instance().follow_libraries();
   late_modules_.tell(points_, names_.root());
-  if (!told_of_unseen_) told_of_unseen_ = tell_of_unseen(points_, names_.root());
+  if (!told_of_unseen_) {
+    tell_of_left_parameters();
+    told_of_unseen_ = tell_of_unseen(points_, names_.root());
+  }
   find_unseen_step();
   bool replaced = false;
   for (const auto& point : points_) replaced = follow(*point) || replaced;

@@ -82,6 +82,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void watch_gradients();
   void find_code(torch::nn::Module& model);
   void warn_of_inference_parameters() const;
+  void tell_of_left_parameters();
   /// Follows a module that died or whose parameters were replaced; true if there was anything.
   bool follow(TapPoint& point);
   void release_parameters(TapPoint& point);

@@ -10,6 +10,7 @@
 #include "config/launch.h"
 #include "core/run_folder.h"
 #include "core/run_holder.h"
+#include "ranks/rank_processes.h"
 
 namespace loupe::view {
 namespace {
@@ -63,7 +64,9 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
   const bool is_gone = ::kill(holder.process, 0) != 0 && errno == ESRCH;
   const Hold hold = is_gone ? Hold::free : hold_of(holder.process, status.st_ino);
   if (holder.is_of_this_machine()) {
-    if (hold == Hold::held) return {RunState::running, ""};
+    const bool is_stopped = hold == Hold::held && state_of_process(holder.process) == ProcessState::stopped;
+    if (hold == Hold::held)
+      return {RunState::running, is_stopped ? holder.in_words() + " was stopped by a signal" : ""};
     if (hold == Hold::free) return {RunState::killed, holder.in_words() + " is gone and recorded no end"};
     return {RunState::unknown, "this machine does not list its locks"};
   }
@@ -77,7 +80,13 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
 RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder) {
   if (!run.damage().empty()) return {RunState::damaged, run.damage()};
   if (run.is_behind()) return {RunState::reading, ""};
-  if (run.ending()) return {state_of_end(run.ending()->how), run.ending()->message};
+  if (run.ending()) {
+    const RunState state = state_of_end(run.ending()->how);
+    const auto broken = run.broken_loss();
+    if (broken && (state == RunState::completed || state == RunState::ended))
+      return {RunState::failed, *broken + " was NaN to the end"};
+    return {state, run.ending()->message};
+  }
   if (is_kept_aside(folder)) return {RunState::stopped, "a later run took its folder"};
   // A merged run stands as its rank 0, in whose folder its own is.
   RunStanding standing = standing_by_lock(folder.filename() == merged_folder_name ? folder.parent_path() : folder);

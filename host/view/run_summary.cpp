@@ -81,6 +81,7 @@ void RunSummary::take(std::string_view text) try {
   if (line_.kind == Kind::end) ending_ = line_;
   if (line_.kind == Kind::tick) {
     tick_ = line_;
+    if (!line_.incomplete) note_lowest();
     findings_.end_tick(line_);
   }
 } catch (const Error& e) {
@@ -102,9 +103,31 @@ void RunSummary::take_loss() {
     known = losses_.insert(losses_.end(), {name, is_metric, 0});
   }
   known->last = line_.value;
+  ++known->count;
+  known->nan_streak = std::isnan(line_.value) ? known->nan_streak + 1 : 0;
+  known->last_epoch = line_.epoch;
   known->curve.take(line_.epoch, line_.value);
-  const bool is_lower = !known->lowest || line_.value < known->lowest->first;
-  if (std::isfinite(line_.value) && is_lower) known->lowest = {line_.value, line_.epoch};
+}
+
+/// At a whole epoch's end: one that was cut short is never the best.
+void RunSummary::note_lowest() {
+  for (Loss& each : losses_) {
+    if (each.last_epoch != tick_->epoch || !std::isfinite(each.last)) continue;
+    if (!each.lowest || each.last < each.lowest->first) each.lowest = {each.last, each.last_epoch};
+  }
+}
+
+std::optional<std::string> RunSummary::broken_loss() const {
+  constexpr std::size_t enough = 2;
+  const auto entries = findings_.worst_first();
+  const bool is_told = std::any_of(entries.begin(), entries.end(), [](const auto* each) {
+    return !each->gone && each->last.rule == "non_finite" && each->last.severity >= LOUPE_SEVERITY_ERROR;
+  });
+  for (const Loss& each : losses_) {
+    const bool to_the_end = each.nan_streak >= enough || (each.nan_streak > 0 && (is_told || each.count == 1));
+    if (to_the_end && !each.is_metric) return each.name;
+  }
+  return std::nullopt;
 }
 
 void RunSummary::take_setting(replay::RecordedSetting setting) {

@@ -30,6 +30,8 @@ class RunSummary {
     std::string name;
     bool is_metric;  ///< whether low is good is not known of those
     double last;
+    double last_epoch = 0;
+    std::size_t count = 0, nan_streak = 0;                 ///< of its values, and how many of the latest were NaN
     std::optional<std::pair<double, double>> lowest = {};  ///< of the finite ones, with its epoch
     SmallCurve curve = {};
   };
@@ -49,6 +51,9 @@ class RunSummary {
   const std::optional<replay::RecordLine>& tick() const { return tick_; }
   /// Of a run that has ended: how.
   const std::optional<replay::RecordLine>& ending() const { return ending_; }
+  /// Whether a loss was NaN to the end: in the latest epochs, or in the last one while the finding stands that names
+  /// the cause. Then which.
+  std::optional<std::string> broken_loss() const;
   /// The first that were told, at most so many.
   const std::vector<Loss>& losses() const { return losses_; }
   const replay::FindingHistory& findings() const { return findings_; }
@@ -63,6 +68,7 @@ class RunSummary {
   void read(TextPieces& pieces, std::size_t most);
   void take(std::string_view text);
   void take_loss();
+  void note_lowest();
   void take_setting(replay::RecordedSetting setting);
 
   std::filesystem::path record_;

@@ -112,6 +112,7 @@ class Console : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.epoch;
+    is_whole_ = (tick.flags & LOUPE_TICK_INCOMPLETE) == 0;
     is_past_ = tick.time > 0 && tick.time < start_time_;
     pace_.take(tick);
     in_tick_ = true;
@@ -135,7 +136,7 @@ class Console : public Visualizer {
   void end_tick() override {
     in_tick_ = false;
     tables_.end_tick(host_);
-    headlines_.take(tables_.all(), epoch_);
+    headlines_.take(tables_.all(), epoch_, is_whole_);
     if (is_past_) return tables_.remember();
     is_shown_ = ticks_++ % every_ == 0;
     tell_tick();
@@ -256,6 +257,7 @@ class Console : public Visualizer {
   bool looks_for_findings_ = false;
   bool in_tick_ = false, is_past_ = false, ended_ = false;
   bool is_shown_ = true;  // the last tick
+  bool is_whole_ = true;  // the epoch, which was not cut short
 };
 
 }  // namespace

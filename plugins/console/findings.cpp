@@ -1,10 +1,12 @@
 #include "console/findings.h"
 
+#include <loupe/detail/distance.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "console/text.h"
 
@@ -85,6 +87,7 @@ void Findings::take(const loupe_finding& finding) {
   known->severity = finding.severity;
   if (!gone) known->message = shown(finding.message);
   known->advice = shown(finding.advice);
+  if (!gone) known->distance = detail::distance_beyond(finding.value, finding.threshold);
   known->first_epoch = finding.first_epoch;
   if (known->stands) standing_.insert(rank_of(*known));
   if (known->news != News::none) with_news_.insert(known->number);
@@ -143,10 +146,10 @@ std::string Findings::news(double epoch, const Layout& layout, bool with_standin
   return raised + (with_standing ? still : "") + gone;
 }
 
-/// Prints the first finding of each rule in full and lists the places of the others, which may be hundreds.
+/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds.
 std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
   struct OfRule {
-    const Known* first;
+    const Known* worst;
     std::vector<std::string> places;
   };
   std::vector<OfRule> rules;
@@ -154,18 +157,19 @@ std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layo
     const Known& each = all_.at(number);
     if (each.news != News::raised) continue;
     const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
-      return rule.first->rule == each.rule && rule.first->severity == each.severity &&
-             rule.first->advice == each.advice;
+      return rule.worst->rule == each.rule && rule.worst->severity == each.severity &&
+             rule.worst->advice == each.advice;
     });
     if (found == rules.end()) {
       rules.push_back({&each, {}});
     } else {
-      found->places.push_back(each.place);
+      const Known& other = each.distance > found->worst->distance ? *std::exchange(found->worst, &each) : each;
+      found->places.push_back(other.place);
     }
   }
   std::string text;
   for (const OfRule& rule : rules) {
-    text += in_full(*rule.first, layout);
+    text += in_full(*rule.worst, layout);
     if (rule.places.empty()) continue;
     constexpr std::size_t most = 6;
     std::string places = "also of";
@@ -203,6 +207,7 @@ std::vector<Findings::Brief> Findings::worst_by_rule() const {
       return rule.worst->rule == each.rule && rule.worst->severity == each.severity;
     });
     if (found == rules.end()) found = rules.insert(rules.end(), {&each, {}});
+    if (each.distance > found->worst->distance) found->worst = &each;
     found->layers.insert(each.layer);
   }
   std::vector<Brief> briefs;

@@ -28,7 +28,8 @@ class Findings {
   std::string news(double epoch, const Layout& layout, bool with_standing = true);
   /// The same for new errors alone, which cannot wait for a tick.
   std::string urgent(const Layout& layout);
-  /// The worst of the standing findings of one rule, in a line: "dead_units of 3 layers, net.fc1: 40 of 64 units …".
+  /// The standing findings of one rule that are as severe, in a line, with the words of the worst layer: "dead_units of
+  /// 3 layers, net.fc1: 40 of 64 units …".
   struct Brief {
     std::uint32_t severity = 0;
     std::string text, advice;
@@ -54,6 +55,7 @@ class Findings {
     std::string tag, layer, parameter;  ///< as told
     std::uint32_t severity = 0;
     double first_epoch = 0;
+    double distance = 0;  ///< how far its figure lies beyond what is allowed
     bool stands = false, shown = false;
     News news = News::none;
 

@@ -24,6 +24,19 @@ bool is_of_whole_model(const Table& table) {
   return style.big && !style.probability && !style.relation && !style.bounded;
 }
 
+/// How many events of a loss were NaN, as the lenses tell it beside.
+double nan_count_of(const std::deque<Table>& tables, const std::string& tag, const std::string& loss) {
+  for (const Table& table : tables) {
+    if (table.key() != "Non-Finite Values") continue;
+    const auto column = std::find(table.columns().begin(), table.columns().end(), loss + " NaN");
+    const auto place = static_cast<std::size_t>(column - table.columns().begin());
+    for (const Row& row : table.rows()) {
+      if (row.key == tag && place < row.cells.size() && row.known[place]) return row.cells[place];
+    }
+  }
+  return 0;
+}
+
 std::string name_of(const Table& table, const Row& row) {
   if (is_named_by_row(table.key())) return row.name;
   return table.rows().size() == 1 ? table.title() : table.title() + " " + row.name;
@@ -37,7 +50,7 @@ void Headlines::begin(std::string training, std::string validation) {
   validation_ = std::move(validation);
 }
 
-void Headlines::take(const std::deque<Table>& tables, double epoch) {
+void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whole) {
   for (const Table& table : tables) {
     if (!is_of_whole_model(table)) continue;
     for (const Row& row : table.rows()) {
@@ -57,7 +70,8 @@ void Headlines::take(const std::deque<Table>& tables, double epoch) {
       known->epoch = epoch;
       known->values.push_back(known->last);
       if (known->values.size() > most_values) known->values.pop_front();
-      if (!known->is_loss || !std::isfinite(known->last) || known->last >= known->best) continue;
+      known->nan_count = known->is_loss && std::isnan(known->last) ? nan_count_of(tables, table.key(), row.key) : 0;
+      if (!known->is_loss || !is_whole || !std::isfinite(known->last) || known->last >= known->best) continue;
       known->best = known->last;
       known->best_epoch = epoch;
     }
@@ -70,7 +84,9 @@ void Headlines::take(const std::deque<Table>& tables, double epoch) {
 std::string Headlines::in_a_line(double epoch) const {
   std::string text;
   for (const Number& each : numbers_) {
-    if (each.epoch == epoch) text += (text.empty() ? "" : "  ") + each.name + " " + short_number(each.last);
+    if (each.epoch != epoch) continue;
+    text += (text.empty() ? "" : "  ") + each.name + " " + short_number(each.last);
+    if (each.nan_count > 0) text += " (" + number_text(each.nan_count) + " were NaN)";
   }
   return text;
 }

@@ -20,13 +20,15 @@ class Headlines {
     std::string name;
     bool is_loss = false;
     double last = NAN, epoch = 0;
+    double nan_count = 0;               ///< of a loss: how many of the last epoch's were NaN
     double best = NAN, best_epoch = 0;  ///< of a loss: its least
     std::deque<double> values;          ///< the last of them, oldest first
   };
 
   /// @param training, validation  what the run calls its losses
   void begin(std::string training, std::string validation);
-  void take(const std::deque<Table>& tables, double epoch);
+  /// @param is_whole  not of an epoch that was cut short, which is never the best
+  void take(const std::deque<Table>& tables, double epoch, bool is_whole = true);
   /// In the order in which they came.
   const std::deque<Number>& all() const { return numbers_; }
   /// Lists the numbers that were reported in this epoch: "train_loss 0.0123  accuracy 0.9812".

@@ -5,8 +5,10 @@
 namespace loupe::console {
 namespace {
 
-const std::string escape = "\x1b", save = escape + "7", restore = escape + "8", index = escape + "D";
-const std::string all_rows_scroll = escape + "[r", clear_row = escape + "[K", clear_below = escape + "[J";
+using Sequence = const std::string;  // never destroyed: consoles may be static objects
+Sequence &escape = *new Sequence("\x1b"), &save = *new Sequence(escape + "7"), &restore = *new Sequence(escape + "8");
+Sequence &index = *new Sequence(escape + "D"), &all_rows_scroll = *new Sequence(escape + "[r");
+Sequence &clear_row = *new Sequence(escape + "[K"), &clear_below = *new Sequence(escape + "[J");
 
 std::string up(std::size_t rows) {
   return escape + "[" + std::to_string(rows) + "A";

@@ -16,7 +16,7 @@ struct LineName {
 
 // "train_loss mean" -> train_loss, mean; "worst death_rate" -> itself, "".
 LineName split(const std::string& line) {
-  static const Strings band_ends = {"-σ", "+σ"};
+  static const auto& band_ends = *new Strings{"-σ", "+σ"};
   const auto names = [](const Strings& all, const std::string& name) {
     return std::find(all.begin(), all.end(), name) != all.end();
   };

@@ -151,7 +151,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 }
 
 std::string ascii(const std::string& text) {
-  static const std::map<std::string, char> alike = {
+  static const auto& alike = *new std::map<std::string, char>{
       {"─", '-'}, {"━", '='}, {"·", '-'}, {"…", '~'}, {"→", '>'}, {"σ", 's'}, {"×", 'x'}, {"▁", '_'}, {"▂", '.'},
       {"▃", '-'}, {"▄", '~'}, {"▅", '='}, {"▆", '+'}, {"▇", '*'}, {"█", '#'}, {"■", '#'}, {"✓", '+'}};
   std::string plain;

@@ -114,7 +114,9 @@ void Health::forget(const Module& module) {
     model->resting.begin_anew();
     model->flow.end_pass();
     model->sums.weights.largest = model->sums.others.largest = nullptr;
-    model->small_norm = nullptr;
+    model->small_norm = model->lone_softmax = nullptr;
+    model->path.clear();
+    model->path_end = nullptr;
     model->first_layer = model->last_layer = model->dropped_in_eval = nullptr;
     // What watches them refers to them until this call has ended.
     for (Layer* layer : parts->second.layers) {

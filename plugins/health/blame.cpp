@@ -29,12 +29,32 @@ void blame_unseen(const Origin& origin, Observation& seen) {
                   " steps that were not looked at (attach.every, attach.budget) before it was seen: the parameter '" +
                   origin.inputs->bad_parameter + "' of '" + origin.module->name + "' holds it";
   seen.parameter = origin.inputs->bad_parameter;
-  seen.advice = "look at every step to learn what made it; lower the learning rate, or clip the gradients";
+  seen.advice =
+      "look at every step to learn what made it; lower the learning rate, or clip the gradients between backward() and "
+      "step()";
+}
+
+/// Of a layer that makes it of finite inputs: too large numbers become Inf first, and small ones do not.
+std::string advice_for_maker(const Origin& origin) {
+  constexpr double large = 1e3;
+  const std::string type = origin.module->type;
+  const char* const masks = "a softmax over values that are all -Inf, as where everything is masked, is NaN";
+  if (role_of(Module(origin.module)) == Role::softmax) return masks;
+  const double size = std::isnan(origin.inputs->largest) ? origin.inputs->norm : origin.inputs->largest;
+  const bool is_small = origin.inf_count == 0 && size < large;
+  const bool attends = Module(origin.module).family() == LOUPE_FAMILY_ATTENTION ||
+                       type.find("Attention") != std::string::npos || type.find("Transformer") != std::string::npos;
+  if (is_small && attends) return std::string(masks) + ": see that each row of the mask leaves an element";
+  if (is_small) {
+    return "inputs of that size do not overflow: see what divides by 0 in it, or takes the root or logarithm of 0 or "
+           "less, or which of its settings is 0 or not finite";
+  }
+  return "an overflow is usual here: a " + type +
+         " of large inputs or weights, or of float16; normalize what goes in, or lower the learning rate";
 }
 
 void blame_output(const Origin& origin, Observation& seen) {
   const std::string layer = std::string("'") + origin.module->name + "'";
-  const std::string type = origin.module->type;
   if (!origin.inputs) {
     seen.message += "the output of " + layer + " has " + what(origin);
     seen.advice = "look at what goes into this layer";
@@ -59,11 +79,7 @@ void blame_output(const Origin& origin, Observation& seen) {
     seen.message += layer + " made it: " + what_went_in(origin) + ", and " +
                     (origin.shown_by.empty() ? "its output" : "what '" + origin.shown_by + "' gets from it") + " has " +
                     what(origin);
-    seen.advice = role_of(Module(origin.module)) == Role::softmax
-                      ? "a softmax over values that are all -Inf, as where everything is masked, is NaN"
-                      : "an overflow is usual here: a " + type +
-                            " of large inputs or weights, or of float16; normalize what goes in, or lower the learning "
-                            "rate";
+    seen.advice = advice_for_maker(origin);
   }
 }
 

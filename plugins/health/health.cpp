@@ -4,6 +4,7 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +12,9 @@
 namespace loupe::health {
 
 std::vector<const char*> Health::gives() {
-  static const std::vector<std::string> lines = [] {
-    std::vector<std::string> each;
-    for (const Rule& rule : rules()) each.push_back(std::string(rule.name) + ": " + rule.help);
+  static const auto& lines = *[] {
+    auto* each = new std::vector<std::string>();
+    for (const Rule& rule : rules()) each->push_back(std::string(rule.name) + ": " + rule.help);
     return each;
   }();
   std::vector<const char*> pointers;
@@ -21,13 +22,23 @@ std::vector<const char*> Health::gives() {
   return pointers;
 }
 
-/// Once they are met, and in each window, since nothing but another program mends that.
+/// Once they are met, and in each window, since nothing but another program mends that. Those of one type together.
 void Health::tell_unregistered(const Judge& judge) {
-  for (const loupe_module* module : unregistered_) {
+  constexpr std::size_t shown = 3;
+  std::map<std::string_view, std::vector<const loupe_module*>> by_type;
+  for (const loupe_module* module : unregistered_) by_type[module->full_type].push_back(module);
+  for (const auto& [type, modules] : by_type) {
+    const std::size_t count = modules.size();
+    std::string names;
+    for (std::size_t i = 0; i < count && i < shown; ++i)
+      names += std::string(i > 0 ? ", '" : "'") + modules[i]->name + "'";
+    if (count > shown) names += ", …";
     Observation seen;
-    seen.module = module;
-    seen.message = std::string("a ") + module->full_type + " runs ('" + module->name +
-                   "') that no watched model has registered: its parameters get gradients, and no step changes them";
+    seen.module = modules[0];
+    seen.message = (count == 1 ? "a " + std::string(type) + " runs ("
+                               : std::to_string(count) + " modules of type " + std::string(type) + " run (") +
+                   names + ") that no watched model has registered: " + (count == 1 ? "its" : "their") +
+                   " parameters get gradients, and no step changes them";
     seen.advice =
         "make it with register_module in the constructor of the module that uses it, or give its parameters to an "
         "optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)";
@@ -63,7 +74,12 @@ void Health::tell_of_speed() {
                      "are not captured");
 }
 
-bool Health::is_open(const Finding& finding) const {
+bool Health::is_open(const Finding& finding) {
+  if (finding.rule == non_finite && finding.module == nullptr) {
+    // A loss is so until a finite one comes.
+    const std::lock_guard lock(losses_.mutex);
+    return losses_.is_bad_now();
+  }
   return finding.rule != non_finite &&
          std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
            return model->is_broken &&
@@ -106,7 +122,7 @@ void Health::close_step(const Judge& judge, const Moment& moment) {
   model.end_pass();
   ++model.steps;
   model.acting_steps += model.passes_without_grad > 0 ? 1 : 0;
-  ++model.steps_in_window;
+  if (++model.steps_in_window == 1) model.ask_for_path();
   follow_trail(judge, model);
   if (!model.is_on_device) tell_lone_loss(judge);
   // Numbers from a device come at the tick.
@@ -120,15 +136,38 @@ void Health::close_step(const Judge& judge, const Moment& moment) {
   judge_all(When::step, judge, moment);
 }
 
+std::size_t Health::trainings() const {
+  std::set<uint64_t> optimizers;
+  std::size_t by_hand = 0;
+  for (const auto& model : models_) {
+    if (model->steps == 0) continue;
+    if (model->trained_by == 0) {
+      ++by_hand;
+    } else {
+      optimizers.insert(model->trained_by);
+    }
+  }
+  return by_hand + optimizers.size();
+}
+
+bool Health::is_one_training() const {
+  return models_.size() == 1 || (trainings() == 1 && std::all_of(models_.begin(), models_.end(),
+                                                                 [](const auto& model) { return model->steps > 0; }));
+}
+
 void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
     Moment now = moment(&model);
     now.is_annealed = annealed_;
-    now.has_other_models = models_.size() > 1;
+    now.has_other_models = !is_one_training();
     {
       const std::lock_guard lock(losses_.mutex);
-      now.is_stuck = models_.size() == 1 && !losses_.has_come_down();
+      now.is_stuck = is_one_training() && !losses_.has_come_down();
       now.has_loss_halved = losses_.has_halved();
+      if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend();
+      // After steps that were far too large a loss may come down to a guess, and stay there.
+      const bool is_early = losses_.training.epochs.size() < 2;
+      if (now.trend == Trend::falls && !is_early && model.guessing.was_no_better()) now.trend = Trend::stays;
     }
     judge_all(When::window, judge, now);
   }
@@ -246,6 +285,7 @@ void Health::step(const loupe_step& step, Report& report) {
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
+      model->trained_by = step.optimizer->id;
       model->had_no_rate = model->had_no_rate || !has_rate(step.optimizer);
       Moment now = moment(model.get(), step.optimizer);
       now.epochs_to_come = to_come;
@@ -295,11 +335,9 @@ void Health::report(Report& report) {
     was_validated = losses_.take_validation();
   }
   met_non_finite_ = watched_.trail.take_met();
-  std::size_t trained = 0;
   Guessing guessing;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    if (model->steps > 0) ++trained;
     model->take_tallies();
     model->follow();
     follow_trail(judge, *model);
@@ -309,12 +347,14 @@ void Health::report(Report& report) {
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
     Moment now = moment(model.get());
     now.was_validated = was_validated;
-    now.was_stepped = steps_since_tick_ > 0;
+    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are left out where gradients overflow
     judge_all(When::tick, judge, now);
     ++model->ticks;
     model->has_backward = false;
     model->guessing.end_epoch();
-    if (model->steps > 0) guessing = model->guessing;
+    // A loss is told to the model that ran last: of one optimizer's models, one has compared it.
+    const bool has_compared = guessing.text().empty() || !model->guessing.text().empty();
+    if (model->steps > 0 && has_compared) guessing = model->guessing;
     // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
     // window does not end another, in which nothing was seen.
     if (model->steps_in_window >= fewest_looks_in_window) close_window(judge, *model);
@@ -325,7 +365,7 @@ void Health::report(Report& report) {
   if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
     tell_lone_loss(judge);
   judge_losses(judge);
-  judge_epoch(judge, guessing, trained);
+  judge_epoch(judge, guessing, trainings());
   judge_speed(judge);
   end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;

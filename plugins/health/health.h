@@ -72,12 +72,16 @@ class Health : public Lens {
   void follow_trail(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
   void follow_recovery(Model& model);
+  /// How many optimizers train models; those of steps that the trainer tells count one for each model.
+  std::size_t trainings() const;
+  /// Whether one optimizer trains all models that there are, as an encoder and a head.
+  bool is_one_training() const;
   bool any_broken() const {
     return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   }
   void tell_unregistered(const Judge& judge);
   /// Whether its rule cannot see now if a finding still holds.
-  bool is_open(const Finding& finding) const;
+  bool is_open(const Finding& finding);
   /// Ends what was not seen in the windows that have ended, nor in the epoch where this is a tick.
   void end_windows(Report& report, bool is_tick);
   bool has_window_ended(const loupe_module* module) const;

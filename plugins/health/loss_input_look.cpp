@@ -306,6 +306,7 @@ void LossInputLook::process(const Event& event) {
     if (function == LOUPE_DRAFT_LOSS_MSE) compare(input, Elements(event.input(1).raw()), model_.guessing);
   }
   model_.has_different_targets = model_.has_different_targets || has_different_targets;
+  if (event.input_count() > 1 && event.input(1).dim() > 0) model_.targets = event.input(1).size(0);
   if (fault.kind == Kind::none) return;
   if (model_.loss_fault.kind == Kind::none) model_.loss_fault = std::move(fault);
 }

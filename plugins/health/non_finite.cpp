@@ -55,9 +55,7 @@ void Health::add_growth(Observation& seen, const Model* model) {
   if (losses.size() < 2 || !(losses.front() > 0) || !(losses.back() > far * losses.front())) return;
   seen.message += "; before it " + losses_.shown(loss) + " had grown from " + number(losses.front()) + " to " +
                   number(losses.back()) + " in " + std::to_string(losses.size()) + " steps";
-  seen.advice = "lower the learning rate, or clip the gradients";
-  if (ledger_.stands("poor_initialization"))
-    seen.advice = "see 'poor_initialization', which comes before it: begin with smaller weights; else " + seen.advice;
+  seen.advice = "lower the learning rate, or clip the gradients between backward() and step()";
   if (model == nullptr || model->input_count == 0) return;
   const double scale = std::sqrt(model->input_sum_squares / static_cast<double>(model->input_count));
   if (scale > limits_["input_scale"])

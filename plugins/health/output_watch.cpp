@@ -38,6 +38,7 @@ void OutputWatch::process(const Event& event) {
   }
   if (can_look && watched_.trail.is_taken()) explain(event);
   if (can_look && event.training() && event.grad_enabled()) look_at_start();
+  look_at_path(watched_, model_, layer_, event);
 }
 
 void OutputWatch::take_numbers(const Event& event) {
@@ -109,6 +110,7 @@ void OutputWatch::look(const Event& event) {
     look_at_spread(output);
   const bool may_rest = model_.resting.is_looking() && (layer_.is_maker() || layer_.only_selects);
   if (is_time && layer_.role == Role::bounded) look_for_bounds(output);
+  if (layer_.role == Role::softmax) look_for_one_element(output);
   if (layer_.role == Role::rectifier) return;  // dead_units tells of those that are constant
   const bool is_open = is_time && layer_.varied_looks == 0;
   if (is_open || (may_rest && !layer_.neighbours.has_varied && !layer_.neighbours.was_constant))
@@ -118,22 +120,31 @@ void OutputWatch::look(const Event& event) {
 /// Which units were ever active, until so many were that the rest is of no concern.
 void OutputWatch::look_for_life(const TensorView& output) {
   const Elements elements(output.raw());
-  if (!elements.readable() || output.dim() < 2) return;
-  const int64_t dimension = unit_dimension(output.dim());
-  const int64_t units = output.size(dimension);
+  if (!elements.readable() || output.dim() == 0 || output.numel() == 0) return;
+  // An output of one dimension has one unit, as where a model of one output drops that dimension.
+  const bool is_one_unit = output.dim() == 1;
+  const int64_t dimension = is_one_unit ? 0 : unit_dimension(output.dim());
+  const int64_t units = is_one_unit ? 1 : output.size(dimension);
   if (static_cast<int64_t>(layer_.alive.size()) != units) {
     layer_.alive.assign(static_cast<std::size_t>(units), 0);
     layer_.alive_units = 0;
   }
   ++layer_.looks;
   layer_.samples += output.size(0);
-  const int64_t silent = units - layer_.alive_units;
-  layer_.knows_life =
-      silent == 0 || static_cast<double>(silent) < watched_.reported_dead_share * static_cast<double>(units);
+  const auto silent_share = [&] {
+    return static_cast<double>(units - layer_.alive_units) / static_cast<double>(units);
+  };
+  layer_.knows_life = silent_share() == 0 || silent_share() < watched_.reported_dead_share;
   if (layer_.knows_life) return;
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
-  const int64_t outer = output.numel() / (units * inner);
+  find_alive(elements, units, inner);
+  if (model_.steps == 0 && std::isnan(layer_.silent_at_first)) layer_.silent_at_first = silent_share();
+}
+
+/// @param inner  elements of a unit that lie together
+void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t inner) {
+  const int64_t outer = elements.count() / (units * inner);
   int64_t looked_at = 0;
   if (inner == 1 && elements.is_quick()) {
     // Whole rows first, as a few show most units alive; all of them while many are not: one by one takes longer then.
@@ -150,7 +161,7 @@ void OutputWatch::look_for_life(const TensorView& output) {
   elements.read_by([&](const auto& at) {
     const auto is_alive = [&](int64_t unit) {
       if (inner == 1) {
-        for (int64_t place = looked_at * units + unit; place < output.numel(); place += units) {
+        for (int64_t place = looked_at * units + unit; place < elements.count(); place += units) {
           if (at(place) > 0) return true;
         }
         return false;
@@ -211,38 +222,63 @@ void OutputWatch::look_for_bounds(const TensorView& output) {
   });
 }
 
+/// Over one element a softmax is 1, and its logarithm 0: over several none is so throughout.
+void OutputWatch::look_for_one_element(const TensorView& output) {
+  constexpr uint32_t enough = 2;
+  const Elements elements(output.raw());
+  const bool is_logarithm = layer_.type.front() == 'L' || layer_.type.front() == 'l';
+  const bool is_lone = elements.readable() && elements.count() > 1 && elements.at(0) == (is_logarithm ? 0 : 1) &&
+                       elements.are_constant();
+  layer_.lone_softmax_runs = is_lone ? layer_.lone_softmax_runs + 1 : 0;
+  if (layer_.lone_softmax_runs >= enough && model_.lone_softmax == nullptr) model_.lone_softmax = &layer_;
+}
+
+/// How far the rows of a tensor differ: a column's largest difference from the first row, as a share of its own size
+/// or of the median size in the first row, whichever is larger. Some of the rows and columns are looked at.
+double OutputWatch::spread_of(const Elements& elements, double enough) {
+  constexpr int64_t most_rows = 8, most_columns = 64;
+  const int64_t rows = std::min(most_rows, elements.size(0)), all_columns = elements.count() / elements.size(0);
+  const int64_t columns = std::min(most_columns, all_columns);
+  return elements.read_by([&](const auto& at) {
+    std::array<double, most_columns> first{}, sizes{};
+    std::array<int64_t, most_columns> places{};
+    for (int64_t i = 0; i < columns; ++i) {
+      const auto c = static_cast<std::size_t>(i);
+      places[c] = columns == all_columns ? i : scattered_place(i, columns, all_columns);
+      first[c] = at(places[c]);
+      sizes[c] = std::abs(first[c]);
+    }
+    const auto middle = sizes.begin() + columns / 2;
+    std::nth_element(sizes.begin(), middle, sizes.begin() + columns);
+    double spread = 0;
+    // Most that vary do so in the first few.
+    for (int64_t row = 1; row < rows; ++row) {
+      for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
+        const double other = at(row * all_columns + places[c]), difference = std::abs(other - first[c]);
+        if (difference == 0) continue;
+        if (!std::isfinite(difference)) return double{INFINITY};
+        spread = std::max(spread, difference / std::max({std::abs(first[c]), std::abs(other), *middle}));
+        if (spread > enough) return spread;
+      }
+    }
+    return spread;
+  });
+}
+
 /// Whether the samples of a batch give different outputs, where they went in different.
 void OutputWatch::look_for_variation(const Event& event) {
-  constexpr int64_t most_rows = 8, most_columns = 64;
-  constexpr float tolerance = 1e-4F;
+  constexpr double clearly = 1e-2, hardly = 1e-4;
   const TensorView output = event.tensor();
   if (event.input_count() == 0 || output.dim() < 2 || output.size(0) < 4) return;
   const Elements out(output.raw()), in(event.input(0).raw());
   if (!out.readable() || !in.readable() || in.dim() < 2 || in.size(0) != out.size(0)) return;
+  if (in.count() == 0 || out.count() == 0) return;
   ++layer_.variation_looks;
-  const auto varies = [&](const Elements& elements) {
-    const int64_t rows = std::min(most_rows, elements.size(0)), all_columns = elements.count() / elements.size(0);
-    const int64_t columns = std::min(most_columns, all_columns);
-    // Those of a row lie together: all of them at once take less than one by one, up to the first that differs.
-    if (columns == all_columns && elements.is_quick()) return elements.any_row_differs(rows, columns, tolerance);
-    return elements.read_by([&](const auto& at) {
-      const auto differs = [&](int64_t row, int64_t column) {
-        const int64_t place = columns == all_columns ? column : column * (all_columns - 1) / (most_columns - 1);
-        const double first = at(place), other = at(row * all_columns + place);
-        return std::abs(other - first) > tolerance * std::max(std::abs(first), std::abs(other));
-      };
-      // Most that vary do so in the first few.
-      for (int64_t row = 1; row < rows; ++row) {
-        for (int64_t column = 0; column < columns; ++column) {
-          if (differs(row, column)) return true;
-        }
-      }
-      return false;
-    });
-  };
-  if (!varies(in)) return;
-  const bool has_varied = varies(out);
+  if (!(spread_of(in, clearly) > clearly)) return;
+  const double spread = spread_of(out, hardly);
+  const bool has_varied = spread > hardly;
   ++(has_varied ? layer_.varied_looks : layer_.constant_looks);
+  if (!has_varied) layer_.constant_spread = spread;
   layer_.neighbours.has_varied = layer_.neighbours.has_varied || has_varied;
   layer_.neighbours.was_constant = !has_varied;
 }
@@ -250,11 +286,12 @@ void OutputWatch::look_for_variation(const Event& event) {
 /// Once an epoch: whether its first pass finds the weights as that of the epoch before did. Without the model's mutex.
 void OutputWatch::look_at_start() {
   constexpr int64_t most_looked_at = 64;
-  thread_local std::vector<std::pair<const loupe_module*, std::string>> weights;  // for its memory
+  Model::Start::Weights weights;
   {
     const std::lock_guard lock(model_.mutex);
     if (model_.start.looked_at == model_.ticks) return;
     model_.start.looked_at = model_.ticks;
+    weights.swap(model_.start.weights);
     weights.clear();
     for (const ParameterState& each : model_.parameters) {
       if (each.is_matrix() && each.is(LOUPE_PARAMETER_TRAINABLE) && each.is(LOUPE_PARAMETER_OPTIMIZED))
@@ -275,6 +312,7 @@ void OutputWatch::look_at_start() {
   start.is_known = found != 0;
   start.hash = found;
   start.changed = false;
+  start.weights.swap(weights);
 }
 
 /// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.

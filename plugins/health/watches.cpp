@@ -1,10 +1,13 @@
 #include "health/watches.h"
 
+#include <loupe/draft/graph.h>
 #include <loupe/event.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "health/rules/elements.h"
 
@@ -52,11 +55,40 @@ void SpeedWatch::process(const Event& event) {
   if (part == "step") speed_.add(std::exchange(step_, {}));
 }
 
+void look_at_path(const Watched& watched, Model& model, const Layer& layer, const Event& event) {
+  if (model.path_end.load(std::memory_order_relaxed) != &layer) return;
+  if (!event.training() || !event.grad_enabled() || !event.tensor()) return;
+  model.path_end.store(nullptr, std::memory_order_relaxed);
+  const auto leaves = draft::leaves_of(watched.host, *event.tensor().raw());
+  if (leaves.empty()) return;
+  struct Weight {
+    const loupe_module* module;
+    std::string name;
+    const ParameterState* state;
+  };
+  std::vector<Weight> weights;
+  {
+    const std::lock_guard lock(model.mutex);
+    for (const ParameterState& each : model.parameters) {
+      if (each.module != nullptr && each.is_matrix()) weights.push_back({each.module, each.name, &each});
+    }
+  }
+  std::vector<const ParameterState*> path;
+  for (const Weight& each : weights) {
+    watched.host.lend_parameter(each.module, each.name.c_str(), false, [&](const loupe_tensor& tensor) {
+      if (leaves.count(tensor.data) != 0) path.push_back(each.state);
+    });
+  }
+  const std::lock_guard lock(model.mutex);
+  model.path = std::move(path);
+}
+
 Request DeviceOutputLook::request() const {
   return at_once_on_devices();
 }
 
 void DeviceOutputLook::process(const Event& event) {
+  look_at_path(watched_, model_, layer_, event);
   const std::lock_guard lock(model_.mutex);
   model_.is_on_device = true;
   model_.begin_run(layer_, event);

@@ -61,6 +61,9 @@ class OutputWatch : public Preprocessor {
   void count_rows(const Elements& input);
   void look_at_start();
   void look_for_life(const TensorView& output);
+  void find_alive(const Elements& elements, int64_t units, int64_t inner);
+  void look_for_one_element(const TensorView& output);
+  static double spread_of(const Elements& elements, double enough);
   void look_for_bounds(const TensorView& output);
   void look_for_variation(const Event& event);
   void look_at_spread(const TensorView& output);
@@ -78,14 +81,19 @@ class OutputWatch : public Preprocessor {
   } at_rest_;  ///< the maker of what this layer was given, and what that one was given, while it was not looked at
 };
 
+/// Asks autograd's graph for the weights that an output depends on, where the model is to know it of this layer.
+/// Without the model's mutex.
+void look_at_path(const Watched& watched, Model& model, const Layer& layer, const Event& event);
+
 /// That a layer ran on a device, in which mode and on how many samples: that is known at once.
 class DeviceOutputLook : public Preprocessor {
  public:
-  DeviceOutputLook(Watched&, Model& model, Layer& layer) : model_(model), layer_(layer) {}
+  DeviceOutputLook(Watched& watched, Model& model, Layer& layer) : watched_(watched), model_(model), layer_(layer) {}
   Request request() const override;
   void process(const Event& event) override;
 
  private:
+  Watched& watched_;
   Model& model_;
   Layer& layer_;
 };

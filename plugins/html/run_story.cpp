@@ -1,8 +1,11 @@
 #include "html/run_story.h"
 
+#include <loupe/detail/distance.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/utc_text.h>
+
+#include <algorithm>
 
 namespace loupe::html {
 
@@ -41,12 +44,14 @@ void RunStory::put(Keyed& list, const std::string& key, std::string json) {
 }
 
 void RunStory::finding(const loupe_finding& finding) {
+  constexpr double farthest = 1e300;  // which JSON can hold
   const char* layer = layer_of(finding);
   put(findings_, text_of(finding.rule) + '\n' + text_of(layer) + '\n' + text_of(finding.parameter),
       page_json({{"rule", text_of(finding.rule)},
                  {"layer", text_or_null(layer)},
                  {"parameter", text_or_null(finding.parameter)},
                  {"severity", finding.severity},
+                 {"distance", std::min(detail::distance_beyond(finding.value, finding.threshold), farthest)},
                  {"gone", finding.state == LOUPE_FINDING_GONE},
                  {"message", text_or_null(finding.message)},
                  {"advice", text_or_null(finding.advice)},

@@ -4,6 +4,8 @@
 #include <loupe/plugin.h>
 #include <loupe/text/nearest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -43,11 +45,14 @@ class LossMetrics : public Lens {
                              {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
                              {"train_loss", loss_name(host.run(), true)},
                              {"val_loss", loss_name(host.run(), false)}},
-        loss_lines_(options.get<Strings>("loss_line"), options.get<Strings>("loss_range")),
+        loss_line_names_(options.get<Strings>("loss_line")),
+        loss_lines_(loss_line_names_, options.get<Strings>("loss_range")),
         metrics_lines_(options.get<Strings>("metrics_line"), options.get<Strings>("metrics_range")) {
     const bool separate = options.get<bool>("separate_loss_and_metrics");
     loss_tag_ = separate ? "Loss" : "Loss & Metrics";
     metrics_tag_ = separate ? "Metrics" : "Loss & Metrics";
+    loss_line_names_.erase(std::remove(loss_line_names_.begin(), loss_line_names_.end(), "none"),
+                           loss_line_names_.end());
   }
 
   void attach() override {
@@ -147,9 +152,16 @@ class LossMetrics : public Lens {
   }
   void report_loss(Report& report, const Source& source, std::size_t i, const std::string& loss,
                    const std::string& shown) {
-    remember(source, i, loss);
-    remember(source, i, shown);
-    loss_lines_.write(report, loss_tag_, loss_tag_, source, i, shown + " ");
+    // A mean of the other losses would look sound and not be.
+    const bool is_broken = source.get(i, LOUPE_AGGREGATE_NAN_COUNT).value_or(0) > 0;
+    remember(source, i, loss, is_broken);
+    remember(source, i, shown, is_broken);
+    if (is_broken) {
+      for (const std::string& line : loss_line_names_)
+        report.value(loss_tag_, loss_tag_, shown + " " + line, NAN, source.count(i));
+    } else {
+      loss_lines_.write(report, loss_tag_, loss_tag_, source, i, shown + " ");
+    }
     non_finite_.write(report, shown, loss_tag_, source, i);
   }
   void report_metric(Report& report, std::size_t i) {
@@ -164,10 +176,10 @@ class LossMetrics : public Lens {
   }
 
   // The first to be remembered under a name stays.
-  void remember(const Source& source, std::size_t series, const std::string& shown) {
+  void remember(const Source& source, std::size_t series, const std::string& shown, bool is_broken = false) {
     for (const std::string& aggregation : aggregation_names()) {
       const auto number = source.get(series, aggregation_from(aggregation));
-      if (number) numbers_.emplace(shown + " " + aggregation, *number);
+      if (number || is_broken) numbers_.emplace(shown + " " + aggregation, is_broken ? NAN : *number);
     }
   }
 
@@ -176,6 +188,7 @@ class LossMetrics : public Lens {
   std::set<std::string> metrics_come_;  // or were told
   bool watches_loss_modules_;
   OptionValues loss_module_options_;
+  Strings loss_line_names_;
   Lines loss_lines_, metrics_lines_;
   std::string loss_tag_, metrics_tag_;
   Source pushed_losses_, pushed_metrics_;

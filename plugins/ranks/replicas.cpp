@@ -106,7 +106,7 @@ std::string who(const std::vector<std::vector<int>>& parts) {
 }
 
 const std::vector<uint64_t>& gradients_at(const Replica& replica, uint64_t step) {
-  static const std::vector<uint64_t> none;
+  static const auto& none = *new std::vector<uint64_t>();
   for (const Replica::Gradients& each : replica.gradients) {
     if (each.step == step) return each.used;
   }

@@ -44,6 +44,8 @@ class StepTime : public Lens {
     layer.is_used = true;
     layer.module = module.raw();
     layer.time.reset_all();
+    layer.seconds.clear();
+    layer.steps = 0;
     watch(module, {"step_time"}, layer.time);
   }
   void forget(const Module& module) override {
@@ -78,11 +80,13 @@ class StepTime : public Lens {
   struct Layer {
     const loupe_module* module = nullptr;
     draft::Folded time;
+    std::deque<double> seconds;  // of the last epochs
+    uint64_t steps = 0;          // that were timed
     bool is_used = false;
   };
 
   static const std::vector<std::pair<const char*, const char*>>& parts() {
-    static const std::vector<std::pair<const char*, const char*>> all = {
+    static const auto& all = *new std::vector<std::pair<const char*, const char*>>{
         {"waiting", "waiting for data"}, {"forward", "forward"}, {"backward", "loss and backward"},
         {"optimizer", "optimizer step"}, {"other", "other"},     {"loupe", "Loupe"}};
     return all;
@@ -136,8 +140,6 @@ class StepTime : public Lens {
 
   void report_layers(Report& report) {
     double all = 0;
-    std::size_t count = 0;
-    const Layer* slowest = nullptr;
     for (const Layer& layer : layers_) {
       const uint64_t steps = layer.time.count("forward");
       if (layer.module == nullptr || steps == 0) continue;
@@ -149,41 +151,58 @@ class StepTime : public Lens {
         report.value(calls_tag, layer.module->name, "calls", calls, steps);
       }
       all += seconds_of(layer);
-      ++count;
-      if (slowest == nullptr || seconds_of(layer) > seconds_of(*slowest)) slowest = &layer;
     }
-    if (slowest == nullptr || !(all > 0)) return;
+    if (!(all > 0)) return;
     for (const Layer& layer : layers_) {
       if (layer.module == nullptr || layer.time.count("forward") == 0) continue;
       report.value(share_tag, layer.module->name, seconds_of(layer) / all);
     }
-    judge_slowest(report, *slowest, seconds_of(*slowest) / all, count);
+    judge_slowest(report);
   }
 
-  /// Of steps enough that no single one, in which the machine did something else, decides.
-  void judge_slowest(Report& report, const Layer& slowest, double share, std::size_t count) {
-    constexpr std::size_t fewest_layers = 8;
+  static double median(std::deque<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+
+  /// By medians over epochs: no step decides in which the machine did something else.
+  void judge_slowest(Report& report) {
+    constexpr std::size_t fewest_layers = 8, most_epochs = 9, fewest_epochs = 3;
     constexpr uint64_t enough = 8;
-    const bool dominates = count >= fewest_layers && share > dominating_share_;
-    if (!dominates || slowest.module != dominating_) steps_ = 0;
-    dominating_ = dominates ? slowest.module : nullptr;
-    if (dominates) steps_ += slowest.time.count("forward");
-    if (dominant_ && dominant_->module != dominating_) {
+    double all = 0, most = 0;
+    std::size_t count = 0;
+    const Layer* slowest = nullptr;
+    for (Layer& layer : layers_) {
+      if (layer.module == nullptr || layer.time.count("forward") == 0) continue;
+      layer.seconds.push_back(seconds_of(layer));
+      layer.steps += layer.time.count("forward");
+      if (layer.seconds.size() > most_epochs) layer.seconds.pop_front();
+      const double seconds = median(layer.seconds);
+      all += seconds;
+      ++count;
+      if (slowest != nullptr && seconds <= most) continue;
+      slowest = &layer;
+      most = seconds;
+    }
+    const double share = all > 0 ? most / all : 0;
+    const bool dominates = count >= fewest_layers && slowest->steps >= enough &&
+                           slowest->seconds.size() >= fewest_epochs && share > dominating_share_;
+    if (dominant_ && (!dominates || dominant_->module != slowest->module)) {
       dominant_->state = LOUPE_FINDING_GONE;
       report.finding(*dominant_);
       dominant_.reset();
     }
-    if (!dominates || steps_ < enough || dominant_) return;
+    if (!dominates || dominant_) return;
     Finding finding;
     finding.rule = "one_layer_dominates";
     finding.severity = LOUPE_SEVERITY_INFO;
-    finding.module = slowest.module;
+    finding.module = slowest->module;
     finding.tag = layer_tag;
     finding.value = share;
     finding.threshold = dominating_share_;
-    finding.message = "of the time that all " + std::to_string(count) + " layers take, '" + slowest.module->name +
-                      "' takes " + rounded_text(100 * share, 2) + " %: " + duration_text(seconds_of(slowest)) +
-                      " of a step";
+    finding.message = "of the time that all " + std::to_string(count) + " layers take, '" + slowest->module->name +
+                      "' takes " + rounded_text(100 * share, 2) + " %: " + duration_text(most) + " of a step";
     finding.advice = "begin there where training is to become faster";
     report.finding(finding);
     dominant_ = finding;
@@ -194,9 +213,7 @@ class StepTime : public Lens {
   draft::Folded step_;
   std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
   bool told_calls_ = false;
-  const loupe_module* dominating_ = nullptr;  // only to compare with
-  uint64_t steps_ = 0;                        // in which it dominated, in a row
-  std::optional<Finding> dominant_;           // as it was told
+  std::optional<Finding> dominant_;  // as it was told
 };
 
 }  // namespace loupe

@@ -1,7 +1,12 @@
 // `loupe diagnose` says what was wrong with past runs, and by its exit code whether there was an error.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "examples/process.h"
@@ -69,6 +74,24 @@ TEST(Diagnose, TellsTheFindingsOfOneRuleTogether) {
             "  warning: train_loss jumps (loss_spike, epoch 1)\n");
 }
 
+TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
+  const fs::path folder = fresh_folder();
+  const auto dead = [](double share, const std::string& words) {
+    Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, words);
+    finding.value = share;
+    finding.threshold = 0.5;
+    return finding;
+  };
+  record_findings(folder, {{dead(0.56, "56 % are silent"), "fc1"},
+                           {a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN"), ""},
+                           {dead(0.94, "94 % are silent"), "fc2"}});
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n"
+            "  error: fc2: 94 % are silent (dead_units, epoch 1)\n"
+            "    also of fc1\n"
+            "  error: the loss is NaN (nan_loss, epoch 1)\n");
+}
+
 TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   const fs::path folder = fresh_folder();
   Driver record(RECORD_PLUGIN);
@@ -88,6 +111,12 @@ TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   record_findings(folder / "stands", {{error, ""}});
   record_findings(folder / "gone", {{error, ""}, {gone(error), ""}});
   record_findings(folder / "milder", {{error, ""}, {milder, ""}});
+  Finding harmless = milder;
+  harmless.severity = LOUPE_SEVERITY_INFO;
+  record_findings(folder / "taken back", {{error, ""}, {harmless, ""}});
+  EXPECT_EQ(diagnose("'taken back/record.jsonl'", folder).exit_code, 0) << "it turned out to be harmless";
+  record_findings(folder / "twice", {{error, ""}, {gone(error), ""}, {error, ""}, {harmless, ""}});
+  EXPECT_EQ(diagnose("twice/record.jsonl", folder).exit_code, 1) << "it stood before that";
   record_findings(folder / "none", {});
   EXPECT_EQ(diagnose("stands/record.jsonl", folder).exit_code, 1);
   EXPECT_EQ(diagnose("gone/record.jsonl", folder).exit_code, 1);
@@ -141,6 +170,55 @@ TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
             "digits (record.jsonl): running, or stopped without a word, after epoch 2\n"
             "  warning: something is odd (chronic, epochs 1 to 2)\n"
             "  warning, gone: something is odd (healed, epoch 1)\n");
+}
+
+/// What the lock of a run's folder says while this process, or an earlier one, holds it.
+std::string lock_of(int process) {
+  const std::string boot = text_of("/proc/sys/kernel/random/boot_id");
+  return std::to_string(process) + " here " + boot.substr(0, boot.find('\n')) + "/" +
+         fs::read_symlink("/proc/self/ns/pid").string() + "\n";
+}
+
+TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
+  const fs::path folder = fresh_folder();
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder);
+    record.begin_tick(1);
+    record.end_tick();
+  }
+  const auto ending = [&] {
+    const std::string told = diagnose(".", folder).output;
+    return told.substr(0, told.find('\n'));
+  };
+  EXPECT_EQ(ending(), "digits (./record.jsonl): running, or stopped without a word, after epoch 1");
+  const fs::path lock = folder / ".loupe.lock";
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  std::ofstream(lock) << lock_of(child);
+  EXPECT_EQ(ending(), "digits (./record.jsonl): killed, or crashed (process " + std::to_string(child) +
+                          " on here is gone and recorded no end), after epoch 1");
+  std::ofstream(lock) << lock_of(::getpid());
+  const int held = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(ending(), "digits (./record.jsonl): running, after epoch 1");
+  ::close(held);
+}
+
+TEST(Diagnose, TellsWhatARunNotedOfItsRanks) {
+  const fs::path folder = fresh_folder();
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(folder);
+    record.begin_tick(1);
+    record.end_tick();
+    tell_note(record, LOUPE_NOTE_RANKS, "rank 2 died", 1);
+    tell_note(record, LOUPE_NOTE_COST, "it is slow", 1);
+    tell_end(record, LOUPE_END_COMPLETED, 1);
+  }
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n  no findings\n  ranks: rank 2 died\n");
 }
 
 TEST(Diagnose, GivesAnArrayOnRequest) {
@@ -239,7 +317,8 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   EXPECT_EQ(grows.output.substr(0, at_rest),
             "digits (grows): running, or stopped without a word, after epoch 3\n"
             "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
-            "    advice: lower the learning rate or clip the gradients; see that the loss is minimized, not maximized\n"
+            "    advice: lower the learning rate or clip the gradients between backward() and step(); see that the loss "
+            "is minimized, not maximized\n"
             "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
             "loss_spike, non_finite, unbounded_loss\n");
   const std::string not_judged = grows.output.substr(at_rest + rest.size());

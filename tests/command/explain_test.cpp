@@ -47,7 +47,7 @@ TEST(Explain, NamesTheNearestForOneThatThereIsNot) {
 TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
   const Finished rule = explain("dead_units");
   EXPECT_EQ(rule.exit_code, 0);
-  EXPECT_EQ(rule.output.find("dead_units\n  error; "), 0u) << rule.output;
+  EXPECT_EQ(rule.output.find("dead_units\n  error or info; "), 0u) << rule.output;
   EXPECT_TRUE(contains(rule.output, "\n  dead_share (0.5): ")) << rule.output;
   EXPECT_TRUE(contains(rule.output, "\n  to silence it: health: {off: [dead_units]}\n")) << rule.output;
   const Finished line = explain("death_rate");

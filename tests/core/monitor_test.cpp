@@ -112,15 +112,15 @@ TEST(Monitor, WhatIsOwedComesBeforeTheReport) {
   EXPECT_EQ(it.shown("pushes", "late"), 4);
 }
 
-TEST(Monitor, CountsPushesOfNanAndInfAndAveragesThemNever) {
+TEST(Monitor, CountsPushesOfNanAndInfAndNeverAveragesThemAway) {
   Monitored it("lenses: [loss_metrics]\n");
   for (const double loss : {2.0, std::nan(""), 4.0, HUGE_VAL, -HUGE_VAL})
     it.monitor.push("train_loss", loss, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
   it.monitor.tick(std::nullopt);
-  EXPECT_EQ(it.shown("Loss", "train_loss mean", "Loss"), 3);
+  EXPECT_TRUE(std::isnan(it.shown("Loss", "train_loss mean", "Loss").value_or(0)));
   EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
   EXPECT_EQ(it.shown("Loss", "train_loss Inf", "Non-Finite Values"), 2);
-  EXPECT_EQ(it.monitor.query("train_loss max"), 4);
+  EXPECT_TRUE(std::isnan(it.monitor.query("train_loss max").value_or(0)));
   EXPECT_EQ(it.stage.take_messages(), Texts{});
 }
 

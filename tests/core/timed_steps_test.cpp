@@ -283,14 +283,18 @@ TEST_F(TimedStepsTest, OfASlowFirstEpochAreNotTold) {
 
 TEST_F(TimedStepsTest, InWhichOneLayerTakesNearlyAllAreInformation) {
   begin("lenses: [step_time]\n", 10);
-  for (int i = 0; i < 2; ++i) {
+  const auto slow_epoch = [&] {
     for (int each = 0; each < 100; ++each) step({}, [&] { run(3, 60); });
     it->monitor.tick(std::nullopt);
-  }
+  };
+  slow_epoch();
+  for (int i = 0; i < 4; ++i) epoch();
+  EXPECT_TRUE(rules().empty()) << "one epoch, in which the machine did something else";
+  for (int i = 0; i < 6; ++i) slow_epoch();
   ASSERT_EQ(rules(), (std::vector<std::string>{"one_layer_dominates"}));
   EXPECT_SAYS(told[0].message, "of the time that all 10 layers take, 'fc3' takes 8");
   told.clear();
-  for (int i = 0; i < 2; ++i) epoch();
+  for (int i = 0; i < 6; ++i) epoch();
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].state, LOUPE_FINDING_GONE);
 }
@@ -380,9 +384,22 @@ TEST_F(TimedStepsTest, AreTracedAsFarAsTheRunGoes) {
   modules.clear();
   it.reset();
   begin(yaml);
-  for (int i = 0; i < 3; ++i) step();
+  for (int i = 0; i < 4; ++i) step();
   it->monitor.end(LOUPE_END_COMPLETED, nullptr);
-  EXPECT_SAYS(it->stage.take_messages().back(), "no step is traced, because the run ended before 5 steps");
+  EXPECT_SAYS(it->stage.take_messages().back(), "2 steps are traced");
+  modules.clear();
+  it.reset();
+  begin(yaml);
+  for (int i = 0; i < 2; ++i) step();
+  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_SAYS(it->stage.take_messages().back(), "no step is traced, because the run ended before 3 steps");
+}
+
+TEST_F(TimedStepsTest, AreTracedThoughAnEpochEndsInEach) {
+  const Folder folder;
+  begin("run: {dir: " + folder.path() + "}\ntrace: {steps: 3, after: 5}\nlenses: [probe_lens]\n");
+  for (int i = 0; i < 12; ++i) step({}, [&] { it->monitor.tick(std::nullopt); });
+  EXPECT_SAYS(it->stage.take_messages().back(), "3 steps are traced");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "health/rules/causes.h"
 #include "health/told.h"
 
 namespace loupe::health {
@@ -55,21 +56,103 @@ TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse
   EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
-TEST(Ledger, TakesAnotherRulesEqualForTheCauseOnlyWhereTheRuleSaysSo) {
+/// A gradient of 0 at one place, and a layer behind it that is silent.
+struct ZeroGradient {
   TwoModels models;
-  const auto see_zeros = [&](const char* parameter) {
-    Observation zeros;
-    zeros.may_follow_equals = true;
-    zeros.module = &models.net;
-    zeros.parameter = parameter;
-    models.told.judge("unchanged_parameter").tell(zeros);
+
+  uint32_t see_zero(uint64_t place) {
+    Observation zero;
+    zero.module = &models.net;
+    zero.parameter = "weight" + std::to_string(place);
+    zero.place = place;
+    zero.value = 0;
+    models.told.judge("unchanged_parameter").tell(zero);
+    return models.told.findings.back().severity;
+  }
+  void see_dead(double share, uint32_t severity) {
+    Observation dead;
+    dead.severity = severity;
+    dead.module = &models.layer;
+    dead.place = 4;
+    dead.value = share;
+    models.told.judge("dead_units").tell(dead);
+  }
+};
+
+TEST(Ledger, PointsAGradientOfZeroToTheLayerBehindItThatIsDeadAsAWhole) {
+  ZeroGradient seen;
+  EXPECT_EQ(seen.see_zero(3), uint32_t{LOUPE_SEVERITY_WARNING});
+  EXPECT_EQ(seen.see_zero(2), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
+  seen.see_dead(1, LOUPE_SEVERITY_INFO);
+  EXPECT_EQ(seen.see_zero(1), uint32_t{LOUPE_SEVERITY_INFO});
+  EXPECT_EQ(seen.models.told.findings.back().advice, "see 'dead_units' first, of 'net.fc', from which this may follow");
+  EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_WARNING}) << "it lies behind the dead layer";
+}
+
+TEST(Ledger, PointsAGradientOfZeroToNoLayerThatLetsAPartThrough) {
+  ZeroGradient seen;
+  seen.see_dead(0.9, LOUPE_SEVERITY_ERROR);
+  EXPECT_EQ(seen.see_zero(3), uint32_t{LOUPE_SEVERITY_WARNING});
+}
+
+TEST(Ledger, TurnsAnEffectIntoInformationAtOnceWhenItsCauseComesLater) {
+  ZeroGradient seen;
+  seen.see_zero(3);
+  seen.see_dead(1, LOUPE_SEVERITY_ERROR);
+  const Finding& last = seen.models.told.findings.back();
+  EXPECT_EQ(last.rule, "unchanged_parameter");
+  EXPECT_EQ(last.state, uint32_t{LOUPE_FINDING_CHANGED});
+  EXPECT_EQ(last.severity, uint32_t{LOUPE_SEVERITY_INFO});
+}
+
+TEST(Ledger, TakesBackTheSeverityOfWhatMayRecedeAndOfThatAlone) {
+  const auto after = [](bool may_recede) {
+    TwoModels models;
+    for (const uint32_t severity : {LOUPE_SEVERITY_ERROR, LOUPE_SEVERITY_INFO, LOUPE_SEVERITY_INFO}) {
+      Observation seen;
+      seen.severity = severity;
+      seen.module = &models.layer;
+      seen.may_recede = may_recede;
+      models.told.judge("dead_units").tell(seen);
+    }
     return models.told.findings.back().severity;
   };
-  EXPECT_EQ(see_zeros("weight"), uint32_t{LOUPE_SEVERITY_WARNING});
-  EXPECT_EQ(see_zeros("bias"), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
-  models.see("dead_units", models.layer);
+  EXPECT_EQ(after(true), uint32_t{LOUPE_SEVERITY_INFO});
+  EXPECT_EQ(after(false), uint32_t{LOUPE_SEVERITY_ERROR});
+}
+
+TEST(Ledger, TellsThatWhatMayRecedeIsOverAsInformation) {
+  TwoModels models;
+  Observation seen;
+  seen.severity = LOUPE_SEVERITY_ERROR;
+  seen.module = &models.layer;
+  seen.may_recede = true;
+  models.told.judge("dead_units").tell(seen);
+  Ended ended;
+  ended.window = [](const loupe_module*) { return true; };
+  ended.is_open = [](const Finding&) { return false; };
+  for (int i = 0; i < 2; ++i) models.told.ledger.end(models.told.report, ended);
+  EXPECT_EQ(models.told.findings.back().state, uint32_t{LOUPE_FINDING_GONE});
+  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
+}
+
+TEST(Ledger, LeavesAnErrorAsItIsWhereItsCauseIsNoMoreThanAHint) {
+  TwoModels models;
+  models.see("poor_initialization", models.net, LOUPE_SEVERITY_WARNING);
+  models.see("non_finite", models.layer);
   EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
-  EXPECT_EQ(see_zeros("weight"), uint32_t{LOUPE_SEVERITY_INFO});
+  EXPECT_EQ(models.told.findings.back().advice,
+            "see 'poor_initialization' first, from which this may follow; else mend it");
+}
+
+TEST(Causes, NameRulesThatThereAreAndNoneByItself) {
+  for (const Cause& cause : causes()) {
+    EXPECT_EQ(rule_named(cause.rule).name, std::string(cause.rule));
+    for (const char* effect : cause.effects) {
+      EXPECT_EQ(rule_named(effect).name, std::string(effect));
+      EXPECT_NE(std::string(effect), cause.rule);
+    }
+  }
 }
 
 TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "health/told.h"
 
@@ -32,6 +33,38 @@ TEST(Losses, KeepTheEpochsOfEachNameApart) {
   ASSERT_EQ(losses.trainings.size(), 2u);
   EXPECT_EQ(losses.training.epochs.back().mean, 1);
   EXPECT_EQ(losses.trainings.back().side.epochs.back().mean, 5);
+}
+
+TEST(Losses, KeepNoMeanOfAnEpochInWhichOneWasNaN) {
+  Losses losses;
+  push(losses, "train_loss", 1);
+  losses.end_epoch();
+  push(losses, "train_loss", 0.1);
+  push(losses, "train_loss", std::nan(""));
+  EXPECT_FALSE(losses.end_epoch().training);
+  push(losses, "train_loss", 0.5);
+  EXPECT_TRUE(losses.end_epoch().training);
+  ASSERT_EQ(losses.training.epochs.size(), 2u);
+  EXPECT_EQ(losses.training.epochs.back().mean, 0.5);
+  EXPECT_EQ(losses.training.epochs.back().number, 3u);
+}
+
+Trend trend_of(const std::vector<double>& epochs) {
+  Losses losses;
+  for (const double loss : epochs) {
+    for (int i = 0; i < 10; ++i) push(losses, "train_loss", loss);
+    losses.end_epoch();
+  }
+  return losses.trend();
+}
+
+TEST(Losses, FallWhereTheyAreAtTheirBestAndFarBelowTheirStart) {
+  EXPECT_EQ(trend_of({}), Trend::unknown);
+  EXPECT_EQ(trend_of({2}), Trend::falls) << "nobody knows yet";
+  EXPECT_EQ(trend_of({2, 1, 0.5}), Trend::falls);
+  EXPECT_EQ(trend_of({2, 0.5, 0.52}), Trend::falls) << "it has arrived";
+  EXPECT_EQ(trend_of({2, 1.98, 1.97}), Trend::stays);
+  EXPECT_EQ(trend_of({2, 0.5, 1.5}), Trend::stays) << "it was better";
 }
 
 TEST(Losses, SayWhichWasNotFinite) {

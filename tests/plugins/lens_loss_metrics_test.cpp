@@ -26,6 +26,20 @@ TEST(LossMetricsLens, ShowsPushedLossesWithTheirSpread) {
   EXPECT_EQ(shown.range("Loss", "Loss", "val_loss -σ|val_loss +σ"), std::pair(5.0, 5.0));
 }
 
+TEST(LossMetricsLens, ShowsAnEpochWithALossThatWasNaNAsNaNAndHowManyWere) {
+  LensWorld world("loss_metrics", "{loss_line: [mean, median]}");
+  world.push("train_loss", 0.5, kTrainLoss);
+  for (int i = 0; i < 2; ++i) world.push("train_loss", NAN, kTrainLoss);
+  world.push("val_loss", 5, kValLoss);
+  const Shown shown = world.tick();
+  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss mean").value_or(0)));
+  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss median").value_or(0)));
+  EXPECT_EQ(shown.value("Non-Finite Values", "Loss", "train_loss NaN"), 2);
+  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 5);
+  world.push("train_loss", 0.5, kTrainLoss);
+  EXPECT_EQ(world.tick().value("Loss", "Loss", "train_loss mean"), 0.5) << "the next epoch is another";
+}
+
 TEST(LossMetricsLens, ShowsALossModulesValuesBySplit) {
   LensWorld world("loss_metrics");
   world.add(loss_module("loss_fn"));
@@ -201,13 +215,13 @@ TEST(LossMetricsLens, TakesValuesPushedToMemory) {
   EXPECT_EQ(world.tick().value("Loss", "Loss", "train_loss median"), 1.5);
 }
 
-TEST(LossMetricsLens, NamesPushedNanAndKeepsItOutOfTheMean) {
+TEST(LossMetricsLens, NamesPushedNanAndNeverAveragesItAway) {
   LensWorld world("loss_metrics");
   world.push("train_loss", NAN, kTrainLoss);
   world.push("train_loss", 2, kTrainLoss);
   world.push("accuracy", INFINITY);
   const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 2);
+  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss mean").value_or(0)));
   EXPECT_EQ(shown.value("Non-Finite Values", "Loss", "train_loss NaN"), 1);
   EXPECT_EQ(shown.value("Non-Finite Values", "Metrics", "accuracy Inf"), 1);
 }

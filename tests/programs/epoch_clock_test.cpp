@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "run/loss_names.h"
 
 namespace loupe {
@@ -18,22 +20,47 @@ EpochClock clock_of(Epoch kind, double length = 100) {
   return EpochClock(section);
 }
 
+const int first = 0, second = 0;
+
+/// As loops do that call backward() before each step.
+bool step(EpochClock& clock, const void* optimizer) {
+  bool ends = clock.step_begins();
+  if (ends) clock.ticked();
+  clock.went_backward();
+  const bool ends_with_it = clock.stepped(optimizer);
+  if (ends_with_it) clock.ticked();
+  return ends || ends_with_it;
+}
+
 int ticks_of_steps(EpochClock& clock, int steps, const void* optimizer) {
   int ticks = 0;
-  for (int i = 0; i < steps; ++i) {
-    if (!clock.stepped(optimizer)) continue;
-    clock.ticked();
-    ++ticks;
-  }
+  for (int i = 0; i < steps; ++i) ticks += step(clock, optimizer) ? 1 : 0;
   return ticks;
 }
 
-const int first = 0, second = 0;
+/// The program's epochs, and the steps of each; `begins` and `ends` are what it does around them. Returns the ticks.
+template <class Begins, class Ends>
+int ticks_of_epochs(EpochClock& clock, int epochs, int steps, Begins&& begins, Ends&& ends) {
+  int ticks = 0;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    if (begins()) {
+      clock.ticked();
+      ++ticks;
+    }
+    ticks += ticks_of_steps(clock, steps, &first);
+    ends();
+  }
+  return ticks + (clock.has_passes() ? 1 : 0);  // the program ends
+}
+bool nothing() {
+  return false;
+}
 
-TEST(EpochClock, CountsStepsWhereAProgramCallsNeitherTrainNorEval) {
+TEST(EpochClock, CountsStepsWhereAProgramShowsNoEpochs) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_EQ(ticks_of_steps(clock, 250, &first), 2);
   EXPECT_TRUE(clock.has_passes());
+  EXPECT_FALSE(clock.knows_epochs());
 }
 
 TEST(EpochClock, EndsAnEpochWhenTheLastOfSeveralOptimizersHasTakenItsSteps) {
@@ -70,63 +97,138 @@ TEST(EpochClock, EndsAnEpochWhereTrainFollowsEval) {
 TEST(EpochClock, DoesNotWaitForEverForAnEvalThatNeverComes) {
   EpochClock clock = clock_of(Epoch::automatic);
   clock.mode_set(true);
-  EXPECT_EQ(ticks_of_steps(clock, 1000, &first), 2);
+  EXPECT_EQ(ticks_of_steps(clock, 1001, &first), 2);
 }
 
 TEST(EpochClock, EndsAnEpochWhereTrainIsCalledAgainAfterSteps) {
   EpochClock clock = clock_of(Epoch::automatic);
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    EXPECT_EQ(clock.mode_set(true), epoch > 0);
-    clock.ticked();
-    EXPECT_EQ(ticks_of_steps(clock, 130, &first), 0);
+  EXPECT_EQ(ticks_of_epochs(
+                clock, 3, 130, [&] { return clock.mode_set(true); }, nothing),
+            3);
+}
+
+TEST(EpochClock, DividesNoEpochButTheFirstOfAProgramThatCallsTrainInEach) {
+  for (const auto& [steps, ticks] : {std::pair(499, 5), {500, 5}, {501, 6}, {1000, 6}, {1499, 7}, {1500, 7}}) {
+    EpochClock by_train = clock_of(Epoch::automatic), by_both = clock_of(Epoch::automatic);
+    EXPECT_EQ(ticks_of_epochs(
+                  by_train, 5, steps, [&] { return by_train.mode_set(true); }, nothing),
+              ticks)
+        << steps;
+    const auto validate = [&] {
+      by_both.mode_set(false);
+      by_both.hint(EpochClock::Hint::validation);
+    };
+    EXPECT_EQ(ticks_of_epochs(
+                  by_both, 5, steps, [&] { return by_both.mode_set(true); }, validate),
+              ticks)
+        << steps;
   }
 }
 
 TEST(EpochClock, CountsStepsWhereTrainIsCalledInEachOfThem) {
   EpochClock clock = clock_of(Epoch::automatic);
-  int ticks = 0;
-  for (int i = 0; i < 300; ++i) {
-    EXPECT_FALSE(clock.mode_set(true));
-    ticks += ticks_of_steps(clock, 1, &first);
-  }
-  EXPECT_EQ(ticks, 3);
+  EXPECT_EQ(ticks_of_epochs(
+                clock, 300, 1, [&] { return clock.mode_set(true); }, nothing),
+            3);
 }
 
 TEST(EpochClock, TakesOneStepForAnEpochWhereAValidationFollows) {
   EpochClock clock = clock_of(Epoch::automatic);
-  clock.mode_set(true);
-  for (int epoch = 0; epoch < 5; ++epoch) {
-    EXPECT_FALSE(clock.stepped(&first));
+  const auto validate = [&] {
     clock.mode_set(false);
-    clock.validated();
-    EXPECT_TRUE(clock.mode_set(true)) << epoch;
-    clock.ticked();
-  }
+    clock.hint(EpochClock::Hint::validation);
+  };
+  EXPECT_EQ(ticks_of_epochs(
+                clock, 5, 1, [&] { return clock.mode_set(true); }, validate),
+            5);
 }
 
 TEST(EpochClock, EndsAnEpochWhereTheSamplerThatFeedsTheStepsBeginsAnew) {
   const int training = 0, validation = 0;
   EpochClock clock = clock_of(Epoch::automatic);
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    EXPECT_EQ(clock.sampler_reset(&training), epoch > 0) << epoch;
-    clock.ticked();
-    EXPECT_EQ(ticks_of_steps(clock, 300, &first), 0);
-    EXPECT_FALSE(clock.sampler_reset(&validation)) << "nothing is learnt from what it brings";
+  const auto validate = [&] {
+    EXPECT_FALSE(clock.order_begins(&validation, true)) << "nothing is learnt from what it brings";
+  };
+  EXPECT_EQ(ticks_of_epochs(
+                clock, 4, 300, [&] { return clock.order_begins(&training, true); }, validate),
+            4);
+}
+
+TEST(EpochClock, EndsAnEpochWhereTheProgramShufflesItsSamplesAgain) {
+  const int samples = 0, negatives = 0, mixed = 0;
+  EpochClock clock = clock_of(Epoch::automatic);
+  const auto shuffle = [&] {
+    EXPECT_FALSE(clock.order_begins(&samples, false)) << "another one follows";
+    return clock.order_begins(&negatives, false);
+  };
+  EXPECT_EQ(ticks_of_epochs(clock, 9, 12, shuffle, nothing), 9);
+  EXPECT_TRUE(clock.knows_epochs());
+
+  EpochClock mixing = clock_of(Epoch::automatic);
+  int ticks = 0;
+  for (int epoch = 0; epoch < 9; ++epoch) {
+    if (mixing.order_begins(&samples, false)) {
+      mixing.ticked();
+      ++ticks;
+    }
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_FALSE(mixing.order_begins(&mixed, false)) << "drawn for each step";
+      ticks += step(mixing, &first) ? 1 : 0;
+    }
   }
+  EXPECT_EQ(ticks, 8);
+}
+
+TEST(EpochClock, CountsStepsWhereABatchIsDrawnForEach) {
+  const int batch = 0;
+  EpochClock clock = clock_of(Epoch::automatic);
+  EXPECT_EQ(ticks_of_epochs(
+                clock, 300, 1, [&] { return clock.order_begins(&batch, false); }, nothing),
+            3);
+  EXPECT_FALSE(clock.knows_epochs());
+}
+
+TEST(EpochClock, EndsAnEpochBehindAValidationOrAStepOfAScheduler) {
+  for (const EpochClock::Hint hint : {EpochClock::Hint::validation, EpochClock::Hint::schedule}) {
+    EpochClock clock = clock_of(Epoch::automatic);
+    const auto ends = [&] {
+      for (int batch = 0; batch < 3; ++batch) clock.hint(hint);
+    };
+    EXPECT_EQ(ticks_of_epochs(clock, 12, 20, nothing, ends), 12);
+    EXPECT_TRUE(clock.knows_epochs());
+    EpochClock long_epochs = clock_of(Epoch::automatic);
+    EXPECT_EQ(ticks_of_epochs(long_epochs, 3, 90, nothing, [&] { long_epochs.hint(hint); }), 3);
+    EpochClock each_step = clock_of(Epoch::automatic);
+    EXPECT_EQ(ticks_of_epochs(each_step, 300, 1, nothing, [&] { each_step.hint(hint); }), 3);
+  }
+}
+
+TEST(EpochClock, EndsNoEpochBehindAValidationWhereAnOrderShowsThem) {
+  const int samples = 0;
+  EpochClock clock = clock_of(Epoch::automatic);
+  int ticks = 0;
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    if (clock.order_begins(&samples, true)) {
+      clock.ticked();
+      ++ticks;
+    }
+    for (int part = 0; part < 4; ++part) {
+      if (epoch > 0) {
+        EXPECT_EQ(ticks_of_steps(clock, 20, &first), 0);
+      } else {
+        ticks_of_steps(clock, 20, &first);
+      }
+      clock.hint(EpochClock::Hint::validation);
+    }
+  }
+  EXPECT_EQ(ticks, 5);
 }
 
 TEST(EpochClock, CountsStepsWhereTheModesChangeWithEveryStep) {
   EpochClock clock = clock_of(Epoch::automatic);
-  int ticks = 0;
-  for (int i = 0; i < 200; ++i) {
-    EXPECT_FALSE(clock.mode_set(true));
-    if (clock.stepped(&first)) {
-      clock.ticked();
-      ++ticks;
-    }
-    clock.mode_set(false);
-  }
-  EXPECT_EQ(ticks, 2);
+  EXPECT_EQ(ticks_of_epochs(
+                clock, 200, 1, [&] { return clock.mode_set(true); }, [&] { clock.mode_set(false); }),
+            2);
 }
 
 TEST(EpochClock, EndsEpochsOfAProgramInWhichNothingSteps) {
@@ -134,6 +236,7 @@ TEST(EpochClock, EndsEpochsOfAProgramInWhichNothingSteps) {
   EXPECT_FALSE(clock.has_passes());
   int ticks = 0;
   for (int i = 0; i < 4500; ++i) {
+    EXPECT_FALSE(clock.step_begins());
     if (!clock.went_backward()) continue;
     clock.ticked();
     ++ticks;
@@ -144,21 +247,13 @@ TEST(EpochClock, EndsEpochsOfAProgramInWhichNothingSteps) {
   EXPECT_TRUE(clock.mode_set(true));
 }
 
-TEST(EpochClock, EndsOnceWhereGradientsAreClearedThreeTimesAndNothingSteps) {
+TEST(EpochClock, EndsNoneWhereStepsAreLeftOutAtFirstOrTakeSeveralPasses) {
   EpochClock clock = clock_of(Epoch::automatic);
-  EXPECT_FALSE(clock.cleared()) << "before the first backward";
-  for (int pass = 1; pass <= 10; ++pass) {
-    clock.went_backward();
-    EXPECT_EQ(clock.cleared(), pass == 3) << pass;
-    EXPECT_FALSE(clock.cleared()) << "again, without a backward in between";
-    if (pass == 3) clock.ticked();
+  for (int pass = 0; pass < 40; ++pass) {
+    EXPECT_FALSE(clock.step_begins()) << "a scale that is too large at first, or a closure: " << pass;
+    EXPECT_FALSE(clock.went_backward());
   }
-  EpochClock stepping = clock_of(Epoch::automatic);
-  for (int pass = 1; pass <= 10; ++pass) {
-    stepping.went_backward();
-    stepping.stepped(&first);
-    EXPECT_FALSE(stepping.cleared());
-  }
+  EXPECT_FALSE(clock.stepped(&first));
 }
 
 TEST(EpochClock, TakesGradientsThatAreAccumulatedForNoEpochOnceSomethingHasStepped) {
@@ -209,6 +304,17 @@ TEST(LossNames, CallsLossesAsItIsToldAndNumbersThoseOfOneName) {
   EXPECT_TRUE(names.of(&places[0]).is_main);
   EXPECT_EQ(names.of(&places[1]).name, "Critic loss#2");
   EXPECT_EQ(names.of(&places[2]).name, "train_loss#3");
+}
+
+TEST(LossNames, TakeTwoPlacesForOneLossWhereTheyAreToldSo) {
+  LossNames names("train_loss", {});
+  const int places[3] = {};
+  names.of(&places[0]);
+  EXPECT_FALSE(names.knows(&places[1]));
+  names.join(&places[1], &places[0]);
+  EXPECT_TRUE(names.knows(&places[1]));
+  EXPECT_EQ(names.of(&places[1]).name, "train_loss");
+  EXPECT_EQ(names.of(&places[2]).name, "train_loss#2");
 }
 
 }  // namespace

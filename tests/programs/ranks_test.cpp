@@ -123,6 +123,39 @@ TEST(Ranks, MeetAtAStoreThatIsNamedFromWhereverTheyAreStarted) {
       << text_of(folder / "a/out") << text_of(folder / "b/out");
 }
 
+TEST(Ranks, TrainOnWhereTheirMeetingFolderCannotBeUsed) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"file://" << (folder / "file").string()
+                                         << "\"}\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
+                                            "visualizers: [record]\n";
+  std::ofstream(folder / "file") << "no folder";
+  const std::string program = loupe_run + "--config monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  run_ranks({program, program}, folder);
+  const std::string plain = run(LOUPE_TRAINERS " mlp", folder).output;
+  for (const char* rank : {"0", "1"}) {
+    const std::string told = text_of(folder / (std::string("out-") + rank));
+    const std::string lost = "the store through which the ranks exchange their numbers is lost: ";
+    EXPECT_NE(told.find(plain), std::string::npos) << told;
+    EXPECT_NE(told.find(lost), std::string::npos) << told;
+    EXPECT_EQ(told.find(lost), told.rfind(lost)) << told << "it is said once";
+  }
+  const double own = events_of(folder / "mine/rank-1/record.jsonl");
+  EXPECT_GT(own, 0);
+  EXPECT_EQ(events_of(folder / "mine/record.jsonl"), own) << "those of rank 0 alone";
+}
+
+/// A rank that ends soon, without any other: nobody waits for those that the environment speaks of.
+TEST(Ranks, ThatNeverCameAreNotWaitedForAtTheEnd) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {timeout: 600}\nrun: {name: mine, dir: mine}\n"
+                                            "lenses: [output_norm]\nvisualizers: [record]\n";
+  const Finished finished =
+      run("RANK=0 WORLD_SIZE=100000 timeout 120 " + loupe_run + "--config monitor.yaml -- " + LOUPE_TRAINERS + " mlp",
+          folder);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_NE(finished.output.find("99995 more never came"), std::string::npos) << finished.output;
+}
+
 TEST(Ranks, OfTwoJobsInOneFolderAtOnceKeepTheirOwnRuns) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"

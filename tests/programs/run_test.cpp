@@ -28,6 +28,16 @@ struct Both {
   Recorded recorded(const std::string& run = "trainers") const {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
+  /// Of a program that another one starts, whose run has the number of its process in its name.
+  fs::path only_record() const {
+    for (const auto& each : fs::directory_iterator(folder / "loupe-runs")) return each.path() / "record.jsonl";
+    return {};
+  }
+  /// Whether it is among the messages, however they are wrapped.
+  bool says(const std::string& text) const {
+    static const std::regex wrapped("\n +");
+    return std::regex_replace(messages, wrapped, " ").find(text) != std::string::npos;
+  }
 };
 
 Both run_both(const std::string& program, const std::string& options = "", const std::string& variables = "") {
@@ -84,6 +94,90 @@ TEST(Run, EndsEpochsWhereADataLoaderBeginsAnew) {
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 4U) << both.messages;
 }
 
+TEST(Run, TracesWhatThereIsOfAShortProgramOrSaysWhyNot) {
+  const fs::path folder = fresh_folder();
+  const auto told = [&](const std::string& program) {
+    return run(loupe_command + " trace " + trainers + " " + program + " 2>&1", folder).output;
+  };
+  EXPECT_NE(told("conv").find("3 steps are traced in"), std::string::npos) << "of five";
+  EXPECT_TRUE(fs::exists(folder / "loupe-runs/trainers/trace.json"));
+  EXPECT_NE(told("once").find("no step is traced, because the run ended before 3 steps"), std::string::npos);
+}
+
+TEST(Run, EndsEpochsWhereTheProgramShufflesAgain) {
+  const Both both = run_both(trainers + " shuffled");
+  expect_unchanged(both);
+  EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 8U) << both.messages;
+  EXPECT_EQ(both.messages.find("not observed"), std::string::npos) << both.messages;
+}
+
+TEST(Run, ShowsALossWithoutTheScaleThatGradientsAreDividedBy) {
+  const Both both = run_both(trainers + " scaled");
+  expect_unchanged(both);
+  Recorded recorded = both.recorded();
+  const auto losses = recorded.values["Loss"]["Loss"]["train_loss mean"];
+  EXPECT_EQ(losses.size(), 3U) << both.messages;
+  for (const auto& each : losses) EXPECT_LT(each.second, 2) << both.messages;
+  EXPECT_EQ(recorded.values["Metrics"]["Metrics"]["loss scale mean"].size(), 3U) << both.messages;
+  EXPECT_EQ(both.messages.find("no optimizer stepped"), std::string::npos) << both.messages;
+}
+
+TEST(Run, CallsATermOfTheLossByItsFunction) {
+  const Both both = run_both(trainers + " composed");
+  expect_unchanged(both);
+  Recorded recorded = both.recorded();
+  EXPECT_EQ(recorded.values["Loss"]["Loss"].count("val_loss mean"), 0U) << both.messages;
+  EXPECT_EQ(recorded.values["Metrics"]["Metrics"]["mse_loss (validation) mean"].size(), 4U) << both.messages;
+}
+
+TEST(Run, TakesBackwardInBothArmsOfAnIfForOneLoss) {
+  const Both both = run_both(trainers + " two_arms");
+  expect_unchanged(both);
+  EXPECT_EQ(both.recorded().values["Loss"]["Loss"].count("train_loss#2 mean"), 0U) << both.messages;
+}
+
+TEST(Run, SaysThatAnotherInstanceRunsThanTheOneThatTheOptimizerHolds) {
+  const Both both = run_both(trainers + " twin");
+  expect_unchanged(both);
+  EXPECT_TRUE(both.says("one instance of 'Net', but the loss is computed by another")) << both.messages;
+  for (const char* wrong : {"has registered", "detach()"})
+    EXPECT_EQ(both.messages.find(wrong), std::string::npos) << both.messages;
+}
+
+TEST(Run, TakesTwoModulesThatOneOptimizerTrainsForOneTraining) {
+  const Both both = run_both(trainers + " two_modules");
+  expect_unchanged(both);
+  EXPECT_EQ(both.messages.find("not observed"), std::string::npos) << both.messages;
+  Recorded recorded = both.recorded();
+  EXPECT_EQ(recorded.layers("Learning Rate").size(), 1U) << both.messages;
+  EXPECT_TRUE(recorded.values["Loss"]["Loss"].count("train_loss mean")) << both.messages;
+}
+
+TEST(Run, SaysThatAnAssignmentLeavesARegisteredParameterBehind) {
+  const Both both = run_both(trainers + " tied");
+  expect_unchanged(both);
+  EXPECT_TRUE(
+      both.says("is registered, but the forward uses another tensor, which was assigned to the member "
+                "('weight' of 'Tied.words')"))
+      << both.messages;
+  EXPECT_EQ(both.messages.find("no gradient came"), std::string::npos) << both.messages;
+}
+
+TEST(Run, SeesForwardsOfPackedSequences) {
+  const Both both = run_both(trainers + " packed");
+  expect_unchanged(both);
+  EXPECT_EQ(both.messages.find("not tapped"), std::string::npos) << both.messages;
+  EXPECT_EQ(both.messages.find("not called"), std::string::npos) << both.messages;
+}
+
+TEST(Run, SeesStepsOfAnOptimizerOfTheProgramsOwnThatCountNoChanges) {
+  const Both both = run_both(trainers + " own_optimizer");
+  expect_unchanged(both);
+  EXPECT_EQ(both.messages.find("no step"), std::string::npos) << both.messages;
+  EXPECT_EQ(both.recorded().layers("Weight Update Norm"), (Names{"Net.first", "Net.second"})) << both.messages;
+  EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 3U) << both.messages;
+}
+
 TEST(Run, SaysThatStepsWaitForDataAndWithWhichShare) {
   const Both both = run_both(trainers + " slow_loader");
   expect_unchanged(both);
@@ -105,13 +199,13 @@ TEST(Run, WatchesParametersThatAreInNoModule) {
   const Both both = run_both(trainers + " bare");
   expect_unchanged(both);
   EXPECT_EQ(both.recorded().layers(weight_norms), Names{"Parameters"}) << both.messages;
+  EXPECT_EQ(both.messages.find("Tapped"), std::string::npos) << both.messages;
 }
 
 TEST(Run, SaysThatAnOptimizerIsOfAModelThatIsGone) {
   const Both both = run_both(trainers + " gone");
   expect_unchanged(both);
-  EXPECT_NE(both.messages.find("none of the 4 parameters that it holds has a gradient"), std::string::npos)
-      << both.messages;
+  EXPECT_TRUE(both.says("none of the 4 parameters that it holds has a gradient")) << both.messages;
 }
 
 TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
@@ -160,7 +254,8 @@ TEST(Run, SaysAtTheEndWhatItDidNotObserve) {
             "train");
   EXPECT_EQ(
       unobserved("mlp"),
-      "loupe: not observed: how the loss develops, which takes 3 epochs; a smaller run_program.epoch may make them");
+      "loupe: not observed: how the loss develops, which takes 3 epochs: the program shows where none of its own ends, "
+      "and by steps there was 1");
   EXPECT_EQ(unobserved("epochs"), "");
 }
 
@@ -314,6 +409,37 @@ TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
   }
 }
 
+TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
+  for (const std::string shape : {"main_goes", "main_goes_first"}) {
+    const Both both = run_both("timeout 100 " + trainers + ' ' + shape);
+    expect_unchanged(both);
+    EXPECT_EQ(both.alone.exit_code, 0);
+    EXPECT_NE(text_of(both.only_record()).find(R"("kind":"end")"), std::string::npos) << both.messages;
+  }
+}
+
+TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
+  const Both both = run_both("timeout 100 " + trainers + " strict");
+  expect_unchanged(both);
+  EXPECT_EQ(both.alone.exit_code, 6);
+  EXPECT_NE(both.messages.find("it runs on unwatched"), std::string::npos) << both.messages;
+  EXPECT_FALSE(read_record(both.only_record()).layers(weight_norms).empty()) << both.messages;
+}
+
+TEST(Run, WatchesInAContainerWithoutProc) {
+  const fs::path folder = fresh_folder();
+  // LibTorch itself asks for the one file.
+  const std::string container =
+      "unshare -m sh -c 'cat /proc/cpuinfo > cpuinfo; umount -l /proc && mount -t tmpfs none /proc && cp cpuinfo "
+      "/proc/cpuinfo && exec ";
+  if (run(container + "true'", folder).exit_code != 0) GTEST_SKIP() << "only root can make such a container";
+  const Finished alone = run(trainers + " mlp", folder);
+  const Finished watched = run(container + loupe_command + " run " + trainers + " mlp 2> watched.txt'", folder);
+  EXPECT_EQ(alone.output, watched.output) << text_of(folder / "watched.txt");
+  Recorded recorded = read_record(folder / "loupe-runs" / "trainers" / "record.jsonl");
+  EXPECT_EQ(recorded.layers(weight_norms), Names({"Net.first", "Net.second"})) << text_of(folder / "watched.txt");
+}
+
 TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
   const Both both = run_both(trainers + " untrained");
   expect_unchanged(both);
@@ -398,6 +524,9 @@ TEST(Run, NeverLoadsALoupeThatWasBuiltWithAnotherLibTorch) {
   const Finished unwatched = run(preloaded + trainers + " mlp", folder);
   EXPECT_EQ(unwatched.exit_code, 0);
   EXPECT_NE(unwatched.output.find("'libtorch_cpu.so.99'"), std::string::npos) << unwatched.output;
+  EXPECT_NE(unwatched.output.find("the program loads LibTorch " LOUPE_LOADED_LIBTORCH), std::string::npos)
+      << unwatched.output;
+  EXPECT_NE(unwatched.output.find("LOUPE_RUN_HOSTS"), std::string::npos) << unwatched.output;
   EXPECT_NE(unwatched.output.find(alone.output), std::string::npos) << unwatched.output;
   const Finished required = run(preloaded + "LOUPE_RUN_REQUIRE=1 " + trainers + " mlp", folder);
   EXPECT_EQ(required.exit_code, 2) << required.output;
@@ -465,6 +594,20 @@ TEST(Run, TakesWhatTheConfigurationCountsForAnEpoch) {
   EXPECT_EQ(finished.output.find("train() is called again"), std::string::npos) << finished.output;
   Recorded recorded = read_record(folder / "mine" / "record.jsonl");
   EXPECT_EQ(recorded.values["Loss"]["Loss"]["Critic loss mean"].size(), 3u) << finished.output;
+}
+
+TEST(Run, LetsAConsoleWriteToStandardErrorUnlessTheConfigurationSaysWhere) {
+  const fs::path folder = fresh_folder();
+  const Finished alone = run(trainers + " epochs 2> /dev/null", folder);
+  const auto output_with = [&](const std::string& console) {
+    std::ofstream(folder / "monitor.yaml")
+        << "loupe: 1\nlenses: [loss_metrics]\nvisualizers: [record, " << console << "]\n";
+    return run(loupe_command + " run --config monitor.yaml -- " + trainers + " epochs 2> told", folder).output;
+  };
+  EXPECT_EQ(output_with("console"), alone.output);
+  EXPECT_EQ(output_with("console: {color: never}"), alone.output);
+  EXPECT_NE(text_of(folder / "told").find("train_loss"), std::string::npos);
+  EXPECT_NE(output_with("console: {to: stdout}"), alone.output);
 }
 
 TEST(Run, CallsARunAndItsFolderAsItIsTold) {

@@ -1,5 +1,9 @@
 // Trainers of many shapes that know nothing of Loupe. Each prints a sum over its weights at the end, to the last bit.
 
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <torch/script.h>
 #include <torch/torch.h>
@@ -144,6 +148,183 @@ void loader() {
           .backward();
       optimizer.step();
     }
+  }
+  print_sum(net->parameters());
+}
+
+/// Epochs that show in nothing but the order of the samples, which is drawn anew.
+void shuffled() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.05);
+  const Tensor x = torch::randn({80, 4}), y = x.select(1, 0).gt(0).to(torch::kLong);
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    for (const Tensor& rows : torch::randperm(80, torch::kLong).split(8)) {
+      optimizer.zero_grad();
+      nn::functional::cross_entropy(net->forward(x.index_select(0, rows)), y.index_select(0, rows)).backward();
+      optimizer.step();
+    }
+  }
+  print_sum(net->parameters());
+}
+
+/// Mixed precision by hand: the loss is multiplied, gradients are divided, and steps are left out at first.
+void scaled() {
+  Net net;
+  torch::optim::Adam optimizer(net->parameters(), 0.01);
+  double scale = 65536;
+  int skips = 4;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    net->train();
+    for (int i = 0; i < 20; ++i) {
+      optimizer.zero_grad();
+      const Tensor x = inputs();
+      const Tensor loss = nn::functional::cross_entropy(net->forward(x), x.select(1, 0).gt(0).to(torch::kLong));
+      (loss * scale).backward();
+      for (const Tensor& each : net->parameters()) each.mutable_grad().div_(scale);
+      if (skips-- <= 0) optimizer.step();
+      if (i == 10) scale *= 2;
+    }
+  }
+  print_sum(net->parameters());
+}
+
+/// A loss of two terms, of which LibTorch has a function for one.
+void composed() {
+  nn::Sequential net(nn::Linear(4, 16), nn::ReLU(), nn::Linear(16, 2));
+  torch::optim::Adam optimizer(net->parameters(), 0.01);
+  const Tensor x = torch::randn({32, 4}), y = torch::randn({32, 2});
+  const auto loss_of = [&](const Tensor& output) {
+    return 0.2 * torch::mse_loss(output, y) + (output - y).abs().pow(0.5).mean();
+  };
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    net->train();
+    for (int i = 0; i < 10; ++i) {
+      optimizer.zero_grad();
+      loss_of(net->forward(x)).backward();
+      optimizer.step();
+    }
+    net->eval();
+    const torch::NoGradGuard no_gradients;
+    std::printf("validation %.6f\n", loss_of(net->forward(x)).item<double>());
+  }
+}
+
+/// Calls backward() in both arms of an `if`.
+void two_arms() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.05);
+  for (int i = 0; i < 30; ++i) {
+    optimizer.zero_grad();
+    const Tensor loss = nn::functional::cross_entropy(net->forward(inputs()), labels());
+    if (i % 3 == 2) {
+      loss.backward();
+      nn::utils::clip_grad_norm_(net->parameters(), 0.5);
+    } else {
+      loss.backward();
+    }
+    optimizer.step();
+  }
+  print_sum(net->parameters());
+}
+
+/// The optimizer holds one instance, another one is trained.
+void twin() {
+  Net idle, running;
+  torch::optim::SGD optimizer(idle->parameters(), 0.05);
+  train(running, optimizer, 60);
+  print_sum(running->parameters());
+}
+
+/// One optimizer trains an encoder and a head.
+void two_modules() {
+  nn::Sequential encoder(nn::Linear(4, 8), nn::ReLU()), head(nn::Linear(8, 2));
+  Tensors parameters = encoder->parameters();
+  for (const Tensor& each : head->parameters()) parameters.push_back(each);
+  torch::optim::SGD optimizer(parameters, 0.05);
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    encoder->train();
+    for (int i = 0; i < 20; ++i) {
+      optimizer.zero_grad();
+      const Tensor x = inputs();
+      nn::functional::cross_entropy(head->forward(encoder->forward(x)), x.select(1, 0).gt(0).to(torch::kLong))
+          .backward();
+      optimizer.step();
+    }
+    encoder->eval();
+  }
+  print_sum(parameters);
+}
+
+struct TiedImpl : nn::Module {
+  nn::Embedding words{nullptr};
+  nn::Linear head{nullptr};
+  TiedImpl() {
+    words = register_module("words", nn::Embedding(32, 16));
+    head = register_module("head", nn::Linear(nn::LinearOptions(16, 32).bias(false)));
+    head->weight = words->weight;
+  }
+  Tensor forward(const Tensor& x) { return head(torch::tanh(words(x))); }
+};
+TORCH_MODULE(Tied);
+
+/// Ties weights by an assignment, which leaves the registered one behind.
+void tied() {
+  Tied net;
+  torch::optim::Adam optimizer(net->parameters(), 0.01);
+  for (int i = 0; i < 150; ++i) {
+    optimizer.zero_grad();
+    const Tensor x = torch::randint(32, {16}, torch::kLong);
+    nn::functional::cross_entropy(net->forward(x), (x + 1).remainder(32)).backward();
+    optimizer.step();
+  }
+  print_sum(net->parameters());
+}
+
+struct TaggerImpl : nn::Module {
+  nn::GRU rnn{nullptr};
+  nn::Linear out{nullptr};
+  TaggerImpl() {
+    rnn = register_module("rnn", nn::GRU(nn::GRUOptions(4, 8).batch_first(true)));
+    out = register_module("out", nn::Linear(8, 2));
+  }
+  Tensor forward(const Tensor& x, const Tensor& lengths) {
+    namespace rnns = nn::utils::rnn;
+    const auto packed = rnns::pack_padded_sequence(x, lengths, /*batch_first=*/true, /*enforce_sorted=*/false);
+    return out(std::get<0>(rnns::pad_packed_sequence(std::get<0>(rnn->forward_with_packed_input(packed)), true)));
+  }
+};
+TORCH_MODULE(Tagger);
+
+void packed() {
+  Tagger net;
+  torch::optim::Adam optimizer(net->parameters(), 0.01);
+  for (int i = 0; i < 20; ++i) {
+    optimizer.zero_grad();
+    const Tensor x = torch::randn({6, 5, 4}), lengths = torch::tensor({5, 3, 4, 2, 5, 1}, torch::kLong);
+    net->forward(x, lengths).square().mean().backward();
+    optimizer.step();
+  }
+  print_sum(net->parameters());
+}
+
+/// Steps past LibTorch's count of changes, as fused operators over lists do.
+struct OwnOptimizer : torch::optim::Optimizer {
+  explicit OwnOptimizer(const Tensors& parameters)
+      : Optimizer({torch::optim::OptimizerParamGroup(parameters)}, std::make_unique<torch::optim::SGDOptions>(0.05)) {}
+  Tensor step(LossClosure) override {
+    const torch::NoGradGuard no_gradients;
+    for (const Tensor& each : param_groups()[0].params()) each.data().add_(each.grad(), -0.05);
+    return {};
+  }
+};
+
+void own_optimizer() {
+  Net net;
+  OwnOptimizer optimizer(net->parameters());
+  for (int i = 0; i < 250; ++i) {
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(net->forward(inputs()), labels()).backward();
+    optimizer.step({});
   }
   print_sum(net->parameters());
 }
@@ -374,9 +555,19 @@ int main(int count, char** arguments) {
   torch::manual_seed(7);
   const std::string shape = count > 1 ? arguments[1] : "mlp";
   if (shape == "mlp") mlp(20);
+  if (shape == "once") mlp(1);
   if (shape == "epochs") epochs();
   if (shape == "loader") loader();
   if (shape == "bare") bare();
+  if (shape == "shuffled") shuffled();
+  if (shape == "scaled") scaled();
+  if (shape == "composed") composed();
+  if (shape == "two_arms") two_arms();
+  if (shape == "twin") twin();
+  if (shape == "two_modules") two_modules();
+  if (shape == "tied") tied();
+  if (shape == "packed") packed();
+  if (shape == "own_optimizer") own_optimizer();
   if (shape == "gone") gone();
   if (shape == "conv") conv();
   if (shape == "gan") gan();
@@ -434,6 +625,31 @@ int main(int count, char** arguments) {
   if (shape == "killed") {
     mlp(250);
     ::raise(SIGKILL);
+  }
+  if (shape == "main_goes") {
+    mlp(120);
+    std::thread([] {
+      ::usleep(100'000);
+      mlp(120);
+      std::fflush(stdout);
+    }).detach();
+    ::pthread_exit(nullptr);
+  }
+  if (shape == "main_goes_first") {
+    std::thread([] {
+      ::usleep(100'000);
+      mlp(120);
+      std::fflush(stdout);
+    }).detach();
+    ::pthread_exit(nullptr);
+  }
+  if (shape == "strict") {
+    mlp(120);
+    std::fflush(stdout);
+    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
+    mlp(1);
+    std::fflush(stdout);
+    ::syscall(SYS_exit, 6);  // exit_group() is forbidden, too
   }
   if (shape == "arguments") {
     for (int i = 2; i < count; ++i) std::printf("[%s]", arguments[i]);

@@ -1,7 +1,11 @@
 #include "ranks/exchange.h"
 
 #include <fstream>
+#include <optional>
+#include <set>
 
+#include "child_process.h"
+#include "core/run_holder.h"
 #include "ranks/rank_message.h"
 #include "ranks/rank_tree.h"
 #include "run_of_ranks.h"
@@ -160,13 +164,13 @@ TEST(Exchange, GoesOnAloneWhereTheStoreIsLostHalfWay) {
 }
 
 TEST(Exchange, DoesNotKeepARunFromEndingWhereTheStoreHangs) {
-  RunOfRanks run(2, milliseconds(200));
+  RunOfRanks run(2, std::chrono::minutes(2));
   run.memory->set(&SharedMemory::hangs, true);
   for (const auto& rank : run.ranks) rank->forward(0, {3, 4});
   run.tick();
   const auto begin = std::chrono::steady_clock::now();
   run.end();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
   EXPECT_EQ(numbers_of(run.folder).count("1.000000 Output Norm/one/mean"), 1u);
   run.ranks.clear();
   run.memory->set(&SharedMemory::hangs, false);
@@ -175,6 +179,124 @@ TEST(Exchange, DoesNotKeepARunFromEndingWhereTheStoreHangs) {
   while (run.memory.use_count() > 1 && std::chrono::steady_clock::now() < limit)
     std::this_thread::sleep_for(milliseconds(1));
   EXPECT_EQ(run.memory.use_count(), 1);
+}
+
+TEST(Exchange, ShowsRankZeroAloneWhileTheStoreHangsAndAllRanksOnceItAnswers) {
+  RunOfRanks run(2, milliseconds(100));
+  const auto tick = [&] {
+    for (const auto& rank : run.ranks) rank->forward(0, {3, 4});
+    run.tick();
+    std::this_thread::sleep_for(milliseconds(20));
+  };
+  const auto events_since = [&](int epoch) {
+    std::set<uint64_t> events;
+    if (!fs::exists(run.folder + "/record.jsonl")) return events;
+    for (const auto& [name, line] : numbers_of(run.folder)) {
+      if (name.find("Output Norm/one/mean") != std::string::npos && std::stod(name) >= epoch)
+        events.insert(line.events);
+    }
+    return events;
+  };
+  run.memory->set(&SharedMemory::hangs, true);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto is_patient = [&] { return std::chrono::steady_clock::now() - begin < std::chrono::seconds(120); };
+  int epochs = 0;
+  for (; events_since(1).empty() && is_patient(); ++epochs) tick();
+  EXPECT_EQ(events_since(1), std::set<uint64_t>{1});
+  EXPECT_SAYS(notes_of(run.folder),
+              "from epoch 1 on numbers are of rank 0 alone: the store of the ranks does not answer");
+  run.memory->set(&SharedMemory::hangs, false);
+  for (const int answers = epochs + 1; events_since(answers).count(2) == 0 && is_patient(); ++epochs) tick();
+  run.end();
+  EXPECT_EQ(events_since(1), (std::set<uint64_t>{1, 2}));
+  EXPECT_SAYS(notes_of(run.folder), " on all 2 ranks are there");
+  EXPECT_EQ(notes_of(run.folder).find("of rank 0 alone"), notes_of(run.folder).rfind("of rank 0 alone"));
+}
+
+TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
+  const std::string folder = folder_of_test();
+  fs::remove_all(folder);
+  Stage stage;
+  Rank alone(lenses, 0, 4, std::make_shared<SharedMemory>(), std::chrono::minutes(2));
+  alone.forward(0, {3, 4});
+  alone.monitor.tick(std::nullopt);
+  const auto begin = std::chrono::steady_clock::now();
+  alone.monitor.end(LOUPE_END_COMPLETED, nullptr);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
+  EXPECT_EQ(numbers_of(folder).count("1.000000 Output Norm/one/mean"), 1u);
+  EXPECT_SAYS(notes_of(folder),
+              "from epoch 1 on numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (where this process trains "
+              "alone, unset WORLD_SIZE, or write 'ranks: off')");
+}
+
+/// Rank 0, whose rank 1 is a process that trains nothing.
+class RankZeroBesideAProcess : public testing::Test {
+ protected:
+  RankZeroBesideAProcess() {
+    fs::remove_all(folder_of_test());
+    RunHolder holder = RunHolder::this_process();
+    holder.process = process.number();
+    memory->entries["hello/1"] = "1 " + holder.text();
+    rank.emplace(lenses, 0, 2, memory, std::chrono::minutes(2));
+    // Until rank 0 knows of it.
+    for (bool is_met = false; !is_met; std::this_thread::sleep_for(milliseconds(5))) {
+      const std::lock_guard lock(memory->mutex);
+      is_met = memory->entries.count("welcome/1") > 0;
+    }
+    rank->forward(0, {3, 4});
+    rank->monitor.tick(std::nullopt);
+  }
+  void end() {
+    const auto begin = std::chrono::steady_clock::now();
+    rank->monitor.end(LOUPE_END_COMPLETED, nullptr);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1)) << "it waits for nobody";
+  }
+
+  Stage stage;
+  test::ChildProcess process{{"sleep", "1000"}, {}};
+  std::shared_ptr<SharedMemory> memory = std::make_shared<SharedMemory>();
+  std::optional<Rank> rank;
+};
+
+TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
+  process.kill();
+  end();
+  const std::string notes = notes_of(folder_of_test());
+  EXPECT_SAYS(notes,
+              "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 ended without a word (it may have been killed, or "
+              "have crashed)");
+  EXPECT_SAYS(notes, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
+}
+
+TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnded) {
+  {
+    const std::lock_guard lock(memory->mutex);
+    const std::string& welcome = memory->entries["welcome/1"];
+    const std::string session = welcome.substr(2, welcome.rfind(' ') - 2);
+    memory->entries[session + "-bye/1"] = "30";
+  }
+  process.kill();
+  end();
+  EXPECT_EQ(notes_of(folder_of_test()).find("rank 1 ended without a word: its process"), std::string::npos)
+      << notes_of(folder_of_test());
+}
+
+TEST_F(RankZeroBesideAProcess, NamesItOnceItWasStopped) {
+  process.stop();
+  end();
+  const std::string notes = notes_of(folder_of_test());
+  EXPECT_SAYS(notes, "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 did not go on (stopped by a signal)");
+  EXPECT_SAYS(notes, "'kill -CONT " + std::to_string(process.number()) + "' lets it go on");
+}
+
+TEST_F(RankZeroBesideAProcess, TellsTheUserWhileTheProgramHangs) {
+  process.kill();
+  std::string told;
+  for (int waited = 0; told.find("rank 1 ended without a word") == std::string::npos && waited < 4000; ++waited) {
+    for (const std::string& message : stage.take_messages()) told += message + "\n";
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_SAYS(told, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
 }
 
 TEST(Exchange, LeavesOutAMessageThatCannotBeRead) {

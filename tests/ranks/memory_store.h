@@ -52,7 +52,6 @@ class MemoryStore final : public RankStore {
     const auto lock = open();
     memory_->entries.erase(box + "/" + key);
   }
-  void close(const std::string&) override { open(); }
   void remove_all() override { open(); }
 
  private:

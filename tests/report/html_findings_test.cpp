@@ -36,7 +36,7 @@ TEST(HtmlReport, HoldsWhatWasFound) {
   EXPECT_EQ(html.finding(dead_units(LOUPE_FINDING_RAISED, LOUPE_SEVERITY_WARNING, 4)), "");
   html.stored_loss_tick(2, 1);
   EXPECT_EQ(HtmlPage(folder / "report.html").run(0).at("findings"), nlohmann::json::parse(R"([{
-    "rule": "dead_units", "layer": "fc1", "parameter": null, "severity": 2, "gone": false,
+    "rule": "dead_units", "layer": "fc1", "parameter": null, "severity": 2, "distance": 0, "gone": false,
     "message": "40 % of the units are silent.", "advice": "Lower the learning rate.", "tag": "Output Activations",
     "source": null, "firstStep": 120, "lastStep": 180, "firstEpoch": 2.0, "lastEpoch": 3.0, "count": 4}])"));
 }

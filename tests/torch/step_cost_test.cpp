@@ -76,6 +76,22 @@ TEST(StepTime, GoesToEachLayerAndAddsUp) {
   EXPECT_LE(shares, 1 + 1e-9);
 }
 
+TEST(StepTime, OfOptimizersThatStepWithinTheBackwardPassLeavesNoWordOfLibTorchs) {
+  Trainer trainer("lenses: [step_time]\n");
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 60; ++i) {
+    nn::SequentialImpl& net = *trainer.model;
+    const at::Tensor hidden = net[0]->as<nn::Linear>()->forward(torch::randn({32, 64}));
+    hidden.register_hook([&](const at::Tensor&) { trainer.optimizer.step(); });
+    const at::Tensor output = net[2]->as<nn::Linear>()->forward(net[1]->as<nn::Tanh>()->forward(hidden));
+    net[3]->as<nn::ReLU>()->forward(output).pow(2).mean().backward();
+  }
+  trainer.inspector.tick_epoch();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("allback"), std::string::npos) << said;
+  EXPECT_GT(trainer.value("Layer Time", "2", "backward"), 0);
+}
+
 TEST(StepTrace, PutsEachNodeUnderTheLayerThatMadeIt) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "loupe-step-trace";
   std::filesystem::remove_all(folder);

@@ -6,10 +6,12 @@
 #include <torch/torch.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -189,6 +191,39 @@ TEST_F(EndingDeathTest, ByTerminateWhileTheUsersLogIsAtWorkHangsNowhere) {
   };
   EXPECT_EXIT(fail(), ::testing::KilledBySignal(SIGABRT), out_of_patience);
   expect_end("failed", out_of_patience, 3, true);
+}
+
+/// Trains once more while it is destroyed.
+struct LateTrainer {
+  explicit LateTrainer(const fs::path& folder) : trainer(folder) {
+    trainer.train([] {});
+  }
+  LateTrainer(const LateTrainer&) = delete;
+  LateTrainer& operator=(const LateTrainer&) = delete;
+  ~LateTrainer() {
+    trainer.train([] {});
+    std::fputs("trained late\n", stderr);
+  }
+  EndingTrainer trainer;
+};
+
+TEST_F(EndingDeathTest, MayComeBeforeAStaticObjectTrainsInItsDestructor) {
+  const auto leave = [&] {
+    static const LateTrainer late(folder_);
+    std::exit(5);
+  };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(5), "trained late");
+  expect_end("completed", nullptr, 9, false);
+}
+
+TEST_F(Ending, MayComeInTheDestructorOfAThreadsOwnObject) {
+  std::thread([&] {
+    // Made before Loupe's own, and so destroyed after them.
+    thread_local std::unique_ptr<LateTrainer> late;
+    static_cast<void>(late.get());
+    late = std::make_unique<LateTrainer>(folder_);
+  }).join();
+  expect_end("completed", nullptr, 18, false);
 }
 
 }  // namespace

@@ -67,6 +67,11 @@ class Training {
   Training& operator=(const Training&) = delete;
 
   pid_t process() const { return process_; }
+  void stop() {
+    ::kill(process_, SIGSTOP);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(process_), &info, WSTOPPED | WNOWAIT);
+  }
   /// Returns once the process is gone but for its entry in the table, which its parent has not read yet.
   void kill() {
     ::kill(process_, SIGKILL);
@@ -77,6 +82,19 @@ class Training {
  private:
   pid_t process_ = 0;
 };
+
+TEST(RunState, IsFailedWhereALossWasNaNToTheEnd) {
+  const fs::path folder = fresh_folder();
+  const std::string run = two_epochs("digits"), end = end_line("completed");
+  const std::string nan3 = loss_line(3, "train_loss mean", "\"NaN\"") + tick_line(3);
+  const std::string nan4 = loss_line(4, "train_loss mean", "\"NaN\"") + tick_line(4);
+  const std::string found = finding_line("error", "raised", "non_finite", "the loss is NaN");
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + end), RunState::failed);
+  EXPECT_EQ(state(folder, run + nan3 + found + end), RunState::failed);
+  EXPECT_EQ(state(folder, run + nan3 + end), RunState::completed) << "one epoch with a NaN may be left out";
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + epoch_of(5, "0.1") + end), RunState::completed) << "it is over";
+  EXPECT_EQ(state(folder, run + nan3 + nan4 + end_line("interrupted")), RunState::interrupted);
+}
 
 TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
   const fs::path folder = fresh_folder();
@@ -91,6 +109,15 @@ TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
   EXPECT_EQ(standing(folder, two_epochs("digits")),
             (view::RunStanding{RunState::killed, "process " + process + " is gone and recorded no end"}));
   EXPECT_EQ(state(folder, two_epochs("digits") + end_line("completed")), RunState::completed);
+}
+
+TEST(RunState, IsRunningThoughASignalStoppedItWhichIsSaid) {
+  const fs::path folder = fresh_folder();
+  Training training(folder);
+  training.stop();
+  EXPECT_EQ(standing(folder, two_epochs("digits")),
+            (view::RunStanding{RunState::running,
+                               "process " + std::to_string(training.process()) + " was stopped by a signal"}));
 }
 
 TEST(RunState, IsKilledWhereAnotherProcessHasGotItsNumber) {

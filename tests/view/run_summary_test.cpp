@@ -44,6 +44,16 @@ TEST(RunSummary, TellsNameLastTickLossesAndFindings) {
   EXPECT_EQ(run.ending()->message, "out of memory");
 }
 
+TEST(RunSummary, TakesNoEpochForTheBestThatWasCutShort) {
+  std::string cut = epoch_of(3, "0.125");
+  cut.replace(cut.find(R"("incomplete":false)"), 18, R"("incomplete":true)");
+  const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits") + cut);
+  view::RunSummary run(file);
+  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_EQ(run.losses()[0].last, 0.125);
+  EXPECT_EQ(run.losses()[0].lowest, std::pair(0.25, 2.0));
+}
+
 TEST(RunSummary, ReadsOnWhereTheRecordGrewAndNotBefore) {
   const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits"));
   view::RunSummary run(file);

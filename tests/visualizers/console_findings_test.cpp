@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "console_output.h"
 #include "events.h"
 
@@ -100,6 +102,25 @@ TEST(Console, DoesNotListEveryFindingThatStillStands) {
   ASSERT_EQ(lines.size(), 2u + 1 + 5 + 1);
   EXPECT_EQ(lines[1], "         also of conv1, conv2, conv3, conv4, conv5, conv6 and 1 more");
   EXPECT_EQ(lines.back(), "         … and 3 more still stand");
+}
+
+TEST(Console, TellsOfOneRulesLayersTheWorstInFullWhicheverCameFirst) {
+  const std::string text = printed([](Driver& console) {
+    for (const double share : {0.56, 0.94, 0.7}) {
+      const std::string percent = std::to_string(std::lround(100 * share));
+      Finding finding = a_finding("dead_units", LOUPE_SEVERITY_WARNING, percent + " % are silent");
+      finding.value = share;
+      finding.threshold = 0.5;
+      tell(console, finding, "conv" + percent);
+    }
+    tick(console, 1);
+    console.end();
+  });
+  const Lines lines = said(text);
+  ASSERT_GE(lines.size(), 2u);
+  EXPECT_EQ(lines[0], "warning  conv94: 94 % are silent (dead_units)");
+  EXPECT_EQ(lines[1], "         also of conv56, conv70");
+  EXPECT_NE(text.find("dead_units: conv94 and 2 more layers, 94 % are silent"), std::string::npos) << text;
 }
 
 TEST(Console, SaysNothingOfWhatCameAndWentBetweenTwoTicks) {

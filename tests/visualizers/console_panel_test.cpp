@@ -152,6 +152,25 @@ TEST(ConsoleLines, AreOneATickWhereTheOutputIsNoTerminal) {
   EXPECT_EQ(text, "epoch 1  train_loss 1  2 s  25 steps/s\nepoch 2  train_loss 0.5000  2 s  25 steps/s\n");
 }
 
+TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {
+  const std::string text = printed(
+      [](Driver& console) {
+        console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+        console.tag("Non-Finite Values", LOUPE_TAG_NUMERICAL, false);
+        console.begin_tick(1);
+        console.value("Loss", "Loss", "train_loss mean", 1);
+        console.end_tick();
+        console.begin_tick(2);
+        console.value("Loss", "Loss", "train_loss mean", NAN);
+        console.value("Non-Finite Values", "Loss", "train_loss NaN", 17);
+        console.end_tick();
+        console.end();
+      },
+      usual);
+  EXPECT_NE(text.find("epoch 2  train_loss NaN (17 were NaN)"), std::string::npos) << text;
+  EXPECT_NE(text.find("best: train_loss 1 in epoch 1"), std::string::npos) << text;
+}
+
 TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {
   const std::string text = printed(
       [](Driver& console) {

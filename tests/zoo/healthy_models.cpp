@@ -162,6 +162,71 @@ void rare_words(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// Two branches whose gradients differ by far, as nothing leads from one to the other.
+void branches_of_unlike_scale(Run& run) {
+  const Examples data = curves();
+  Branches model(8, 32, 1);
+  torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(5e-3).eps(1e-15));
+  run.inspector.attach(*model, optimizer);
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(6)) {
+    for (const Examples& batch : batches(data, 32)) {
+      optimizer.zero_grad();
+      const auto little = 1e-6 * squared_error(model->critic->forward(batch.inputs), batch.answers);
+      const auto loss = squared_error(model->actor->forward(batch.inputs), batch.answers) + little;
+      loss.backward();
+      optimizer.step();
+      run.train_loss(loss);
+    }
+  }
+}
+
+/// Of a wide row each eighth element is 0 in all samples, as the border of pictures is.
+void empty_columns(Run& run) {
+  Examples data = blobs(960, 64);
+  auto wide = torch::zeros({960, 64, 8});
+  wide.select(2, 3).copy_(data.inputs);
+  data.inputs = 2 * wide.flatten(1);
+  Mlp model(512, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), 3e-3);
+  fit(run, model, optimizer, data);
+}
+
+/// The first dimension is time, and what goes in is the same at each.
+void code_at_each_time(Run& run) {
+  const Examples data = blobs();
+  RepeatedCode model(16, 24, 4);
+  torch::optim::Adam optimizer(model->parameters(), 1e-2);
+  fit(run, model, optimizer, data);
+}
+
+void weights_of_its_own(Run& run) {
+  const Examples all = blobs(1216);
+  const Examples data = {all.inputs.slice(0, 0, 960), all.answers.slice(0, 0, 960)};
+  OwnWeights model(16, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), 1e-2);
+  Loop loop;
+  loop.validation = {all.inputs.slice(0, 960), all.answers.slice(0, 960)};
+  fit(run, model, optimizer, data, loop);
+}
+
+/// Features that were trained earlier, outside of the model that is attached; they keep the gradients of then.
+void frozen_features_with_old_gradients(Run& run) {
+  const Examples data = blobs();
+  nn::Linear features(16, 32), head(32, 4);
+  const auto forward = [&](const torch::Tensor& x) { return head(torch::tanh(features(x))); };
+  torch::optim::Adam earlier(features->parameters(), 1e-2);
+  for (const Examples& batch : batches(data, 32)) {
+    earlier.zero_grad();
+    cross_entropy(forward(batch.inputs), batch.answers).backward();
+    earlier.step();
+  }
+  freeze(*features);
+  head->zero_grad();
+  torch::optim::Adam optimizer(head->parameters(), 1e-2);
+  run.inspector.attach(*head, optimizer);
+  train(run, *head, forward, optimizer, data, {});
+}
+
 }  // namespace
 
 std::vector<Trainer> healthy_model_trainers() {
@@ -174,6 +239,11 @@ std::vector<Trainer> healthy_model_trainers() {
       {"", "transfer, thawed", {}, thawed_backbone},
       {"", "mlp, bfloat16", {}, bfloat16_mlp},
       {"", "bag of words, rare words", {}, rare_words},
+      {"", "two branches, unlike gradients", {}, branches_of_unlike_scale},
+      {"", "mlp, empty columns", {}, empty_columns},
+      {"", "lstm, a code at each time", {}, code_at_each_time},
+      {"", "parameters of its own", {}, weights_of_its_own},
+      {"", "frozen features, old gradients", {}, frozen_features_with_old_gradients},
   };
 }
 

@@ -148,6 +148,26 @@ torch::Tensor TwoHeadsImpl::forward(torch::Tensor x) {
   return torch::cat({head(x), auxiliary(x)}, 1);
 }
 
+BranchesImpl::BranchesImpl(int64_t in, int64_t hidden, int64_t actions)
+    : critic(register_module("critic", nn::Sequential(nn::Linear(in, hidden), nn::Tanh(), nn::Linear(hidden, hidden),
+                                                      nn::Tanh(), nn::Linear(hidden, 1)))),
+      actor(register_module("actor", nn::Sequential(nn::Linear(in, hidden), nn::Tanh(), nn::Linear(hidden, hidden),
+                                                    nn::Tanh(), nn::Linear(hidden, actions)))) {}
+
+OwnWeightsImpl::OwnWeightsImpl(int64_t in, int64_t hidden, int64_t out)
+    : first(register_parameter("first", 0.3 * torch::randn({in, hidden}))),
+      second(register_parameter("second", 0.3 * torch::randn({hidden, out}))) {}
+torch::Tensor OwnWeightsImpl::forward(torch::Tensor x) {
+  return torch::tanh(x.matmul(first)).matmul(second);
+}
+
+RepeatedCodeImpl::RepeatedCodeImpl(int64_t in, int64_t hidden, int64_t out)
+    : lstm(register_module("lstm", nn::LSTM(in, hidden))), head(register_module("head", nn::Linear(hidden, out))) {}
+torch::Tensor RepeatedCodeImpl::forward(torch::Tensor x) {
+  constexpr int64_t times = 6;
+  return head(std::get<0>(lstm(x.unsqueeze(0).repeat({times, 1, 1})))[times - 1]);
+}
+
 BlocksImpl::BlocksImpl(int64_t in, int64_t hidden, int64_t out, bool registered)
     : first(register_module("first", nn::Linear(in, hidden))), last(register_module("last", nn::Linear(hidden, out))) {
   for (int i = 0; i < 2; ++i) {

@@ -137,6 +137,30 @@ struct TwoHeadsImpl : nn::Module {
 };
 TORCH_MODULE(TwoHeads);
 
+/// A policy and a value beside each other, with nothing in common but the input.
+struct BranchesImpl : nn::Module {
+  BranchesImpl(int64_t in, int64_t hidden, int64_t actions);
+  nn::Sequential critic, actor;
+};
+TORCH_MODULE(Branches);
+
+/// Parameters of its own and functions, no layers.
+struct OwnWeightsImpl : nn::Module {
+  OwnWeightsImpl(int64_t in, int64_t hidden, int64_t out);
+  torch::Tensor forward(torch::Tensor x);
+  torch::Tensor first, second;
+};
+TORCH_MODULE(OwnWeights);
+
+/// One code a sample, which is given to the LSTM anew at each time, as decoders of sequences do.
+struct RepeatedCodeImpl : nn::Module {
+  RepeatedCodeImpl(int64_t in, int64_t hidden, int64_t out);
+  torch::Tensor forward(torch::Tensor x);
+  nn::LSTM lstm;
+  nn::Linear head;
+};
+TORCH_MODULE(RepeatedCode);
+
 /// Blocks in a std::vector, registered or forgotten.
 struct BlocksImpl : nn::Module {
   BlocksImpl(int64_t in, int64_t hidden, int64_t out, bool registered);

@@ -62,11 +62,11 @@ void chaotic_tanh_mlp(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
-/// A bias that keeps three quarters of a layer silent.
+/// A bias that keeps a whole layer silent. In the healthy one it is three quarters of it, and the others learn.
 void negative_bias_mlp(Run& run) {
   const Examples data = blobs();
   Mlp model(16, 48, 4);
-  if (run.planted) nn::init::constant_(model->fc1->bias.slice(0, 0, 36), -10);
+  nn::init::constant_(model->fc1->bias.slice(0, 0, run.planted ? 48 : 36), -10);
   torch::optim::Adam optimizer(model->parameters(), 3e-3);
   fit(run, model, optimizer, data);
 }
@@ -81,11 +81,11 @@ void knocked_out_cnn(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
-/// Five of eight channels are shifted far below what ReLU lets through.
+/// All channels are shifted far below what ReLU lets through; in the healthy one, five of eight.
 void shifted_batch_norm_cnn(Run& run) {
   const Examples data = images();
   Cnn model;
-  if (run.planted) nn::init::constant_(model->bn1->bias.slice(0, 0, 5), -6);
+  nn::init::constant_(model->bn1->bias.slice(0, 0, run.planted ? 8 : 5), -6);
   torch::optim::Adam optimizer(model->parameters(), 3e-3);
   fit(run, model, optimizer, data);
 }
@@ -137,6 +137,26 @@ void attention_over_one(Run& run) {
   fit(run, model, optimizer, data);
 }
 
+/// The policy of one action has nothing to choose. The healthy one has two.
+void policy_of_one_action(Run& run) {
+  const Examples data = curves(960, 4);
+  Branches model(4, 32, run.planted ? 1 : 2);
+  torch::optim::Adam optimizer(model->parameters(), 3e-3);
+  run.inspector.attach(*model, optimizer);
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
+    for (const Examples& batch : batches(data, 32)) {
+      optimizer.zero_grad();
+      const auto value = model->critic->forward(batch.inputs);
+      const auto policy = torch::softmax(model->actor->forward(batch.inputs), 1);
+      const auto advantage = (batch.answers - value).detach();
+      const auto loss = squared_error(value, batch.answers) - 0.1 * (policy.select(1, 0).log() * advantage).mean();
+      loss.backward();
+      optimizer.step();
+      run.train_loss(loss);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Trainer> signal_trainers() {
@@ -151,6 +171,7 @@ std::vector<Trainer> signal_trainers() {
       {"saturated_activation", "mlp, tanh", {{}, {"fc1:tanh"}}, saturated_tanh_mlp},
       {"saturated_activation", "cnn, sigmoid", {{}, {"4"}}, saturated_sigmoid_cnn},
       {"constant_output", "mlp, weight decay", {{}, {"fc1", "fc1:relu", "fc2", "fc2:relu", "fc3"}}, decayed_mlp},
+      {"constant_output", "actor and critic, one action", {{}, {"actor.4:softmax"}}, policy_of_one_action},
       {"constant_output", "lstm, attention", {{}, {"score:softmax"}}, attention_over_one},
   };
 }

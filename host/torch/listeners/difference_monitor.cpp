@@ -1,5 +1,6 @@
 #include "loupe/difference_monitor.h"
 
+#include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 #include <mutex>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "loupe/recorders.h"
 
+#include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 #include <algorithm>
 #include <mutex>

@@ -1,6 +1,7 @@
 #include "loupe/reducers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <cmath>
 #include <limits>
 #include <stdexcept>

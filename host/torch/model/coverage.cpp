@@ -7,7 +7,8 @@ constexpr std::size_t shown_untapped = 5;
 
 }  // namespace
 
-void Coverage::add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into) {
+void Coverage::add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into,
+                   bool has_parameters) {
   const std::string shown = name + "  " + type;
   if (reach.tapped) {
     ++tapped_;
@@ -16,6 +17,10 @@ void Coverage::add(const std::string& name, const std::string& type, const Reach
   } else if (reach.container && looked_into) {
     ++containers_;
     lines_.push_back(shown + "  a container, looked into");
+  } else if (!has_parameters) {
+    lines_.push_back(shown + "  not tapped, and without parameters: " + reach.reason);
+  } else if (reach.has_no_forward) {
+    lines_.push_back(shown + "  parameters without a forward");
   } else {
     untapped_.push_back(name + " (" + type + "): " + reach.reason);
     lines_.push_back(shown + "  not tapped: " + reach.reason);
@@ -27,6 +32,7 @@ void Coverage::add_again(const std::string& name, const std::string& type, const
 }
 
 std::string Coverage::counts() const {
+  if (tapped_ + untapped_.size() + containers_ == 0) return "its parameters alone are watched";
   std::string text = std::to_string(tapped_) + " of " + std::to_string(tapped_ + untapped_.size()) + " modules tapped";
   if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " perhaps: the first tick tells)";
   if (containers_ > 0) text += ", " + std::to_string(containers_) + " containers looked into";

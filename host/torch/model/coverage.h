@@ -11,8 +11,8 @@ namespace loupe {
 /// What of a model is tapped and what is not, in words.
 class Coverage {
  public:
-  /// A module that was visited. `looked_into`: its children are visited too.
-  void add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into);
+  /// A module that was visited. `looked_into`: its children are visited too; `has_parameters`: its own or theirs.
+  void add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into, bool has_parameters);
   /// A module that stands at a second place of the model.
   void add_again(const std::string& name, const std::string& type, const std::string& first_name);
 

@@ -34,7 +34,7 @@ std::string short_type(const std::string& full_type) {
 }
 
 uint32_t family_of(const std::string& short_type) {
-  static const std::unordered_map<std::string, uint32_t> families = [] {
+  static const auto& families = *new const std::unordered_map<std::string, uint32_t>([] {
     std::unordered_map<std::string, uint32_t> map;
     const auto add = [&](uint32_t family, std::initializer_list<const char*> types) {
       for (const char* type : types) map[type] = family;
@@ -59,7 +59,7 @@ uint32_t family_of(const std::string& short_type) {
     add(LOUPE_FAMILY_EMBEDDING, {"Embedding", "EmbeddingBag"});
     add(LOUPE_FAMILY_ATTENTION, {"MultiheadAttention"});
     return map;
-  }();
+  }());
   const auto found = families.find(short_type);
   if (found != families.end()) return found->second;
   if (short_type.size() > 4 && short_type.find("Loss") != std::string::npos) return LOUPE_FAMILY_LOSS;

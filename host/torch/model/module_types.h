@@ -21,7 +21,8 @@ struct Reach {
   bool perhaps = false;    ///< tapped, unless the module's type has a forward of its own: only a run tells
   bool container = false;  ///< runs its children; its own forward need not be seen
   bool opaque = false;     ///< one of LibTorch's leaves
-  std::string reason;      ///< why it is not tapped, and what to do
+  bool has_no_forward = false;
+  std::string reason;  ///< why it is not tapped, and what to do
 };
 /// A module that itself knows how its results can be told.
 struct KnowsItsReach {

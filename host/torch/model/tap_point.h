@@ -26,6 +26,7 @@ struct ParameterTap {
   uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
   uint32_t version = 0;  // at the last step, or look for one
   bool is_buffer = false;
+  bool is_left = false;             // its module's forward uses another tensor by now
   bool stepped = false;             // since the last look for steps that no tap saw
   bool stepped_since_tick = false;  // or told by hand
   uint64_t values = 0;              // a hash of some of its values at the last tick
@@ -40,7 +41,7 @@ struct ParameterTap {
   c10::ScalarType hooked_type = c10::ScalarType::Undefined;
 
   /// Whether an optimizer could change it.
-  bool trains() const { return !is_buffer && tensor.requires_grad(); }
+  bool trains() const { return !is_buffer && !is_left && tensor.requires_grad(); }
 };
 
 /// A value that a labelled stream reads off its module at a forward.

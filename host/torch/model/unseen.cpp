@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "torch/model/program_hooks.h"
 
 namespace loupe {
 namespace {
@@ -16,14 +17,14 @@ std::string parent_of(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-struct Run {
+struct WhatRan {
   std::unordered_set<std::string> paths;   // of modules that ran, or hold one that ran
   std::unordered_set<std::string> opaque;  // of leaves of LibTorch's, which may use a child without running it
   bool training = false;
 };
 
-Run what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
-  Run run;
+WhatRan what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
+  WhatRan run;
   for (const auto& point : points) {
     const std::string& path = point->node->description().path;
     if (point->opaque) run.opaque.insert(path);
@@ -36,7 +37,7 @@ Run what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
 }
 
 /// Why a module that is called tapped was not seen; empty where there is nothing to say.
-std::string reason(const TapPoint& point, const Run& run) {
+std::string reason(const TapPoint& point, const WhatRan& run) {
   const ModuleDescription& module = point.node->description();
   const bool tapped = (module.flags & LOUPE_MODULE_TAPPED) != 0;
   if (!tapped || point.ran.load(std::memory_order_relaxed) != 0 || !point.alive()) return "";
@@ -47,7 +48,9 @@ std::string reason(const TapPoint& point, const Run& run) {
   if (module.full_type.find("loupe::Tapped<") != std::string::npos)
     return "called past its loupe::Tapped, or not at all; call forward through that type";
   if (point.perhaps)
-    return "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
+    return program_hooks.load(std::memory_order_relaxed) != nullptr
+               ? "not called, or its forward is its own"
+               : "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
   // A program may leave out its dropouts while it evaluates.
   return module.family == LOUPE_FAMILY_DROPOUT && !run.training ? "" : "not called";
 }
@@ -65,7 +68,7 @@ std::string name_of(const TapPoint& parent, const torch::nn::Module& holder, con
 }  // namespace
 
 bool tell_of_unseen(const std::vector<std::shared_ptr<TapPoint>>& points, const std::string& model) {
-  const Run run = what_ran(points);
+  const WhatRan run = what_ran(points);
   if (run.paths.empty()) return false;
   std::string text;
   std::size_t count = 0;

@@ -45,7 +45,7 @@ struct Search {
 /// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
 /// tells them, with a version behind it or not.
 bool is_name_of_libtorch(std::string_view name) {
-  static const std::unordered_set<std::string_view> names = {
+  static const auto& names = *new std::unordered_set<std::string_view>{
       "libtorch.so",     "libtorch_cuda.so", "libtorch_cuda_cpp.so", "libtorch_cuda_cu.so", "libtorch_cuda_linalg.so",
       "libtorch_hip.so", "libtorch_xpu.so",  "libtorch_python.so",   "libc10_cuda.so",      "libc10_hip.so",
       "libc10_xpu.so"};
@@ -135,6 +135,29 @@ PointerWriter::PointerWriter() {
         (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) | (rights[2] == 'x' ? PROT_EXEC : 0);
     mappings_.push_back(mapping);
   }
+  if (mappings_.empty()) dl_iterate_phdr(&PointerWriter::add_segments, this);  // a container may have no /proc
+}
+
+/// What its loader has made of an object's segments.
+int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto& mappings = static_cast<PointerWriter*>(self)->mappings_;
+  const auto add = [&](std::uint32_t type) {
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+      if (segment.p_type != type) continue;
+      const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr, end = begin + segment.p_memsz;
+      const bool is_sealed = type == PT_GNU_RELRO;
+      const std::uintptr_t last = is_sealed ? end & ~(page - 1) : (end + page - 1) & ~(page - 1);
+      const int rights = ((segment.p_flags & PF_R) != 0 ? PROT_READ : 0) |
+                         ((segment.p_flags & PF_W) != 0 && !is_sealed ? PROT_WRITE : 0) |
+                         ((segment.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+      mappings.push_back({begin & ~(page - 1), last, rights});
+    }
+  };
+  add(PT_GNU_RELRO);  // first, as it lies within a segment that may be written
+  add(PT_LOAD);
+  return 0;
 }
 
 const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) const {

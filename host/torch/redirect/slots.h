@@ -1,6 +1,8 @@
 #ifndef LOUPE_TORCH_REDIRECT_SLOTS_H
 #define LOUPE_TORCH_REDIRECT_SLOTS_H
 
+#include <link.h>
+
 #include <cstddef>
 #include <string>
 #include <unordered_map>
@@ -39,6 +41,7 @@ class PointerWriter {
     std::size_t begin, end;
     int protection;
   };
+  static int add_segments(dl_phdr_info* object, std::size_t, void* self);
   const Mapping* mapping_of(void* const* address) const;
   std::vector<Mapping> mappings_;
 };

@@ -64,7 +64,7 @@ ProcessMutex& mutex() {
 
 /// By where their objects were loaded.
 std::unordered_map<ElfW(Addr), Names>& known_names() {
-  static std::unordered_map<ElfW(Addr), Names> names;
+  static auto& names = *new std::unordered_map<ElfW(Addr), Names>();  // taps may outlive static destruction
   return names;
 }
 

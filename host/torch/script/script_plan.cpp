@@ -18,18 +18,18 @@ constexpr std::size_t most_trails = 128;  // LibTorch's attention alone may be r
 
 /// One name for an operator and for what the interpreter's optimizer puts in its place.
 std::string usual_name(std::string name) {
-  static const std::unordered_map<std::string, std::string> others = {
-      {"aten::_batch_norm_impl_index", "aten::batch_norm"},
-      {"aten::native_batch_norm", "aten::batch_norm"},
-      {"aten::cudnn_batch_norm", "aten::batch_norm"},
-      {"aten::native_layer_norm", "aten::layer_norm"},
-      {"aten::native_group_norm", "aten::group_norm"},
-      {"aten::addmm", "aten::linear"},
-      {"aten::_convolution", "aten::convolution"},
-      {"aten::conv1d", "aten::convolution"},
-      {"aten::conv2d", "aten::convolution"},
-      {"aten::conv3d", "aten::convolution"},
-      {"aten::native_dropout", "aten::dropout"}};
+  static const auto& others =
+      *new std::unordered_map<std::string, std::string>{{"aten::_batch_norm_impl_index", "aten::batch_norm"},
+                                                        {"aten::native_batch_norm", "aten::batch_norm"},
+                                                        {"aten::cudnn_batch_norm", "aten::batch_norm"},
+                                                        {"aten::native_layer_norm", "aten::layer_norm"},
+                                                        {"aten::native_group_norm", "aten::group_norm"},
+                                                        {"aten::addmm", "aten::linear"},
+                                                        {"aten::_convolution", "aten::convolution"},
+                                                        {"aten::conv1d", "aten::convolution"},
+                                                        {"aten::conv2d", "aten::convolution"},
+                                                        {"aten::conv3d", "aten::convolution"},
+                                                        {"aten::native_dropout", "aten::dropout"}};
   if (!name.empty() && name.back() == '_') name.pop_back();
   const auto other = others.find(name);
   return other != others.end() ? other->second : name;
@@ -59,7 +59,7 @@ const torch::jit::GraphFunction* graph_function(torch::jit::Function* function) 
 }  // namespace
 
 bool is_view(const std::string& operator_name) {
-  static const std::unordered_set<std::string> views = {
+  static const auto& views = *new std::unordered_set<std::string>{
       "aten::detach",     "aten::t",         "aten::transpose", "aten::numpy_T", "aten::permute", "aten::view",
       "aten::reshape",    "aten::expand",    "aten::expand_as", "aten::squeeze", "aten::alias",   "aten::unsqueeze",
       "aten::contiguous", "aten::to",        "aten::_to_copy",  "aten::select",  "aten::slice",   "aten::as_strided",

@@ -1,6 +1,8 @@
 #include "torch/script/script_taps.h"
 
 #include <ATen/record_function.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
+#include <torch/cuda.h>
 
 #include <algorithm>
 #include <exception>
@@ -14,12 +16,17 @@
 #include <vector>
 
 #include "core/log.h"
+#include "core/thread_own.h"
+#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_plans.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/function_taps.h"
-#include "torch/taps/program_hooks.h"
+
+namespace torch::jit {
+bool canFuseOnCPU();  // of a header that some packages leave out
+}
 
 namespace loupe {
 
@@ -71,8 +78,7 @@ struct Run {
   bool activates = true;
 };
 Run& run() {
-  thread_local Run run;
-  return run;
+  return ThreadOwn<Run>::get();
 }
 
 const OperatorName& name_of(Run& run, const char* text) {
@@ -213,7 +219,7 @@ void tell_of_unattached(const torch::jit::Module& script) {
   const ThreadState& state = thread_state();
   if (state.depth == 0) return;
   static std::mutex mutex;
-  static std::unordered_set<std::string> told;
+  static auto& told = *new std::unordered_set<std::string>();  // scripts may run during static destruction
   const std::string type = short_type(script_type(script));
   const std::lock_guard lock(mutex);
   if (!told.insert(type).second) return;
@@ -276,11 +282,14 @@ void tell_of_fusion(Run& state) {
   plan.looks_left.store(0);
   std::string names;
   for (const ScriptPlan::Result* each : lacking) names += (names.empty() ? "" : ", ") + plan.words(*each);
+  const bool may_fuse =
+      torch::jit::tensorExprFuserEnabled() && (torch::jit::canFuseOnCPU() || torch::cuda::is_available());
   log(LOUPE_LOG_WARNING,
       "of the TorchScript '" + short_type(state.root->name()) +
-          "', results that were seen in the first forward are not any more (" + names +
-          "): LibTorch computes them in one piece with others by now, unless the script takes another way; "
-          "torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps them apart");
+          "', results that were seen in the first forward are not any more (" + names + "): " +
+          (may_fuse ? "LibTorch computes them in one piece with others by now, unless the script takes another way; "
+                      "torch::jit::setTensorExprFuserEnabled(false), before the first forward, keeps them apart"
+                    : "LibTorch has found that they are not needed, or the script takes another way"));
 }
 
 void collect_from(TensorList& list, const c10::IValue& value) {

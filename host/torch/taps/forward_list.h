@@ -132,6 +132,12 @@
 #define LOUPE_LEAVES_SINCE(ONE)
 #endif
 
+/// Those with a further forward, of sequences that were packed.
+#define LOUPE_PACKED(ONE) \
+  ONE(GRU)                \
+  ONE(LSTM)               \
+  ONE(RNN)
+
 /// Those that run modules or functions that are worth a look of their own.
 #define LOUPE_INNERS(ONE)         \
   ONE(AdaptiveLogSoftmaxWithLoss) \

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/log.h"
+#include "core/thread_own.h"
 #include "torch/model/watched_model.h"
 #include "torch/taps/forward_streams.h"
 
@@ -58,6 +59,17 @@ const WatchedModel* attachment_of(const ModuleEntry& entry) {
 
 bool only_functions(const ModuleEntry& root) {
   return std::any_of(root.points.begin(), root.points.end(), [](const auto& point) { return point->only_functions; });
+}
+
+/// Whether a model of which nothing but functions is seen trains. One that may not be asked, as it lies on the stack,
+/// is taken to train while gradients are on, so that its mode contradicts nothing.
+bool is_training(const ModuleEntry& root, const WatchedModel* attachment) {
+  for (const auto& point : root.points) {
+    if (point->model_id != attachment) continue;
+    const auto module = point->owner.lock();
+    return module != nullptr ? module->is_training() : at::GradMode::is_enabled();
+  }
+  return at::GradMode::is_enabled();
 }
 
 const ModuleEntry** final_of(Pass& pass, const WatchedModel* attachment) {
@@ -120,8 +132,7 @@ void refresh(ThreadState& state) {
 }
 
 ThreadState& thread_state() {
-  thread_local ThreadState state;
-  return state;
+  return ThreadOwn<ThreadState>::get();
 }
 
 void begin_outermost(ThreadState& state, const torch::nn::Module& module, const ModuleEntry& entry,
@@ -195,6 +206,7 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
   pass.in_code = true;
   pass.caller = place.caller;
   state.last = root;
+  state.last_training = is_training(*root, place.attachment);
   state.occurrences.fill(0);
   state.last_model = place.attachment;
   tell_function(state, kind, input, output, flags);

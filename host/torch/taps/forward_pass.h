@@ -53,6 +53,7 @@ struct ThreadState {
   CallPlaces places;
   UnregisteredModules unregistered;
   std::uint32_t steps = 0;                   // of attached optimizers
+  bool listens = false;                      // to autograd's nodes, as far as known
   const WatchedModel* last_model = nullptr;  // whose module or function ran last; only to compare with
   // A normalization whose forward was entered and whose operator was not yet called.
   torch::nn::Module* pending_norm = nullptr;

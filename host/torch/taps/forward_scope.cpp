@@ -7,10 +7,11 @@
 #include <utility>
 
 #include "core/log.h"
+#include "torch/model/program_hooks.h"
 #include "torch/model/watched_model.h"
 #include "torch/taps/gradient_taps.h"
 #include "torch/taps/norm_taps.h"
-#include "torch/taps/program_hooks.h"
+#include "torch/taps/timed_step.h"
 
 namespace loupe {
 namespace {
@@ -56,6 +57,7 @@ ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
   ThreadState& state = thread_state();
   if (state.pending_norm != nullptr) close_stale_norm();
   if (state.depth == 0) {
+    if (timer_ != nullptr || state.listens) follow_timed_step();
     if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_forward(*module);
     refresh(state);
   }

@@ -2,6 +2,7 @@
 #define LOUPE_TORCH_TAPS_FORWARD_STREAMS_H
 
 #include <c10/util/SmallVector.h>
+#include <torch/nn/utils/rnn.h>
 
 #include <tuple>
 #include <vector>
@@ -15,6 +16,9 @@ using TensorList = c10::SmallVector<const at::Tensor*, 8>;
 
 inline void collect(TensorList& list, const at::Tensor& tensor) {
   if (tensor.defined()) list.push_back(&tensor);
+}
+inline void collect(TensorList& list, const torch::nn::utils::rnn::PackedSequence& sequences) {
+  collect(list, sequences.data());
 }
 template <class T>
 void collect(TensorList&, const T&) {}

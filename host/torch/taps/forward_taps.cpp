@@ -2,12 +2,16 @@
 
 #include <ATen/Operators.h>
 
+#include <algorithm>
 #include <atomic>
 #include <typeindex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "loupe/tapped.h"
 #include "torch/model/module_types.h"
+#include "torch/model/program_hooks.h"
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbol_names.h"
 #include "torch/taps/forward_list.h"
@@ -49,14 +53,19 @@ struct ForwardTap<Forward> {
 };
 
 struct KnownForward {
-  std::string symbol;
+  std::vector<std::string> symbols;
   bool opaque;  // a leaf
+
+  template <class Call>
+  bool any(Call&& call) const {
+    return std::any_of(symbols.begin(), symbols.end(), std::forward<Call>(call));
+  }
 };
 
 class ForwardTable {
  public:
   static const ForwardTable& instance() {
-    static const ForwardTable table;
+    static const auto& table = *new ForwardTable();  // taps may outlive static destruction
     return table;
   }
   /// By the type itself, or by a base of it when the type is the user's own.
@@ -79,7 +88,9 @@ class ForwardTable {
     Tap::real_function.store(function, std::memory_order_release);
     const std::string symbol = symbol_of(address);
     Redirections::instance().declare(symbol, reinterpret_cast<void*>(&Tap::tap), true);
-    known_.emplace(std::type_index(typeid(Type)), KnownForward{symbol, opaque});
+    const auto [known, is_new] = known_.try_emplace(std::type_index(typeid(Type)), KnownForward{{}, opaque});
+    if (!symbol.empty()) known->second.symbols.push_back(symbol);
+    if (!is_new) return;
     bases_.emplace_back([](const torch::nn::Module& module) { return dynamic_cast<const Type*>(&module) != nullptr; },
                         std::type_index(typeid(Type)));
   }
@@ -96,6 +107,14 @@ ForwardTable::ForwardTable() {
   LOUPE_LEAVES(LOUPE_LEAF)
   LOUPE_LEAVES_SINCE(LOUPE_LEAF)
   LOUPE_INNERS(LOUPE_INNER)
+#define LOUPE_OF_PACKED(TYPE) add<torch::nn::TYPE##Impl, &torch::nn::TYPE##Impl::forward_with_packed_input>(true);
+  LOUPE_PACKED(LOUPE_OF_PACKED)
+}
+
+/// What a program does that may have Loupe compiled into it.
+std::string remedy(const torch::nn::Module& module) {
+  const bool is_only_watched = program_hooks.load(std::memory_order_relaxed) != nullptr;
+  return is_only_watched ? "" : "; use loupe::Tapped<" + module.name() + ">";
 }
 
 }  // namespace
@@ -128,22 +147,19 @@ Reach reach_of(const torch::nn::Module& module, bool redirect) {
   reach.perhaps = module.name().compare(0, 11, "torch::nn::") != 0;  // found by its base
   const bool is_norm = is_tappable_norm(module);
   reach.opaque = (known != nullptr && known->opaque) || is_norm;
-  const bool refused = known != nullptr && Redirections::instance().refuses(known->symbol);
+  const bool refused = known != nullptr &&
+                       known->any([](const std::string& symbol) { return Redirections::instance().refuses(symbol); });
   if (!redirect) {
     reach.reason = "taps: explicit is set; use loupe::Tapped, or taps: auto";
   } else if (is_norm) {
     reach.tapped = tap_norm(module);
-    if (!reach.tapped)
-      reach.reason =
-          "the system refuses to redirect the calls of its forward; use loupe::Tapped<" + module.name() + ">";
+    if (!reach.tapped) reach.reason = "the system refuses to redirect the calls of its forward" + remedy(module);
   } else if (refused) {
-    reach.reason = "the system refuses to redirect the calls of its forward; use loupe::Tapped<" + module.name() + ">";
+    reach.reason = "the system refuses to redirect the calls of its forward" + remedy(module);
   } else if (known == nullptr) {
-    reach.reason = "its forward is compiled into the program; use loupe::Tapped<" + module.name() + ">";
-  } else if (known->symbol.empty() || !Redirections::instance().reaches(known->symbol)) {
-    reach.reason =
-        "no call of its forward can be redirected here (is LibTorch linked statically?); use loupe::Tapped<" +
-        module.name() + ">";
+    reach.reason = "its forward is compiled into the program" + remedy(module);
+  } else if (!known->any([](const std::string& symbol) { return Redirections::instance().reaches(symbol); })) {
+    reach.reason = "no call of its forward can be redirected here (is LibTorch linked statically?)" + remedy(module);
   } else {
     reach.tapped = true;
   }

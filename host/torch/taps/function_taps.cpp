@@ -126,7 +126,7 @@ const FunctionKind alpha_dropout = dropout_kind("alpha_dropout");
 }  // namespace
 
 const FunctionKind* kind_of_module(const std::string& short_type) {
-  static const std::unordered_map<std::string, const FunctionKind*> kinds = {
+  static const auto& kinds = *new std::unordered_map<std::string, const FunctionKind*>{
       {"ReLU", &relu},
       {"ReLU6", &relu6},
       {"LeakyReLU", &leaky_relu},
@@ -161,7 +161,7 @@ const FunctionKind* kind_of_module(const std::string& short_type) {
 }
 
 const FunctionKind* kind_of_operator(const std::string& name) {
-  static const std::unordered_map<std::string, const FunctionKind*> kinds = [] {
+  static const auto& kinds = *new const std::unordered_map<std::string, const FunctionKind*>([] {
     std::unordered_map<std::string, const FunctionKind*> map;
 #define LOUPE_ONE(KIND, OPERATOR) map.emplace(at::_ops::OPERATOR::name, &KIND);
     LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_ONE)
@@ -169,7 +169,7 @@ const FunctionKind* kind_of_operator(const std::string& name) {
 #undef LOUPE_ONE
     map.erase("aten::max");  // by its name also the maximum of all elements
     return map;
-  }();
+  }());
   const auto found = kinds.find(name);
   return found != kinds.end() ? found->second : nullptr;
 }

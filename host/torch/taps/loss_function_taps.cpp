@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Operators.h>
 #include <ATen/core/Reduction.h>
+#include <ATen/core/grad_mode.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <torch/csrc/autograd/function.h>
 
@@ -19,7 +20,7 @@
 namespace loupe {
 namespace {
 
-LossEvaluated loss_evaluated = nullptr;
+const LossFunctionListener* told_of_losses = nullptr;
 thread_local int losses_running = 0;  // one loss function may call another
 
 /// By the type of its node, whose name() allocates.
@@ -59,12 +60,20 @@ int64_t reduction_of(const First& first, const Rest&... rest) {
   }
 }
 
-void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t reduction, const void* place) {
+/// "mse_loss" of "aten::mse_loss".
+const char* short_name(const char* name) {
+  const char* colons = std::strstr(name, "::");
+  return colons != nullptr ? colons + 2 : name;
+}
+
+void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t reduction, const char* function,
+                 const void* place) {
   const bool is_number = result.defined() && result.numel() == 1 && at::isFloatingType(result.scalar_type());
-  if (!is_number || result.requires_grad()) return;
+  if (!is_number) return;
+  if (result.requires_grad()) return told_of_losses->computed(result, short_name(function));
   const bool is_sum = reduction == at::Reduction::Sum && input.dim() > 0 && input.size(0) > 0;
   const at::NoGradGuard no_graph;
-  loss_evaluated(is_sum ? result / input.size(0) : result, place);
+  told_of_losses->evaluated(is_sum ? result / input.size(0) : result, short_name(function), place);
 }
 
 template <uint32_t Function, class Operator, class Signature = decltype(&Operator::call)>
@@ -83,7 +92,8 @@ struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments..
       const Running running;
       return Operator::call(input, std::forward<Arguments>(arguments)...);
     }();
-    if (is_outermost && loss_evaluated != nullptr) tell_result(result, input, reduction, __builtin_return_address(0));
+    if (is_outermost && told_of_losses != nullptr)
+      tell_result(result, input, reduction, Operator::name, __builtin_return_address(0));
     return result;
   }
 };
@@ -120,8 +130,8 @@ void declare_loss_function_taps() {
   declare<triplet_margin_loss>();
 }
 
-void set_loss_evaluated(LossEvaluated told) {
-  loss_evaluated = told;
+void set_loss_function_listener(const LossFunctionListener& told) {
+  told_of_losses = &told;
 }
 
 }  // namespace loupe

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/forks.h"
+#include "core/thread_own.h"
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbol_names.h"
 #include "torch/redirect/virtual_entry.h"
@@ -15,7 +16,9 @@ namespace loupe {
 namespace {
 
 // The forward's scope lies open between its two calls, on the thread that runs it.
-thread_local std::optional<ForwardScope> open_norm;
+std::optional<ForwardScope>& open_norm() {
+  return ThreadOwn<std::optional<ForwardScope>>::get();
+}
 
 template <class Norm>
 struct CheckTap {
@@ -27,7 +30,7 @@ struct CheckTap {
 
   // By virtual table: a user's own class derived from Norm has another.
   static inline ProcessMutex mutex;
-  static inline std::unordered_map<void**, Check> originals;
+  static inline auto& originals = *new std::unordered_map<void**, Check>();  // taps may outlive static destruction
 
   static void tap(Norm* self, const at::Tensor& input) {
     Check original = nullptr;
@@ -38,12 +41,13 @@ struct CheckTap {
     original(self, input);  // throws on a wrong input, before anything is opened
     close_stale_norm();
     if (active_attachments.load(std::memory_order_relaxed) == 0) return;
-    open_norm.emplace(self, LOUPE_CALL_SITE);
-    if (!open_norm->watched()) return open_norm.reset();
+    std::optional<ForwardScope>& norm = open_norm();
+    norm.emplace(self, LOUPE_CALL_SITE);
+    if (!norm->watched()) return norm.reset();
     ThreadState& state = thread_state();
     state.pending_norm = self;
     state.pending_input = input.unsafeGetTensorImpl();
-    open_norm->enter(input);
+    norm->enter(input);
   }
 
   static bool redirect(const Norm& norm) {
@@ -69,11 +73,11 @@ struct OperatorTap<Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
     state.pending_norm = nullptr;
     try {
       at::Tensor result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      open_norm->leave(result);
-      open_norm.reset();
+      open_norm()->leave(result);
+      open_norm().reset();
       return result;
     } catch (...) {
-      open_norm.reset();
+      open_norm().reset();
       throw;
     }
   }
@@ -81,7 +85,7 @@ struct OperatorTap<Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
 
 template <class Operator>
 const std::string& operator_symbol() {
-  static const std::string symbol = symbol_of(reinterpret_cast<const void*>(&Operator::call));
+  static const auto& symbol = *new std::string(symbol_of(reinterpret_cast<const void*>(&Operator::call)));
   return symbol;
 }
 
@@ -130,7 +134,7 @@ void close_stale_norm() {
   ThreadState& state = thread_state();
   if (state.pending_norm == nullptr) return;
   state.pending_norm = nullptr;
-  open_norm.reset();
+  open_norm().reset();
 }
 
 }  // namespace loupe

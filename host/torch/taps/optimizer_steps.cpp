@@ -2,13 +2,12 @@
 
 #include <torch/optim/optimizer.h>
 #include <algorithm>
-#include <atomic>
-#include <unordered_map>
 #include <utility>
 
-#include "core/forks.h"
 #include "core/log.h"
 #include "torch/model/point_maker.h"
+#include "torch/model/program_hooks.h"
+#include "torch/taps/known_optimizers.h"
 #include "torch/taps/optimizer_settings.h"
 #include "torch/taps/optimizer_taps.h"
 #include "torch/taps/unregistered.h"
@@ -29,36 +28,6 @@ uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
   }
   return hash;
 }
-
-/// The parameters of all attached models, by whose they are.
-class KnownParameters {
- public:
-  using Set = std::unordered_set<const c10::TensorImpl*>;
-  static KnownParameters& instance() {
-    static auto* known = new KnownParameters();  // optimizers may step during static destruction
-    return *known;
-  }
-  /// Changes when they do.
-  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
-  void set(const OptimizerSteps* of, Set parameters) {
-    const std::lock_guard lock(mutex_);
-    sets_[of] = std::move(parameters);
-    ++generation_;
-  }
-  void remove(const OptimizerSteps* of) {
-    const std::lock_guard lock(mutex_);
-    if (sets_.erase(of) != 0) ++generation_;
-  }
-  bool has(const c10::TensorImpl* parameter) const {
-    const std::lock_guard lock(mutex_);
-    return std::any_of(sets_.begin(), sets_.end(), [&](const auto& each) { return each.second.count(parameter) != 0; });
-  }
-
- private:
-  mutable ProcessMutex mutex_;
-  std::unordered_map<const OptimizerSteps*, Set> sets_;
-  std::atomic<uint64_t> generation_{1};
-};
 
 /// What is shown of the parameter to lenses.
 void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, bool on) {
@@ -166,10 +135,11 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   }
   Holder& holder = holders_[same];
   const bool marked = holder.fingerprint == fingerprint && holder.generation == generation;
+  if (!marked) holder.values = 0;
   const std::string type = optimizer_type(optimizer);
   if (!holder.is(optimizer) || holder.facts->get().type != type) {
-    static std::atomic<uint64_t> next_id{1};
-    holder.facts = std::make_unique<OptimizerFacts>(next_id++, names_.model, type);
+    const uint64_t number = OptimizerNumbers::instance().take(this, optimizer, fingerprint);
+    holder.facts = std::make_unique<OptimizerFacts>(number, names_.model, type);
   }
   holder.optimizer = &optimizer;
   holder.has_state = !optimizer.state().empty();
@@ -283,6 +253,7 @@ void OptimizerSteps::by_hand() {
     tap.version = version;
     dispatch_tensor(tap.step, tap.tensor, training_flags);
   });
+  changed_in_value();  // is known now
 }
 
 bool OptimizerSteps::notice_unseen() {
@@ -294,12 +265,37 @@ bool OptimizerSteps::notice_unseen() {
     tap.version = version;
     tap.stepped = false;
   });
+  const uint64_t by_value = changed_in_value();
+  if (changed == 0) changed = by_value;
   if (changed == 0) return false;
   stepped(changed);
   each_parameter([&](const TapPoint&, ParameterTap& tap) {
     if ((tap.holders & changed) != 0) tap.stepped = false;
   });
   return true;
+}
+
+/// The unseen optimizers whose parameters have other values than at the last call. Operators that take lists of
+/// parameters, as fused ones do, count no changes of each. A few parameters tell of all that the optimizer holds.
+uint64_t OptimizerSteps::changed_in_value() {
+  constexpr int enough = 4;
+  uint64_t changed = 0;
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    const uint64_t bit = uint64_t{1} << i;
+    if ((unseen_ & bit) == 0) continue;
+    int looked_at = 0;
+    bool any_gradient = false;
+    uint64_t values = 1;
+    each_parameter([&](const TapPoint&, const ParameterTap& tap) {
+      if ((tap.holders & bit) == 0 || !tap.tensor.requires_grad()) return;
+      any_gradient = any_gradient || tap.tensor.grad().defined();
+      if (looked_at++ < enough) values = values * 31 + sample_hash(tap.tensor);
+    });
+    if (!any_gradient) continue;
+    const uint64_t before = std::exchange(holders_[i].values, values);
+    if (before != 0 && before != values) changed |= bit;
+  }
+  return changed;
 }
 
 /// What changed since the last tick is still told where only some steps went by.
@@ -324,7 +320,8 @@ void OptimizerSteps::check_at_tick() {
 /// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
 void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
-  const bool some_unseen = std::exchange(passed_by_, false);
+  // In the middle of a step, its own as where a closure ticks or another thread's, what it changed is not told yet.
+  const bool some_unseen = std::exchange(passed_by_, false) || any_step_runs();
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);
     set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
@@ -344,8 +341,10 @@ void OptimizerSteps::tell_of_unseen_changes() {
   log(LOUPE_LOG_WARNING,
       "parameters of '" + names_.root() + "' (such as " + changed +
           ") changed since the last tick, but no step of an optimizer was seen, so their updates are "
-          "not shown; attach the optimizer that changes them, or call "
-          "inspector.optimizer_stepped() after each step");
+          "not shown" +
+          (program_hooks.load(std::memory_order_relaxed) != nullptr
+               ? "; steps are seen of optimizers that are a torch::optim::Optimizer"
+               : "; attach the optimizer that changes them, or call inspector.optimizer_stepped() after each step"));
 }
 
 void OptimizerSteps::tell_of_uncovered() {
@@ -369,11 +368,13 @@ void OptimizerSteps::tell_of_uncovered() {
   }
   if (uncovered.size() > shown_modules)
     names += "; and those of " + std::to_string(uncovered.size() - shown_modules) + " more modules";
-  log(LOUPE_LOG_WARNING, std::to_string(count) + " parameters of '" + names_.root() +
-                             "' require gradients, but no attached optimizer holds them, so their updates are not "
-                             "shown: " +
-                             names +
-                             "; attach their optimizer too: inspector.attach_optimizer(optimizer), or freeze them");
+  const bool is_only_watched = program_hooks.load(std::memory_order_relaxed) != nullptr;
+  log(LOUPE_LOG_WARNING, std::to_string(count) + " parameters of '" + names_.root() + "' require gradients, but no " +
+                             (is_only_watched ? "" : "attached ") +
+                             "optimizer holds them, so their updates are not shown: " + names + "; " +
+                             (is_only_watched ? "give them to an optimizer"
+                                              : "attach their optimizer too: inspector.attach_optimizer(optimizer)") +
+                             ", or freeze them");
 }
 
 }  // namespace loupe

@@ -82,6 +82,7 @@ class OptimizerSteps {
     std::unordered_set<const c10::TensorImpl*> held;  // other models' parameters too
     std::vector<Unknown> unknown;                     // of each group, what no attached model has
     bool has_state;                                   // after its last step
+    uint64_t values;                                  // of some of them, as they were looked at last
     /// Whether it is the one that stepped last at this address: another begins without its state.
     bool is(const torch::optim::Optimizer& other) const;
   };
@@ -91,6 +92,7 @@ class OptimizerSteps {
   void stepped(uint64_t holders);
   template <class Call>
   void each_parameter(Call&& call);
+  uint64_t changed_in_value();
   void tell_of_unseen_changes();
   void tell_of_uncovered();
 

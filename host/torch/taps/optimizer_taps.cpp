@@ -9,6 +9,7 @@
 
 #include "core/forks.h"
 #include "pipeline/step_timer.h"
+#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/model/watched_model.h"
 #include "torch/redirect/redirections.h"
@@ -16,7 +17,6 @@
 #include "torch/redirect/virtual_entry.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/optimizer_states.h"
-#include "torch/taps/program_hooks.h"
 #include "torch/taps/timed_step.h"
 #include "torch/taps/unregistered.h"
 #include "torch/tensor/compat.h"
@@ -55,6 +55,15 @@ struct Watched {
 };
 
 thread_local int steps_running = 0;
+std::atomic<int> steps_of_all_threads{0};
+
+/// One step with what is told of it before and after.
+struct ToldStep {
+  ToldStep() { steps_of_all_threads.fetch_add(1); }
+  ~ToldStep() { steps_of_all_threads.fetch_sub(1); }
+  ToldStep(const ToldStep&) = delete;
+  ToldStep& operator=(const ToldStep&) = delete;
+};
 
 /// Steps are counted by some also where they are not looked at.
 bool anybody_counts() {
@@ -83,7 +92,9 @@ class RunningStep {
 template <class Call>
 at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
-  if (!anybody_counts() || steps_running > 0) return call();
+  if (steps_running > 0) return call();
+  const ToldStep told;
+  if (!anybody_counts()) return call();
   const auto attachments = Watched::instance().of(*optimizer);
   if (attachments.empty()) {
     note_other_optimizer(*optimizer);
@@ -231,6 +242,10 @@ void declare_optimizer_taps() {
   AdagradStep::declare(torch::optim::AdagradOptions());
   LbfgsStep::declare(torch::optim::LBFGSOptions());
   ZeroGradTap<decltype(&Optimizer::zero_grad)>::declare();
+}
+
+bool any_step_runs() {
+  return steps_of_all_threads.load() > 0;
 }
 
 bool may_step_unseen(const Optimizer& optimizer) {

@@ -25,6 +25,9 @@ void await_optimizers(const std::shared_ptr<WatchedModel>& attachment);
 void await_optimizers();
 void forget_optimizers(const WatchedModel* attachment);
 
+/// Whether an optimizer is in a step on any thread, or has just taken one that nobody has been told of.
+bool any_step_runs();
+
 /// Whether a step can be called without any tap seeing it: the type is the user's own.
 bool may_step_unseen(const torch::optim::Optimizer& optimizer);
 

@@ -9,28 +9,13 @@
 #include <utility>
 
 #include "pipeline/step_timer.h"
+#include "torch/taps/forward_pass.h"
 #include "torch/taps/kept_memory.h"
 #include "torch/taps/optimizer_states.h"
 #include "torch/tensor/device_clock.h"
 
 namespace loupe {
 namespace {
-
-/// What this thread listens to, which autograd's own threads take over.
-struct Listening {
-  at::CallbackHandle nodes = at::INVALID_CALLBACK_HANDLE, operations = at::INVALID_CALLBACK_HANDLE;
-  uint64_t step = 0;  // which it is that it listens to
-
-  void end() { end(nodes), end(operations); }
-  static void end(at::CallbackHandle& handle) {
-    if (handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(handle);
-    handle = at::INVALID_CALLBACK_HANDLE;
-  }
-};
-Listening& listening() {
-  thread_local Listening listening;
-  return listening;
-}
 
 /// The thread whose step is timed, as LibTorch counts them.
 std::atomic<uint64_t> timed_thread{0};
@@ -54,7 +39,10 @@ void note_kept(StepTimer& timer) {
 }
 
 std::unique_ptr<at::ObserverContext> node_starts(const at::RecordFunction& node) {
-  if (!StepTimer::is_on()) return nullptr;
+  if (!StepTimer::is_on()) {
+    thread_state().listens = true;  // still, and the next forward ends that
+    return nullptr;
+  }
   StepTimer& timer = StepTimer::instance();
   note_kept(timer);
   const bool is_of_step = node.forwardThreadId() == timed_thread.load(std::memory_order_relaxed);
@@ -97,6 +85,19 @@ void operation_ends(const at::RecordFunction& operation, at::ObserverContext* st
   step_memory().kept.note(operation, static_cast<const Operation*>(started)->inputs, timer->open_layer());
 }
 
+/// Whether this thread calls it, and autograd's own threads, which take that over. Autograd runs each node with what
+/// the thread listened to at its forward, and afterwards restores what it listened to before: what a step within the
+/// backward pass sets is lost, and so nothing is remembered here.
+void listen(at::RecordFunctionCallback callback, bool on) {
+  at::CallbackHandle found = at::INVALID_CALLBACK_HANDLE;
+  for (const auto& each : at::get_record_function_tls_().sorted_tls_callbacks_) {
+    if (each.callback_.start() == callback.start()) found = each.handle_;
+  }
+  const bool is_on = found != at::INVALID_CALLBACK_HANDLE;
+  if (on && !is_on) at::addThreadLocalCallback(std::move(callback));
+  if (!on && is_on) at::removeCallback(found);
+}
+
 /// Of the first parameter that is on one; null where all are the processor's, or there is no clock of it.
 std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) {
   if (optimizer == nullptr) return nullptr;
@@ -110,29 +111,31 @@ std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) 
 
 }  // namespace
 
+void follow_timed_step() {
+  const StepTimer* timer = StepTimer::here();
+  thread_state().listens = timer != nullptr;
+  listen(at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}),
+         timer != nullptr);
+  listen(at::RecordFunctionCallback(&operation_starts, &operation_ends)
+             .needsInputs(true)
+             .needsOutputs(true)
+             .scopes({at::RecordScope::FUNCTION}),
+         timer != nullptr && timer->measures_memory());
+}
+
 void step_is_over(const torch::optim::Optimizer* optimizer) {
-  Listening& mine = listening();
   StepTimer& timer = StepTimer::instance();
   if (StepTimer::here() != nullptr && timer.measures_memory() && optimizer != nullptr)
     timer.add_optimizer_state(state_bytes(*optimizer));
-  if (!timer.step_over([optimizer] { return clock_of(optimizer); })) return mine.end();
-  const uint64_t step = timer.steps_begun();
-  if (std::exchange(mine.step, step) == step) return;  // it is still on
-  timed_thread = at::RecordFunction::currentThreadId();
-  if (mine.nodes == at::INVALID_CALLBACK_HANDLE) {
-    mine.nodes = at::addThreadLocalCallback(
-        at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}));
-  }
-  if (!timer.measures_memory()) return Listening::end(mine.operations);
-  {
+  if (timer.step_over([optimizer] { return clock_of(optimizer); })) {
+    thread_local uint64_t begun = 0;  // the step that this thread heard of last
+    const uint64_t step = timer.steps_begun();
+    if (std::exchange(begun, step) == step) return;  // it is still on
+    timed_thread = at::RecordFunction::currentThreadId();
     const std::lock_guard lock(step_memory().mutex);
     step_memory().kept.take();
   }
-  if (mine.operations != at::INVALID_CALLBACK_HANDLE) return;
-  mine.operations = at::addThreadLocalCallback(at::RecordFunctionCallback(&operation_starts, &operation_ends)
-                                                   .needsInputs(true)
-                                                   .needsOutputs(true)
-                                                   .scopes({at::RecordScope::FUNCTION}));
+  if (StepTimer::here() != nullptr || thread_state().listens) follow_timed_step();
 }
 
 }  // namespace loupe

@@ -107,18 +107,24 @@ bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::
   if (first) any_in_doubt.store(true, std::memory_order_relaxed);
   if (looks_ >= most_looks || (!first && steps < since_step_ + steps_enough)) return false;
   ++looks_;
-  std::uint64_t now = 0;
-  bool has_gradients = false, has_optimizer = false;
+  std::uint64_t now = 0, gradients_now = 0;
+  bool has_gradients = false, has_optimizer = false, can_compare = true;
   for (const at::Tensor& parameter : itself.parameters()) {
     now = now * 31 + mixed_values(parameter);
     has_optimizer = has_optimizer || is_trained(parameter);
-    has_gradients = has_gradients || parameter.grad().defined();
+    if (!parameter.requires_grad()) continue;
+    const at::Tensor& gradient = parameter.grad();
+    has_gradients = has_gradients || gradient.defined();
+    can_compare = can_compare && parameter.device().is_cpu();
+    gradients_now = gradients_now * 31 + (gradient.defined() ? mixed_values(gradient) : 1);
   }
+  const bool gets_gradients = has_gradients && (!can_compare || gradients_now != gradients_);
+  gradients_ = gradients_now;
   const bool unchanged = !first && now == values_ && !has_optimizer;
   if (!first && !unchanged) looks_ = most_looks;  // somebody trains it
   values_ = now;
   since_step_ = steps;
-  if (!unchanged || !has_gradients) return false;
+  if (!unchanged || !gets_gradients) return false;
   looks_ = most_looks;
   return true;
 }

@@ -31,15 +31,16 @@ struct UnregisteredModule {
   bool is_loss = false;
   const FunctionKind* kind = nullptr;  ///< the function that it does the same as, if that is shown
 
-  /// Whether its parameters get gradients and are as they were some steps ago, and no optimizer that was seen holds
-  /// them. Says so once at most.
+  /// Whether its parameters get gradients, other ones than some steps ago, and are as they were then, and no optimizer
+  /// that was seen holds them. What was trained earlier and is frozen now keeps its gradients as they were. Says so
+  /// once at most.
   /// @param steps   of attached optimizers on this thread so far
   /// @param inside  it is called by an attached model's code; of what others call, it takes more steps to be sure
   bool is_never_trained(const torch::nn::Module& module, std::uint32_t steps, bool inside);
 
  private:
   std::uint32_t since_step_ = 0;
-  std::uint64_t values_ = 0;
+  std::uint64_t values_ = 0, gradients_ = 0;
   int looks_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "torch/tensor/device_measurer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <algorithm>
 #include <cmath>
 #include <vector>

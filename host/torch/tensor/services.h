@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/dlpack.h>
+#include <loupe/draft/abi/graph.h>
 
 namespace loupe {
 
@@ -16,6 +17,8 @@ const loupe_tensor_math_service& tensor_math_service();
 const loupe_tensor_file_service& tensor_files_service();
 /// LOUPE_DRAFT_DLPACK_ID
 const loupe_draft_dlpack_service& dlpack_service();
+/// LOUPE_DRAFT_GRAPH_ID
+const loupe_draft_graph_service& graph_service();
 
 }  // namespace loupe
 

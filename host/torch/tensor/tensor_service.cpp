@@ -1,3 +1,4 @@
+#include <ATen/core/grad_mode.h>
 #include <algorithm>
 
 #include "torch/tensor/retained_tensor.h"

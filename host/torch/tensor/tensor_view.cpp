@@ -1,5 +1,6 @@
 #include "torch/tensor/tensor_view.h"
 
+#include <ATen/core/grad_mode.h>
 #include <c10/core/UndefinedTensorImpl.h>
 
 #include "measure/dtype.h"

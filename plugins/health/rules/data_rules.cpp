@@ -32,7 +32,8 @@ void judge_repeated_batch(const Judge& judge, const Moment& moment) {
 void judge_equal_rows(const Judge& judge, const Moment& moment) {
   Model& model = *moment.model;
   constexpr uint32_t enough = 3;
-  const bool is_wrong = model.has_equal_rows && model.has_different_targets;
+  model.distinct_rows.are_samples = model.distinct_rows.are_samples || model.rows_are_samples();
+  const bool is_wrong = model.has_equal_rows && model.has_different_targets && model.rows_are_samples();
   // An agent that stays where it is sees the same again and again.
   if (is_wrong && model.input.equals(model.last_input)) return;
   model.equal_row_steps = is_wrong ? model.equal_row_steps + 1 : 0;
@@ -40,8 +41,8 @@ void judge_equal_rows(const Judge& judge, const Moment& moment) {
   Observation seen;
   seen.severity = LOUPE_SEVERITY_ERROR;
   seen.module = model.first_layer != nullptr ? model.first_layer->module : model.root;
-  seen.value = static_cast<double>(model.equal_rows);
-  seen.message = "all " + std::to_string(model.equal_rows) +
+  seen.value = static_cast<double>(model.input_rows);
+  seen.message = "all " + std::to_string(model.input_rows) +
                  " rows of a batch are the same, bit for bit, while their targets differ, in " +
                  std::to_string(model.equal_row_steps) + " steps in a row";
   seen.advice =
@@ -69,10 +70,13 @@ void judge_few_rows(const Judge& judge, const Moment& moment) {
 
 void judge_batch(const Judge&, const Moment& moment) {
   Model& model = *moment.model;
-  std::vector<uint64_t>& batches = model.order.now;
-  if (!model.input.is_known || batches.size() == Model::Order::most) return;
-  if (batches.empty()) batches.reserve(Model::Order::most);
-  batches.push_back(model.input.some);
+  Model::Order& order = model.order;
+  if (!model.input.is_known || !order.is_open()) return;
+  if (order.now.empty()) order.now.reserve(Model::Order::most);
+  order.now.push_back(model.input.some);
+  if (model.input.is_whole) order.all.push_back(model.input.all != 0 ? model.input.all : model.input.some);
+  order.constants += model.input.is_constant ? 1 : 0;
+  if (model.input.is_constant) order.constant = model.input.constant;
 }
 
 void judge_order(const Judge& judge, const Moment& moment) {
@@ -80,24 +84,35 @@ void judge_order(const Judge& judge, const Moment& moment) {
   constexpr std::size_t fewest = 4;
   constexpr int enough = 2;
   const std::vector<uint64_t>& now = order.now;
+  const bool are_constant = order.constants == now.size();
   const bool differ = std::any_of(now.begin(), now.end(), [&](uint64_t each) { return each != now.front(); });
-  const bool is_same = now.size() >= fewest && differ && now == order.before;
+  const bool is_same = now.size() >= fewest && (differ || are_constant) && now == order.before;
   order.same = is_same ? order.same + 1 : 0;
-  if (order.same >= enough) {
+  const bool all_are_same = order.all.size() == now.size() && order.all == order.all_before;
+  if (order.same >= enough && all_are_same) {
+    const std::string epochs = " in each of the last " + std::to_string(order.same + 1) + " epochs";
     Observation seen;
     seen.at_tick = true;
     seen.severity = LOUPE_SEVERITY_INFO;
     seen.module = moment.model->root;
     seen.value = order.same + 1;
-    seen.message = "the first " + std::to_string(now.size()) +
-                   " batches were the same, in the same order, in each of the last " + std::to_string(order.same + 1) +
-                   " epochs";
-    seen.advice =
-        "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does";
+    if (are_constant) {
+      seen.message = "the first layer was given one number throughout, " + number(order.constant) +
+                     ", in all of the first " + std::to_string(now.size()) + " batches" + epochs +
+                     ": its input says nothing of the samples";
+      seen.advice = "see that the samples go into the model; a constant, such as a start token, is no fault";
+    } else {
+      seen.message = "the first " + std::to_string(now.size()) + " batches were the same, in the same order," + epochs;
+      seen.advice =
+          "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does";
+    }
     judge.tell(seen);
   }
   order.before.swap(order.now);
+  order.all_before.swap(order.all);
   order.now.clear();
+  order.all.clear();
+  order.constants = 0;
 }
 
 }  // namespace loupe::health

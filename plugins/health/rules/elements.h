@@ -18,6 +18,15 @@ struct Extent {
   bool is_finite() const { return nan_count == 0 && inf_count == 0; }
 };
 
+/// A place in the part number `i` of `parts` equal ones of `count` elements, another in each; there are no fewer
+/// elements than parts.
+inline int64_t scattered_place(int64_t i, int64_t parts, int64_t count) {
+  constexpr int bits_below = 20;
+  const uint64_t length = (static_cast<uint64_t>(count) << bits_below) / static_cast<uint64_t>(parts);
+  const uint64_t within = (static_cast<uint64_t>(i + 1) * 0x9e3779b97f4a7c15 >> 44) * (length >> bits_below);
+  return static_cast<int64_t>((static_cast<uint64_t>(i) * length + within) >> bits_below);
+}
+
 /// What the rules ask of a tensor's elements besides. For what is looked at now and then; what every event needs the
 /// host measures.
 class Elements : public loupe::Elements {
@@ -63,7 +72,20 @@ class Elements : public loupe::Elements {
     });
     return hash;
   }
-  /// Whether all of them are read quickly.
+  /// Whether one row was stored and is shown for each, as expand() does.
+  bool repeats_first_row() const { return dim() > 0 && tensor()->strides[0] == 0; }
+  /// Whether several are all one number, bit for bit; some are looked at first.
+  bool are_constant() const {
+    constexpr int64_t some = 16;
+    return count() > 1 && read_bits_by([&](const auto& bits) {
+             const uint64_t first = bits(0);
+             bool same = true;
+             sample(some, [&](int64_t place) { same = same && bits(place) == first; });
+             for (int64_t place = 1; same && place < count(); ++place) same = bits(place) == first;
+             return same;
+           });
+  }
+  /// Whether all are read quickly.
   bool is_quick() const { return floats() != nullptr; }
   /// Of what is read quickly, in rows of `columns` elements from `first` to before `last`: sets `found` to 1 for each
   /// column that holds a value above 0.
@@ -84,21 +106,6 @@ class Elements : public loupe::Elements {
       for (int64_t row = first; row < last && found[column] == 0; ++row)
         found[column] = floats()[row * columns + column] > 0 ? 1 : 0;
     }
-  }
-  /// Of what is read quickly, in rows of `columns` elements: whether any of the first `rows` differs from the first one
-  /// in an element by more than `tolerance` of the larger of the two.
-  bool any_row_differs(int64_t rows, int64_t columns, float tolerance) const {
-    const float* first = floats();
-    for (int64_t row = 1; row < rows; ++row) {
-      const float* other = first + row * columns;
-      int32_t any = 0;
-      for (int64_t column = 0; column < columns; ++column) {
-        const float larger = std::max(std::abs(first[column]), std::abs(other[column]));
-        any |= std::abs(other[column] - first[column]) > tolerance * larger ? 1 : 0;
-      }
-      if (any != 0) return true;
-    }
-    return false;
   }
   /// Of all elements; nothing where they cannot be read.
   Extent extent() const {
@@ -126,17 +133,15 @@ class Elements : public loupe::Elements {
     }
     return extent;
   }
-  /// Calls with the places of at most `most` elements, spread evenly over the tensor.
+  /// Calls with the places of at most `most` elements: one out of each of as many equal parts of the tensor, at
+  /// distances without a period, since data have periods of their own, as rows of a picture do.
   template <class Call>
   void sample(int64_t most, Call&& call) const {
-    const int64_t last = count() - 1;
     if (count() <= most) {
-      for (int64_t place = 0; place <= last; ++place) call(place);
+      for (int64_t place = 0; place < count(); ++place) call(place);
       return;
     }
-    constexpr int bits_below = 20;
-    const int64_t distance = most > 1 ? (last << bits_below) / (most - 1) : 0;
-    for (int64_t i = 0; i < most; ++i) call(i * distance >> bits_below);
+    for (int64_t i = 0; i < most; ++i) call(scattered_place(i, most, count()));
   }
 };
 

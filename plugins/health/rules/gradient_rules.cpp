@@ -12,26 +12,53 @@
 namespace loupe::health {
 namespace {
 
-/// The weights that got gradients, in the order in which their layers run.
-std::vector<const ParameterState*> weights_in_order(const Model& model) {
-  struct Placed {
-    uint64_t place;
-    const ParameterState* state;
-  };
-  std::vector<Placed> placed;
-  for (const ParameterState& each : model.parameters) {
-    if (!each.is_matrix() || each.gradient_count == 0) continue;
-    const bool is_seen = each.runs != nullptr && each.runs->first_run > 0;
-    placed.push_back({is_seen ? each.runs->first_run : placed.size() + 1, &each});
-  }
-  std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.place < b.place; });
-  std::vector<const ParameterState*> states;
-  for (const Placed& each : placed) states.push_back(each.state);
-  return states;
-}
-
 double mean_gradient(const ParameterState& state) {
   return state.gradient_norm_sum / static_cast<double>(state.gradient_count);
+}
+
+std::vector<const ParameterState*> weights_with_gradients(const Model& model) {
+  std::vector<const ParameterState*> weights;
+  for (const ParameterState& each : model.parameters) {
+    if (each.is_matrix() && each.gradient_count > 0) weights.push_back(&each);
+  }
+  return weights;
+}
+
+bool is_seen_to_run(const ParameterState& state) {
+  return state.runs != nullptr && state.runs->first_run > 0;
+}
+
+/// One weight of each module that lies on the way from the last of them, in the order in which they run; where
+/// autograd's graph is not known, of all modules. Without those whose gradient is 0: nothing vanishes on the way to
+/// what the loss does not depend on.
+std::vector<const ParameterState*> weights_on_path(const Model& model) {
+  std::vector<const ParameterState*> weights = weights_with_gradients(model);
+  const auto leave_out = [&](auto&& is_out) {
+    weights.erase(std::remove_if(weights.begin(), weights.end(), is_out), weights.end());
+  };
+  leave_out([](const ParameterState* each) { return mean_gradient(*each) == 0; });
+  if (std::any_of(weights.begin(), weights.end(), [](const auto* each) { return is_seen_to_run(*each); })) {
+    leave_out([](const ParameterState* each) { return !is_seen_to_run(*each); });
+    std::stable_sort(weights.begin(), weights.end(), [](const ParameterState* a, const ParameterState* b) {
+      return a->runs->first_run < b->runs->first_run;
+    });
+  }
+  if (!model.path.empty()) {
+    leave_out([&](const ParameterState* each) {
+      return std::find(model.path.begin(), model.path.end(), each) == model.path.end();
+    });
+  }
+  std::vector<const ParameterState*> one_each;
+  for (const ParameterState* each : weights) {
+    const auto known = std::find_if(one_each.begin(), one_each.end(),
+                                    [&](const ParameterState* other) { return other->module == each->module; });
+    if (known == one_each.end()) {
+      one_each.push_back(each);
+    } else if (mean_gradient(*each) > mean_gradient(**known)) {
+      *known = each;
+    }
+  }
+  return one_each;
 }
 
 /// From the first layer with weights to the last.
@@ -56,6 +83,7 @@ Observation observation_of(const Slope& slope) {
   Observation seen;
   seen.module = slope.first->module;
   seen.parameter = slope.first->name;
+  seen.place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0;
   seen.value = slope.ratio();
   seen.tag = "Weight Gradient Norm";
   return seen;
@@ -98,7 +126,9 @@ void judge_size(const Judge& judge, const Model& model, const std::vector<const 
   seen.tag = "Weight Gradient Norm";
   seen.message = "the gradient norm of '" + worst->layer + "' is " + number(mean_gradient(*worst)) + ", which is " +
                  number(largest) + " times the norm of the weights themselves";
-  seen.advice = "initialize with smaller weights, normalize inputs and targets, or clip the gradients";
+  seen.advice =
+      "initialize with smaller weights, normalize inputs and targets, or clip the gradients between backward() and "
+      "step()";
   judge.tell(seen);
 }
 
@@ -127,11 +157,30 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
          static_cast<double>(smaller) >= nearly_all * static_cast<double>(weights.size() - 1);
 }
 
+/// What the layers on the way leave to be done.
+std::string advice_against_vanishing(const Model& model, const Slope& slope, std::size_t depth) {
+  constexpr std::size_t deep = 4;
+  const auto has = [&](Role role) {
+    return std::any_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+      const bool is_between =
+          slope.first->runs == nullptr || slope.last->runs == nullptr ||
+          (layer.first_run > slope.first->runs->first_run && layer.first_run < slope.last->runs->first_run);
+      return layer.role == role && is_between;
+    });
+  };
+  std::string advice;
+  const auto add = [&](const char* what) { advice += (advice.empty() ? "use " : " or ") + std::string(what); };
+  if (has(Role::bounded)) add("ReLU-like activations instead of sigmoid or tanh");
+  if (!has(Role::normalization)) add("normalization between layers");
+  if (depth >= deep) add("skip connections");
+  add("a better initialization");
+  return advice;
+}
+
 }  // namespace
 
 void judge_vanishing(const Judge& judge, const Moment& moment) {
-  if (moment.model->has_known_cause()) return;
-  const std::vector<const ParameterState*> weights = weights_in_order(*moment.model);
+  const std::vector<const ParameterState*> weights = weights_on_path(*moment.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
   // AutoTrainer's limit is for nets that may learn all the same; where nothing is learned, less says enough.
@@ -144,18 +193,14 @@ void judge_vanishing(const Judge& judge, const Moment& moment) {
   seen.threshold = limit;
   seen.message = "gradients vanish on the way to the first layer: " + slope->figures() + ", a ratio of " +
                  number(slope->ratio()) + (holds_back ? ", and the loss has come down by less than a tenth" : "");
-  const bool is_bounded = std::any_of(moment.model->layers.begin(), moment.model->layers.end(),
-                                      [](const Layer& layer) { return layer.role == Role::bounded; });
-  seen.advice = std::string("use ") + (is_bounded ? "ReLU-like activations instead of sigmoid or tanh, " : "") +
-                "normalization or skip connections between layers, or a better initialization";
+  seen.advice = advice_against_vanishing(*moment.model, *slope, weights.size());
   judge.see(seen);
 }
 
 void judge_exploding(const Judge& judge, const Moment& moment) {
-  const std::vector<const ParameterState*> weights = weights_in_order(*moment.model);
-  const auto slope = slope_of(weights);
+  judge_size(judge, *moment.model, weights_with_gradients(*moment.model));
+  const auto slope = slope_of(weights_on_path(*moment.model));
   if (!slope) return;
-  judge_size(judge, *moment.model, weights);
   const double limit = judge.limit("exploding_ratio");
   if (!(slope->ratio() > limit) || !(slope->at_first > 1)) return;
   Observation seen = observation_of(*slope);
@@ -163,7 +208,8 @@ void judge_exploding(const Judge& judge, const Moment& moment) {
   seen.message =
       "gradients explode on the way to the first layer: " + slope->figures() + ", a ratio of " + number(slope->ratio());
   seen.advice =
-      "clip the gradients (torch::nn::utils::clip_grad_norm_), lower the learning rate, or initialize with "
+      "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning rate, "
+      "or initialize with "
       "smaller weights";
   judge.see(seen);
 }
@@ -189,7 +235,8 @@ void judge_gradient_jump(const Judge& judge, const Moment& moment) {
                    std::to_string(model.gradient_steps) + " steps before was " + number(model.largest_gradient) +
                    "; most of it is in '" + largest->layer + "'";
     seen.advice =
-        "clip the gradients (torch::nn::utils::clip_grad_norm_), lower the learning rate, and look at the "
+        "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning "
+        "rate, and look at the "
         "batch of this step";
     // A step that went by unseen may have been as large: it has to go on growing.
     if (model.had_gaps) {
@@ -231,7 +278,7 @@ void judge_first_step(const Judge& judge, const Moment& moment) {
 
 void judge_update_ratios(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
-  if (model.searches_steps || model.has_decayed) return;
+  if (model.searches_steps) return;
   // While it warms up, steps may be larger.
   const bool is_first = model.steps == model.steps_in_window;
   const double highest = is_first ? 3 * judge.limit("update_high") : judge.limit("update_high");

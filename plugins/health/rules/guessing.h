@@ -25,6 +25,8 @@ class Guessing {
   void end_epoch();
   /// Whether the loss was no better for several epochs in a row.
   bool is_no_better() const { return epochs_ >= epochs_enough; }
+  /// Whether it was no better when that was compared last.
+  bool was_no_better() const { return epochs_ > 0; }
   bool is_cross_entropy() const { return classes_ > 0; }
   /// "guessing among 5 classes gives 1.61", where it was compared.
   const std::string& text() const { return text_; }

@@ -55,10 +55,12 @@ struct Layer {
   int64_t alive_units = 0, looks = 0, samples = 0;
   int64_t bounded_seen = 0, bounded_pressed = 0;
   int64_t variation_looks = 0, constant_looks = 0, varied_looks = 0;  ///< neither: its input did not vary
+  double constant_spread = 0;  ///< of its rows, where it was constant: a share of their size
 
   // Over the run.
   bool was_judged = false, began_saturated = false;
-  bool may_have_lived = false;  ///< a window did not show that most of its units were silent
+  double silent_at_first = NAN;  ///< share of the units that the first batch of the run left silent; NaN: not looked at
+  uint32_t lone_softmax_runs = 0;  ///< in a row: a softmax over one element
 
   /// Between whom it stands, in the training passes of a step that was looked at whole.
   struct Neighbours {

@@ -38,6 +38,12 @@ void judge_variances(const Judge& judge, const Model& model) {
     if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
       layers.push_back(&layer);
   }
+  // Where autograd's graph is known: those that lie on the way to the last.
+  const std::vector<const ParameterState*>& path = model.path;
+  const auto is_off = [&](const Layer* layer) {
+    return std::none_of(path.begin(), path.end(), [&](const ParameterState* each) { return each->runs == layer; });
+  };
+  if (!path.empty()) layers.erase(std::remove_if(layers.begin(), layers.end(), is_off), layers.end());
   if (layers.size() < 3) return;
   std::sort(layers.begin(), layers.end(), [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
   const double first = variance(*layers.front()), last = variance(*layers.back());
@@ -49,12 +55,20 @@ void judge_variances(const Judge& judge, const Model& model) {
   constexpr std::size_t layers_to_shrink = 4;
   const double limit = judge.limit("variance_factor");
   const bool grows = factor > limit;
-  const bool shrinks = factor < 1 / (more_to_shrink * limit) && layers.size() >= layers_to_shrink;
+  // What is lost in one place, as by samples that all become the same there, is no matter of how weights begin.
+  const auto shrinks_by = [&](double share) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < layers.size(); ++i)
+      count += variance(*layers[i]) < share * variance(*layers[i - 1]) ? 1 : 0;
+    return 2 * count >= layers.size() - 1;
+  };
+  const double least = 1 / (more_to_shrink * limit);
+  const bool shrinks = factor < least && layers.size() >= layers_to_shrink && shrinks_by(least);
   if (!grows && !shrinks) return;
   Observation seen;
   seen.module = layers.back()->module;
   seen.value = factor;
-  seen.threshold = grows ? limit : 1 / (more_to_shrink * limit);
+  seen.threshold = grows ? limit : least;
   seen.message = "at the first step the variance of the outputs goes from " + number(first) + " at '" +
                  layers.front()->name + "' to " + number(last) + " at '" + layers.back()->name + "', by a factor of " +
                  number(factor) + " a layer";
@@ -126,35 +140,56 @@ void look_for_equal_units(const Judge& judge, Model& model) {
   }
 }
 
-void judge_dead_units(const Judge& judge, const Moment& moment, Layer& layer) {
-  constexpr int64_t fewest_looks = 4, fewest_samples = 64, fewest_units = 4;
-  const auto units = static_cast<int64_t>(layer.alive.size());
-  const bool is_whole = units > 0 && layer.alive_units == 0;  // of few units half says little, and all of them do
-  if (layer.looks < fewest_looks || layer.samples < fewest_samples || (units < fewest_units && !is_whole)) {
-    layer.may_have_lived = layer.may_have_lived || layer.alive_units > 0;
-    return;
-  }
-  const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
-  layer.may_have_lived = layer.may_have_lived || share < reported_dead_share(judge.limits);
-  if (share < reported_dead_share(judge.limits)) return;
-  // Agents and players see few situations at a time, in which many units have nothing to say.
+/// Whether a layer that is silent as a whole cuts off all before it: no weight there got a gradient other than 0.
+bool cuts_off(const Model& model, const Layer& layer) {
+  return std::none_of(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
+    const bool is_before = each.runs != nullptr && each.runs->first_run > 0 && each.runs->first_run <= layer.first_run;
+    return is_before && each.is_matrix() && each.gradient_norm_sum > 0;
+  });
+}
+
+/// Networks that are good have silent units: it is a fault where nothing passes, or where the loss stays.
+bool is_harmful(const Judge& judge, const Moment& moment, const Layer& layer, double share) {
   constexpr double nearly_all = 0.9;
-  const bool is_error = share >= std::max(judge.limit("dead_share"), moment.has_other_models ? nearly_all : 0);
+  if (share == 1 && cuts_off(*moment.model, layer)) return true;
+  if (moment.trend == Trend::falls) return false;
+  // Agents and players see few situations at a time, in which many units have nothing to say.
+  const bool says_little = moment.has_other_models || moment.trend == Trend::unknown;
+  return share >= (says_little ? nearly_all : judge.limit("dead_share"));
+}
+
+void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& layer) {
+  constexpr int64_t fewest_looks = 4, fewest_samples = 64;
+  const auto units = static_cast<int64_t>(layer.alive.size());
+  if (units == 0 || layer.looks < fewest_looks || layer.samples < fewest_samples) return;
+  const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
+  if (share < reported_dead_share(judge.limits)) return;
+  const bool is_error = is_harmful(judge, moment, layer, share), is_whole = share == 1;
   Observation seen;
   seen.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
   seen.module = layer.module;
+  seen.place = layer.first_run;
+  seen.may_recede = true;
   seen.value = share;
   seen.threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits);
   seen.tag = "Output Activations";
   seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
                  layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
                  " samples of the last steps: no gradient comes through them";
-  seen.advice = layer.may_have_lived
-                    ? "lower the learning rate, or use LeakyReLU"
-                    : "it was so from the first steps on: see that the biases of the layer before do not "
-                      "begin far below 0, lower the learning rate, or use LeakyReLU";
-  if (is_whole && &layer == moment.model->last_layer)
+  if (moment.trend == Trend::stays) seen.message += ", and the loss does not get better";
+  constexpr double nearly_as_many = 0.9;
+  const bool began_so = layer.silent_at_first >= nearly_as_many * share;
+  if (is_whole && &layer == moment.model->last_layer) {
     seen.advice = "leave out the '" + layer.type + "' behind the model's output, which cuts off all that is below 0";
+  } else if (!is_error) {
+    seen.advice = "there is nothing to do as long as the loss comes down: many good networks have silent units";
+  } else if (began_so) {
+    seen.advice =
+        "it was so from the first step on: see that the biases of the layer before do not begin far below 0 and that "
+        "what goes in is of unit scale, or use LeakyReLU";
+  } else {
+    seen.advice = "lower the learning rate, or use LeakyReLU";
+  }
   judge.see(seen);
 }
 
@@ -198,10 +233,7 @@ void judge_equal_units(const Judge& judge, const Moment& moment) {
 }
 
 void judge_dead(const Judge& judge, const Moment& moment) {
-  const bool has_known_cause = moment.model->has_known_cause();  // which says all
-  for (Layer& layer : moment.model->layers) {
-    layer.may_have_lived = layer.may_have_lived || has_known_cause;
-    if (has_known_cause) continue;
+  for (const Layer& layer : moment.model->layers) {
     if (layer.role == Role::rectifier) judge_dead_units(judge, moment, layer);
   }
 }
@@ -214,7 +246,6 @@ void judge_saturated(const Judge& judge, const Moment& moment) {
 
 void judge_constant(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
-  if (model.has_known_cause()) return;
   const Layer* first = nullptr;
   for (const Layer& layer : model.layers) {
     if (!layer.is_constant()) continue;
@@ -223,10 +254,30 @@ void judge_constant(const Judge& judge, const Moment& moment) {
   if (first == nullptr) return;
   Observation seen;
   seen.module = first->module;
+  seen.place = first->first_run;
   seen.value = 0;
-  seen.message = "the output of '" + first->name + "' is the same for every sample, whatever goes in";
+  seen.message = "the output of '" + first->name + "' is the same for every sample" +
+                 (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : "") +
+                 ", whatever goes in";
   seen.advice = "look at its weights and at what saturates before it; a learning rate that was too large does this";
   judge.see(seen);
+}
+
+/// A softmax over one element is 1, whatever goes in.
+void judge_lone_softmax(const Judge& judge, const Moment& moment) {
+  const Layer* layer = moment.model->lone_softmax;
+  if (layer == nullptr || layer->module == nullptr) return;
+  Observation seen;
+  seen.module = layer->module;
+  seen.place = layer->first_run;
+  seen.value = 1;
+  seen.message = "'" + layer->name +
+                 "' is a softmax over one element: its output is the same, whatever goes in, and no " +
+                 "gradient comes through it";
+  seen.advice =
+      "give it two elements or more, as one for each action or class, or use a sigmoid; see which dimension it goes "
+      "over";
+  judge.tell(seen);
 }
 
 /// Two linear layers without anything between them can do no more than one.
@@ -282,8 +333,7 @@ void judge_input_scale(const Judge& judge, const Moment& moment) {
   const double mean = model.input_sum / static_cast<double>(model.input_count);
   const double scale = std::sqrt(model.input_sum_squares / static_cast<double>(model.input_count));
   const double low = 0.01 / judge.limit("input_scale");
-  moment.model->is_unnormalized = scale > judge.limit("input_scale");
-  if (!moment.model->is_unnormalized && scale >= low) return;
+  if (scale <= judge.limit("input_scale") && scale >= low) return;
   const auto silent = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
     const auto units = static_cast<double>(layer.alive.size());
     return layer.role == Role::rectifier && units > 0 && layer.looks > 0 &&

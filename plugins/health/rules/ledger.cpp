@@ -1,9 +1,40 @@
 #include "health/rules/ledger.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
+
+#include "health/rules/causes.h"
 
 namespace loupe::health {
+namespace {
+
+Finding finding_of(const Observation& seen) {
+  Finding now;
+  now.severity = seen.severity;
+  now.module = seen.module;
+  now.message = seen.message;
+  now.advice = seen.advice;
+  now.value = seen.value;
+  now.threshold = seen.threshold;
+  now.tag = seen.tag;
+  return now;
+}
+
+void follow_from(const Observation& cause, const Cause& link, Observation& effect) {
+  const bool is_of_layer = cause.module != nullptr && cause.place > 0;
+  const std::string first = "see '" + std::string(cause.rule) + "' first" +
+                            (is_of_layer ? ", of '" + std::string(cause.module->name) + "'" : "") +
+                            ", from which this may follow";
+  if (link.strength == Cause::Strength::hint) {
+    effect.advice = first + "; else " + effect.advice;
+    return;
+  }
+  effect.is_explained = true;
+  effect.severity = LOUPE_SEVERITY_INFO;
+  effect.advice = first;
+}
+
+}  // namespace
 
 Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   const std::string layer = seen.module != nullptr ? seen.module->name : "";
@@ -13,77 +44,66 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   });
   if (known != entries_.end()) return *known;
   Entry& entry = entries_.emplace_back();
-  entry.rank = seen.rank;
   entry.standing.finding().rule = seen.rule;
   entry.standing.finding().layer = layer;
   entry.standing.finding().parameter = seen.parameter;
   return entry;
 }
 
-void Ledger::take(Entry& entry, const Observation& seen) {
-  Finding now;
-  now.severity = seen.severity;
-  now.module = seen.module;
-  now.message = seen.message;
-  now.advice = seen.advice;
-  now.value = seen.value;
-  now.threshold = seen.threshold;
-  now.tag = seen.tag;
-  entry.at_tick = seen.at_tick;
-  entry.standing.see(now, seen.is_explained && !entry.is_explained);
-  entry.is_explained = seen.is_explained;
+/// By what is sure, where anything is.
+void Ledger::explain(Observation& seen) const {
+  const Entry* cause = nullptr;
+  const Cause* by = nullptr;
+  for (const Entry& each : entries_) {
+    const Cause* link = each.standing.stands() ? link_between(each.last, seen) : nullptr;
+    if (link == nullptr || (by != nullptr && link->strength != Cause::Strength::sure)) continue;
+    cause = &each;
+    by = link;
+    if (link->strength == Cause::Strength::sure) break;
+  }
+  if (by != nullptr) follow_from(cause->last, *by, seen);
+}
+
+void Ledger::explain_by(Report& report, const Entry& cause) {
+  for (Entry& each : entries_) {
+    if (!each.standing.stands() || each.last.is_explained || &each == &cause) continue;
+    const Cause* link = link_between(cause.last, each.last);
+    if (link == nullptr || link->strength == Cause::Strength::hint) continue;
+    follow_from(cause.last, *link, each.last);
+    each.standing.turn(report, finding_of(each.last));
+  }
 }
 
 void Ledger::tell(Report& report, const Observation& seen) {
   see(report, seen, 0);
 }
 
-void Ledger::see(Report& report, const Observation& seen, int patience) {
+void Ledger::see(Report& report, Observation seen, int patience) {
   if (is_off(seen.rule)) return;
+  explain(seen);
   Entry& entry = entry_of(seen);
-  take(entry, seen);
-  if (entry.standing.stands() || entry.standing.streak() >= patience) entry.standing.tell(report);
+  const bool recedes = seen.may_recede && seen.severity < entry.standing.finding().severity;
+  const bool turns = recedes || (seen.is_explained && !entry.last.is_explained);
+  entry.standing.see(finding_of(seen), turns);
+  entry.last = std::move(seen);
+  if (!entry.standing.stands() && entry.standing.streak() < patience) return;
+  entry.standing.tell(report);
+  explain_by(report, entry);
 }
 
 void Ledger::end(Report& report, const Ended& ended) {
   for (Entry& entry : entries_) {
     const Finding& finding = entry.standing.finding();
-    if (!(entry.at_tick ? ended.tick : ended.window(finding.module))) continue;
-    entry.standing.end_stretch(report, entry.standing.stands() && ended.is_open(finding), cooldown_);
+    if (!(entry.last.at_tick ? ended.tick : ended.window(finding.module))) continue;
+    const bool is_open = entry.standing.stands() && ended.is_open(finding);
+    entry.standing.end_stretch(report, is_open, cooldown_, /*was_harmless=*/entry.last.may_recede);
   }
-}
-
-bool Ledger::has_cause() const {
-  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& each) {
-    const Finding& finding = each.standing.finding();
-    const bool is_of_curve = finding.tag == "Loss" && finding.module == nullptr;
-    return each.standing.stands() && finding.severity > LOUPE_SEVERITY_INFO && !is_of_curve;
-  });
-}
-
-bool Ledger::stands(const char* rule) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& each) { return each.standing.stands() && each.standing.finding().rule == rule; });
-}
-
-const Finding* Ledger::cause_of(const Observation& seen) const {
-  if (seen.rank == Rank::cause || seen.rank == Rank::usual) return nullptr;
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
-    const Finding& finding = each.standing.finding();
-    const uint32_t severity = finding.severity;
-    const bool comes_first =
-        each.rank < seen.rank || (seen.may_follow_equals && each.rank == seen.rank && finding.rule != seen.rule);
-    if (!each.standing.stands() || !comes_first || severity <= LOUPE_SEVERITY_INFO || severity < seen.severity)
-      return false;
-    const loupe_module* other = finding.module;
-    return seen.module == nullptr || other == nullptr || std::strcmp(seen.module->model, other->model) == 0;
-  });
-  return found != entries_.end() ? &found->standing.finding() : nullptr;
 }
 
 void Ledger::forget(const loupe_module* module) {
   for (Entry& entry : entries_) {
     if (entry.standing.finding().module == module) entry.standing.finding().module = nullptr;
+    if (entry.last.module == module) entry.last.module = nullptr;
   }
 }
 

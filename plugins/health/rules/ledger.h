@@ -12,23 +12,19 @@
 
 namespace loupe::health {
 
-/// One report per cause: what stands further to the right is information while something to its left stands for the
-/// same model that is as bad. `usual` neither explains nor is explained.
-enum class Rank { cause, symptom, consequence, usual };
-
 /// What one rule sees in one place: a finding, if it is seen long enough.
 struct Observation {
-  const char* rule = "";    ///< its name, which Judge fills in
-  Rank rank = Rank::usual;  ///< and its rank
+  const char* rule = "";  ///< its name, which Judge fills in
   uint32_t severity = LOUPE_SEVERITY_WARNING;
   const loupe_module* module = nullptr;
   std::string parameter = {};
   std::string message, advice;
   double value = NAN, threshold = NAN;
-  const char* tag = "";            ///< the plot of a built-in lens that shows it
-  bool at_tick = false;            ///< its rule looks at ticks alone
-  bool may_follow_equals = false;  ///< also from a finding of another rule of its own rank
-  bool is_explained = false;       ///< it follows from a finding of another rule, and is information only
+  const char* tag = "";     ///< the plot of a built-in lens that shows it
+  uint64_t place = 0;       ///< of its layer in the order in which layers run, from 1; 0 where that is not known
+  bool at_tick = false;     ///< its rule looks at ticks alone
+  bool may_recede = false;  ///< it may turn out to be harmless: its severity may fall, and once it is over it was none
+  bool is_explained = false;  ///< it follows from a finding of another rule, and is information only
 };
 
 /// What ends: windows, a tick or both. What was not seen meanwhile counts towards its end.
@@ -41,7 +37,8 @@ struct Ended {
 };
 
 /// Turns observations into findings. Each is reported when it has been seen for as long as its rule's patience says,
-/// again when it grows worse, and when it is over. Calls come one at a time.
+/// again when it grows worse, and when it is over. One that another finding can have brought about, as the table in
+/// causes.cpp says, is information while that stands. Calls come one at a time.
 class Ledger {
  public:
   /// @param off  rules that are silent  @param cooldown  windows without an observation after which a finding is over;
@@ -53,28 +50,23 @@ class Ledger {
   /// For rules that are sure: reports at once.
   void tell(Report& report, const Observation& seen);
   /// For rules that look at windows: reports once it was seen in `patience` of them in a row.
-  void see(Report& report, const Observation& seen, int patience);
+  void see(Report& report, Observation seen, int patience);
   void see(Report& report, const Observation& seen) { see(report, seen, patience_); }
   /// What was not seen for long enough is over.
   void end(Report& report, const Ended& ended);
-  /// Whether a finding stands that is worse than information and not of a loss's curve, which only shows what others
-  /// make.
-  bool has_cause() const;
-  bool stands(const char* rule) const;
-  /// The standing finding that explains this one: of a rule to the left of its own, of the same model or of none, and
-  /// as bad; null where there is none.
-  const Finding* cause_of(const Observation& seen) const;
   /// The module is detached.
   void forget(const loupe_module* module);
 
  private:
   struct Entry {
     detail::StandingFinding standing;
-    Rank rank = Rank::usual;
-    bool at_tick = false, is_explained = false;
+    Observation last;
   };
   Entry& entry_of(const Observation& seen);
-  static void take(Entry& entry, const Observation& seen);
+  /// Makes it follow from what stands, where that can be its cause.
+  void explain(Observation& seen) const;
+  /// What stood before `cause` may follow from it all the same.
+  void explain_by(Report& report, const Entry& cause);
 
   std::set<std::string> off_;
   int patience_, cooldown_;

@@ -47,8 +47,9 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
 
 void tell_zeros(const Judge& judge, const ParameterState& state) {
   Observation seen;
-  seen.may_follow_equals = true;  // units that are dead let no gradient through
   seen.module = state.module;
+  seen.place = state.runs != nullptr ? state.runs->first_run : 0;
+  seen.value = 0;
   seen.parameter = state.name;
   seen.message = "the gradient of " + shown(state) + " has been 0 in each of the first " +
                  std::to_string(steps_enough) + " steps: the loss does not depend on it";

@@ -6,6 +6,9 @@
 
 namespace loupe::health {
 
+/// Where a training loss stands beside its start and its best. `falls` also in the first epochs.
+enum class Trend { unknown, falls, stays };
+
 /// An epoch's losses in at most 128 values, each the mean of as many losses as the epoch's length needs.
 class LossCurve {
  public:

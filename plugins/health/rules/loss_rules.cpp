@@ -98,7 +98,9 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
                        std::to_string(losses.recent.size()) + " was " + number(largest)
                  : shown + " was above " + number(judge.limit("spike_factor")) + " times its mean of " + number(mean) +
                        " for " + std::to_string(losses.spikes) + " times in a row, last " + number(loss);
-        seen.advice = "look at the batch of this step, clip the gradients, or lower the learning rate";
+        seen.advice =
+            "look at the batch of this step, clip the gradients between backward() and step(), or lower the learning "
+            "rate";
         judge.tell(seen);
       }
     }
@@ -133,9 +135,11 @@ void judge_divergence(const Judge& judge, const Moment& moment) {
   seen.value = now;
   seen.threshold = limit;
   seen.tag = "Loss";
-  seen.message = "the training loss grows: " + number(now) + " in epoch " + std::to_string(epochs.size()) +
-                 ", where it was " + number(best->mean) + " in epoch " + std::to_string(best - epochs.begin() + 1);
-  seen.advice = "lower the learning rate or clip the gradients; see that the loss is minimized, not maximized";
+  seen.message = "the training loss grows: " + number(now) + " in epoch " + std::to_string(epochs.back().number) +
+                 ", where it was " + number(best->mean) + " in epoch " + std::to_string(best->number);
+  seen.advice =
+      "lower the learning rate or clip the gradients between backward() and step(); see that the loss is minimized, "
+      "not maximized";
   judge.tell(seen);
 }
 
@@ -193,9 +197,9 @@ void judge_stagnation(const Judge& judge, const Moment& moment) {
                         : std::string("is no better than a guess")) +
                  ": " + number(first) + " in the first" + (stays ? "" : " epoch") + ", " + number(now) + " in the last";
   if (is_guess) seen.message += ", and " + guessing->text();
-  seen.advice = judge.ledger.has_cause() ? "see the other findings, which may be its cause"
-                                         : "try another learning rate, and see that inputs belong to their targets, "
-                                           "shuffled together, and that the step changes the model";
+  seen.advice =
+      "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the step "
+      "changes the model";
   judge.tell(seen);
 }
 

@@ -7,6 +7,8 @@
 namespace loupe::health {
 
 void Losses::Side::add(double loss) {
+  constexpr uint64_t first_losses = 10;
+  if (started < first_losses) start += (loss - start) / static_cast<double>(++started);
   sum += loss;
   if (count > 0) changes += std::abs(loss - last);
   if (count > 1) changes_of_two += std::abs(loss - last_but_one);
@@ -17,17 +19,21 @@ void Losses::Side::add(double loss) {
 }
 
 bool Losses::Side::end_epoch() {
-  if (count == 0) return false;
+  const bool is_broken = std::exchange(has_nan, false);
+  if (count == 0 && !is_broken) return false;
+  ++ended_epochs;
   Epoch epoch;
+  epoch.number = ended_epochs;
   epoch.mean = sum / static_cast<double>(count);
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
   epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
   epoch.count = count;
-  epochs.push_back(epoch);
+  // A NaN is in no mean: what is left of such an epoch is compared with nothing.
+  if (!is_broken) epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));
   sum = changes = changes_of_two = last = last_but_one = 0;
   count = 0;
-  return true;
+  return !is_broken;
 }
 
 void Losses::process(const Event& event) {
@@ -35,12 +41,15 @@ void Losses::process(const Event& event) {
   if (!event.is_loss()) return;
   const std::lock_guard lock(mutex);
   if (!event.training()) {
+    validation.has_nan = validation.has_nan || std::isnan(event.scalar());
     if (!std::isfinite(event.scalar())) return;
     was_validated = true;
     return validation.add(event.scalar());
   }
   Training& loss = training_of(event.label());
-  if (!std::isfinite(event.scalar())) {
+  loss.is_bad_now = !std::isfinite(event.scalar());
+  if (loss.is_bad_now) {
+    loss.side.has_nan = loss.side.has_nan || std::isnan(event.scalar());
     loss.is_non_finite = true;
     loss.is_nan = loss.is_nan || std::isnan(event.scalar());
     return;
@@ -85,7 +94,29 @@ bool Losses::has_come_down() const {
   const std::vector<Epoch>& epochs = training.epochs;
   const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && training.count == 0);
   // Of a loss below 0 a tenth says nothing.
-  return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * epochs.front().mean;
+  return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * beginning();
+}
+
+/// The means of epochs begin below the first losses, where much is learned at once.
+double Losses::beginning() const {
+  const double first = training.epochs.front().mean;
+  return are_means ? first : std::max(first, training.start);
+}
+
+Trend Losses::trend() const {
+  constexpr std::size_t first_epochs = 2;
+  constexpr double as_good = 0.1;  // of what was won
+  const std::vector<Epoch>& epochs = training.epochs;
+  if (epochs.empty() && training.count == 0) return Trend::unknown;
+  if (began_late || epochs.size() < first_epochs || !(epochs.front().mean > 0)) return Trend::falls;
+  const auto best =
+      std::min_element(epochs.begin(), epochs.end(), [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
+  const bool is_at_best = training.mean_now() <= best->mean + as_good * (beginning() - best->mean);
+  return has_come_down() && is_at_best ? Trend::falls : Trend::stays;
+}
+
+bool Losses::is_bad_now() const {
+  return std::any_of(trainings.begin(), trainings.end(), [](const Training& each) { return each.is_bad_now; });
 }
 
 bool Losses::Epoch::compares_to(const Epoch& other) const {

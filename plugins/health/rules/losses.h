@@ -3,6 +3,8 @@
 
 #include <loupe/preprocessor.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -26,8 +28,12 @@ struct Losses : Preprocessor {
   bool take_validation() { return std::exchange(was_validated, false); }
   /// Whether the training loss of the last epoch was below half of the first one's.
   bool has_halved() const;
-  /// Whether the training loss is a tenth below the first epoch's, or cannot be expected to be.
+  /// Whether the training loss is a tenth below its start, or cannot be expected to be.
   bool has_come_down() const;
+  /// `falls` where it has come down, and is as good as at its best.
+  Trend trend() const;
+  /// Whether the latest training loss of any name was NaN or Inf.
+  bool is_bad_now() const;
   /// Another training begins, with a new model or optimizer: nothing is compared with the losses before it.
   void begin_series();
   /// At a tick. Returns of which losses an epoch ended.
@@ -40,12 +46,17 @@ struct Losses : Preprocessor {
     double mean = 0, mean_change = 0;
     double mean_change_of_two = 0;  ///< from one loss to the next but one: small where two kinds of loss alternate
     uint64_t count = 0;
+    std::size_t number = 0;  ///< from 1; those with a NaN are counted, and not kept
     /// Whether both have about as many losses: a data set that grows, or a stage of a curriculum, is another task.
     bool compares_to(const Epoch& other) const;
   };
   struct Side {
     double sum = 0, changes = 0, changes_of_two = 0, last = 0, last_but_one = 0;
     uint64_t count = 0;
+    bool has_nan = false;  ///< in this epoch, which then has no mean
+    std::size_t ended_epochs = 0;
+    double start = 0;      ///< mean of the first ten losses
+    uint64_t started = 0;  ///< how many of them there were
     std::vector<Epoch> epochs;
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
     void add(double loss);
@@ -59,6 +70,7 @@ struct Losses : Preprocessor {
     std::string name;
     Side side;
     bool is_non_finite = false, is_nan = false;
+    bool is_bad_now = false;        ///< the latest
     std::vector<double> pending;    ///< pushed since loss_spike looked last
     std::deque<double> recent;      ///< that it has seen, the last 100
     double first = 0;               ///< mean of the first ten
@@ -84,6 +96,8 @@ struct Losses : Preprocessor {
 
  private:
   Training& training_of(std::string_view name);
+  /// What the training loss began with; an epoch has ended.
+  double beginning() const;
 };
 
 }  // namespace loupe::health

@@ -31,6 +31,16 @@ void Model::end_pass() {
   pass = {};
 }
 
+void Model::ask_for_path() {
+  const Layer* last = nullptr;
+  for (const ParameterState& each : parameters) {
+    const bool is_seen = each.runs != nullptr && each.runs->first_run > 0 && each.is_matrix();
+    if (!is_seen || each.steps_with_gradient == 0) continue;
+    if (last == nullptr || each.runs->first_run > last->first_run) last = each.runs;
+  }
+  path_end = last;
+}
+
 bool Model::drops() const {
   return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.role == Role::dropout; });
 }
@@ -115,6 +125,8 @@ void Model::next_step() {
   if (input.is_known) last_input = std::exchange(input, {});
   loss_fault = {};
   has_equal_rows = has_different_targets = false;
+  input_rows = targets = 0;
+  lone_softmax = nullptr;
   added_up = false;
 }
 

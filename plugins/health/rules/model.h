@@ -1,11 +1,13 @@
 #ifndef LOUPE_PLUGINS_HEALTH_MODEL_H
 #define LOUPE_PLUGINS_HEALTH_MODEL_H
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <loupe/preprocessor.h>
@@ -81,14 +83,27 @@ struct Model {
   int64_t small_norm_values = 0;      ///< a channel
   const Layer* dropped_in_eval = nullptr;
   const Layer* first_layer = nullptr;
+  /// The weights that what the last layer with weights gives depends on, as autograd's graph had it; empty where that
+  /// is not known.
+  std::vector<const ParameterState*> path;
+  std::atomic<const Layer*> path_end{nullptr};  ///< whose output is to be asked for it
+  /// Has that asked for at the next output of the last layer whose weights got gradients.
+  void ask_for_path();
   const Layer* last_layer = nullptr;  ///< of whole passes: the output
 
   /// Hashes of the inputs of an epoch's first steps, and in how many epochs in a row they were the same.
   struct Order {
     static constexpr std::size_t most = 64;
-    std::vector<uint64_t> now, before;
+    std::vector<uint64_t> now, before;      ///< of some elements
+    std::vector<uint64_t> all, all_before;  ///< of all, once some were the same; as long as that they are looked at
     int same = 0;
+    std::size_t constants = 0;  ///< how many of the epoch were one number throughout
+    double constant = 0;        ///< the last of these
+    bool is_open() const { return now.size() < most; }
+    bool looks_at_all() const { return same > 0 && is_open(); }
   } order;
+
+  uint64_t trained_by = 0;  ///< the optimizer that stepped last; 0 where that is not known
 
   /// The optimizer that was made last, and how often in a row one like it took its place.
   struct Newest {
@@ -100,9 +115,11 @@ struct Model {
   /// Hashes of the first input of the first pass after a step.
   struct InputLook {
     bool is_known = false, is_whole = false;
-    bool is_one_row = false;  ///< as the state of an agent, which may stay where it is
-    uint64_t some = 0;        ///< of some of its elements
-    uint64_t all = 0;         ///< of all, where `is_whole`; 0 where some are all
+    bool is_one_row = false;   ///< as the state of an agent, which may stay where it is
+    bool is_constant = false;  ///< one number throughout
+    double constant = 0;
+    uint64_t some = 0;  ///< of some of its elements
+    uint64_t all = 0;   ///< of all, where `is_whole`; 0 where some are all
     bool equals(const InputLook& other) const {
       const bool both_whole = is_whole && other.is_whole;
       return is_known && other.is_known && some == other.some && !(both_whole && all != other.all);
@@ -117,14 +134,15 @@ struct Model {
   int64_t input_count = 0;
   static constexpr int64_t fewest_input_elements = 64;
   bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
-  /// Whether what layers and gradients show follows from a fault that is reported by itself.
-  bool has_known_cause() const { return has_zero_input() || has_decayed || is_unnormalized; }
-  bool is_unnormalized = false;  ///< the input, in the window before
-  // Of the step: whether the rows of the first input are all the same, and whether a loss had different targets.
+  // Of the step: how many rows the first input has, whether they are all the same, and of a loss whether it had
+  // different targets, and how many.
+  int64_t input_rows = 0, targets = 0;
   bool has_equal_rows = false, has_different_targets = false;
   uint32_t equal_row_steps = 0;  ///< in a row
-  int64_t equal_rows = 0;        ///< how many
+  /// Whether the rows of the input are its samples: there is a target for each.
+  bool rows_are_samples() const { return input_rows > 0 && input_rows == targets; }
   DistinctRows distinct_rows;
+  const Layer* lone_softmax = nullptr;  ///< of the step: one over a single element, several times in a row
 
   // Of a cross entropy at the first step: over a few samples, and how many classes there were.
   double first_cross_entropy = NAN;
@@ -139,7 +157,6 @@ struct Model {
   bool had_no_rate = false;       ///< in a step of the window
   bool told_of_device = false;    ///< which rules cannot judge it there
   bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
-  bool has_decayed = false;       ///< weight decay has taken most of the weights, which explains much else
   double weight_decay = 0;        ///< the largest of its optimizer's groups
   uint64_t ticks = 0;
   /// The weights as an epoch's first training pass found them.
@@ -149,6 +166,8 @@ struct Model {
     bool is_known = false;
     bool changed = false;  ///< a step has changed weights since
     int same = 0;          ///< how often in a row they were the same again, although they had changed
+    using Weights = std::vector<std::pair<const loupe_module*, std::string>>;
+    Weights weights;  ///< what was looked at, kept for its memory
   } start;
   bool searches_steps = false;       ///< the optimizer goes as far as the loss falls, so that a step has no usual size
   uint32_t finite_steps = 0;         ///< since then, in a row

@@ -148,6 +148,7 @@ void judge_standing_unheld(const Judge& judge, const Moment& moment) {
 
 void judge_zero_rate(const Judge& judge, const Moment& moment) {
   const loupe_optimizer& optimizer = *moment.optimizer;
+  if (!moment.rates->is_judged_with(moment.model, optimizer.id)) return;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
@@ -193,6 +194,7 @@ void judge_untrainable(const Judge& judge, const Moment& moment) {
 /// What is scheduled for epochs and stepped with each batch comes down, or goes up, beyond all that is of use.
 void judge_rate_change(const Judge& judge, const Moment& moment) {
   const loupe_optimizer& optimizer = *moment.optimizer;
+  if (!moment.rates->is_judged_with(moment.model, optimizer.id)) return;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     const RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
     const double rate = optimizer.groups[i]->learning_rate;
@@ -218,8 +220,7 @@ void judge_rate_change(const Judge& judge, const Moment& moment) {
 
 /// Decay that leaves less of the weights with each step, whatever the loss asks for.
 void judge_decay(const Judge& judge, const Moment& moment) {
-  Model& model = *moment.model;
-  model.has_decayed = false;
+  const Model& model = *moment.model;
   if (!(model.weight_decay > 0)) return;
   double decay = 0, gradient = 0, now = 0, first = 0;
   for (const ParameterState& each : model.parameters) {
@@ -234,8 +235,7 @@ void judge_decay(const Judge& judge, const Moment& moment) {
   gradient = std::sqrt(gradient);
   constexpr double collapsed = 0.25, nearly_as_large = 0.5;
   const double share = first > 0 ? std::sqrt(now / first) : 1;
-  model.has_decayed = share <= collapsed && decay >= nearly_as_large * gradient;
-  if (!model.has_decayed) return;
+  if (share > collapsed || decay < nearly_as_large * gradient) return;
   Observation seen;
   seen.module = model.root;
   seen.value = share;
@@ -256,8 +256,7 @@ void judge_reset(const Judge& judge, const Moment& moment) {
   seen.at_tick = true;
   seen.module = model.root;
   seen.value = model.start.same + 1;
-  seen.message = "the weights of " + whose(model) +
-                 " were the same, bit for bit, at the beginning of each of the last " +
+  seen.message = "the weights of " + whose(model) + " were the same at the beginning of each of the last " +
                  std::to_string(model.start.same + 1) +
                  " epochs, although steps changed them in between: something sets them back";
   seen.advice = "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once";

@@ -27,6 +27,11 @@ struct RateHistory {
     void follow(double rate, uint64_t ticks);
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;
+  /// Whether it is with this model that an optimizer of several models is judged.
+  bool is_judged_with(const void* model, uint64_t optimizer) {
+    return judged_with.try_emplace(optimizer, model).first->second == model;
+  }
+  std::map<uint64_t, const void*> judged_with;  ///< only to compare with
   /// Steps went by unseen: single zeros before and after them are not in a row.
   void forget_streaks();
   /// Whether a rate comes down as schedules end: nothing is wrong with small steps then.

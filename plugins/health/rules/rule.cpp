@@ -23,24 +23,14 @@ double Limits::operator[](const char* name) const {
   return found->second;
 }
 
-/// What follows from another finding is information, and sends the user there.
-Observation Judge::ranked(Observation seen) const {
+void Judge::tell(Observation seen) const {
   seen.rule = rule->name;
-  seen.rank = rule->rank;
-  const Finding* cause = ledger.cause_of(seen);
-  if (cause == nullptr) return seen;
-  seen.is_explained = true;
-  seen.severity = LOUPE_SEVERITY_INFO;
-  seen.advice = "see '" + cause->rule + "' first, from which this may follow";
-  return seen;
+  ledger.tell(report, seen);
 }
 
-void Judge::tell(const Observation& seen) const {
-  ledger.tell(report, ranked(seen));
-}
-
-void Judge::see(const Observation& seen) const {
-  ledger.see(report, ranked(seen));
+void Judge::see(Observation seen) const {
+  seen.rule = rule->name;
+  ledger.see(report, seen);
 }
 
 const Rule& rule_named(const char* name) {
@@ -52,10 +42,11 @@ const Rule& rule_named(const char* name) {
 
 void judge_all(When when, const Judge& judge, const Moment& moment) {
   using Looks = std::vector<std::pair<const Rule*, Rule::Look>>;
-  static const auto looks = [] {
-    std::array<Looks, static_cast<std::size_t>(When::validation_epoch) + 1> sorted;
+  static const auto& looks = *[] {
+    auto* sorted = new std::array<Looks, static_cast<std::size_t>(When::validation_epoch) + 1>();
     for (const Rule& rule : rules()) {
-      for (const Rule::Look& look : rule.looks) sorted[static_cast<std::size_t>(look.when)].emplace_back(&rule, look);
+      for (const Rule::Look& look : rule.looks)
+        (*sorted)[static_cast<std::size_t>(look.when)].emplace_back(&rule, look);
     }
     return sorted;
   }();

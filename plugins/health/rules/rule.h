@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "health/rules/ledger.h"
+#include "health/rules/loss_curve.h"
 #include "health/rules/model.h"
 
 namespace loupe::health {
@@ -43,6 +44,7 @@ struct Moment {
   const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer tells its steps by hand
   double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where not known, and near its end
   bool is_annealed = false;       ///< the learning rate has come down as schedules end
+  Trend trend = Trend::unknown;   ///< of the training loss, where one model is trained and does not act
   bool is_stuck = false;          ///< the loss has hardly come down
   bool has_loss_halved = false;   ///< since the first epoch
   bool has_other_models = false;  ///< several models are trained
@@ -74,12 +76,9 @@ struct Judge {
   Judge by(const Rule& other) const { return {ledger, limits, report, host, &other}; }
   double limit(const char* name) const { return limits[name]; }
   /// Reports at once, as a rule that needs no threshold does.
-  void tell(const Observation& seen) const;
+  void tell(Observation seen) const;
   /// Reports once this was seen in as many windows in a row as the option `patience` says.
-  void see(const Observation& seen) const;
-
- private:
-  Observation ranked(Observation seen) const;
+  void see(Observation seen) const;
 };
 
 /// What a record must have for `loupe diagnose` to apply a rule to it.
@@ -92,7 +91,6 @@ struct Rule {
     void (*judge)(const Judge&, const Moment&);
   };
   const char* name;
-  Rank rank;
   const char* help;                  ///< severity and meaning, a line
   std::vector<Look> looks = {};      ///< none: the lens, or the host, finds it by itself
   std::vector<Option> limits = {};   ///< its thresholds, which rules may share

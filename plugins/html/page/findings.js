@@ -19,9 +19,18 @@ export function severityName({severity}) { return SEVERITIES[severity] || "info"
 /** Whether anything looked for findings in a run: one without any is healthy then. */
 export function wasJudged(run) { return run.findings.length > 0 || TELLS_FINDINGS.test(run.config); }
 
-/** Every finding with its run, the worst first, then the earliest. */
-export const findings = runs.flatMap((run) => run.findings.map((finding) => ({...finding, run})))
-    .sort((a, b) => b.severity - a.severity || a.firstEpoch - b.firstEpoch);
+/** By severity; then the rule that was told first, and of one rule the layer farthest beyond what is allowed. */
+function worstFirst(all) {
+  const began = new Map(), keyOf = ({run, rule, severity}) => `${run.index} ${rule} ${severity}`;
+  for (const each of all) began.set(keyOf(each), Math.min(began.get(keyOf(each)) ?? Infinity, each.firstEpoch));
+  const byRule = (a, b) => began.get(keyOf(a)) - began.get(keyOf(b)) || (keyOf(a) < keyOf(b) ? -1 : 1);
+  // A report from before distances were told has none.
+  const byDistance = (a, b) => (b.distance ?? 0) - (a.distance ?? 0) || a.firstEpoch - b.firstEpoch;
+  return all.sort((a, b) => b.severity - a.severity || (keyOf(a) === keyOf(b) ? byDistance(a, b) : byRule(a, b)));
+}
+
+/** Every finding with its run, the worst first. */
+export const findings = worstFirst(runs.flatMap((run) => run.findings.map((finding) => ({...finding, run}))));
 export const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
 
 /** The names by which a plot may show what a finding is about: the module and its parameter; none without any. */

@@ -1,11 +1,11 @@
 #ifndef LOUPE_RULE_H
 #define LOUPE_RULE_H
 
+#include <loupe/detail/distance.h>
 #include <loupe/detail/standing_finding.h>
 #include <loupe/error.h>
 #include <loupe/report.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -92,12 +92,7 @@ class Rule {
   static bool is_worse(const Finding& a, const Finding& b) {
     return a.severity != b.severity ? a.severity > b.severity : distance(a) > distance(b);
   }
-  /// How far beyond its threshold it lies.
-  static double distance(const Finding& seen) {
-    if (!std::isfinite(seen.value)) return INFINITY;
-    const bool is_ratio = seen.value > 0 && seen.threshold > 0;
-    return is_ratio ? std::abs(std::log(seen.value / seen.threshold)) : std::abs(seen.value - seen.threshold);
-  }
+  static double distance(const Finding& seen) { return detail::distance_beyond(seen.value, seen.threshold); }
 
   std::string name_;
   int patience_, cooldown_;

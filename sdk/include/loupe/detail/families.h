@@ -8,8 +8,9 @@ namespace loupe {
 
 /// The names that YAML uses for families of modules, in the order of the LOUPE_FAMILY_ constants.
 inline const Strings& family_names() {
-  static const Strings names = {"other",     "activation", "dropout",   "linear",    "convolution", "normalization",
-                                "recurrent", "pooling",    "embedding", "attention", "loss",        "padding"};
+  static const auto& names =
+      *new Strings{"other",     "activation", "dropout",   "linear",    "convolution", "normalization",
+                   "recurrent", "pooling",    "embedding", "attention", "loss",        "padding"};
   return names;
 }
 /// "other" for a family that this header does not know.

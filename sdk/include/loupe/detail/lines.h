@@ -11,12 +11,12 @@ namespace loupe {
 
 /// The names that YAML uses for ways to make one number of a series.
 inline const Strings& aggregation_names() {
-  static const Strings names = {"mean", "median", "max", "min", "Q1", "Q3", "IQR", "std"};
+  static const auto& names = *new Strings{"mean", "median", "max", "min", "Q1", "Q3", "IQR", "std"};
   return names;
 }
 /// The names that YAML uses for bands.
 inline const Strings& band_names() {
-  static const Strings names = {"std", "Q1-Q3", "min-max"};
+  static const auto& names = *new Strings{"std", "Q1-Q3", "min-max"};
   return names;
 }
 

@@ -31,12 +31,7 @@ class StandingFinding {
     finding_.module = now.module;
     // What stands keeps the words that were told last until it is told again, so that they do not flicker.
     if (!is_due()) return;
-    finding_.severity = stands_ && !turns ? std::max(now.severity, finding_.severity) : now.severity;
-    finding_.message = now.message;
-    finding_.advice = now.advice;
-    finding_.value = now.value;
-    finding_.threshold = now.threshold;
-    finding_.tag = now.tag;
+    take(now, turns);
   }
   void tell(Report& report) {
     if (!is_due()) return;
@@ -44,12 +39,21 @@ class StandingFinding {
     told_count_ = finding_.count;
     report.finding(finding_);
   }
+  /// What stands is found to mean something else, without having been seen again: tells so.
+  void turn(Report& report, const Finding& now) {
+    take(now, /*turns=*/true);
+    finding_.state = LOUPE_FINDING_CHANGED;
+    report.finding(finding_);
+  }
   /// A stretch is over: without it, it may be over too.
   /// @param is_open  whether it could not be looked for  @param cooldown  stretches without it, after which it is over
-  void end_stretch(Report& report, bool is_open, int cooldown) {
+  /// @param was_harmless  one that is over is information
+  void end_stretch(Report& report, bool is_open, int cooldown, bool was_harmless = false) {
     if (std::exchange(is_seen_, false) || (stands_ && is_open)) return;
     streak_ = 0;
-    if (stands_ && ++unseen_ >= cooldown) end(report);
+    if (!stands_ || ++unseen_ < cooldown) return;
+    if (was_harmless) finding_.severity = LOUPE_SEVERITY_INFO;
+    end(report);
   }
   /// It is over at once.
   void end(Report& report) {
@@ -60,10 +64,21 @@ class StandingFinding {
   }
 
  private:
-  /// Whether it lies ten times as far beyond its threshold as it did.
+  void take(const Finding& now, bool turns) {
+    finding_.severity = stands_ && !turns ? std::max(now.severity, finding_.severity) : now.severity;
+    finding_.message = now.message;
+    finding_.advice = now.advice;
+    finding_.value = now.value;
+    finding_.threshold = now.threshold;
+    finding_.tag = now.tag;
+  }
+  /// Whether it lies ten times as far beyond its threshold as it did; of a share, whether half of what it lacked of the
+  /// whole is gone.
   bool grows(const Finding& now) const {
-    constexpr double much = 10;
+    constexpr double much = 10, half = 0.5;
     if (!(finding_.threshold > 0) || !(now.threshold > 0) || !(finding_.value > 0) || !(now.value > 0)) return false;
+    const bool is_share = finding_.threshold < finding_.value && finding_.value < 1 && now.value <= 1;
+    if (is_share && 1 - now.value <= half * (1 - finding_.value)) return true;
     const double before = finding_.value / finding_.threshold, after = now.value / now.threshold;
     return before > 1 ? after > much * before : after * much < before;
   }

@@ -3,6 +3,7 @@
 
 // The thread behind loupe::ThreadedVisualizer, which stands to the visualizer as the host does.
 
+#include <loupe/detail/own_thread.h>
 #include <loupe/detail/threads_at_exit.h>
 #include <loupe/detail/told_batch.h>
 #include <loupe/host.h>
@@ -166,6 +167,7 @@ class VisualizerThread : public ThreadsAtExit::Thread {
   }
 
   static void work(State& state) {
+    name_own_thread("show");
     // The host takes a thread that asks it for something outside of its calls for this component's own: a crash is
     // then told with its name.
     state.host.get_interface(LOUPE_RUN_ID);

@@ -1,7 +1,8 @@
-#ifndef LOUPE_TORCH_TAPS_PROGRAM_HOOKS_H
-#define LOUPE_TORCH_TAPS_PROGRAM_HOOKS_H
+#ifndef LOUPE_TORCH_MODEL_PROGRAM_HOOKS_H
+#define LOUPE_TORCH_MODEL_PROGRAM_HOOKS_H
 
 #include <atomic>
+#include <cstdint>
 
 namespace torch::nn {
 class Module;
@@ -26,6 +27,9 @@ struct ProgramHooks {
 };
 /// Null in a program that watches itself.
 extern std::atomic<const ProgramHooks*> program_hooks;
+
+/// Steps of optimizers that no tap saw, and that were noticed by what they changed: those of the run's clock.
+extern std::atomic<std::uint64_t> unseen_steps;
 
 }  // namespace loupe
 

@@ -1,0 +1,108 @@
+#include "ranks/rank_processes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "core/run_holder.h"
+
+namespace loupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The variables that a process was started with, each "NAME=VALUE" and a null byte. Empty where they are not shown.
+std::string environment_of(const fs::path& process) {
+  constexpr std::streamsize most = 512 << 10;
+  std::ifstream file(process / "environ", std::ios::binary);
+  std::string text(static_cast<std::size_t>(most), '\0');
+  file.read(text.data(), most);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+const char* variable_in(const std::string& environment, const char* name) {
+  const std::size_t length = std::strlen(name);
+  for (std::size_t begin = 0; begin < environment.size(); begin += std::strlen(environment.c_str() + begin) + 1) {
+    const char* const each = environment.c_str() + begin;
+    if (std::strncmp(each, name, length) == 0 && each[length] == '=') return each + length + 1;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ProcessState state_of_process(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // "12 (a name) S …": the name may hold anything.
+  const std::size_t end = text.rfind(") ");
+  if (end == std::string::npos || end + 2 >= text.size()) return ProcessState::gone;
+  switch (text[end + 2]) {
+    case 'T':
+      return ProcessState::stopped;
+    case 'Z':
+    case 'X':
+      return ProcessState::gone;
+    default:
+      return ProcessState::running;
+  }
+}
+
+std::set<int> running_ranks_of(const Launch& launch) {
+  std::set<int> ranks;
+  std::error_code error;
+  for (auto each = fs::directory_iterator("/proc", error); !error && each != fs::directory_iterator();
+       each.increment(error)) {
+    const std::string name = each->path().filename().string();
+    int process = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (read.ec != std::errc() || read.ptr != name.data() + name.size()) continue;
+    struct stat status {};
+    if (::stat(each->path().c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    const std::string environment = environment_of(each->path());
+    if (environment.empty()) continue;
+    const Launch other =
+        Launch::from([&](const char* variable) { return variable_in(environment, variable); }, ::getsid(process));
+    if (other.world_size != launch.world_size || other.job != launch.job) continue;
+    if (state_of_process(process) == ProcessState::running) ranks.insert(other.rank);
+  }
+  return ranks;
+}
+
+void RankProcesses::add(int rank, std::string_view text) {
+  const RunHolder holder = RunHolder::in(text);
+  here_.erase(rank);
+  elsewhere_.erase(rank);
+  if (holder.process != 0 && holder.is_of_this_machine()) {
+    here_[rank] = holder.process;
+  } else {
+    elsewhere_.insert(rank);
+  }
+}
+
+RankProcesses::Presence RankProcesses::presence_of(int rank) const {
+  const int process = process_of(rank);
+  if (process == 0) return elsewhere_.count(rank) > 0 ? Presence::elsewhere : Presence::unseen;
+  switch (state_of_process(process)) {
+    case ProcessState::gone:
+      return Presence::gone;
+    case ProcessState::stopped:
+      return Presence::stopped;
+    default:
+      return Presence::running;
+  }
+}
+
+int RankProcesses::process_of(int rank) const {
+  const auto found = here_.find(rank);
+  return found != here_.end() ? found->second : 0;
+}
+
+}  // namespace loupe

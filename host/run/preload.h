@@ -1,0 +1,29 @@
+#ifndef LOUPE_RUN_PRELOAD_H
+#define LOUPE_RUN_PRELOAD_H
+
+#include <atomic>
+
+#include "run/boundary.h"
+
+#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
+
+// What the files of libloupe_run.so share.
+
+namespace loupe {
+
+constexpr int exit_unwatched = 2;
+
+extern std::atomic<const RunListener*> listener;  // null until the watching library is there
+extern std::atomic<bool> has_optimizer;           // the program made one
+extern std::atomic<bool> main_has_ended;          // by pthread_exit
+extern std::atomic<bool> tried;                   // to watch this process
+
+/// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
+bool is_first_process();
+__attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
+/// On the main thread: from now on the watching library is told of its end.
+void await_end_of_main_thread();
+
+}  // namespace loupe
+
+#endif

@@ -1,0 +1,20 @@
+#ifndef LOUPE_DETAIL_DISTANCE_H
+#define LOUPE_DETAIL_DISTANCE_H
+
+#include <cmath>
+
+namespace loupe::detail {
+
+/// How far a finding's value lies beyond its threshold, on either side: of two findings of one rule the farther one is
+/// the worse. 0 where it has none.
+inline double distance_beyond(double value, double threshold) {
+  if (!std::isfinite(threshold)) return 0;
+  if (!std::isfinite(value)) return INFINITY;
+  if (value == 0 && threshold > 0) return INFINITY;
+  const bool is_ratio = value > 0 && threshold > 0;
+  return is_ratio ? std::abs(std::log(value / threshold)) : std::abs(value - threshold);
+}
+
+}  // namespace loupe::detail
+
+#endif

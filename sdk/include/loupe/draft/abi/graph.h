@@ -1,0 +1,32 @@
+/* A draft: it may change or go without notice. What a tensor was computed from, as autograd's graph has it. */
+#ifndef LOUPE_DRAFT_ABI_GRAPH_H
+#define LOUPE_DRAFT_ABI_GRAPH_H
+
+#include <loupe/abi/tensors.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LOUPE_DRAFT_GRAPH_ID "loupe.graph/draft-1"
+
+/* `data`: where the elements of a leaf lie, as loupe_tensor has it. */
+/* @thread trainer or model @state within a call of leaves @reenter none @owns nothing @since 1.0 */
+typedef void (*loupe_draft_take_leaf)(void* context, const void* data);
+
+/* Host service LOUPE_DRAFT_GRAPH_ID. */
+typedef struct loupe_draft_graph_service {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* While an event is processed: calls `take` with each leaf that requires a gradient and that the event's tensor
+   * depends on, once, by walking the graph, which takes as long as the graph is large. Waits for no device. */
+  /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
+  loupe_status (*leaves)(void* host, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* context,
+                         loupe_error* error);
+} loupe_draft_graph_service;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,67 @@
+#include "ranks/rank_processes.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "child_process.h"
+#include "core/run_holder.h"
+
+namespace loupe {
+namespace {
+
+TEST(ProcessState, IsThatOfTheProcess) {
+  test::ChildProcess child({"sleep", "1000"}, {});
+  EXPECT_EQ(state_of_process(child.number()), ProcessState::running);
+  child.stop();
+  EXPECT_EQ(state_of_process(child.number()), ProcessState::stopped);
+  child.kill();
+  EXPECT_EQ(state_of_process(child.number()), ProcessState::gone) << "though nobody has waited for it yet";
+  child.wait();
+  EXPECT_EQ(state_of_process(child.number()), ProcessState::gone);
+}
+
+TEST(RunningRanks, AreThoseOfTheSameJob) {
+  const std::string job = "TORCHELASTIC_RUN_ID=job-" + std::to_string(::getpid());
+  test::ChildProcess second({"sleep", "1000"}, {"RANK=2", "WORLD_SIZE=4", job});
+  test::ChildProcess of_other_size({"sleep", "1000"}, {"RANK=1", "WORLD_SIZE=5", job});
+  test::ChildProcess of_other_job({"sleep", "1000"}, {"RANK=1", "WORLD_SIZE=4", job + "x"});
+  test::ChildProcess stopped({"sleep", "1000"}, {"RANK=3", "WORLD_SIZE=4", job});
+  stopped.stop();
+  const auto variable = [&](const char* name) -> const char* {
+    const std::string text = name;
+    return text == "RANK"                                 ? "0"
+           : text == "WORLD_SIZE"                         ? "4"
+           : text + "=" == job.substr(0, text.size() + 1) ? job.c_str() + text.size() + 1
+                                                          : nullptr;
+  };
+  EXPECT_EQ(running_ranks_of(Launch::from(variable, ::getsid(0))), std::set<int>{2});
+}
+
+TEST(RankProcesses, TellOfThoseOnThisMachineHowTheyAre) {
+  using Presence = RankProcesses::Presence;
+  RankProcesses processes;
+  EXPECT_EQ(processes.presence_of(1), Presence::unseen);
+  processes.add(1, RunHolder::this_process().text());
+  EXPECT_EQ(processes.presence_of(1), Presence::running);
+  EXPECT_EQ(processes.process_of(1), ::getpid());
+  processes.add(1, std::to_string(::getpid()) + " far another-machine\n");
+  EXPECT_EQ(processes.presence_of(1), Presence::elsewhere);
+  processes.add(2, "no holder");
+  EXPECT_EQ(processes.presence_of(2), Presence::elsewhere);
+  test::ChildProcess child({"sleep", "1000"}, {});
+  RunHolder holder = RunHolder::this_process();
+  holder.process = child.number();
+  processes.add(1, holder.text());
+  child.kill();
+  EXPECT_EQ(processes.presence_of(1), Presence::gone);
+}
+
+}  // namespace
+}  // namespace loupe
