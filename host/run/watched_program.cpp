@@ -295,7 +295,9 @@ void WatchedProgram::set_waiting() {
 }
 
 void WatchedProgram::settle(bool all_there_is) {
-  if (!waits_ || !(std::exchange(any_news_, false) || all_there_is)) return;
+  // Before any module, as where a script is to run, nothing tells what the program is.
+  if (!waits_ || !(all_there_is || (any_news_ && modules_.any()))) return;
+  any_news_ = false;
   inspector();
   for (auto& [optimizer, known] : optimizers_) {
     if (!known.waits) continue;
