@@ -16,6 +16,13 @@ bool blocks_gradient(const Observation& cause, const Observation& effect) {
   return cause.value == 1 && effect.value == 0 && effect.place > 0 && effect.place <= cause.place;
 }
 
+/// A layer that gives nothing but zeros, and a parameter before it, or of the next layer, which they are the input of.
+bool silences(const Observation& cause, const Observation& effect) {
+  constexpr uint64_t to_next_layer = 2;  // a dropout or the like may lie between
+  const bool is_next = effect.place > cause.place && effect.place - cause.place <= to_next_layer;
+  return blocks_gradient(cause, effect) || (cause.value == 1 && effect.value == 0 && cause.place > 0 && is_next);
+}
+
 bool is_of_one_model(const loupe_module* a, const loupe_module* b) {
   return a == nullptr || b == nullptr || std::strcmp(a->model, b->model) == 0;
 }
@@ -25,7 +32,7 @@ bool is_of_one_model(const loupe_module* a, const loupe_module* b) {
 const std::vector<Cause>& causes() {
   static const auto& table = *new std::vector<Cause>{
       // What the data show for certain.
-      {"dead_units", {"unchanged_parameter"}, Strength::sure, &blocks_gradient},
+      {"dead_units", {"unchanged_parameter"}, Strength::sure, &silences},
       {"constant_output", {"unchanged_parameter"}, Strength::sure, &blocks_gradient},
       {"unnormalized_input", {"vanishing_gradient", "dead_units", "constant_output"}, Strength::sure},
       {"excessive_weight_decay",

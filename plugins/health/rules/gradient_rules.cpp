@@ -168,13 +168,11 @@ std::string advice_against_vanishing(const Model& model, const Slope& slope, std
       return layer.role == role && is_between;
     });
   };
-  std::string advice;
-  const auto add = [&](const char* what) { advice += (advice.empty() ? "use " : " or ") + std::string(what); };
-  if (has(Role::bounded)) add("ReLU-like activations instead of sigmoid or tanh");
-  if (!has(Role::normalization)) add("normalization between layers");
-  if (depth >= deep) add("skip connections");
-  add("a better initialization");
-  return advice;
+  std::string means;
+  if (has(Role::bounded)) means += "ReLU-like activations instead of sigmoid or tanh, ";
+  if (!has(Role::normalization)) means += "normalization between layers, ";
+  if (depth >= deep) means += "skip connections, ";
+  return "use " + means + (means.empty() ? "" : "or ") + "a better initialization";
 }
 
 }  // namespace
