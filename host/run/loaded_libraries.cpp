@@ -31,9 +31,11 @@ int count_down(dl_phdr_info* info, size_t, void* data) {
 
 /// A string of C++'s library: what is as large is returned in the same way, through memory that the caller lends.
 struct LentString {
-  const char* text;
+  char* text;
   unsigned long size;
-  char rest[64];
+  char rest[64];  ///< where a short text lies, too
+
+  bool is_on_heap() const { return text != nullptr && text != rest; }
 };
 
 }  // namespace
@@ -65,7 +67,6 @@ void* find_anywhere(const char* name) {
   }
 }
 
-/// The string is never destroyed: that would take C++'s library.
 bool read_loaded_version(char (&version)[version_size]) {
   constexpr const char* key = "TORCH_VERSION=";
   const auto show = reinterpret_cast<LentString (*)()>(find_anywhere("_ZN2at11show_configB5cxx11Ev"));
@@ -73,9 +74,13 @@ bool read_loaded_version(char (&version)[version_size]) {
   if (show == nullptr) return false;
   const LentString config = show();
   const char* found = config.text != nullptr ? strstr(config.text, key) : nullptr;
-  if (found == nullptr) return false;
-  found += strlen(key);
-  put(version, version_size, "%.*s", static_cast<int>(strcspn(found, ", \n")), found);
+  if (found != nullptr) {
+    found += strlen(key);
+    put(version, version_size, "%.*s", static_cast<int>(strcspn(found, ", \n")), found);
+  }
+  // As LibTorch would: a sanitizer's may stand in the place of C++'s.
+  const auto free_memory = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "_ZdlPv"));
+  if (free_memory != nullptr && config.is_on_heap()) free_memory(config.text);
   return version[0] != '\0';
 }
 
