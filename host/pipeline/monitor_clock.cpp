@@ -245,7 +245,9 @@ void Monitor::write_trace() {
   const std::filesystem::path file = std::filesystem::path(display_.run().directory) / "trace.json";
   try {
     timed_.trace()->write(file, config_.run_name);
-    log(LOUPE_LOG_INFO, std::to_string(timed_.trace()->steps()) + " steps are traced in '" + file.string() +
+    const uint64_t steps = timed_.trace()->steps();
+    log(LOUPE_LOG_INFO, std::to_string(steps) + (steps == 1 ? " step is" : " steps are") + " traced in '" +
+                            file.string() +
                             "': open it in https://ui.perfetto.dev, which keeps it on your machine, or in "
                             "chrome://tracing");
   } catch (const std::exception& reason) {

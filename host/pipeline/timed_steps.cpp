@@ -3,6 +3,8 @@
 #include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 
+#include <utility>
+
 #include "pipeline/step_timer.h"
 
 namespace loupe {
@@ -23,14 +25,15 @@ TimedSteps::~TimedSteps() {
   StepTimer::instance().drop(this, /*ends=*/true);
 }
 
+void TimedSteps::trace(const TimedStep& step) {
+  const bool is_wanted = steps_ >= trace_after_ && step.number > traced_from_;
+  if (is_wanted && std::exchange(is_early_, false)) trace_.emplace(traced_);
+  if ((is_wanted || is_early_) && !trace_->is_whole()) trace_->add(step);
+}
+
 void TimedSteps::deliver() {
   while (auto step = StepTimer::instance().take(this)) {
-    const bool is_wanted = trace_ && !step->spans.empty() && step->number > traced_from_;
-    if (is_wanted && is_early_ && steps_ >= trace_after_) {
-      trace_.emplace(traced_);
-      is_early_ = false;
-    }
-    if (is_wanted && !trace_->is_whole()) trace_->add(*step);
+    if (trace_ && !step->spans.empty()) trace(*step);
     tell_layers(*step);
     tell_whole(*step);
   }

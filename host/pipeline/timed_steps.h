@@ -37,6 +37,7 @@ class TimedSteps {
   static constexpr uint64_t first = 3;
 
  private:
+  void trace(const TimedStep& step);
   void tell_layers(const TimedStep& step);
   void tell_whole(const TimedStep& step);
 

@@ -39,22 +39,25 @@ bool RankSession::begin() {
     begin_session(nonce(), launch_.per_host);
     return true;
   }
-  std::optional<Clock::time_point> end;
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(200))) {
     if (const auto welcome = store_->read("welcome", rank); welcome && is_welcome(*welcome, own)) return true;
     trim_ticks();
-    if (is_ending(false)) {
-      const std::lock_guard lock(shared_.mutex);
-      const bool has_news = !shared_.ticks.empty();
-      if (!end) end = Clock::now() + (has_news ? shared_.settings.timeout : milliseconds(0));
-    }
-    if (end && Clock::now() >= *end) return false;
-    if (end) {
-      hear_of(0);
-      is_ending(watch_.may_come(0, false));
-    }
+    if (ending_since_) hear_of(0);
+    if (waits_in_vain()) return false;
     std::this_thread::sleep_for(pause);
   }
+}
+
+/// Whether the end has come, and there is nothing to tell rank 0 or it does not come any more.
+bool RankSession::waits_in_vain() {
+  if (!is_ending(false)) return false;
+  if (!last_moment_) {
+    const std::lock_guard lock(shared_.mutex);
+    last_moment_ = Clock::now() + (shared_.ticks.empty() ? milliseconds(0) : shared_.settings.timeout);
+  }
+  if (Clock::now() >= *last_moment_) return true;
+  is_ending(watch_.may_come(0, false));
+  return false;
 }
 
 bool RankSession::open() {
@@ -64,7 +67,7 @@ bool RankSession::open() {
       store_ = shared_.settings.open();
       return true;
     } catch (const StoreNotThereYet& reason) {
-      if (is_ending(false)) return false;
+      if (waits_in_vain()) return false;
       trim_ticks();
       if (is_told || Clock::now() - begin < shared_.settings.timeout) continue;
       is_told = true;

@@ -50,6 +50,7 @@ class RankSession {
 
  private:
   bool open();
+  bool waits_in_vain();
   void trim_ticks();
   bool is_welcome(const std::string& text, const std::string& own);
   void begin_session(std::string session, int per_host);
@@ -62,7 +63,7 @@ class RankSession {
   std::unique_ptr<RankStore> store_;
   std::string session_;
   std::optional<RankTree> tree_;
-  std::optional<Clock::time_point> ending_since_;
+  std::optional<Clock::time_point> ending_since_, last_moment_;
   std::set<int> met_;
   std::map<int, std::string> greeted_;  // what they said
   int next_greeted_ = 0;

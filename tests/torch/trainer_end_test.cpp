@@ -213,7 +213,7 @@ TEST_F(EndingDeathTest, MayComeBeforeAStaticObjectTrainsInItsDestructor) {
     std::exit(5);
   };
   EXPECT_EXIT(leave(), ::testing::ExitedWithCode(5), "trained late");
-  expect_end("completed", nullptr, 9, false);
+  expect_end("completed", nullptr, 18, false);
 }
 
 TEST_F(Ending, MayComeInTheDestructorOfAThreadsOwnObject) {

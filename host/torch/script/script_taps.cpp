@@ -23,6 +23,7 @@
 #include "torch/script/script_plans.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/function_taps.h"
+#include "torch/taps/timed_step.h"
 
 namespace torch::jit {
 bool canFuseOnCPU();  // of a header that some packages leave out
@@ -253,6 +254,7 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
   state.model = std::move(model);
   state.scope.emplace(layer);
   state.scope->enter_tensors(inputs);
+  if (!can_add_thread_callbacks()) return;
   state.handle = at::addThreadLocalCallback(at::RecordFunctionCallback(&operator_starts, &operator_ends)
                                                 .needsInputs(true)
                                                 .needsOutputs(true)

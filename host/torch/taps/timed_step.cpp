@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/thread_own.h"
 #include "pipeline/step_timer.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/kept_memory.h"
@@ -98,6 +99,28 @@ void listen(at::RecordFunctionCallback callback, bool on) {
   if (!on && is_on) at::removeCallback(found);
 }
 
+void listen_to_nodes(bool on) {
+  listen(at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}), on);
+}
+void listen_to_operations(bool on) {
+  listen(at::RecordFunctionCallback(&operation_starts, &operation_ends)
+             .needsInputs(true)
+             .needsOutputs(true)
+             .scopes({at::RecordScope::FUNCTION}),
+         on);
+}
+
+constinit thread_local bool is_thread_ending = false;
+
+struct EndOfThread {
+  EndOfThread() { at::get_record_function_tls_(); }  // is made before this, and so destroyed after it
+  ~EndOfThread() {
+    is_thread_ending = true;
+    listen_to_nodes(false);
+    listen_to_operations(false);
+  }
+};
+
 /// Of the first parameter that is on one; null where all are the processor's, or there is no clock of it.
 std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) {
   if (optimizer == nullptr) return nullptr;
@@ -111,16 +134,18 @@ std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) 
 
 }  // namespace
 
+bool can_add_thread_callbacks() {
+  if (is_thread_ending) return false;
+  ThreadOwn<EndOfThread>::get();
+  return true;
+}
+
 void follow_timed_step() {
+  if (!can_add_thread_callbacks()) return;
   const StepTimer* timer = StepTimer::here();
   thread_state().listens = timer != nullptr;
-  listen(at::RecordFunctionCallback(&node_starts, &node_ends).scopes({at::RecordScope::BACKWARD_FUNCTION}),
-         timer != nullptr);
-  listen(at::RecordFunctionCallback(&operation_starts, &operation_ends)
-             .needsInputs(true)
-             .needsOutputs(true)
-             .scopes({at::RecordScope::FUNCTION}),
-         timer != nullptr && timer->measures_memory());
+  listen_to_nodes(timer != nullptr);
+  listen_to_operations(timer != nullptr && timer->measures_memory());
 }
 
 void step_is_over(const torch::optim::Optimizer* optimizer) {
