@@ -193,37 +193,40 @@ TEST_F(EndingDeathTest, ByTerminateWhileTheUsersLogIsAtWorkHangsNowhere) {
   expect_end("failed", out_of_patience, 3, true);
 }
 
-/// Trains once more while it is destroyed.
-struct LateTrainer {
-  explicit LateTrainer(const fs::path& folder) : trainer(folder) {
+/// Its model runs once more while it is destroyed. LibTorch's own backward() cannot: what it keeps for a thread is
+/// gone.
+struct LateModel {
+  explicit LateModel(const fs::path& folder) : trainer(folder) {
     trainer.train([] {});
   }
-  LateTrainer(const LateTrainer&) = delete;
-  LateTrainer& operator=(const LateTrainer&) = delete;
-  ~LateTrainer() {
-    trainer.train([] {});
-    std::fputs("trained late\n", stderr);
+  LateModel(const LateModel&) = delete;
+  LateModel& operator=(const LateModel&) = delete;
+  ~LateModel() {
+    const torch::NoGradGuard no_grad;
+    for (int i = 0; i < 9; ++i) trainer.model->forward(torch::ones({16, 6}));
+    trainer.optimizer.step();
+    std::fputs("ran late\n", stderr);
   }
   EndingTrainer trainer;
 };
 
-TEST_F(EndingDeathTest, MayComeBeforeAStaticObjectTrainsInItsDestructor) {
+TEST_F(EndingDeathTest, MayComeBeforeAModelRunsInTheDestructorOfAStaticObject) {
   const auto leave = [&] {
-    static const LateTrainer late(folder_);
+    static const LateModel late(folder_);
     std::exit(5);
   };
-  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(5), "trained late");
-  expect_end("completed", nullptr, 18, false);
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(5), "ran late");
+  expect_end("completed", nullptr, 9, false);
 }
 
 TEST_F(Ending, MayComeInTheDestructorOfAThreadsOwnObject) {
   std::thread([&] {
     // Made before Loupe's own, and so destroyed after them.
-    thread_local std::unique_ptr<LateTrainer> late;
+    thread_local std::unique_ptr<LateModel> late;
     static_cast<void>(late.get());
-    late = std::make_unique<LateTrainer>(folder_);
+    late = std::make_unique<LateModel>(folder_);
   }).join();
-  expect_end("completed", nullptr, 18, false);
+  expect_end("completed", nullptr, 9, false);
 }
 
 }  // namespace
