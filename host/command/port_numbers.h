@@ -25,6 +25,18 @@ double epsilon_of(const Tensor& a, const Tensor& b);
 /// @param most_elements leave out the tenth that is farthest apart, and extremes
 double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements = false);
 
+/// An estimate of the norm of a - b, where few elements, mostly unknown ones, may be all that differ.
+double distance(const Tensor& a, const Tensor& b);
+
+/// What the norm of a - b is at least, by all that is known of them; itself where all elements are.
+double least_distance(const Tensor& a, const Tensor& b);
+
+/// Whether one is a boolean mask and the other the same mask as numbers to add: minus infinity where it hides, else 0.
+bool are_same_mask(const Tensor& a, const Tensor& b);
+
+/// Whether both are one tensor under two names, as far as is known; false for zeros, which many may be.
+bool are_identical(const Tensor& a, const Tensor& b);
+
 /// The order of the first's dimensions in which it has the second's elements, in the second's shape: {1, 0} for a
 /// transposed matrix, {0, 2, 3, 1} for NHWC that is read as NCHW. Nothing where it has no such order, or it needs none.
 std::optional<std::vector<std::size_t>> permutation(const Tensor& a, const Tensor& b);

@@ -269,12 +269,7 @@ bool Reasons::runs(const Tensor& a) {
   if (module == nullptr || a.step == 0) return false;
   const std::size_t own = count(first_, a, a.module, true), theirs = count(second_, a, *module, true);
   if (own == theirs || own == 0 || theirs == 0) return false;
-  const auto text = [](std::size_t times) {
-    return times == 1 ? std::string("once") : times == 2 ? std::string("twice") : std::to_string(times) + " times";
-  };
-  const bool more = own > theirs;
-  say("'" + a.module + "' runs " + text(std::max(own, theirs)) + " in " + (more ? first_ : second_).called + " and " +
-      text(std::min(own, theirs)) + " in " + (more ? second_ : first_).called);
+  say("'" + a.module + "' runs " + times_text(own, first_, theirs, second_));
   return true;
 }
 

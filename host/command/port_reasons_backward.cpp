@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "command/port_numbers.h"
 #include "command/port_reasons.h"
@@ -75,7 +77,36 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     say("its backward pass differs from here on; perhaps something is detached in one alone");
 }
 
+/// Whether the parameter is another one too in one record alone: they have one gradient.
+bool Reasons::tied(const Tensor& a, const Tensor& b) {
+  const auto twins = [](const Record& record, const Tensor& own) {
+    std::vector<const Tensor*> found;
+    for (const Tensor& each : record.tensors) {
+      if (each.step == own.step && each.is("gradient") && &each != &own && are_identical(each, own))
+        found.push_back(&each);
+    }
+    return found;
+  };
+  const auto tell = [&](const Tensor& own, const Record& record, const Record& other, const auto& name_of) {
+    for (const Tensor* twin : twins(record, own)) {
+      const std::string* module = name_of(twin->module);
+      const Tensor* theirs = module != nullptr ? other.find(*twin, *module) : nullptr;
+      if (theirs == nullptr || are_identical(*theirs, &own == &a ? b : a)) continue;
+      const auto name = [](const Tensor& each) {
+        return "'" + each.module + (each.module.empty() ? "" : ".") + each.name + "'";
+      };
+      say(name(own) + " and " + name(*twin) + " are one tensor in " + record.called + " and two in " + other.called +
+          ": tie them in both or in neither");
+      return true;
+    }
+    return false;
+  };
+  return tell(a, first_, second_, [&](const std::string& module) { return alignment_.second(module); }) ||
+         tell(b, second_, first_, [&](const std::string& module) { return alignment_.first(module); });
+}
+
 void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
+  if (tied(a, b)) return;
   const auto with_last = [&](const Tensor& one, const Tensor& other, const Record& of, const std::string& module) {
     const Tensor* last = one.step > 1 ? of.find(one.step - 1, "gradient", module, one.name) : nullptr;
     if (last == nullptr || last->values.size() != one.values.size() || one.values.size() != other.values.size())

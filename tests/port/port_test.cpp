@@ -7,10 +7,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "examples/process.h"
@@ -181,6 +183,42 @@ TEST(PortOfAnotherLibTorch, AgreesButForRounding) {
   // The bias before a batch norm has no gradient but rounding, of which Adam makes whole steps.
   const bool same = has(finished, "171 tensors");
   EXPECT_TRUE(same || has(finished, "by rounding alone: the gradient of 'conv1.bias'")) << finished.output;
+}
+
+class PortWithALaterFault : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(PortWithALaterFault, DepartsThoughRoundingHasMovedAParameterBefore) {
+  const auto& [fault, place] = GetParam();
+  const fs::path folder = fresh_folder();
+  record_port("cnn", "adam", fault, folder);
+  const Finished finished = compare(ORIGINAL_OF_ANOTHER_LIBTORCH, folder);
+  EXPECT_EQ(finished.exit_code, 1) << finished.output;
+  EXPECT_TRUE(has(finished, std::string("Python and C++ depart in step 2") + place)) << finished.output;
+}
+
+const std::pair<const char*, const char*> later[] = {
+    {"gradients kept", ": the gradient of 'conv1.weight' differs"},
+    {"later halved gradients", ": the gradient of 'conv1.weight' differs"},
+    {"later random gradients", ": the gradient of 'conv1.weight' differs"},
+    {"later rotated gradients", ": the gradient of 'conv1.weight' differs"},
+    {"later other targets", ": the loss differs"},
+    {"later evaluation mode", ", in the forward of 'bn1'"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, PortWithALaterFault, testing::ValuesIn(later), [](const auto& each) {
+  std::string name = each.param.first;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+});
+
+TEST(PortWithAFunctionForAModule, Agrees) {
+  for (const char* model : {"mlp", "cnn"}) {
+    for (const char* optimizer : {"sgd", "adam"}) {
+      const Finished finished = compare_with_port(model, optimizer, "activation as a function");
+      EXPECT_EQ(finished.exit_code, 0) << finished.output;
+      EXPECT_TRUE(has(finished, "Python and C++ agree in 3 steps: ")) << finished.output;
+    }
+  }
 }
 
 TEST(PortWithOtherNames, IsAlignedByOrderAndSaysHow) {
