@@ -219,6 +219,31 @@ std::optional<Line> linear(const Tensor& a, const Tensor& b, bool with_offset) {
   return line;
 }
 
+std::optional<std::pair<double, double>> combination(const Tensor& a, const Tensor& b, const Tensor& c) {
+  const std::size_t count = c.values.size();
+  if (a.values.size() != count || b.values.size() != count || a.non_finite + b.non_finite + c.non_finite > 0)
+    return std::nullopt;
+  // Two factors fit any two numbers.
+  const auto counts = [&](double value) { return std::abs(value) > 1e-2 * c.rms(); };
+  if (std::count_if(c.values.begin(), c.values.end(), counts) < 5) return std::nullopt;
+  double aa = 0, ab = 0, bb = 0, ac = 0, bc = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    aa += a.values[i] * a.values[i];
+    ab += a.values[i] * b.values[i];
+    bb += b.values[i] * b.values[i];
+    ac += a.values[i] * c.values[i];
+    bc += b.values[i] * c.values[i];
+  }
+  const double determinant = aa * bb - ab * ab;
+  if (determinant <= 1e-6 * aa * bb) return std::nullopt;  // one is a multiple of the other
+  const double p = (ac * bb - bc * ab) / determinant, q = (bc * aa - ac * ab) / determinant;
+  constexpr double fits = 1e-3;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (apart(p * a.values[i] + q * b.values[i], c.values[i], c.rms()) > fits) return std::nullopt;
+  }
+  return std::pair(p, q);
+}
+
 bool are_alike(const Tensor& a, const Tensor& b) {
   if (a.shape != b.shape || a.numel() < 2) return false;
   const double count = static_cast<double>(a.numel()), one = deviation_of(a), other = deviation_of(b);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command/port_record.h"
@@ -54,6 +55,9 @@ struct Line {
 /// Where all elements that are known follow one line.
 /// @param with_offset whether there may be an offset
 std::optional<Line> linear(const Tensor& a, const Tensor& b, bool with_offset);
+
+/// The factors p and q of the combination p * a + q * b that is c, where all elements that are known are.
+std::optional<std::pair<double, double>> combination(const Tensor& a, const Tensor& b, const Tensor& c);
 
 /// Whether both look drawn from one distribution.
 bool are_alike(const Tensor& a, const Tensor& b);

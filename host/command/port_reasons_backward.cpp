@@ -114,7 +114,11 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
     Tensor sum = other;
     for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += last->values[i];
     const auto line = linear(sum, one, false);
-    if (!line || !are_near(line->factor, 1)) return false;
+    if (!line || !are_near(line->factor, 1)) {
+      // Both may have been clipped since, each by a factor of its own.
+      const auto parts = combination(other, *last, one);
+      if (!parts || parts->first < 0.01 || parts->second < 0.01) return false;
+    }
     say("it still has that of the step before in " + of.called + ": call zero_grad() before each backward");
     return true;
   };

@@ -133,11 +133,25 @@ struct Transformer : Net {
   nn::TransformerEncoder encoder{nullptr};
 };
 
+struct Tied : Net {
+  explicit Tied(const std::string& fault) : is_tied(fault != "not tied") {
+    embed = register_module("embed", nn::Linear(nn::LinearOptions(12, 12).bias(false)));
+    act = register_module("act", nn::Tanh());
+    head = register_module("head", nn::Linear(12, 12));
+    if (is_tied) head->weight = embed->weight;  // the one that was registered stays a parameter, without a use
+  }
+  at::Tensor forward(at::Tensor x) override { return head->forward(act->forward(embed->forward(x))); }
+  bool is_tied;
+  nn::Linear embed{nullptr}, head{nullptr};
+  nn::Tanh act{nullptr};
+};
+
 std::shared_ptr<Net> make_net(const std::string& model, const std::string& fault) {
   if (model == "mlp") return std::make_shared<Mlp>(fault);
   if (model == "cnn") return std::make_shared<Cnn>(fault);
   if (model == "residual") return std::make_shared<Residual>(fault);
   if (model == "lstm") return std::make_shared<Recurrent>();
+  if (model == "tied") return std::make_shared<Tied>(fault);
   return std::make_shared<Transformer>(fault);
 }
 
@@ -179,6 +193,7 @@ void change_weights(Net& net, const std::string& fault) {
   if (fault == "transposed weight") parameters["block.fc1.weight"].copy_(parameters["block.fc1.weight"].t().clone());
   if (fault == "permuted gates") parameters["lstm.weight_ih_l0"].copy_(parameters["lstm.weight_ih_l0"].roll({6}, {0}));
   if (fault == "scaled weight") parameters["fc2.weight"].mul_(0.5);
+  if (fault == "not tied") parameters["head.weight"].copy_(parameters["embed.weight"]);
   if (fault == "frozen") parameters["fc1.weight"].set_requires_grad(false);
 }
 
@@ -206,8 +221,9 @@ void change_gradients(Net& net, const std::string& fault) {
 }
 
 at::Tensor make_batch(const std::string& model, int64_t step, const std::string& fault) {
-  static const std::map<std::string, std::vector<int64_t>> shapes = {
-      {"mlp", {8, 12}}, {"cnn", {6, 3, 8, 8}}, {"residual", {8, 12}}, {"lstm", {7, 9, 5}}, {"transformer", {9, 7, 5}}};
+  static const std::map<std::string, std::vector<int64_t>> shapes = {{"mlp", {8, 12}},           {"cnn", {6, 3, 8, 8}},
+                                                                     {"residual", {8, 12}},      {"lstm", {7, 9, 5}},
+                                                                     {"transformer", {9, 7, 5}}, {"tied", {8, 12}}};
   if (fault == "batch order") step = (step + 1) % 3;
   const std::vector<int64_t>& shape = shapes.at(model);
   at::Tensor inputs = made(shape, 6151, step * 3571 + 7, 1009) * 2;
@@ -239,7 +255,7 @@ void record_port(const std::string& model, const std::string& optimizer_type, co
     const at::Tensor targets = (torch::arange(inputs.size(model == "transformer" ? 1 : 0)) * 3 + step +
                                 (fault == "other targets" || (fault == "later other targets" && step > 0) ? 1 : 0)) %
                                4;
-    if (fault != "gradients kept") optimizer->zero_grad();
+    if (fault.rfind("gradients kept", 0) != 0) optimizer->zero_grad();
     if (fault == "later evaluation mode" && step > 0) net->eval();
     torch::nn::functional::CrossEntropyFuncOptions options;
     if (fault == "loss reduction" || fault == "untold loss reduction") options.reduction(torch::kSum);
@@ -247,6 +263,7 @@ void record_port(const std::string& model, const std::string& optimizer_type, co
     if (fault != "untold loss reduction") inspector.push_loss(loss, /*train=*/true);
     loss.backward();
     if (step > 0) change_gradients(*net, fault);
+    if (fault == "gradients kept and clipped" && step > 0) torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
     if (fault == "clipped gradients") torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
     optimizer->step();
   }

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer"};
+const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer", "tied"};
 const char* const optimizers[] = {"sgd", "adam", "adamw", "rmsprop"};
 
 /// The originals' records. One Python writes all of them for all processes of these tests, and anew only where its
@@ -148,7 +148,11 @@ const Planted planted[] = {
     {"lstm", "sgd", "other targets", "in step 1: the loss differs",
      "the output of 'head', the last module that was seen, is the same: what is computed after it"},
     {"mlp", "sgd", "gradients kept", "in step 2: the gradient of 'fc1.weight' differs", "call zero_grad()"},
+    {"residual", "sgd", "gradients kept and clipped", "in step 2: the gradient of 'block.fc1.weight' differs",
+     "call zero_grad()"},
     {"lstm", "sgd", "clipped gradients", "in step 1: the gradient of 'lstm.weight_ih_l0' differs", "clipped"},
+    {"tied", "adam", "not tied", "in step 1: the gradient of 'embed.weight' differs",
+     "'embed.weight' and 'head.weight' are one tensor in Python and two in C++"},
     {"mlp", "sgd", "frozen", "in step 1: the gradient of 'fc1.weight' differs", "frozen"},
     {"residual", "adam", "default rate", "in step 1: the update of 'block.fc1.weight' differs",
      "lr is 0.01 in Python and 0.001 in C++"},
