@@ -164,8 +164,13 @@ std::vector<std::string> settings_besides(const Record& first, const Record& sec
 }
 
 void tell_rounding(const Comparison& comparison, std::ostream& out) {
+  constexpr std::size_t most_names = 3;
   std::string names;
-  for (const std::string& each : comparison.moved_by_rounding) names += (names.empty() ? "'" : ", '") + each + "'";
+  std::size_t named = 0;
+  for (const std::string& each : comparison.moved_by_rounding) {
+    if (++named <= most_names) names += (names.empty() ? "'" : ", '") + each + "'";
+  }
+  if (named > most_names) names += " and " + std::to_string(named - most_names) + " more";
   if (comparison.explained > 0)
     out << comparison.explained << " more differ by rounding alone: the gradient of " << names
         << " is 0 but for rounding, and the optimizer makes steps of it.\n";
@@ -178,12 +183,17 @@ void tell_rounding(const Comparison& comparison, std::ostream& out) {
   }
 }
 
-/// Where one record ends before the other, as that of a program does that failed. Returns whether it does.
+/// Whether one record ends within its last step, as that of a program does that failed.
+bool is_cut(const Record& one, const Record& other) {
+  return one.steps <= other.steps && other.has_stepped(one.steps) && !one.has_stepped(one.steps);
+}
+
+/// Where one record ends before the other. Returns whether it does.
 bool tell_end(const Record& one, const Record& other, std::ostream& out) {
-  const bool is_cut = one.steps <= other.steps && other.has_stepped(one.steps) && !one.has_stepped(one.steps);
-  if (!is_cut && (one.steps >= other.steps || one.steps >= one.asked)) return false;
+  const bool within = is_cut(one, other);
+  if (!within && (one.steps >= other.steps || one.steps >= one.asked)) return false;
   out << "Not compared: what follows ";
-  if (is_cut && !one.tensors.empty()) {
+  if (within && !one.tensors.empty()) {
     const Tensor& last = one.tensors.back();
     out << "the " << spaced(last.what) << (last.is("loss") ? "" : " of " + quoted(last.module)) << " in ";
   }
@@ -197,7 +207,7 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
     return std::any_of(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) { return each.is(what); });
   };
   for (const char* what : {"output", "loss", "output_gradient", "gradient", "update"}) {
-    if (has(one, what) && !has(other, what) && other.has_stepped(1)) {
+    if (has(one, what) && !has(other, what) && !is_cut(other, one)) {
       out << "Not compared: " << other.called << " has no " << spaced(what) << ".\n";
     }
   }

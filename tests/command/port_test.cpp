@@ -557,6 +557,20 @@ TEST_F(ComparePort, ExcusesWhatRoundingHasMovedAndNothingElse) {
   EXPECT_SAYS(compare(first, moved("C++", -0.01, 2, 31)), 1, "depart in step 2: the gradient of 'norm.weight' differs");
 }
 
+TEST_F(ComparePort, DoesNotExcuseAnInputThatDiffersByWhatRoundingHasMoved) {
+  const auto with = [](const std::string& language, double bias, double more) {
+    Record record = moved(language, bias, 2, 30);
+    std::vector<double> input = drawn({8, 4}, 50), output = drawn({8, 4}, 2);
+    for (double& value : input) value += more;
+    for (double& value : output) value += bias + more;
+    record.tensor(3, "input", "conv", {8, 4}, input).tensor(3, "output", "conv", {8, 4}, output);
+    return record.tensor(3, "loss", "", {}, {2.0});
+  };
+  const Record first = with("Python", 0.01, 0);
+  EXPECT_EQ(compare(first, with("C++", -0.01, 0)).exit_code, 0);
+  EXPECT_SAYS(compare(first, with("C++", -0.01, 0.005)), 1, "depart in step 3: the input of 'conv' differs");
+}
+
 TEST_F(ComparePort, DoesNotSayThatAllAgreesWhereRoundingHasReachedTheLoss) {
   const Record first = moved("Python", 0.01, 2, 30, false);
   const Finished finished = compare(first, moved("C++", -0.01, 2.01, 30, false));
