@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "command/port_forms.h"
 #include "command/port_numbers.h"
 
 namespace loupe::port {

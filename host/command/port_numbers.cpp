@@ -126,17 +126,6 @@ double least_distance(const Tensor& a, const Tensor& b) {
   return std::sqrt(most);
 }
 
-bool are_same_mask(const Tensor& a, const Tensor& b) {
-  if (a.dtype != "bool" && b.dtype != "bool") return false;
-  const Tensor &flags = a.dtype == "bool" ? a : b, &added = a.dtype == "bool" ? b : a;
-  if (flags.shape != added.shape || added.dtype == "bool" || added.sum_squares != 0) return false;
-  if (static_cast<double>(added.non_finite) != flags.sum) return false;
-  for (std::size_t i = 0; i < flags.values.size() && i < added.values.size(); ++i) {
-    if (added.values[i] != (flags.values[i] != 0 ? -infinity : 0)) return false;
-  }
-  return true;
-}
-
 bool are_identical(const Tensor& a, const Tensor& b) {
   return a.shape == b.shape && a.sum_squares > 0 && a.sum_squares == b.sum_squares && a.sum == b.sum &&
          a.values == b.values && a.sums == b.sums;

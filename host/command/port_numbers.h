@@ -32,9 +32,6 @@ double distance(const Tensor& a, const Tensor& b);
 /// What the norm of a - b is at least, by all that is known of them; itself where all elements are.
 double least_distance(const Tensor& a, const Tensor& b);
 
-/// Whether one is a boolean mask and the other the same mask as numbers to add: minus infinity where it hides, else 0.
-bool are_same_mask(const Tensor& a, const Tensor& b);
-
 /// Whether both are one tensor under two names, as far as is known; false for zeros, which many may be.
 bool are_identical(const Tensor& a, const Tensor& b);
 

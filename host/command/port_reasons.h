@@ -23,6 +23,8 @@ class Reasons {
  private:
   void of_parameter(const Tensor& a, const Tensor& b);
   void why_parameter(const Tensor& a, const Tensor& b);
+  void of_buffer(const Tensor& a, const Tensor& b);
+  bool form(const Tensor& a, const Tensor& b);
   void of_input(const Tensor& a, const Tensor& b);
   void of_output(const Tensor& a, const Tensor& b);
   void of_loss(const Tensor& a, const Tensor& b);

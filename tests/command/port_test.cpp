@@ -5,6 +5,7 @@
 #include <loupe/files/fingerprint.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -417,8 +418,9 @@ TEST_F(ComparePort, TakesABooleanMaskForTheSameOneOfMinusInfinity) {
   EXPECT_SAYS(compare(first, Masked("C++").step(1, flags, "bool").record), 0, "agree in 1 step: 6 tensors, exactly");
   EXPECT_SAYS(compare(first, Masked("C++").step(1, flags, "bool", 4).record), 1,
               "in the forward of 'attn': its input agrees, its output does not");
-  EXPECT_SAYS(compare(first, Masked("C++").step(1, inverted, "bool", 4).record), 1,
-              "in step 1: the input 1 of 'attn' differs");
+  const Finished other = compare(first, Masked("C++").step(1, inverted, "bool", 4).record);
+  EXPECT_SAYS(other, 1, "in step 1: the input 1 of 'attn' differs");
+  EXPECT_SAYS(other, 1, "- the mask is inverted: it hides in C++ what it does not in Python");
 }
 
 TEST_F(ComparePort, CallsAnInputThatDiffersADepartureOnlyWhereTheOutputDoes) {
@@ -526,6 +528,60 @@ TEST_F(ComparePort, TellsADifferenceAsAShareOfTheTensorsOwnNorm) {
   };
   EXPECT_SAYS(compare(with("Python", 1), with("C++", 1.5)), 1,
               "the gradient of 'fc.weight' differs (by at least 0.5 of its norm)");
+}
+
+TEST_F(ComparePort, NamesTheTypeInWhichAFileWasWrittenAndTheOneInWhichItWasRead) {
+  const auto with = [](const std::string& language, const std::vector<double>& weight) {
+    return Record(language).module("fc").tensor(0, "parameter", "fc", {8, 20}, weight, "weight");
+  };
+  std::vector<double> written, as_double, as_float;
+  for (const double value : drawn({8, 20})) written.push_back(static_cast<double>(static_cast<float>(value)));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const float pair[] = {static_cast<float>(written[2 * i % 160]), static_cast<float>(written[(2 * i + 1) % 160])};
+    double read = 0;
+    std::memcpy(&read, pair, sizeof read);
+    as_double.push_back(static_cast<double>(static_cast<float>(read)));
+    float half = 0;
+    std::memcpy(&half, reinterpret_cast<const char*>(&written[i / 2]) + i % 2 * sizeof half, sizeof half);
+    as_float.push_back(static_cast<double>(half));
+  }
+  const Record first = with("Python", written);
+  EXPECT_SAYS(compare(first, with("C++", as_double)), 1,
+              "- its elements in C++ are the bytes of float32 read as float64: read the file in the type that it was "
+              "written in");
+  EXPECT_SAYS(compare(first, with("C++", as_float)), 1,
+              "- its elements in C++ are the bytes of float64 read as float32");
+}
+
+TEST_F(ComparePort, NamesBuffersThatWereNotLoadedAndDeviationsForVariances) {
+  const auto with = [](const std::string& language, const std::vector<double>& variance) {
+    Record record(language);
+    record.module("bn", "BatchNorm1d").tensor(0, "parameter", "bn", {4}, drawn({4}), "weight");
+    return record.tensor(0, "buffer", "bn", {4}, variance, "running_var");
+  };
+  const Record first = with("Python", {4, 9, 0.25, 2.25});
+  EXPECT_SAYS(compare(first, with("C++", {1, 1, 1, 1})), 1,
+              "- it is what a new module has in C++: load the buffers as well as the parameters");
+  EXPECT_SAYS(compare(first, with("C++", {2, 3, 0.5, 1.5})), 1,
+              "- it is the root in C++: a standard deviation in place of a variance");
+}
+
+TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
+  const auto with = [](const std::string& language, std::size_t dimension) {
+    std::vector<double> shares = drawn({3, 5}, 6);
+    for (double& value : shares) value = std::exp(value);
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 5 && dimension == 1; ++j) shares[i * 5 + j] += i == 0 ? 0 : 1;
+    }
+    std::vector<double> sums(5, 0);
+    for (std::size_t i = 0; i < shares.size(); ++i) sums[dimension == 1 ? i / 5 : i % 5] += shares[i];
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= sums[dimension == 1 ? i / 5 : i % 5];
+    Record record(language);
+    record.module("scores").module("drop", "Dropout").tensor(1, "output", "scores", {3, 5}, drawn({3, 5}));
+    return record.tensor(1, "input", "drop", {3, 5}, shares);
+  };
+  EXPECT_SAYS(compare(with("Python", 1), with("C++", 0)), 1,
+              "- it is a softmax over dimension 1 in Python and over dimension 0 in C++");
 }
 
 /// Steps of a bias before a norm, whose gradient is but rounding: the optimizer moves it as it likes.
