@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "command/port_forms.h"
 #include "command/port_numbers.h"
@@ -83,7 +85,10 @@ bool Reasons::form(const Tensor& a, const Tensor& b) {
 
 std::string Reasons::times(double factor) const {
   const bool second = std::abs(factor) >= 1;
-  return rounded_text(second ? factor : 1 / factor) + " times as large in " + (second ? second_ : first_).called;
+  const double times = second ? factor : 1 / factor;
+  int digits = 3;
+  while (digits < 9 && std::stod(rounded_text(times, digits)) == 1) ++digits;
+  return rounded_text(times, digits) + " times as large in " + (second ? second_ : first_).called;
 }
 
 bool Reasons::factor_of(const Tensor& a, const Tensor& b, const std::string& subject) {
@@ -381,9 +386,15 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
   if (order_of_elements(a, b) || has_mode || has_settings || has_modules || has_arguments || form(a, b)) return;
   if (own.type.find("Dropout") != std::string::npos && a.training) {
     say("both drop, and draw other random numbers; compare with dropout off, by eval() or p = 0");
-  } else {
-    factor_of(a, b, "it");
+    return;
   }
+  factor_of(a, b, "it");
+  const bool is_trained = std::any_of(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
+    return each.step + 1 == a.step && each.is("update") && each.module == a.module;
+  });
+  if (is_trained)
+    say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in one "
+        "alone");
 }
 
 }  // namespace loupe::port

@@ -48,7 +48,7 @@ bool Reasons::multiple(double factor, const std::string& subject) {
 }
 
 void Reasons::of_loss(const Tensor& a, const Tensor& b) {
-  if (multiple(b.sum / a.sum, "the loss")) return;
+  if (multiple(b.sum / a.sum, "the loss") || loss_by_gradient(a.step)) return;
   int digits = 3;
   while (digits < 17 && rounded_text(a.sum, digits) == rounded_text(b.sum, digits)) ++digits;
   const std::string losses = " (" + rounded_text(a.sum, digits) + " in " + first_.called + ", " +
@@ -69,7 +69,7 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     return each.is("output_gradient") && each.step == a.step && &each < &a && alignment_.second(each.module) != nullptr;
   });
   if (is_last) {
-    if (line && multiple(line->factor, "it")) return;
+    if ((line && multiple(line->factor, "it")) || loss_by_gradient(a.step)) return;
     if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
     return;
   }
@@ -124,7 +124,9 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
   };
   if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
   const bool has_runs = runs(a);
-  if (factor_of(a, b, "it")) {
+  if ((a.sum_squares == 0) != (b.sum_squares == 0)) {
+    say("it is 0 in " + (a.sum_squares == 0 ? first_ : second_).called + " alone");
+  } else if (factor_of(a, b, "it")) {
     say("perhaps gradients are clipped, averaged or accumulated in one alone");
   } else if (!order_of_elements(a, b) && !settings_of_module(a) && !has_runs) {
     say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");

@@ -584,6 +584,49 @@ TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
               "- it is a softmax over dimension 1 in Python and over dimension 0 in C++");
 }
 
+/// A cross entropy of 8 samples of 5 classes, and the gradient of its input.
+struct CrossEntropy {
+  int shift = 0;  ///< of the targets of the first half
+  double smoothing = 0;
+  bool has_weights = false, ignores = false;
+  Record record(const std::string& language) const {
+    const std::vector<double> logits = drawn({8, 5}, 3);
+    std::vector<double> gradient;
+    double loss = 0, weights = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t target = (i * 3 + static_cast<std::size_t>(i < 4 ? shift : 0)) % 5;
+      const double weight = ignores && target == 1 ? 0 : has_weights ? 1 + static_cast<double>(target) : 1;
+      double sum = 0;
+      for (std::size_t j = 0; j < 5; ++j) sum += std::exp(logits[i * 5 + j]);
+      for (std::size_t j = 0; j < 5; ++j) {
+        const double wanted = (j == target ? 1 - smoothing : 0) + smoothing / 5;
+        loss -= weight * wanted * std::log(std::exp(logits[i * 5 + j]) / sum);
+        gradient.push_back(weight * (std::exp(logits[i * 5 + j]) / sum - wanted));
+      }
+      weights += weight;
+    }
+    for (double& each : gradient) each /= weights;
+    Record made(language);
+    made.module("fc").tensor(1, "output", "fc", {8, 5}, logits).tensor(1, "loss", "", {}, {loss / weights});
+    return made.tensor(1, "output_gradient", "fc", {8, 5}, gradient);
+  }
+};
+
+TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
+  const Record first = CrossEntropy().record("Python");
+  EXPECT_SAYS(compare(first, CrossEntropy{1}.record("C++")), 1, "- other targets: the gradient of the output of 'fc'");
+  EXPECT_SAYS(compare(first, CrossEntropy{0, 0.1}.record("C++")), 1, "- label smoothing is 0.1 more in C++");
+  EXPECT_SAYS(compare(CrossEntropy{0, 0.2}.record("Python"), CrossEntropy().record("C++")), 1,
+              "- label smoothing is 0.2 more in Python");
+  EXPECT_SAYS(compare(first, CrossEntropy{0, 0, true}.record("C++")), 1,
+              "has another factor for each sample: weights of classes or samples in one alone");
+  EXPECT_SAYS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
+              "- some samples have no part in the loss of C++: ignore_index, or a mask, in that alone");
+  const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
+  // No single one explains two.
+  EXPECT_SAYS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
+}
+
 /// Steps of a bias before a norm, whose gradient is but rounding: the optimizer moves it as it likes.
 Record moved(const std::string& language, double bias, double loss, int head_gradient, bool has_norm = true) {
   Record record(language);

@@ -265,7 +265,13 @@ void record_port(const std::string& model, const std::string& optimizer_type, co
     if (step > 0) change_gradients(*net, fault);
     if (fault == "gradients kept and clipped" && step > 0) torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
     if (fault == "clipped gradients") torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
+    if (fault == "zero gradient") net->named_parameters()["head.bias"].mutable_grad().zero_();
     optimizer->step();
+    const torch::NoGradGuard no_grad;
+    for (const at::Tensor& parameter : net->parameters()) {
+      if (fault == "weights changed") at::Tensor(parameter).mul_(0.998);
+      if (fault == "weights rounded") at::Tensor(parameter).copy_(parameter.to(torch::kBFloat16).to(torch::kFloat));
+    }
   }
 }
 
