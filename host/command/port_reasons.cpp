@@ -45,7 +45,7 @@ std::vector<std::string> Reasons::tell() {
   if (a.is("gradient")) of_gradient(a, b);
   if (a.is("update")) of_update(a, b);
   if (a.is("buffer")) of_buffer(a, b);
-  if (a.non_finite != b.non_finite)
+  if (a.non_finite != b.non_finite && !are_inverted_masks(a, b))
     say(std::to_string(a.non_finite) + " elements are NaN or infinite in " + first_.called + " and " +
         std::to_string(b.non_finite) + " in " + second_.called);
   return std::move(told_);

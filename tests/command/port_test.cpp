@@ -421,6 +421,7 @@ TEST_F(ComparePort, TakesABooleanMaskForTheSameOneOfMinusInfinity) {
   const Finished other = compare(first, Masked("C++").step(1, inverted, "bool", 4).record);
   EXPECT_SAYS(other, 1, "in step 1: the input 1 of 'attn' differs");
   EXPECT_SAYS(other, 1, "- the mask is inverted: it hides in C++ what it does not in Python");
+  EXPECT_EQ(other.output.find("NaN or infinite"), std::string::npos) << other.output;
 }
 
 TEST_F(ComparePort, CallsAnInputThatDiffersADepartureOnlyWhereTheOutputDoes) {
