@@ -106,7 +106,7 @@ void begin(const Json& line, Record& record) {
                 std::to_string(fingerprint_format) + "; write them anew, with one version of Loupe");
   line.at("language").get_to(record.language);
   line.at("libtorch").get_to(record.libtorch);
-  line.at("steps").get_to(record.asked);
+  record.asked = line.value("steps", uint64_t{0});
 }
 
 std::string file_at(const std::string& path) {
