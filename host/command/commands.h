@@ -129,10 +129,10 @@ struct Compare {
 
   CLI::App* add_to(CLI::App& app);
   /// `out` gets the comparison, wrapped as for standard output, and what was written. What was left out at a record's
-  /// end goes to `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Returns false
-  /// where `port` was asked for and the records depart. Throws UsageError, ConfigError for a wrong record, and Error
-  /// when a visualizer fails.
-  bool run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+  /// end goes to `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Returns the
+  /// exit code, which only that of `port` may make other than 0. Throws UsageError, ConfigError for a wrong record, and
+  /// Error when a visualizer fails.
+  int run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
   /// What a play of all records told.

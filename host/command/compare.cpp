@@ -173,7 +173,7 @@ Compare::Told Compare::play_until_ended(const Catalogue& catalogue, const Visual
   }
 }
 
-bool Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
+int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
   if (port) {
     if (records.size() != 2)
       throw UsageError("--port compares two records, and got " + std::to_string(records.size()) +
@@ -207,7 +207,7 @@ bool Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& e
   tell_comparison(shown, told.results, output_columns(), out);
   written.tell(out);
   errors << told.left_out;
-  return true;
+  return 0;
 }
 
 }  // namespace loupe

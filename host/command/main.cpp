@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
     if (explaining->parsed()) return explain.run(catalogue, paths, unwrapped, errors) ? 0 : exit_invalid;
     if (replaying->parsed()) return replay.run(catalogue, unwrapped, errors), 0;
     if (merging->parsed()) return merge.run(catalogue, paths, out, errors), 0;
-    if (comparing->parsed()) return compare.run(catalogue, out, errors) ? 0 : 1;
+    if (comparing->parsed()) return compare.run(catalogue, out, errors);
     if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
     if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
     if (as_schema) return loupe::write_schema(catalogue, unwrapped), 0;

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "command/port_forms.h"
 #include "command/port_numbers.h"
 
 namespace loupe::port {
@@ -20,10 +25,64 @@ std::string full_name(const Tensor& tensor) {
   return tensor.module.empty() ? tensor.name : tensor.module + "." + tensor.name;
 }
 
+bool is_inside(const std::string& module, const std::string& outer) {
+  return module != outer && (outer.empty() || module.rfind(outer + ".", 0) == 0);
+}
+
+/// What tells one call of a module from the next.
+std::string call_of(const Tensor& tensor) {
+  return tensor.module + '\n' + std::to_string(tensor.call);
+}
+
+/// Parameters, by the first record's names, that are tied in one record and in the other only registered beside the
+/// tensor that is used, as after `head->weight = embedding->weight` in C++: whatever they hold, nothing comes of it.
+class Unused {
+ public:
+  Unused(const Record& first, const Record& second, const Alignment& alignment) {
+    const std::map<std::string, std::string>& to_second = alignment.to_second;
+    std::map<std::string, std::string> to_first;
+    for (const auto& each : to_second) to_first[each.second] = each.first;
+    for (const Tensor& each : first.tensors) {
+      const auto module = each.is("parameter") ? to_second.find(each.module) : to_second.end();
+      const Tensor* other = module != to_second.end() ? second.find(each, module->second) : nullptr;
+      if (other == nullptr) continue;
+      if (is_replaced(each, first, *other, second, to_second) || is_replaced(*other, second, each, first, to_first))
+        names_.insert(full_name(each));
+    }
+  }
+  bool has(const Tensor& tensor) const {
+    return (tensor.is("parameter") || tensor.is("gradient") || tensor.is("update")) &&
+           names_.count(full_name(tensor)) != 0;
+  }
+
+ private:
+  /// Whether the parameter is tied to another that both train, and nothing trains the other record's.
+  static bool is_replaced(const Tensor& parameter, const Record& record, const Tensor& other, const Record& others,
+                          const std::map<std::string, std::string>& names) {
+    const Tensor* gradient = first_gradient(record, parameter.module, parameter.name);
+    if (gradient == nullptr || first_gradient(others, other.module, other.name) != nullptr) return false;
+    return std::any_of(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) {
+      if (!each.is("parameter") || &each == &parameter || !are_identical(each, parameter)) return false;
+      const Tensor* its = first_gradient(record, each.module, each.name);
+      const auto name = names.find(each.module);
+      return its != nullptr && its->step == gradient->step && are_identical(*its, *gradient) && name != names.end() &&
+             first_gradient(others, name->second, each.name) != nullptr;
+    });
+  }
+  static const Tensor* first_gradient(const Record& record, const std::string& module, const std::string& name) {
+    const Tensor* found = nullptr;
+    for (uint64_t step = 1; step <= record.steps && found == nullptr; ++step)
+      found = record.find(step, "gradient", module, name);
+    return found;
+  }
+
+  std::set<std::string> names_;
+};
+
 class Walk {
  public:
   Walk(const Record& first, const Record& second, const Alignment& alignment)
-      : first_(first), second_(second), alignment_(alignment) {
+      : first_(first), second_(second), alignment_(alignment), unused_(first, second, alignment) {
     for (const Tensor& each : first.tensors) {
       if (!each.is("parameter") || each.shape.size() < 2 || each.shape[0] == 0) continue;
       double& own = summands_[each.module];
@@ -38,28 +97,57 @@ class Walk {
     uint64_t step = 0;
     for (const Tensor& each : first_.tensors) {
       if (each.step > result_.steps) break;
+      if (step != each.step || !each.is_forward()) settle();
       if (std::exchange(step, each.step) != each.step) begin_step();
       if (each.is("gradient") && !looked_for_missing_) find_missing(each.step);
-      if (is_over()) break;
+      if (result_.departure) break;
       const std::string* module = each.is("loss") ? &each.module : alignment_.second(each.module);
-      if (module == nullptr) continue;
+      if (module == nullptr || unused_.has(each)) continue;
       const Tensor* other = second_.find(each, *module);
       if (other != nullptr) {
         take(each, *other);
       } else if (is_missing(each, second_)) {
         depart(&each, nullptr, infinity);
       }
-      if (is_over()) break;
+      if (result_.departure) break;
     }
+    settle();
     return std::move(result_);
   }
 
  private:
-  bool is_over() const { return result_.departure || result_.stopped != nullptr; }
+  /// What was found at an input, until the output of its module shows whether it has an effect.
+  struct Held {
+    const Tensor* input;
+    Comparison found;
+  };
+  /// A parameter that rounding has moved far.
+  struct Moved {
+    std::string module;
+    double most = 0;   // of an element of a vector, such as a bias
+    double share = 0;  // of the norm of a matrix
+  };
+
   void begin_step() {
-    apart_.clear();
+    moved_outputs_.clear();
+    moved_inputs_.clear();
+    last_output_ = 0;
+    moved_backward_ = 0;
     result_.before = nullptr;
     looked_for_missing_ = false;
+  }
+
+  /// Where inputs are left over whose modules' outputs nobody has compared, the first was a departure.
+  void settle() {
+    drop_finished();
+    if (!result_.departure && !held_.empty()) result_ = std::move(held_.front().found);
+    held_.clear();
+  }
+  void drop_finished() {
+    held_.erase(std::remove_if(held_.begin(), held_.end(),
+                               [&](const Held& each) { return finished_.count(call_of(*each.input)) != 0; }),
+                held_.end());
+    finished_.clear();
   }
 
   /// Whether the record has other gradients or updates in that step.
@@ -73,57 +161,132 @@ class Walk {
     for (const Tensor& each : second_.tensors) {
       if (each.step != step || !each.is("gradient")) continue;
       const auto own = to_first_.find(each.module);
-      if (own != to_first_.end() && first_.find(each, own->second) == nullptr && is_missing(each, first_))
-        return depart(nullptr, &each, infinity);
+      if (own == to_first_.end() || first_.find(each, own->second) != nullptr || !is_missing(each, first_)) continue;
+      const Tensor* parameter = first_.find(0, "parameter", own->second, each.name);
+      if (parameter == nullptr || !unused_.has(*parameter)) return depart(nullptr, &each, infinity);
     }
   }
 
   void take(const Tensor& a, const Tensor& b) {
+    if (!a.is("output") || finished_.count(call_of(a)) == 0) drop_finished();
     if (a.is("update")) return take_update(a, b);
     if (a.is("gradient")) note_errors(a, b);
+    if (a.is("input") && are_same_mask(a, b)) return agree(a, 0);
     // An activation that is 0 but for rounding passes its gradient in one and not in the other: some elements differ.
     const bool backward = a.is("output_gradient") || a.is("gradient");
-    const double apart = difference(a, b, scale_of(a, b), backward), allowed = tolerance(a, b);
-    if (allowed > std::max(too_much, 64 * epsilon_of(a, b))) {
-      result_.stopped = &a;
-    } else if (apart <= allowed) {
-      ++result_.agreeing;
-      if (a.is_forward()) result_.before = &a;
-      if (std::isfinite(apart)) result_.largest = std::max(result_.largest, apart);
-      if (a.is("input")) {
-        double& inputs = inputs_[a.module + '\n' + std::to_string(a.call)];
-        inputs = a.index == 0 ? apart : std::max(inputs, apart);
-      }
-    } else if (is_explained(a)) {
-      ++result_.explained;
-      apart_.insert(a.what + '\n' + a.module);
-    } else if (!apart_.empty() && !a.is("output")) {
-      result_.stopped = &a;  // behind what rounding has moved apart, all may be
+    const double scale = scale_of(a, b), apart = difference(a, b, scale, backward), allowed = tolerance(a, b);
+    const double most = std::max(too_much, 64 * epsilon_of(a, b));
+    if (apart <= std::min(allowed, most)) return agree(a, apart);
+    // Of an input that differs, and an output that does as well, rounding need not be asked.
+    const bool has_held = a.is("output") && std::any_of(held_.begin(), held_.end(), [&](const Held& each) {
+                            return call_of(*each.input) == call_of(a);
+                          });
+    if (has_held) return depart(&a, &b, apart);
+    const double moved = result_.moved_by_rounding.empty() ? 0 : effect_of_moved(a, scale);
+    const bool is_explained = apart <= moved;
+    if (is_explained && (a.is_forward() || a.is("buffer"))) {
+      explain(a, apart * scale);
+    } else if (is_explained || apart <= allowed) {
+      doubt(a, apart);
+    } else if (a.is("input") && has_output(a)) {
+      hold(a, b, apart);
     } else {
       depart(&a, &b, apart);
     }
   }
 
-  /// Whether a parameter of the module that rounding has moved makes the difference, or an input that it reached.
-  bool is_explained(const Tensor& a) const {
-    if (result_.moved_by_rounding.empty()) return false;
-    if (a.is("input")) return !apart_.empty();
-    if (a.is("loss") || a.is("output_gradient")) return false;
-    const std::string inside = a.module.empty() ? "" : a.module + ".";
-    const bool moved =
-        std::any_of(result_.moved_by_rounding.begin(), result_.moved_by_rounding.end(), [&](const std::string& each) {
-          return each.rfind(inside, 0) == 0 && each.find('.', inside.size()) == std::string::npos;
-        });
-    const bool reached = std::any_of(apart_.begin(), apart_.end(), [&](const std::string& each) {
-      return each == "input\n" + a.module || each.rfind("output\n" + inside, 0) == 0;
-    });
-    return moved || reached;
+  void agree(const Tensor& a, double apart) {
+    ++result_.agreeing;
+    if (a.is_forward()) result_.before = &a;
+    if (a.is("output")) {
+      finished_.insert(call_of(a));
+      last_output_ = 0;
+      // A module inside took the first input, in whatever form; a mask or a state may be for later ones.
+      held_.erase(std::remove_if(held_.begin(), held_.end(),
+                                 [&](const Held& each) {
+                                   return each.input->index == 0 && is_inside(a.module, each.input->module);
+                                 }),
+                  held_.end());
+    }
+    if (std::isfinite(apart)) result_.largest = std::max(result_.largest, apart);
+    spread_ = std::max(spread_, result_.largest);
+    if (!a.is("input")) return;
+    double& inputs = inputs_[call_of(a)];
+    inputs = a.index == 0 ? apart : std::max(inputs, apart);
+  }
+  void explain(const Tensor& a, double apart) {
+    ++result_.explained;
+    if (a.is("input")) {
+      for (double* known : {&moved_inputs_[call_of(a)], &moved_buffers_[a.module]}) *known = std::max(*known, apart);
+    }
+    if (!a.is("output")) return;
+    double& known = moved_outputs_[a.module];
+    known = std::max(known, apart);
+    last_output_ = apart / std::max(a.rms(), std::numeric_limits<double>::min());
+  }
+  void doubt(const Tensor& a, double apart) {
+    if (result_.unsure++ == 0) result_.first_unsure = &a;
+    spread_ = std::max(spread_, apart);
+    if (!a.is_forward()) moved_backward_ = std::max(moved_backward_, apart);
   }
 
+  /// How far a tensor may be apart because rounding moved parameters, as a share of `scale`: those that it is computed
+  /// of, or what they have reached before it. What a norm takes away again reaches neither the loss nor gradients.
+  double effect_of_moved(const Tensor& a, double scale) const {
+    if (a.is("loss")) return growth * last_output_;
+    if (a.is("output_gradient") || a.is("gradient")) return 3 * growth * moved_backward_;
+    const auto reached = [&](const std::map<std::string, double>& what, const std::string& name) {
+      const auto found = what.find(name);
+      return found != what.end() ? found->second : 0;
+    };
+    if (a.is("buffer")) return growth * reached(moved_buffers_, a.module) / scale;
+    const bool is_input = a.is("input");
+    double before = reached(moved_inputs_, call_of(a)), vectors = 0, matrices = 0;
+    const bool has_inputs = first_.find(a.step, "input", a.module) != nullptr;
+    for (const auto& [module, apart] : moved_outputs_) {
+      if (is_input || !has_inputs || is_inside(module, a.module)) before = std::max(before, apart);
+    }
+    for (const auto& each : moved_) {
+      const Moved& moved = each.second;
+      const bool runs = first_.find(a.step, "output", moved.module) != nullptr;
+      const bool reaches = is_input ? !runs || is_inside(a.module, moved.module)
+                                    : a.module == moved.module || (!runs && is_inside(moved.module, a.module));
+      if (!reaches) continue;
+      vectors += moved.most;
+      matrices += moved.share;
+    }
+    return growth * (before + vectors) / scale + growth * matrices;
+  }
+
+  bool has_output(const Tensor& input) const {
+    const auto is_its = [&](const Tensor& each, const std::string& module) {
+      return each.step == input.step && each.is("output") && each.module == module && each.call == input.call;
+    };
+    const std::string& module = *alignment_.second(input.module);
+    return std::any_of(first_.tensors.begin(), first_.tensors.end(),
+                       [&](const Tensor& each) { return is_its(each, input.module); }) &&
+           std::any_of(second_.tensors.begin(), second_.tensors.end(),
+                       [&](const Tensor& each) { return is_its(each, module); });
+  }
+  void hold(const Tensor& a, const Tensor& b, double apart) {
+    Held held{&a, result_};
+    held.found.departure = departure_at(&a, &b, apart);
+    held_.push_back(std::move(held));
+  }
+
+  static Comparison::Departure departure_at(const Tensor* a, const Tensor* b, double apart) {
+    const bool comparable = a != nullptr && b != nullptr && a->shape == b->shape && a->non_finite == b->non_finite;
+    const double norm = !comparable ? 0 : std::sqrt(a->sum_squares > 0 ? a->sum_squares : b->sum_squares);
+    return {a, b, apart, norm > 0 ? least_distance(*a, *b) / norm : infinity};
+  }
   void depart(const Tensor* a, const Tensor* b, double apart) {
-    result_.departure = Comparison::Departure{a, b, apart};
+    if (!held_.empty()) {
+      result_ = std::move(held_.front().found);
+      return held_.clear();
+    }
+    result_.departure = departure_at(a, b, apart);
     if (a == nullptr || !a->is("output")) return;
-    const auto found = inputs_.find(a->module + '\n' + std::to_string(a->call));
+    const auto found = inputs_.find(call_of(*a));
     if (found != inputs_.end()) result_.inputs = found->second;
   }
 
@@ -135,7 +298,9 @@ class Walk {
     if (!a.is("gradient")) return own;
     const Tensor* output = first_.find(a.step, "output_gradient", a.module);
     if (output == nullptr) return std::max(own, largest_gradient(a.step));
-    const double factor = input != nullptr && a.shape.size() > 1 ? std::max(1.0, input->rms()) : 1;
+    // Indices into an embedding are no factors.
+    const bool has_factors = input != nullptr && epsilon_of(*input, *input) > 0 && a.shape.size() > 1;
+    const double factor = has_factors ? std::max(1.0, input->rms()) : 1;
     return std::max(own, std::sqrt(output->sum_squares) * factor);
   }
   double largest_gradient(uint64_t step) const {
@@ -155,8 +320,7 @@ class Walk {
     const double summands = !sums ? 1 : own != summands_.end() ? own->second : most_summands_;
     // Sums of shorter types are taken in float32, and rounded once.
     const double added = std::min(epsilon, std::ldexp(1, -23)), rounded = epsilon > added ? 4 * epsilon : 0;
-    const double grown =
-        growth * (result_.largest + most_drift_) * (a.is("output_gradient") || a.is("gradient") ? 3 : 1);
+    const double grown = growth * (spread_ + most_drift_) * (a.is("output_gradient") || a.is("gradient") ? 3 : 1);
     return roundings * added * std::sqrt(std::max(1.0, summands)) + rounded + grown;
   }
 
@@ -195,45 +359,53 @@ class Walk {
     if (departs) return depart(&a, &b, most);
     ++result_.agreeing;
     if (parameter == nullptr) return;
-    double& drift = drift_[full_name(a)];
-    drift += parameter->sum_squares > 0 ? distance(a, b) / std::sqrt(parameter->sum_squares) : infinity;
+    // The update counts for a parameter that begins with zeros.
+    const double norm = std::sqrt(parameter->sum_squares) + std::sqrt(std::max(a.sum_squares, b.sum_squares));
+    if (norm == 0) return;
+    Drift& drift = drift_[full_name(a)];
+    drift.share += distance(a, b) / norm;
+    drift.most += most_apart(a, b);
     // A weight that is moved a little makes all behind it a little different; one that is moved far is a case of its
     // own.
-    if (drift > most_usual_drift) {
-      result_.moved_by_rounding.insert(full_name(a));
-    } else {
-      most_drift_ = std::max(most_drift_, drift);
+    if (drift.share <= most_usual_drift) {
+      most_drift_ = std::max(most_drift_, drift.share);
+      return;
     }
+    result_.moved_by_rounding.insert(full_name(a));
+    const bool is_vector = a.shape.size() < 2;
+    moved_[full_name(a)] = {a.module, is_vector ? drift.most : 0, is_vector ? 0 : drift.share};
   }
 
-  /// An estimate of the norm of a - b, where few elements, mostly unknown ones, may be all that differ. Sums of
-  /// differences of either sign are about as large as their norm.
-  static double distance(const Tensor& a, const Tensor& b) {
-    double known = 0, most = std::abs(a.sum - b.sum);
-    for (std::size_t i = 0; i < a.values.size(); ++i)
-      known += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
-    if (!a.values.empty())
-      most = std::max(most, std::sqrt(known * static_cast<double>(a.numel()) / static_cast<double>(a.values.size())));
-    for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
-      double squares = 0;
-      for (std::size_t i = 0; i < a.sums[d].size() && i < b.sums[d].size(); ++i)
-        squares += (a.sums[d][i] - b.sums[d][i]) * (a.sums[d][i] - b.sums[d][i]);
-      most = std::max(most, std::sqrt(squares));
-    }
-    return std::isfinite(most) ? most : 0;
+  /// How far any two elements are apart, at most where all are known.
+  static double most_apart(const Tensor& a, const Tensor& b) {
+    double most = 0;
+    for (std::size_t i = 0; i < a.values.size(); ++i) most = std::max(most, std::abs(a.values[i] - b.values[i]));
+    return most;
   }
+
+  struct Drift {
+    double share = 0;  // of the parameter's norm
+    double most = 0;   // of an element
+  };
 
   const Record &first_, &second_;
   const Alignment& alignment_;
+  const Unused unused_;
   Comparison result_;
   std::map<std::string, std::string> to_first_;
   std::map<std::string, double> summands_;  // of an output's element, by module
   double most_summands_ = 1;
+  double spread_ = 0;                                  // the largest difference of what agrees, or may
   std::map<std::string, double> inputs_;               // how far apart, by module and call
   std::map<std::string, std::vector<double>> errors_;  // of gradients, by parameter
-  std::map<std::string, double> drift_;                // of parameters, as a share of their norm
-  double most_drift_ = 0;
-  std::set<std::string> apart_;  // what rounding has reached in this step
+  std::map<std::string, Drift> drift_;                 // of parameters
+  double most_drift_ = 0;                              // of those that rounding has moved little
+  std::map<std::string, Moved> moved_;                 // the others, by name
+  // How far rounding has moved what follows from them: of this step by module, or module and call, and of all steps.
+  std::map<std::string, double> moved_outputs_, moved_inputs_, moved_buffers_;
+  double last_output_ = 0, moved_backward_ = 0;  // as shares
+  std::vector<Held> held_;
+  std::set<std::string> finished_;  // calls whose outputs agree, up to the next tensor that is none of those
   bool looked_for_missing_ = false;
 };
 

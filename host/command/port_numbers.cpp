@@ -91,6 +91,46 @@ double difference(const Tensor& a, const Tensor& b, double scale, bool most_elem
   return most;
 }
 
+double distance(const Tensor& a, const Tensor& b) {
+  // Sums of differences of either sign are about as large as their norm.
+  double known = 0,
+         most = std::max(std::abs(a.sum - b.sum), std::abs(std::sqrt(a.sum_squares) - std::sqrt(b.sum_squares)));
+  for (std::size_t i = 0; i < a.values.size() && i < b.values.size(); ++i)
+    known += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
+  if (!a.values.empty())
+    most = std::max(most, std::sqrt(known * static_cast<double>(a.numel()) / static_cast<double>(a.values.size())));
+  for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
+    double squares = 0;
+    for (std::size_t i = 0; i < a.sums[d].size() && i < b.sums[d].size(); ++i)
+      squares += (a.sums[d][i] - b.sums[d][i]) * (a.sums[d][i] - b.sums[d][i]);
+    most = std::max(most, std::sqrt(squares));
+  }
+  return std::isfinite(most) ? most : 0;
+}
+
+double least_distance(const Tensor& a, const Tensor& b) {
+  const auto squared = [](double x, double y) { return std::isfinite(x) && std::isfinite(y) ? (x - y) * (x - y) : 0; };
+  double known = 0;
+  for (std::size_t i = 0; i < a.values.size() && i < b.values.size(); ++i) known += squared(a.values[i], b.values[i]);
+  const auto numel = static_cast<std::size_t>(std::max<int64_t>(a.numel(), 1));
+  if (a.values.size() == numel) return std::sqrt(known);
+  // A sum's square is no more than the number of summands times the sum of their squares.
+  double most = std::max({known, squared(a.sum, b.sum) / static_cast<double>(numel),
+                          squared(std::sqrt(a.sum_squares), std::sqrt(b.sum_squares))});
+  for (std::size_t d = 0; d < a.sums.size() && d < b.sums.size(); ++d) {
+    double squares = 0;
+    for (std::size_t i = 0; i < a.sums[d].size() && i < b.sums[d].size(); ++i)
+      squares += squared(a.sums[d][i], b.sums[d][i]) * static_cast<double>(a.sums[d].size());
+    most = std::max(most, squares / static_cast<double>(numel));
+  }
+  return std::sqrt(most);
+}
+
+bool are_identical(const Tensor& a, const Tensor& b) {
+  return a.shape == b.shape && a.sum_squares > 0 && a.sum_squares == b.sum_squares && a.sum == b.sum &&
+         a.values == b.values && a.sums == b.sums;
+}
+
 std::optional<std::vector<std::size_t>> permutation(const Tensor& a, const Tensor& b) {
   const std::size_t dims = a.shape.size();
   if (dims < 2 || dims > 4 || !have_same_values(a, b)) return std::nullopt;
@@ -166,6 +206,31 @@ std::optional<Line> linear(const Tensor& a, const Tensor& b, bool with_offset) {
     if (apart(line.factor * a.values[i] + line.offset, b.values[i], b.rms()) > fits) return std::nullopt;
   }
   return line;
+}
+
+std::optional<std::pair<double, double>> combination(const Tensor& a, const Tensor& b, const Tensor& c) {
+  const std::size_t count = c.values.size();
+  if (a.values.size() != count || b.values.size() != count || a.non_finite + b.non_finite + c.non_finite > 0)
+    return std::nullopt;
+  // Two factors fit any two numbers.
+  const auto counts = [&](double value) { return std::abs(value) > 1e-2 * c.rms(); };
+  if (std::count_if(c.values.begin(), c.values.end(), counts) < 5) return std::nullopt;
+  double aa = 0, ab = 0, bb = 0, ac = 0, bc = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    aa += a.values[i] * a.values[i];
+    ab += a.values[i] * b.values[i];
+    bb += b.values[i] * b.values[i];
+    ac += a.values[i] * c.values[i];
+    bc += b.values[i] * c.values[i];
+  }
+  const double determinant = aa * bb - ab * ab;
+  if (determinant <= 1e-6 * aa * bb) return std::nullopt;  // one is a multiple of the other
+  const double p = (ac * bb - bc * ab) / determinant, q = (bc * aa - ac * ab) / determinant;
+  constexpr double fits = 1e-3;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (apart(p * a.values[i] + q * b.values[i], c.values[i], c.rms()) > fits) return std::nullopt;
+  }
+  return std::pair(p, q);
 }
 
 bool are_alike(const Tensor& a, const Tensor& b) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command/port_record.h"
@@ -25,6 +26,15 @@ double epsilon_of(const Tensor& a, const Tensor& b);
 /// @param most_elements leave out the tenth that is farthest apart, and extremes
 double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements = false);
 
+/// An estimate of the norm of a - b, where few elements, mostly unknown ones, may be all that differ.
+double distance(const Tensor& a, const Tensor& b);
+
+/// What the norm of a - b is at least, by all that is known of them; itself where all elements are.
+double least_distance(const Tensor& a, const Tensor& b);
+
+/// Whether both are one tensor under two names, as far as is known; false for zeros, which many may be.
+bool are_identical(const Tensor& a, const Tensor& b);
+
 /// The order of the first's dimensions in which it has the second's elements, in the second's shape: {1, 0} for a
 /// transposed matrix, {0, 2, 3, 1} for NHWC that is read as NCHW. Nothing where it has no such order, or it needs none.
 std::optional<std::vector<std::size_t>> permutation(const Tensor& a, const Tensor& b);
@@ -42,6 +52,9 @@ struct Line {
 /// Where all elements that are known follow one line.
 /// @param with_offset whether there may be an offset
 std::optional<Line> linear(const Tensor& a, const Tensor& b, bool with_offset);
+
+/// The factors p and q of the combination p * a + q * b that is c, where all elements that are known are.
+std::optional<std::pair<double, double>> combination(const Tensor& a, const Tensor& b, const Tensor& c);
 
 /// Whether both look drawn from one distribution.
 bool are_alike(const Tensor& a, const Tensor& b);

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <vector>
 
+#include "command/port_forms.h"
 #include "command/port_numbers.h"
 #include "command/port_settings.h"
 
@@ -41,16 +44,51 @@ std::vector<std::string> Reasons::tell() {
   if (a.is("output_gradient")) of_output_gradient(a, b);
   if (a.is("gradient")) of_gradient(a, b);
   if (a.is("update")) of_update(a, b);
-  if (a.is("buffer") && !settings_of_module(a) && !mode(a, b)) runs(a);
-  if (a.non_finite != b.non_finite)
+  if (a.is("buffer")) of_buffer(a, b);
+  if (a.non_finite != b.non_finite && !are_inverted_masks(a, b))
     say(std::to_string(a.non_finite) + " elements are NaN or infinite in " + first_.called + " and " +
         std::to_string(b.non_finite) + " in " + second_.called);
   return std::move(told_);
 }
 
+void Reasons::of_buffer(const Tensor& a, const Tensor& b) {
+  const bool own = is_new_statistic(a), theirs = is_new_statistic(b);
+  if (a.step == 0 && own != theirs)
+    return say("it is what a new module has in " + (own ? first_ : second_).called +
+               ": load the buffers as well as the parameters");
+  if (a.step == 0 && (are_roots(a, b) || are_roots(b, a)))
+    return say("it is the root in " + (are_roots(a, b) ? second_ : first_).called +
+               ": a standard deviation in place of a variance");
+  if (a.step == 0 && form(a, b)) return;
+  if (!settings_of_module(a) && !mode(a, b)) runs(a);
+}
+
+/// Whether the elements are the others' in another form.
+bool Reasons::form(const Tensor& a, const Tensor& b) {
+  for (const bool from_first : {true, false}) {
+    const auto types = from_first ? reread_types(a, b) : reread_types(b, a);
+    if (!types) continue;
+    say("its elements in " + (from_first ? second_ : first_).called + " are the bytes of " + types->first +
+        " read as " + types->second + ": read the file in the type that it was written in");
+    return true;
+  }
+  if (are_inverted_masks(a, b)) {
+    say("the mask is inverted: it hides in " + second_.called + " what it does not in " + first_.called);
+    return true;
+  }
+  const auto own = dimension_of_shares(a), theirs = dimension_of_shares(b);
+  if (!own || !theirs || *own == *theirs) return false;
+  say("it is a softmax over dimension " + std::to_string(*own) + " in " + first_.called + " and over dimension " +
+      std::to_string(*theirs) + " in " + second_.called);
+  return true;
+}
+
 std::string Reasons::times(double factor) const {
   const bool second = std::abs(factor) >= 1;
-  return rounded_text(second ? factor : 1 / factor) + " times as large in " + (second ? second_ : first_).called;
+  const double times = second ? factor : 1 / factor;
+  int digits = 3;
+  while (digits < 9 && std::stod(rounded_text(times, digits)) == 1) ++digits;
+  return rounded_text(times, digits) + " times as large in " + (second ? second_ : first_).called;
 }
 
 bool Reasons::factor_of(const Tensor& a, const Tensor& b, const std::string& subject) {
@@ -126,7 +164,7 @@ void Reasons::of_parameter(const Tensor& a, const Tensor& b) {
 }
 
 void Reasons::why_parameter(const Tensor& a, const Tensor& b) {
-  if (has_values_of_another(a, b) || order_of_elements(a, b) || factor_of(a, b, "it")) return;
+  if (has_values_of_another(a, b) || order_of_elements(a, b) || form(a, b) || factor_of(a, b, "it")) return;
   if (a.shape != b.shape) {
     say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
   } else if (!has_most_values(a, b)) {
@@ -269,12 +307,7 @@ bool Reasons::runs(const Tensor& a) {
   if (module == nullptr || a.step == 0) return false;
   const std::size_t own = count(first_, a, a.module, true), theirs = count(second_, a, *module, true);
   if (own == theirs || own == 0 || theirs == 0) return false;
-  const auto text = [](std::size_t times) {
-    return times == 1 ? std::string("once") : times == 2 ? std::string("twice") : std::to_string(times) + " times";
-  };
-  const bool more = own > theirs;
-  say("'" + a.module + "' runs " + text(std::max(own, theirs)) + " in " + (more ? first_ : second_).called + " and " +
-      text(std::min(own, theirs)) + " in " + (more ? second_ : first_).called);
+  say("'" + a.module + "' runs " + times_text(own, first_, theirs, second_));
   return true;
 }
 
@@ -332,7 +365,7 @@ bool Reasons::settings_of_module(const Tensor& a) {
 void Reasons::of_input(const Tensor& a, const Tensor& b) {
   const bool modules = !is_first_input(a) && modules_between(a);
   if (a.call > 0) runs(a);
-  if (order_of_elements(a, b) || modules) return;
+  if (order_of_elements(a, b) || modules || form(a, b)) return;
   if (is_first_input(a)) {
     data(a, b);
   } else if (a.shape != b.shape) {
@@ -350,12 +383,18 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
     say("it is a " + own.type + " in " + first_.called + " and a " + other.type + " in " + second_.called);
   if (a.shape != b.shape)
     say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
-  if (order_of_elements(a, b) || has_mode || has_settings || has_modules || has_arguments) return;
+  if (order_of_elements(a, b) || has_mode || has_settings || has_modules || has_arguments || form(a, b)) return;
   if (own.type.find("Dropout") != std::string::npos && a.training) {
     say("both drop, and draw other random numbers; compare with dropout off, by eval() or p = 0");
-  } else {
-    factor_of(a, b, "it");
+    return;
   }
+  factor_of(a, b, "it");
+  const bool is_trained = std::any_of(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
+    return each.step + 1 == a.step && each.is("update") && each.module == a.module;
+  });
+  if (is_trained)
+    say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in one "
+        "alone");
 }
 
 }  // namespace loupe::port

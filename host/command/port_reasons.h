@@ -2,6 +2,7 @@
 #define LOUPE_COMMAND_PORT_REASONS_H
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class Reasons {
  private:
   void of_parameter(const Tensor& a, const Tensor& b);
   void why_parameter(const Tensor& a, const Tensor& b);
+  void of_buffer(const Tensor& a, const Tensor& b);
+  bool form(const Tensor& a, const Tensor& b);
   void of_input(const Tensor& a, const Tensor& b);
   void of_output(const Tensor& a, const Tensor& b);
   void of_loss(const Tensor& a, const Tensor& b);
@@ -47,6 +50,8 @@ class Reasons {
   static std::size_t count(const Record& record, const Tensor& like, const std::string& module, bool calls);
   bool settings_of_module(const Tensor& a);
   const Tensor* last_output(uint64_t step) const;
+  bool loss_by_gradient(uint64_t step);
+  bool tied(const Tensor& a, const Tensor& b);
   bool multiple(double factor, const std::string& subject);
   bool factor_of(const Tensor& a, const Tensor& b, const std::string& subject);
   bool is_first_input(const Tensor& a) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "command/port_numbers.h"
 #include "command/port_reasons.h"
@@ -46,7 +48,7 @@ bool Reasons::multiple(double factor, const std::string& subject) {
 }
 
 void Reasons::of_loss(const Tensor& a, const Tensor& b) {
-  if (multiple(b.sum / a.sum, "the loss")) return;
+  if (multiple(b.sum / a.sum, "the loss") || loss_by_gradient(a.step)) return;
   int digits = 3;
   while (digits < 17 && rounded_text(a.sum, digits) == rounded_text(b.sum, digits)) ++digits;
   const std::string losses = " (" + rounded_text(a.sum, digits) + " in " + first_.called + ", " +
@@ -67,7 +69,7 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     return each.is("output_gradient") && each.step == a.step && &each < &a && alignment_.second(each.module) != nullptr;
   });
   if (is_last) {
-    if (line && multiple(line->factor, "it")) return;
+    if ((line && multiple(line->factor, "it")) || loss_by_gradient(a.step)) return;
     if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
     return;
   }
@@ -75,7 +77,36 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     say("its backward pass differs from here on; perhaps something is detached in one alone");
 }
 
+/// Whether the parameter is another one too in one record alone: they have one gradient.
+bool Reasons::tied(const Tensor& a, const Tensor& b) {
+  const auto twins = [](const Record& record, const Tensor& own) {
+    std::vector<const Tensor*> found;
+    for (const Tensor& each : record.tensors) {
+      if (each.step == own.step && each.is("gradient") && &each != &own && are_identical(each, own))
+        found.push_back(&each);
+    }
+    return found;
+  };
+  const auto tell = [&](const Tensor& own, const Record& record, const Record& other, const auto& name_of) {
+    for (const Tensor* twin : twins(record, own)) {
+      const std::string* module = name_of(twin->module);
+      const Tensor* theirs = module != nullptr ? other.find(*twin, *module) : nullptr;
+      if (theirs == nullptr || are_identical(*theirs, &own == &a ? b : a)) continue;
+      const auto name = [](const Tensor& each) {
+        return "'" + each.module + (each.module.empty() ? "" : ".") + each.name + "'";
+      };
+      say(name(own) + " and " + name(*twin) + " are one tensor in " + record.called + " and two in " + other.called +
+          ": tie them in both or in neither");
+      return true;
+    }
+    return false;
+  };
+  return tell(a, first_, second_, [&](const std::string& module) { return alignment_.second(module); }) ||
+         tell(b, second_, first_, [&](const std::string& module) { return alignment_.first(module); });
+}
+
 void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
+  if (tied(a, b)) return;
   const auto with_last = [&](const Tensor& one, const Tensor& other, const Record& of, const std::string& module) {
     const Tensor* last = one.step > 1 ? of.find(one.step - 1, "gradient", module, one.name) : nullptr;
     if (last == nullptr || last->values.size() != one.values.size() || one.values.size() != other.values.size())
@@ -83,13 +114,19 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
     Tensor sum = other;
     for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += last->values[i];
     const auto line = linear(sum, one, false);
-    if (!line || !are_near(line->factor, 1)) return false;
+    if (!line || !are_near(line->factor, 1)) {
+      // Both may have been clipped since, each by a factor of its own.
+      const auto parts = combination(other, *last, one);
+      if (!parts || parts->first < 0.01 || parts->second < 0.01) return false;
+    }
     say("it still has that of the step before in " + of.called + ": call zero_grad() before each backward");
     return true;
   };
   if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
   const bool has_runs = runs(a);
-  if (factor_of(a, b, "it")) {
+  if ((a.sum_squares == 0) != (b.sum_squares == 0)) {
+    say("it is 0 in " + (a.sum_squares == 0 ? first_ : second_).called + " alone");
+  } else if (factor_of(a, b, "it")) {
     say("perhaps gradients are clipped, averaged or accumulated in one alone");
   } else if (!order_of_elements(a, b) && !settings_of_module(a) && !has_runs) {
     say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");

@@ -106,6 +106,7 @@ void begin(const Json& line, Record& record) {
                 std::to_string(fingerprint_format) + "; write them anew, with one version of Loupe");
   line.at("language").get_to(record.language);
   line.at("libtorch").get_to(record.libtorch);
+  record.asked = line.value("steps", uint64_t{0});
 }
 
 std::string file_at(const std::string& path) {
@@ -145,6 +146,12 @@ const Tensor* Record::find(const Tensor& like, const std::string& module) const 
 const Tensor* Record::find(uint64_t step, const char* what, const std::string& module, const std::string& name) const {
   const auto found = places.find(key_of(step, what, module, name, 0, 0));
   return found != places.end() ? &tensors[found->second] : nullptr;
+}
+
+bool Record::has_stepped(uint64_t step) const {
+  return std::any_of(optimizers.begin(), optimizers.end(), [&](const Optimizer& each) { return each.step == step; }) ||
+         std::any_of(tensors.begin(), tensors.end(),
+                     [&](const Tensor& each) { return each.step == step && each.is("update"); });
 }
 
 Record read_record(const std::string& path) {

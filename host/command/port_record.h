@@ -43,7 +43,8 @@ struct Record {
   std::string file;
   std::string called;  ///< in sentences: the language, or the folder where both are of one
   std::string language, libtorch;
-  uint64_t steps = 0;
+  uint64_t steps = 0;  ///< that are begun
+  uint64_t asked = 0;  ///< steps that were to be kept
   std::vector<Module> modules;
   std::vector<Optimizer> optimizers;
   /// By steps, and within one in the order in which it computes them: parameters, forwards, losses, gradients of
@@ -55,6 +56,9 @@ struct Record {
   const Tensor* find(const Tensor& like, const std::string& module) const;
   /// The first of that step, kind and module; null where there is none.
   const Tensor* find(uint64_t step, const char* what, const std::string& module, const std::string& name = "") const;
+
+  /// Whether an optimizer has stepped in it.
+  bool has_stepped(uint64_t step) const;
 
   std::map<std::string, std::size_t> places;  // of the tensors, by what tells them apart
 };

@@ -185,4 +185,13 @@ std::vector<std::string> other_settings(uint64_t step, const Record& first, cons
   return others;
 }
 
+std::string times_text(std::size_t own, const Record& first, std::size_t theirs, const Record& second) {
+  const auto text = [](std::size_t times) {
+    return times == 1 ? std::string("once") : times == 2 ? std::string("twice") : std::to_string(times) + " times";
+  };
+  const bool more = own > theirs;
+  return text(std::max(own, theirs)) + " in " + (more ? first : second).called + " and " + text(std::min(own, theirs)) +
+         " in " + (more ? second : first).called;
+}
+
 }  // namespace loupe::port

@@ -1,6 +1,8 @@
 #ifndef LOUPE_COMMAND_PORT_SETTINGS_H
 #define LOUPE_COMMAND_PORT_SETTINGS_H
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,9 @@ namespace loupe::port {
 std::vector<std::string> other_settings(const Module& a, const Module& b, const Record& first, const Record& second);
 /// The same of the optimizers at a step. A line for each setting, with the group where there are several.
 std::vector<std::string> other_settings(uint64_t step, const Record& first, const Record& second);
+
+/// "twice in C++ and once in Python".
+std::string times_text(std::size_t own, const Record& first, std::size_t theirs, const Record& second);
 
 }  // namespace loupe::port
 

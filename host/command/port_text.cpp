@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "command/port_alignment.h"
@@ -28,15 +31,20 @@ std::string spaced(std::string what) {
   return what;
 }
 
-std::string share(double difference) {
-  return std::isfinite(difference) ? " (by " + rounded_text(difference, 2) + " of its size)" : "";
+std::string share(const Comparison::Departure& departure) {
+  const bool is_known = std::isfinite(departure.share) && departure.share > 0;
+  if (!is_known) return "";
+  const Tensor& tensor = departure.known();
+  const bool is_exact = static_cast<int64_t>(tensor.values.size()) == tensor.numel();
+  return (is_exact ? " (by " : " (by at least ") + rounded_text(departure.share, 2) +
+         (tensor.numel() == 1 ? " of its size)" : " of its norm)");
 }
 
 /// "in step 1, in the forward of 'bn1': its input agrees to 6e-07, its output does not (0.31)".
 std::string place_of(const Comparison& comparison, const Record& first) {
   const Comparison::Departure& departure = *comparison.departure;
   const Tensor& tensor = departure.known();
-  const std::string step = std::to_string(tensor.step), differs = " differs" + share(departure.difference);
+  const std::string step = std::to_string(tensor.step), differs = " differs" + share(departure);
   const std::string named = "'" + (tensor.module.empty() ? "" : tensor.module + ".") + tensor.name + "'";
   const std::string index = tensor.index > 0 ? std::to_string(tensor.index) + " " : "";
   const std::string call = tensor.call > 0 ? ", call " + std::to_string(tensor.call + 1) : "";
@@ -62,12 +70,76 @@ std::string place_of(const Comparison& comparison, const Record& first) {
          (has_input ? "its input agrees" + (comparison.inputs > 0 ? " to " + rounded_text(comparison.inputs, 2) : "") +
                           ", its output "
                     : "its output ") +
-         index + "does not" + share(departure.difference);
+         index + "does not" + share(departure);
 }
 
 std::string agreement(const Comparison& comparison) {
   return std::to_string(comparison.agreeing) + (comparison.agreeing == 1 ? " tensor" : " tensors") +
          (comparison.largest > 0 ? ", to " + rounded_text(comparison.largest, 2) : ", exactly");
+}
+
+/// The first module of which `differ` holds, and how many more there are: "'fc1' and 2 more modules".
+struct Modules {
+  std::string first;
+  std::size_t count = 0;
+  void add(const std::string& module) {
+    if (count++ == 0) first = quoted(module);
+  }
+  std::string text() const {
+    return first + (count > 1 ? " and " + std::to_string(count - 1) + (count > 2 ? " more modules" : " more") : "");
+  }
+};
+
+/// Modules that run in another mode.
+std::vector<std::string> other_modes(const Record& first, const Record& second, const Alignment& alignment) {
+  std::vector<std::string> others;
+  for (const bool training : {true, false}) {
+    Modules modules;
+    for (const Module& module : first.modules) {
+      const std::string* name = alignment.second(module.name);
+      const Tensor* own = name != nullptr ? first.find(1, "output", module.name) : nullptr;
+      const Tensor* other = own != nullptr ? second.find(*own, *name) : nullptr;
+      if (other != nullptr && own->training == training && other->training != training) modules.add(module.name);
+    }
+    if (modules.count == 0) continue;
+    others.push_back(modules.text() + (modules.count > 1 ? ": they are" : ": it is") + " in training mode in " +
+                     (training ? first : second).called + " and in evaluation mode in " +
+                     (training ? second : first).called);
+  }
+  return others;
+}
+
+/// Modules that run forward, or else backward, more often in one record, in the first step where any does.
+std::vector<std::string> other_counts(const Record& first, const Record& second, const Alignment& alignment) {
+  const auto counts = [](const Record& record, const char* what, uint64_t step) {
+    std::map<std::string, std::size_t> all;
+    for (const Tensor& each : record.tensors) {
+      if (each.step == step && each.is(what) && each.index == 0) ++all[each.module];
+    }
+    return all;
+  };
+  for (uint64_t step = 1; step <= std::min(first.steps, second.steps); ++step) {
+    if (!first.has_stepped(step) || !second.has_stepped(step)) continue;
+    for (const char* what : {"output", "output_gradient"}) {
+      const auto own = counts(first, what, step), theirs = counts(second, what, step);
+      Modules modules;
+      std::string times;
+      for (const Module& module : first.modules) {
+        const std::string* name = alignment.second(module.name);
+        const auto one = own.find(module.name), other = name != nullptr ? theirs.find(*name) : theirs.end();
+        if (one == own.end() || other == theirs.end()) continue;
+        const std::string text = times_text(one->second, first, other->second, second);
+        if (one->second == other->second || (!times.empty() && text != times)) continue;
+        times = text;
+        modules.add(module.name);
+      }
+      const bool backward = what == std::string("output_gradient");
+      if (modules.count > 0)
+        return {modules.text() + (modules.count > 1 ? " run " : " runs ") + (backward ? "backward " : "") + times +
+                ", first in step " + std::to_string(step)};
+    }
+  }
+  return {};
 }
 
 std::vector<std::string> settings_besides(const Record& first, const Record& second, const Alignment& alignment,
@@ -86,19 +158,47 @@ std::vector<std::string> settings_besides(const Record& first, const Record& sec
       add(quoted(module.name) + ": ", each);
   }
   for (const std::string& each : other_settings(1, first, second)) add("the optimizer: ", each);
+  for (const std::string& each : other_modes(first, second, alignment)) add("", each);
+  for (const std::string& each : other_counts(first, second, alignment)) add("", each);
   return others;
 }
 
 void tell_rounding(const Comparison& comparison, std::ostream& out) {
+  constexpr std::size_t most_names = 3;
   std::string names;
-  for (const std::string& each : comparison.moved_by_rounding) names += (names.empty() ? "'" : ", '") + each + "'";
+  std::size_t named = 0;
+  for (const std::string& each : comparison.moved_by_rounding) {
+    if (++named <= most_names) names += (names.empty() ? "'" : ", '") + each + "'";
+  }
+  if (named > most_names) names += " and " + std::to_string(named - most_names) + " more";
   if (comparison.explained > 0)
     out << comparison.explained << " more differ by rounding alone: the gradient of " << names
         << " is 0 but for rounding, and the optimizer makes steps of it.\n";
-  if (comparison.stopped != nullptr)
-    out << "Not compared: what follows the " << spaced(comparison.stopped->what) << " of "
-        << quoted(comparison.stopped->module) << " in step " << comparison.stopped->step
-        << ", for rounding has grown too far there.\n";
+  if (const Tensor* first = comparison.first_unsure) {
+    const std::string of = first->is("loss") ? "" : " of " + quoted(first->module);
+    out << "Not compared: " << comparison.unsure << (comparison.unsure == 1 ? " tensor, the " : " tensors from the ")
+        << spaced(first->what) << of << " in step " << first->step << (comparison.unsure == 1 ? "" : " on")
+        << ", which differ more than rounding alone does and no more than it may have grown; train both in float64, or "
+           "with SGD.\n";
+  }
+}
+
+/// Whether one record ends within its last step, as that of a program does that failed.
+bool is_cut(const Record& one, const Record& other) {
+  return one.steps <= other.steps && other.has_stepped(one.steps) && !one.has_stepped(one.steps);
+}
+
+/// Where one record ends before the other. Returns whether it does.
+bool tell_end(const Record& one, const Record& other, std::ostream& out) {
+  const bool within = is_cut(one, other);
+  if (!within && (one.steps >= other.steps || one.steps >= one.asked)) return false;
+  out << "Not compared: what follows ";
+  if (within && !one.tensors.empty()) {
+    const Tensor& last = one.tensors.back();
+    out << "the " << spaced(last.what) << (last.is("loss") ? "" : " of " + quoted(last.module)) << " in ";
+  }
+  out << "step " << one.steps << ", where " << one.called << " ends.\n";
+  return true;
 }
 
 /// What only one of the records tells of, and is therefore not compared.
@@ -107,7 +207,7 @@ void tell_left_out(const Record& one, const Record& other, const std::vector<std
     return std::any_of(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) { return each.is(what); });
   };
   for (const char* what : {"output", "loss", "output_gradient", "gradient", "update"}) {
-    if (has(one, what) && !has(other, what)) {
+    if (has(one, what) && !has(other, what) && !is_cut(other, one)) {
       out << "Not compared: " << other.called << " has no " << spaced(what) << ".\n";
     }
   }
@@ -155,7 +255,7 @@ void name_records(Record& first, Record& second, const std::string& one, const s
 
 }  // namespace
 
-bool tell_departure(const std::string& one, const std::string& other, const std::string& map, std::ostream& out) {
+int tell_departure(const std::string& one, const std::string& other, const std::string& map, std::ostream& out) {
   Record first = read_record(one), second = read_record(other);
   name_records(first, second, one, other);
   const Alignment alignment =
@@ -173,10 +273,11 @@ bool tell_departure(const std::string& one, const std::string& other, const std:
   } else if (comparison.agreeing == 0) {
     out << both << " have nothing to compare: no tensor of one is in the other.\n";
   } else {
-    out << both << " agree " << (comparison.stopped != nullptr ? "up to" : "in") << ' ' << comparison.steps
-        << (comparison.steps == 1 ? " step: " : " steps: ") << agreement(comparison) << ".\n";
+    out << both << " agree in " << comparison.steps << (comparison.steps == 1 ? " step" : " steps")
+        << (comparison.unsure > 0 ? " as far as they can be compared: " : ": ") << agreement(comparison) << ".\n";
   }
   tell_rounding(comparison, out);
+  const bool first_ends = tell_end(first, second, out), second_ends = tell_end(second, first, out);
   for (const std::string& each : settings_besides(first, second, alignment, told)) {
     out << (comparison.departure ? "Also different: " : "Different, though no number beyond rounding shows it: ")
         << each << ".\n";
@@ -188,7 +289,8 @@ bool tell_departure(const std::string& one, const std::string& other, const std:
     out << "The modules are aligned by order, type and shape, as this file for --map says; change it where it is "
            "wrong:\n"
         << alignment.yaml() << "\n";
-  return !comparison.departure && comparison.agreeing > 0;
+  if (comparison.departure || comparison.agreeing == 0) return 1;
+  return comparison.unsure > 0 || first_ends || second_ends ? 2 : 0;
 }
 
 }  // namespace loupe::port

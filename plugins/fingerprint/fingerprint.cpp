@@ -2,13 +2,16 @@
 
 #include "fingerprint/writing.h"
 
+#include <fcntl.h>
 #include <loupe/draft/tally.h>
+#include <loupe/files/descriptor.h>
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 
 #include <deque>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -17,21 +20,60 @@
 namespace loupe::fingerprint {
 namespace {
 
-/// Hands the tensors of one stream on. It keeps no numbers of its own.
+/// The file, which has every line as soon as there is one: a program that fails in its first step leaves what it had
+/// computed by then. Any thread.
+class File {
+ public:
+  File(const Host& host, const Options& options) : host_(host), path_(options) {}
+
+  /// Throws Error where it cannot be written.
+  void append(Writing& writing) {
+    const std::lock_guard lock(mutex_);
+    const std::string text = writing.new_text();
+    if (text.empty()) return;
+    const loupe_run* run = host_.run();
+    const std::filesystem::path file = path_.in(run != nullptr ? run->directory : "");
+    try {
+      if (std::exchange(is_begun_, true)) {
+        const Descriptor output(file, O_WRONLY | O_APPEND);
+        return write_all(output.get(), text);
+      }
+      if (std::filesystem::exists(file)) keep_replaced(file, run != nullptr ? run->start_time : 0);
+      Replacement replacement(file);
+      replacement.write(text);
+      replacement.commit(false);
+    } catch (const std::system_error& reason) {
+      throw cannot_write(file, reason, "this run cannot be compared with a port");
+    }
+  }
+
+ private:
+  Host host_;
+  OutputPath path_;
+  std::mutex mutex_;
+  bool is_begun_ = false;
+};
+
+/// Hands the tensors of one stream on, and has them written. It keeps no numbers of its own.
 class Reading : public Preprocessor {
  public:
   using Take = void (*)(Writing&, const Place&, const Event&);
-  Reading(Writing& writing, Place place, Take take) : writing_(writing), place_(std::move(place)), take_(take) {}
+  Reading(Writing& writing, File& file, Place place, Take take)
+      : writing_(writing), file_(file), place_(std::move(place)), take_(take) {}
 
   Request request() const override {
     Request request;
     request.wants_tensor = true;
     return request;
   }
-  void process(const Event& event) override { take_(writing_, place_, event); }
+  void process(const Event& event) override {
+    take_(writing_, place_, event);
+    file_.append(writing_);
+  }
 
  private:
   Writing& writing_;
+  File& file_;
   Place place_;
   Take take_;
 };
@@ -54,7 +96,7 @@ class Fingerprint : public Lens {
   }
 
   Fingerprint(const Options& options, const Host& host)
-      : host_(host), path_(options), steps_(options.get<uint64_t>("steps")), writing_(host, steps_) {}
+      : host_(host), file_(host, options), steps_(options.get<uint64_t>("steps")), writing_(host, steps_) {}
 
   Fingerprint(const Fingerprint&) = delete;
   Fingerprint& operator=(const Fingerprint&) = delete;
@@ -114,42 +156,25 @@ class Fingerprint : public Lens {
   void step(const loupe_step& step, Report&) override {
     if (is_over_) return;
     writing_.end_step(step);
-    write();  // a program that crashes in its second step has the first
+    file_.append(writing_);
     if (!writing_.is_complete()) return;
     is_over_ = true;
     for (const Source& source : sources_) draft::rest(source, LOUPE_REST_EVENTS | LOUPE_REST_TENSORS);
   }
-  void report(Report&) override {
-    if (!is_over_) write();
-  }
+  void report(Report&) override { file_.append(writing_); }
 
  private:
-  Reading& reading(Place place, Reading::Take take) { return readings_.emplace_back(writing_, std::move(place), take); }
-  void write() {
-    const std::string text = writing_.text();
-    if (text.empty()) return;
-    const loupe_run* run = host_.run();
-    const std::filesystem::path file = path_.in(run != nullptr ? run->directory : "");
-    try {
-      if (!std::exchange(is_kept_, true) && std::filesystem::exists(file)) {
-        keep_replaced(file, run != nullptr ? run->start_time : 0);
-      }
-      Replacement replacement(file);
-      replacement.write(text);
-      replacement.commit(false);
-    } catch (const std::system_error& reason) {
-      throw cannot_write(file, reason, "this run cannot be compared with a port");
-    }
+  Reading& reading(Place place, Reading::Take take) {
+    return readings_.emplace_back(writing_, file_, std::move(place), take);
   }
-
   Host host_;
-  OutputPath path_;
+  File file_;
   uint64_t steps_;
   Writing writing_;
   std::deque<Reading> readings_;  // a module that is forgotten may be in an event still
   std::vector<Source> sources_;   // that of losses first
   std::vector<uint64_t> ids_;     // of the modules of the others
-  bool is_over_ = false, is_kept_ = false;
+  bool is_over_ = false;
 };
 
 }  // namespace loupe::fingerprint

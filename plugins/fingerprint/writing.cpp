@@ -4,6 +4,7 @@
 #include <loupe/text/json_text.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace loupe::fingerprint {
 namespace {
@@ -262,19 +263,21 @@ bool Writing::has_begun() const {
   return has_begun_;
 }
 
-std::string Writing::text() const {
+std::string Writing::new_text() {
   const std::lock_guard lock(mutex_);
   if (!has_begun_) return "";
-  const loupe_run* run = host_.run();
   std::string text;
-  JsonLine(text, "fingerprint")
-      .whole("format", fingerprint_format)
-      .text("language", "C++")
-      .text("libtorch", run != nullptr && run->libtorch_version != nullptr ? run->libtorch_version : "")
-      .text("model", model_type_)
-      .whole("steps", steps_)
-      .done();
-  return text + text_;
+  if (!std::exchange(is_headed_, true)) {
+    const loupe_run* run = host_.run();
+    JsonLine(text, "fingerprint")
+        .whole("format", fingerprint_format)
+        .text("language", "C++")
+        .text("libtorch", run != nullptr && run->libtorch_version != nullptr ? run->libtorch_version : "")
+        .text("model", model_type_)
+        .whole("steps", steps_)
+        .done();
+  }
+  return text + std::exchange(text_, "");
 }
 
 }  // namespace loupe::fingerprint

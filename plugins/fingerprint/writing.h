@@ -19,8 +19,8 @@ struct Place {
   std::string name = {};
 };
 
-/// Collects the lines of one file, which loupe/files/fingerprint.h describes. Any thread; every function but `text`
-/// does nothing once all steps are over.
+/// Collects the lines of one file, which loupe/files/fingerprint.h describes. Any thread; every function but
+/// `new_text` does nothing once all steps are over.
 class Writing {
  public:
   Writing(const Host& host, uint64_t steps) : host_(host), steps_(steps) {}
@@ -46,8 +46,8 @@ class Writing {
   bool is_complete() const;
   uint64_t steps_taken() const;
   bool has_begun() const;
-  /// All lines so far; empty as long as there is no tensor.
-  std::string text() const;
+  /// The lines since the last call; empty as long as there is no tensor.
+  std::string new_text();
 
  private:
   struct Known {
@@ -74,7 +74,7 @@ class Writing {
   std::map<std::string, uint64_t> calls_;              // of this step
   std::map<uint64_t, std::size_t> optimizers_;         // by their ids
   uint64_t step_ = 1, clock_ = 0;
-  bool has_begun_ = false, has_warned_ = false, forward_since_step_ = false;
+  bool has_begun_ = false, is_headed_ = false, has_warned_ = false, forward_since_step_ = false;
 };
 
 }  // namespace loupe::fingerprint

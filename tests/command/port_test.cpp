@@ -5,6 +5,7 @@
 #include <loupe/files/fingerprint.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -389,6 +390,293 @@ TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {
   first.module("fc").tensor(1, "output", "fc", {9}, drawn({9})).tensor(1, "loss", "", {}, {2});
   second.module("fc").tensor(1, "output", "fc", {9}, drawn({9}));
   EXPECT_SAYS(compare(first, second), 0, "Not compared: C++ has no loss");
+}
+
+/// Two steps of a model of a first layer, an attention that may be given a mask, and a head.
+struct Masked {
+  explicit Masked(const std::string& language) : record(language) {
+    record.module("first").module("attn", "MultiheadAttention", "num_heads=4").module("head");
+  }
+  Masked& step(int step, const std::vector<double>& mask, const std::string& dtype, int attended = 2, int head = 3) {
+    record.tensor(step, "output", "first", {4, 5}, drawn({4, 5}));
+    record.tensor(step, "input", "attn", {4, 5}, drawn({4, 5}));
+    record.tensor(step, "input", "attn", {4}, mask, "", dtype).with("index", 1);
+    Json written = Json::array();
+    for (const double value : mask) written.push_back(std::isfinite(value) ? Json(value) : Json("-Infinity"));
+    record.with("values", written);
+    record.tensor(step, "output", "attn", {4, 5}, drawn({4, 5}, attended));
+    record.tensor(step, "input", "head", {4, 5}, drawn({4, 5}, attended));
+    record.tensor(step, "output", "head", {4, 5}, drawn({4, 5}, head));
+    return *this;
+  }
+  Record record;
+};
+
+TEST_F(ComparePort, TakesABooleanMaskForTheSameOneOfMinusInfinity) {
+  const std::vector<double> added = {0, -INFINITY, 0, -INFINITY}, flags = {0, 1, 0, 1}, inverted = {1, 0, 1, 0};
+  const Record first = Masked("Python").step(1, added, "float32").record;
+  EXPECT_SAYS(compare(first, Masked("C++").step(1, flags, "bool").record), 0, "agree in 1 step: 6 tensors, exactly");
+  EXPECT_SAYS(compare(first, Masked("C++").step(1, flags, "bool", 4).record), 1,
+              "in the forward of 'attn': its input agrees, its output does not");
+  const Finished other = compare(first, Masked("C++").step(1, inverted, "bool", 4).record);
+  EXPECT_SAYS(other, 1, "in step 1: the input 1 of 'attn' differs");
+  EXPECT_SAYS(other, 1, "- the mask is inverted: it hides in C++ what it does not in Python");
+  EXPECT_EQ(other.output.find("NaN or infinite"), std::string::npos) << other.output;
+}
+
+TEST_F(ComparePort, CallsAnInputThatDiffersADepartureOnlyWhereTheOutputDoes) {
+  const std::vector<double> lowest = {0, -1e9, 0, -1e9}, added = {0, -INFINITY, 0, -INFINITY};
+  const Record first = Masked("Python").step(1, lowest, "float32").step(2, lowest, "float32").record;
+  const auto with = [&](int attended, int head) {
+    return Masked("C++").step(1, added, "float32").step(2, added, "float32", attended, head).record;
+  };
+  EXPECT_SAYS(compare(first, with(2, 3)), 0, "agree in 2 steps: 10 tensors, exactly");
+  EXPECT_SAYS(compare(first, with(2, 4)), 1, "in step 2, in the forward of 'head': its input agrees");
+  EXPECT_SAYS(compare(first, with(4, 4)), 1, "in step 2: the input 1 of 'attn' differs");
+}
+
+TEST_F(ComparePort, TakesTheFormOfAnInputThatModulesInsideGetAlikeForNoDeparture) {
+  const auto with = [](const std::string& language, int seed, int hidden) {
+    Record record(language);
+    record.module("", "Net").module("a").module("b");
+    record.tensor(1, "input", "", {4, 5}, drawn({4, 5}, seed));
+    record.tensor(1, "input", "a", {4, 5}, drawn({4, 5})).tensor(1, "output", "a", {4, 5}, drawn({4, 5}, 2));
+    record.tensor(1, "input", "b", {4, 5}, drawn({4, 5}, 2)).tensor(1, "output", "b", {4, 5}, drawn({4, 5}, hidden));
+    return record.tensor(1, "output", "", {4, 5}, drawn({4, 5}, hidden));
+  };
+  EXPECT_SAYS(compare(with("Python", 1, 3), with("C++", 8, 3)), 0, "agree in 1 step: 5 tensors, exactly");
+  EXPECT_SAYS(compare(with("Python", 1, 3), with("C++", 8, 4)), 1, "in the forward of 'b': its input agrees");
+}
+
+/// A step with an embedding and a head, which may be one tensor.
+Record tied(const std::string& language, int head, int head_gradient, int embedding_gradient = 2) {
+  Record record(language);
+  record.module("wte", "Embedding").module("head");
+  record.tensor(0, "parameter", "wte", {6, 4}, drawn({6, 4}), "weight");
+  record.tensor(0, "parameter", "head", {6, 4}, drawn({6, 4}, head), "weight");
+  record.tensor(1, "output", "head", {3, 6}, drawn({3, 6}));
+  const std::vector<double> gradient = drawn({6, 4}, embedding_gradient);
+  record.tensor(1, "gradient", "wte", {6, 4}, gradient, "weight");
+  if (head_gradient > 0) record.tensor(1, "gradient", "head", {6, 4}, drawn({6, 4}, head_gradient), "weight");
+  record.tensor(1, "update", "wte", {6, 4}, gradient, "weight");
+  const std::vector<double> update = head_gradient > 0 ? drawn({6, 4}, head_gradient) : std::vector<double>(24, 0.0);
+  return record.tensor(1, "update", "head", {6, 4}, update, "weight");
+}
+
+TEST_F(ComparePort, LeavesOutAParameterThatAnotherTensorHasReplaced) {
+  const Record original = tied("Python", 1, 2);
+  EXPECT_SAYS(compare(original, tied("C++", 1, 0)), 0, "agree in 1 step");
+  EXPECT_SAYS(compare(original, tied("C++", 5, 0)), 0, "agree in 1 step");
+  EXPECT_SAYS(compare(tied("C++", 5, 0), original), 0, "agree in 1 step");
+  EXPECT_SAYS(compare(original, tied("C++", 1, 0, 3)), 1, "the gradient of 'wte.weight' differs");
+  EXPECT_SAYS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' differs");
+}
+
+TEST_F(ComparePort, NamesWeightsThatAreTiedInOneAlone) {
+  EXPECT_SAYS(compare(tied("Python", 1, 2), tied("C++", 1, 7, 3)), 1,
+              "- 'wte.weight' and 'head.weight' are one tensor in Python and two in C++: tie them in both");
+}
+
+TEST_F(ComparePort, SaysWhereARecordEndsWithinAStep) {
+  Record first, second("C++"), third("C++");
+  for (Record* each : {&first, &second, &third}) {
+    each->module("a").module("b").tensor(1, "output", "a", {4}, drawn({4})).tensor(1, "input", "b", {4}, drawn({4}));
+  }
+  first.tensor(1, "output", "b", {4}, drawn({4})).optimizer("SGD", {{"lr", 1}});
+  EXPECT_SAYS(compare(first, second), 2, "Not compared: what follows the input of 'b' in step 1, where C++ ends.");
+  EXPECT_SAYS(compare(second, first), 2, "Not compared: what follows the input of 'b' in step 1, where C++ ends.");
+  third.tensor(1, "output", "b", {4}, drawn({4})).optimizer("SGD", {{"lr", 1}});
+  EXPECT_EQ(compare(first, third).exit_code, 0);
+  first.tensor(2, "output", "a", {4}, drawn({4}));
+  EXPECT_SAYS(compare(first, third), 2, "Not compared: what follows step 1, where C++ ends.");
+}
+
+TEST_F(ComparePort, NamesTheInputOfAModuleThatFails) {
+  // The input of a module that fails has no output to be judged by.
+  Record first, second("C++");
+  first.module("fc").tensor(1, "input", "fc", {4, 5}, drawn({4, 5})).tensor(1, "output", "fc", {9}, drawn({9}));
+  second.module("fc").tensor(1, "input", "fc", {5, 4}, drawn({5, 4}));
+  EXPECT_SAYS(compare(first.optimizer("SGD", {{"lr", 1}}), second), 1, "the input of 'fc' differs");
+}
+
+TEST_F(ComparePort, MentionsModesAndCallsThatNoNumberShows) {
+  const auto with = [](const std::string& language, bool training, int calls) {
+    Record record(language);
+    record.module("drop", "Dropout", training ? "p=0" : "p=0.5").module("fc");
+    record.tensor(1, "output", "drop", {9}, drawn({9})).with("training", training);
+    for (int call = 0; call < calls; ++call) record.tensor(1, "output", "fc", {9}, drawn({9})).with("call", call);
+    for (int call = 0; call < 3 - calls; ++call)
+      record.tensor(1, "output_gradient", "fc", {9}, drawn({9})).with("call", call);
+    return record.optimizer("SGD", {{"lr", 1}});
+  };
+  const Finished modes = compare(with("Python", false, 1), with("C++", true, 1));
+  EXPECT_SAYS(modes, 0, "'drop': it is in training mode in C++ and in evaluation mode in Python");
+  const Finished calls = compare(with("Python", false, 1), with("C++", false, 2));
+  EXPECT_SAYS(calls, 0, "'fc' runs twice in C++ and once in Python, first in step 1");
+  Record backward = with("C++", false, 1);
+  backward.tensor(1, "output_gradient", "fc", {9}, drawn({9})).with("call", 2);
+  EXPECT_SAYS(compare(with("Python", false, 1), backward), 0,
+              "'fc' runs backward 3 times in C++ and twice in Python, first in step 1");
+}
+
+TEST_F(ComparePort, TellsADifferenceAsAShareOfTheTensorsOwnNorm) {
+  const auto with = [](const std::string& language, double factor) {
+    Record record(language);
+    record.module("fc").tensor(1, "output_gradient", "fc", {40, 40}, drawn({40, 40}));
+    std::vector<double> gradient = drawn({40, 40}, 2);
+    for (double& value : gradient) value *= 1e-2 * factor;
+    return record.tensor(1, "gradient", "fc", {40, 40}, gradient, "weight");
+  };
+  EXPECT_SAYS(compare(with("Python", 1), with("C++", 1.5)), 1,
+              "the gradient of 'fc.weight' differs (by at least 0.5 of its norm)");
+}
+
+TEST_F(ComparePort, NamesTheTypeInWhichAFileWasWrittenAndTheOneInWhichItWasRead) {
+  const auto with = [](const std::string& language, const std::vector<double>& weight) {
+    return Record(language).module("fc").tensor(0, "parameter", "fc", {8, 20}, weight, "weight");
+  };
+  std::vector<double> written, as_double, as_float;
+  for (const double value : drawn({8, 20})) written.push_back(static_cast<double>(static_cast<float>(value)));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const float pair[] = {static_cast<float>(written[2 * i % 160]), static_cast<float>(written[(2 * i + 1) % 160])};
+    double read = 0;
+    std::memcpy(&read, pair, sizeof read);
+    as_double.push_back(static_cast<double>(static_cast<float>(read)));
+    float half = 0;
+    std::memcpy(&half, reinterpret_cast<const char*>(&written[i / 2]) + i % 2 * sizeof half, sizeof half);
+    as_float.push_back(static_cast<double>(half));
+  }
+  const Record first = with("Python", written);
+  EXPECT_SAYS(compare(first, with("C++", as_double)), 1,
+              "- its elements in C++ are the bytes of float32 read as float64: read the file in the type that it was "
+              "written in");
+  EXPECT_SAYS(compare(first, with("C++", as_float)), 1,
+              "- its elements in C++ are the bytes of float64 read as float32");
+}
+
+TEST_F(ComparePort, NamesBuffersThatWereNotLoadedAndDeviationsForVariances) {
+  const auto with = [](const std::string& language, const std::vector<double>& variance) {
+    Record record(language);
+    record.module("bn", "BatchNorm1d").tensor(0, "parameter", "bn", {4}, drawn({4}), "weight");
+    return record.tensor(0, "buffer", "bn", {4}, variance, "running_var");
+  };
+  const Record first = with("Python", {4, 9, 0.25, 2.25});
+  EXPECT_SAYS(compare(first, with("C++", {1, 1, 1, 1})), 1,
+              "- it is what a new module has in C++: load the buffers as well as the parameters");
+  EXPECT_SAYS(compare(first, with("C++", {2, 3, 0.5, 1.5})), 1,
+              "- it is the root in C++: a standard deviation in place of a variance");
+}
+
+TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
+  const auto with = [](const std::string& language, std::size_t dimension) {
+    std::vector<double> shares = drawn({3, 5}, 6);
+    for (double& value : shares) value = std::exp(value);
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 5 && dimension == 1; ++j) shares[i * 5 + j] += i == 0 ? 0 : 1;
+    }
+    std::vector<double> sums(5, 0);
+    for (std::size_t i = 0; i < shares.size(); ++i) sums[dimension == 1 ? i / 5 : i % 5] += shares[i];
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= sums[dimension == 1 ? i / 5 : i % 5];
+    Record record(language);
+    record.module("scores").module("drop", "Dropout").tensor(1, "output", "scores", {3, 5}, drawn({3, 5}));
+    return record.tensor(1, "input", "drop", {3, 5}, shares);
+  };
+  EXPECT_SAYS(compare(with("Python", 1), with("C++", 0)), 1,
+              "- it is a softmax over dimension 1 in Python and over dimension 0 in C++");
+}
+
+/// A cross entropy of 8 samples of 5 classes, and the gradient of its input.
+struct CrossEntropy {
+  int shift = 0;  ///< of the targets of the first half
+  double smoothing = 0;
+  bool has_weights = false, ignores = false;
+  Record record(const std::string& language) const {
+    const std::vector<double> logits = drawn({8, 5}, 3);
+    std::vector<double> gradient;
+    double loss = 0, weights = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t target = (i * 3 + static_cast<std::size_t>(i < 4 ? shift : 0)) % 5;
+      const double weight = ignores && target == 1 ? 0 : has_weights ? 1 + static_cast<double>(target) : 1;
+      double sum = 0;
+      for (std::size_t j = 0; j < 5; ++j) sum += std::exp(logits[i * 5 + j]);
+      for (std::size_t j = 0; j < 5; ++j) {
+        const double wanted = (j == target ? 1 - smoothing : 0) + smoothing / 5;
+        loss -= weight * wanted * std::log(std::exp(logits[i * 5 + j]) / sum);
+        gradient.push_back(weight * (std::exp(logits[i * 5 + j]) / sum - wanted));
+      }
+      weights += weight;
+    }
+    for (double& each : gradient) each /= weights;
+    Record made(language);
+    made.module("fc").tensor(1, "output", "fc", {8, 5}, logits).tensor(1, "loss", "", {}, {loss / weights});
+    return made.tensor(1, "output_gradient", "fc", {8, 5}, gradient);
+  }
+};
+
+TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
+  const Record first = CrossEntropy().record("Python");
+  EXPECT_SAYS(compare(first, CrossEntropy{1}.record("C++")), 1, "- other targets: the gradient of the output of 'fc'");
+  EXPECT_SAYS(compare(first, CrossEntropy{0, 0.1}.record("C++")), 1, "- label smoothing is 0.1 more in C++");
+  EXPECT_SAYS(compare(CrossEntropy{0, 0.2}.record("Python"), CrossEntropy().record("C++")), 1,
+              "- label smoothing is 0.2 more in Python");
+  EXPECT_SAYS(compare(first, CrossEntropy{0, 0, true}.record("C++")), 1,
+              "has another factor for each sample: weights of classes or samples in one alone");
+  EXPECT_SAYS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
+              "- some samples have no part in the loss of C++: ignore_index, or a mask, in that alone");
+  const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
+  // No single one explains two.
+  EXPECT_SAYS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
+}
+
+/// Steps of a bias before a norm, whose gradient is but rounding: the optimizer moves it as it likes.
+Record moved(const std::string& language, double bias, double loss, int head_gradient, bool has_norm = true) {
+  Record record(language);
+  record.module("conv", "Conv1d").module("norm", "BatchNorm1d");
+  record.tensor(0, "parameter", "conv", {4}, {0.5, -0.4, 0.3, 0.2}, "bias");
+  record.tensor(0, "parameter", "norm", {4}, drawn({4}), "weight");
+  for (int step = 1; step <= 2; ++step) {
+    std::vector<double> output = drawn({8, 4}, step), normalized = drawn({8, 4}, step + 10);
+    for (double& value : output) value += step > 1 ? bias : 0;
+    for (double& value : normalized) value += step > 1 && !has_norm ? bias : 0;
+    record.tensor(step, "output", "conv", {8, 4}, output).tensor(step, "input", "norm", {8, 4}, output);
+    record.tensor(step, "output", "norm", {8, 4}, normalized).tensor(step, "loss", "", {}, {step > 1 ? loss : 2.0});
+    record.tensor(step, "output_gradient", "norm", {8, 4}, drawn({8, 4}, 20));
+    record.tensor(step, "gradient", "conv", {4}, {bias * 1e-7, bias * 1e-7, bias * 1e-7, bias * 1e-7}, "bias");
+    record.tensor(step, "gradient", "norm", {4}, drawn({4}, step > 1 ? head_gradient : 30), "weight");
+    record.tensor(step, "update", "conv", {4}, {bias, bias, bias, bias}, "bias");
+    record.tensor(step, "update", "norm", {4}, drawn({4}, 40), "weight");
+  }
+  return record;
+}
+
+TEST_F(ComparePort, ExcusesWhatRoundingHasMovedAndNothingElse) {
+  const Record first = moved("Python", 0.01, 2, 30);
+  EXPECT_SAYS(compare(first, moved("C++", -0.01, 2, 30)), 0,
+              "2 more differ by rounding alone: the gradient of 'conv.bias' is 0 but for rounding");
+  EXPECT_SAYS(compare(first, moved("C++", -0.01, 2.01, 30)), 1, "depart in step 2: the loss differs");
+  EXPECT_SAYS(compare(first, moved("C++", -0.01, 2, 31)), 1, "depart in step 2: the gradient of 'norm.weight' differs");
+}
+
+TEST_F(ComparePort, DoesNotExcuseAnInputThatDiffersByWhatRoundingHasMoved) {
+  const auto with = [](const std::string& language, double bias, double more) {
+    Record record = moved(language, bias, 2, 30);
+    std::vector<double> input = drawn({8, 4}, 50), output = drawn({8, 4}, 2);
+    for (double& value : input) value += more;
+    for (double& value : output) value += bias + more;
+    record.tensor(3, "input", "conv", {8, 4}, input).tensor(3, "output", "conv", {8, 4}, output);
+    return record.tensor(3, "loss", "", {}, {2.0});
+  };
+  const Record first = with("Python", 0.01, 0);
+  EXPECT_EQ(compare(first, with("C++", -0.01, 0)).exit_code, 0);
+  EXPECT_SAYS(compare(first, with("C++", -0.01, 0.005)), 1, "depart in step 3: the input of 'conv' differs");
+}
+
+TEST_F(ComparePort, DoesNotSayThatAllAgreesWhereRoundingHasReachedTheLoss) {
+  const Record first = moved("Python", 0.01, 2, 30, false);
+  const Finished finished = compare(first, moved("C++", -0.01, 2.01, 30, false));
+  EXPECT_SAYS(finished, 2, "agree in 2 steps as far as they can be compared: ");
+  EXPECT_SAYS(finished, 2, "Not compared: 1 tensor, the loss in step 2");
+  EXPECT_SAYS(compare(first, moved("C++", -0.01, 4, 30, false)), 1, "depart in step 2: the loss differs");
 }
 
 }  // namespace

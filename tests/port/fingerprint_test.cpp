@@ -157,6 +157,17 @@ TEST_F(FingerprintLens, WritesWhatThereIsOfARunThatEndsEarlyAndSaysSo) {
   EXPECT_EQ(lines("optimizer").size(), 1U);
 }
 
+TEST_F(FingerprintLens, WritesEachTensorAtOnceForTheProgramMayFail) {
+  auto watching = inspector("steps: 3");
+  watching.attach(*model_, optimizer_);
+  model_->push_back(torch::nn::Linear(5, 6));  // which takes 5 numbers, and is given 4
+  EXPECT_THROW(model_->forward(torch::ones({5, 3})), c10::Error);
+  std::vector<std::string> names;
+  for (const Json& each : lines("output")) names.push_back(each["module"]);
+  EXPECT_EQ(names, (std::vector<std::string>{"0", "1", "2"})) << "as the inspector still watches";
+  EXPECT_EQ(lines("parameter").size(), 4U);
+}
+
 TEST_F(FingerprintLens, KeepsTheFileOfAnEarlierRun) {
   for (const float value : {1.0F, 2.0F}) {
     auto watching = inspector("steps: 1, path: own.jsonl");

@@ -15,12 +15,15 @@ namespace nn = torch::nn;
 
 struct Mlp : Net {
   explicit Mlp(const std::string& fault)
-      : without_act(fault == "no activation"), with_norm(fault == "another norm"), renamed(fault == "other names") {
+      : without_act(fault == "no activation"),
+        with_function(fault == "activation as a function"),
+        with_norm(fault == "another norm"),
+        renamed(fault == "other names") {
     fc1 = register_module(renamed ? "input" : "fc1", nn::Linear(12, 16));
     if (with_norm) norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({16})));
     if (fault == "another activation") {
       other_act = register_module("act", nn::ReLU());
-    } else if (!without_act) {
+    } else if (!without_act && !with_function) {
       act = register_module(renamed ? "squash" : "act", nn::Tanh());
     }
     drop = register_module("drop", nn::Dropout(0.5));
@@ -31,9 +34,10 @@ struct Mlp : Net {
     if (with_norm) x = norm->forward(x);
     if (other_act) x = other_act->forward(x);
     if (act) x = act->forward(x);
+    if (with_function) x = torch::tanh(x);
     return fc2->forward(drop->forward(x));
   }
-  bool without_act, with_norm, renamed;
+  bool without_act, with_function, with_norm, renamed;
   nn::Linear fc1{nullptr}, fc2{nullptr};
   nn::Tanh act{nullptr};
   nn::ReLU other_act{nullptr};
@@ -42,13 +46,14 @@ struct Mlp : Net {
 };
 
 struct Cnn : Net {
-  explicit Cnn(const std::string& fault) : no_flatten(fault == "flatten order") {
+  explicit Cnn(const std::string& fault)
+      : no_flatten(fault == "flatten order"), with_function(fault == "activation as a function") {
     nn::BatchNormOptions norm(4);
     if (fault == "batch norm eps") norm.eps(1e-3);
     if (fault == "batch norm momentum") norm.momentum(0.01);
     conv1 = register_module("conv1", nn::Conv2d(nn::Conv2dOptions(3, 4, 3).padding(1)));
     bn1 = register_module("bn1", nn::BatchNorm2d(norm));
-    act = register_module("act", nn::ReLU(nn::ReLUOptions(/*inplace=*/true)));
+    if (!with_function) act = register_module("act", nn::ReLU(nn::ReLUOptions(/*inplace=*/true)));
     pool = register_module("pool", nn::MaxPool2d(2));
     up = register_module("up", nn::Upsample(nn::UpsampleOptions()
                                                 .scale_factor(std::vector<double>{2, 2})
@@ -60,12 +65,13 @@ struct Cnn : Net {
     fc = register_module("fc", nn::Linear(4 * 6 * 6, 4));
   }
   at::Tensor forward(at::Tensor x) override {
-    x = pool->forward(act->forward(bn1->forward(conv1->forward(x))));
+    x = bn1->forward(conv1->forward(x));
+    x = pool->forward(with_function ? torch::relu(x) : act->forward(x));
     x = torch::relu(bn2->forward(conv2->forward(up->forward(x))));
     if (no_flatten) x = x.permute({0, 2, 3, 1}).contiguous();
     return fc->forward(flatten->forward(x));
   }
-  bool no_flatten;
+  bool no_flatten, with_function;
   nn::Conv2d conv1{nullptr}, conv2{nullptr};
   nn::BatchNorm2d bn1{nullptr}, bn2{nullptr};
   nn::ReLU act{nullptr};
@@ -127,11 +133,25 @@ struct Transformer : Net {
   nn::TransformerEncoder encoder{nullptr};
 };
 
+struct Tied : Net {
+  explicit Tied(const std::string& fault) : is_tied(fault != "not tied") {
+    embed = register_module("embed", nn::Linear(nn::LinearOptions(12, 12).bias(false)));
+    act = register_module("act", nn::Tanh());
+    head = register_module("head", nn::Linear(12, 12));
+    if (is_tied) head->weight = embed->weight;  // the one that was registered stays a parameter, without a use
+  }
+  at::Tensor forward(at::Tensor x) override { return head->forward(act->forward(embed->forward(x))); }
+  bool is_tied;
+  nn::Linear embed{nullptr}, head{nullptr};
+  nn::Tanh act{nullptr};
+};
+
 std::shared_ptr<Net> make_net(const std::string& model, const std::string& fault) {
   if (model == "mlp") return std::make_shared<Mlp>(fault);
   if (model == "cnn") return std::make_shared<Cnn>(fault);
   if (model == "residual") return std::make_shared<Residual>(fault);
   if (model == "lstm") return std::make_shared<Recurrent>();
+  if (model == "tied") return std::make_shared<Tied>(fault);
   return std::make_shared<Transformer>(fault);
 }
 
@@ -173,6 +193,7 @@ void change_weights(Net& net, const std::string& fault) {
   if (fault == "transposed weight") parameters["block.fc1.weight"].copy_(parameters["block.fc1.weight"].t().clone());
   if (fault == "permuted gates") parameters["lstm.weight_ih_l0"].copy_(parameters["lstm.weight_ih_l0"].roll({6}, {0}));
   if (fault == "scaled weight") parameters["fc2.weight"].mul_(0.5);
+  if (fault == "not tied") parameters["head.weight"].copy_(parameters["embed.weight"]);
   if (fault == "frozen") parameters["fc1.weight"].set_requires_grad(false);
 }
 
@@ -189,9 +210,20 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& type,
   return std::make_unique<RMSprop>(parameters, RMSpropOptions(0.01));
 }
 
+/// What happens to gradients between a backward pass and the step, from the second step on.
+void change_gradients(Net& net, const std::string& fault) {
+  for (const at::Tensor& parameter : net.parameters()) {
+    if (fault == "later halved gradients") parameter.mutable_grad() = parameter.grad() * 0.5;
+    if (fault == "later random gradients") parameter.mutable_grad() = torch::randn_like(parameter) * 0.01;
+    if (fault == "later rotated gradients" && parameter.dim() > 1)
+      parameter.mutable_grad() = parameter.grad().roll({1}, {0});
+  }
+}
+
 at::Tensor make_batch(const std::string& model, int64_t step, const std::string& fault) {
-  static const std::map<std::string, std::vector<int64_t>> shapes = {
-      {"mlp", {8, 12}}, {"cnn", {6, 3, 8, 8}}, {"residual", {8, 12}}, {"lstm", {7, 9, 5}}, {"transformer", {9, 7, 5}}};
+  static const std::map<std::string, std::vector<int64_t>> shapes = {{"mlp", {8, 12}},           {"cnn", {6, 3, 8, 8}},
+                                                                     {"residual", {8, 12}},      {"lstm", {7, 9, 5}},
+                                                                     {"transformer", {9, 7, 5}}, {"tied", {8, 12}}};
   if (fault == "batch order") step = (step + 1) % 3;
   const std::vector<int64_t>& shape = shapes.at(model);
   at::Tensor inputs = made(shape, 6151, step * 3571 + 7, 1009) * 2;
@@ -220,17 +252,26 @@ void record_port(const std::string& model, const std::string& optimizer_type, co
   inspector.attach(*net, *optimizer);
   for (int64_t step = 0; step < 3; ++step) {
     const at::Tensor inputs = make_batch(model, step, fault);
-    const at::Tensor targets =
-        (torch::arange(inputs.size(model == "transformer" ? 1 : 0)) * 3 + step + (fault == "other targets" ? 1 : 0)) %
-        4;
-    if (fault != "gradients kept") optimizer->zero_grad();
+    const at::Tensor targets = (torch::arange(inputs.size(model == "transformer" ? 1 : 0)) * 3 + step +
+                                (fault == "other targets" || (fault == "later other targets" && step > 0) ? 1 : 0)) %
+                               4;
+    if (fault.rfind("gradients kept", 0) != 0) optimizer->zero_grad();
+    if (fault == "later evaluation mode" && step > 0) net->eval();
     torch::nn::functional::CrossEntropyFuncOptions options;
     if (fault == "loss reduction" || fault == "untold loss reduction") options.reduction(torch::kSum);
     const at::Tensor loss = torch::nn::functional::cross_entropy(net->forward(inputs), targets, options);
     if (fault != "untold loss reduction") inspector.push_loss(loss, /*train=*/true);
     loss.backward();
+    if (step > 0) change_gradients(*net, fault);
+    if (fault == "gradients kept and clipped" && step > 0) torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
     if (fault == "clipped gradients") torch::nn::utils::clip_grad_norm_(net->parameters(), 0.1);
+    if (fault == "zero gradient") net->named_parameters()["head.bias"].mutable_grad().zero_();
     optimizer->step();
+    const torch::NoGradGuard no_grad;
+    for (const at::Tensor& parameter : net->parameters()) {
+      if (fault == "weights changed") at::Tensor(parameter).mul_(0.998);
+      if (fault == "weights rounded") at::Tensor(parameter).copy_(parameter.to(torch::kBFloat16).to(torch::kFloat));
+    }
   }
 }
 

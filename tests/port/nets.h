@@ -14,7 +14,7 @@ struct Net : torch::nn::Module {
 };
 
 /// Trains one as pairs.py does, and keeps its fingerprint in `folder`.
-/// @param model "mlp", "cnn", "residual", "lstm" or "transformer"
+/// @param model "mlp", "cnn", "residual", "lstm", "transformer" or "tied"
 /// @param optimizer "sgd", "adam", "adamw" or "rmsprop"
 void record_port(const std::string& model, const std::string& optimizer, const std::string& fault,
                  const std::filesystem::path& folder);

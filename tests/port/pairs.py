@@ -82,8 +82,18 @@ class Transformer(nn.Module):
         return self.head(self.encoder(self.embed(x)).mean(0))
 
 
-MODELS = {"mlp": Mlp, "cnn": Cnn, "residual": Residual, "lstm": Recurrent, "transformer": Transformer}
-SHAPES = {"mlp": (8, 12), "cnn": (6, 3, 8, 8), "residual": (8, 12), "lstm": (7, 9, 5), "transformer": (9, 7, 5)}
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.act, self.head = nn.Linear(12, 12, bias=False), nn.Tanh(), nn.Linear(12, 12)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x):
+        return self.head(self.act(self.embed(x)))
+
+
+MODELS = {"mlp": Mlp, "cnn": Cnn, "residual": Residual, "lstm": Recurrent, "transformer": Transformer, "tied": Tied}
+SHAPES = {"mlp": (8, 12), "cnn": (6, 3, 8, 8), "residual": (8, 12), "lstm": (7, 9, 5), "transformer": (9, 7, 5), "tied": (8, 12)}
 OPTIMIZERS = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9),
     "adam": lambda parameters: torch.optim.Adam(parameters, lr=0.01),

@@ -7,10 +7,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "examples/process.h"
@@ -21,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer"};
+const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer", "tied"};
 const char* const optimizers[] = {"sgd", "adam", "adamw", "rmsprop"};
 
 /// The originals' records. One Python writes all of them for all processes of these tests, and anew only where its
@@ -144,9 +146,18 @@ const Planted planted[] = {
      "in step 1, in the backward pass: the gradient of the output of 'fc2' differs",
      "it is 8 times as large in C++: a sum in place of a mean"},
     {"lstm", "sgd", "other targets", "in step 1: the loss differs",
-     "the output of 'head', the last module that was seen, is the same: what is computed after it"},
+     "other targets: the gradient of the output of 'head'"},
     {"mlp", "sgd", "gradients kept", "in step 2: the gradient of 'fc1.weight' differs", "call zero_grad()"},
+    {"residual", "sgd", "gradients kept and clipped", "in step 2: the gradient of 'block.fc1.weight' differs",
+     "call zero_grad()"},
     {"lstm", "sgd", "clipped gradients", "in step 1: the gradient of 'lstm.weight_ih_l0' differs", "clipped"},
+    {"mlp", "adam", "weights changed", "in step 2, in the forward of 'fc1': its input agrees",
+     "it is 1.002 times as large in Python"},
+    {"residual", "adam", "weights rounded", "in step 2, in the forward of 'block.fc1': its input agrees",
+     "changed outside the optimizer's step"},
+    {"residual", "sgd", "zero gradient", "in step 1: the gradient of 'head.bias' differs", "it is 0 in C++ alone"},
+    {"tied", "adam", "not tied", "in step 1: the gradient of 'embed.weight' differs",
+     "'embed.weight' and 'head.weight' are one tensor in Python and two in C++"},
     {"mlp", "sgd", "frozen", "in step 1: the gradient of 'fc1.weight' differs", "frozen"},
     {"residual", "adam", "default rate", "in step 1: the update of 'block.fc1.weight' differs",
      "lr is 0.01 in Python and 0.001 in C++"},
@@ -181,6 +192,42 @@ TEST(PortOfAnotherLibTorch, AgreesButForRounding) {
   // The bias before a batch norm has no gradient but rounding, of which Adam makes whole steps.
   const bool same = has(finished, "171 tensors");
   EXPECT_TRUE(same || has(finished, "by rounding alone: the gradient of 'conv1.bias'")) << finished.output;
+}
+
+class PortWithALaterFault : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(PortWithALaterFault, DepartsThoughRoundingHasMovedAParameterBefore) {
+  const auto& [fault, place] = GetParam();
+  const fs::path folder = fresh_folder();
+  record_port("cnn", "adam", fault, folder);
+  const Finished finished = compare(ORIGINAL_OF_ANOTHER_LIBTORCH, folder);
+  EXPECT_EQ(finished.exit_code, 1) << finished.output;
+  EXPECT_TRUE(has(finished, std::string("Python and C++ depart in step 2") + place)) << finished.output;
+}
+
+const std::pair<const char*, const char*> later[] = {
+    {"gradients kept", ": the gradient of 'conv1.weight' differs"},
+    {"later halved gradients", ": the gradient of 'conv1.weight' differs"},
+    {"later random gradients", ": the gradient of 'conv1.weight' differs"},
+    {"later rotated gradients", ": the gradient of 'conv1.weight' differs"},
+    {"later other targets", ": the loss differs"},
+    {"later evaluation mode", ", in the forward of 'bn1'"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, PortWithALaterFault, testing::ValuesIn(later), [](const auto& each) {
+  std::string name = each.param.first;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+});
+
+TEST(PortWithAFunctionForAModule, Agrees) {
+  for (const char* model : {"mlp", "cnn"}) {
+    for (const char* optimizer : {"sgd", "adam"}) {
+      const Finished finished = compare_with_port(model, optimizer, "activation as a function");
+      EXPECT_EQ(finished.exit_code, 0) << finished.output;
+      EXPECT_TRUE(has(finished, "Python and C++ agree in 3 steps: ")) << finished.output;
+    }
+  }
 }
 
 TEST(PortWithOtherNames, IsAlignedByOrderAndSaysHow) {

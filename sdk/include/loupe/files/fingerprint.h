@@ -34,6 +34,8 @@
 //   sums            for each dimension of 2 to 64 indices the sums of the elements at each of them, else []; [] where
 //                   there are less than two dimensions
 //
+// A program that fails leaves a file that ends with what it had computed by then.
+//
 // Numbers are those of the tensor in float64. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
 
 #include <algorithm>
