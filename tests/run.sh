@@ -26,7 +26,7 @@ sanitize=OFF
 only=()
 only_set_up=false
 together=OFF
-product=(-DCMAKE_BUILD_TYPE=Fast)
+product=(-DCMAKE_BUILD_TYPE=Fast -DLOUPE_WERROR=ON)
 while (($#)); do
   case $1 in
     --sanitize)
@@ -76,7 +76,7 @@ fi
 
 set_up
 if $only_set_up; then exit; fi
-configure "$build" "${product[@]}" -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON -DLOUPE_WERROR=ON \
+configure "$build" "${product[@]}" -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON \
   "-DLOUPE_SANITIZE=$sanitize" "-DLOUPE_TESTS_TOGETHER=$together"
 # LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
 if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads ranks); fi

@@ -117,20 +117,21 @@ std::string told_of_a_slow_record(const std::string& command) {
        << lines.back() << "\n";
   rest.close();
   EXPECT_EQ(::mkfifo((folder / "slow").c_str(), 0600), 0);
-  return run("(cat begin; sleep 1.1; cat rest) > slow & TERM=xterm script -qec '" + command + "' /dev/null", folder)
+  return run("(cat begin; sleep 3; cat rest) > slow & TERM=xterm script -qec '" + command + "' /dev/null 9<slow",
+             folder)
       .output;
 }
 
 TEST(Progress, IsToldOnATerminalOnceItTakesMoreThanASecond) {
-  const std::string told = told_of_a_slow_record(LOUPE_COMMAND " diagnose slow");
-  EXPECT_EQ(told.rfind("\rreading epoch 3 of 'slow'\x1b[K", 0), 0u) << told;
+  const std::string told = told_of_a_slow_record(LOUPE_COMMAND " diagnose /dev/fd/9");
+  EXPECT_EQ(told.rfind("\rreading epoch 3 of '/dev/fd/9'\x1b[K", 0), 0u) << told;
   const std::size_t gone = told.find("\r\x1b[K");
   ASSERT_NE(gone, std::string::npos) << told;
-  EXPECT_EQ(told.rfind("\r\x1b[Kdigits (slow)"), gone) << "it is gone before the answer: " << told;
+  EXPECT_EQ(told.rfind("\r\x1b[Kdigits (/dev/fd/9)"), gone) << "it is gone before the answer: " << told;
 }
 
 TEST(Progress, IsOfNoFile) {
-  const std::string told = told_of_a_slow_record(LOUPE_COMMAND " compare slow --out out 2>errors; cat errors");
+  const std::string told = told_of_a_slow_record(LOUPE_COMMAND " compare /dev/fd/9 --out out 2>errors; cat errors");
   EXPECT_EQ(told.find("reading"), std::string::npos) << told;
   EXPECT_NE(told.find("wrote out/report.html"), std::string::npos) << told;
 }

@@ -383,7 +383,11 @@ TEST_F(MergeOfRanks, WritesThroughNoLinkThatLiesInTheRunsFolder) {
 
 TEST_F(MergeOfRanks, SaysNothingThatSteersATerminal) {
   train({1, 1});
-  change_header(1, [](RankHeader& header) { header.run = "\x1b]0;title\x07\xc2\x9b31m"; });
+  change_header(1, [](RankHeader& header) {
+    header.run =
+        "\x1b]0;title\x07\xc2\x9b"
+        "31m";
+  });
   const std::string said = merge(2);
   EXPECT_SAYS(said, "its name is '?]0;title??31m'");
   EXPECT_EQ(said.find('\x1b'), std::string::npos);
