@@ -79,14 +79,15 @@ struct ZeroGradient {
   }
 };
 
-TEST(Ledger, PointsAGradientOfZeroToTheLayerBehindItThatIsDeadAsAWhole) {
+TEST(Ledger, PointsAGradientOfZeroToTheLayerBesideItThatIsDeadAsAWhole) {
   ZeroGradient seen;
   EXPECT_EQ(seen.see_zero(3), uint32_t{LOUPE_SEVERITY_WARNING});
   EXPECT_EQ(seen.see_zero(2), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
   seen.see_dead(1, LOUPE_SEVERITY_INFO);
   EXPECT_EQ(seen.see_zero(1), uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_EQ(seen.models.told.findings.back().advice, "see 'dead_units' first, of 'net.fc', from which this may follow");
-  EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_WARNING}) << "it lies behind the dead layer";
+  EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_INFO}) << "zeros are all that the next layer is given";
+  EXPECT_EQ(seen.see_zero(7), uint32_t{LOUPE_SEVERITY_WARNING}) << "it lies far behind the dead layer";
 }
 
 TEST(Ledger, PointsAGradientOfZeroToNoLayerThatLetsAPartThrough) {
