@@ -26,6 +26,7 @@ using replay::RecordLine;
 
 struct Learned {
   Baseline::Run run;
+  std::set<std::string> shares;  // tags
   double last_epoch = 0;
   bool had_error = false;
   const char* cut_off = nullptr;  // "a line", …
@@ -44,6 +45,7 @@ Learned read(const std::string& record, ReadingProgress& progress) {
   for (RecordLine line; reader.next(line);) {
     progress.take(line);
     if (line.kind == RecordLine::Kind::tag && is_of_the_machine(line.unit)) left_out.insert(line.tag);
+    if (line.kind == RecordLine::Kind::tag && line.tag_type == LOUPE_TAG_PROBABILITY) learned.shares.insert(line.tag);
     if (line.kind == RecordLine::Kind::finding) findings.take(line);
     if (line.kind == RecordLine::Kind::tick) learned.last_epoch = line.epoch;
     if (line.kind != RecordLine::Kind::value || left_out.count(line.tag) != 0) continue;
@@ -122,6 +124,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
   keep_existing(file, "learn", force);
   std::vector<Learned> learned;
   std::vector<Baseline::Run> runs;
+  std::set<std::string> shares;
   ReadingProgress progress(files.size());
   for (const std::string& record : files) {
     progress.begin(record);
@@ -134,6 +137,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
       errors << "loupe: warning: '" << record << "' has findings that are errors; is it of a good run?\n";
     if (learned.back().run.empty()) throw UsageError("'" + record + "' has no values to learn from");
     runs.push_back(learned.back().run);
+    shares.insert(learned.back().shares.begin(), learned.back().shares.end());
   }
   progress.clear();
   tell_lengths(learned, errors);
@@ -142,7 +146,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
   if (runs.size() < few)
     errors << "loupe: warning: of " << runs.size() << (runs.size() == 1 ? " run" : " runs")
            << " alone little can be learned, so that the baseline is wide; give it " << few << " or more\n";
-  const Baseline baseline = Baseline::of(runs);
+  const Baseline baseline = Baseline::of(runs, shares);
   write(file, baseline.text());
   out << "wrote " << file << ": " << baseline.series_count() << " series of " << runs.size()
       << (runs.size() == 1 ? " run" : " runs") << " in " << baseline.phase_count() << " phases\n";

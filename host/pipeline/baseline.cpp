@@ -46,13 +46,16 @@ struct Seen {
 };
 
 /// The fewer runs there are, the more of the expected range lies outside of their smallest and largest value.
-Baseline::Span widened(const Seen& seen, double series_magnitude) {
+Baseline::Span widened(const Seen& seen, double series_magnitude, bool is_share) {
   const double share = 0.25 + 2 / static_cast<double>(seen.runs.size());
   const double magnitude = std::max(std::abs(seen.low), std::abs(seen.high));
   const double margin = share * std::max(seen.high - seen.low, 0.25 * magnitude) + 0.05 * series_magnitude;
   double low = seen.low - margin;
-  // A value that is always positive, such as a norm, shrinks by factors; at 0 it has collapsed.
-  if (seen.low > 0 && low <= 0) {
+  // A value that is always positive, such as a norm, shrinks by factors; at 0 it has collapsed. One that comes near to
+  // 0 in good runs, as the share of units that are silent does, may as well be 0.
+  constexpr double near = 1e-2;
+  const double nearly_none = near * (is_share ? 1 : std::max(magnitude, series_magnitude));
+  if (seen.low > nearly_none && low <= 0) {
     const double log_margin = share * std::max(std::log(seen.high / seen.low), 0.2);
     constexpr double least_factor = 3;
     low = seen.low * std::exp(-2 * log_margin) / least_factor;
@@ -69,7 +72,7 @@ Json number(double value) {
 
 }  // namespace
 
-Baseline Baseline::of(const std::vector<Run>& runs) {
+Baseline Baseline::of(const std::vector<Run>& runs, const std::set<std::string>& shares) {
   Baseline baseline;
   baseline.runs_ = runs.size();
   std::set<double> epochs;
@@ -104,7 +107,7 @@ Baseline Baseline::of(const std::vector<Run>& runs) {
       Seen around = seen[i];
       if (i > 0) around.add(seen[i - 1]);
       if (i + 1 < phases) around.add(seen[i + 1]);
-      spans.push_back(widened(around, magnitude));
+      spans.push_back(widened(around, magnitude, shares.count(std::get<0>(key)) != 0));
     }
   }
   baseline.note_layers();

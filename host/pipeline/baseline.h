@@ -21,7 +21,8 @@ class Baseline {
   using Run = std::map<Key, std::map<double, double>>;
 
   /// Takes the envelope of these runs, widened: the fewer they are, the more. Values that are not finite are left out.
-  static Baseline of(const std::vector<Run>& runs);
+  /// @param shares  the tags whose values are shares, from 0 to 1
+  static Baseline of(const std::vector<Run>& runs, const std::set<std::string>& shares = {});
   /// Throws ConfigError, which says what is wrong with the file.
   static Baseline read(const std::string& file);
   /// JSON, as read() takes it.

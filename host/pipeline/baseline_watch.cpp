@@ -70,8 +70,11 @@ Finding BaselineWatch::departed(const Told& told, const Departure& departure, co
   finding.threshold = limit;
   finding.first_epoch = departure.since;
   finding.last_epoch = epoch;
-  finding.message = name_of(told.key) + " is " + rounded_text(told.value) + ", where good runs are between " +
-                    rounded_text(span.low) + " and " + rounded_text(span.high) + " by then: it left that in epoch " +
+  const std::string runs = baseline_.run_count() == 1
+                               ? "where the one good run is between "
+                               : "where " + std::to_string(baseline_.run_count()) + " good runs are between ";
+  finding.message = name_of(told.key) + " is " + rounded_text(told.value) + ", " + runs + rounded_text(span.low) +
+                    " and " + rounded_text(span.high) + " by then: it left that in epoch " +
                     rounded_text(departure.since) + ", and is outside by " +
                     rounded_text(distance / std::max(span.high - span.low, 1e-300)) + " times its width";
   if (others > 0) finding.message += "; so are " + std::to_string(others) + " other series";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "folder.h"
 #include "loupe/config_error.h"
@@ -72,6 +73,7 @@ TEST(BaselineOfARun, TellsADepartureThatLastsLongerThanThePatienceAndItsEnd) {
   EXPECT_STREQ(finding.source, "the lens 'health'");
   EXPECT_EQ(finding.value, 100);
   EXPECT_EQ(finding.first_epoch, 5);
+  EXPECT_SAYS(finding.message, "where 3 good runs are between");
   EXPECT_SAYS(finding.message, "it left that in epoch 5");
   for (int epoch = 8; epoch <= 10; ++epoch) run.epoch(static_cast<float>(epoch));
   EXPECT_TRUE(run.monitor->findings().standing().empty());
@@ -118,6 +120,28 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
     EXPECT_BEGINS(e.what(), file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
                                 folder.path("missing.json") + ": error: the baseline cannot be read");
   }
+}
+
+/// Eleven good runs of one series, which is `least` in the first and `most` in the last.
+Baseline runs_between(double least, double most, const std::set<std::string>& shares = {}) {
+  std::vector<Baseline::Run> runs(11);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double value = least * std::pow(most / least, static_cast<double>(i) / 10);
+    for (int epoch = 1; epoch <= 10; ++epoch) runs[i][{tag, "conv", "sum"}][epoch] = value;
+  }
+  return Baseline::of(runs, shares);
+}
+
+TEST(Baseline, TakesZeroForGoodWhereGoodRunsComeNearToIt) {
+  EXPECT_LE(runs_between(4e-6, 3e-3).span({tag, "conv", "sum"}, 5)->low, 0);
+  EXPECT_LE(runs_between(1e-4, 0.02).span({tag, "conv", "sum"}, 5)->low, 0);
+  EXPECT_LE(runs_between(2e-5, 1e-4, {tag}).span({tag, "conv", "sum"}, 5)->low, 0) << "a share of units";
+}
+
+TEST(Baseline, TakesZeroForACollapseOfWhatIsAlwaysFarFromIt) {
+  EXPECT_GT(runs_between(0.5, 2).span({tag, "conv", "sum"}, 5)->low, 0);
+  EXPECT_GT(runs_between(1e-6, 2e-6).span({tag, "conv", "sum"}, 5)->low, 0) << "a small gradient";
+  EXPECT_GT(runs_between(0.4, 0.6, {tag}).span({tag, "conv", "sum"}, 5)->low, 0);
 }
 
 TEST(Baseline, ReadsWhatItWrites) {
