@@ -205,12 +205,13 @@ TEST(Exchange, ShowsRankZeroAloneWhileTheStoreHangsAndAllRanksOnceItAnswers) {
   EXPECT_EQ(events_since(1), std::set<uint64_t>{1});
   EXPECT_SAYS(notes_of(run.folder),
               "from epoch 1 on numbers are of rank 0 alone: the store of the ranks does not answer");
+  for (const int shown = epochs; epochs < shown + 3; ++epochs) tick();
+  EXPECT_EQ(notes_of(run.folder).find("of rank 0 alone"), notes_of(run.folder).rfind("of rank 0 alone"));
   run.memory->set(&SharedMemory::hangs, false);
   for (const int answers = epochs + 1; events_since(answers).count(2) == 0 && is_patient(); ++epochs) tick();
   run.end();
   EXPECT_EQ(events_since(1), (std::set<uint64_t>{1, 2}));
   EXPECT_SAYS(notes_of(run.folder), " on all 2 ranks are there");
-  EXPECT_EQ(notes_of(run.folder).find("of rank 0 alone"), notes_of(run.folder).rfind("of rank 0 alone"));
 }
 
 TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
