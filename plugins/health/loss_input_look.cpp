@@ -47,7 +47,8 @@ struct Sums {
   double smallest = INFINITY, largest = -INFINITY;
   double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< of the elements
   double smallest_exp_sum = INFINITY, largest_exp_sum = -INFINITY;  ///< of their exponentials
-  bool are_positive() const { return smallest >= 0; }
+  bool has_nan = false;
+  bool are_positive() const { return smallest >= 0 && !has_nan; }
   bool add_up_to_one(double tolerance) const {
     return are_positive() && smallest_sum > 1 - tolerance && largest_sum < 1 + tolerance;
   }
@@ -87,6 +88,7 @@ struct Scores {
         sums.smallest = std::min(sums.smallest, value);
         sums.largest = std::max(sums.largest, value);
       }
+      sums.has_nan = sums.has_nan || std::isnan(sum);
       sums.smallest_sum = std::min(sums.smallest_sum, sum);
       sums.largest_sum = std::max(sums.largest_sum, sum);
       sums.smallest_exp_sum = std::min(sums.smallest_exp_sum, exp_sum);
@@ -161,7 +163,7 @@ void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault
   const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
   const Scores scores(input);
   const Sums sums = scores.over_classes(with_exponentials);
-  if (std::isnan(sums.largest_sum) || std::isinf(sums.largest)) return;
+  if (sums.has_nan || std::isinf(sums.largest)) return;
   const auto range = [&] { return "numbers from " + number(sums.smallest) + " to " + number(sums.largest); };
   constexpr double rounding = 1e-4, clearly = 0.1;
   if (scores.classes > 1 && sums.add_up_to_one(tolerance)) {

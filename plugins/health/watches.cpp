@@ -152,7 +152,7 @@ void StepWatch::process(const Event& event) {
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
       state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
-      state_.has_change = has_change(measured);
+      state_.has_change = has_change(measured) && state_.is_finite;  // NaN is no change that can be judged
       state_.change_norm = change;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
       if (state_.has_change) state_.take_change(change);

@@ -59,6 +59,25 @@ TEST(FindingsOfATrainer, TellOfGradientsThatNobodyClearsInTheStepAfter) {
   EXPECT_EQ(trainer.inspector.findings()[0].first_step, 2);
 }
 
+/// As replicas do whose gradients are averaged.
+TEST(FindingsOfATrainer, AreTheFirstNanAloneWhereItReachesAnotherModelByItsGradients) {
+  Trainer trainer;
+  trainer.attach();
+  nn::Linear replica(6, 3);
+  torch::optim::SGD optimizer(replica->parameters(), 0.05);
+  trainer.inspector.attach(*replica, optimizer, "replica");
+  for (int i = 0; i < 6; ++i) {
+    trainer.optimizer->zero_grad();
+    trainer.model->forward(torch::randn({16, 6}) * (i < 2 ? 1 : NAN)).sum().backward();
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(replica->forward(torch::randn({16, 6})), torch::randint(3, {16})).backward();
+    for (auto& each : replica->parameters()) each.mutable_grad().mul_(i < 2 ? 1 : NAN);
+    trainer.optimizer->step();
+    optimizer.step();
+  }
+  EXPECT_EQ(trainer.rules(), Names{"non_finite"});
+}
+
 TEST(FindingsOfATrainer, TakeAccumulationAndLateClearingForWhatTheyAre) {
   Trainer trainer;
   trainer.attach();

@@ -4,6 +4,7 @@
 #include <loupe/inspector.h>
 #include <torch/torch.h>
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -90,6 +91,9 @@ TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
   expect(entropy([](auto& out) { return torch::relu(out); }, "loss_input"), LOUPE_SEVERITY_INFO, "a ReLU");
   EXPECT_TRUE(entropy([](auto& out) { return torch::softmax(out, 1); }, "double_softmax"));
   EXPECT_FALSE(entropy([](auto& out) { return torch::softmax(out, 1); }, "loss_input"));
+  EXPECT_FALSE(
+      told_of([](auto& out) { return out.sum() * 0 + F::cross_entropy(out.detach() * NAN, classes()).nan_to_num(); },
+              "double_softmax"));
   // Scores may add up to 1 without being shares.
   EXPECT_FALSE(entropy([](auto& out) { return out - out.mean(1, true) + 0.2; }, "double_softmax"));
   EXPECT_FALSE(entropy([](auto& out) { return torch::log_softmax(out, 1); }, "loss_input"));
