@@ -80,6 +80,12 @@ void Judge::raise(Finding finding, std::string essence) {
   raised_[key] = {std::move(finding), std::move(essence)};
 }
 
+void Judge::keep(const std::string& rule) {
+  for (const auto& each : standing_) {
+    if (each.second.finding.rule == rule) raised_.insert(each);
+  }
+}
+
 int Judge::in_a_row(const std::string& key, bool is_so) {
   if (!is_so) {
     rows_.erase(key);

@@ -53,6 +53,8 @@ class Judge {
   int in_a_row(const std::string& key, bool is_so);
   /// @param essence  what makes it another finding where it changes; figures that come with each tick do not
   void raise(Finding finding, std::string essence);
+  /// The rule could not be judged: what stands of it goes on to stand.
+  void keep(const std::string& rule);
 
   struct Raised {
     Finding finding;
@@ -60,6 +62,7 @@ class Judge {
   };
   std::map<std::string, Raised> standing_, raised_;
   std::map<std::string, int> rows_;
+  bool knew_parameters_ = false;  // at the last tick that compared replicas
 };
 
 }  // namespace loupe::ranks

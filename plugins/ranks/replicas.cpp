@@ -116,6 +116,17 @@ const std::vector<uint64_t>& gradients_at(const Replica& replica, uint64_t step)
 }  // namespace
 
 void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& tensors) {
+  const auto is_known = [](const Said::Group& group) {
+    const std::vector<uint64_t>& prints = group.replica.parameters;
+    return std::any_of(prints.begin(), prints.end(), [](uint64_t print) { return print != 0; });
+  };
+  // A program's model may be gone when its last tick comes. What stands does not end by that.
+  const bool is_any_known = std::any_of(said.replicas.begin(), said.replicas.end(), is_known);
+  if (knew_parameters_ && !is_any_known) {
+    keep("replica_drift");
+    return keep("gradients_not_averaged");
+  }
+  knew_parameters_ = is_any_known;
   if (said.replicas.empty()) return;
   for (const auto& [rank, record] : said.records) {
     if (record.model != said.records.begin()->second.model) return;  // no replicas; ranks_differ says so

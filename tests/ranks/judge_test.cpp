@@ -100,6 +100,13 @@ TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftAndTellsItOnce) {
   EXPECT_SAYS(told(), "replica_drift 3 3 ");
 }
 
+TEST_F(JudgeOfRanks, LetsADriftStandWhereTheModelIsGoneBeforeTheLastTick) {
+  replicas[2].parameters[1] = 99;
+  EXPECT_SAYS(told(), "replica_drift 3 1 ");
+  for (auto& [rank, each] : replicas) each.parameters = {0, 0, 0};
+  EXPECT_EQ(judge(), Texts());
+}
+
 TEST_F(JudgeOfRanks, TellsTheCauseOfADrift) {
   replicas[2].parameters[0] = 99;
   replicas[2].start[0] = 98;
