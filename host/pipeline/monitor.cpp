@@ -2,6 +2,7 @@
 
 #include "pipeline/monitor.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -188,12 +189,19 @@ void Monitor::show_finding(const loupe_finding& finding) {
   if (life_ == Life::runs) host_->finding_told(*shown);
 }
 
-/// Of a process that shows nothing itself.
+/// Of a process that shows nothing itself: the first of each rule, and once that there are more.
 void Monitor::tell_error(const loupe_finding& finding) const {
   if (finding.severity != LOUPE_SEVERITY_ERROR || finding.state != LOUPE_FINDING_RAISED) return;
   const Finding told = Finding::from(finding);
-  log(LOUPE_LOG_ERROR, (told.layer.empty() ? "" : told.layer + ": ") + told.message + " (" + told.rule + "; see " +
-                           display_.run().directory + ")");
+  const auto all = findings_.all();
+  const auto count = std::count_if(all.begin(), all.end(), [&](const loupe_finding* each) {
+    return each->severity == LOUPE_SEVERITY_ERROR && told.rule == each->rule;
+  });
+  const std::string where = told.rule + "; see " + display_.run().directory + ")";
+  if (count == 1)
+    log(LOUPE_LOG_ERROR, (told.layer.empty() ? "" : told.layer + ": ") + told.message + " (" + where);
+  else if (count == 2)
+    log(LOUPE_LOG_ERROR, "the same of more layers (" + where);
 }
 
 void Monitor::judge_departures() {

@@ -38,6 +38,26 @@ TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   EXPECT_EQ(numbers.count("4.000000 Output Norm/one/mean"), 1u);
 }
 
+TEST(RankThatShowsNothing, TellsTheFirstErrorOfARuleAndOnceThatThereAreMore) {
+  fs::remove_all(folder_of_test());
+  const Stage stage;
+  Rank rank(apart + lenses, 1, 2, nullptr, milliseconds(100));
+  for (const char* layer : {"a", "b", "c"}) {
+    Finding finding;
+    finding.rule = "made_up";
+    finding.severity = LOUPE_SEVERITY_ERROR;
+    finding.layer = layer;
+    finding.message = "it is broken";
+    rank.monitor.publish(finding.c_form(), "the test");
+  }
+  rank.monitor.tick(std::nullopt);
+  Texts told = stage.take_messages();
+  std::erase_if(told, [](const std::string& each) { return each.find("(made_up; see ") == std::string::npos; });
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_SAYS(told[0], "a: it is broken (made_up; see ");
+  EXPECT_SAYS(told[1], "the same of more layers (made_up; see ");
+}
+
 TEST(Exchange, SaysOnceWhichRankCannotKeepItsRecordThoughItsNumbersAreThere) {
   RunOfRanks run(7, milliseconds(10000));
   fs::remove_all(run.folder + "/rank-5");
