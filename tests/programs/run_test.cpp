@@ -437,7 +437,8 @@ TEST(Run, WatchesInAContainerWithoutProc) {
   if (run(container + "true'", folder).exit_code != 0) GTEST_SKIP() << "only root can make such a container";
   const Finished alone = run(trainers + " mlp", folder);
   const Finished watched = run(container + loupe_command + " run " + trainers + " mlp 2> watched.txt'", folder);
-  EXPECT_EQ(alone.output, watched.output) << text_of(folder / "watched.txt");
+  // What LibTorch loads may complain before.
+  EXPECT_TRUE(watched.output.ends_with(alone.output)) << watched.output << text_of(folder / "watched.txt");
   Recorded recorded = read_record(folder / "loupe-runs" / "trainers" / "record.jsonl");
   EXPECT_EQ(recorded.layers(weight_norms), Names({"Net.first", "Net.second"})) << text_of(folder / "watched.txt");
 }
