@@ -410,9 +410,16 @@ TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
   }
 }
 
+/// Whether the program goes on for ever without Loupe, as where a library that LibTorch loads keeps a thread.
+bool never_ends_alone(const std::string& shape) {
+  return run("OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 30 " + trainers + ' ' + shape, fresh_folder())
+             .exit_code == 124;
+}
+
 TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
   for (const std::string shape : {"main_goes", "main_goes_first"}) {
-    const Both both = run_both("timeout 100 " + trainers + ' ' + shape);
+    if (never_ends_alone(shape)) GTEST_SKIP() << "a library of LibTorch's keeps a thread";
+    const Both both = run_both("timeout 100 " + trainers + ' ' + shape, "", "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
     expect_unchanged(both);
     EXPECT_EQ(both.alone.exit_code, 0);
     EXPECT_NE(text_of(both.only_record()).find(R"("kind":"end")"), std::string::npos) << both.messages;
@@ -420,7 +427,7 @@ TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
 }
 
 TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
-  // A thread of a library's would live on.
+  if (never_ends_alone("strict")) GTEST_SKIP() << "a library of LibTorch's keeps a thread";
   const Both both = run_both("timeout 100 " + trainers + " strict", "", "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
   expect_unchanged(both);
   EXPECT_EQ(both.alone.exit_code, 6);
