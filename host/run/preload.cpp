@@ -24,9 +24,6 @@
 
 namespace loupe {
 
-constinit std::atomic<const RunListener*> listener{nullptr};
-constinit std::atomic<bool> has_optimizer{false}, main_has_ended{false}, tried{false};
-
 /// What a function returns through memory that its caller lends: made there by the real one, never copied.
 struct Lent {
   Lent(const Lent&) = delete;

@@ -13,10 +13,10 @@ namespace loupe {
 
 constexpr int exit_unwatched = 2;
 
-extern std::atomic<const RunListener*> listener;  // null until the watching library is there
-extern std::atomic<bool> has_optimizer;           // the program made one
-extern std::atomic<bool> main_has_ended;          // by pthread_exit
-extern std::atomic<bool> tried;                   // to watch this process
+inline constinit std::atomic<const RunListener*> listener{nullptr};  // null until the watching library is there
+inline constinit std::atomic<bool> has_optimizer{false};             // the program made one
+inline constinit std::atomic<bool> main_has_ended{false};            // by pthread_exit
+inline constinit std::atomic<bool> tried{false};                     // to watch this process
 
 /// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process();
