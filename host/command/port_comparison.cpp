@@ -395,7 +395,7 @@ class Walk {
   std::map<std::string, std::string> to_first_;
   std::map<std::string, double> summands_;  // of an output's element, by module
   double most_summands_ = 1;
-  double spread_ = 0;                                  // the largest difference of what agrees, or may
+  double spread_ = 0;                                  // the largest difference among tensors that agree or are excused
   std::map<std::string, double> inputs_;               // how far apart, by module and call
   std::map<std::string, std::vector<double>> errors_;  // of gradients, by parameter
   std::map<std::string, Drift> drift_;                 // of parameters
@@ -405,7 +405,7 @@ class Walk {
   std::map<std::string, double> moved_outputs_, moved_inputs_, moved_buffers_;
   double last_output_ = 0, moved_backward_ = 0;  // as shares
   std::vector<Held> held_;
-  std::set<std::string> finished_;  // calls whose outputs agree, up to the next tensor that is none of those
+  std::set<std::string> finished_;  // calls whose outputs agree, until a tensor comes that is none of these
   bool looked_for_missing_ = false;
 };
 

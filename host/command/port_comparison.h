@@ -16,8 +16,8 @@ struct Comparison {
   struct Departure {
     const Tensor* first;   ///< null where the first record lacks it
     const Tensor* second;  ///< null where the second does
-    double difference;  ///< in units of what rounding is measured by; infinite where shapes differ, or one is missing
-    double share;       ///< what the norm of the difference is at least, as a share of the tensor's own
+    double difference;     ///< in units of rounding; infinite where the shapes differ or a tensor is missing
+    double share;          ///< what the norm of the difference is at least, as a share of the tensor's own
     const Tensor& known() const { return first != nullptr ? *first : *second; }
   };
   std::optional<Departure> departure;  ///< the first

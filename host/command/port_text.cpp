@@ -78,7 +78,7 @@ std::string agreement(const Comparison& comparison) {
          (comparison.largest > 0 ? ", to " + rounded_text(comparison.largest, 2) : ", exactly");
 }
 
-/// The first module of which `differ` holds, and how many more there are: "'fc1' and 2 more modules".
+/// Names the first module for which `differ` is true, and counts the others: "'fc1' and 2 more modules".
 struct Modules {
   std::string first;
   std::size_t count = 0;

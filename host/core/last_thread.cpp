@@ -25,7 +25,7 @@ bool is_main_thread() {
   return ::syscall(SYS_gettid) == ::getpid();
 }
 
-/// Whether its name says so. A thread that is gone by now is nobody's.
+/// Whether the thread's name marks it as Loupe's. A thread that has ended by now counts as Loupe's, too.
 bool is_own(const std::string& thread) {
   const int file = ::open(("/proc/self/task/" + thread + "/comm").c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return true;

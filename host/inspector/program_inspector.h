@@ -22,7 +22,7 @@ struct ProgramInspector {
   static void note_guess(Inspector& inspector, const std::string& text);
   /// A loss, a tensor of one element, under a name of its own; read from its device at the tick.
   static void push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train);
-  /// The same of what is no loss.
+  /// Pushes a metric in the same way.
   static void push_metric(Inspector& inspector, const std::string& name, const at::Tensor& value);
 };
 

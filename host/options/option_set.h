@@ -52,7 +52,7 @@ class OptionSet {
   const loupe_options* get() const { return &options_; }
   /// Takes a number's option out, so that what this is given to does not see it. Nullopt where there is none such.
   std::optional<int64_t> take_integer(const std::string& name);
-  /// Changes the value of a text's option that there is.
+  /// Changes the value of an existing option whose type is text.
   void set_text(const std::string& name, const std::string& text);
   /// The same text for the same values: for telling whether two components can be one.
   std::string key() const;

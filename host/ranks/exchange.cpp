@@ -7,29 +7,15 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "ranks/exchange_state.h"
+#include "ranks/rank_processes.h"
 
 namespace loupe {
-namespace {
-
-/// Whether a thread of this process only waits for a processor.
-bool waits_for_processor(int thread) {
-  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  // "12 (a name) R …": the name may hold anything.
-  const std::size_t end = text.rfind(") ");
-  return end != std::string::npos && text.compare(end + 2, 1, "R") == 0;
-}
-
-}  // namespace
-
 Exchange::Exchange(ExchangeSettings settings, std::unique_ptr<MergedLenses> lenses)
     : shared_(std::make_shared<Shared>(std::move(settings))) {
   try {

@@ -36,17 +36,26 @@ const char* variable_in(const std::string& environment, const char* name) {
   return nullptr;
 }
 
-}  // namespace
-
-ProcessState state_of_process(int process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+/// The letter by which /proc shows the state of a process or thread; '\0' where it shows none.
+char state_letter_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   // "12 (a name) S …": the name may hold anything.
   const std::size_t end = text.rfind(") ");
-  if (end == std::string::npos || end + 2 >= text.size()) return ProcessState::gone;
-  switch (text[end + 2]) {
+  return end != std::string::npos && end + 2 < text.size() ? text[end + 2] : '\0';
+}
+
+}  // namespace
+
+bool waits_for_processor(int thread) {
+  return state_letter_of("self/task/" + std::to_string(thread)) == 'R';
+}
+
+ProcessState state_of_process(int process) {
+  switch (state_letter_of(std::to_string(process))) {
     case 'T':
       return ProcessState::stopped;
+    case '\0':
     case 'Z':
     case 'X':
       return ProcessState::gone;

@@ -16,6 +16,9 @@ enum class ProcessState { gone, stopped, running };
 /// A process of this machine; one that only waits for its parent to notice its end is gone.
 ProcessState state_of_process(int process);
 
+/// Whether a thread of this process waits for nothing but a processor. False where the system does not show it.
+bool waits_for_processor(int thread);
+
 /// The ranks of the job for which a process runs on this machine, by the environments of this user's processes.
 std::set<int> running_ranks_of(const Launch& launch);
 

@@ -32,7 +32,7 @@ class RankSession {
 
   /// Whether the end has come, which waits a while longer where this thread says that it waits for others.
   bool is_ending(bool waits);
-  /// Whether a rank whose message is not there may still send it, in the time that there is for it.
+  /// Whether to go on waiting for the message of a rank.
   /// @param waited  how long since the tick
   bool is_awaited(int rank, Clock::duration waited, Clock::duration patience);
   /// Whether a rank said that it sends neither this tick nor any later one.

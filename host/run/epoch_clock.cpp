@@ -22,10 +22,6 @@ std::string number(double value) {
 
 }  // namespace
 
-bool EpochClock::has_orders() const {
-  return latest_order() != nullptr;
-}
-
 const void* EpochClock::latest_order() const {
   const auto found = std::find_if(orders_.rbegin(), orders_.rend(), [](const Order& each) { return !each.is_of_step; });
   return found != orders_.rend() ? found->address : nullptr;
@@ -35,7 +31,7 @@ std::uint64_t EpochClock::most_steps() const {
   const auto length = static_cast<std::uint64_t>(length_);
   if (kind_ == Epoch::steps) return length;
   if (knows_ends_ || follows_hints_) return length * patience_for_next;
-  if (too_often_ || (!switches_ && !has_orders())) return length;
+  if (too_often_ || (!switches_ && latest_order() == nullptr)) return length;
   return length * patience_for_first;
 }
 

@@ -56,7 +56,6 @@ class EpochClock {
     bool is_of_step = false;  // it begins anew with each step, or in each
   };
   bool is_automatic() const { return kind_ == RunProgramSection::Epoch::automatic; }
-  bool has_orders() const;
   const void* latest_order() const;
   std::uint64_t most_steps() const;
 

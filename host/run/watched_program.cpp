@@ -6,7 +6,6 @@
 #include "torch/script/script_model.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "core/log.h"
@@ -273,9 +272,13 @@ int WatchedProgram::training_of(const ParameterSet& parameters) {
 }
 
 std::size_t WatchedProgram::trainings() const {
-  std::set<int> numbers;
-  for (const Attached& each : attached_) numbers.insert(each.training);
-  return numbers.size();
+  // Without a set: this is asked at each backward pass.
+  std::size_t count = 0;
+  for (auto each = attached_.begin(); each != attached_.end(); ++each) {
+    count +=
+        std::none_of(attached_.begin(), each, [&](const Attached& other) { return other.training == each->training; });
+  }
+  return count;
 }
 
 ParameterSet WatchedProgram::without_attached(const ParameterSet& parameters) const {

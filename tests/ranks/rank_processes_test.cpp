@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -25,6 +27,29 @@ TEST(ProcessState, IsThatOfTheProcess) {
   EXPECT_EQ(state_of_process(child.number()), ProcessState::gone) << "though nobody has waited for it yet";
   child.wait();
   EXPECT_EQ(state_of_process(child.number()), ProcessState::gone);
+}
+
+TEST(WaitsForProcessor, IsSoOfAThreadThatHasWorkAndNotOfOneThatSleeps) {
+  std::atomic<bool> works{true}, sleeps{true};
+  std::atomic<int> working{0}, sleeping{0};
+  std::thread worker([&] {
+    working = static_cast<int>(::syscall(SYS_gettid));
+    while (works) {
+    }
+  });
+  std::thread sleeper([&] {
+    sleeping = static_cast<int>(::syscall(SYS_gettid));
+    sleeps.wait(true);
+  });
+  while (working == 0 || sleeping == 0) std::this_thread::yield();
+  EXPECT_TRUE(waits_for_processor(working));
+  while (waits_for_processor(sleeping))
+    std::this_thread::yield();  // until it sleeps; the test hangs where it never does
+  works = sleeps = false;
+  sleeps.notify_all();
+  worker.join();
+  sleeper.join();
+  EXPECT_FALSE(waits_for_processor(0)) << "no thread has that number";
 }
 
 TEST(RunningRanks, AreThoseOfTheSameJob) {
