@@ -96,10 +96,26 @@ esac
 # A sanitizer of GCC 12 finds no room for its shadow memory where a kernel places mappings too randomly, once in many starts.
 run=()
 if [[ $sanitize != OFF ]] && setarch --addr-no-randomize true 2>/dev/null; then run=(setarch --addr-no-randomize); fi
+# run_tests FOLDER CTEST-ARGUMENTS...: those that ended because LeakSanitizer itself crashed, which happens once in many
+# starts and says nothing about the test, run again, if no others failed.
+run_tests() {
+  local tests=$build/tests/$1 status=0
+  local ctest=("${run[@]}" ctest --test-dir "$tests" --parallel "$((jobs + 1))" --output-on-failure --no-tests=error)
+  shift
+  "${ctest[@]}" "$@" || status=$?
+  if ((status != 0)) && [[ $sanitize == address ]] &&
+    (($(grep -c "LeakSanitizer has encountered a fatal error" "$tests/Testing/Temporary/LastTest.log") == \
+      $(wc -l <"$tests/Testing/Temporary/LastTestsFailed.log"))); then
+    say "LeakSanitizer crashed: running those tests again"
+    status=0
+    "${ctest[@]}" --rerun-failed || status=$?
+  fi
+  return "$status"
+}
 say "running the tests"
 status=0
 if ((${#only[@]} == 0)); then only=(.); fi
 for folder in "${only[@]}"; do
-  "${run[@]}" ctest --test-dir "$build/tests/$folder" --parallel "$((jobs + 1))" --output-on-failure --no-tests=error "$@" || status=$?
+  run_tests "$folder" "$@" || status=$?
 done
 exit "$status"

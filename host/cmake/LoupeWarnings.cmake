@@ -26,6 +26,9 @@ if(LOUPE_SANITIZE)
     add_link_options(-fsanitize=thread)
   elseif(LOUPE_SANITIZE MATCHES "^(ON|TRUE|1|address)$")
     add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    # Checks of each pointer double the time that GCC takes, and find little that AddressSanitizer does not; clang, which
+    # builds the fuzzers, makes them all.
+    add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-sanitize=null,alignment,object-size>)
     add_link_options(-fsanitize=address,undefined)
   else()
     message(FATAL_ERROR "LOUPE_SANITIZE is '${LOUPE_SANITIZE}'; it can be OFF, address or thread")
