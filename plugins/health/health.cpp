@@ -345,6 +345,7 @@ void Health::report(Report& report) {
     tell_of_device(*model);
     for (ParameterState& each : model->parameters)
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
+    model->target_tally.end_epoch();
     Moment now = moment(model.get());
     now.was_validated = was_validated;
     now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are left out where gradients overflow

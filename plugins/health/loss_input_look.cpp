@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "health/rules/elements.h"
@@ -63,6 +64,15 @@ struct Scores {
     for (int64_t d = at + 1; d < elements.dim(); ++d) inner *= elements.size(d);
   }
   double at(int64_t sample, int64_t c) const { return elements.at((sample * classes + c) * inner); }
+  /// The class with the highest score of a sample, at a place within it.
+  int64_t highest(int64_t sample, int64_t place) const {
+    const int64_t first = sample * classes * inner + place;
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes; ++c) {
+      if (elements.at(first + c * inner) > elements.at(first + best * inner)) best = c;
+    }
+    return best;
+  }
   Sums over_classes(bool with_exponentials) const {
     return sums(std::min(most_rows, samples), classes, with_exponentials,
                 [this](int64_t row, int64_t c) { return at(row, c); });
@@ -252,14 +262,42 @@ double cross_entropy_of(const Elements& input, const Elements& targets) {
 }
 
 /// Some pairs of an input of the target's shape.
-void compare(const Elements& input, const Elements& targets, Guessing& guessing) {
+void compare(const Elements& input, const Elements& targets, const LossFault& loss, bool is_mse, Model& model) {
   if (!input.readable() || !targets.readable() || !targets.floating() || input.count() != targets.count()) return;
   constexpr int64_t few = 128;
   const int64_t stride = 1 + (input.count() - 1) / few;
-  for (int64_t place = 0; place < input.count(); place += stride)
-    guessing.take_pair(input.at(place), targets.at(place));
-  guessing.take_look();
+  for (int64_t place = 0; place < input.count(); place += stride) {
+    const double output = input.at(place), target = targets.at(place);
+    if (is_mse) model.guessing.take_pair(output, target);
+    model.target_tally.take_pair(output, target);
+  }
+  if (is_mse) model.guessing.take_look();
+  model.target_tally.take_look(loss.function);
 }
+
+/// Some targets of a loss over classes, with the class to which each sample's scores point.
+struct Answers {
+  static constexpr int64_t most = 64;
+  std::array<int64_t, most> targets{}, answers{};
+  int64_t count = 0, classes = 0;
+
+  Answers(const Elements& input, const Elements& labels) {
+    constexpr int64_t most_scores = 8192;
+    if (!input.readable() || !input.floating() || input.dim() < 2 || input.count() == 0) return;
+    if (!labels.readable() || labels.floating() || labels.dim() == 0) return;
+    const Scores scores(input);
+    if (labels.size(0) != scores.samples || labels.count() != scores.samples * scores.inner) return;
+    classes = scores.classes;
+    const int64_t taken = std::min({most, labels.count(), 1 + most_scores / classes});
+    for (int64_t i = 0; i < taken; ++i) {
+      const int64_t place = scattered_place(i, taken, labels.count());
+      const auto at = static_cast<std::size_t>(i);
+      targets[at] = static_cast<int64_t>(labels.at(place));
+      answers[at] = scores.highest(place / scores.inner, place % scores.inner);
+    }
+    count = taken;
+  }
+};
 
 }  // namespace
 
@@ -297,6 +335,10 @@ void LossInputLook::process(const Event& event) {
   const bool is_compared = is_time && event.input_count() > 1 && fault.kind == Kind::none;
   // What is given logarithms of probabilities gives the same: these are scores too.
   const double loss = is_compared && takes_classes ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
+  // With weights, or targets that do not count, the loss is another than that of these samples.
+  const bool all_count = (flags & LOUPE_DRAFT_LOSS_CHOOSES_TARGETS) == 0;
+  std::optional<Answers> answers;
+  if (is_compared && takes_classes && all_count) answers.emplace(input, Elements(event.input(1).raw()));
   const std::lock_guard lock(model_.mutex);
   if (event.number() == 0 && function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY && !std::isnan(loss)) {
     model_.first_cross_entropy = loss;
@@ -304,8 +346,16 @@ void LossInputLook::process(const Event& event) {
   }
   // A model that acts between its steps, or is another one's target, makes its own targets.
   if (is_compared && model_.passes_without_grad == 0) {
-    if (std::isfinite(loss)) model_.guessing.take_cross_entropy(loss, input.size(1));
-    if (function == LOUPE_DRAFT_LOSS_MSE) compare(input, Elements(event.input(1).raw()), model_.guessing);
+    if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
+    const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;
+    const bool is_a_distance = is_mse || function == LOUPE_DRAFT_LOSS_L1 || function == LOUPE_DRAFT_LOSS_SMOOTH_L1 ||
+                               function == LOUPE_DRAFT_LOSS_HUBER;
+    if (is_a_distance) compare(input, Elements(event.input(1).raw()), fault, is_mse, model_);
+    if (answers.has_value() && answers->count > 0) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(answers->count); ++i)
+        model_.target_tally.take_class(answers->targets[i], answers->answers[i], answers->classes);
+      model_.target_tally.take_look(fault.function);
+    }
   }
   model_.has_different_targets = model_.has_different_targets || has_different_targets;
   if (event.input_count() > 1 && event.input(1).dim() > 0) model_.targets = event.input(1).size(0);

@@ -51,6 +51,44 @@ TEST(FindingsOfATrainer, AreNoneWhileTheLoopIsRight) {
   EXPECT_FALSE(trainer.inspector.should_stop());
 }
 
+/// The findings of a head on a frozen backbone after some epochs, each as "rule layer".
+std::vector<std::string> findings_of_a_frozen_backbone(bool calls_eval, bool follows_by_hand = false) {
+  torch::manual_seed(3);
+  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+  nn::Sequential model(nn::Linear(6, 8), nn::BatchNorm1d(8), nn::ReLU(), nn::Linear(8, 8), nn::BatchNorm1d(8));
+  std::vector<torch::Tensor> frozen = model->parameters();
+  for (torch::Tensor& each : frozen) each.set_requires_grad(false);
+  nn::Linear head(8, 3);
+  model->push_back(head);
+  torch::optim::SGD optimizer(head->parameters(), 0.05);
+  inspector.attach(*model, optimizer);
+  for ([[maybe_unused]] int epoch : inspector.epochs(4)) {
+    model->train();
+    if (calls_eval) model->eval();
+    for (int i = 0; i < 10; ++i) {
+      optimizer.zero_grad();
+      const auto input = torch::randn({16, 6});
+      nn::functional::cross_entropy(model->forward(input), torch::randint(3, {16})).backward();
+      optimizer.step();
+      const torch::NoGradGuard none;
+      if (follows_by_hand) {
+        for (torch::Tensor& each : frozen) each.mul_(0.99).add_(0.01);
+      }
+    }
+  }
+  std::vector<std::string> found;
+  for (const loupe::Finding& each : inspector.findings()) {
+    if (each.rule == "running_statistics") found.push_back(each.rule + " " + each.layer);
+  }
+  return found;
+}
+
+TEST(FindingsOfATrainer, TellOfBatchNormsThatMoveInAFrozenPart) {
+  EXPECT_EQ(findings_of_a_frozen_backbone(/*calls_eval=*/false), Names{"running_statistics 1"});
+  EXPECT_EQ(findings_of_a_frozen_backbone(/*calls_eval=*/true), Names());
+  EXPECT_EQ(findings_of_a_frozen_backbone(false, /*follows_by_hand=*/true), Names()) << "as an average of weights does";
+}
+
 TEST(FindingsOfATrainer, TellOfGradientsThatNobodyClearsInTheStepAfter) {
   Trainer trainer;
   trainer.attach();

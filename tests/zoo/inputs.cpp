@@ -90,6 +90,98 @@ void numbers_of_other_samples(Run& run) {
   targets_of_other_samples(run, false);
 }
 
+/// All samples of the first class, and few of the others.
+Examples rare_classes() {
+  const Examples all = blobs(3200);
+  const torch::Tensor is_common = all.answers.eq(0);
+  const torch::Tensor rare = (~is_common).nonzero().squeeze(1).slice(0, 0, 48);
+  const torch::Tensor chosen = torch::cat({is_common.nonzero().squeeze(1), rare});
+  return {all.inputs.index_select(0, chosen), all.answers.index_select(0, chosen)};
+}
+
+torch::Tensor weighted_cross_entropy(const torch::Tensor& output, const torch::Tensor& answers) {
+  const auto weights = torch::tensor({0.02, 1.0, 1.0, 1.0}, torch::kFloat);
+  return torch::nn::functional::cross_entropy(output, answers,
+                                              torch::nn::functional::CrossEntropyFuncOptions().weight(weights));
+}
+
+/// Nearly all samples are of one class, and noise hides the others, so that the model answers no other.
+void one_class_alone(Run& run) {
+  Mlp model(16, 32, 4);
+  torch::optim::SGD optimizer(model->parameters(), run.planted ? 0.01 : 0.1);
+  Loop loop;
+  loop.epochs = 10;
+  loop.on_batch = [&](Examples& batch, int64_t) {
+    if (run.planted) batch.inputs = torch::randn_like(batch.inputs);
+  };
+  loop.loss = run.planted ? cross_entropy : weighted_cross_entropy;
+  fit(run, model, optimizer, rare_classes(), loop);
+}
+
+/// Most targets are padding. The healthy one leaves those out.
+void padding_among_the_targets(Run& run) {
+  Examples data = blobs(3200);
+  data.answers =
+      torch::where(torch::rand(data.answers.sizes()) < 0.9, torch::zeros_like(data.answers), data.answers % 3 + 1);
+  Mlp model(16, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  Loop loop;
+  loop.epochs = 12;
+  loop.batch = 100;
+  loop.loss = [&](const torch::Tensor& output, const torch::Tensor& answers) {
+    torch::nn::functional::CrossEntropyFuncOptions options;
+    if (!run.planted) options.ignore_index(0);
+    return torch::nn::functional::cross_entropy(output, answers, options);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// Rare classes that the model learns all the same.
+void rare_classes_learned(Run& run) {
+  Mlp model(16, 32, 4);
+  torch::optim::Adam optimizer(model->parameters(), 1e-2);
+  Loop loop;
+  loop.loss = cross_entropy;
+  fit(run, model, optimizer, rare_classes(), loop);
+}
+
+/// Prices in full, which the healthy one has standardized.
+void prices_in_full(Run& run) {
+  Examples data = curves();
+  if (run.planted) data.answers = 210000 + 60000 * data.answers;
+  Mlp model(8, 32, 1);
+  torch::optim::Adam optimizer(model->parameters(), 1e-3);
+  Loop loop;
+  loop.epochs = 12;
+  loop.loss = squared_error;
+  fit(run, model, optimizer, data, loop);
+}
+
+/// Lengths in millimeters, which the healthy one has in meters.
+void lengths_in_millimeters(Run& run) {
+  Examples data = curves();
+  if (run.planted) data.answers = 5000 * data.answers;
+  Mlp model(8, 32, 1, [](const torch::Tensor& x) { return torch::tanh(x); });
+  torch::optim::Adam optimizer(model->parameters(), 3e-3);
+  Loop loop;
+  loop.epochs = 12;
+  loop.loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
+    return torch::smooth_l1_loss(output, answers);
+  };
+  fit(run, model, optimizer, data, loop);
+}
+
+/// Large targets, which the steps reach within an epoch.
+void large_targets_reached(Run& run) {
+  Examples data = curves();
+  data.answers = 300 + 20 * data.answers;
+  Mlp model(8, 32, 1);
+  torch::optim::Adam optimizer(model->parameters(), 0.03);
+  Loop loop;
+  loop.loss = squared_error;
+  fit(run, model, optimizer, data, loop);
+}
+
 }  // namespace
 
 std::vector<Trainer> input_trainers() {
@@ -101,6 +193,12 @@ std::vector<Trainer> input_trainers() {
       {"loss_not_decreasing", "mlp, classes of others", {}, classes_of_other_samples},
       {"loss_not_decreasing", "mlp, numbers of others", {}, numbers_of_other_samples},
       {"unnormalized_input", "cnn, whole numbers", {}, pixels_divided_to_zero},
+      {"unbalanced_targets", "mlp, one class alone", {}, one_class_alone},
+      {"unbalanced_targets", "mlp, padding", {}, padding_among_the_targets},
+      {"target_scale", "mlp, prices", {}, prices_in_full},
+      {"target_scale", "mlp, millimeters", {}, lengths_in_millimeters},
+      {"", "mlp, rare classes that are learned", {}, rare_classes_learned},
+      {"", "mlp, large targets that are reached", {}, large_targets_reached},
   };
 }
 

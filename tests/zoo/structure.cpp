@@ -25,6 +25,26 @@ void all_frozen(Run& run) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// Batch norms that keep hardly anything of the batches before the last.
+void momentum_of_another_library(Run& run) {
+  const Examples data = images();
+  const double momentum = run.planted ? 0.9 : 0.1;
+  auto model = nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 8, 3).padding(1)),
+                              nn::BatchNorm2d(nn::BatchNorm2dOptions(8).momentum(momentum)), nn::ReLU(), nn::Flatten(),
+                              nn::Linear(512, 4));
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  fit(run, model, optimizer, data);
+}
+
+void momentum_of_a_perceptron(Run& run) {
+  const Examples data = blobs();
+  auto model = nn::Sequential(nn::Linear(16, 32),
+                              nn::BatchNorm1d(nn::BatchNorm1dOptions(32).momentum(run.planted ? 0.99 : 0.01)),
+                              nn::Tanh(), nn::Linear(32, 4));
+  torch::optim::Adam optimizer(model->parameters(), 5e-3);
+  fit(run, model, optimizer, data);
+}
+
 /// The loss is computed of a detached output and made a leaf again.
 void loss_detached(Run& run) {
   const Examples data = curves();
@@ -200,6 +220,8 @@ std::vector<Trainer> structure_trainers() {
       {"unregistered_module", "cnn, convolution", {1}, convolution_forgotten},
       {"small_batch_norm", "mlp, last batch", {31, {"bn1"}}, batch_of_two_mlp},
       {"small_batch_norm", "cnn, pairs", {1, {"4"}}, batch_of_two_cnn},
+      {"running_statistics", "cnn, momentum", {{}, {"1"}}, momentum_of_another_library},
+      {"running_statistics", "mlp, momentum", {{}, {"1"}}, momentum_of_a_perceptron},
       {"double_softmax", "mlp, layer", {1, {"3"}}, softmax_layer},
       {"double_softmax", "lstm, function", {1, {"head:softmax"}}, softmax_function},
   };

@@ -38,15 +38,31 @@ uint32_t maker_of(const at::Tensor& input) {
   return 0;
 }
 
-/// @param function  LOUPE_DRAFT_LOSS_ bits, or 0 for one whose input is not shown
-template <class... Rest>
-void show_input(uint32_t function, const at::Tensor& input, const at::Tensor& target, const Rest&...) {
+/// Of the arguments of a loss over classes behind its target: whether it was given weights, or an index to leave out.
+template <class Weight, class Index, class... Rest>
+uint32_t choice_of(const Weight& weight, int64_t /*reduction*/, const Index& ignored, const Rest&...) {
+  int64_t index = 0;
+  if constexpr (std::is_same_v<Index, int64_t>) {
+    index = ignored;
+  } else {
+    index = ignored.as_int_unchecked();
+  }
+  const bool chooses = (weight.has_value() && weight->defined()) || index >= 0;  // by default -100
+  return chooses ? uint32_t{LOUPE_DRAFT_LOSS_CHOOSES_TARGETS} : 0U;
+}
+
+/// @tparam Function  LOUPE_DRAFT_LOSS_ bits, or 0 for one whose input is not shown
+template <uint32_t Function, class... Rest>
+void show_input(const at::Tensor& input, const at::Tensor& target, const Rest&... rest) {
   const bool is_watched = active_attachments.load(std::memory_order_relaxed) != 0;
-  if (function == 0 || !is_watched || !input.defined() || !target.defined()) return;
+  if (Function == 0 || !is_watched || !input.defined() || !target.defined()) return;
   if (thread_state().last_model == nullptr) return;
   const bool is_swapped = target.requires_grad() && !input.requires_grad();
   const uint32_t swapped = is_swapped ? uint32_t{LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT} : 0U;
-  loss_called(input, target, function | maker_of(input) | swapped);
+  uint32_t choice = 0;
+  if constexpr (Function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || Function == LOUPE_DRAFT_LOSS_NLL)
+    choice = choice_of(rest...);
+  loss_called(input, target, Function | maker_of(input) | swapped | choice);
 }
 
 template <class First, class... Rest>
@@ -86,7 +102,7 @@ struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments..
   };
   static at::Tensor tap(const at::Tensor& input, Arguments... arguments) {
     const bool is_outermost = losses_running == 0;
-    if (is_outermost) show_input(Function, input, arguments...);
+    if (is_outermost) show_input<Function>(input, arguments...);
     const int64_t reduction = reduction_of(arguments...);
     at::Tensor result = [&] {
       const Running running;

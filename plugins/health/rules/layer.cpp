@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace loupe::health {
@@ -22,6 +24,19 @@ constexpr std::array<std::string_view, 4> passing_on = {"ReLU", "relu", "ReLU6",
 constexpr std::array<std::string_view, 8> selecting = {"MaxPool1d",         "MaxPool2d",         "MaxPool3d",
                                                        "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
                                                        "Flatten",           "Identity"};
+
+/// What a module's type prints for a setting: "0.1" of "64, eps=1e-05, momentum=0.1"; empty where it has none.
+std::string setting(std::string_view settings, std::string_view name) {
+  const std::size_t at = settings.find(std::string(name) + "=");
+  if (at == std::string_view::npos) return "";
+  const std::string_view value = settings.substr(at + name.size() + 1);
+  return std::string(value.substr(0, value.find(',')));
+}
+
+double running_momentum_of(const Module& shown) {
+  if (setting(shown.settings(), "track_running_stats") == "false") return 0;
+  return std::strtod(setting(shown.settings(), "momentum").c_str(), nullptr);
+}
 
 }  // namespace
 
@@ -55,6 +70,7 @@ Layer::Layer(const Module& shown)
       type(shown.type()),
       role(role_of(shown)),
       is_batch_norm(type.compare(0, 9, "BatchNorm") == 0),
+      running_momentum(is_batch_norm ? running_momentum_of(shown) : 0),
       shows_non_finite((shown.family() == LOUPE_FAMILY_ACTIVATION && role != Role::softmax) ||
                        role == Role::rectifier || role == Role::bounded || role == Role::normalization),
       only_passes_on(is_one_of(type, passing_on)),

@@ -34,10 +34,11 @@ struct Layer {
   std::string name, type;
   Role role;
   bool is_batch_norm;
-  bool shows_non_finite;   ///< where a NaN goes in, or an Inf that does harm, its output is not finite
-  bool only_passes_on;     ///< what is not finite in its output was so in its input
-  bool only_selects;       ///< its output holds nothing but elements of its input
-  uint64_t first_run = 0;  ///< its place in the order of first runs, from 1; 0: it has not run
+  double running_momentum;  ///< share of a batch's statistics in a batch norm's running ones; 0 where it keeps none
+  bool shows_non_finite;    ///< where a NaN goes in, or an Inf that does harm, its output is not finite
+  bool only_passes_on;      ///< what is not finite in its output was so in its input
+  bool only_selects;        ///< its output holds nothing but elements of its input
+  uint64_t first_run = 0;   ///< its place in the order of first runs, from 1; 0: it has not run
 
   uint64_t trained_at = 0;  ///< what Model::step_now was when it last ran in training
 
@@ -60,6 +61,7 @@ struct Layer {
   // Over the run.
   bool was_judged = false, began_saturated = false;
   double silent_at_first = NAN;  ///< share of the units that the first batch of the run left silent; NaN: not looked at
+  uint32_t frozen_epochs = 0;    ///< in a row: a batch norm whose parameters nothing changes, and which ran in training
   uint32_t lone_softmax_runs = 0;  ///< in a row: a softmax over one element
 
   /// Between whom it stands, in the training passes of a step that was looked at whole.

@@ -217,19 +217,6 @@ void judge_device_effect(const Judge& judge, const Moment& moment) {
   tell_no_effect(judge, model, "no step since the last tick changed a weight", with_gradient, largest);
 }
 
-void judge_small_batch_norm(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
-  if (model.small_norm == nullptr) return;
-  Observation seen;
-  seen.module = model.small_norm->module;
-  seen.value = static_cast<double>(model.small_norm_values);
-  seen.threshold = 2;
-  seen.message = "'" + model.small_norm->name + "' normalizes by the statistics of " +
-                 std::to_string(model.small_norm_values) + " values a channel: its output says little of them";
-  seen.advice = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm";
-  judge.tell(seen);
-}
-
 void judge_training_mode(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
   if (model.training_runs == 0 && model.evaluation_runs > 0 && model.added_up) {

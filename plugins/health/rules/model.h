@@ -21,6 +21,7 @@
 #include "health/rules/resting.h"
 #include "health/rules/step_sums.h"
 #include "health/rules/tallies.h"
+#include "health/rules/target_tally.h"
 
 namespace loupe::health {
 
@@ -149,6 +150,7 @@ struct Model {
   int64_t classes = 0;
   LossFault loss_fault;  ///< the first since the last step
   Guessing guessing;
+  TargetTally target_tally;
 
   bool has_backward = false;      ///< a gradient came since the last tick
   bool added_up = false;          ///< and since the last step
@@ -159,6 +161,7 @@ struct Model {
   bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
   double weight_decay = 0;        ///< the largest of its optimizer's groups
   uint64_t ticks = 0;
+  uint64_t trained_before_tick = 0;  ///< `step_now` at the tick before
   /// The weights as an epoch's first training pass found them.
   struct Start {
     uint64_t looked_at = UINT64_MAX;  ///< the number of ticks before it

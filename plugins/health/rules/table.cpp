@@ -10,7 +10,9 @@ using Look = void(const Judge&, const Moment&);
 
 // loop_rules.cpp
 Look judge_clearing, judge_no_step, judge_effect, judge_device_effect, judge_reach, judge_unreached, judge_standing,
-    judge_never_reached, judge_training_mode, judge_validation_mode, judge_small_batch_norm;
+    judge_never_reached, judge_training_mode, judge_validation_mode;
+// norm_rules.cpp
+Look judge_small_batch_norm, judge_running_momentum, judge_frozen_norm;
 // data_rules.cpp
 Look judge_repeated_batch, judge_equal_rows, judge_few_rows, judge_batch, judge_order;
 // loss_input_rules.cpp
@@ -27,6 +29,8 @@ Look judge_dead, judge_saturated, judge_constant, judge_input_scale, judge_start
     judge_lone_softmax;
 // speed_rules.cpp
 Look judge_input_bound, judge_slowdown;
+// target_rules.cpp
+Look judge_balance, judge_target_scale;
 // loss_rules.cpp
 Look judge_unbounded, judge_stagnation, judge_spikes, judge_oscillation, judge_divergence, judge_overfitting,
     judge_adversaries;
@@ -68,6 +72,9 @@ const std::vector<Rule>& rules() {
        {},
        /*is_blind_on_devices=*/true},
       {"small_batch_norm", "warning; batch statistics of one or two values", {{When::step, &judge_small_batch_norm}}},
+      {"running_statistics",
+       "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
+       {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}}},
       {"repeated_rows",
        "error or warning; the rows of a batch are all the same, and their targets differ, or there are but few of them",
        {{When::step, &judge_equal_rows}, {When::window, &judge_few_rows}},
@@ -100,6 +107,16 @@ const std::vector<Rule>& rules() {
       {"loss_input",
        "error, warning or info; a loss function is given what it does not take",
        {{When::step, &judge_loss_input}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"unbalanced_targets",
+       "warning or info; most targets are one class; a warning where the model answers no other",
+       {{When::tick, &judge_balance}},
+       {},
+       /*is_blind_on_devices=*/true},
+      {"target_scale",
+       "warning; epochs go by and the targets are far larger than what the model gives",
+       {{When::tick, &judge_target_scale}},
        {},
        /*is_blind_on_devices=*/true},
 

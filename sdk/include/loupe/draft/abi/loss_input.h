@@ -40,6 +40,9 @@ enum {
 /* The target requires a gradient, and the input does not. */
 enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << 28 };
 
+/* A loss over classes was given a weight for each class, or an index that it leaves out. */
+enum { LOUPE_DRAFT_LOSS_CHOOSES_TARGETS = 1 << 29 };
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,101 @@
+#include "health/rules/target_tally.h"
+
+#include <gtest/gtest.h>
+
+namespace loupe::health {
+namespace {
+
+constexpr int looks_of_an_epoch = 8, targets_of_a_look = 50;
+
+/// So many of each look's targets are class 2, the others 0, 1 and 3 in turn.
+void take_classes(TargetTally& tally, int common, int64_t answer, int epochs, int64_t classes = 4) {
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (int look = 0; look < looks_of_an_epoch; ++look) {
+      for (int i = 0; i < targets_of_a_look; ++i)
+        tally.take_class(i < targets_of_a_look - common ? (i % 3 == 2 ? 3 : i % 3) : 2, answer, classes);
+      tally.take_look("cross_entropy");
+    }
+    tally.end_epoch();
+  }
+}
+
+void take_pairs(TargetTally& tally, double output, double target, int epochs) {
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (int look = 0; look < looks_of_an_epoch; ++look) {
+      for (int i = 0; i < targets_of_a_look; ++i) tally.take_pair(output, target);
+      tally.take_look("mse_loss");
+    }
+    tally.end_epoch();
+  }
+}
+
+TEST(TargetTally, FindsTheClassThatMostTargetsAre) {
+  TargetTally tally;
+  take_classes(tally, 45, 1, 2);
+  EXPECT_TRUE(tally.is_unbalanced());
+  EXPECT_EQ(tally.common_class(), 2);
+  EXPECT_EQ(tally.classes(), 4);
+  EXPECT_DOUBLE_EQ(tally.share(), 0.9);
+  EXPECT_FALSE(tally.answers_one_class());
+}
+
+TEST(TargetTally, TakesBalancedTargetsForWhatTheyAre) {
+  TargetTally tally;
+  take_classes(tally, 25, 2, 5);
+  EXPECT_FALSE(tally.is_unbalanced());
+  EXPECT_FALSE(tally.answers_one_class());
+}
+
+TEST(TargetTally, NeedsMoreOfTwoClassesThanOfMany) {
+  TargetTally of_many, of_two;
+  take_classes(of_many, 42, 1, 2, 4);
+  take_classes(of_two, 42, 1, 2, 2);
+  EXPECT_TRUE(of_many.is_unbalanced());
+  EXPECT_FALSE(of_two.is_unbalanced());
+}
+
+TEST(TargetTally, SaysThatOneClassIsAllThatIsAnsweredAfterThreeEpochs) {
+  TargetTally tally;
+  take_classes(tally, 45, 2, 2);
+  EXPECT_FALSE(tally.answers_one_class());
+  take_classes(tally, 45, 2, 1);
+  EXPECT_TRUE(tally.answers_one_class());
+  take_classes(tally, 45, 1, 1);
+  EXPECT_FALSE(tally.answers_one_class());
+}
+
+TEST(TargetTally, DoesNotJudgeTargetsOfOneClassAlone) {
+  TargetTally tally;
+  take_classes(tally, targets_of_a_look, 2, 4);
+  EXPECT_FALSE(tally.is_unbalanced()) << "cross_entropy over one class is another rule's";
+}
+
+TEST(TargetTally, DoesNotJudgeSeveralHeadsTogether) {
+  TargetTally tally;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    take_classes(tally, 45, 2, 1, 4);
+    take_classes(tally, 45, 2, 1, 9);
+  }
+  EXPECT_FALSE(tally.is_unbalanced());
+}
+
+TEST(TargetTally, FindsTargetsFarLargerThanTheOutputsAfterThreeEpochs) {
+  TargetTally tally;
+  take_pairs(tally, 3, 2e5, 2);
+  EXPECT_FALSE(tally.are_far_larger());
+  take_pairs(tally, 3, 2e5, 1);
+  EXPECT_TRUE(tally.are_far_larger());
+  EXPECT_DOUBLE_EQ(tally.target_size(), 2e5);
+  EXPECT_DOUBLE_EQ(tally.output_size(), 3);
+  take_pairs(tally, 1.5e5, 2e5, 1);
+  EXPECT_FALSE(tally.are_far_larger()) << "the outputs have reached them";
+}
+
+TEST(TargetTally, TakesTargetsOfUsualSizeForWhatTheyAre) {
+  TargetTally tally;
+  take_pairs(tally, 0.01, 20, 5);
+  EXPECT_FALSE(tally.are_far_larger());
+}
+
+}  // namespace
+}  // namespace loupe::health
