@@ -178,7 +178,9 @@ void large_targets_reached(Run& run) {
   Mlp model(8, 32, 1);
   torch::optim::Adam optimizer(model->parameters(), 0.03);
   Loop loop;
-  loop.loss = squared_error;
+  loop.loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
+    return torch::smooth_l1_loss(output, answers);
+  };
   fit(run, model, optimizer, data, loop);
 }
 
