@@ -224,7 +224,7 @@ END
 }
 
 # trains LINES CMAKE-ARGUMENTS...: somebody's project, which gets Loupe by these lines of CMake, from nothing to a model that
-# learns while a lens of theirs looks on. The two ways that build all of Loupe take minutes each: the nightly script runs them.
+# learns while a lens of theirs looks on. Two of the ways build all of Loupe: minutes each, unless a compiler cache has it.
 trains() {
   cat >trainer.cpp <<'END'
 #include <loupe/inspector.h>
@@ -270,11 +270,24 @@ END
 }
 trains_with_find_package() { trains "$package COMPONENTS host sdk)"; }
 trains_with_add_subdirectory() { trains "add_subdirectory($LOUPE_SOURCE loupe)"; }
-# Of what is committed.
+# Of what is committed. In CI a cache knows the sources where they were first compiled, so that these are built in place
+# of their clone, which must hold the same.
 trains_with_fetch_content() {
-  trains "include(FetchContent)
+  local lines="include(FetchContent)
     FetchContent_Declare(loupe GIT_REPOSITORY file://$LOUPE_SOURCE GIT_TAG $(git -C "$LOUPE_SOURCE" rev-parse HEAD))
-    FetchContent_MakeAvailable(loupe)" -DLOUPE_UNITY_BUILD=ON
+    FetchContent_MakeAvailable(loupe)"
+  if [[ -z ${CI:-} ]]; then
+    trains "$lines"
+    return
+  fi
+  project "project(theirs C CXX)
+    $lines"
+  configure -G Ninja "-DCMAKE_PREFIX_PATH=$LOUPE_TORCH"
+  git -C "$LOUPE_SOURCE" ls-files | while read -r file; do
+    cmp "$LOUPE_SOURCE/$file" "build/_deps/loupe-src/$file" || fail "$file is not as it is committed"
+  done
+  rm -rf build
+  trains "$lines" "-DFETCHCONTENT_SOURCE_DIR_LOUPE=$LOUPE_SOURCE"
 }
 
 is_a_part_by_add_subdirectory() { part "add_subdirectory($LOUPE_SOURCE loupe)"; }
