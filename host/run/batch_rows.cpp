@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "torch/tensor/compat.h"
 
 namespace loupe {
 namespace {
@@ -32,7 +35,7 @@ void hash_rows(const at::Tensor& batch, Rows& rows) {
   const bool is_plain =
       batch.defined() && batch.layout() == at::kStrided && batch.device().is_cpu() && batch.is_contiguous();
   if (!is_plain || batch.dim() == 0 || batch.numel() == 0 || batch.size(0) > most_rows) return;
-  const auto* data = static_cast<const char*>(batch.data_ptr());
+  const auto* data = static_cast<const char*>(const_data(batch));
   if (data == nullptr) return;
   const auto count = static_cast<std::size_t>(batch.size(0)), size = static_cast<std::size_t>(batch.element_size());
   const std::size_t length = static_cast<std::size_t>(batch.numel()) / count;
@@ -60,7 +63,12 @@ class BatchRows::Listener : public ForwardListener {
     if (!lock) return;
     // What other models are given is made of it.
     if (first_ == nullptr) first_ = &module;
-    if (first_ == &module) hash_rows(*inputs[0], rows_);
+    if (first_ != &module) return;
+    try {
+      hash_rows(*inputs[0], rows_);
+    } catch (const std::exception&) {  // a tensor without elements of its own, or no memory
+      rows_.clear();
+    }
   }
   void left(torch::nn::Module&, const at::Tensor* const*, std::size_t, const at::Tensor* const*, std::size_t) override {
   }
