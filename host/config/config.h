@@ -45,7 +45,8 @@ struct ComponentConfig {
   std::unique_ptr<OptionSet> options;
   int line = 1, column = 1;  ///< where it stands in the file
   std::string file;
-  int active = 1;  ///< a lens looks at every n-th tick
+  int active = 1;          ///< a lens looks at every n-th tick
+  bool is_written = true;  ///< false: it came with a default configuration, and nobody is told that it looks at nothing
 
   /// "file:line:column: error: "
   std::string place() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": error: "; }

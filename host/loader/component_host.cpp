@@ -82,6 +82,7 @@ ComponentHost::ComponentHost(std::string speaker, Surroundings* surroundings, st
            .log =
                [](void* context, int32_t level, const char* message) {
                  detail::guarded(nullptr, [&] {
+                   if (host_of(context).leaves_out(level)) return;
                    log(level, host_of(context).speaker() + ": " + (message != nullptr ? message : "(no message)"));
                  });
                },

@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -32,12 +33,16 @@ class ComponentHost {
   ComponentHost& operator=(const ComponentHost&) = delete;
 
   const loupe_host* get() const { return &host_; }
+  /// Leaves out its warnings from now on: they are about options that the user did not write.
+  void leave_out_warnings() { leaves_out_warnings_ = true; }
+  bool leaves_out(int32_t level) const { return leaves_out_warnings_ && level == LOUPE_LOG_WARNING; }
   const std::string& speaker() const { return speaker_; }
   Surroundings* surroundings() const { return surroundings_; }
 
  private:
   std::string speaker_, plugin_path_;
   Surroundings* surroundings_;
+  bool leaves_out_warnings_ = false;
   loupe_host host_;
 };
 

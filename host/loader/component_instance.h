@@ -68,6 +68,8 @@ class ComponentInstance {
   }
 
   void* self() const { return self_; }
+  /// See ComponentHost::leave_out_warnings.
+  void leave_out_warnings() { host_->leave_out_warnings(); }
   const char* speaker() const { return host_->speaker().c_str(); }
   /// The kind's table; Table must match the component's interface_id.
   template <class Table>

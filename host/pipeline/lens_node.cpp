@@ -41,7 +41,9 @@ LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bo
       suffix_(config.renamed ? " (" + config.name + ")" : ""),
       catalogue_(catalogue),
       surroundings_(surroundings),
+      is_written_(config.is_written),
       instance_(config.entry, config.options->get(), guard_.speaker(), &surroundings) {
+  if (!is_written_) instance_.leave_out_warnings();
   make_wiring();
   make_sink();
 }
@@ -236,7 +238,7 @@ void LensNode::visit(const ModuleNode& module) {
                [&](const loupe_lens& table, loupe_error* error) {
                  return table.visit(instance_.self(), module.c_module(), error);
                });
-  if (refuses_mistakes()) types_.insert(module.c_module()->type);
+  if (refuses_mistakes() && is_written_) types_.insert(module.c_module()->type);
 }
 
 void LensNode::forget(const ModuleNode& module) {

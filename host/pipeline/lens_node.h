@@ -106,6 +106,7 @@ class LensNode {
   std::string suffix_;  // of its tags, when it has a name of its own
   const Catalogue& catalogue_;
   LensSurroundings& surroundings_;
+  bool is_written_;
   State state_ = State::idle;
   Display* display_ = nullptr;               // while it introduces or reports
   std::set<std::string, std::less<>> tags_;  // that were told

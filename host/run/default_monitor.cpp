@@ -81,6 +81,7 @@ Config configuration_of_program(bool has_modules) {
     const std::string text =
         std::string(default_monitor) + (has_modules ? lens_of_results : "") + rest_of_default_monitor;
     config = Config::from_text(text, "loupe run", working_folder());
+    for (ComponentConfig& lens : config.lenses) lens.is_written = false;
     config.run_name = name.empty() ? program : name;
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;

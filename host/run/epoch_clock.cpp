@@ -1,6 +1,7 @@
 #include "run/epoch_clock.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace loupe {
@@ -38,7 +39,8 @@ std::uint64_t EpochClock::most_steps() const {
 bool EpochClock::stepped(const void* optimizer) {
   if (!std::exchange(ever_stepped_, true)) {
     // What was counted so far were backward passes, of which this step may have taken several.
-    passes_ = switched_at_ = hinted_at_[0] = hinted_at_[1] = 0;
+    passes_ = switched_at_ = 0;
+    std::fill(std::begin(hinted_at_), std::end(hinted_at_), 0);
     for (Order& each : orders_) each.began_at = 0;
   }
   const std::uint64_t count = ++counts_[optimizer];
@@ -146,8 +148,8 @@ std::string EpochClock::description() const {
     case Epoch::automatic:
       break;
   }
-  return "an epoch ends where train() is called again, or a data loader or a shuffled order begins anew, else after a "
-         "validation or a scheduler's step, else after " +
+  return "an epoch ends where train() is called again, or a data loader or a shuffled order begins anew, else where "
+         "its samples come again, or after a validation or a scheduler's step, else after " +
          number(length_) + " steps";
 }
 

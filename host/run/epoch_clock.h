@@ -18,6 +18,7 @@ class EpochClock {
   enum class Hint {
     validation,  ///< a loss was computed without gradients
     schedule,    ///< a scheduler of learning rates stepped
+    rows,        ///< the samples of this epoch come again
   };
 
   explicit EpochClock(const RunProgramSection& section) : kind_(section.epoch), length_(section.epoch_length) {}
@@ -37,6 +38,8 @@ class EpochClock {
   /// program shuffles itself. True where an epoch has ended.
   bool order_begins(const void* order, bool is_loader);
   void hint(Hint hint);
+  /// What was hinted at were no epochs: steps are counted until something hints again.
+  void forget_hints() { follows_hints_ = false; }
   /// An epoch was ended.
   void ticked();
   /// Whether anything was learnt since, or was meant to be in a program in which nothing has stepped yet.
@@ -45,6 +48,8 @@ class EpochClock {
   bool trains() const { return trains_; }
   /// Whether epochs end where the program's own do, rather than after so many steps.
   bool knows_epochs() const { return knows_ends_ || follows_hints_ || kind_ != RunProgramSection::Epoch::automatic; }
+  /// Whether the rows of batches may tell more: nothing that the program does shows its epochs for certain.
+  bool wants_rows() const { return is_automatic() && !knows_ends_; }
   /// What counts as an epoch, for the user.
   std::string description() const;
 
@@ -77,7 +82,7 @@ class EpochClock {
   std::uint64_t steps_ = 0;          // of the optimizer that took most
   std::uint64_t passes_ = 0;         // since the program began: steps, and backward passes before the first
   std::uint64_t switched_at_ = 0;    // how many passes there were when train() was called last
-  std::uint64_t hinted_at_[2] = {};  // the same for each hint
+  std::uint64_t hinted_at_[3] = {};  // the same for each hint
   Clock::time_point begin_ = Clock::now();
 };
 

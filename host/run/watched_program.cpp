@@ -243,6 +243,9 @@ void WatchedProgram::before_backward(const at::Tensor& loss, const void* place) 
   if (optimizers_.empty()) return;
   settle(true);
   inspector();
+  if (rows_ && rows_->begin_anew()) clock_->hint(EpochClock::Hint::rows);
+  if (rows_ && rows_->has_erred()) clock_->forget_hints();
+  if (rows_ && !(rows_->looks() && clock_->wants_rows())) rows_.reset();
   end_due_epoch();
   if (clock_->went_backward()) tick();
   // A program that makes an optimizer for each batch would have this done each time.
@@ -347,6 +350,8 @@ void WatchedProgram::attach(const FoundModel& model, int training, const std::st
   if (number > 1) name += "#" + std::to_string(number);
   tell("watching '" + name + "', for " + why, "models");
   ProgramInspector::attach(*inspector_, *model.module, name);
+  if (attached_.empty()) rows_.emplace();
+  if (rows_ && (attached_.empty() || attached_.front().training == training)) rows_->add(*model.module);
   attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters, training});
 }
 
@@ -384,12 +389,14 @@ void WatchedProgram::finish() {
   if (clock_->has_passes()) tick();
   tell_guesses();
   tell_unobserved();
+  rows_.reset();
   inspector_.reset();
 }
 
 void WatchedProgram::give_up(const std::string& why) {
   log(LOUPE_LOG_ERROR, why + "; the program runs on unwatched");
   if (waits_.exchange(false)) active_attachments.fetch_add(-1);
+  rows_.reset();
   if (inspector_) inspector_->detach();
   inspector_.reset();
 }

@@ -17,6 +17,7 @@
 #include "core/lock_order.h"
 #include "loupe/inspector.h"
 #include "run/bare_model.h"
+#include "run/batch_rows.h"
 #include "run/epoch_clock.h"
 #include "run/loss_makers.h"
 #include "run/model_search.h"
@@ -113,6 +114,7 @@ class WatchedProgram {
   RunProgramSection section_;
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
+  std::optional<BatchRows> rows_;                           // while they may tell where epochs end
   std::vector<std::pair<const void*, bool>> early_orders_;  // that began before there was one, as of the first epoch
   std::optional<ProgramLosses> losses_;
   bool wants_leaves_ = false;     // an optimizer is new

@@ -154,7 +154,7 @@ class DifferenceMonitorLens : public Lens {
 
  private:
   void warn() {
-    filter_.warn(host_, !layers_.empty() || !lacking_.empty());
+    filter_.warn(host_, filter_.has_taken());
     if (layers_.empty() && !lacking_.empty()) {
       host_.warn("no module that it looks at has '" + attribute_ + "': " + lacking_);
     }

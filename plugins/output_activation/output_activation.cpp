@@ -57,7 +57,7 @@ class OutputActivation : public Lens {
     plots_.introduce_warnings(report);
   }
   void report(Report& report) override {
-    filter_.warn(host_, !layers_.empty());
+    filter_.warn(host_, filter_.has_taken());
     plots_.write(report, tag, layers_);
     plots_.write_warnings(report);
   }

@@ -43,7 +43,7 @@ class OutputGradientGeometry : public Lens {
     plots_.introduce(report, title, norm_explained(), correlation_explained());
   }
   void report(Report& report) override {
-    filter_.warn(host_, !layers_.empty());
+    filter_.warn(host_, filter_.has_taken());
     plots_.write(report, title, layers_);
   }
 

@@ -76,7 +76,7 @@ class OutputNorm : public Lens {
     non_finite_.introduce(report);
   }
   void report(Report& report) override {
-    filter_.warn(host_, !layers_.empty());
+    filter_.warn(host_, filter_.has_taken());
     for (const Layer& layer : layers_) {
       lines_.write(report, tag, layer.name, layer.source, "norm");
       non_finite_.write(report, tag, layer.name, layer.source, "norm");

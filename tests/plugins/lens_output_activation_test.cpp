@@ -111,6 +111,15 @@ TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
   EXPECT_TRUE(said("output_activation", "{}").empty());
 }
 
+TEST(OutputActivationLens, DoesNotSayThatItLooksAtNothingWhereWhatItLookedAtIsGone) {
+  fake_log().clear();
+  LensWorld world("output_activation");
+  world.add(relu("act"));
+  world.forget("act");
+  world.tick();
+  EXPECT_TRUE(fake_log().empty()) << fake_log()[0];
+}
+
 TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefault) {
   const std::vector<std::string> told = said("output_activation", "{include: [Linear]}");
   ASSERT_EQ(told.size(), 1u);

@@ -188,8 +188,9 @@ TEST(EpochClock, CountsStepsWhereABatchIsDrawnForEach) {
   EXPECT_FALSE(clock.knows_epochs());
 }
 
-TEST(EpochClock, EndsAnEpochBehindAValidationOrAStepOfAScheduler) {
-  for (const EpochClock::Hint hint : {EpochClock::Hint::validation, EpochClock::Hint::schedule}) {
+TEST(EpochClock, EndsAnEpochBehindAValidationAStepOfASchedulerOrTheLastOfItsSamples) {
+  for (const EpochClock::Hint hint :
+       {EpochClock::Hint::validation, EpochClock::Hint::schedule, EpochClock::Hint::rows}) {
     EpochClock clock = clock_of(Epoch::automatic);
     const auto ends = [&] {
       for (int batch = 0; batch < 3; ++batch) clock.hint(hint);
@@ -201,6 +202,16 @@ TEST(EpochClock, EndsAnEpochBehindAValidationOrAStepOfAScheduler) {
     EpochClock each_step = clock_of(Epoch::automatic);
     EXPECT_EQ(ticks_of_epochs(each_step, 300, 1, nothing, [&] { each_step.hint(hint); }), 3);
   }
+}
+
+TEST(EpochClock, CountsStepsAgainWhereWhatWasHintedAtWereNoEpochs) {
+  EpochClock clock = clock_of(Epoch::automatic);
+  ticks_of_steps(clock, 8, &first);
+  clock.hint(EpochClock::Hint::rows);
+  EXPECT_EQ(ticks_of_steps(clock, 8, &first), 1);
+  clock.forget_hints();
+  EXPECT_FALSE(clock.knows_epochs());
+  EXPECT_EQ(ticks_of_steps(clock, 300, &first), 3);
 }
 
 TEST(EpochClock, EndsNoEpochBehindAValidationWhereAnOrderShowsThem) {

@@ -112,6 +112,15 @@ TEST(Run, EndsEpochsWhereTheProgramShufflesAgain) {
   EXPECT_EQ(both.messages.find("not observed"), std::string::npos) << both.messages;
 }
 
+TEST(Run, EndsEpochsWhereTheSamplesComeAgain) {
+  for (const auto& [shape, epochs] : {std::pair("own_order", 8U), {"same_order", 8U}, {"drawn", 3U}}) {
+    const Both both = run_both(trainers + " " + shape);
+    expect_unchanged(both);
+    EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), epochs) << shape << both.messages;
+    EXPECT_EQ(both.messages.find("not observed"), std::string::npos) << shape << both.messages;
+  }
+}
+
 TEST(Run, ShowsALossWithoutTheScaleThatGradientsAreDividedBy) {
   const Both both = run_both(trainers + " scaled");
   expect_unchanged(both);
@@ -143,6 +152,22 @@ TEST(Run, SaysThatAnotherInstanceRunsThanTheOneThatTheOptimizerHolds) {
   EXPECT_TRUE(both.says("one instance of 'Net', but the loss is computed by another")) << both.messages;
   for (const char* wrong : {"has registered", "detach()"})
     EXPECT_EQ(both.messages.find(wrong), std::string::npos) << both.messages;
+}
+
+TEST(Run, SaysThatALensLooksAtNothingOnlyOfOneThatTheUserWrote) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml")
+      << "loupe: 1\nlenses: [{output_activation: {include: [+linear]}}]\nvisualizers: [record]\n";
+  const auto told = [&](const std::string& shape, const std::string& options) {
+    return run(loupe_command + " run " + options + " -- " + trainers + " " + shape + " 2>&1", folder).output;
+  };
+  for (const char* shape : {"own_parameters", "twin", "bare"})
+    EXPECT_EQ(told(shape, "").find("lens 'output_activation'"), std::string::npos) << told(shape, "");
+  const std::string of_written = told("own_parameters", "--config monitor.yaml");
+  EXPECT_NE(of_written.find("lens 'output_activation': it looks at nothing"), std::string::npos) << of_written;
+  const std::string of_twin = told("twin", "--config monitor.yaml");
+  EXPECT_EQ(of_twin.find("looks at nothing"), std::string::npos) << "its layers were those of a model that is gone\n"
+                                                                 << of_twin;
 }
 
 TEST(Run, TakesTwoModulesThatOneOptimizerTrainsForOneTraining) {

@@ -9,12 +9,15 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -233,6 +236,57 @@ void twin() {
   torch::optim::SGD optimizer(idle->parameters(), 0.05);
   train(running, optimizer, 60);
   print_sum(running->parameters());
+}
+
+/// Epochs in an order of the program's own, or the same in each, and nothing else that shows them.
+void own_order(bool shuffles) {
+  const Tensor all = torch::randn({192, 4}), classes = torch::randint(0, 2, {192}, torch::kLong);
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.05);
+  std::vector<int64_t> order(192);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random(3);
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    if (shuffles) std::shuffle(order.begin(), order.end(), random);
+    for (int64_t i = 0; i < 192; i += 16) {
+      const Tensor batch = torch::tensor(std::vector<int64_t>(order.begin() + i, order.begin() + i + 16));
+      optimizer.zero_grad();
+      torch::nll_loss(torch::log_softmax(net->forward(all.index_select(0, batch)), 1), classes.index_select(0, batch))
+          .backward();
+      optimizer.step();
+    }
+  }
+  print_sum(net->parameters());
+}
+
+/// Batches that are drawn from a few samples at random, as from a buffer of replays.
+void drawn() {
+  const Tensor all = torch::randn({192, 4}), classes = torch::randint(0, 2, {192}, torch::kLong);
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.05);
+  for (int i = 0; i < 250; ++i) {
+    const Tensor batch = torch::randint(192, {16}, torch::kLong);
+    optimizer.zero_grad();
+    torch::nll_loss(torch::log_softmax(net->forward(all.index_select(0, batch)), 1), classes.index_select(0, batch))
+        .backward();
+    optimizer.step();
+  }
+  print_sum(net->parameters());
+}
+
+struct FieldImpl : nn::Module {
+  Tensor scale;
+  FieldImpl() : scale(register_parameter("scale", torch::ones({4, 2}))) {}
+  Tensor forward(const Tensor& x) const { return torch::sin(x.mm(scale)); }
+};
+TORCH_MODULE(Field);
+
+/// A module with parameters of its own, and no layer.
+void own_parameters() {
+  Field field;
+  torch::optim::SGD optimizer(field->parameters(), 0.05);
+  train(field, optimizer, 30);
+  print_sum(field->parameters());
 }
 
 /// One optimizer trains an encoder and a head.
@@ -564,6 +618,10 @@ int main(int count, char** arguments) {
   if (shape == "composed") composed();
   if (shape == "two_arms") two_arms();
   if (shape == "twin") twin();
+  if (shape == "own_order") own_order(true);
+  if (shape == "same_order") own_order(false);
+  if (shape == "drawn") drawn();
+  if (shape == "own_parameters") own_parameters();
   if (shape == "two_modules") two_modules();
   if (shape == "tied") tied();
   if (shape == "packed") packed();

@@ -50,12 +50,16 @@ class ModuleFilter {
     }
     const bool only = only_.match(fits), more = more_.match(fits), excluded = exclude_.match(fits);
     if (by_default && !excluded) ++(only || more ? kept_ : displaced_);
-    return (only || more || (only_.empty() && by_default)) && !excluded;
+    const bool taken = (only || more || (only_.empty() && by_default)) && !excluded;
+    has_taken_ = has_taken_ || taken;
+    return taken;
   }
+  /// Whether it ever took a module, which may be gone.
+  bool has_taken() const { return has_taken_; }
 
   /// Tells the user, once, what of the options had no effect, and that a lens looks at nothing. For report(): by then
   /// every module was shown, and functions such as torch::relu too.
-  /// @param watches whether it looks at anything
+  /// @param watches whether it looks at anything, or did
   void warn(const Host& host, bool watches) {
     if (seen_ == 0) return;
     bool misspelt = false;
@@ -100,7 +104,7 @@ class ModuleFilter {
   WantedNames only_, more_, exclude_;
   std::size_t seen_ = 0, kept_ = 0, displaced_ = 0;
   std::set<std::string> types_;
-  bool told_ = false;
+  bool has_taken_ = false, told_ = false;
 };
 
 }  // namespace loupe

@@ -37,8 +37,12 @@ class KindFilter {
         types_.match([&](const std::string& text) { return fits_glob(text, type) || fits_glob(text, full); });
     const bool of_family = families_.match([&](const std::string& text) { return text == family_name(module); });
     const bool taken = modules_.takes(module, is_leaf(module) || !leaves_only_);
-    return taken && (types_.empty() || of_type) && (families_.empty() || of_family);
+    const bool fits = taken && (types_.empty() || of_type) && (families_.empty() || of_family);
+    has_taken_ = has_taken_ || fits;
+    return fits;
   }
+  /// As ModuleFilter's.
+  bool has_taken() const { return has_taken_; }
 
   /// As ModuleFilter's.
   void warn(const Host& host, bool watches) {
@@ -49,7 +53,7 @@ class KindFilter {
  private:
   WantedNames types_, families_;
   ModuleFilter modules_;
-  bool leaves_only_;
+  bool leaves_only_, has_taken_ = false;
 };
 
 }  // namespace loupe
