@@ -145,7 +145,20 @@ class RealRuns(unittest.TestCase):
     def test_reads_a_sweep_as_one_frame(self):
         table = rows(loupe.read_all(RUNS))
         self.assertEqual(list(table[0]), ["run", "tag", "layer", "line", "epoch", "step", "value"])
-        self.assertEqual({row["run"] for row in table}, {"digits", "nan/digits_sick", "vanishing/digits_sick"})
+        self.assertEqual({row["run"] for row in table}, {"digits", "digits_sick (nan/digits_sick)", "digits_sick (vanishing/digits_sick)"})
+
+    def test_has_the_sweep_of_compare(self):
+        folders = [RUNS / "nan/digits_sick", self.digits, RUNS / "vanishing/digits_sick"]
+        told = command("compare", "--csv", *folders)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        table = list(csv.DictReader(told.stdout.splitlines()))
+        found = rows(loupe.read_all(RUNS))
+        self.assertEqual(list(found[0]), list(table[0]))
+        for row in table:
+            row.update({key: float(row[key]) for key in ("epoch", "step", "value")})
+        exact = lambda row: [float(each) if isinstance(each, int) else each for each in list(row.values())[:-1]]  # noqa: E731
+        self.assertEqual(sorted(map(exact, found), key=str), sorted(map(exact, table), key=str))
+        self.assertEqual(sorted(repr(row["value"]) for row in found), sorted(repr(row["value"]) for row in table))
 
     def test_prints_a_summary(self):
         for file in (READER.parent.parent, READER):  # as a package, and as the one file

@@ -93,7 +93,8 @@ def read(path: Union[str, os.PathLike[str]]) -> Run:
 
 
 def runs(path: Union[str, os.PathLike[str]]) -> Dict[str, Run]:
-    """Reads all runs below a folder, by their names; where several are called the same, by their folders within it.
+    """Reads all runs below a folder, by their names; where several are called the same, also by what tells their folders
+    apart, as `loupe compare --csv` names them.
 
     Ranks, and what earlier runs left in `older-1`, are left out. A damaged record is a warning, and the run has what
     stands before the damage.
@@ -112,8 +113,19 @@ def runs(path: Union[str, os.PathLike[str]]) -> Dict[str, Run]:
                 found.append(error.run)
     if not found:
         raise RecordError(f"'{top}' has no record.jsonl, nor has a folder below it; have one written by the visualizer 'record'")
+    return dict(zip(_distinct_names(found), found))
+
+
+def _distinct_names(found: List[Run]) -> List[str]:
     names = [run.name for run in found]
-    return {run.name if names.count(run.name) == 1 else os.path.relpath(run.folder, top): run for run in found}
+    ends: Dict[str, List[str]] = {}
+    for name in set(names):
+        paths = [run.folder.resolve().parts for run in found if run.name == name]
+        count = next(n for n in itertools.count(1) if n > max(map(len, paths)) or len({path[-n:] for path in paths}) == len(paths))
+        ends[name] = [os.path.join(*path[-count:]) for path in paths]
+    if len(ends) == 1 and len(names) > 1:
+        return ends[names[0]]
+    return [name if names.count(name) == 1 else f"{name} ({ends[name].pop(0)})" for name in names]
 
 
 def read_all(path: Union[str, os.PathLike[str]]) -> Frame:
