@@ -20,6 +20,7 @@ installed_targets=(loupe loupe_run loupe_host loupe_testing loupe_plugins loupe_
 trainer=digits_plain
 
 packages+=$'\npython3-venv            makes the environments in which the wheel is made and tried\n'
+packages+=$'libcpp-httplib-dev      asks an MLflow server\n'
 third_party=host/packaging/third_party.py
 
 # fresh_environment FOLDER PIP-ARGUMENTS...: an empty virtual environment, but for these.
