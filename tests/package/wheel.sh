@@ -138,6 +138,7 @@ check_wheel() {
   (cd "$tried" && PATH=$venv/bin:$PATH PIP_NO_DEPS=1 PIP_DISABLE_PIP_VERSION_CHECK=1 OMP_NUM_THREADS=1 \
     run_printed "$root/README.md" "A wheel" "tests/package.sh wheel")
   [[ -f $tried/loupe-runs/trainer/report.html ]] || fail "there is no report"
+  "$venv/bin/python" -m loupe "$tried/loupe-runs/trainer" || fail "the wheel's own module cannot read the run"
   say "from pip install to the first report: $(awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $begun }") seconds"
 
   # Programs and plugins are built with it, too.

@@ -25,6 +25,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 READER = ROOT / "sdk" / "python" / "loupe" / "__init__.py"
 sys.path.insert(0, str(ROOT / "sdk" / "python"))
+sys.dont_write_bytecode = True  # in the folder of the sources
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 import loupe  # noqa: E402
 
 BINARIES, FOLDER = (pathlib.Path(each).resolve() for each in sys.argv[1:3])
@@ -238,6 +240,8 @@ class Damage(Folder):
                 _, _, run = self.assert_as_commands(made(self.folder / name, text))
                 if name not in ("no run", "newer", "nothing"):
                     self.assertEqual([row["value"] for row in rows(run.values())], [0.5])
+                    self.assertRaises(loupe.RecordError, run.update)
+                    self.assertEqual([row["value"] for row in rows(run.values())], [0.5], "and not twice")
 
     def test_says_the_same_of_what_is_lacking(self):
         good = line(**HEAD)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import array
 import concurrent.futures
+import gc
 import itertools
 import json
 import math
@@ -29,7 +30,7 @@ import sys
 import time
 import warnings
 import zlib
-from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, NoReturn, Optional, Tuple, Union
 
 Line = Dict[str, Any]  #: a line of the record, as JSON has it
 Frame = Any  #: a pandas.DataFrame where pandas can be imported, else a list with a dictionary a row
@@ -289,7 +290,9 @@ class Run:
         except _Damage as damage:
             self._forget_epoch()
             run = self if self.about else None
-            raise RecordError(f"{self._file}:{self._lines + 1}: error: {damage}", run) from None
+            place = f"{self._file}:{self._lines + 1}"
+            self._file = pathlib.Path()  # the next time all of it is read anew
+            raise RecordError(f"{place}: error: {damage}", run) from None
         return (self._position, self._file) != before
 
     def _seek(self, file: Any) -> None:
@@ -306,8 +309,15 @@ class Run:
         begin = file.read(1)
         file.seek(self._position)
         pieces = self._members(file) if begin == b"\x1f" or self._file.suffix == ".gz" else self._blocks(file)
-        for text in pieces:
-            self._take(text)
+        # Millions of tuples that hold no others: looking through them for garbage would take a tenth of the time.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            for text in pieces:
+                self._take(text)
+        finally:
+            if collects:
+                gc.enable()
         if self._lines == 0:
             raise _Damage("the record's first epochs are not whole" if self.cut_off else "the record is empty")
         if self.cut_off is None and len(self._name) > len(self._step):
@@ -381,10 +391,11 @@ class Run:
         try:
             epochs, names, lows, highs, _ = zip(*rows)
             # Nearly always all of one epoch.
-            epoch = [float(epochs[0])] * len(rows) if epochs.count(epochs[0]) == len(rows) else list(map(float, epochs))
+            is_one = epochs.count(epochs[0]) == len(rows)
+            epoch = _doubles([float(epochs[0])]) * len(rows) if is_one else _doubles(map(float, epochs))
             low = _floats(lows)
-            high = _floats(highs) if any(highs) else [math.nan] * len(rows)
-            name = list(map(self._names.__getitem__, names))
+            high = _floats(highs) if any(highs) else _doubles([math.nan]) * len(rows)
+            name = array.array("q", map(self._names.__getitem__, names))
         except ValueError:  # at one of them, which is looked for
             if len(rows) == 1:
                 raise _Damage("this line is no JSON") from None
@@ -623,12 +634,16 @@ def _unpacked(data: memoryview) -> Tuple[List[bytes], int]:
     return texts, used
 
 
-def _floats(texts: Tuple[bytes, ...]) -> List[float]:
+def _doubles(numbers: Iterable[float]) -> array.array[float]:
+    return array.array("d", numbers)
+
+
+def _floats(texts: Tuple[bytes, ...]) -> array.array[float]:
     """The numbers of a column; "" is none, and NaN and infinities stand in quotes."""
     try:
-        return list(map(float, texts))
+        return _doubles([float(each) if each else math.nan for each in texts] if b"" in texts else map(float, texts))
     except ValueError:
-        return [float(each.strip(b'"')) if each else math.nan for each in texts]
+        return _doubles(float(each.strip(b'"')) if each else math.nan for each in texts)
 
 
 def _refuse(name: str) -> NoReturn:
