@@ -34,6 +34,21 @@ long long milliseconds(double seconds) {
   return static_cast<long long>(seconds * 1000);
 }
 
+/// A text within the query of an address.
+std::string encoded(const std::string& text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string all;
+  for (const char each : text) {
+    const auto byte = static_cast<unsigned char>(each);
+    const bool is_plain = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9');
+    if (is_plain)
+      all += each;
+    else
+      ((all += '%') += digits[byte >> 4]) += digits[byte & 15];
+  }
+  return all;
+}
+
 /// How long "https://host:5000" is in an address; 0 for no such address.
 std::size_t length_of_host(const std::string& uri) {
   for (const char* scheme : {"http://", "https://"}) {
@@ -102,7 +117,7 @@ Took Server::ask(const char* method, const std::string& path, const Json& body, 
 
 Took Server::find_experiment() {
   Json answer;
-  const std::string name = httplib::detail::encode_query_param(facts_.experiment);
+  const std::string name = encoded(facts_.experiment);
   // Another process may make it at the same time: then it is there the second time.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Took found = ask("GET", "experiments/get-by-name?experiment_name=" + name, {}, answer);
@@ -131,7 +146,7 @@ Took Server::resume() {
   }
   const std::string id = text_in(known, "run_id");
   if (id.empty()) return Took::never;
-  const Took found = ask("GET", "runs/get?run_id=" + httplib::detail::encode_query_param(id), {}, answer);
+  const Took found = ask("GET", "runs/get?run_id=" + encoded(id), {}, answer);
   if (found != Took::yes) return found;
   run_ = id;
   artifacts_ = text_in(answer.value("run", Json()).value("info", Json()), "artifact_uri");
