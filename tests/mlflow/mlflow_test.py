@@ -11,6 +11,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -288,6 +289,43 @@ class FailingServer(Training):
                               capture_output=True, text=True, env={**os.environ, "MLFLOW_TRACKING_URI": self.server.uri()})  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([each["value"] for each in self.server.of("metrics")], values)
+
+    def test_that_is_away_for_long_loses_the_oldest_metrics_and_no_more(self):
+        epochs, values = 100, 2000
+        lines = [{"kind": "run", "format": 3, "name": "long", "resumed": False, "start_time": 1.5, "rank": 0, "world_size": 1},
+                 {"kind": "tag", "tag": "T", "type": "numerical", "log_y": False, "big": False, "annotate": False,
+                  "y_minimum": None, "y_maximum": None}, {"kind": "hyperparameter", "name": "first", "type": "integer", "setting": 7}]  # fmt: skip
+        for epoch in range(1, epochs + 1):
+            for i in range(values):
+                lines.append({"kind": "value", "epoch": epoch, "tag": "T", "layer": f"l{i}", "line": "x", "value": float(epoch)})
+            lines.append({"kind": "tick", "epoch": epoch, "timestamp": 2.5, "elapsed": 1.0, "step": epoch, "reason": "epoch"})
+        (self.folder / "record.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        back = []
+        self.server.fails = lambda path, count: None if back else 503
+        command = [BINARIES / "loupe", "replay", self.folder, "--visualizer", "mlflow", "--out", self.folder / "sent"]
+        replay = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "MLFLOW_TRACKING_URI": self.server.uri()})  # fmt: skip
+        # At its end it waits for the server, with all that there was told, and has nothing else to do.
+        quiet = 0
+        while quiet < 2 and replay.poll() is None:
+            before = self.used(replay.pid)
+            time.sleep(1)
+            quiet = quiet + 1 if before > 0.1 and self.used(replay.pid) - before < 0.05 else 0
+        back.append(True)
+        _, said = replay.communicate(timeout=120)
+        told = re.search(r"lacks (\d+) metrics of epochs 1 to (\d+): it", said)
+        self.assertTrue(told, said)
+        got = [each["step"] for each in self.server.of("metrics")]
+        self.assertEqual(len(got) + int(told[1]), epochs * values)
+        self.assertEqual(got, sorted(got))
+        self.assertEqual((got[0] - int(told[2]) in (0, 1), got[-1]), (True, epochs))
+        self.assertEqual(self.server.of("params"), [{"key": "first", "value": "7"}])
+        self.assertGreater(len(got), 50000)
+
+    def used(self, process):
+        """Seconds of processor time."""
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text().split()
+        return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":
