@@ -47,7 +47,7 @@ done
 cd "$root"
 packages+=$'\nmold                    links the tests in less time\nlibcpp-httplib-dev      asks the server of `loupe view`\n'
 # What the tests alone need, beside what the build does; most folders need none of it.
-if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|parity|port|report|view|visualizers)\  ]]; then
+if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|mlflow|parity|port|python|report|view|visualizers)\  ]]; then
   packages+=$(
     cat <<'END'
 
@@ -55,7 +55,7 @@ chromium                opens the report as its reader does
 chromium-driver         steers it
 python3-selenium        tells it what to do
 python3-torch           loads the tensors that Loupe saves
-python3-venv            TensorBoard goes into an environment of its own, by pip
+python3-venv            TensorBoard, MLflow and pandas go into environments of their own, by pip
 rustc                   compiles examples/rust_lens
 groff-base              reads the manual's pages, and warns of what is wrong in them
 mandoc                  does so, too

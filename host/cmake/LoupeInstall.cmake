@@ -22,6 +22,8 @@ install(TARGETS loupe loupe_run RUNTIME COMPONENT command
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/loupe COMPONENT command)
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)
+# The reader of the wheel's package, as the one file that it is.
+install(FILES sdk/python/loupe/__init__.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command RENAME loupe.py)
 install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package} COMPONENT development)
 
 # One file of targets a component, so that whoever writes a plugin needs nothing of the others.

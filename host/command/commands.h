@@ -123,6 +123,7 @@ struct Compare {
   std::vector<std::string> names;
   std::string baseline;  ///< the name of the run that the others are compared with; may be empty
   bool follow = false;   ///< go on until every run has ended
+  bool csv = false;      ///< write all values as one table instead
   bool port = false;     ///< compare two records of fingerprints instead, tensor by tensor
   std::string map;       ///< for that, a file that says which modules are the same; may be empty
   VisualizerArguments visualizers;

@@ -18,6 +18,7 @@
 #include "command/record_files.h"
 #include "command/run_names.h"
 #include "command/usage_error.h"
+#include "command/value_table.h"
 #include "command/wrapping.h"
 #include "replay/player.h"
 
@@ -102,6 +103,13 @@ CLI::App* Compare::add_to(CLI::App& app) {
   subcommand->add_flag("--follow", follow,
                        "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
   visualizers.add_to(*subcommand);
+  CLI::Option* table = subcommand->add_flag(
+      "--csv", csv,
+      "Print the values of all runs as one table instead: run, tag, layer, line, epoch, step and value, as Python's "
+      "loupe.read_all() has them");
+  for (CLI::Option* each : subcommand->get_options([](const CLI::Option* each) { return each->nonpositional(); })) {
+    if (each != table && each != subcommand->get_help_ptr() && each->get_name() != "--names") table->excludes(each);
+  }
   const auto others = subcommand->get_options([](const CLI::Option* each) { return each->nonpositional(); });
   CLI::Option* ports = subcommand->add_flag(
       "--port", port,
@@ -182,6 +190,12 @@ int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
   }
   const Names files = record_files(records);
   if (!names.empty()) check_names(names, files.size());
+  if (csv) {
+    Names recorded;
+    for (const std::string& record : files) recorded.push_back(replay::RecordReader(record).run().name);
+    write_value_table(files, names.empty() ? distinct_names(recorded, files) : names, out, errors);
+    return 0;
+  }
   auto chosen = choose_visualizers(visualizers, catalogue);
   Readers readers;
   Names recorded;

@@ -107,7 +107,15 @@ void View::run(const Catalogue& catalogue, std::ostream& out, std::ostream& erro
     std::ostringstream told, left_out;  // for a terminal; the page has the findings
     compare.run(catalogue, told, left_out);
   });
-  view::serve(list, reports, {address, port}, [&](const view::Served& served) {
+  const view::FindingsOf findings_of = [](const std::string& record) {
+    Diagnose diagnose;
+    diagnose.records = {record};
+    diagnose.as_json = true;
+    std::ostringstream rows, left_out;
+    diagnose.run(rows, left_out);
+    return rows.str();
+  };
+  view::serve(list, reports, findings_of, {address, port}, [&](const view::Served& served) {
     if (!port && served.port != view::usual_port) {
       errors << "loupe: port " << view::usual_port << " is taken; port " << served.port << " is used instead\n";
     }

@@ -67,7 +67,7 @@ std::string_view take_until(std::string_view& text, std::string_view separator) 
   return taken;
 }
 
-std::string decoded(std::string_view text) {
+std::string decoded(std::string_view text, char plus) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned char byte = 0;
@@ -76,7 +76,7 @@ std::string decoded(std::string_view text) {
       plain += static_cast<char>(byte);
       i += 2;
     } else {
-      plain += text[i] == '+' ? ' ' : text[i];
+      plain += text[i] == '+' ? plus : text[i];
     }
   }
   return plain;
@@ -161,6 +161,10 @@ Answer refused(const Refusal& refusal) {
   return answer;
 }
 
+std::string decoded_path(std::string_view path) {
+  return decoded(path, '+');
+}
+
 Request parsed_request(std::string_view head) {
   Request request;
   std::string_view line = take_until(head, line_end);
@@ -173,7 +177,7 @@ Request parsed_request(std::string_view head) {
   while (!target.empty()) {
     std::string_view value = take_until(target, "&");
     const std::string_view name = take_until(value, "=");
-    request.parameters.emplace(decoded(name), decoded(value));
+    request.parameters.emplace(decoded(name, ' '), decoded(value, ' '));
   }
   bool has_host = false;
   while (!head.empty()) {

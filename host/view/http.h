@@ -45,6 +45,9 @@ Answer refused(const Refusal& refusal);
 /// Reads the lines of a request, each with its "\r\n", without the empty line. Throws Refusal where they are no HTTP/1.
 Request parsed_request(std::string_view head);
 
+/// A path without percent signs for what an address cannot hold. Not for opening files by.
+std::string decoded_path(std::string_view path);
+
 /// Reads one request from a connected socket and sends what `give` returns for it; a Refusal or exception that it
 /// throws becomes an answer too. Returns when the answer was sent or the other side has left. The caller closes the
 /// socket.

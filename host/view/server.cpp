@@ -12,11 +12,13 @@
 #include <filesystem>
 #include <future>
 #include <list>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "view/api.h"
 #include "view/connections.h"
 #include "view/gate.h"
 #include "view/http.h"
@@ -76,8 +78,9 @@ std::vector<unsigned> numbers_in(const std::string& text) {
 /// The answers, each a function of the request; called by several threads.
 class Answers {
  public:
-  Answers(RunList& list, ReportStore& reports, const Gate& gate, Connections& connections)
-      : list_(list), reports_(reports), gate_(gate), connections_(connections) {}
+  Answers(RunList& list, ReportStore& reports, const FindingsOf& findings_of, const Gate& gate,
+          Connections& connections)
+      : list_(list), reports_(reports), findings_of_(findings_of), gate_(gate), connections_(connections) {}
 
   Answer give(const Request& request) {
     connections_.has_asked();
@@ -107,11 +110,14 @@ class Answers {
 
  private:
   static constexpr const char* report_type = "text/html; charset=utf-8";
+  static constexpr const char* json_type = "application/json; charset=utf-8";
 
   Answer shown(const Request& request) {
     if (const Page* page = page_at(request.path)) return {200, page->type, page_policy, page_files().at(page->file)};
     if (request.path == "/report") return report(request);
     if (request.path == "/events") return events(request);
+    if (request.path == api_runs) return {200, json_type, page_policy, api_list(*list_.told())};
+    if (request.path.rfind(std::string(api_runs) + '/', 0) == 0) return api(request);
     throw Refusal{404, "there is nothing under this address; the list of runs is at /"};
   }
 
@@ -137,6 +143,14 @@ class Answers {
     return {200, report_type, report_policy, reports_.page_of(records)};
   }
 
+  Answer api(const Request& request) {
+    const auto told = list_.told();
+    const RunsTold::Run* run = api_run_at(*told, request.path);
+    if (run == nullptr) throw Refusal{404, "there is no such run; " + std::string(api_runs) + " has their addresses"};
+    const std::lock_guard lock(reading_);
+    return {200, json_type, page_policy, api_run(*run, findings_of_)};
+  }
+
   /// Server-sent events: all runs at once, and from then on those that changed. What a reader did not take in time is
   /// no queue that grows: the next event tells of the state of then.
   Answer events(const Request& request) {
@@ -158,6 +172,8 @@ class Answers {
 
   RunList& list_;
   ReportStore& reports_;
+  const FindingsOf& findings_of_;
+  std::mutex reading_;  // one long record at a time
   const Gate& gate_;
   Connections& connections_;
   std::atomic<bool> is_ending_{false};
@@ -225,12 +241,12 @@ class Server {
 
 }  // namespace
 
-void serve(RunList& list, ReportStore& reports, const Listening& listening,
+void serve(RunList& list, ReportStore& reports, const FindingsOf& findings_of, const Listening& listening,
            const std::function<void(const Served&)>& until) {
   const Listener listener = listen_on(listening);
   const Gate gate(listening.address, listener.port());
   Connections connections;
-  Answers answers(list, reports, gate, connections);
+  Answers answers(list, reports, findings_of, gate, connections);
   const Server server(listener, answers, connections);
   const std::string token = gate.wants_token() ? "?token=" + gate.token() : "";
   until({"http://" + host_in_url(listening.address) + ':' + std::to_string(listener.port()) + '/' + token,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "view/api.h"
 #include "view/report_store.h"
 #include "view/run_list.h"
 
@@ -23,9 +24,10 @@ struct Served {
 
 constexpr int usual_port = 7175;
 
-/// Serves the list, the reports and comparisons, read only, until `until` returns, which is called once the server
-/// answers. Requests are answered on threads of their own. Throws Error where it cannot listen.
-void serve(RunList& list, ReportStore& reports, const Listening& listening,
+/// Serves the list, the reports and comparisons, and the same as JSON to programs, read only, until `until` returns,
+/// which is called once the server answers. Requests are answered on threads of their own. Throws Error where it cannot
+/// listen.
+void serve(RunList& list, ReportStore& reports, const FindingsOf& findings_of, const Listening& listening,
            const std::function<void(const Served&)>& until);
 
 }  // namespace loupe::view

@@ -20,6 +20,7 @@ installed_targets=(loupe loupe_run loupe_host loupe_testing loupe_plugins loupe_
 trainer=digits_plain
 
 packages+=$'\npython3-venv            makes the environments in which the wheel is made and tried\n'
+packages+=$'libcpp-httplib-dev      asks an MLflow server\n'
 third_party=host/packaging/third_party.py
 
 # fresh_environment FOLDER PIP-ARGUMENTS...: an empty virtual environment, but for these.
@@ -137,6 +138,7 @@ check_wheel() {
   (cd "$tried" && PATH=$venv/bin:$PATH PIP_NO_DEPS=1 PIP_DISABLE_PIP_VERSION_CHECK=1 OMP_NUM_THREADS=1 \
     run_printed "$root/README.md" "A wheel" "tests/package.sh wheel")
   [[ -f $tried/loupe-runs/trainer/report.html ]] || fail "there is no report"
+  "$venv/bin/python" -m loupe "$tried/loupe-runs/trainer" || fail "the wheel's own module cannot read the run"
   say "from pip install to the first report: $(awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $begun }") seconds"
 
   # Programs and plugins are built with it, too.

@@ -116,6 +116,47 @@ TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   EXPECT_FALSE(left_something());
 }
 
+TEST_F(Server, TellsProgramsOfRunsAndTheirFindingsAsJson) {
+  record_run(runs_ / "a b+ü", {"sick", 1, 3, false, 0, false});
+  put(runs_ / "bad/record.jsonl", run_line("bad") + "garbage\n");
+  put(runs_ / "a b+ü/rank-1/record.jsonl", two_epochs("a rank"));
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const Json told = list(client);
+
+  const auto all = client.Get("/api/runs");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->get_header_value("Content-Type"), "application/json; charset=utf-8");
+  const Json runs = Json::parse(all->body);
+  EXPECT_EQ(runs.at("version"), 1);
+  ASSERT_EQ(runs.at("runs").size(), 2u);
+  const Json& sick = runs.at("runs").at(runs.at("runs").at(0).at("name") == "sick" ? 0 : 1);
+  EXPECT_EQ(sick.at("epoch"), 3);
+  EXPECT_FALSE(sick.contains("id"));
+  EXPECT_EQ(sick.at("report"), "/report?runs=" + number_of(told, "sick"));
+  const std::string address = sick.at("address");
+  EXPECT_EQ(address, "/api/runs" + (runs_ / "a%20b%2B%C3%BC").string());
+
+  // What the command says of the same record; however a client writes the address.
+  const std::string record = (runs_ / "a b+ü/record.jsonl").string();
+  const Json rows = Json::parse(run(LOUPE_COMMAND " diagnose --json '" + record + "'", root_).output);
+  EXPECT_FALSE(rows.empty());
+  for (const std::string& way : {address, "/api/runs" + (runs_ / "a%20b+%c3%bc").string()}) {
+    const auto one = client.Get(way);
+    ASSERT_TRUE(one) << way;
+    EXPECT_EQ(Json::parse(one->body), Json({{"version", 1}, {"run", sick}, {"findings", rows}}));
+  }
+  const auto bad = client.Get("/api/runs" + (runs_ / "bad").string());
+  ASSERT_TRUE(bad);
+  EXPECT_EQ(bad->status, 500);
+  EXPECT_NE(bad->body.find("record.jsonl:2: error: this line is no JSON"), std::string::npos) << bad->body;
+  for (const char* path : {"/api/runs/", "/api/runs/nothing", "/api/runs/../../etc/passwd", "/api", "/api/runsX"}) {
+    const auto answer = client.Get(path);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->status, 404) << path;
+  }
+}
+
 TEST_F(Server, SaysWhyRunsCannotBeShown) {
   for (int i = 0; i < 22; ++i) put(runs_ / std::to_string(i) / "record.jsonl", two_epochs("run " + std::to_string(i)));
   put(runs_ / "bad/record.jsonl", run_line("bad") + "garbage\n");

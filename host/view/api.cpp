@@ -1,0 +1,75 @@
+#include "view/api.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "view/http.h"
+
+namespace loupe::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of what is told to programs; goes up where a member is taken away or comes to mean something else.
+constexpr int api_version = 1;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The folder as the list shows it, without what an address cannot begin with.
+std::string_view place_of(const RunsTold::Run& run) {
+  std::string_view place = run.place.shown;
+  while (place.substr(0, 1) == "/" || place.substr(0, 2) == "./") place.remove_prefix(place[0] == '/' ? 1 : 2);
+  return place;
+}
+
+std::string encoded(std::string_view text) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string all;
+  for (const char each : text) {
+    if (plain.find(each) != std::string_view::npos) {
+      all += each;
+    } else {
+      const auto byte = static_cast<std::uint8_t>(each);
+      ((all += '%') += digits[byte >> 4]) += digits[byte & 15];
+    }
+  }
+  return all;
+}
+
+/// The row of the page's list, without what only the page makes use of.
+Json row_of(const RunsTold::Run& run) {
+  Json row = Json::parse(*run.json);
+  Json told{{"address", std::string(api_runs) + '/' + encoded(place_of(run))},
+            {"report", "/report?runs=" + std::to_string(row.at("id").get<unsigned>())}};
+  for (const char* name : {"name", "folder", "state", "why", "resumed", "started", "written", "epoch", "step", "losses",
+                           "curve", "settings", "findings"}) {
+    told[name] = std::move(row.at(name));
+  }
+  return told;
+}
+
+}  // namespace
+
+std::string api_list(const RunsTold& told) {
+  Json runs = Json::array();
+  for (const auto& [number, run] : told.runs) runs.push_back(row_of(run));
+  return text_of({{"version", api_version}, {"runs", std::move(runs)}});
+}
+
+const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path) {
+  const std::string place = decoded_path(path.substr(api_runs.size() + 1));
+  for (const auto& [number, run] : told.runs) {
+    if (place_of(run) == place) return &run;
+  }
+  return nullptr;
+}
+
+std::string api_run(const RunsTold::Run& run, const FindingsOf& findings_of) {
+  Json findings = Json::parse(findings_of(run.place.record().string()));
+  return text_of({{"version", api_version}, {"run", row_of(run)}, {"findings", std::move(findings)}});
+}
+
+}  // namespace loupe::view

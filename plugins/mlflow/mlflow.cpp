@@ -1,0 +1,206 @@
+// The visualizer `mlflow`: the run on an MLflow server, by its REST API.
+
+#include <loupe/files/compression.h>
+#include <loupe/files/output_path.h>
+#include <loupe/plugin.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
+#include <loupe/visualizers/selection.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "mlflow/keys.h"
+#include "mlflow/sender.h"
+
+namespace loupe::mlflow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a server takes in one request.
+constexpr std::size_t most_metrics = 1000, most_entities = 100;
+constexpr std::size_t bytes_a_metric = 400;  // about what one takes as JSON in memory
+
+Json number(double value) {
+  if (const char* name = non_finite_name(value)) return name;
+  return value;
+}
+
+std::string text_of_setting(const Hyperparameter& value) {
+  switch (value.type) {
+    case LOUPE_OPTION_BOOLEAN:
+      return value.integer != 0 ? "true" : "false";
+    case LOUPE_OPTION_INTEGER:
+      return std::to_string(value.integer);
+    case LOUPE_OPTION_NUMBER:
+      return number_text(value.number);
+    case LOUPE_OPTION_STRING:
+      return text_of(value.string);
+    default:
+      std::string all;
+      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + std::string(value.strings[i]);
+      return all;
+  }
+}
+
+class Mlflow : public Visualizer {
+ public:
+  static constexpr const char* name = "mlflow";
+  static constexpr const char* help =
+      "a run on the MLflow server of MLFLOW_TRACKING_URI: settings, metrics by step, findings as tags, the report";
+  static std::vector<const char*> gives() {
+    return {"mlflow.json: which of the server's runs this one is, for a resumed run to go on in it"};
+  }
+  static constexpr const char* example = "mlflow: {experiment: digits}";
+  static std::vector<Option> options() {
+    return with_selection(
+        {{"experiment", "loupe", "the experiment on the server that the run belongs to; made where it is not there"},
+         {"path", "mlflow.json", "where it is kept which run on the server this is; relative to the run's directory"}});
+  }
+
+  Mlflow(const Options& options, const Host& host)
+      : selection_(options, host), path_(options), host_(host), experiment_(options.get<std::string>("experiment")) {}
+
+  void begin(const Run& run) override {
+    sender_.reset();
+    selection_.begin();
+    settings_.clear();
+    findings_.clear();
+    waiting_.clear();
+    if (run.rank != 0) return;  // which shows the run of all
+    const Access access = Access::from_environment();
+    if (const std::string fault = access.fault(); !fault.empty()) return host_.warn(fault);
+    // In a replay, files go elsewhere than the run's own.
+    const Run* own = host_.run();
+    folder_ = text_of(own != nullptr ? own->directory : run.directory);
+    const bool keeps_files = *run.directory != '\0';
+    RunFacts facts;
+    facts.experiment = experiment_;
+    facts.name = run.name;
+    facts.record = folder_.empty() ? "" : (folder_ / "record.jsonl").string();
+    facts.file = keeps_files ? path_.in(run) : fs::path();
+    facts.start_time = run.start_time;
+    facts.resumed = (run.flags & LOUPE_RUN_RESUMED) != 0;
+    sender_ = std::make_unique<Sender>(access, std::move(facts), host_);
+  }
+  void hyperparameter(const Hyperparameter& told) override {
+    std::string text = cut(text_of_setting(told));
+    const std::string key = key_of(told.name);
+    const auto known = settings_.find(key);
+    if (known != settings_.end() && known->second == text) return;
+    // A parameter never changes.
+    add(known == settings_.end() ? "params" : "tags", {{"key", key}, {"value", text}});
+    settings_[key] = std::move(text);
+  }
+  void finding(const loupe_finding& finding) override {
+    std::string key = "finding." + text_of(finding.rule);
+    for (const std::string& part : {text_of(layer_of(finding)), text_of(finding.parameter)})
+      if (!part.empty()) key += '.' + part;
+    const std::string word = finding.state == LOUPE_FINDING_GONE ? "gone" : word_of(severity_words, finding.severity);
+    std::string& message = findings_[key];
+    // One that is gone keeps the words from when it stood.
+    if (finding.state != LOUPE_FINDING_GONE || message.empty()) message = text_of(finding.message);
+    const std::string since = " (since epoch " + number_text(finding.first_epoch) + ")";
+    add("tags", {{"key", key_of(key)}, {"value", cut(word + ": " + message + since)}});
+  }
+  void begin_tick(const Tick& tick) override {
+    selection_.begin_tick();
+    epoch_ = tick.epoch;
+    step_ = tick.step;
+    time_ = static_cast<long long>(tick.time * 1000);
+    metrics_ = Json::array();
+  }
+  void value(const Value& value) override {
+    if (sender_ == nullptr || !selection_.takes(value)) return;
+    const std::string layer = value.layer != nullptr ? '/' + std::string(value.layer) : "";
+    metrics_.push_back({{"key", key_of(value.tag + ('/' + std::string(value.line)) + layer)},
+                        {"value", number(value.value)},
+                        {"timestamp", time_},
+                        {"step", step_}});
+    if (metrics_.size() == most_metrics) send_metrics();
+  }
+  void end_tick() override {
+    selection_.end_tick();
+    send_metrics();
+    flush();
+  }
+  void flush() override {
+    if (sender_ == nullptr) return;
+    for (auto& [what, entities] : waiting_) send(what, std::move(entities));
+    waiting_.clear();
+  }
+  void end(const Ending& ending) override {
+    selection_.end();
+    if (sender_ == nullptr) return;
+    flush();
+    std::error_code none;
+    const fs::path report = folder_ / "report.html", record = text_file_at(folder_ / "record.jsonl");
+    if (!folder_.empty() && fs::is_regular_file(report, none)) send_artifact("report.html", report, "");
+    if (!folder_.empty() && fs::is_regular_file(record, none)) send_artifact("record.txt", "", record.string() + "\n");
+    Message last;
+    last.what = "end";
+    last.name = ending.how == LOUPE_END_FAILED ? "FAILED" : ending.how == LOUPE_END_INTERRUPTED ? "KILLED" : "FINISHED";
+    last.time = ending.time;
+    sender_->send(std::move(last));
+    sender_->end(std::chrono::seconds(10));
+    sender_.reset();
+  }
+
+ private:
+  void add(const char* what, Json entity) {
+    if (sender_ == nullptr) return;
+    Json& entities = waiting_[what];
+    entities.push_back(std::move(entity));
+    if (entities.size() == most_entities) send(what, std::exchange(entities, Json::array()));
+  }
+  void send_metrics() {
+    if (sender_ == nullptr || metrics_.empty()) return;
+    send("metrics", std::exchange(metrics_, Json::array()));
+  }
+  void send(const std::string& what, Json entities) {
+    if (entities.empty()) return;
+    Message message;
+    message.what = what;
+    message.bytes = bytes_a_metric * entities.size();
+    message.entities = std::move(entities);
+    message.epoch = epoch_;
+    sender_->send(std::move(message));
+  }
+  void send_artifact(const char* name, const fs::path& file, const std::string& text) {
+    Message message;
+    message.what = "artifact";
+    message.name = name;
+    message.file = file;
+    message.text = text;
+    sender_->send(std::move(message));
+  }
+
+  Selection selection_;
+  OutputPath path_;
+  Host host_;
+  std::string experiment_;
+  fs::path folder_;
+  std::unique_ptr<Sender> sender_;
+  std::map<std::string, std::string> settings_, findings_;
+  std::map<std::string, Json> waiting_;  // what was told since the last tick, by what it is
+  Json metrics_ = Json::array();
+  double epoch_ = 0;
+  std::uint64_t step_ = 0;
+  long long time_ = 0;
+};
+
+}  // namespace
+}  // namespace loupe::mlflow
+
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"mlflow", "0.1.0", "Runs on an MLflow server.", "the authors of Loupe", "MIT"}),
+                  loupe::mlflow::Mlflow);
