@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 # First of all, because it goes on in Debian's Python where this one has no Selenium.
 from reading import Reading, started_browser
 from first_look import Axes, Incident, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
+from layout import Bands, Cursor, FirstScreen, FirstScreenOfAPhone, ManyRuns, Marks, Opening, Paper, Widths  # noqa: F401
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -594,7 +595,7 @@ class IllRun(Reading):
         self.open("ill.html")
 
     def test_tells_what_is_wrong_first_of_all(self):
-        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "findings")
+        self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "findings")
         self.assertEqual(self.find("#findings h2").text, "Findings 1 error, 2 warnings, 1 info")
         self.assertIn("failed", self.find("#summary").text)
         self.assertEqual(self.texts("#findings .severity"), ["ERROR", "WARNING", "WARNING", "INFO"])
@@ -699,7 +700,7 @@ class HealthyRun(Reading):
             self.assertIn(part, told)
         self.assertEqual(self.all("#collapse"), [])
         self.open("collapsed.html")
-        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "collapse")
+        self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "collapse")
         self.assertIn("The run collapsed.", self.find("#collapse").text)
         self.assertIn("more than 3 times as high", self.find("#collapse").text)
         self.screenshot("collapsed")
@@ -977,7 +978,7 @@ class PictureOfTheLayers(Reading):
         self.assertEqual(len(self.layers("calm")), 6)
         self.assertIn("8 layers · 1 with an error, 1 with a warning · click", self.find("#picture").text)
         self.assertIn("40 % of the units of fc1", self.find("#picture [data-health='warning']").get_attribute("aria-label"))
-        self.assertIn("Picture", self.texts("#sections a"))
+        self.assertIn("Layers in order", self.texts("#sections a"))
         self.go_to("#picture")
         self.screenshot("ill_picture")
 
