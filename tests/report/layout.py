@@ -1,7 +1,5 @@
 """Where things stand: nothing is wider than its page, and what matters is on the first screen."""
 
-import time
-
 from reading import Reading
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -148,7 +146,8 @@ class Paper(Reading):
 
     def test_is_white_without_buttons_and_with_plots_as_wide_as_it(self):
         self.open("ill.html")
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
         self.script("dispatchEvent(new Event('beforeprint'))")
         ground = "return getComputedStyle(document.body).backgroundColor"
         self.assertEqual(self.script(ground), "rgb(255, 255, 255)")
@@ -168,7 +167,6 @@ class Marks(Reading):
         self.open("kept.html")
         self.wait_for_plots("#model")
         crossing = "return [...document.querySelectorAll('.mark.info')].map((mark) => getComputedStyle(mark).borderLeftStyle)"
-        time.sleep(0)
         marks = self.script(crossing)
         self.assertTrue(marks)
         self.assertEqual(set(marks), {"none"})
@@ -199,7 +197,8 @@ class ManyRuns(Reading):
         self.assertEqual(self.names()[:3], ["run 7", "run 6", "run 8"])
         self.assertEqual(self.names()[-2:], ["run 12", "run 13"])
         heads = self.all("#comparison thead button")
-        self.assertEqual([each.text for each in heads[:3]], ["Run", "val_loss ▲", "learning_rate"])
+        self.assertEqual([each.text for each in heads[:3]], ["Run", "val_loss", "learning_rate"])
+        self.assertEqual(self.find("#comparison [aria-sort='ascending']").text, "val_loss")
         heads[2].click()
         self.assertEqual(self.names()[:2], ["run 1", "run 2"])
         self.all("#comparison thead button")[2].click()

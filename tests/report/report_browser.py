@@ -835,8 +835,8 @@ class ComparedRuns(Reading):
         columns = self.columns()
         self.assertEqual(self.texts("#comparison .answer"), ["Best train_loss: 'second' with 0.1 in epoch 9."])
         self.assertEqual(columns["train_loss"], [
-            "0.2\nin epoch 9 · last 0.2", "0.1 best\nin epoch 9 · last 0.1", "0.4\nin epoch 9 · last 0.4"])  # fmt: skip
-        self.assertEqual(columns["learning_rate"], ["0.2", "0.1", "0.4"])
+            "0.1 best in epoch 9 · last 0.1", "0.2 in epoch 9 · last 0.2", "0.4 in epoch 9 · last 0.4"])  # fmt: skip
+        self.assertEqual(columns["learning_rate"], ["0.1", "0.2", "0.4"])
         self.assertNotIn("batch_size", columns)
         same = self.find("#comparison .same")
         same.find_element(By.TAG_NAME, "summary").click()

@@ -141,7 +141,7 @@ export class LineChart {
         y: {ticker: (low, high, pixels) => valueTicks(this.scale, low, high, pixels)},
       }),
       ...(this.shownRuns.length > 1 && !this.stacked ? {highlightSeriesOpts: {strokeWidth: 3},
-        highlightSeriesBackgroundAlpha: 0.35, highlightSeriesBackgroundColor: themeColour("panel")} : {}),
+        animateBackgroundFade: false, highlightSeriesBackgroundAlpha: 0.35, highlightSeriesBackgroundColor: themeColour("panel")} : {}),
       interactionModel: CHART_INTERACTION,
       plotter: [
         ({seriesIndex, drawingContext, plotArea, dygraph}) => {

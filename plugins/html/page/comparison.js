@@ -141,7 +141,7 @@ class RunList {
   head([title], i) {
     const sort = this.sorted !== i ? "none" : this.isReversed ? "descending" : "ascending";
     return element("th", {scope: "col", "aria-sort": sort},
-        button({class: "link", onclick: () => this.sortBy(i)}, title, {ascending: " ▲", descending: " ▼", none: ""}[sort]));
+        button({class: "link", onclick: () => this.sortBy(i)}, title));
   }
 
   draw() {
@@ -189,8 +189,7 @@ export function comparisonSection(beside) {
   const folded = same.length === 0 ? null : element("details", {class: "same"},
       element("summary", {}, `${plural(same.length, "setting")} the same in all`),
       settingsList(same.map(({name, values}) => [name, values[0]])));
-  return section("comparison", "Comparison", null, element("div", {class: "panel"}, answers,
-      runs.length > FIRST ? choiceOf(list) : null,
-      element("div", {class: "compared"}, element("div", {class: "compared-table"}, list.root, folded),
-          element("div", {class: "compared-plots"}, beside, plots))));
+  return section("comparison", "Comparison", null, element("div", {class: "panel"},
+      element("div", {class: "answers"}, answers, runs.length > FIRST ? choiceOf(list) : null),
+      element("div", {class: "compared"}, element("div", {class: "compared-table"}, list.root, folded), beside, plots)));
 }
