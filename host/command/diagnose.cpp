@@ -138,7 +138,7 @@ std::string standing_of(const Diagnosis& diagnosis) {
   if (is_running && standing.why.empty()) return "running,";
   if (is_running || standing.state == view::RunState::killed)
     return (is_running ? "stopped (" : "killed, or crashed (") + standing.why + "),";
-  return "running, or stopped without a word,";
+  return "not ended,";
 }
 
 std::string ending_of(const Diagnosis& diagnosis) {

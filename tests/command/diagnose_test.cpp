@@ -167,7 +167,7 @@ TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
   record.end_tick();
   const Finished finished = diagnose("record.jsonl", folder);
   EXPECT_EQ(finished.output,
-            "digits (record.jsonl): running, or stopped without a word, after epoch 2\n"
+            "digits (record.jsonl): not ended, after epoch 2\n"
             "  warning: something is odd (chronic, epochs 1 to 2)\n"
             "  warning, gone: something is odd (healed, epoch 1)\n");
 }
@@ -191,7 +191,7 @@ TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
     const std::string told = diagnose(".", folder).output;
     return told.substr(0, told.find('\n'));
   };
-  EXPECT_EQ(ending(), "digits (./record.jsonl): running, or stopped without a word, after epoch 1");
+  EXPECT_EQ(ending(), "digits (./record.jsonl): not ended, after epoch 1");
   const fs::path lock = folder / ".loupe.lock";
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -316,7 +316,7 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   ASSERT_NE(at_rest, std::string::npos) << grows.output;
   EXPECT_EQ(
       grows.output.substr(0, at_rest),
-      "digits (grows): running, or stopped without a word, after epoch 3\n"
+      "digits (grows): not ended, after epoch 3\n"
       "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
       "    advice: lower the learning rate or clip the gradients between backward() and step(); see that the loss "
       "is minimized, not maximized\n"

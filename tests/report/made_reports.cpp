@@ -333,7 +333,7 @@ int main(int argument_count, char** arguments) {
       if (epoch == 12) {
         visualizer.note(LOUPE_NOTE_INCIDENT,
                         "the last steps before the finding 'non_finite_gradient' are kept: loupe replay "
-                        "runs/digits/incident-727 (as a page with --visualizer html --out DIR)",
+                        "runs/digits/incident-727 (as a page with --visualizer html --out FOLDER)",
                         727, 12);
       }
     };

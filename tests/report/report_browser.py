@@ -609,7 +609,7 @@ class IllRun(Reading):
         self.screenshot("ill")
         self.go_to("#findings")
         over = self.find("#findings .over")
-        self.assertEqual(over.text, "1 finding over")
+        self.assertEqual(over.text, "1 finding gone")
         over.find_element(By.TAG_NAME, "summary").click()
         self.assertIn("from epoch 0, step 7 to epoch 4, step 247", self.texts("#findings .gone .finding-foot")[0])
         self.screenshot("ill_over")
@@ -1111,7 +1111,7 @@ class FiveRuns(Reading):
         cells = [cell.text for cell in state.find_elements(By.TAG_NAME, "td")]
         self.assertEqual(cells[:2], ["completed", "completed"])
         self.assertEqual(cells[2], "completed; resumed")
-        self.assertEqual(cells[3], "running, or stopped without a word")
+        self.assertEqual(cells[3], "not ended")
         self.assertEqual(cells[4], "failed at step 900\nThe loss is NaN.")
         loss = next(row for row in self.all("#run tbody tr") if row.text.startswith("train_loss"))
         self.assertIn("NaN or ∞ from epoch 15", loss.find_elements(By.TAG_NAME, "td")[4].text)

@@ -312,7 +312,7 @@ class Table(Viewing):
         self.assertEqual(self.orders(), {"Best": "ascending"})
         # What has no value is last in either direction.
         self.assertEqual(self.names(), ["adam", "live", MARKUP, "sgd", "broken"])
-        self.assertEqual(self.find(".lowest").text, "0.5166 lowest")
+        self.assertEqual(self.find(".lowest").text, "0.5166 best")
         self.head("best").click()
         self.assertEqual(self.orders(), {"Best": "descending"})
         self.assertEqual(self.names(), ["sgd", MARKUP, "live", "adam", "broken"])
@@ -381,7 +381,7 @@ class Table(Viewing):
         self.assertIn("running", self.row("live").text)
         self.assertRegex(
             self.row("elsewhere").text,
-            r"no end so far\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago",
+            r"not ended\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago",
         )
         begin = time.monotonic()
         self.kill(self.trainer)

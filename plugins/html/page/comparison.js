@@ -60,7 +60,7 @@ function lossCell({of, best}, run) {
   if (loss.best === null) return element("span", {class: "alarm"}, last);
   return [
     element("b", {}, formatNumber(loss.best.value)), " ",
-    best.includes(run) ? element("span", {class: "best"}, "best") : null,
+    best.length <= MOST_NAMED && best.includes(run) ? element("span", {class: "best"}, "best") : null,
     element("span", {class: "muted"}, ` in epoch ${formatEpoch(loss.best.epoch)} · ${last}`),
   ];
 }
@@ -76,7 +76,7 @@ function findingCell(run) {
   if (worst === undefined) return "–";
   const place = worst.layer === null ? "" : ` of ${worst.layer}${worst.parameter ? `.${worst.parameter}` : ""}`;
   return element("span", {class: worst.gone ? "noted" : severityName(worst), title: worst.message},
-      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(over) " : ""}`,
+      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(gone) " : ""}`,
       worst.rule.replaceAll("_", " ") + place);
 }
 

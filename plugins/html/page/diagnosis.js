@@ -176,7 +176,7 @@ export function findingsSection(openPlace) {
         element("ul", {class: "told"}, cardsOf(following))));
   }
   if (over.length > 0) {
-    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
+    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} gone`),
         element("ul", {class: "told"}, cardsOf(byRule(over)))));
   }
   parts.push(...notesPart(looked));
