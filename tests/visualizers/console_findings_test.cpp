@@ -118,7 +118,7 @@ TEST(Console, TellsInALineThatARuleIsFoundInMoreLayersAndThatTheyAreGone) {
                                "         also of fc101, fc102, fc103, fc104, fc105, fc106 and 93 more",
                                "warning  dead_units: also of fc200 and 99 more, now 200 in all",
                                "warning  dead_units: also of fc300 and 99 more, now 300 in all",
-                               "warning  still, for 3 epochs: dead_units of fc150 and 249 more",
+                               "warning  still, for 4 epochs: dead_units of fc150 and 249 more",
                                "gone     after 3 epochs: dead_units of fc100 and 49 more"}));
 }
 

@@ -57,8 +57,8 @@ function stateCell(run) {
     goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
 }
 
-/** How long a run took, or takes so far; a record that nobody writes any more ends where it was written last. */
-function durationOf({started, written}) { return written > started ? written - started : null; }
+/** How long a run took, or takes so far; null where its record does not say. */
+function durationOf({seconds}) { return seconds > 0 ? seconds : null; }
 
 function durationCell(run) {
   const seconds = durationOf(run);

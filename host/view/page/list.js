@@ -17,7 +17,7 @@ const hiddenColumns = (() => {
   }
 })();
 // What the address says, and what the server told last.
-let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], clock = 0;
+let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
 
 class Row {
   constructor(id) {
@@ -75,8 +75,9 @@ function addressOf(runs) {
 }
 
 function sortedBy() {
-  const descends = sort.startsWith("-"), column = columns.find(({key}) => key === sort.replace(/^-/, ""));
-  return column?.value ? {column, descends} : {column: columns.find(({key}) => key === "started"), descends: true};
+  // Also by one that is not on show.
+  const descends = sort.startsWith("-"), column = allColumns.find(({key}) => key === sort.replace(/^-/, ""));
+  return column?.value ? {column, descends} : {column: allColumns.find(({key}) => key === "started"), descends: true};
 }
 
 function sortBy({key, descends}) {
@@ -197,9 +198,9 @@ function showAll() {
     chosen.delete(id);
   }
   const compared = comparedLoss(runs), context = {compared, lowest: lowestOf(runs, compared)};
-  const all = columnsOf(runs, compared);
-  columns = all.filter(({key}) => !hiddenColumns.has(key));
-  showColumnChoice(all);
+  allColumns = columnsOf(runs, compared);
+  columns = allColumns.filter(({key}) => !hiddenColumns.has(key));
+  showColumnChoice(allColumns);
   showHead();
   showAlike(runs);
   for (const run of runs) {
