@@ -1,7 +1,7 @@
 import {breakable, button, element, formatNumber, plural, section} from "./text.js";
 import {addTo, bigTags, layerTags, runs, Series, showsLayer} from "./data.js";
 import {Card} from "./cards.js";
-import {findings, severityName, titleOf} from "./findings.js";
+import {findings, INFO, severityName, titleOf} from "./findings.js";
 
 const SHOWN_IN_A_STEP = 8;
 
@@ -40,7 +40,8 @@ function eventsOf(run) {
       }
     }
   }
-  for (const finding of findings) {
+  // What is no more than a hint was not what happened first.
+  for (const finding of findings.filter(({severity}) => severity > INFO)) {
     const words = `${severityName(finding)}: ${titleOf(finding.rule)}${finding.layer ? ` at ${finding.layer}` : ""}`;
     events.push({step: finding.firstStep, stage: TOLD, words, layer: finding.layer, isKnown: true});
   }
