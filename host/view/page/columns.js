@@ -53,7 +53,7 @@ function stateCell(run) {
   const goesOn = ["running", "unknown"].includes(run.state);
   return [element("div", {class: `state ${run.state}`}, STATES[run.state] || run.state),
     run.resumed ? element("div", {class: "muted small"}, "resumed") : null,
-    run.why === "" ? null : element("div", {class: "muted small why"}, breakableText(run.why)),
+    run.why === "" ? null : element("div", {class: "muted small why", title: run.why}, breakableText(run.why)),
     goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
 }
 
