@@ -92,6 +92,18 @@ TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
             "  error: the loss is NaN (nan_loss, epoch 1)\n");
 }
 
+TEST(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
+  const fs::path folder = fresh_folder();
+  std::vector<std::pair<Finding, std::string>> told;
+  for (int i = 0; i < 500; ++i)
+    told.emplace_back(a_finding("dead_units", LOUPE_SEVERITY_WARNING, "silent"), "fc" + std::to_string(i));
+  record_findings(folder, told);
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n"
+            "  warning: fc0: silent (dead_units, epoch 1)\n"
+            "    also of fc1, fc2, fc3, fc4, fc5, fc6 and 493 more (all of them: --json)\n");
+}
+
 TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   const fs::path folder = fresh_folder();
   Driver record(RECORD_PLUGIN);
