@@ -27,7 +27,7 @@ done
 aha --black --title console <"$runs/screen" >"$runs/console.html"
 picture 860 440 "$runs/console.html" console.png
 for ((i = 0; i < 600; ++i)); do
-  on_terminal capture-pane -p -t console | grep -q '^files: ' && break
+  on_terminal capture-pane -p -t console | grep -qE '^(files|report): ' && break
   sleep 0.1
 done
 picture 1200 1260 "$runs/digits_sick/report.html" report.png

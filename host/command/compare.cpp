@@ -87,7 +87,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
                    "The records, folders of runs, or folders of those, in the order to show them in")
       ->required()
       ->type_name("FILE");
-  visualizers.names = {"html"};
+  visualizers.out.clear();  // nothing is written unless something is asked for
   subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable")
       ->allow_extra_args(false)
       ->type_name("VISUALIZER");
@@ -126,7 +126,8 @@ CLI::App* Compare::add_to(CLI::App& app) {
 }
 
 std::string Compare::folder_of(std::size_t run, const Names& shown) const {
-  return (run == 0 ? fs::path(visualizers.out) : fs::path(visualizers.out) / folder_name(shown[run])).string();
+  const fs::path out = visualizers.out.empty() ? "." : visualizers.out;
+  return (run == 0 ? out : out / folder_name(shown[run])).string();
 }
 
 Compare::Told Compare::play(const std::vector<ComponentConfig>& chosen, Readers& readers, const Names& shown) const {
@@ -153,7 +154,7 @@ Compare::Told Compare::play_until_ended(const Catalogue& catalogue, const Visual
     throw UsageError("--follow writes the same files again and again, which suits a report alone; leave out " +
                      std::string("--follow, or every --visualizer but html"));
   }
-  const fs::path report = fs::path(visualizers.out) / Options(html.options->get()).get<std::string>("path");
+  const fs::path report = fs::path(folder_of(0, shown)) / Options(html.options->get()).get<std::string>("path");
   // A report is written after each of its runs; its reader is to see all of them or what there was before.
   const fs::path unfinished = report.parent_path() / ("." + report.filename().string() + ".unfinished");
   VisualizerArguments own = arguments;
@@ -196,13 +197,16 @@ int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
     write_value_table(files, names.empty() ? distinct_names(recorded, files) : names, out, errors);
     return 0;
   }
-  auto chosen = choose_visualizers(visualizers, catalogue);
+  VisualizerArguments arguments = visualizers;
+  if (arguments.names.empty()) arguments.names = {"html"};
+  const bool writes = !visualizers.out.empty() || !visualizers.names.empty() || !visualizers.options.empty() ||
+                      !baseline.empty() || follow;
+  auto chosen = writes ? choose_visualizers(arguments, catalogue) : std::vector<ComponentConfig>();
   Readers readers;
   Names recorded;
   for (const std::string& record : files) recorded.push_back(readers.emplace_back(record).run().name);
   const Names in_full = names.empty() ? distinct_names(recorded, files) : names;
   const Names shown = names.empty() ? shortened_names(in_full) : names;
-  VisualizerArguments arguments = visualizers;
   if (!baseline.empty()) {
     if (std::none_of(chosen.begin(), chosen.end(), shows_together))
       throw UsageError("--baseline is for a visualizer that shows differences to it; name one: --visualizer html");
@@ -215,11 +219,12 @@ int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
     for (std::size_t i = 0; i < runs; ++i) written.expect(each, folder_of(i, shown), files);
   }
 
-  make_out_folder(visualizers.out);
+  if (writes) make_out_folder(folder_of(0, shown));
   const Told told =
       follow ? play_until_ended(catalogue, arguments, chosen.front(), files, shown) : play(chosen, readers, shown);
   tell_comparison(shown, told.results, output_columns(), out);
   written.tell(out);
+  if (!writes) out << "for a report with all curves: --out FOLDER\n";
   errors << told.left_out;
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "command/told_commands.h"
+#include "health/rules/rule.h"
 
 namespace loupe {
 namespace {
@@ -44,6 +45,13 @@ std::vector<std::string> names_of_options(const ToldCommand& command, bool with_
     if (each.is_option() && (each.takes_value() || !with_value_alone))
       names.insert(names.end(), each.names.begin(), each.names.end());
   return names;
+}
+
+/// What `loupe explain` can be asked, but for the plots, whose names have blanks in them.
+std::string topics() {
+  std::vector<std::string> names;
+  for (const health::Rule& each : health::rules()) names.emplace_back(each.name);
+  return joined(names);
 }
 
 // Of bash: what an argument's value may be, as a word for the function below.
@@ -133,7 +141,8 @@ std::string bash_completion(const std::vector<ToldCommand>& commands) {
   text += "  case ${COMP_WORDS[1]} in\n" + cases + bash_end;
   text += std::string("    COMPONENT) mapfile -t COMPREPLY < <(compgen -W \"config $(") + component_names +
           ")\" -- \"$word\") ;;\n    VISUALIZER) mapfile -t COMPREPLY < <(compgen -W \"$(" + visualizer_names +
-          ")\" -- \"$word\") ;;\n    [a-z]*) mapfile -t COMPREPLY < <(compgen -W \"${value//,/ }\" -- \"$word\") ;;\n  "
+          ")\" -- \"$word\") ;;\n    TOPIC) mapfile -t COMPREPLY < <(compgen -W '" + topics() +
+          "' -- \"$word\") ;;\n    [a-z]*) mapfile -t COMPREPLY < <(compgen -W \"${value//,/ }\" -- \"$word\") ;;\n  "
           "esac\n}\n"
           "complete -F _loupe loupe\n";
   return text;
@@ -146,6 +155,7 @@ std::string zsh_action(const ToldArgument& argument) {
   if (argument.value == "FOLDER") return "_files -/";
   if (argument.value == "COMPONENT") return "_loupe_components";
   if (argument.value == "VISUALIZER") return "_loupe_visualizers";
+  if (argument.value == "TOPIC") return "(" + topics() + ")";
   return " ";
 }
 
@@ -232,6 +242,7 @@ std::string fish_value(const ToldArgument& argument) {
   if (argument.value == "FOLDER") values = "(__fish_complete_directories)";
   if (argument.value == "COMPONENT") values = std::string("config (") + component_names + ")";
   if (argument.value == "VISUALIZER") values = std::string("(") + visualizer_names + ")";
+  if (argument.value == "TOPIC") values = topics();
   return needed + (argument.is_option() ? " -f" : "") + (values.empty() ? "" : " -a " + quoted_for_fish(values));
 }
 

@@ -138,7 +138,7 @@ std::string standing_of(const Diagnosis& diagnosis) {
   if (is_running && standing.why.empty()) return "running,";
   if (is_running || standing.state == view::RunState::killed)
     return (is_running ? "stopped (" : "killed, or crashed (") + standing.why + "),";
-  return "running, or stopped without a word,";
+  return "not ended,";
 }
 
 std::string ending_of(const Diagnosis& diagnosis) {
@@ -194,13 +194,21 @@ std::vector<OfRule> by_rule(const FindingHistory& findings) {
   return rules;
 }
 
+/// A model may have thousands of layers.
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 6;
+  if (names.size() <= most) return list_of(names);
+  return list_of({names.begin(), names.begin() + most}) + " and " + std::to_string(names.size() - most) +
+         " more (all of them: --json)";
+}
+
 void tell(const OfRule& rule, std::ostream& out) {
   const FindingHistory::Entry& entry = *rule.worst;
   const std::string place = entry.place();
   out << "  " << word_of(severity_words, entry.last.severity) << (entry.gone ? ", gone" : "") << ": "
       << printable_line((place.empty() ? "" : place + ": ") + entry.last.message) << " ("
       << printable_line(entry.last.rule) << ", " << span(entry) << ")\n";
-  if (!rule.further_places.empty()) out << "    also of " << printable_line(list_of(rule.further_places)) << "\n";
+  if (!rule.further_places.empty()) out << "    also of " << printable_line(first_of(rule.further_places)) << "\n";
   if (!entry.last.advice.empty()) out << "    advice: " << printable_line(entry.last.advice) << "\n";
 }
 

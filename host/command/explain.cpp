@@ -7,12 +7,16 @@
 #include <cctype>
 #include <iomanip>
 #include <ostream>
+#include <set>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "command/tag_descriptions.h"
 #include "command/wrapping.h"
 #include "core/suggestion.h"
+#include "health/rules/causes.h"
 #include "health/rules/rule.h"
 
 namespace loupe {
@@ -112,16 +116,48 @@ std::vector<Given> all_given(const Catalogue& catalogue) {
   return all;
 }
 
+/// Which rules' findings come from the rule's, or bring it about.
+std::set<std::string> causes_of(const std::string& rule) {
+  std::set<std::string> names;
+  for (const health::Cause& cause : health::causes()) {
+    if (std::find(cause.effects.begin(), cause.effects.end(), rule) != cause.effects.end()) names.insert(cause.rule);
+  }
+  return names;
+}
+
+std::set<std::string> effects_of(const std::string& rule) {
+  std::set<std::string> names;
+  for (const health::Cause& cause : health::causes()) {
+    if (cause.rule == rule) names.insert(cause.effects.begin(), cause.effects.end());
+  }
+  return names;
+}
+
+void write(const health::Rule& rule, std::ostream& out) {
+  const std::string name = rule.name;
+  for (const Option& limit : rule.limits)
+    write_paragraph(limit.name + " (" + number_text(limit.number) + ")", limit.help, out);
+  write_paragraph("why it happens",
+                  joined(causes_of(name)).empty() ? "" : "often because of " + joined(causes_of(name)), out);
+  write_paragraph("what may follow", joined(effects_of(name)), out);
+  write_paragraph("what to do",
+                  "as the finding says, which names the layer, the numbers that were measured and the remedy; see what "
+                  "it follows from first",
+                  out);
+  if (!rule.limits.empty()) {
+    const Option& limit = rule.limits.front();
+    write_paragraph("to set its threshold",
+                    std::string("health: {") + limit.name + ": " + number_text(limit.number) + "}", out);
+  }
+  write_paragraph("to silence it", "health: {off: [" + name + "]}", out);
+}
+
 void write(const Given& given, std::ostream& out) {
   out << given.name << "\n";
   write_paragraph("", given.text, out);
   const auto rule = std::find_if(health::rules().begin(), health::rules().end(),
                                  [&](const health::Rule& each) { return given.name == each.name; });
-  if (rule != health::rules().end()) {
-    for (const Option& limit : rule->limits)
-      write_paragraph(limit.name + " (" + number_text(limit.number) + ")", limit.help, out);
-    write_paragraph("to silence it", "health: {off: [" + given.name + "]}", out);
-  }
+  if (rule != health::rules().end()) write(*rule, out);
   write_paragraph("given by", joined(given.givers), out);
 }
 
@@ -149,7 +185,7 @@ CLI::App* Explain::add_to(CLI::App& app) {
                    "The plot's name, or its beginning, or the name of a rule or line, such as dead_units; all plots "
                    "are listed when "
                    "left out")
-      ->type_name("NAME");
+      ->type_name("TOPIC");
   subcommand->add_flag("--glossary", as_glossary, "Explain all of them, as Markdown");
   return subcommand;
 }

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "command/told_commands.h"
 #include "loupe/version.h"
@@ -76,6 +80,65 @@ std::string argument_entry(const ToldArgument& argument) {
   return entry;
 }
 
+using Entries = std::vector<std::pair<const char*, const char*>>;
+
+/// Commands as one types them, and what each does.
+const Entries& examples_of(const std::string& command) {
+  static const auto& all = *new std::map<std::string, Entries>{
+      {"",
+       {{"loupe run ./trainer", "Watches a trainer and writes loupe-runs/trainer/report.html."},
+        {"loupe view loupe-runs", "Lists the runs in a browser."}}},
+      {"list", {{"loupe list", "Lists every lens, visualizer, gatherer and preprocessor."}}},
+      {"describe", {{"loupe describe health", "Tells the options of the lens 'health' and their defaults."}}},
+      {"explain",
+       {{"loupe explain dead_units", "Tells what the rule is, its thresholds, and what it follows from."},
+        {"loupe explain 'Weight Norm'", "Tells what the plot shows, and what is healthy."}}},
+      {"validate", {{"loupe validate loupe.yaml", "Says whether the configuration is right, and if not, where."}}},
+      {"check", {{"loupe check build/my_lens.so", "Holds a plugin to the rules of the boundary."}}},
+      {"new", {{"loupe new lens gradient_noise", "Makes the folder of a new lens with its test."}}},
+      {"replay",
+       {{"loupe replay loupe-runs/digits --visualizer html --out again", "Makes the report of a run anew."},
+        {"loupe replay loupe-runs/digits/incident-412", "Tells the last steps before a finding."}}},
+      {"merge", {{"loupe merge runs/digits", "Puts the ranks of a run together."}}},
+      {"compare",
+       {{"loupe compare runs", "Prints which of the runs in a folder is best, and what was different."},
+        {"loupe compare runs --out compared", "Writes a report of all of them, too."}}},
+      {"view", {{"loupe view runs", "Serves the list of the runs below a folder."}}},
+      {"run",
+       {{"loupe run ./trainer --epochs 20", "Starts the trainer with its own arguments, and watches it."},
+        {"loupe run --name first ./trainer", "Names the run."}}},
+      {"trace", {{"loupe trace ./trainer", "Writes a few steps as a trace."}}},
+      {"diagnose", {{"loupe diagnose loupe-runs/digits", "Says what was wrong with a past run."}}},
+      {"learn", {{"loupe learn runs/* --out good.json", "Learns what good runs are like."}}},
+  };
+  static const Entries& none = *new Entries;
+  const auto found = all.find(command);
+  return found == all.end() ? none : found->second;
+}
+
+bool makes_runs(const std::string& command) {
+  return command.empty() || command == "run" || command == "trace";
+}
+
+std::string entry_list(const char* heading, const Entries& entries) {
+  std::string list;
+  for (const auto& [term, meaning] : entries) list += ".TP\n" + bold(term) + "\n" + sentence(meaning) + "\n";
+  return list.empty() ? "" : std::string(".SH ") + heading + "\n" + list;
+}
+
+/// What every reader of a manual looks for at its end.
+std::string last_sections(const std::string& command) {
+  std::string text = entry_list("EXAMPLES", examples_of(command));
+  if (makes_runs(command)) {
+    text += entry_list("FILES", {{"loupe-runs/NAME/record.jsonl", "All numbers of a run, a line of JSON each."},
+                                 {"loupe-runs/NAME/report.html", "The report, which opens offline in a browser."},
+                                 {"loupe-runs/NAME/incident-STEP", "The last steps before a finding."}});
+  }
+  return text + entry_list("ENVIRONMENT",
+                           {{"LOUPE_PLUGIN_PATH", "Folders and files to search for plugins, with colons between."},
+                            {"NO_COLOR", "Where it is set, nothing is printed in colors."}});
+}
+
 std::string page_of(const ToldCommand& command, const std::vector<ToldCommand>& all, const std::string& date) {
   std::string title = page_name(command);
   std::transform(title.begin(), title.end(), title.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -98,6 +161,7 @@ std::string page_of(const ToldCommand& command, const std::vector<ToldCommand>& 
       page += ".TP\n" + bold(each.name) + "\n" + sentence(each.help) + "\n";
     if (each.name != command.name) others += (others.empty() ? ".BR " : " ,\n.BR ") + escaped(page_name(each)) + " (1)";
   }
+  page += last_sections(command.name);
   return page + ".SH SEE ALSO\n" + others + "\n";
 }
 

@@ -276,7 +276,7 @@ std::string Monitor::write_incident(const IncidentCause& cause) try {
                                                    : cause.how) +
                            " are kept: loupe replay " + folder;
   log(LOUPE_LOG_WARNING, kept);
-  note(LOUPE_NOTE_INCIDENT, kept + " (as a page with --visualizer html --out DIR)");
+  note(LOUPE_NOTE_INCIDENT, kept + " (as a page with --visualizer html --out FOLDER)");
   return folder;
 } catch (const std::exception& e) {
   log(LOUPE_LOG_WARNING, std::string("an incident cannot be written into run.dir: ") + e.what() +

@@ -113,6 +113,7 @@ Json row_of(const RunSummary& run, const RunStanding& standing) {
            {"written", static_cast<double>(run.stamp().changed_ns) * 1e-9},
            {"epoch", nullptr},
            {"step", nullptr},
+           {"seconds", nullptr},
            {"losses", losses_of(run.losses())},
            {"curve", curve_of(main_loss(run.losses()))},
            {"settings", Json::array()},
@@ -120,6 +121,7 @@ Json row_of(const RunSummary& run, const RunStanding& standing) {
   if (run.tick()) {
     row["epoch"] = run.tick()->epoch;
     row["step"] = run.tick()->step;
+    row["seconds"] = run.tick()->elapsed;
   }
   for (const auto& each : run.settings()) row["settings"].push_back(Json::array({each.name, value_of(each)}));
   return row;

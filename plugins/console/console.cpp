@@ -203,7 +203,12 @@ class Console : public Visualizer {
     add(headlines_.best());
     add(parts_in_a_line(tables_.all()));
     std::error_code none;
-    if (!directory_.empty() && std::filesystem::is_directory(directory_, none)) add("files: " + harmless(directory_));
+    const std::filesystem::path folder = directory_, report = folder / "report.html";
+    if (!directory_.empty() && std::filesystem::is_regular_file(report, none)) {
+      add("report: " + harmless(report.string()));
+    } else if (!directory_.empty() && std::filesystem::is_directory(folder, none)) {
+      add("files: " + harmless(directory_));
+    }
     return text;
   }
 

@@ -50,6 +50,10 @@ std::string epochs(double first, double last) {
   return number + (count == 1 ? " epoch" : " epochs");
 }
 
+std::string and_more(std::size_t count) {
+  return count == 0 ? "" : " and " + std::to_string(count) + " more";
+}
+
 std::string shown_under(const std::string& tag, const std::string& name) {
   return tag + '\n' + name;
 }
@@ -114,39 +118,85 @@ std::string Findings::in_full(const Known& each, const Layout& layout) {
 
 std::string Findings::news(double epoch, const Layout& layout, bool with_standing) {
   if (with_news_.empty()) return "";
-  std::string raised, still, gone;
-  std::size_t still_count = standing_.size(), shown = 0;
-  for (auto rank = standing_.begin(); rank != standing_.end() && shown < most_still; ++rank) {
-    const Known& each = all_.at(rank->second);
-    if (each.news == News::raised) continue;
-    ++shown;
-    still += lines(word_of(severity_words, each.severity), color_of(each.severity),
-                   "still, for " + epochs(each.first_epoch, epoch) + ": " + each.called(), layout);
-  }
   WorstFirst order;
   for (const std::size_t number : with_news_) order.insert(rank_of(all_.at(number)));
   with_news_.clear();
   urgent_.clear();
-  raised = raised_by_rule(order, layout);
+  const std::string gone = gone_by_rule(order, epoch, layout);
+  std::set<RuleKey> growing;
+  for (const auto& [severity, number] : order) {
+    Known& each = all_.at(number);
+    if (each.news == News::none) continue;
+    forget_told(each);
+    if (each.news == News::raised) growing.insert(key_of(each));
+  }
+  const std::string raised = raised_by_rule(order, layout);
+  if (raised.empty() && gone.empty()) return "";
+  const std::string still = with_standing ? still_standing(growing, epoch, layout) : "";
+  tell_raised(order);
+  return raised + still + gone;
+}
+
+void Findings::forget_told(Known& each) {
+  if (each.told_as == 0) return;
+  const auto found = told_.find({-std::int64_t{each.told_as}, each.rule});
+  found->second.erase(each.number);
+  if (found->second.empty()) told_.erase(found);
+  each.told_as = 0;
+}
+
+/// What has been shown is no news any more.
+void Findings::tell_raised(const WorstFirst& order) {
   for (const auto& [severity, number] : order) {
     Known& each = all_.at(number);
     if (each.news == News::raised) {
-      --still_count;
-      each.news = News::none;
       each.shown = true;
-    } else if (each.news == News::gone) {
-      each.news = News::none;
-      gone += lines("gone", nullptr, "after " + epochs(each.first_epoch, epoch - 1) + ": " + each.called(), layout);
+      each.told_as = each.severity;
+      told_[key_of(each)].insert(number);
     }
+    each.news = News::none;
   }
-  if (raised.empty() && gone.empty()) return "";
-  if (still_count > most_still) {
-    still += lines("", nullptr, "… and " + std::to_string(still_count - most_still) + " more still stand", layout);
-  }
-  return raised + (with_standing ? still : "") + gone;
 }
 
-/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds.
+/// A line a rule. @param growing rules of which more is told anyway
+std::string Findings::still_standing(const std::set<RuleKey>& growing, double epoch, const Layout& layout) const {
+  std::string text;
+  std::size_t shown = 0, others = 0;
+  for (const auto& [key, numbers] : told_) {
+    if (growing.count(key) != 0) continue;
+    if (shown == most_still) {
+      others += numbers.size();
+      continue;
+    }
+    ++shown;
+    const Known& first = all_.at(*numbers.begin());
+    text +=
+        lines(word_of(severity_words, first.severity), color_of(first.severity),
+              "still, for " + epochs(first.first_epoch, epoch) + ": " + first.called() + and_more(numbers.size() - 1),
+              layout);
+  }
+  if (others > 0) text += lines("", nullptr, "… and " + std::to_string(others) + " more still stand", layout);
+  return text;
+}
+
+std::string Findings::gone_by_rule(const WorstFirst& order, double epoch, const Layout& layout) const {
+  std::map<RuleKey, std::vector<const Known*>> by_rule;
+  for (const auto& [severity, number] : order) {
+    const Known& each = all_.at(number);
+    if (each.news == News::gone) by_rule[key_of(each)].push_back(&each);
+  }
+  std::string text;
+  for (const auto& [key, all] : by_rule) {
+    text += lines("gone", nullptr,
+                  "after " + epochs(all.front()->first_epoch, epoch - 1) + ": " + all.front()->called() +
+                      and_more(all.size() - 1),
+                  layout);
+  }
+  return text;
+}
+
+/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds; of a rule
+/// that was told before, these alone.
 std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
   struct OfRule {
     const Known* worst;
@@ -169,13 +219,22 @@ std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layo
   }
   std::string text;
   for (const OfRule& rule : rules) {
-    text += in_full(*rule.worst, layout);
-    if (rule.places.empty()) continue;
+    const Known& worst = *rule.worst;
     constexpr std::size_t most = 6;
-    std::string places = "also of";
-    for (std::size_t i = 0; i < rule.places.size() && i < most; ++i) places += (i > 0 ? ", " : " ") + rule.places[i];
-    if (rule.places.size() > most) places += " and " + std::to_string(rule.places.size() - most) + " more";
-    text += lines("", nullptr, places, layout);
+    std::string places;
+    for (std::size_t i = 0; i < rule.places.size() && i < most; ++i) places += (i > 0 ? ", " : "") + rule.places[i];
+    if (rule.places.size() > most) places += and_more(rule.places.size() - most);
+    const auto told = told_.find(key_of(worst));
+    if (told != told_.end() && !worst.place.empty()) {
+      const std::size_t count = rule.places.size() + 1;
+      text += lines(word_of(severity_words, worst.severity), color_of(worst.severity),
+                    worst.rule + ": also of " + worst.place + and_more(count - 1) + ", now " +
+                        std::to_string(told->second.size() + count) + " in all",
+                    layout);
+      continue;
+    }
+    text += in_full(worst, layout);
+    if (!places.empty()) text += lines("", nullptr, "also of " + places, layout);
   }
   return text;
 }
@@ -187,11 +246,9 @@ std::string Findings::urgent(const Layout& layout) {
     if (each.news == News::raised && each.severity >= LOUPE_SEVERITY_ERROR) order.insert(rank_of(each));
   }
   urgent_.clear();
+  for (const auto& [severity, number] : order) forget_told(all_.at(number));
   const std::string text = raised_by_rule(order, layout);
-  for (const auto& [severity, number] : order) {
-    all_.at(number).news = News::none;
-    all_.at(number).shown = true;
-  }
+  tell_raised(order);
   return text;
 }
 
@@ -247,24 +304,20 @@ std::unordered_map<std::string, std::uint32_t> Findings::worst_by_layer() const 
 }
 
 std::string Findings::summary(const Layout& layout) const {
-  constexpr std::size_t most = 5;
-  constexpr std::ptrdiff_t most_lines = 6;
+  constexpr std::size_t most = 12;
   const std::vector<Brief> briefs = worst_by_rule();
   std::string text;
   std::size_t shown = 0;
   for (const Brief& each : briefs) {
-    if (shown == most || std::count(text.begin(), text.end(), '\n') >= most_lines) break;
-    const bool is_first = shown++ == 0;
+    if (shown++ == most) break;
+    // As far as that is a few lines.
     const std::size_t row = layout.width - first_column;
-    // The worst one is told whole, as far as that is a few lines.
-    const std::size_t room = is_first ? 3 * row : row;
-    text +=
-        lines(word_of(severity_words, each.severity), color_of(each.severity), shortened_end(each.text, room), layout);
-    if (is_first && !each.advice.empty())
-      text += lines("", nullptr, shortened_end("→ " + each.advice, 2 * row), layout);
+    text += lines(word_of(severity_words, each.severity), color_of(each.severity), shortened_end(each.text, 4 * row),
+                  layout);
+    if (!each.advice.empty()) text += lines("", nullptr, shortened_end("→ " + each.advice, 3 * row), layout);
   }
-  if (briefs.size() > shown)
-    text += lines("", nullptr, "… and " + std::to_string(briefs.size() - shown) + " more", layout);
+  if (briefs.size() > most)
+    text += lines("", nullptr, "… and " + std::to_string(briefs.size() - most) + " more", layout);
   return text;
 }
 

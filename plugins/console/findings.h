@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -16,8 +17,8 @@
 
 namespace loupe::console {
 
-/// What is wrong with the run, as people read it: each finding in full once, then only that it still stands when
-/// something else changes, and that it is gone.
+/// What is wrong with the run, as people read it: each rule's worst finding in full once, then in a line that it is
+/// found in more layers, that it still stands when something else changes, and that it is gone.
 class Findings {
  public:
   void clear() { *this = Findings(); }
@@ -36,7 +37,7 @@ class Findings {
   };
   /// One a rule, the worst first.
   std::vector<Brief> worst_by_rule() const;
-  /// The same as lines, of the first few rules, with what to do about the worst; "" where nothing stands.
+  /// The same as lines, each with what to do about it; "" where nothing stands.
   std::string summary(const Layout& layout) const;
   /// Counts the standing errors and warnings: "1 error, 2 warnings"; "" if there are none.
   std::string counts() const;
@@ -55,7 +56,8 @@ class Findings {
     std::string tag, layer, parameter;  ///< as told
     std::uint32_t severity = 0;
     double first_epoch = 0;
-    double distance = 0;  ///< how far its figure lies beyond what is allowed
+    double distance = 0;        ///< how far its figure lies beyond what is allowed
+    std::uint32_t told_as = 0;  ///< the severity under which it is in told_; 0 where it is not
     bool stands = false, shown = false;
     News news = News::none;
 
@@ -66,14 +68,22 @@ class Findings {
   using Numbers = std::set<std::size_t>;
   using WorstFirst = std::set<std::pair<std::int64_t, std::size_t>>;
 
+  using RuleKey = std::pair<std::int64_t, std::string>;  // the worst first
+
   static std::string in_full(const Known& each, const Layout& layout);
+  static RuleKey key_of(const Known& each) { return {-std::int64_t{each.severity}, each.rule}; }
   std::string raised_by_rule(const WorstFirst& order, const Layout& layout) const;
+  std::string still_standing(const std::set<RuleKey>& growing, double epoch, const Layout& layout) const;
+  std::string gone_by_rule(const WorstFirst& order, double epoch, const Layout& layout) const;
+  void forget_told(Known& each);
+  void tell_raised(const WorstFirst& order);
   static WorstFirst::value_type rank_of(const Known& each) { return {-std::int64_t{each.severity}, each.number}; }
 
   // A run may have very many: at each tick only those are walked through of which there is something to say.
   detail::KeyedList<Known> all_;
   Numbers with_news_, urgent_;
   WorstFirst standing_;
+  std::map<RuleKey, Numbers> told_;                                     // those that stand and were shown, by rule
   std::unordered_map<std::string, std::vector<std::size_t>> shown_as_;  // by tag, and layer or parameter
 };
 

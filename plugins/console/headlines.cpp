@@ -66,6 +66,7 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
         known->is_loss = table.key() == loss_tag || row.key == training_ || row.key == validation_;
       }
       known->name = name_of(table, row);
+      known->unit = table.style().unit;
       known->last = row.cells[row.main()];
       known->epoch = epoch;
       known->values.push_back(known->last);
@@ -83,10 +84,13 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
 
 std::string Headlines::in_a_line(double epoch) const {
   std::string text;
-  for (const Number& each : numbers_) {
-    if (each.epoch != epoch) continue;
-    text += (text.empty() ? "" : "  ") + each.name + " " + short_number(each.last);
-    if (each.nan_count > 0) text += " (" + number_text(each.nan_count) + " were NaN)";
+  for (const bool losses : {true, false}) {
+    for (const Number& each : numbers_) {
+      if (each.epoch != epoch || each.is_loss != losses || each.unit == "steps/s") continue;
+      text += (text.empty() ? "" : "  ") + each.name + " " + short_number(each.last);
+      if (!each.unit.empty() && !each.is_loss) text += " " + each.unit;
+      if (each.nan_count > 0) text += " (" + number_text(each.nan_count) + " were NaN)";
+    }
   }
   return text;
 }

@@ -17,7 +17,7 @@ class Headlines {
   struct Number {
     std::string key;  ///< as told
     std::string tag;
-    std::string name;
+    std::string name, unit;
     bool is_loss = false;
     double last = NAN, epoch = 0;
     double nan_count = 0;               ///< of a loss: how many of the last epoch's were NaN
@@ -31,7 +31,8 @@ class Headlines {
   void take(const std::deque<Table>& tables, double epoch, bool is_whole = true);
   /// In the order in which they came.
   const std::deque<Number>& all() const { return numbers_; }
-  /// Lists the numbers that were reported in this epoch: "train_loss 0.0123  accuracy 0.9812".
+  /// Lists the numbers that were reported in this epoch, losses first: "train_loss 0.0123  Process Memory 120 MiB".
+  /// Leaves out how fast it went, which the pace of the run tells.
   std::string in_a_line(double epoch) const;
   /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12"; "" where no loss was finite.
   std::string best() const;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "console/sparkline.h"
 #include "console/text.h"
@@ -11,7 +14,9 @@
 namespace loupe::console {
 namespace {
 
-constexpr std::size_t most_lines = 12, most_numbers = 4, most_findings = 4;
+constexpr std::size_t least_lines = 12, most_numbers = 4, most_findings = 4;
+// A terminal with so many rows has room for a curve of the loss.
+constexpr std::size_t tall = 30, curve_rows = 5;
 constexpr std::size_t wide = 160, left_of_wide = 80, count_column = 11;
 
 void add_numbers(const PanelView& view, std::size_t width, std::vector<std::string>& lines) {
@@ -42,34 +47,58 @@ void add_numbers(const PanelView& view, std::size_t width, std::vector<std::stri
   }
 }
 
+/// The loss over the epochs, as high as several lines.
+void add_curve(const PanelView& view, std::size_t width, std::vector<std::string>& lines) {
+  for (const Headlines::Number& each : view.headlines.all()) {
+    if (!each.is_loss || each.values.size() < 2) continue;
+    const std::vector<double> values(each.values.begin(), each.values.end());
+    for (std::string& line : curve(values, Scale::data, width, curve_rows)) lines.push_back(std::move(line));
+    return;
+  }
+}
+
+/// What is wrong, where, and what to do: whole where a few lines hold it.
 void add_findings(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
   const std::vector<Findings::Brief> worst = view.findings.worst_by_rule();
   if (worst.empty() && view.looks_for_findings) lines.push_back(colored("✓ no findings so far", green, layout));
+  const std::size_t room = width - 2;
+  const auto add = [&](const std::string& sign, const std::string& text, std::size_t rows) {
+    bool first = true;
+    for (const std::string& line : wrapped(shortened_end(text, rows * room), room)) {
+      lines.push_back((first ? sign : "  ") + line);
+      first = false;
+    }
+  };
   std::size_t shown = 0;
   for (const Findings::Brief& each : worst) {
     if (each.severity < LOUPE_SEVERITY_WARNING || shown == most_findings) break;
-    const bool is_error = each.severity >= LOUPE_SEVERITY_ERROR;
-    lines.push_back(colored(is_error ? "× " : "! ", is_error ? red : yellow, layout) +
-                    shortened_end(each.text, width - 2));
-    ++shown;
+    const bool is_error = each.severity >= LOUPE_SEVERITY_ERROR, is_first = shown++ == 0;
+    add(colored(is_error ? "× " : "! ", is_error ? red : yellow, layout), each.text, is_first ? 3 : 1);
+    if (is_first && !each.advice.empty()) add("  ", "→ " + each.advice, 3);
   }
   if (worst.size() > shown) {
     const std::string more = std::to_string(worst.size() - shown);
     lines.push_back(
-        colored((shown > 0 ? "  … and " + more + " more" : "  " + more + " notes") + ", see the report", dim, layout));
+        colored((shown > 0 ? "  … and " + more + " more" : "  " + more + " info") + ", see the report", dim, layout));
   }
 }
 
-std::vector<std::string> left_of(const PanelView& view, std::size_t width, const Layout& layout) {
+/// The rows that the panel may take below its title; the rest is the program's.
+std::size_t most_rows(const Size& size) {
+  return std::max(least_lines, size.rows / 2) - 1;
+}
+
+std::vector<std::string> left_of(const PanelView& view, std::size_t width, const Size& size, const Layout& layout) {
   std::vector<std::string> lines;
   if (!view.progress.empty()) lines.push_back(shortened(view.progress, width));
   add_numbers(view, width, lines);
+  if (size.rows >= tall) add_curve(view, width, lines);
   if (view.layers.count() > 0) {
     const std::string count = left_aligned(std::to_string(view.layers.count()) + " layers", count_column);
     lines.push_back(count + view.layers.strip(width - display_width(count), view.findings.worst_by_layer(), layout));
   }
   add_findings(view, width, layout, lines);
-  if (lines.size() > most_lines - 1) lines.resize(most_lines - 1);
+  if (lines.size() > most_rows(size)) lines.resize(most_rows(size));
   return lines;
 }
 
@@ -91,15 +120,15 @@ std::vector<std::string> right_of(const PanelView& view, std::size_t width, std:
 
 bool has_room_for_panel(const Size& size) {
   constexpr std::size_t least_columns = 40, for_the_program = 4;
-  return size.columns >= least_columns && size.rows >= most_lines + for_the_program;
+  return size.columns >= least_columns && size.rows >= least_lines + for_the_program;
 }
 
 std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout) {
   const std::size_t width = size.columns - 1;
   const bool is_wide = size.columns >= wide;
-  std::vector<std::string> lines = left_of(view, is_wide ? left_of_wide : width, layout);
+  std::vector<std::string> lines = left_of(view, is_wide ? left_of_wide : width, size, layout);
   if (is_wide) {
-    const std::vector<std::string> right = right_of(view, width - left_of_wide - 2, most_lines - 1, layout);
+    const std::vector<std::string> right = right_of(view, width - left_of_wide - 2, most_rows(size), layout);
     if (lines.size() < right.size()) lines.resize(right.size());
     for (std::size_t i = 0; i < right.size(); ++i) {
       const std::size_t taken = visible_width(lines[i]);

@@ -5,9 +5,12 @@
 #include <cmath>
 
 namespace loupe::console {
+namespace {
 
-std::string sparkline(const std::vector<double>& values, Scale scale) {
-  static constexpr std::array<const char*, 8> blocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::array<const char*, 8> blocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+/// How high each value stands, from 0 to 1; NaN for one that is not finite.
+std::vector<double> heights(const std::vector<double>& values, Scale scale) {
   const bool positive =
       std::all_of(values.begin(), values.end(), [](double value) { return value > 0 || !std::isfinite(value); });
   const bool logarithmic = scale == Scale::logarithmic && positive;
@@ -20,18 +23,44 @@ std::string sparkline(const std::vector<double>& values, Scale scale) {
     low = std::min(low, height(value));
     high = std::max(high, height(value));
   }
-  std::string line;
+  std::vector<double> shares;
   for (const double value : values) {
-    if (!std::isfinite(value)) {
-      line += "×";
-      continue;
-    }
     // Halves, for the difference of two large numbers may overflow.
     const double share = high > low ? (height(value) / 2 - low / 2) / (high / 2 - low / 2) : 0;
-    const auto block = static_cast<std::size_t>(share * static_cast<double>(blocks.size()));
-    line += blocks[std::min(block, blocks.size() - 1)];
+    shares.push_back(std::isfinite(value) ? share : NAN);
   }
+  return shares;
+}
+
+std::size_t eighths(double share, std::size_t rows) {
+  const std::size_t count = blocks.size() * rows;
+  return std::min(static_cast<std::size_t>(share * static_cast<double>(count)), count - 1) + 1;
+}
+
+}  // namespace
+
+std::string sparkline(const std::vector<double>& values, Scale scale) {
+  std::string line;
+  for (const double share : heights(values, scale)) line += std::isnan(share) ? "×" : blocks[eighths(share, 1) - 1];
   return line;
+}
+
+std::vector<std::string> curve(const std::vector<double>& values, Scale scale, std::size_t width, std::size_t rows) {
+  const std::vector<double> shares = heights(values, scale);
+  std::vector<std::string> lines(rows);
+  for (std::size_t column = 0; column < width && !shares.empty(); ++column) {
+    const double share = shares[column * shares.size() / width];
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t below = (rows - 1 - row) * blocks.size();
+      if (std::isnan(share)) {
+        lines[row] += row + 1 == rows ? "×" : " ";
+      } else {
+        const std::size_t filled = eighths(share, rows);
+        lines[row] += filled <= below ? " " : blocks[std::min(filled - below, blocks.size()) - 1];
+      }
+    }
+  }
+  return lines;
 }
 
 }  // namespace loupe::console

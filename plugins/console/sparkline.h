@@ -1,6 +1,7 @@
 #ifndef LOUPE_CONSOLE_SPARKLINE_H
 #define LOUPE_CONSOLE_SPARKLINE_H
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ enum class Scale {
 
 /// One block a value, higher for larger; "×" for one that is not finite.
 std::string sparkline(const std::vector<double>& values, Scale scale);
+/// The same over several rows, the highest first; a value takes several columns where there are fewer than `width`.
+std::vector<std::string> curve(const std::vector<double>& values, Scale scale, std::size_t width, std::size_t rows);
 
 }  // namespace loupe::console
 

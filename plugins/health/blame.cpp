@@ -83,6 +83,16 @@ void blame_output(const Origin& origin, Observation& seen) {
   }
 }
 
+/// No layer made it: the one whose gradient was seen first only shows it.
+void blame_loss(const Origin& origin, Observation& seen) {
+  seen.module = nullptr;
+  seen.tag = "Loss";
+  seen.message += "the loss made it: the outputs of all layers are finite, while the loss and the gradient of '" +
+                  origin.parameter + "' of '" + origin.module->name + "' are not";
+  seen.advice =
+      "see what stands between the model's output and the loss: a logarithm of 0, a division by 0 or an overflow";
+}
+
 }  // namespace
 
 Observation blame(const Origin& origin, bool loss, const std::string& opening) {
@@ -99,13 +109,16 @@ Observation blame(const Origin& origin, bool loss, const std::string& opening) {
       blame_output(origin, seen);
       break;
     case Origin::Place::gradient:
+      if (loss) {
+        blame_loss(origin, seen);
+        break;
+      }
       seen.parameter = origin.parameter;
       seen.message += "the gradient of '" + origin.parameter + "' of " + layer + " has " + what(origin) +
-                      ", while the outputs of all layers are finite" + (loss ? "; the loss is not" : "");
-      seen.advice = loss ? "the loss makes it: a logarithm of 0, a division by 0 or an overflow between the model's "
-                           "output and the loss"
-                         : "something between this layer and the loss has no finite slope here: a root, norm or "
-                           "logarithm at 0, or a masked softmax; add a small number to it";
+                      ", while the outputs of all layers are finite";
+      seen.advice =
+          "something between this layer and the loss has no finite slope here: a root, norm or logarithm at 0, or a "
+          "masked softmax; add a small number to it";
       break;
     case Origin::Place::changed_gradient:
       seen.parameter = origin.parameter;

@@ -112,10 +112,10 @@ void RunHistory::range(const Range& range) {
   put(band.highs, range.high);
 }
 
-void RunHistory::put(std::string& values, double value) {
-  series_bytes_ -= values.size();
-  put_packed(values, column(), value);
-  series_bytes_ += values.size();
+void RunHistory::put(PackedSeries& values, double value) {
+  series_bytes_ -= values.bytes();
+  values.put(column(), value);
+  series_bytes_ += values.bytes();
 }
 
 void RunHistory::histogram(const Histogram& histogram) {
@@ -146,10 +146,10 @@ std::size_t RunHistory::column() const {
 
 template <class Change>
 void RunHistory::change_series(Change&& change) {
-  const auto counted = [&](std::string& values) {
-    series_bytes_ -= values.size();
+  const auto counted = [&](PackedSeries& values) {
+    series_bytes_ -= values.bytes();
     change(values);
-    series_bytes_ += values.size();
+    series_bytes_ += values.bytes();
   };
   for (TagHistory& tag : tags_) {
     for (Layer& layer : tag.layers) {
@@ -164,7 +164,7 @@ void RunHistory::change_series(Change&& change) {
 
 void RunHistory::keep(std::size_t columns) {
   for (auto* axis : {&epochs_, &steps_, &seconds_}) axis->resize(columns);
-  change_series([&](std::string& values) { values.resize(std::min(values.size(), columns * PACKED_SIZE)); });
+  change_series([&](PackedSeries& values) { values.cut(columns); });
 }
 
 std::size_t RunHistory::bytes() const {
@@ -183,13 +183,7 @@ void RunHistory::thin() {
     }
     *axis = std::move(kept);
   }
-  change_series([&](std::string& values) {
-    std::string kept;
-    for (std::size_t i = 0; i * PACKED_SIZE < values.size(); ++i) {
-      if (stays(i)) kept.append(values, i * PACKED_SIZE, PACKED_SIZE);
-    }
-    values = std::move(kept);
-  });
+  change_series([&](PackedSeries& values) { values.thin(stays); });
   stride_ *= 2;
   last_is_provisional_ = (told_ - 1) % stride_ != 0;
 }
@@ -254,15 +248,15 @@ void RunHistory::write_layer(const Layer& layer, const Write& write) {
   write("{\"name\":" + page_json(layer.name) + ",\"lines\":");
   write_list(write, layer.lines, [&](const Line& line) {
     write("[" + page_json(line.name) + ",\"");
-    write(line.values);
+    write(line.values.text());
     write("\"]");
   });
   write(",\"bands\":");
   write_list(write, layer.bands, [&](const Band& band) {
     write("[" + page_json(band.low_name) + "," + page_json(band.high_name) + ",\"");
-    write(band.lows);
+    write(band.lows.text());
     write("\",\"");
-    write(band.highs);
+    write(band.highs.text());
     write("\"]");
   });
   write(",\"histograms\":");

@@ -3,6 +3,7 @@
 
 #include "html/config_settings.h"
 #include "html/histogram_history.h"
+#include "html/packed_series.h"
 #include "html/run_story.h"
 
 #include <loupe/detail/keyed_list.h>
@@ -56,10 +57,12 @@ class RunHistory {
 
  private:
   struct Line {
-    std::string name, values;
+    std::string name;
+    PackedSeries values;
   };
   struct Band {
-    std::string low_name, high_name, lows, highs;
+    std::string low_name, high_name;
+    PackedSeries lows, highs;
   };
   struct Layer {
     std::string name;
@@ -83,7 +86,7 @@ class RunHistory {
   std::size_t column() const;
   void keep(std::size_t columns);
   void forget_from(double epoch);
-  void put(std::string& values, double value);
+  void put(PackedSeries& values, double value);
   template <class Change>
   void change_series(Change&& change);
   static std::string describe(const TagHistory& tag);

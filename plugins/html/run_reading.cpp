@@ -114,17 +114,18 @@ std::optional<RunHistory> RunHistory::read(const std::string& page) try {
     const std::vector<double> broken = numbers_of(told.at("broken"));
     for (const Json& each : script_of(page, "run-0-tag-" + std::to_string(i))) {
       Layer& layer = history.layer_of(tag.name, each.at("name").get<std::string>());
-      for (const Json& line : each.at("lines")) layer.lines[text_in(line, 0)] = {text_in(line, 0), text_in(line, 1)};
+      for (const Json& line : each.at("lines"))
+        layer.lines[text_in(line, 0)] = {text_in(line, 0), PackedSeries(text_in(line, 1))};
       for (const Json& band : each.at("bands"))
-        layer.bands[text_in(band, 0) + '\n' + text_in(band, 1)] = {text_in(band, 0), text_in(band, 1), text_in(band, 2),
-                                                                   text_in(band, 3)};
+        layer.bands[text_in(band, 0) + '\n' + text_in(band, 1)] = {
+            text_in(band, 0), text_in(band, 1), PackedSeries(text_in(band, 2)), PackedSeries(text_in(band, 3))};
       for (const Json& told_histogram : each.at("histograms")) {
         HistogramHistory histogram = HistogramHistory::read(told_histogram);
         history.series_bytes_ += histogram.bytes();
         layer.histograms[histogram.line] = std::move(histogram);
       }
-      for (const Line& line : layer.lines) history.series_bytes_ += line.values.size();
-      for (const Band& band : layer.bands) history.series_bytes_ += band.lows.size() + band.highs.size();
+      for (const Line& line : layer.lines) history.series_bytes_ += line.values.bytes();
+      for (const Band& band : layer.bands) history.series_bytes_ += band.lows.bytes() + band.highs.bytes();
       if (const std::size_t place = tag.layers.size() - 1; place < broken.size()) layer.first_broken = broken[place];
     }
   }

@@ -263,11 +263,26 @@ TEST(Compare, ShortensNamesToWhatDiffers) {
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"two"})"), std::string::npos);
 }
 
+TEST(Compare, PrintsTheTableAndWritesNoFileUnlessAskedForOne) {
+  const fs::path folder = fresh_folder();
+  record_run(folder / "a", {"a"});
+  record_run(folder / "b", {"b"});
+  for (const int again : {0, 1}) {
+    const Finished finished = run(LOUPE_COMMAND " compare a b", folder);
+    EXPECT_EQ(finished.exit_code, 0) << again;
+    EXPECT_NE(finished.output.find("\nrun  "), std::string::npos) << finished.output;
+    EXPECT_NE(finished.output.find("for a report with all curves: --out FOLDER\n"), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(folder / "report.html"));
+  EXPECT_EQ(run(LOUPE_COMMAND " compare a b --out out", folder).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "out/report.html"));
+}
+
 TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a", {"a"});
   const std::string other = record_run(folder / "b", {"b"}), before = read(other);
-  const std::string command = LOUPE_COMMAND " compare a b";
+  const std::string command = LOUPE_COMMAND " compare a b --visualizer html";
   EXPECT_EQ(run(command, folder).exit_code, 0);
   const Finished again = run(command, folder);
   EXPECT_EQ(again.exit_code, 2);

@@ -92,6 +92,18 @@ TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
             "  error: the loss is NaN (nan_loss, epoch 1)\n");
 }
 
+TEST(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
+  const fs::path folder = fresh_folder();
+  std::vector<std::pair<Finding, std::string>> told;
+  for (int i = 0; i < 500; ++i)
+    told.emplace_back(a_finding("dead_units", LOUPE_SEVERITY_WARNING, "silent"), "fc" + std::to_string(i));
+  record_findings(folder, told);
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n"
+            "  warning: fc0: silent (dead_units, epoch 1)\n"
+            "    also of fc1, fc2, fc3, fc4, fc5, fc6 and 493 more (all of them: --json)\n");
+}
+
 TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   const fs::path folder = fresh_folder();
   Driver record(RECORD_PLUGIN);
@@ -167,7 +179,7 @@ TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
   record.end_tick();
   const Finished finished = diagnose("record.jsonl", folder);
   EXPECT_EQ(finished.output,
-            "digits (record.jsonl): running, or stopped without a word, after epoch 2\n"
+            "digits (record.jsonl): not ended, after epoch 2\n"
             "  warning: something is odd (chronic, epochs 1 to 2)\n"
             "  warning, gone: something is odd (healed, epoch 1)\n");
 }
@@ -191,7 +203,7 @@ TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
     const std::string told = diagnose(".", folder).output;
     return told.substr(0, told.find('\n'));
   };
-  EXPECT_EQ(ending(), "digits (./record.jsonl): running, or stopped without a word, after epoch 1");
+  EXPECT_EQ(ending(), "digits (./record.jsonl): not ended, after epoch 1");
   const fs::path lock = folder / ".loupe.lock";
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -316,7 +328,7 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   ASSERT_NE(at_rest, std::string::npos) << grows.output;
   EXPECT_EQ(
       grows.output.substr(0, at_rest),
-      "digits (grows): running, or stopped without a word, after epoch 3\n"
+      "digits (grows): not ended, after epoch 3\n"
       "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
       "    advice: lower the learning rate or clip the gradients between backward() and step(); see that the loss "
       "is minimized, not maximized\n"

@@ -55,6 +55,20 @@ class Documents : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Documents, EndWithExamplesFilesAndEnvironment) {
+  for (const std::string& command : commands_of(told_by("--help"))) {
+    const std::string page = read("man1/loupe-" + command + ".1");
+    EXPECT_NE(page.find("\n.SH EXAMPLES\n.TP\n\\fBloupe " + command), std::string::npos) << page;
+    EXPECT_NE(page.find("\n.SH ENVIRONMENT\n"), std::string::npos) << command;
+  }
+  EXPECT_NE(read("man1/loupe-run.1").find("\n.SH FILES\n"), std::string::npos);
+}
+
+TEST_F(Documents, CompleteTheRulesThatCanBeExplained) {
+  if (!has("bash")) GTEST_SKIP() << "there is no bash";
+  EXPECT_EQ(in_bash("loupe explain dead_"), "dead_units\n");
+}
+
 TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {
   const std::string bash = read("loupe.bash"), zsh = read("_loupe"), fish = read("loupe.fish");
   const std::string own_page = read("man1/loupe.1");

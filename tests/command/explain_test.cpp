@@ -56,6 +56,14 @@ TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
   EXPECT_TRUE(contains(explain("dead_unit").output, "did you mean 'dead_units'?"));
 }
 
+TEST(Explain, TellsOfARuleWhatItFollowsFromAndWhatMayFollow) {
+  const std::string told = explain("unchanged_parameter").output;
+  EXPECT_TRUE(contains(told, "\n  why it happens: often because of ")) << told;
+  EXPECT_TRUE(contains(told, "dead_units")) << told;
+  EXPECT_TRUE(contains(explain("dead_units").output, "\n  what may follow: ")) << told;
+  EXPECT_TRUE(contains(explain("dead_units").output, "\n  to set its threshold: health: {dead_share: 0.5}\n"));
+}
+
 TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {
   const Finished listed = explain("--plugins " PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);

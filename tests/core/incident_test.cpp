@@ -84,7 +84,7 @@ TEST(Incident, IsNotedWithItsFolderAndHowToOpenIt) {
   const std::string folder = run.path("incident-1").string();
   EXPECT_EQ(only(run.it.stage.take_notes("shown text of a note: ")),
             "shown text of a note: the last steps before the finding 'dead_units' are kept: loupe replay " + folder +
-                " (as a page with --visualizer html --out DIR)");
+                " (as a page with --visualizer html --out FOLDER)");
 }
 
 TEST(Incident, IsWrittenOnceARuleAndAtMostAsOftenAsTheRunSays) {

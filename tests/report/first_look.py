@@ -256,7 +256,7 @@ class Incident(Reading):
 
     def test_begins_with_why_it_was_kept_and_what_happened_first(self):
         self.open("incident.html")
-        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "incident")
+        self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "incident")
         self.assertEqual(self.find("#incident h2").text, "Incident at step 412 in epoch 3")
         told = self.find("#incident").text
         self.assertIn("Kept because of the finding 'non_finite' at 'fc1'.", told)

@@ -58,8 +58,10 @@ std::vector<double> HtmlPage::line(const std::string& tag, const std::string& la
 
 std::vector<double> HtmlPage::unpacked(const std::string& packed) {
   static const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<double> values;
-  for (std::size_t i = 0; i < packed.size(); i += 4) {
+  // "N:" stands for N epochs without a number.
+  const std::size_t mark = packed.find(':'), begin = mark == std::string::npos ? 0 : mark + 1;
+  std::vector<double> values(begin == 0 ? 0 : std::stoul(packed), MISSING);
+  for (std::size_t i = begin; i < packed.size(); i += 4) {
     std::uint32_t bits = 0;
     for (std::size_t j = 0; j < 4; ++j) bits = bits << 6 | static_cast<std::uint32_t>(digits.find(packed.at(i + j)));
     bits <<= 8;

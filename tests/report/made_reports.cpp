@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 using loupe::test::Driver;
 using loupe::test::MadeRun;
@@ -209,6 +210,75 @@ int main(int argument_count, char** arguments) {
     }
     html.end();
   });
+  // The configuration names the losses last.
+  make(folder + "/losses_last.html", [](Driver& html) {
+    html.begin(Driver::run_of("", false, "losses last"));
+    for (const char* tag : {"Process Memory", "Learning Rate", "Metrics", "Loss"})
+      html.tag(tag, LOUPE_TAG_NUMERICAL, true);
+    for (int epoch = 0; epoch < 10; ++epoch) {
+      html.begin_tick(epoch);
+      for (const char* tag : {"Process Memory", "Learning Rate", "Metrics"}) html.value(tag, tag, "mean", 1);
+      html.value("Loss", "Loss", "train_loss mean", 0.2);
+      html.range("Loss", "Loss", "train_loss -σ", "train_loss +σ", -0.2, 0.6);
+      html.end_tick();
+    }
+    html.end();
+  });
+  // Healthy: no unit is dead, norms grow over the depth, and one step of ten took far longer. Long names, and functions
+  // that are told last.
+  make(folder + "/telling.html", [](Driver& html) {
+    html.begin(Driver::run_of("", false, "telling"));
+    std::vector<loupe::test::MadeModule> modules = {{"fc1", "Linear"}, {"fc2", "Linear"}, {"head", "Linear"}};
+    for (int i = 0; i < 60; ++i) modules.push_back({"encoder.block" + std::to_string(i) + ".self_attention", "Linear"});
+    html.model(loupe::test::MadeModel("", "", modules).told());
+    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Output Activations", LOUPE_TAG_PROBABILITY);
+    html.tag("Output Norm", LOUPE_TAG_NUMERICAL);
+    html.tag("Step Time", LOUPE_TAG_RELATION, true);
+    html.tag("Layer Time", LOUPE_TAG_NUMERICAL);
+    for (int epoch = 0; epoch < 10; ++epoch) {
+      html.begin_tick(epoch);
+      html.value("Loss", "Loss", "train_loss mean", 1.0 / (1 + epoch));
+      double norm = 1;
+      for (const char* layer : {"fc1", "fc2", "head", "fc1:relu", "fc2:relu"}) {
+        html.value("Output Activations", layer, "death_rate", 0);
+        html.value("Output Activations", layer, "activation_rate", 0.1 * norm);
+        html.value("Output Norm", layer, "mean", norm++);
+      }
+      const double time = epoch == 9 ? 500 : 10;
+      html.value("Step Time", "Step Time", "forward", time);
+      for (std::size_t i = 3; i < modules.size(); ++i)
+        html.value("Layer Time", modules[i].name.c_str(), "forward", time / 60);
+      html.end_tick();
+    }
+    html.end();
+  });
+  // Thirteen runs of three settings, of which the seventh is the best and two diverge; and two hundred that are alike.
+  for (const auto& [file, count] : {std::pair{"/sweep.html", 13}, std::pair{"/tied.html", 200}}) {
+    make(folder + file, [count = count](Driver& html) {
+      for (int i = 0; i < count; ++i) {
+        html.begin(Driver::run_of("", false, "run " + std::to_string(i + 1)));
+        html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+        html.tag("Output Norm", LOUPE_TAG_NUMERICAL);
+        if (count == 13) {
+          html.hyperparameter("learning_rate", std::pow(10.0, i / 3.0 - 4));
+          html.hyperparameter("width", 8.0 * (1 + i % 4));
+          html.hyperparameter("optimizer", i % 2 == 0 ? "Adam" : "SGD");
+        }
+        for (int epoch = 0; epoch < 10; ++epoch) {
+          const double best = count == 13 ? 0.1 + 0.05 * std::abs(i - 6) : 0.5;
+          html.begin_tick(epoch);
+          html.value("Loss", "Loss", "val_loss mean",
+                     count != 13 || i < 11 ? best + std::exp(-epoch) : 1e4 * (1 + epoch));
+          html.range("Loss", "Loss", "val_loss -σ", "val_loss +σ", 0, 50);
+          html.value("Output Norm", "fc1", "mean", 1 + i);
+          html.value("Output Norm", "fc2", "mean", 2 + i);
+          html.end_tick();
+        }
+        html.end();
+      }
+    });
+  }
   make(folder + "/hostile.html", [](Driver& html) { tell_hostile_run(html, {"hostile", "", 5}); });
   make(folder + "/no_epoch.html", [](Driver& html) {
     html.begin("");
@@ -263,7 +333,7 @@ int main(int argument_count, char** arguments) {
       if (epoch == 12) {
         visualizer.note(LOUPE_NOTE_INCIDENT,
                         "the last steps before the finding 'non_finite_gradient' are kept: loupe replay "
-                        "runs/digits/incident-727 (as a page with --visualizer html --out DIR)",
+                        "runs/digits/incident-727 (as a page with --visualizer html --out FOLDER)",
                         727, 12);
       }
     };

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 # First of all, because it goes on in Debian's Python where this one has no Selenium.
 from reading import Reading, started_browser
 from first_look import Axes, Incident, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
+from layout import Bands, Cursor, FirstScreen, FirstScreenOfAPhone, ManyRuns, Marks, Opening, Paper, Widths  # noqa: F401
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -594,7 +595,7 @@ class IllRun(Reading):
         self.open("ill.html")
 
     def test_tells_what_is_wrong_first_of_all(self):
-        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "findings")
+        self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "findings")
         self.assertEqual(self.find("#findings h2").text, "Findings 1 error, 2 warnings, 1 info")
         self.assertIn("failed", self.find("#summary").text)
         self.assertEqual(self.texts("#findings .severity"), ["ERROR", "WARNING", "WARNING", "INFO"])
@@ -608,7 +609,7 @@ class IllRun(Reading):
         self.screenshot("ill")
         self.go_to("#findings")
         over = self.find("#findings .over")
-        self.assertEqual(over.text, "1 finding over")
+        self.assertEqual(over.text, "1 finding gone")
         over.find_element(By.TAG_NAME, "summary").click()
         self.assertIn("from epoch 0, step 7 to epoch 4, step 247", self.texts("#findings .gone .finding-foot")[0])
         self.screenshot("ill_over")
@@ -699,7 +700,7 @@ class HealthyRun(Reading):
             self.assertIn(part, told)
         self.assertEqual(self.all("#collapse"), [])
         self.open("collapsed.html")
-        self.assertEqual(self.script("return document.querySelector('main').children[1].id"), "collapse")
+        self.assertEqual(self.script("return document.querySelector('.lead-words').children[0].id"), "collapse")
         self.assertIn("The run collapsed.", self.find("#collapse").text)
         self.assertIn("more than 3 times as high", self.find("#collapse").text)
         self.screenshot("collapsed")
@@ -834,8 +835,8 @@ class ComparedRuns(Reading):
         columns = self.columns()
         self.assertEqual(self.texts("#comparison .answer"), ["Best train_loss: 'second' with 0.1 in epoch 9."])
         self.assertEqual(columns["train_loss"], [
-            "0.2\nin epoch 9 · last 0.2", "0.1 best\nin epoch 9 · last 0.1", "0.4\nin epoch 9 · last 0.4"])  # fmt: skip
-        self.assertEqual(columns["learning_rate"], ["0.2", "0.1", "0.4"])
+            "0.1 best in epoch 9 · last 0.1", "0.2 in epoch 9 · last 0.2", "0.4 in epoch 9 · last 0.4"])  # fmt: skip
+        self.assertEqual(columns["learning_rate"], ["0.1", "0.2", "0.4"])
         self.assertNotIn("batch_size", columns)
         same = self.find("#comparison .same")
         same.find_element(By.TAG_NAME, "summary").click()
@@ -977,7 +978,7 @@ class PictureOfTheLayers(Reading):
         self.assertEqual(len(self.layers("calm")), 6)
         self.assertIn("8 layers · 1 with an error, 1 with a warning · click", self.find("#picture").text)
         self.assertIn("40 % of the units of fc1", self.find("#picture [data-health='warning']").get_attribute("aria-label"))
-        self.assertIn("Picture", self.texts("#sections a"))
+        self.assertIn("Layers in order", self.texts("#sections a"))
         self.go_to("#picture")
         self.screenshot("ill_picture")
 
@@ -1110,7 +1111,7 @@ class FiveRuns(Reading):
         cells = [cell.text for cell in state.find_elements(By.TAG_NAME, "td")]
         self.assertEqual(cells[:2], ["completed", "completed"])
         self.assertEqual(cells[2], "completed; resumed")
-        self.assertEqual(cells[3], "running, or stopped without a word")
+        self.assertEqual(cells[3], "not ended")
         self.assertEqual(cells[4], "failed at step 900\nThe loss is NaN.")
         loss = next(row for row in self.all("#run tbody tr") if row.text.startswith("train_loss"))
         self.assertIn("NaN or ∞ from epoch 15", loss.find_elements(By.TAG_NAME, "td")[4].text)

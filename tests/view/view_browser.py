@@ -258,6 +258,24 @@ class List(Viewing):
         self.assertTrue(box.is_selected())
         self.assertEqual(self.script("return document.activeElement"), box)
 
+    def test_has_rows_of_two_lines_columns_to_choose_and_links_by_folders(self):
+        self.put_some()
+        self.serve()
+        heights = "return [...document.querySelectorAll('#runs tbody tr')].map((row) => row.getBoundingClientRect().height)"
+        self.assertLessEqual(max(self.script(heights)), 44.5)
+        self.assertRegex(self.row("sgd").find_element(By.CSS_SELECTOR, "th a").get_attribute("href"), r"run=.*sgd$")
+        self.find("body").send_keys("/")
+        self.assertEqual(self.script("return document.activeElement.id"), "filter")
+        self.find(".columns summary").click()
+        next(each for each in self.all("#columns label") if each.text == "Started").click()
+        heads = lambda: [head.get_attribute("data-key") for head in self.all("thead button")]
+        self.assertNotIn("started", heads())
+        self.assertIn("duration", heads())
+        self.driver.refresh()
+        self.wait("return document.documentElement.dataset.ready")
+        self.assertNotIn("started", heads())
+        self.script("localStorage.clear()")
+
     def test_is_used_by_keyboard_alone(self):
         self.put_some()
         self.serve()
@@ -312,7 +330,7 @@ class Table(Viewing):
         self.assertEqual(self.orders(), {"Best": "ascending"})
         # What has no value is last in either direction.
         self.assertEqual(self.names(), ["adam", "live", MARKUP, "sgd", "broken"])
-        self.assertEqual(self.find(".lowest").text, "0.5166 lowest")
+        self.assertEqual(self.find(".lowest").text, "0.5166 best")
         self.head("best").click()
         self.assertEqual(self.orders(), {"Best": "descending"})
         self.assertEqual(self.names(), ["sgd", MARKUP, "live", "adam", "broken"])
@@ -381,7 +399,7 @@ class Table(Viewing):
         self.assertIn("running", self.row("live").text)
         self.assertRegex(
             self.row("elsewhere").text,
-            r"no end so far\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago",
+            r"not ended\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago",
         )
         begin = time.monotonic()
         self.kill(self.trainer)

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "console_output.h"
 #include "events.h"
@@ -71,6 +75,36 @@ TEST(ConsolePanel, StandsBelowWhatTheProgramPrints) {
   EXPECT_EQ(panel[3], "4 layers   ■■■×××■■■!!!");
   EXPECT_EQ(panel[4], "× dead_units: fc2:relu: all units are silent");
   EXPECT_EQ(panel[5], "! slow: fc4: it is slow");
+}
+
+TEST(ConsolePanel, NamesTheFaultItsLayerAndTheRemedyInWholeOn80Columns) {
+  const std::vector<std::string> rows = shown_after([](Driver& console) {
+    tell_model(console, 4);
+    tell_epoch(console, 1, 1);
+    Finding dead = a_finding("dead_units", LOUPE_SEVERITY_ERROR,
+                             "64 of 64 units of 'encoder.layers.3.fc2' were silent for all 256 samples of the last "
+                             "steps");
+    dead.advice =
+        "see that the biases of the layer before do not begin far below 0 and that what goes in is of unit scale";
+    tell(console, dead, "encoder.layers.3.fc2");
+    console.progress(2, 10, 50, 100, 5);
+  });
+  std::string all;
+  for (const std::string& row : rows) all += row.substr(std::min<std::size_t>(2, row.size())) + ' ';
+  EXPECT_NE(all.find("dead_units: 64 of 64 units of 'encoder.layers.3.fc2' were silent for all 256 samples"),
+            std::string::npos)
+      << all;
+  EXPECT_NE(all.find("of unit scale"), std::string::npos) << all;
+}
+
+TEST(ConsolePanel, DrawsTheLossAsACurveOnATallTerminal) {
+  const auto rows_of_curve = [](unsigned short rows) {
+    const std::vector<std::string> shown = shown_after(train, 80, rows);
+    return std::count_if(shown.begin(), shown.end(),
+                         [](const std::string& row) { return row.rfind("████████", 0) == 0; });
+  };
+  EXPECT_EQ(rows_of_curve(40), 5);
+  EXPECT_EQ(rows_of_curve(24), 0);
 }
 
 TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
@@ -150,6 +184,48 @@ TEST(ConsoleLines, AreOneATickWhereTheOutputIsNoTerminal) {
       },
       usual);
   EXPECT_EQ(text, "epoch 1  train_loss 1  2 s  25 steps/s\nepoch 2  train_loss 0.5000  2 s  25 steps/s\n");
+}
+
+TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {
+  const std::string text = printed(
+      [](Driver& console) {
+        console.set_pace(50, 2);
+        loupe_tag memory{}, speed{};
+        for (const auto& [tag, name, unit] :
+             {std::tuple{&memory, "Process Memory", "MiB"}, std::tuple{&speed, "Steps per Second", "steps/s"}}) {
+          tag->struct_size = sizeof *tag;
+          tag->type = LOUPE_TAG_NUMERICAL;
+          tag->id = name;
+          tag->unit = unit;
+          tag->flags = LOUPE_PLOT_BIG;
+          tag->y_minimum = tag->y_maximum = NAN;
+          console.tag(*tag);
+        }
+        console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+        console.begin_tick(1);
+        console.value("Process Memory", "Process Memory", "memory", 120);
+        console.value("Steps per Second", "Steps per Second", "speed", 10873);
+        console.value("Loss", "Loss", "train_loss mean", 0.5);
+        console.end_tick();
+      },
+      usual);
+  EXPECT_EQ(text, "epoch 1  train_loss 0.5000  Process Memory 120 MiB  2 s  25 steps/s\n");
+}
+
+TEST(ConsoleLines, EndWithThePathOfTheReport) {
+  Folder folder;
+  const auto end_of = [&] {
+    return printed(
+        [&](Driver& console) {
+          console.begin(folder.text());
+          tell_epoch(console, 1, 1);
+          console.end();
+        },
+        usual);
+  };
+  EXPECT_NE(end_of().find("files: " + folder.text() + "\n"), std::string::npos);
+  write(folder / "report.html", "<html>");
+  EXPECT_NE(end_of().find("report: " + (folder / "report.html") + "\n"), std::string::npos);
 }
 
 TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {

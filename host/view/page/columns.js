@@ -53,8 +53,16 @@ function stateCell(run) {
   const goesOn = ["running", "unknown"].includes(run.state);
   return [element("div", {class: `state ${run.state}`}, STATES[run.state] || run.state),
     run.resumed ? element("div", {class: "muted small"}, "resumed") : null,
-    run.why === "" ? null : element("div", {class: "muted small why"}, breakableText(run.why)),
+    run.why === "" ? null : element("div", {class: "muted small why", title: run.why}, breakableText(run.why)),
     goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
+}
+
+/** How long a run took, or takes so far; null where its record does not say. */
+function durationOf({seconds}) { return seconds > 0 ? seconds : null; }
+
+function durationCell(run) {
+  const seconds = durationOf(run);
+  return [seconds === null ? "–" : element("span", {class: "whole-words"}, formatAge(seconds))];
 }
 
 function epochCell(run) {
@@ -92,7 +100,7 @@ function bestCell({losses}, {compared, lowest}) {
   return lossLines(losses.filter(isLoss), compared, ({name, best, best_epoch: epoch}) => {
     const text = formatNumber(best), when = `in epoch ${formatEpoch(epoch)}`;
     if (name !== compared) return element("span", {title: when}, text);
-    const value = best === lowest ? element("span", {class: "badge lowest"}, `${text} lowest`) : text;
+    const value = best === lowest ? element("span", {class: "badge lowest"}, `${text} best`) : text;
     return element("span", {}, value, element("div", {class: "muted small"}, when));
   });
 }
@@ -141,6 +149,7 @@ export function columnsOf(runs, compared) {
     {key: "name", title: "Run", value: (run) => run.name},
     {key: "state", title: "State", cell: stateCell, value: (run) => STATE_ORDER.indexOf(run.state)},
     {key: "started", title: "Started", cell: startedCell, descends: true, value: (run) => run.started},
+    {key: "duration", title: "Duration", cell: durationCell, descends: true, value: durationOf},
     {key: "epoch", title: "Epoch", cell: epochCell, descends: true, value: (run) => run.epoch},
     {key: "curve", title: "Loss", cell: curveCell},
     {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossOf(run).last ?? null))},

@@ -5,7 +5,7 @@ export function byId(id) { return document.getElementById(id); }
 export const STATES = {
   reading: "being read",
   running: "running",
-  unknown: "no end so far",
+  unknown: "not ended",
   killed: "killed or crashed",
   stopped: "stopped without an end",
   completed: "completed",

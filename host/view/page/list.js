@@ -8,8 +8,16 @@ const MARKS = {none: "↕", ascending: "▲", descending: "▼"};
 const head = document.querySelector("#runs thead tr"), body = document.querySelector("#runs tbody");
 const rows = new Map();  // by the number that the server gave a run
 const chosen = new Set();
+const COLUMNS_KEY = "loupe-hidden-columns";
+const hiddenColumns = (() => {
+  try {
+    return new Set(JSON.parse(localStorage.getItem(COLUMNS_KEY)) || []);
+  } catch {
+    return new Set();
+  }
+})();
 // What the address says, and what the server told last.
-let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], clock = 0;
+let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
 
 class Row {
   constructor(id) {
@@ -20,7 +28,7 @@ class Row {
       else chosen.delete(id);
       showChoice();
     }});
-    this.link = element("a", {href: addressOf([id])});
+    this.link = element("a", {});
     this.folder = element("div", {class: "folder muted small"});
     this.name = element("th", {role: "rowheader", scope: "row"}, this.link, this.folder);
     this.root = element("tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box), this.name);
@@ -28,6 +36,7 @@ class Row {
 
   show(run, place, context) {
     this.run = run;
+    this.link.href = addressOf([run]);
     // What is the same stays as it is, for those who select text or listen.
     const shown = JSON.stringify([run, place, columns.map(({title}) => title), context]);
     if (shown === this.shown) return;
@@ -57,12 +66,18 @@ function placeOf(folder, folders) {
   return isWithin ? folder.slice(prefix.length) : folder;
 }
 
-/** Of the report of some runs, from which one comes back to the list as it is now. */
-function addressOf(ids) { return `open?runs=${ids.join(",")}${location.hash}`; }
+/**
+ * Of the report of some runs, from which one comes back to the list as it is now. By their folders, as the server
+ * counts anew when it is started again.
+ */
+function addressOf(runs) {
+  return `open?${runs.map(({folder}) => `run=${encodeURIComponent(folder)}`).join("&")}${location.hash}`;
+}
 
 function sortedBy() {
-  const descends = sort.startsWith("-"), column = columns.find(({key}) => key === sort.replace(/^-/, ""));
-  return column?.value ? {column, descends} : {column: columns.find(({key}) => key === "started"), descends: true};
+  // Also by one that is not on show.
+  const descends = sort.startsWith("-"), column = allColumns.find(({key}) => key === sort.replace(/^-/, ""));
+  return column?.value ? {column, descends} : {column: allColumns.find(({key}) => key === "started"), descends: true};
 }
 
 function sortBy({key, descends}) {
@@ -103,7 +118,7 @@ function writeAddress() {
   if (filter !== "") parts.set("filter", filter);
   const hash = parts.size === 0 ? "" : `#${parts}`;
   history.replaceState(null, "", location.pathname + location.search + hash);
-  for (const [id, row] of rows) row.link.href = addressOf([id]);
+  for (const row of rows.values()) row.link.href = addressOf([row.run]);
 }
 
 function showChoice() {
@@ -126,6 +141,32 @@ function showMatching() {
   showStatus([plural(rows.size, "run"), running > 0 ? `${running} running` : null,
     wanted.length > 0 ? `${matching} shown` : null].filter((text) => text !== null).join(", "));
   byId("no-match").hidden = matching > 0 || rows.size === 0;
+}
+
+/** Which columns there are to choose; the run itself always stays. */
+function showColumnChoice(all) {
+  const shown = JSON.stringify(all.map(({key, title}) => [key, title, hiddenColumns.has(key)]));
+  const box = byId("columns");
+  if (box.dataset.shown === shown) return;
+  box.dataset.shown = shown;
+  fill(box, all.slice(1).map(({key, title}) => {
+    const tick = element("input", {type: "checkbox", onchange: () => {
+      if (tick.checked) hiddenColumns.delete(key);
+      else hiddenColumns.add(key);
+      keepColumns();
+      showAll();
+    }});
+    tick.checked = !hiddenColumns.has(key);
+    return element("label", {class: "field"}, tick, element("span", {}, title));
+  }));
+}
+
+function keepColumns() {
+  try {
+    localStorage.setItem(COLUMNS_KEY, JSON.stringify([...hiddenColumns]));
+  } catch {
+    // The choice then lasts as long as the page.
+  }
 }
 
 function showAlike(runs) {
@@ -157,7 +198,9 @@ function showAll() {
     chosen.delete(id);
   }
   const compared = comparedLoss(runs), context = {compared, lowest: lowestOf(runs, compared)};
-  columns = columnsOf(runs, compared);
+  allColumns = columnsOf(runs, compared);
+  columns = allColumns.filter(({key}) => !hiddenColumns.has(key));
+  showColumnChoice(allColumns);
   showHead();
   showAlike(runs);
   for (const run of runs) {
@@ -183,8 +226,8 @@ byId("filter").addEventListener("input", () => {
   showMatching();
 });
 byId("compare").addEventListener("click", () => {
-  const ids = sorted(told.runs, ...Object.values(sortedBy())).map(({id}) => id);
-  location.assign(addressOf(ids.filter((id) => chosen.has(id))));
+  const runs = sorted(told.runs, ...Object.values(sortedBy()));
+  location.assign(addressOf(runs.filter(({id}) => chosen.has(id))));
 });
 byId("clear").addEventListener("click", () => {
   chosen.clear();
@@ -199,6 +242,11 @@ addEventListener("pageshow", () => {
     if (row.box.checked) chosen.add(id);
   }
   showChoice();
+});
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, select, textarea")) return;
+  event.preventDefault();
+  byId("filter").focus();
 });
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The address keeps what it says of the order and the filter.

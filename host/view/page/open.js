@@ -4,10 +4,12 @@ import {byId, followRuns, isLive, showStatus, STATES} from "./common.js";
 // Making a large report again takes a while, in which the trainers want the machine, and a reader wants to read.
 const LEAST_SECONDS = 5, PAUSE_FOR_EACH_LOAD = 10;
 const DRAWING_MILLISECONDS = 200;
-const wanted = new URLSearchParams(location.search).get("runs") || "";
-const address = `report?runs=${encodeURIComponent(wanted)}`;
+const wanted = new URLSearchParams(location.search).getAll("run");  // their folders
 let runs = [], latest = null, loaded = null, isLoading = false, earliest = 0, waiting = 0;
 let frame = null, next = null;
+
+/** Of the report alone, by the numbers that the server counts the runs by. */
+function address() { return `report?runs=${runs.map(({id}) => id).join("%2C")}`; }
 
 /** The window of the report on show; null where there is none, or one of a run's folder, which is kept apart. */
 function ownReport() {
@@ -27,7 +29,7 @@ function load() {
 function loadBehind() {
   loaded = latest;
   const begun = Date.now(), hash = ownReport() === null ? "" : ownReport().location.hash;
-  next = element("iframe", {class: "next", src: address + hash, title: document.title});
+  next = element("iframe", {class: "next", src: address() + hash, title: document.title});
   next.addEventListener("load", () => setTimeout(() => {
     earliest = Date.now() + Math.max(LEAST_SECONDS * 1000, PAUSE_FOR_EACH_LOAD * (Date.now() - begun));
     showNext();
@@ -70,13 +72,13 @@ function showState() {
     running > 0 ? `${running} of ${runs.length} running` : "");
 }
 
-byId("alone").href = address;
 // To the list as it was sorted and filtered.
 byId("back").href = `/${location.hash}`;
 
 const ask = followRuns((told) => {
-  const ids = wanted.split(",").map(Number);
-  runs = told.runs.filter(({id}) => ids.includes(id)).sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+  runs = told.runs.filter(({folder}) => wanted.includes(folder))
+      .sort((a, b) => wanted.indexOf(a.folder) - wanted.indexOf(b.folder));
+  if (runs.length > 0) byId("alone").href = address();
   latest = runs.map(({id, version}) => `${id}:${version}`).join(" ");
   const names = runs.map(({name}) => name).join(" · ") || byId("title").textContent;
   byId("title").textContent = names;
@@ -84,6 +86,7 @@ const ask = followRuns((told) => {
   showState();
   // A run that is still being read changes with each part of it.
   if (frame !== null) loadWhenNew();
+  else if (runs.length === 0) showStatus(`There is no run at ${wanted.join(", ")}.`, true);
   else if (!isLoading && !runs.some(({state}) => state === "reading")) load();
 }, () => {
   showState();

@@ -3,6 +3,7 @@ import {helpButton} from "./popup.js";
 import {RELATION} from "./data.js";
 import {announce, on, visibleRuns} from "./state.js";
 import {epochAt} from "./axis.js";
+import {forgetColours} from "./colours.js";
 import {LineChart} from "./chart.js";
 import {HistogramPlot} from "./histogram.js";
 import {menuButton} from "./card_menu.js";
@@ -11,7 +12,7 @@ import {menuButton} from "./card_menu.js";
 const nearWindow = new IntersectionObserver((entries) => {
   for (const {target, isIntersecting} of entries) {
     if (isIntersecting) target.card.mount();
-    else target.card.unmount();
+    else if (!document.documentElement.dataset.paper) target.card.unmount();
   }
 }, {rootMargin: "400px 0px"});
 
@@ -111,14 +112,41 @@ for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"]
   on(change, () => cards.forEach((card) => card.redraw()));
 
 /** Pictures of what is drawn, in place of canvases, which a page that is laid out anew for paper leaves empty. */
-function addPictures(card) {
-  card.mount();
-  for (const canvas of card.body.querySelectorAll("canvas")) {
+function addPictures(root) {
+  for (const canvas of root.querySelectorAll("canvas")) {
     if (canvas.width === 0 || canvas.height === 0) continue;
     const {left, top} = canvas.style, {offsetWidth: width, offsetHeight: height} = canvas;
     const style = `position:absolute;left:${left || 0};top:${top || 0};width:${width}px;height:${height}px`;
     canvas.after(element("img", {class: "printed", alt: "", src: canvas.toDataURL(), style}));
   }
 }
-addEventListener("beforeprint", () => cards.forEach(addPictures));
-addEventListener("afterprint", () => document.querySelectorAll("img.printed").forEach((image) => image.remove()));
+
+/** Everything is drawn anew for paper: as wide as a sheet, on white. */
+function drawForPaper() {
+  const {dataset} = document.documentElement;
+  dataset.screenTheme = dataset.theme;
+  dataset.theme = "light";
+  dataset.paper = "true";
+  forgetColours();
+  announce("theme");
+  for (const card of cards) {
+    card.mount();
+    addPictures(card.body);
+  }
+}
+
+function drawForScreen() {
+  const {dataset} = document.documentElement;
+  document.querySelectorAll("img.printed").forEach((image) => image.remove());
+  dataset.theme = dataset.screenTheme;
+  delete dataset.paper;
+  forgetColours();
+  announce("theme");
+  // Those that are not near the window are dropped again.
+  for (const {root} of cards) {
+    nearWindow.unobserve(root);
+    nearWindow.observe(root);
+  }
+}
+addEventListener("beforeprint", drawForPaper);
+addEventListener("afterprint", drawForScreen);

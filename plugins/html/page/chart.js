@@ -5,10 +5,12 @@ import {gatheredMarks, markElement, marksOf} from "./findings.js";
 import {asHtml, axisName, epochAt, momentInWords, placeOfEpoch, placesOf, placeTicks, shownPlaces,
   valueTitle} from "./axis.js";
 import {themeColour, withAlpha} from "./colours.js";
-import {chartRows, chartScale, chartSeries, divergedRun, valueLimits} from "./chart_data.js";
+import {chartRows, chartScale, chartSeries, divergedRuns, valueLimits} from "./chart_data.js";
 import {valueTicks, valueTicksWidth} from "./value_scale.js";
 
 const liveCharts = new Set();
+// As many stand above a plot; all are in the table of the runs.
+const MOST_ENTRIES = 40;
 // Of what stands turned beside the numbers.
 const TITLE_WIDTH = 15;
 
@@ -70,11 +72,10 @@ function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
       }));
     }
   }
-  const diverged = divergedRun(tag, {lines}, epochWindow(), scale);
-  if (diverged !== null) {
-    const {run, high} = diverged;
+  const diverged = divergedRuns(tag, {lines}, epochWindow(), scale);
+  for (const {run, high} of diverged.slice(0, 3))
     plain(run, "entry alarm", `${run.label} reaches ${formatNumber(high, 3)} and is cut off`);
-  }
+  if (diverged.length > 3) plain(first, "entry alarm", `and ${diverged.length - 3} more are cut off`);
   if (showsDifferences(tag)) plain(first, "entry", `difference to ${baselineRun().label}, without bands`);
   if (state.smoothing > 0 && !stacked)
     plain(first, "entry", `smoothed (exponential, ${state.smoothing}); faint and in numbers: as measured`);
@@ -85,7 +86,7 @@ function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
 export class LineChart {
   /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
   constructor(plot, legend, tag, layerName, shownRuns, labelled) {
-    Object.assign(this, {plot, legend, tag, shownRuns});
+    Object.assign(this, {plot, legend, tag, shownRuns, cursor: null});
     this.series = chartSeries(tag, layerName, shownRuns);
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
@@ -103,6 +104,7 @@ export class LineChart {
     this.resizing = new ResizeObserver(() => {
       this.graph.resize();
       this.place();
+      this.setCursor(this.cursor);
     });
     this.resizing.observe(plot);
     liveCharts.add(this);
@@ -138,6 +140,8 @@ export class LineChart {
         x: {drawGrid: false, axisTickSize: 5, ticker: (low, high, pixels) => placeTicks(low, high, pixels, this.whole)},
         y: {ticker: (low, high, pixels) => valueTicks(this.scale, low, high, pixels)},
       }),
+      ...(this.shownRuns.length > 1 && !this.stacked ? {highlightSeriesOpts: {strokeWidth: 3},
+        animateBackgroundFade: false, highlightSeriesBackgroundAlpha: 0.35, highlightSeriesBackgroundColor: themeColour("panel")} : {}),
       interactionModel: CHART_INTERACTION,
       plotter: [
         ({seriesIndex, drawingContext, plotArea, dygraph}) => {
@@ -177,6 +181,7 @@ export class LineChart {
   rezoom() {
     this.graph.updateOptions(this.layout({x: {}, y: {}}));
     this.place();
+    this.setCursor(this.cursor);
   }
 
   /** The pixel at which a number stands; one without a place, as 0 on a logarithmic axis, at the foot. */
@@ -285,7 +290,9 @@ export class LineChart {
 
   fillLegend() {
     this.entries = legendEntries(this);
-    fill(this.legend, this.entries.map(({item}) => item));
+    const more = this.entries.length - MOST_ENTRIES;
+    fill(this.legend, this.entries.slice(0, MOST_ENTRIES).map(({item}) => item),
+        more > 0 ? element("span", {}, `and ${more} more`) : null);
     this.showValues(null);
   }
 
@@ -294,12 +301,14 @@ export class LineChart {
     this.legend.title = epoch === null ? "last values" : `values at ${TICK} ${formatEpoch(epoch)}`;
   }
 
-  /** @param epoch null to show the last values again */
+  /** @param epoch null to show the last values again, as does one that is not on show */
   setCursor(epoch) {
-    if (epoch === null) {
+    this.cursor = epoch;
+    const place = epoch === null ? NaN : placeOfEpoch(this.shownRuns[0], epoch), [low, high] = this.graph.xAxisRange();
+    const isShown = place >= low && place <= high;
+    if (!isShown) {
       this.graph.clearSelection();
     } else {
-      const place = placeOfEpoch(this.shownRuns[0], epoch);
       this.graph.setSelection(nearestIndex(this.rows.map((row) => row[0]), place));
       const area = this.graph.getArea(), x = this.graph.toDomXCoord(place);
       this.cursorLine.style.cssText = `left:${x}px;top:${area.y}px;height:${area.h}px`;
@@ -307,10 +316,20 @@ export class LineChart {
       const half = textWidth(this.cursorEpoch.textContent) / 2 + 5;
       this.cursorEpoch.style.left = `${Math.min(Math.max(x, area.x + half), area.x + area.w - half)}px`;
     }
-    this.cursorLine.hidden = this.cursorEpoch.hidden = epoch === null;
-    this.showValues(epoch);
+    this.cursorLine.hidden = this.cursorEpoch.hidden = !isShown;
+    this.showValues(isShown ? epoch : null);
   }
 }
 
+/** Brings the curves of a run forward; null to leave all as they are. */
+function bringForward(run) {
+  for (const {graph, series: {lines}, rows, shownRuns} of liveCharts) {
+    const at = lines.findIndex((line) => line.run === run);
+    if (at < 0 || shownRuns.length < 2) graph.clearSelection();
+    else graph.setSelection(rows.length - 1, String(at), true);
+  }
+}
+
+on("hover", bringForward);
 on("zoom", () => liveCharts.forEach((chart) => chart.rezoom()));
 on("cursor", (epoch) => liveCharts.forEach((chart) => chart.setCursor(epoch)));

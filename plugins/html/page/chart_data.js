@@ -11,6 +11,7 @@ const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
 const SHOWN_PARTS = 7;
 // A run that reaches so many times as high as all others is cut off, for it would flatten them.
 const DIVERGED = 20;
+const MOST_WITH_BANDS = 4;
 // How much of the average so far each further value leaves as it is.
 export const SMOOTHINGS = [["0", "none"], ["0.6", "light (0.6)"], ["0.9", "medium (0.9)"], ["0.97", "strong (0.97)"]];
 
@@ -32,7 +33,8 @@ function bandName(lowName, highName) {
 export function chartSeries(tag, layerName, shownRuns) {
   const lines = [], bands = [], subjects = [], names = [];
   const several = runs.length > 1 && tag.type !== RELATION, hasDifferences = showsDifferences(tag);
-  const isAlone = lineNames(tag.name).length <= 1;
+  // Of many runs, bands would hide each other's curves.
+  const isAlone = lineNames(tag.name).length <= 1, isCrowded = shownRuns.length > MOST_WITH_BANDS;
   const labelOf = (run, name) => (!several ? name : isAlone ? run.label : `${run.label} ${name}`);
   const indexIn = (list, item) => {
     if (!list.includes(item)) list.push(item);
@@ -54,15 +56,28 @@ export function chartSeries(tag, layerName, shownRuns) {
       lines.push({run, series, drawn: drawnSeries(tag, series), name, label: labelOf(run, name),
         colour: lineColour(several ? run.index : bySubject ? subject : own), dash: DASHES[dash % DASHES.length]});
     }
-    for (const [lowName, highName, low, high] of hasDifferences ? [] : layer.bands) {
+    for (const [lowName, highName, low, high] of hasDifferences || isCrowded ? [] : layer.bands) {
       const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
-      bands.push({run, name: bandName(lowName, highName), lowName, highName, low: unpacked(low), high: unpacked(high),
+      const own = all.filter(({name}) => subjectOf(name) === subjectOf(lowName));
+      bands.push({run, name: bandName(lowName, highName), lowName, highName,
+        low: /^Loss/.test(tag.name) && own.every(isNeverNegative) ? atLeastZero(unpacked(low)) : unpacked(low),
+        high: unpacked(high),
         colour: lineColour(several ? run.index : subject), alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11});
     }
   }
   // The widest lies at the back.
   bands.sort((a, b) => a.alpha - b.alpha);
   return {lines, bands};
+}
+
+function isNeverNegative({series}) { return series.values.every((value) => !(value < 0)); }
+
+/** A deviation below a loss that cannot be negative ends at 0. */
+function atLeastZero(series) {
+  series.values.forEach((value, i) => {
+    if (value < 0) series.values[i] = 0;
+  });
+  return series;
 }
 
 /** The parts of a relation, few enough for a picture: of 500 layers what their names begin with, else the largest. */
@@ -137,10 +152,10 @@ export function chartRows(lines, {up}) {
   return rows;
 }
 
-/** Of several runs in one plot, the one that is cut off, how high it reaches and how high the others do; or null. */
-export function divergedRun(tag, {lines}, [first, last], scale) {
+/** Of several runs in one plot, those that are cut off, at most half, the highest first: [{run, high}]. */
+export function divergedRuns(tag, {lines}, [first, last], scale) {
   const shownRuns = [...new Set(lines.map(({run}) => run))];
-  if (scale !== LINEAR || tag.type !== NUMERICAL || shownRuns.length < 2) return null;
+  if (scale !== LINEAR || tag.type !== NUMERICAL || shownRuns.length < 2) return [];
   const highs = shownRuns.map((run) => {
     let high = 0;
     for (const {series} of lines.filter((line) => line.run === run)) {
@@ -150,22 +165,25 @@ export function divergedRun(tag, {lines}, [first, last], scale) {
       });
     }
     return {run, high};
-  });
-  const [{run, high}, {high: others}] = highs.sort((a, b) => b.high - a.high);
-  return others > 0 && high > DIVERGED * others ? {run, high, others} : null;
+  }).sort((a, b) => b.high - a.high);
+  for (let count = Math.floor(highs.length / 2); count > 0; --count) {
+    const others = highs[count].high;
+    if (others > 0 && highs[count - 1].high > DIVERGED * others) return highs.slice(0, count);
+  }
+  return [];
 }
 
 /** The scale of a plot's values, whatever part of it is on show; a run that is cut off does not count. */
 export function chartScale(tag, {lines}) {
   if (showsDifferences(tag)) return LINEAR;
-  const diverged = chosenScale(tag) === "data" ? divergedRun(tag, {lines}, [-Infinity, Infinity], LINEAR) : null;
-  return scaleOf(tag, lines.filter(({run}) => diverged === null || run !== diverged.run).map(({series}) => series));
+  const diverged = chosenScale(tag) === "data" ? divergedRuns(tag, {lines}, [-Infinity, Infinity], LINEAR) : [];
+  return scaleOf(tag, lines.filter(({run}) => diverged.every((each) => run !== each.run)).map(({series}) => series));
 }
 
 /** The lowest and highest place on show between two epochs, as far as the tag does not say; null without any. */
 export function valueLimits(tag, {lines, bands}, [first, last], scale) {
-  const diverged = divergedRun(tag, {lines}, [first, last], scale), isLogarithmic = scale === LOGARITHMIC;
-  const isShown = ({run}) => diverged === null || run !== diverged.run;
+  const diverged = divergedRuns(tag, {lines}, [first, last], scale), isLogarithmic = scale === LOGARITHMIC;
+  const isShown = ({run}) => diverged.every((each) => run !== each.run);
   const forEachShown = (items, visit) => {
     for (const item of items.filter(isShown)) {
       item.run.epochs.forEach((epoch, i) => {
@@ -190,7 +208,9 @@ export function valueLimits(tag, {lines, bands}, [first, last], scale) {
   } else {
     forEachShown(lines, ({series}, i) => take(series.values[i]));
     lowestLine = low;
-    forEachShown(bands, (band, i) => [band.low, band.high].forEach(({values}) => take(values[i])));
+    // Of several runs the curves are compared, and a wide band of one would flatten them.
+    const isAlone = new Set(lines.map(({run}) => run)).size < 2;
+    if (isAlone) forEachShown(bands, (band, i) => [band.low, band.high].forEach(({values}) => take(values[i])));
   }
   if (!(high >= low)) return null;
   const isDifference = showsDifferences(tag);

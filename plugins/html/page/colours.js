@@ -3,6 +3,9 @@ function isDark() { return document.documentElement.dataset.theme === "dark"; }
 // To ask for a style makes the browser compute all of them, and drawing asks thousands of times.
 const themeColours = new Map();
 
+/** After the theme has changed. */
+export function forgetColours() { themeColours.clear(); }
+
 /** A colour that the style sheet names, as it is in the theme of the moment. */
 export function themeColour(name) {
   if (!themeColours.has(name))
@@ -14,9 +17,17 @@ export function themeColour(name) {
 const LINES_ON_LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b4478a", "#b07d00", "#3a9ad9", "#6a51c7", "#5d6470"];
 const LINES_ON_DARK = ["#5cb3f0", "#ff9657", "#2fcf9f", "#f0a3d2", "#f0c04a", "#a3d8ff", "#b9a6ff", "#b6bdc9"];
 
+/** Beyond the palette, hues that are far from those before them, alternately lighter and darker. */
 export function lineColour(index) {
-  const palette = isDark() ? LINES_ON_DARK : LINES_ON_LIGHT;
-  return palette[index % palette.length];
+  const palette = isDark() ? LINES_ON_DARK : LINES_ON_LIGHT, further = index - palette.length;
+  if (further < 0) return palette[index];
+  const hue = (further * 137.508 + 15) % 360, lightness = (isDark() ? 66 : 38) + (further % 3 - 1) * 11;
+  const reach = 0.65 * Math.min(lightness, 100 - lightness) / 100;
+  const channel = (shift) => {
+    const k = (shift + hue / 30) % 12, value = lightness / 100 - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    return Math.round(value * 255).toString(16).padStart(2, "0");
+  };
+  return `#${channel(0)}${channel(8)}${channel(4)}`;
 }
 
 export function withAlpha(colour, alpha) {
@@ -72,7 +83,7 @@ export function followTheme(button, changed = () => {}) {
   }
   const show = () => {
     document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
-    themeColours.clear();
+    forgetColours();
     if (button !== null) button.textContent = isDark() ? "☀ Light" : "☾ Dark";
     changed();
   };

@@ -1,12 +1,20 @@
-import {breakable, element, formatEpoch, formatNumber, plural, section} from "./text.js";
+import {breakable, button, element, fill, formatEpoch, formatNumber, plural, section} from "./text.js";
 import {runs} from "./data.js";
-import {baselineRun, on} from "./state.js";
+import {announce, baselineRun, on, setState, state} from "./state.js";
 import {lineColour} from "./colours.js";
 import {findings, severityName} from "./findings.js";
 import {settingsList, stateOf} from "./run_table.js";
+import {settingPlots} from "./setting_plots.js";
 import {lossesOf} from "./summary.js";
 
-function listOf(names) { return names.join(", ").replace(/, (?=[^,]*$)/, " and "); }
+const FIRST = 5, MOST_NAMED = 3;
+
+/** "'a', 'b' and 'c'", of many the first and how many more. */
+function listOf(names) {
+  const more = names.length - MOST_NAMED;
+  const shown = more > 1 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names;
+  return shown.join(", ").replace(/, (?=[^,]*$)/, " and ");
+}
 
 /** Each loss of any run: {name, of: what each run has of it or undefined, best: the runs where it is lowest}. */
 function comparedLosses() {
@@ -52,43 +60,124 @@ function lossCell({of, best}, run) {
   if (loss.best === null) return element("span", {class: "alarm"}, last);
   return [
     element("b", {}, formatNumber(loss.best.value)), " ",
-    best.includes(run) ? element("span", {class: "best"}, "best") : null,
-    element("div", {class: "muted"}, `in epoch ${formatEpoch(loss.best.epoch)} · ${last}`),
+    best.length <= MOST_NAMED && best.includes(run) ? element("span", {class: "best"}, "best") : null,
+    element("span", {class: "muted"}, ` in epoch ${formatEpoch(loss.best.epoch)} · ${last}`),
   ];
 }
 
 /** What stands is worse than what is over, whatever it was. */
-function findingCell(run) {
+function worstFinding(run) {
   const own = findings.filter((finding) => finding.run === run);
-  const worst = own.find(({gone}) => !gone) || own[0];
+  return own.find(({gone}) => !gone) || own[0];
+}
+
+function findingCell(run) {
+  const worst = worstFinding(run);
   if (worst === undefined) return "–";
   const place = worst.layer === null ? "" : ` of ${worst.layer}${worst.parameter ? `.${worst.parameter}` : ""}`;
   return element("span", {class: worst.gone ? "noted" : severityName(worst), title: worst.message},
-      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(over) " : ""}`,
-      breakable(worst.rule.replaceAll("_", " ") + place));
+      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(gone) " : ""}`,
+      worst.rule.replaceAll("_", " ") + place);
 }
 
+/** Whether a run is on show, its colour and its name. */
 function nameCell(run) {
+  const box = element("input", {type: "checkbox", "aria-label": `Show ${run.label}`, onchange: () => {
+    const hiddenRuns = new Set(state.hiddenRuns);
+    if (box.checked) hiddenRuns.delete(run.index);
+    else hiddenRuns.add(run.index);
+    setState("runs", {hiddenRuns});
+  }});
+  const show = () => box.checked = !state.hiddenRuns.has(run.index);
+  show();
   const swatch = element("i", {class: "swatch line", style: `color:${lineColour(run.index)}`, "aria-hidden": "true"});
-  return [element("span", {class: "entry"}, swatch, element("span", {}, run.label)),
-    run === baselineRun() ? element("div", {class: "muted"}, "baseline") : null];
+  return {show, cell: [element("label", {class: "entry"}, box, swatch, element("span", {}, run.label)),
+    run === baselineRun() ? element("span", {class: "muted"}, " baseline") : null]};
 }
 
-function newTable(losses, differing) {
-  const columns = [
-    ...losses.map((loss) => [loss.name, (run) => lossCell(loss, run)]),
-    ...differing.map(({name, values}) => [breakable(name), ({index}) => breakable(values[index] ?? "–")]),
-    ["State", stateOf], ["Worst finding", findingCell],
-  ];
-  const head = (scope, ...what) => element("th", {scope}, ...what);
-  return element("table", {class: "comparison-table"},
-      element("thead", {}, element("tr", {}, head("col", "Run"), columns.map(([title]) => head("col", title)))),
-      element("tbody", {}, runs.map((run) => element("tr", {}, head("row", ...nameCell(run)),
-          columns.map(([, cell]) => element("td", {}, cell(run)))))));
+/** The table of the runs, best first until a head is clicked; it chooses which are on show. */
+class RunList {
+  constructor(losses, differing) {
+    const settingKey = ({values}) => {
+      const areNumbers = values.every((value) => value === undefined || (value.trim() !== "" && Number.isFinite(Number(value))));
+      return ({index}) => (values[index] === undefined ? null : areNumbers ? Number(values[index]) : values[index]);
+    };
+    const severity = (run) => {
+      const worst = worstFinding(run);
+      return worst === undefined ? 0 : -(worst.gone ? 0.5 : worst.severity);
+    };
+    // A title, a cell, and what it is sorted by; null stands last.
+    this.columns = [
+      ["Run", null, ({label}) => label],
+      ...losses.map((loss) => [loss.name, (run) => lossCell(loss, run), ({index}) => loss.of[index]?.best?.value ?? null]),
+      ...differing.map((setting) => [breakable(setting.name), ({index}) => setting.values[index] ?? "–",
+        settingKey(setting)]),
+      ["State", stateOf, ({ending}) => ending?.how ?? 0], ["Worst finding", findingCell, severity],
+    ];
+    this.sorted = losses.length > 0 ? 1 : null;
+    this.isReversed = false;
+    this.root = element("div", {class: "scrolled comparison-box"});
+    for (const change of ["theme", "baseline"]) on(change, () => this.draw());
+    on("runs", () => this.shows.forEach((show) => show()));
+    on("hover", (run) => this.rows.forEach((row, each) => row.classList.toggle("pointed", each === run)));
+    this.draw();
+  }
+
+  ordered() {
+    if (this.sorted === null) return runs;
+    const [, , key] = this.columns[this.sorted], sign = this.isReversed ? -1 : 1;
+    const compare = (a, b) => (a === null || b === null ? (a === null) - (b === null) :
+      typeof a === "number" ? sign * (a - b) : sign * String(a).localeCompare(String(b), "en", {numeric: true}));
+    return [...runs].sort((a, b) => compare(key(a), key(b)));
+  }
+
+  sortBy(column) {
+    this.isReversed = this.sorted === column && !this.isReversed;
+    this.sorted = column;
+    this.draw();
+    this.root.querySelectorAll("thead button")[column].focus();
+  }
+
+  head([title], i) {
+    const sort = this.sorted !== i ? "none" : this.isReversed ? "descending" : "ascending";
+    return element("th", {scope: "col", "aria-sort": sort},
+        button({class: "link", onclick: () => this.sortBy(i)}, title));
+  }
+
+  draw() {
+    this.shows = [];
+    this.rows = new Map();
+    const row = (run) => {
+      const {show, cell: name} = nameCell(run);
+      this.shows.push(show);
+      const made = element("tr", {onpointerenter: () => announce("hover", run), onpointerleave: () => announce("hover", null)},
+          element("th", {scope: "row"}, ...name), this.columns.slice(1).map(([, cell]) => element("td", {}, cell(run))));
+      this.rows.set(run, made);
+      return made;
+    };
+    fill(this.root, element("table", {class: "comparison-table"},
+        element("thead", {}, element("tr", {}, this.columns.map((column, i) => this.head(column, i)))),
+        element("tbody", {}, this.ordered().map(row))));
+  }
+
+  /** Shows all runs, none, or the first so many of the table. */
+  choose(count) {
+    setState("runs", {hiddenRuns: new Set(this.ordered().slice(count).map(({index}) => index))});
+  }
 }
 
-/** Which of several runs is best, and what was different; null for a single run. */
-export function comparisonSection() {
+/** For many runs: which of them the plots show. */
+function choiceOf(list) {
+  const choice = (text, count) => button({onclick: () => list.choose(count)}, text);
+  return element("div", {class: "buttons"}, choice("Show all", runs.length), choice(`Show the first ${FIRST}`, FIRST),
+      choice("Show none", 0));
+}
+
+/**
+ * Which of several runs is best, and what was different; null for a single run.
+ * @param beside what stands beside the table, or null
+ */
+export function comparisonSection(beside) {
   if (runs.length < 2) return null;
   const losses = comparedLosses(), settings = comparedSettings();
   const isSame = ({values}) => values.every((value) => value === values[0]);
@@ -96,11 +185,11 @@ export function comparisonSection() {
   const answers = losses.map((loss) => element("p", {class: "answer"}, answerOf(loss)));
   if (answers.length === 0)
     answers.push(element("p", {class: "answer"}, "No run has a loss, so that none can be called the best."));
-  const box = element("div", {class: "scrolled"}), show = () => box.replaceChildren(newTable(losses, differing));
-  for (const change of ["theme", "baseline"]) on(change, show);
-  show();
+  const list = new RunList(losses, differing), plots = settingPlots(losses[0], differing);
   const folded = same.length === 0 ? null : element("details", {class: "same"},
       element("summary", {}, `${plural(same.length, "setting")} the same in all`),
       settingsList(same.map(({name, values}) => [name, values[0]])));
-  return section("comparison", "Comparison", null, element("div", {class: "panel"}, answers, box, folded));
+  return section("comparison", "Comparison", null, element("div", {class: "panel"},
+      element("div", {class: "answers"}, answers, runs.length > FIRST ? choiceOf(list) : null),
+      element("div", {class: "compared"}, element("div", {class: "compared-table"}, list.root, folded), beside, plots)));
 }

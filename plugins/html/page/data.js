@@ -5,16 +5,19 @@ export const BASE64 = new Uint8Array(128);
   BASE64[digit.charCodeAt(0)] = value;
 });
 
-// The NaN that stands for "no value"; see page_text.h.
+// The NaN that stands for "no value".
 const MISSING_BITS = 0x7fffff00;
 
-/** One number an epoch, unpacked from four characters each: a float without its lowest eight bits. */
+/** One number an epoch, unpacked from four characters each (packed_series.h): a float without its lowest eight bits. */
 export class Series {
   constructor(packed, length) {
     this.values = new Float32Array(length);
     this.bits = new Uint32Array(this.values.buffer);
-    const told = Math.min(length, packed.length / 4);
-    for (let i = 0, at = 0; i < told; ++i, at += 4) {
+    // "N:" stands for N epochs without a value.
+    const mark = packed.indexOf(":"), first = Math.min(length, Number(packed.slice(0, Math.max(mark, 0))));
+    const told = Math.min(length, first + (packed.length - mark - 1) / 4);
+    this.bits.fill(MISSING_BITS, 0, first);
+    for (let i = first, at = mark + 1; i < told; ++i, at += 4) {
       this.bits[i] = (BASE64[packed.charCodeAt(at)] << 26) | (BASE64[packed.charCodeAt(at + 1)] << 20) |
         (BASE64[packed.charCodeAt(at + 2)] << 14) | (BASE64[packed.charCodeAt(at + 3)] << 8);
     }
@@ -57,11 +60,19 @@ class Run {
     this.moduleOrder = new Map(modules.map(({name}, i) => [name, i]));
   }
 
-  /** Names in the order of the modules: a run tells them so, but an incident in the order of its steps. */
+  /** Where a module stands in the model; a function behind one, as "fc1:relu", right behind it, what is no module last. */
+  placeInModel(name) {
+    for (let end = name.length; end > 0; --end) {
+      const place = end === name.length || /\W/.test(name[end]) ? this.moduleOrder.get(name.slice(0, end)) : undefined;
+      if (place !== undefined) return place + (end < name.length ? 0.5 : 0);
+    }
+    return this.moduleOrder.size;
+  }
+
+  /** In the order of the modules, which is not the one in which lenses tell of them. */
   inOrder(items, nameOf) {
-    if (!this.incident) return items;
-    const place = (item) => this.moduleOrder.get(nameOf(item).split(":")[0]) ?? this.moduleOrder.size;
-    return [...items].sort((a, b) => place(a) - place(b));
+    const places = new Map(items.map((item) => [item, this.placeInModel(nameOf(item))]));
+    return [...items].sort((a, b) => places.get(a) - places.get(b));
   }
 
   /** The layers of a tag by name; a tag's numbers are parsed when they are first needed. */
@@ -119,8 +130,12 @@ export function lineNames(tagName) { return [...(linesOf.get(tagName) || [])]; }
 /** Whether a tag shows something of a layer in any run. */
 export function showsLayer(tag, layerName) { return layersOf.get(tag.name).has(layerName); }
 
-/** Every tag of any run that has something to show, in the order of their first values. */
-const tags = [...tagsByName.values()].map(([first]) => first).filter(({name}) => layersOf.get(name).size > 0);
+/** Losses come first, then metrics, wherever the configuration has them. */
+function importance({name}) { return /^Loss/.test(name) ? 0 : /^Metric/.test(name) ? 1 : 2; }
+
+/** Every tag of any run that has something to show, the others in the order of their first values. */
+const tags = [...tagsByName.values()].map(([first]) => first).filter(({name}) => layersOf.get(name).size > 0)
+    .sort((a, b) => importance(a) - importance(b));
 export const tagNamed = new Map(tags.map((tag) => [tag.name, tag]));
 export const bigTags = tags.filter((tag) => tag.big);
 export const layerTags = tags.filter((tag) => !tag.big);

@@ -7,13 +7,15 @@ import {tellingLine} from "./ranking.js";
 import {smallCurve} from "./small_curve.js";
 import {Timeline} from "./timeline.js";
 
+// Of more runs than this, what one rule says of all of them stands in one card.
+const MOST_APART = 6;
 const INCIDENT = 7, SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
 /** The findings of one rule, severity and run together, the worst rule first: [[finding, ...], ...]. */
 function byRule(some) {
   const groups = new Map();
   for (const finding of some) {
-    const key = [finding.run.index, finding.rule, finding.severity, finding.gone].join(" ");
+    const key = [runs.length > MOST_APART ? null : finding.run.index, finding.rule, finding.severity, finding.gone].join(" ");
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(finding);
   }
@@ -28,6 +30,8 @@ function layerOf({layer, parameter}) {
 /** Where a rule's findings are: the layer, or how many of the run's layers and the worst of them. */
 function extent(group) {
   const [worst] = group, layers = new Set(group.map(({layer}) => layer)), {modules} = worst.run;
+  const many = new Set(group.map(({run}) => run)).size;
+  if (many > 1) return element("span", {}, `${many} of ${plural(runs.length, "run")}, worst `, layerOf(worst) ?? "");
   if (layers.size < 2) return layerOf(worst);
   const areModules = [...layers].every((layer) => modules.has(layer));
   const all = [...modules.values()].filter(({leaf}) => leaf).length;
@@ -135,7 +139,7 @@ const cardOf = new Map();
 
 /** What stood when; a bar leads to its card, which may be folded away. Behind findingsSection(); null without any. */
 export function timelineSection() {
-  if (cardOf.size === 0 || allEpochs.length === 0) return null;
+  if (cardOf.size === 0 || allEpochs.length === 0 || runs.length > MOST_APART) return null;
   const goTo = (finding) => {
     const card = cardOf.get(finding);
     for (let outer = card.closest("details"); outer !== null; outer = outer.parentElement.closest("details"))
@@ -172,7 +176,7 @@ export function findingsSection(openPlace) {
         element("ul", {class: "told"}, cardsOf(following))));
   }
   if (over.length > 0) {
-    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} over`),
+    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} gone`),
         element("ul", {class: "told"}, cardsOf(byRule(over)))));
   }
   parts.push(...notesPart(looked));

@@ -5,6 +5,8 @@ import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
 export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess", "Incident"];
+// Of notes, those that happened at a time: the trainer's, a lens that was put aside, a rate, an incident.
+export const TIMED_NOTES = [1, 2, 3, 7];
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
 
@@ -82,23 +84,6 @@ export function culpritOf(run) {
     finding.layer !== null)?.layer;
 }
 
-/** Whether numbers of a layer under a tag were NaN or infinite. */
-function isBrokenIn({broken, layers}, layer) {
-  const epoch = broken === null ? undefined : broken[layers.indexOf(layer)];
-  return epoch !== undefined && epoch !== null;
-}
-
-/**
- * What the heat map of a run opens on: the tag of its worst finding, else the first; in an incident one under which the
- * module blamed was not finite, as how its numbers came to that says more than how many they were.
- */
-export function firstTagName(run) {
-  const broken = run.incident ? run.tags.find((tag) => !tag.big && isBrokenIn(tag, culpritOf(run))) : undefined;
-  if (broken !== undefined) return broken.name;
-  const worst = worstInHeatMap(run);
-  return worst === undefined ? mappedTags[0].name : worst.tag;
-}
-
 /** "epoch 3, step 120" */
 export function momentOf(epoch, step) {
   const isOfStep = TICK === "step";
@@ -109,15 +94,17 @@ export function momentOf(epoch, step) {
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
 
 // Marks that are nearer than this many pixels become one, of which at most so many lines are shown.
-const MARK_ROOM = 9, MARK_LINES = 8;
+const MARK_ROOM = 9, MARK_LINES = 8, MOST_MARKED = 6;
 
 /** What to mark on the time axis of a plot: its layer's findings, or all for the whole model, and notes. */
 export function marksOf(tag, layerName, shownRuns) {
+  // Of many runs, marks would be everywhere.
+  if (shownRuns.length > MOST_MARKED) return [];
   const concerned = tag.big ? findings.filter(({run}) => shownRuns.includes(run)) :
     shownRuns.flatMap((run) => [...findingsAbout(run, null), ...findingsAbout(run, layerName)]);
   const found = concerned.map(({firstEpoch, severity, run, layer, message}) =>
     ({epoch: firstEpoch, severity, text: `${layer && tag.big ? `${layer}: ` : ""}${message}`, run}));
-  const noted = notes.filter(({run}) => shownRuns.includes(run)).map(({epoch, kind, text, run}) =>
+  const noted = notes.filter(({run, kind}) => TIMED_NOTES.includes(kind) && shownRuns.includes(run)).map(({epoch, kind, text, run}) =>
     ({epoch, severity: 0, text: `${NOTE_KINDS[kind] || "Note"}: ${text}`, run}));
   return [...found, ...noted].filter(({epoch}) => epoch !== null)
       .sort((a, b) => a.epoch - b.epoch || b.severity - a.severity);

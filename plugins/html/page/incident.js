@@ -1,7 +1,7 @@
 import {breakable, button, element, formatNumber, plural, section} from "./text.js";
 import {addTo, bigTags, layerTags, runs, Series, showsLayer} from "./data.js";
 import {Card} from "./cards.js";
-import {findings, severityName, titleOf} from "./findings.js";
+import {findings, INFO, severityName, titleOf} from "./findings.js";
 
 const SHOWN_IN_A_STEP = 8;
 
@@ -11,32 +11,41 @@ function saidOf(run) {
       .map(([name, text]) => [name.slice("incident.".length), text]));
 }
 
-/** What happened in which step: [{step, words, layer, isKnown}]; `isKnown` is false where it may have begun before. */
+// A step's outputs come first, then its loss, gradients, and what the optimizer makes of them.
+const LOSS = 1, GRADIENTS = 2, PARAMETERS = 3, TOLD = 4;
+
+function stageOf(line) { return /Gradient/.test(line) ? GRADIENTS : /^Output/.test(line) ? 0 : PARAMETERS; }
+
+/**
+ * What happened in which step, in its order: [{step, stage, words, layer, isKnown}]; `isKnown` is false where it may have
+ * begun before.
+ */
 function eventsOf(run) {
   const events = [];
-  const add = (i, words, layer) => events.push({step: run.epochs[i], words, layer, isKnown: i > 0});
+  const add = (i, stage, words, layer) => events.push({step: run.epochs[i], stage, words, layer, isKnown: i > 0});
   for (const [layer, {lines}] of run.layers("Non-Finite Values")) {
     const told = new Map();
     for (const [line, packed] of lines) {
       const {values} = new Series(packed, run.epochs.length), first = values.findIndex((value) => value > 0);
-      if (first >= 0) addTo(told, first, `${line} (${values[first].toLocaleString("en")})`);
+      if (first >= 0) addTo(told, `${first} ${stageOf(line)}`, `${line} (${values[first].toLocaleString("en")})`);
     }
-    for (const [i, counts] of told) add(i, `${layer}: ${counts.join(", ")}`, layer);
+    for (const [moment, counts] of told) add(...moment.split(" ").map(Number), `${layer}: ${counts.join(", ")}`, layer);
   }
   for (const {name} of bigTags) {
     for (const [, {lines}] of run.layers(name)) {
       for (const [line, packed] of lines) {
         const series = new Series(packed, run.epochs.length);
         const first = run.epochs.findIndex((_, i) => series.isBroken(i));
-        if (first >= 0) add(first, `${line} is ${formatNumber(series.values[first])}`, null);
+        if (first >= 0) add(first, LOSS, `${line} is ${formatNumber(series.values[first])}`, null);
       }
     }
   }
-  for (const finding of findings) {
+  // What is no more than a hint was not what happened first.
+  for (const finding of findings.filter(({severity}) => severity > INFO)) {
     const words = `${severityName(finding)}: ${titleOf(finding.rule)}${finding.layer ? ` at ${finding.layer}` : ""}`;
-    events.push({step: finding.firstStep, words, layer: finding.layer, isKnown: true});
+    events.push({step: finding.firstStep, stage: TOLD, words, layer: finding.layer, isKnown: true});
   }
-  return events.sort((a, b) => a.step - b.step);
+  return events.sort((a, b) => a.step - b.step || a.stage - b.stage);
 }
 
 function eventsList(run, openLayer) {
@@ -59,7 +68,7 @@ function eventsList(run, openLayer) {
   });
   const wasBroken = run.layers("Non-Finite Values").size > 0;
   return [element("ol", {class: "events"}, rows), element("p", {class: "muted"}, wasBroken ?
-    "Within a step the order means nothing: the folder does not say what came first there." :
+    "Within a step: outputs, then losses, gradients, parameters. Of several layers the folder does not say which was first." :
     "No tensor that was looked at in these steps held NaN or ∞.")];
 }
 
@@ -102,12 +111,12 @@ export function incidentSection(openLayer) {
   const kept = run.epochs.length === 0 ? "No step was looked at." :
     `${plural(run.epochs.length, "step")} that were looked at, from ${run.epochs[0].toLocaleString("en")} to ` +
       `${run.epochs[run.epochs.length - 1].toLocaleString("en")}.`;
-  return section("incident", `Incident at step ${Number(said.get("step")).toLocaleString("en")}` +
-      (said.has("epoch") ? ` in epoch ${said.get("epoch")}` : ""), null, element("div", {class: "panel"},
+  return section("incident", ["Incident", ` at step ${Number(said.get("step")).toLocaleString("en")}` +
+      (said.has("epoch") ? ` in epoch ${said.get("epoch")}` : "")], null, element("div", {class: "panel"},
+      element("h3", {}, "What happened first"), eventsList(run, openLayer),
       element("p", {}, element("strong", {}, `Kept ${said.get("cause")}.`)),
       said.has("why") ? element("p", {}, said.get("why")) : null,
       element("p", {class: "muted"}, `${kept} ${said.get("time") || ""}`),
-      element("h3", {}, "What happened first"), eventsList(run, openLayer),
       layer === undefined ? null : element("h3", {}, "The module blamed: ", breakable(layer),
           said.has("parameter") ? ` ${said.get("parameter")}` : ""),
       filesList(said), layer === undefined ? null : element("div", {class: "grid small"}, cards.map(({root}) => root)),

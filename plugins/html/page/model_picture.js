@@ -7,6 +7,7 @@ import {shownColumns} from "./heat_map.js";
 
 // More layers than this are shown as small squares without words.
 const LAYERS_WITH_NAMES = 64;
+const MOST_PICTURES = 12;
 
 /**
  * What is known of a layer's health: {level, words}; "unknown" where nothing looked for findings.
@@ -163,12 +164,13 @@ class ModelPicture {
 
 /** The pictures of all runs, filled as the heat map is; null where no run has more than one layer. */
 export function pictureSection(broken, openLayer, heatMap) {
+  if (runs.length > MOST_PICTURES) return null;
   const pictures = runs.map((run) => new ModelPicture(run, broken, openLayer)).filter(({layers}) => layers.length > 1);
   if (pictures.length === 0) return null;
   if (heatMap.tag !== null) pictures.forEach((picture) => picture.fill(heatMap));
   const show = () => pictures.forEach(({root, run}) => root.hidden = state.hiddenRuns.has(run.index));
   on("runs", show);
   show();
-  return section("picture", "The layers in order", null,
+  return section("picture", "Layers in order", null,
       element("div", {class: "panel"}, pictures.map(({root}) => root)));
 }

@@ -2,10 +2,10 @@ import {button, element, fill, formatEpoch, formatNumber, plural, section, selec
 import {helpButton, hideTooltip, showTooltip} from "./popup.js";
 import {kindOf, lineNames, mappedTags, runs, TICK} from "./data.js";
 import {announce, isFound, on, setState, state} from "./state.js";
-import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING, worstInHeatMap,
-  firstTagName} from "./findings.js";
+import {ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING, worstInHeatMap} from "./findings.js";
+import {firstTagName, usualLine} from "./opening.js";
 import {lineColour, packColour, rgb, themeColour, withAlpha} from "./colours.js";
-import {orderOf, ORDERS, ranked, usualLine, worstMeans} from "./ranking.js";
+import {orderOf, ORDERS, ranked, worstMeans} from "./ranking.js";
 import {colourBar, ColourScale, drawEpochAxis, heatTable, paintMatrix, shownColumns, sizedContext} from "./heat_map.js";
 
 export const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];

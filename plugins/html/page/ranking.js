@@ -1,6 +1,6 @@
-import {lineNames, median} from "./data.js";
+import {median} from "./data.js";
 import {state} from "./state.js";
-import {ERROR, worstInHeatMap} from "./findings.js";
+import {ERROR} from "./findings.js";
 
 export const ORDERS =
   [["worst", "Worst first"], ["highest", "Highest first"], ["lowest", "Lowest first"], ["model", "As in the model"]];
@@ -15,13 +15,6 @@ function badEnd(tag, lineName) {
 /** The line that says most about a layer's health. */
 export function tellingLine(names) {
   return names.find((name) => HIGH_IS_BAD.test(name)) || names.find((name) => /\bmean$/.test(name)) || names[0];
-}
-
-/** The line that the heat map of a run begins with; where its worst finding is of this tag, one of that layer. */
-export function usualLine(run, tagName) {
-  const worst = worstInHeatMap(run), all = lineNames(tagName);
-  const layer = worst !== undefined && worst.tag === tagName ? run.layers(tagName).get(worst.layer) : undefined;
-  return tellingLine(layer === undefined || layer.lines.length === 0 ? all : layer.lines.map(([name]) => name));
 }
 
 /** The order of a tag's layers. Where no end is bad, what tells is how a number fades or grows from layer to layer. */

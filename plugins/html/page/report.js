@@ -23,6 +23,22 @@ function modelSection() {
     section("model", "Whole model", null, element("div", {class: "grid wide"}, cards.map(({root}) => root)));
 }
 
+/** The losses, small, for the first screen; null without any. */
+function lossSection() {
+  const tag = bigTags.find(({name}) => name === "Loss");
+  if (tag === undefined) return null;
+  const cards = layerNames(tag.name).map((layer) => new Card(tag, layer, layer));
+  return element("section", {id: "loss", "aria-label": "Loss"}, cards.map(({root}) => root));
+}
+
+/** What is wrong, and beside it the loss; null where there is neither. */
+function leadOf(parts, loss) {
+  const words = parts.filter((part) => part !== null);
+  if (words.length === 0 && loss === null) return null;
+  return element("div", {class: "lead"},
+      words.length === 0 ? null : element("div", {class: "lead-words"}, words), loss);
+}
+
 function alertOf(broken, openLayer) {
   if (broken.length === 0) return null;
   const names = [...new Set(broken.map(([layer]) => layer))];
@@ -47,15 +63,30 @@ function openPlace({tag, layer}, detail, layers) {
   layers.open(tag.name);
 }
 
-/** Goes to a section, and leaves what the address says of the view. */
-function sectionLink(root, name) {
+// With more runs than this the comparison is what is read, and all else waits to be unfolded.
+const MOST_UNFOLDED = 6, MOST_IN_TITLE = 3;
+
+function folded(root) {
+  if (runs.length <= MOST_UNFOLDED) return root;
+  const heading = root.querySelector("h2");
+  const name = heading === null ? root.firstChild.textContent : heading.firstChild.textContent;
+  const fold = element("details", {class: "group fold"}, element("summary", {}, element("h3", {}, name)), root);
+  // What is opened from elsewhere unfolds.
+  new MutationObserver(() => fold.open ||= !root.hidden).observe(root, {attributeFilter: ["hidden"]});
+  return fold;
+}
+
+/** Goes to a section, by the name that its heading begins with, and leaves what the address says of the view. */
+function sectionLink(root) {
   root.tabIndex = -1;
   const go = (event) => {
     event.preventDefault();
+    const fold = root.closest("details.fold");
+    if (fold !== null) fold.open = true;
     root.scrollIntoView({block: "start"});
     root.focus({preventScroll: true});
   };
-  return element("a", {href: `#${root.id}`, onclick: go}, name);
+  return element("a", {href: `#${root.id}`, onclick: go}, root.querySelector("h2").firstChild.textContent);
 }
 
 function append(id, ...parts) { document.getElementById(id).append(...parts.filter((part) => part !== null)); }
@@ -63,7 +94,7 @@ function append(id, ...parts) { document.getElementById(id).append(...parts.filt
 function build() {
   const names = runs.map((run) => run.label).join(" · ");
   if (names !== "") {
-    document.title = `${names} – Loupe`;
+    document.title = `${runs.length > MOST_IN_TITLE ? `${runs.length} runs compared` : names} – Loupe`;
     document.getElementById("title").textContent = runs.length > 1 ? `${runs.length} runs compared` : names;
   }
   const theme = themeButton();
@@ -82,24 +113,25 @@ function build() {
   const openLayer = (name, order) => detail.open(name, order);
   const overview = new Overview(openLayer);
   // One picture is small enough to come first; those of several runs would hide what is compared.
-  const atAGlance = [["Picture", pictureSection(broken, openLayer, overview)], ["Model", modelSection()]];
+  const atAGlance = [pictureSection(broken, openLayer, overview), modelSection()];
   if (runs.length > 1) atAGlance.reverse();
   const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
+  const heatMap = overview.tag && overview.root;
+  const found = findingsSection((place) => openPlace(place, detail, layers)), timeline = timelineSection();
+  const incident = incidentSection(openLayer), loss = lossSection(), isAlone = runs.length === 1;
+  const comparison = comparisonSection(loss);
+  // An incident says in its order of events what was not finite.
+  const words = [collapseAlert(), incident, found, TICK === "step" ? null : alertOf(broken, openLayer)];
+  const lead = leadOf(words.map((root) => root && folded(root)), isAlone ? loss : null);
   // The picture of what is wrong comes right behind the words.
-  const heatMap = [["Overview", overview.tag && overview.root]];
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
-  const found = findingsSection((place) => openPlace(place, detail, layers)), timeline = ["Timeline", timelineSection()];
-  const sections = [
-    ["Comparison", comparisonSection()],
-    [null, collapseAlert()], ["Incident", incidentSection(openLayer)],
-    [findings.length > 0 ? "Findings" : null, found],
-    // An incident says so in its order of events.
-    [null, TICK === "step" ? null : alertOf(broken, openLayer)],
-    ...(showsWorst ? [...heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, ...heatMap]),
-    ["Time", stepTimeSection(openLayer)], [null, detail.root], ["Layers", layers && layers.root], ["Run", TICK === "step" ? null : runTable()],
-  ].filter(([, root]) => root !== null);
-  append("main", ...sections.map(([, root]) => root));
-  append("sections", ...sections.filter(([name]) => name !== null).map(([name, root]) => sectionLink(root, name)));
+  const below = [
+    ...(showsWorst ? [heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, heatMap]),
+    stepTimeSection(openLayer), detail.root, layers && layers.root, TICK === "step" ? null : runTable(),
+  ];
+  append("main", comparison, lead, ...below.map((root) => root && folded(root)));
+  append("sections", ...[comparison, incident, findings.length > 0 ? found : null, ...below]
+      .filter((root) => root !== null && root !== detail.root).map(sectionLink));
   if (overview.tag !== null) on("selected", () => overview.draw());
   detail.follow();
   goOnReading();

@@ -80,7 +80,7 @@ function folded(title, text) {
 /** How a run ended, as far as is known. */
 export function stateOf({ending, resumed}) {
   const resumption = resumed ? "; resumed" : "";
-  if (ending === null) return `running, or stopped without a word${resumption}`;
+  if (ending === null) return `not ended${resumption}`;
   const how = {1: "completed", 2: "interrupted", 3: "failed"}[ending.how] || "ended";
   const when = ending.how === 1 || !ending.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
   return [element("span", {class: how === "failed" ? "alarm" : null}, how), when, resumption,

@@ -2,7 +2,7 @@ import {scaleOf} from "./value_scale.js";
 
 const WIDTH = 160, HEIGHT = 40, MOST_POINTS = 160;
 
-function svg(name, attributes, ...children) {
+export function svg(name, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);

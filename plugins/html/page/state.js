@@ -38,7 +38,7 @@ const listeners = new Map();
 
 /**
  * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs",
- * "theme", "cursor", "baseline", "overview", "heat" when the heat map was made anew, "layer" when another layer is
+ * "theme", "cursor", "hover" with the run pointed at or null, "baseline", "overview", "heat" when the heat map was made anew, "layer" when another layer is
  * chosen, "selected" when its plots stand.
  */
 export function on(change, react) {

@@ -1,10 +1,10 @@
-import {breakable, button, element, fill, formatEpoch, formatNumber, section} from "./text.js";
+import {breakable, button, element, fill, formatNumber, plural, section} from "./text.js";
 import {helpButton} from "./popup.js";
-import {bigTags, kindOf, layerNames, layerTags, Series, showsLayer, TICK} from "./data.js";
+import {bigTags, kindOf, layerNames, layerTags, median, showsLayer, TICK} from "./data.js";
 import {on, visibleRuns} from "./state.js";
 import {lineColour, withAlpha} from "./colours.js";
 
-const ROWS = 12;
+const ROWS = 12, MOST_RUNS = 6;
 // What is narrower than this cannot be seen.
 const LEAST_SHARE = 0.002;
 // Which part of a step is made of which numbers of its layers.
@@ -13,11 +13,14 @@ const OF_LAYERS = {"forward": "forward", "loss and backward": "backward"};
 const stepTag = () => bigTags.find(({name}) => name === "Step Time");
 const layerTag = () => layerTags.find(({name}) => name === "Layer Time");
 
-/** The last number of a line, and of which epoch it is. */
-function lastOf(run, tagName, layer, line) {
+// One step is an accident: it may have waited for a disk, or warmed something up.
+const TYPICAL_OF = 9;
+
+/** The median of the last numbers of a line, and of how many epochs; null without any. */
+function typicalOf(run, tagName, layer, line) {
   const series = run.line(tagName, layer, line);
-  const at = series === null ? -1 : series.bits.findLastIndex((_, i) => !series.isMissing(i));
-  return at < 0 ? null : {value: series.values[at], epoch: run.epochs[at]};
+  const last = series === null ? [] : [...series.values].filter(Number.isFinite).slice(-TYPICAL_OF);
+  return last.length === 0 ? null : {value: median(last), epochs: last.length};
 }
 
 /** The modules as they lie within each other, each with what it takes by itself. */
@@ -25,7 +28,7 @@ function moduleTree(run) {
   const names = new Set([...run.modules.keys(), ...run.layers("Layer Time").keys()]), nodes = new Map();
   for (const name of names) {
     const own = Object.fromEntries(Object.values(OF_LAYERS).map((line) =>
-      [line, (lastOf(run, "Layer Time", name, line) || {value: 0}).value]));
+      [line, (typicalOf(run, "Layer Time", name, line) || {value: 0}).value]));
     nodes.set(name, {name, own, children: []});
   }
   const roots = [];
@@ -84,8 +87,8 @@ function flameGraph(run, parts, openLayer) {
 function layerTable(run, openLayer) {
   const rows = [...run.layers("Layer Time").keys()].map((name) => {
     const [forward, backward] = ["forward", "backward"].map((line) =>
-      (lastOf(run, "Layer Time", name, line) || {value: 0}).value);
-    const calls = lastOf(run, "Layer Calls", name, "calls");
+      (typicalOf(run, "Layer Time", name, line) || {value: 0}).value);
+    const calls = typicalOf(run, "Layer Calls", name, "calls");
     return {name, forward, backward, sum: forward + backward, calls: calls === null ? 1 : calls.value};
   }).filter(({sum}) => sum > 0).sort((a, b) => b.sum - a.sum);
   const all = rows.reduce((sum, row) => sum + row.sum, 0), order = rows.map(({name}) => name);
@@ -112,13 +115,13 @@ function layerTable(run, openLayer) {
 
 function ofRun(run, several, openLayer) {
   const told = run.layers("Step Time").get("Step Time");
-  const lasts = (told ? told.lines : []).map(([name]) => ({name, ...lastOf(run, "Step Time", "Step Time", name)}));
+  const lasts = (told ? told.lines : []).map(([name]) => ({name, ...typicalOf(run, "Step Time", "Step Time", name)}));
   const parts = lasts.filter(({value}) => value > 0);
   if (parts.length === 0) return null;
-  const whole = parts.reduce((sum, {value}) => sum + value, 0), epoch = formatEpoch(parts[0].epoch);
+  const whole = parts.reduce((sum, {value}) => sum + value, 0), {epochs} = parts[0];
   return element("div", {class: "panel"}, several ? element("h3", {}, run.label) : null,
-      element("p", {class: "caption muted"}, `A step took ${formatNumber(whole, 3)} ms in ${TICK} ${epoch}` +
-          `: ${parts.map(({name, value}) => `${name} ${formatNumber((100 * value) / whole, 2)} %`).join(", ")}.`),
+      element("p", {class: "caption muted"}, `A step takes ${formatNumber(whole, 3)} ms, by the median of ` +
+          `${plural(epochs, TICK)}: ${parts.map(({name, value}) => `${name} ${formatNumber((100 * value) / whole, 2)} %`).join(", ")}.`),
       flameGraph(run, parts, openLayer), layerTable(run, openLayer));
 }
 
@@ -127,8 +130,9 @@ export function stepTimeSection(openLayer) {
   if (stepTag() === undefined || layerTag() === undefined) return null;
   const box = element("div", {class: "time-panels"});
   const draw = () => {
-    const shown = visibleRuns();
-    fill(box, shown.map((run) => ofRun(run, shown.length > 1, openLayer)));
+    const shown = visibleRuns(), more = shown.length - MOST_RUNS;
+    fill(box, shown.slice(0, MOST_RUNS).map((run) => ofRun(run, shown.length > 1, openLayer)),
+        more > 0 ? element("p", {class: "muted"}, `${plural(more, "more run")}: choose fewer to see them.`) : null);
   };
   draw();
   for (const change of ["runs", "theme"]) on(change, draw);

@@ -2,12 +2,10 @@ import {button, element, fill} from "./text.js";
 import {addTo, allEpochs, nearestIndex, runs} from "./data.js";
 import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
 import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces} from "./axis.js";
-import {gatheredMarks, markElement, momentOf, notes, NOTE_KINDS, runLabel, severityName, titleOf} from "./findings.js";
+import {gatheredMarks, markElement, momentOf, notes, NOTE_KINDS, runLabel, severityName, TIMED_NOTES, titleOf} from "./findings.js";
 
 // Not by colour alone.
 const SIGNS = {error: "✕", warning: "!", info: "i"};
-// Of notes, those that happened at a time: the trainer's, a lens that was put aside, a rate, an incident.
-const TIMED_NOTES = [1, 2, 3, 7];
 
 /** Where findings of a rule stood, from and to an epoch; what touches is one stretch. Those that stand go on. */
 function stretchesOf(findings) {

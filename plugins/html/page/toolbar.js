@@ -79,8 +79,11 @@ export function epochFields() {
   return element("div", {class: "field"}, name, from, element("span", {}, "to"), to, whole);
 }
 
+const MOST_CHIPS = 8;
+
 export function runChips() {
-  if (runs.length < 2) return null;
+  // More are chosen in the table of the comparison.
+  if (runs.length < 2 || runs.length > MOST_CHIPS) return null;
   const chips = runs.map((run) => button({class: "chip", onclick: () => {
     const hidden = new Set(state.hiddenRuns);
     if (!hidden.delete(run.index)) hidden.add(run.index);

@@ -1,8 +1,8 @@
 import {addTo, mappedTags, runs} from "./data.js";
-import {firstTagName} from "./findings.js";
+import {firstTagName, usualLine} from "./opening.js";
 import {announce, epochWindow, on, plainView, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
-import {ORDERS, usualLine} from "./ranking.js";
+import {ORDERS} from "./ranking.js";
 import {SMOOTHINGS} from "./chart_data.js";
 import {ROW_CHOICES} from "./overview.js";
 

@@ -1,0 +1,260 @@
+"""Where things stand: nothing is wider than its page, and what matters is on the first screen."""
+
+from reading import Reading
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+
+# What reaches beyond the right edge, without anything around it that can be scrolled there; paper is not scrolled.
+STICKS_OUT = """
+    const width = document.documentElement.clientWidth, isPaper = matchMedia("print").matches, found = [];
+    if (document.documentElement.scrollWidth > width) found.push(`the page: ${document.documentElement.scrollWidth}`);
+    const holds = (each) => {
+      const {overflowX} = getComputedStyle(each);
+      return overflowX !== "visible" && !(isPaper && ["auto", "scroll"].includes(overflowX));
+    };
+    for (const each of document.querySelectorAll("body *")) {
+      const box = each.getBoundingClientRect();
+      if (box.width === 0 || box.right <= width + 1) continue;
+      let outer = each.parentElement;
+      while (outer !== null && !holds(outer)) outer = outer.parentElement;
+      if (outer === null) found.push(`${each.tagName} ${each.className} ${Math.round(box.right)}`);
+    }
+    return found.slice(0, 10);
+"""
+
+
+class Widths(Reading):
+    def reports(self):
+        return sorted(path.name for path in self.folder.glob("*.html"))
+
+    def assert_all_fit(self, width, media=""):
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+        for report in self.reports():
+            with self.subTest(report):
+                self.open(report)
+                self.script("document.querySelectorAll('details:not(.group)').forEach((each) => { each.open = true; })")
+                if media == "print":
+                    self.script("dispatchEvent(new Event('beforeprint'))")
+                self.assertEqual(self.script(STICKS_OUT), [])
+
+    def test_of_a_phone_hold_every_report(self):
+        self.assert_all_fit(400)
+
+    def test_of_a_small_window_hold_every_report(self):
+        self.assert_all_fit(900)
+
+    def test_of_a_desktop_hold_every_report(self):
+        self.assert_all_fit(1400)
+
+    def test_of_paper_hold_every_report(self):
+        self.assert_all_fit(718, "print")
+
+
+class FirstScreen(Reading):
+    def top_of(self, selector):
+        return self.script("return document.querySelector(arguments[0]).getBoundingClientRect().top", selector)
+
+    def test_has_the_loss_beside_what_is_wrong(self):
+        for report in ("ill.html", "healthy.html", "large.html", "collapsed.html", "incident.html", "small.html"):
+            with self.subTest(report):
+                self.open(report)
+                box = self.script("return document.querySelector('#loss .plot').getBoundingClientRect().toJSON()")
+                self.assertLess(box["bottom"], 500)
+        self.assertEqual(self.find("#loss .card").get_attribute("data-tag"), "Loss")
+
+    def test_plots_losses_first_whatever_comes_first_in_the_configuration(self):
+        self.open("losses_last.html")
+        tags = [card.get_attribute("data-tag") for card in self.all("#model .card")]
+        self.assertEqual(tags, ["Loss", "Metrics", "Process Memory", "Learning Rate"])
+
+    def test_keeps_little_of_the_header_once_scrolled(self):
+        self.open("ill.html")
+        self.script("scrollTo(0, 1500)")
+        self.assertLess(self.script("return document.querySelector('header').getBoundingClientRect().bottom"), 0)
+        self.assertEqual(self.top_of("#tools"), 0)
+        self.assertLessEqual(self.find("#tools").rect["height"], 64)
+        # What is gone to stands below it.
+        self.find("#picture .layer").click()
+        title, tools = self.top_of("#layer-title"), self.find("#tools").rect["height"]
+        self.wait("return document.querySelector('#layer-title').getBoundingClientRect().top < innerHeight")
+        self.assertGreaterEqual(title, tools)
+
+
+class FirstScreenOfAPhone(Reading):
+    width, height = 400, 850
+
+    def test_has_the_loss_and_what_is_wrong(self):
+        self.open("ill.html")
+        for part in ("#loss .plot", "#findings .finding .message"):
+            box = self.script(f"return document.querySelector('{part}').getBoundingClientRect().toJSON()")
+            self.assertLess(box["bottom"], 850)
+        self.script("scrollTo(0, 1500)")
+        self.assertLessEqual(self.find("#tools").rect["height"], 96)
+
+
+class Opening(Reading):
+    def test_of_the_heat_map_is_on_what_tells_layers_apart(self):
+        self.open("telling.html")
+        # No unit is dead anywhere, and times differ in every model.
+        self.assertEqual(self.texts("#overview .chip[aria-pressed='true']"), ["Output Norm"])
+        self.assertIn("Output Norm", self.find("#picture").text)
+        chip = next(each for each in self.all("#overview .chip") if each.text == "Output Activations")
+        chip.click()
+        self.assertEqual(self.find("#overview .controls select").get_attribute("value"), "activation_rate")
+
+    def test_has_layers_as_they_stand_in_the_model(self):
+        self.open("telling.html")
+        rows = "return [...document.querySelectorAll('#overview .visually-hidden tbody th')].map((each) => each.textContent)"
+        self.assertEqual(self.script(rows), ["fc1", "fc1:relu", "fc2", "fc2:relu", "head"])
+
+    def test_takes_the_median_of_several_epochs_for_a_step(self):
+        self.open("telling.html")
+        self.assertIn("A step takes 10 ms, by the median of 9 epochs: forward 100 %.", self.find("#time .caption").text)
+
+
+class Cursor(Reading):
+    def test_stands_at_its_epoch_after_zooming_and_nowhere_beyond(self):
+        self.open("healthy.html")
+        self.wait_for_plots("#model")
+        plot = "#model .card[data-tag='Loss']"
+        ActionChains(self.driver).move_to_element(self.find(plot + " .plot")).perform()
+        line = plot + " .cursor-line"
+        self.wait("return !document.querySelector(arguments[0]).hidden", line)
+        epoch = int(self.find(plot + " .cursor-epoch").text.split()[1])
+        for first, last, is_shown in ((epoch - 2, epoch + 6, True), (epoch + 2, 29, False)):
+            for label, value in (("Last", last), ("First", first), ("Last", last)):
+                self.script(
+                    "const field = document.querySelector(arguments[0]); field.value = arguments[1];"
+                    "field.dispatchEvent(new Event('change'))",
+                    f"[aria-label='{label} epoch on show']",
+                    value,
+                )
+            self.assertEqual(self.script("return !document.querySelector(arguments[0]).hidden", line), is_shown)
+            if is_shown:
+                box = self.find(plot + " .graph").rect
+                share = (self.find(line).rect["x"] - box["x"]) / box["width"]
+                self.assertLess(share, 0.5)  # at 2 of 8 epochs, behind the numbers of the axis
+
+
+class Paper(Reading):
+    dark = True
+
+    def test_is_white_without_buttons_and_with_plots_as_wide_as_it(self):
+        self.open("ill.html")
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
+        self.script("dispatchEvent(new Event('beforeprint'))")
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        self.assertEqual(self.script(ground), "rgb(255, 255, 255)")
+        widths = [plot.rect["width"] for plot in self.all("#model .plot, #loss .plot")]
+        self.assertTrue(widths and min(widths) > 600, widths)
+        pictures = [each.rect["width"] for each in self.all("#model img.printed")]
+        self.assertGreater(max(pictures), 600)
+        shown = [each.get_attribute("class") for each in self.all("button.help, .chip, #tools") if each.is_displayed()]
+        self.assertEqual(shown, [])
+        self.script("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.script("return document.documentElement.dataset.theme"), "dark")
+        self.assertEqual(self.all("img.printed"), [])
+
+
+class Marks(Reading):
+    def test_of_hints_do_not_cross_plots(self):
+        self.open("kept.html")
+        self.wait_for_plots("#model")
+        crossing = "return [...document.querySelectorAll('.mark.info')].map((mark) => getComputedStyle(mark).borderLeftStyle)"
+        marks = self.script(crossing)
+        self.assertTrue(marks)
+        self.assertEqual(set(marks), {"none"})
+
+
+class Bands(Reading):
+    def test_of_a_loss_end_at_zero(self):
+        self.open("losses_last.html")
+        self.wait_for_plots("#model")
+        labels = self.script(
+            "return [...document.querySelectorAll(\"#model [data-tag='Loss'] .dygraph-axis-label-y\")]"
+            ".map((label) => label.textContent)"
+        )
+        self.assertFalse([label for label in labels if label.startswith("−")], labels)
+        self.assertIn("0 … 0.6", self.find("#model [data-tag='Loss'] .legend").text)
+        self.assertEqual(len(self.all("#model [data-tag='Loss']")), 1)
+        self.assertTrue(self.find("#model").find_elements(By.CSS_SELECTOR, ".plot"))
+
+
+class ManyRuns(Reading):
+    width, height = 1400, 850
+
+    def names(self):
+        return [row.text.strip() for row in self.all("#comparison tbody th")]
+
+    def test_stand_best_first_and_as_their_reader_sorts_them(self):
+        self.open("sweep.html")
+        self.assertEqual(self.names()[:3], ["run 7", "run 6", "run 8"])
+        self.assertEqual(self.names()[-2:], ["run 12", "run 13"])
+        heads = self.all("#comparison thead button")
+        self.assertEqual([each.text for each in heads[:3]], ["Run", "val_loss", "learning_rate"])
+        self.assertEqual(self.find("#comparison [aria-sort='ascending']").text, "val_loss")
+        heads[2].click()
+        self.assertEqual(self.names()[:2], ["run 1", "run 2"])
+        self.all("#comparison thead button")[2].click()
+        self.assertEqual(self.names()[0], "run 13")
+
+    def test_are_on_one_screen(self):
+        self.open("sweep.html")
+        bottom = self.script("return document.querySelector('#comparison').getBoundingClientRect().bottom")
+        self.assertLess(bottom, 850)
+        self.assertLess(self.script("return document.documentElement.scrollHeight"), 1700)
+        self.screenshot("sweep")
+        self.open("tied.html")
+        self.assertLess(self.script("return document.documentElement.scrollHeight"), 1900)
+        self.assertLess(self.script("return document.title.length"), 60)
+        self.assertLess(len(self.find("#comparison .answer").text), 120)
+        self.screenshot("tied")
+
+    def test_are_chosen_in_the_table(self):
+        self.open("sweep.html")
+        self.wait_for_plots("#loss")
+        self.assertEqual(self.all(".tools .chips"), [])
+        self.find("#comparison [aria-label='Show run 7']").click()
+        self.assertIn("run 7", self.script("return decodeURIComponent(location.hash)"))
+        entries = "return [...document.querySelectorAll('#loss .run-name')].map((each) => each.textContent)"
+        self.assertNotIn("run 7", self.script(entries))
+        next(each for each in self.all("#comparison .buttons button") if each.text == "Show the first 5").click()
+        self.assertEqual(sorted(self.script(entries)), ["run 5", "run 6", "run 7", "run 8", "run 9"])
+
+    def test_show_which_settings_go_with_a_low_loss(self):
+        self.open("sweep.html")
+        self.assertEqual(
+            [each.get_attribute("aria-label") for each in self.all(".setting-plot")],
+            ["Best val_loss by learning_rate", "Best val_loss by width", "Best val_loss by optimizer"],
+        )
+        self.assertEqual(len(self.all(".setting-lines .through")), 13)
+        ActionChains(self.driver).move_to_element(self.find("#comparison tbody th")).perform()
+        self.wait("return document.querySelectorAll('.setting-plot circle.dimmed').length === 3 * 12")
+
+    def test_have_a_colour_each(self):
+        self.open("tied.html")
+        colours = self.script(
+            "return [...document.querySelectorAll('#comparison tbody .swatch')].slice(0, 20).map((each) => each.style.color)"
+        )
+        self.assertEqual(len(set(colours)), 20)
+
+    def test_are_plotted_by_their_curves(self):
+        self.open("sweep.html")
+        self.wait_for_plots("#loss")
+        labels = self.script(
+            "return [...document.querySelectorAll('#loss .dygraph-axis-label-y')].map((label) => Number(label.textContent))"
+        )
+        self.assertLess(max(labels), 2)
+
+    def test_fold_what_is_not_the_comparison(self):
+        self.open("sweep.html")
+        self.assertFalse(self.find("#model").is_displayed())
+        next(each for each in self.all("#sections a") if each.text == "Whole model").click()
+        self.wait("return document.querySelector('#model').getBoundingClientRect().height > 0")
+        self.wait_for_plots("#model")
