@@ -108,8 +108,7 @@ TEST_F(CompressedRecord, ThatEndsWithinAnEpochGivesThoseBefore) {
                 "loupe: warning: 'packed/record.jsonl' ends with an epoch that was cut off, which is left out\n", 0),
             0u)
       << diagnosed.output;
-  EXPECT_NE(diagnosed.output.find("not ended, after epoch 2"), std::string::npos)
-      << diagnosed.output;
+  EXPECT_NE(diagnosed.output.find("not ended, after epoch 2"), std::string::npos) << diagnosed.output;
   const Finished replayed = loupe("replay packed --visualizer csv --out out", folder_);
   EXPECT_EQ(replayed.exit_code, 0);
   EXPECT_EQ(replayed.output,
