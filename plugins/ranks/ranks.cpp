@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ranks/fingerprint.h"
+#include "ranks/gradient_shape.h"
 #include "ranks/judge.h"
 #include "ranks/watches.h"
 
@@ -70,6 +71,11 @@ class Ranks : public Lens {
       ++model->masked_layers;
       watch(module, {"forward"}, keep<MaskWatch>(*model, layer));
     }
+    if (depends_on_mode(module)) {
+      ModeWatch& mode = keep<ModeWatch>(layer);
+      model->modes.push_back(&mode);
+      watch(module, {"forward"}, mode);
+    }
     for (std::size_t i = 0; i < module.parameter_count(); ++i) add(*model, module, module.parameter(i));
   }
 
@@ -105,7 +111,11 @@ class Ranks : public Lens {
     if (model->steps++ > 0 && model->all_steps > first_steps) return;
     Replica::Gradients gradients;
     gradients.step = model->all_steps;
-    for (const ModelWatch::Tensor& tensor : model->tensors) gradients.used.push_back(fingerprint(tensor, true));
+    GradientShapes shapes;
+    for (const ModelWatch::Tensor& tensor : model->tensors) {
+      gradients.used.push_back(fingerprint(tensor, true, [&](const TensorView& gradient) { shapes.add(gradient); }));
+    }
+    gradients.shape = shapes.shape();
     model->gradients.push_back(std::move(gradients));
   }
 
@@ -125,6 +135,12 @@ class Ranks : public Lens {
     ModelWatch watch;
     Judge judge;
   };
+
+  static bool depends_on_mode(const Module& module) {
+    constexpr std::string_view batch_norm = "BatchNorm";
+    return !module.is_functional() &&
+           (module.family() == LOUPE_FAMILY_DROPOUT || module.type().substr(0, batch_norm.size()) == batch_norm);
+  }
 
   void begin_model(const Module& root) {
     models_.push_back(std::make_unique<Model>(root));
@@ -161,17 +177,23 @@ class Ranks : public Lens {
   }
 
   /// 0 where there is none, or where it cannot be told.
-  uint64_t fingerprint(const ModelWatch::Tensor& tensor, bool gradient) {
+  template <class Look>
+  uint64_t fingerprint(const ModelWatch::Tensor& tensor, bool gradient, Look&& look) {
     uint64_t hash = 0;
     host_.lend_parameter(tensor.module, tensor.name.c_str(), gradient, [&](const loupe_tensor& lent) {
       const TensorView view(&lent);
       hash = fingerprint_of(view);
+      look(view);
       if (!view.is_cpu() && !std::exchange(told_device_, true))
         host_.info(
             "parameters on devices are not compared between ranks: 'replica_drift' and "
             "'gradients_not_averaged' see those in the processor's memory");
     });
     return hash;
+  }
+
+  uint64_t fingerprint(const ModelWatch::Tensor& tensor, bool gradient) {
+    return fingerprint(tensor, gradient, [](const TensorView&) {});
   }
 
   /// What this process says of itself.
@@ -196,6 +218,11 @@ class Ranks : public Lens {
     record.steps = std::exchange(model.steps, 0);
     record.all_steps = model.all_steps;
     record.loss = losses_.mean();
+    constexpr std::size_t most_evaluated = 16;
+    for (const ModeWatch* mode : model.modes) {
+      if (record.steps > 0 && mode->only_evaluates() && record.evaluated.size() < most_evaluated)
+        record.evaluated.push_back(mode->module());
+    }
     {
       const std::lock_guard lock(model.mutex);
       replica.start = model.start;
@@ -204,6 +231,8 @@ class Ranks : public Lens {
       if (record.forwards > 0) record.batch_size = static_cast<double>(rows) / static_cast<double>(record.forwards);
       const double squares = std::exchange(model.gradient_squares, 0);
       if (record.steps > 0) record.gradient = std::sqrt(squares / static_cast<double>(record.steps));
+      if (model.input_elements > 0) record.input = std::sqrt(model.input_squares / model.input_elements);
+      model.input_squares = model.input_elements = 0;
       record.step_seconds = median(model.step_seconds);
       record.waited_seconds = median(model.waited_seconds);
       model.step_seconds.clear();

@@ -17,6 +17,8 @@
 
 namespace loupe::ranks {
 
+class ModeWatch;
+
 /// One model, and what is gathered of it in this process.
 struct ModelWatch {
   explicit ModelWatch(const Module& root_) : root(root_.raw()), name(root_.model()) {}
@@ -41,7 +43,8 @@ struct ModelWatch {
   std::vector<std::pair<std::string, std::string>> masks;
   uint64_t forwards = 0, rows = 0;
   double gradient_squares = 0;
-  double last_gradient = 0;  ///< when it came, on the steady clock; 0: none since the last step
+  double input_squares = 0, input_elements = 0;  ///< of some elements of the first inputs
+  double last_gradient = 0;                      ///< when it came, on the steady clock; 0: none since the last step
   bool has_non_finite = false;
   RankRecord::NonFinite non_finite;
 
@@ -51,6 +54,7 @@ struct ModelWatch {
   std::vector<double> step_seconds, waited_seconds;
   std::vector<Replica::Gradients> gradients;
   OptimizerStates optimizer_states;
+  std::vector<const ModeWatch*> modes;
 };
 
 /// The model's inputs and how often it runs in training.
@@ -93,6 +97,21 @@ class MaskWatch : public Preprocessor {
   ModelWatch& model_;
   std::string module_;
   bool is_taken_ = false;
+};
+
+/// A layer that does something else in eval mode: whether it runs in that mode alone while gradients are recorded.
+class ModeWatch : public Preprocessor {
+ public:
+  explicit ModeWatch(std::string module) : module_(std::move(module)) {}
+  Request request() const override { return {}; }
+  void process(const Event& event) override;
+  void reset() override { trains_ = evaluates_ = false; }
+  bool only_evaluates() const { return evaluates_ && !trains_; }
+  const std::string& module() const { return module_; }
+
+ private:
+  std::string module_;
+  bool trains_ = false, evaluates_ = false;
 };
 
 /// The training losses that the trainer pushes.
