@@ -160,6 +160,22 @@ struct RankZeroValidates : Trainer {
   Tensor validation_share() override { return torch::arange(place().rank == 0 ? validation_.count() : 0); }
 };
 
+struct ScaleAll : Trainer {
+  using Trainer::Trainer;
+  void combine_gradients() override {
+    Trainer::combine_gradients();
+    for (Tensor gradient : gradients()) gradient.mul_(0.5);
+  }
+};
+
+struct EvalAll : Trainer {
+  using Trainer::Trainer;
+  void begin_epoch() override {
+    Trainer::begin_epoch();
+    model_->dropout->eval();
+  }
+};
+
 }  // namespace
 
 std::vector<Plant> healthy_twins() {
@@ -180,6 +196,8 @@ std::vector<Plant> healthy_twins() {
       plant<Sharded>("sharded", "each rank's optimizer steps a part of the parameters, which all get", "state-flip"),
       plant<Schedule>("schedule", "each rank lowers its learning rate at each epoch", "another-rate"),
       plant<RankZeroValidates>("rank-0-validates", "rank 0 alone validates, while the others wait", "another-rate"),
+      plant<ScaleAll>("scale-all", "each rank halves the averaged gradients", "clip-one"),
+      plant<EvalAll>("eval-all", "each rank trains with its dropout in eval mode", "eval-one"),
   };
 }
 

@@ -109,7 +109,7 @@ TEST_F(RanksExample, HasAHealthyTwinOfEachFault) {
   for (std::sregex_iterator each(faults.begin(), faults.end(), name), end; each != end; ++each, ++count) {
     EXPECT_NE(twins.find("(not " + (*each)[1].str() + ")"), std::string::npos) << (*each)[1];
   }
-  EXPECT_EQ(count, 13);
+  EXPECT_EQ(count, 15);
 }
 
 /// What is planted, and the finding that must name it.
@@ -167,6 +167,12 @@ INSTANTIATE_TEST_SUITE_P(Plants, RanksExampleWith,
                              {"sharded", "", ""},
                              {"another-rate", "ranks_differ", ""},
                              {"schedule", "", ""},
+                             {"clip-one", "replica_drift", "features.0",
+                              "times those of rank 0: one of the two clips or scales them alone"},
+                             {"scale-all", "", ""},
+                             {"eval-one", "ranks_differ", "dropout",
+                              "dropout is in eval mode while rank 1 trains, and not while rank 0 does"},
+                             {"eval-all", "", ""},
                          }),
                          [](const auto& test) {
                            std::string name = test.param.plant;
