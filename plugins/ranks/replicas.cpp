@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "ranks/fingerprint.h"
 #include "ranks/judge.h"
 
 namespace loupe::ranks {
@@ -15,7 +16,7 @@ namespace {
 
 /// What is known of both, and not the same.
 bool differ(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::size_t at) {
-  return at < one.size() && at < other.size() && one[at] != 0 && other[at] != 0 && one[at] != other[at];
+  return at < one.size() && at < other.size() && are_comparable(one[at], other[at]) && one[at] != other[at];
 }
 
 /// The first place at which any group differs from the first; of those for which `counts`.
@@ -80,7 +81,7 @@ std::optional<KeptState> first_different_state(const std::vector<Said::Group>& g
     }
   }
   for (const auto& [place, by_print] : places) {
-    if (by_print.size() < 2) continue;
+    if (by_print.size() < 2 || !are_comparable(by_print.begin()->first, by_print.rbegin()->first)) continue;
     std::map<uint64_t, std::vector<int>> by_value;
     for (const auto& [print, of] : by_print) {
       for (const Said::Group* group : of)

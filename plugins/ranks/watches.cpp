@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "ranks/fingerprint.h"
 #include "ranks/gradient_shape.h"
 
 namespace loupe::ranks {
@@ -29,7 +28,7 @@ void InputWatch::process(const Event& event) {
     const TensorView input = event.input(0);
     if (input && input.dim() > 0) model_.rows += static_cast<uint64_t>(input.size(0));
     if (model_.batches.size() < most_batches) {
-      model_.batches.push_back(fingerprint_of(input));
+      model_.batches.push_back(model_.prints.take(input));
       const Elements elements(input);
       if (!elements.floating()) return;
       for_some(elements, [&](double element) {

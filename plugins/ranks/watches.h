@@ -13,6 +13,7 @@
 
 #include "ranks/facts.h"
 #include "ranks/optimizer_states.h"
+#include "ranks/prints.h"
 #include "ranks/rank_record.h"
 
 namespace loupe::ranks {
@@ -21,14 +22,15 @@ class ModeWatch;
 
 /// One model, and what is gathered of it in this process.
 struct ModelWatch {
-  explicit ModelWatch(const Module& root_) : root(root_.raw()), name(root_.model()) {}
+  ModelWatch(const Module& root_, const Host& host) : root(root_.raw()), name(root_.model()), prints(host) {}
 
   using Tensor = ModelTensor;
 
   const loupe_module* root;
   std::string name;
   std::deque<Tensor> tensors;  ///< parameters and buffers, in the order in which modules are visited
-  uint64_t structure = 0;      ///< a fingerprint of names and shapes
+  Prints prints;
+  uint64_t structure = 0;  ///< a fingerprint of names and shapes
 
   bool has_input = false;  ///< somebody watches what goes into it
   int masked_layers = 0;   ///< whose dropout is watched
