@@ -139,6 +139,15 @@ struct EvalOne : Trainer {
   }
 };
 
+struct BrightOne : Trainer {
+  using Trainer::Trainer;
+  Digits read(const Tensor& indices) override {
+    Digits batch = Trainer::read(indices);
+    if (place().is_last()) batch.images = batch.images * 4;
+    return batch;
+  }
+};
+
 }  // namespace
 
 std::vector<Plant> faults() {
@@ -158,6 +167,7 @@ std::vector<Plant> faults() {
       plant<AnotherRate>("another-rate", "the last rank has half of the learning rate of the others"),
       plant<ClipOne>("clip-one", "the last rank alone clips the averaged gradients"),
       plant<EvalOne>("eval-one", "the last rank trains with its dropout in eval mode"),
+      plant<BrightOne>("bright-one", "the images of the last rank are four times as bright"),
   };
 }
 

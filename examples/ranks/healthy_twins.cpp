@@ -176,6 +176,15 @@ struct EvalAll : Trainer {
   }
 };
 
+struct BrightAll : Trainer {
+  using Trainer::Trainer;
+  Digits read(const Tensor& indices) override {
+    Digits batch = Trainer::read(indices);
+    batch.images = batch.images * 4;
+    return batch;
+  }
+};
+
 }  // namespace
 
 std::vector<Plant> healthy_twins() {
@@ -198,6 +207,7 @@ std::vector<Plant> healthy_twins() {
       plant<RankZeroValidates>("rank-0-validates", "rank 0 alone validates, while the others wait", "another-rate"),
       plant<ScaleAll>("scale-all", "each rank halves the averaged gradients", "clip-one"),
       plant<EvalAll>("eval-all", "each rank trains with its dropout in eval mode", "eval-one"),
+      plant<BrightAll>("bright-all", "the images of each rank are four times as bright", "bright-one"),
   };
 }
 

@@ -309,9 +309,10 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
   for (const auto& [rank, record] : said.records) {
     if (is_known(record)) all.push_back(record.*number.value);
   }
-  const bool enough = all.size() >= 3;  // of two nobody can say which one is odd
+  const bool are_two = number.of_two && all.size() == 2;
+  const bool enough = all.size() >= 3 || are_two;  // of two nobody can say which one is odd
   std::sort(all.begin(), all.end());
-  const double middle = enough ? all[all.size() / 2] : NAN;
+  const double middle = !enough ? NAN : are_two ? all.front() : all[all.size() / 2];
   for (const auto& [rank, record] : said.records) {
     const double own = record.*number.value;
     bool is_odd = false;
@@ -322,7 +323,7 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
       const std::size_t last = all.size() - 1;
       const double spread = is_first ? all[last] / all[1] : all[last - 1] / all[0];
       const double nearest = is_first ? all[1] / own : is_last ? own / all[last - 1] : 1;
-      is_odd = nearest >= number.most && nearest >= spread;
+      is_odd = nearest >= number.most && nearest >= spread && (is_last || !are_two);
     }
     const std::string name = "rank " + std::to_string(rank);
     const int ticks = in_a_row(number.name + name, is_odd);
@@ -332,8 +333,8 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
     finding.layer = name;
     finding.parameter = number.name;
     finding.message = std::string("the ") + number.name + " of " + name + " is " + rounded_text(own) +
-                      ", that of the middle rank " + rounded_text(middle) + ", in the last " + std::to_string(ticks) +
-                      " ticks";
+                      (are_two ? ", that of the other rank " : ", that of the middle rank ") + rounded_text(middle) +
+                      ", in the last " + std::to_string(ticks) + " ticks";
     finding.advice = number.advice;
     finding.value = own;
     finding.threshold = middle;
@@ -344,8 +345,9 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
 void Judge::judge_balance(const Said& said) {
   constexpr const char *share = "see whether its part of the data is like that of the others",
                        *inputs = "root mean square of the inputs";
-  judge_balance_of(said, {inputs, 2, &RankRecord::input,
-                          "prepare the inputs alike in every rank: the same scale and normalization"});
+  judge_balance_of(
+      said, {inputs, 2, &RankRecord::input, "prepare the inputs alike in every rank: the same scale and normalization",
+             nullptr, /*of_two=*/true});
   judge_balance_of(said, {"batch size", 1.5, &RankRecord::batch_size, share});
   // Ranks that train models of their own have losses of their own.
   const bool is_one_model = std::none_of(raised_.begin(), raised_.end(), [](const auto& each) {

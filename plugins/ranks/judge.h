@@ -55,6 +55,7 @@ class Judge {
     double RankRecord::*value;
     const char* advice;
     const char* cause = nullptr;  ///< another number, from which this one follows
+    bool of_two = false;          ///< two ranks alone are alike in it, too
   };
   void judge_balance_of(const Said& said, const Number& number);
 

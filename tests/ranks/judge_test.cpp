@@ -412,6 +412,18 @@ TEST_F(JudgeOfRanks, TellsInputsThatAreScaledFromLabelsThatAreWrong) {
       "8, that of the middle rank 1.03, in the last 3 ticks -> prepare the inputs alike in every rank");
 }
 
+TEST_F(JudgeOfRanks, SaysOfTwoRanksThatTheirInputsDiffer) {
+  replicas.erase(2);
+  replicas.erase(3);
+  records.erase(2);
+  records.erase(3);
+  records[0].input = 0.5;
+  records[1].input = 0.1;
+  judge();
+  judge();
+  EXPECT_SAYS(told(), "the root mean square of the inputs of rank 0 is 0.5, that of the other rank 0.1, in the last 3");
+}
+
 TEST_F(JudgeOfRanks, SaysNothingOfLossesOfRanksThatTrainModelsOfTheirOwn) {
   replicas[2].parameters[1] = 99;
   records[2].loss = 4;

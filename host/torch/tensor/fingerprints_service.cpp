@@ -30,7 +30,7 @@ at::Tensor bits_of(const at::Tensor& tensor) {
 
 loupe_status take(void*, const loupe_tensor* tensor, loupe_retained** sum, loupe_error* error) {
   return detail::guarded(error, [&] {
-    constexpr int64_t most = int64_t{1} << 22;  // elements, and up to twice as many
+    constexpr int64_t most = int64_t{1} << 22;  // elements; a sample has up to twice as many
     const at::NoGradGuard no_grad;
     at::Tensor bits = bits_of(native_tensor(tensor).detach()).flatten();
     if (bits.numel() > most) bits = bits.slice(0, 0, bits.numel(), bits.numel() / most);
