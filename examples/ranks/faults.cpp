@@ -123,6 +123,31 @@ struct AnotherRate : Trainer {
   }
 };
 
+struct ClipOne : Trainer {
+  using Trainer::Trainer;
+  void combine_gradients() override {
+    Trainer::combine_gradients();
+    if (place().is_last()) nn::utils::clip_grad_norm_(model_->parameters(), 0.05);
+  }
+};
+
+struct EvalOne : Trainer {
+  using Trainer::Trainer;
+  void begin_epoch() override {
+    Trainer::begin_epoch();
+    if (place().is_last()) model_->dropout->eval();
+  }
+};
+
+struct BrightOne : Trainer {
+  using Trainer::Trainer;
+  Digits read(const Tensor& indices) override {
+    Digits batch = Trainer::read(indices);
+    if (place().is_last()) batch.images = batch.images * 4;
+    return batch;
+  }
+};
+
 }  // namespace
 
 std::vector<Plant> faults() {
@@ -140,6 +165,9 @@ std::vector<Plant> faults() {
       plant<BitFlip>("bit-flip", "a bit of 'hidden.weight' flips in the last rank, after the third step of epoch 2"),
       plant<StateFlip>("state-flip", "a bit of the momentum of 'hidden.weight' flips in the last rank, after epoch 2"),
       plant<AnotherRate>("another-rate", "the last rank has half of the learning rate of the others"),
+      plant<ClipOne>("clip-one", "the last rank alone clips the averaged gradients"),
+      plant<EvalOne>("eval-one", "the last rank trains with its dropout in eval mode"),
+      plant<BrightOne>("bright-one", "the images of the last rank are four times as bright"),
   };
 }
 

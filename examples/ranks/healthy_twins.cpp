@@ -160,6 +160,31 @@ struct RankZeroValidates : Trainer {
   Tensor validation_share() override { return torch::arange(place().rank == 0 ? validation_.count() : 0); }
 };
 
+struct ScaleAll : Trainer {
+  using Trainer::Trainer;
+  void combine_gradients() override {
+    Trainer::combine_gradients();
+    for (Tensor gradient : gradients()) gradient.mul_(0.5);
+  }
+};
+
+struct EvalAll : Trainer {
+  using Trainer::Trainer;
+  void begin_epoch() override {
+    Trainer::begin_epoch();
+    model_->dropout->eval();
+  }
+};
+
+struct BrightAll : Trainer {
+  using Trainer::Trainer;
+  Digits read(const Tensor& indices) override {
+    Digits batch = Trainer::read(indices);
+    batch.images = batch.images * 4;
+    return batch;
+  }
+};
+
 }  // namespace
 
 std::vector<Plant> healthy_twins() {
@@ -180,6 +205,9 @@ std::vector<Plant> healthy_twins() {
       plant<Sharded>("sharded", "each rank's optimizer steps a part of the parameters, which all get", "state-flip"),
       plant<Schedule>("schedule", "each rank lowers its learning rate at each epoch", "another-rate"),
       plant<RankZeroValidates>("rank-0-validates", "rank 0 alone validates, while the others wait", "another-rate"),
+      plant<ScaleAll>("scale-all", "each rank halves the averaged gradients", "clip-one"),
+      plant<EvalAll>("eval-all", "each rank trains with its dropout in eval mode", "eval-one"),
+      plant<BrightAll>("bright-all", "the images of each rank are four times as bright", "bright-one"),
   };
 }
 

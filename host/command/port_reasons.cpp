@@ -250,50 +250,6 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-/// Modules that ran since the last tensor that agrees, in one record alone.
-bool Reasons::modules_between(const Tensor& a) {
-  const Tensor *from = comparison_.before, *others_from = counterpart(from), *to = counterpart(&a);
-  const auto ran = [&](const Record& record, const Tensor* begin, const Tensor* end) {
-    std::vector<const Module*> modules;
-    if (end == nullptr) return modules;
-    for (const Tensor* each = begin != nullptr ? begin + 1 : record.tensors.data(); each < end; ++each) {
-      if (each->step != a.step || !each->is("output") || each->index != 0) continue;
-      const Module* module = record.module(each->module);
-      if (module != nullptr && !module->functional) modules.push_back(module);  // which one language does not show
-    }
-    return modules;
-  };
-  // In another order one of them may have come before.
-  if (others_from != nullptr && to != nullptr && to < others_from) return false;
-  const auto own = ran(first_, from, &a), theirs = ran(second_, others_from, to);
-  bool any = false;
-  const auto tell = [&](const Module& module, const Record& record, const Record& other, const std::string* name) {
-    const auto is_inside = [&](const Module& each) { return each.name.rfind(module.name + ".", 0) == 0; };
-    // A container that only calls its children may be recorded in one language alone.
-    if (name != nullptr && (name->empty() || std::any_of(record.modules.begin(), record.modules.end(), is_inside)))
-      return;
-    const bool is_seen =
-        name == nullptr || std::any_of(other.tensors.begin(), other.tensors.end(),
-                                       [&](const auto& each) { return each.is("output") && each.module == *name; });
-    any = true;
-    say("'" + module.name + "' (" + module.type + (is_seen ? ") runs in between in " : ") is seen in between in ") +
-        record.called + " alone");
-  };
-  const auto is_pair = [&](const Module* one, const Module* other) {
-    const std::string* name = alignment_.second(one->name);
-    return name != nullptr && *name == other->name;
-  };
-  for (const Module* each : own) {
-    if (std::none_of(theirs.begin(), theirs.end(), [&](const Module* other) { return is_pair(each, other); }))
-      tell(*each, first_, second_, alignment_.second(each->name));
-  }
-  for (const Module* each : theirs) {
-    if (std::none_of(own.begin(), own.end(), [&](const Module* other) { return is_pair(other, each); }))
-      tell(*each, second_, first_, alignment_.first(each->name));
-  }
-  return any;
-}
-
 std::size_t Reasons::count(const Record& record, const Tensor& like, const std::string& module, bool calls) {
   return static_cast<std::size_t>(std::count_if(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) {
     if (each.step != like.step || each.module != module) return false;

@@ -51,6 +51,8 @@ class Reasons {
   bool settings_of_module(const Tensor& a);
   const Tensor* last_output(uint64_t step) const;
   bool loss_by_gradient(uint64_t step);
+  /// Whether a part of the loss has another factor or sign, as the gradients of the outputs show that it is of.
+  bool parts_of_loss(uint64_t step);
   bool tied(const Tensor& a, const Tensor& b);
   bool multiple(double factor, const std::string& subject);
   bool factor_of(const Tensor& a, const Tensor& b, const std::string& subject);

@@ -48,7 +48,8 @@ bool Reasons::multiple(double factor, const std::string& subject) {
 }
 
 void Reasons::of_loss(const Tensor& a, const Tensor& b) {
-  if (multiple(b.sum / a.sum, "the loss") || loss_by_gradient(a.step)) return;
+  if (are_near(b.sum, -a.sum) && a.sum != 0) return say("the loss has the other sign in " + second_.called);
+  if (multiple(b.sum / a.sum, "the loss") || loss_by_gradient(a.step) || parts_of_loss(a.step)) return;
   int digits = 3;
   while (digits < 17 && rounded_text(a.sum, digits) == rounded_text(b.sum, digits)) ++digits;
   const std::string losses = " (" + rounded_text(a.sum, digits) + " in " + first_.called + ", " +
@@ -73,7 +74,7 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
     return;
   }
-  if (!mode(a, b) && !factor_of(a, b, "it"))
+  if (!mode(a, b) && !parts_of_loss(a.step) && !factor_of(a, b, "it"))
     say("its backward pass differs from here on; perhaps something is detached in one alone");
 }
 

@@ -154,6 +154,14 @@ bool Record::has_stepped(uint64_t step) const {
                      [&](const Tensor& each) { return each.step == step && each.is("update"); });
 }
 
+void Record::index_places() {
+  places.clear();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& each = tensors[i];
+    places[key_of(each.step, each.what, each.module, each.name, each.index, each.call)] = i;
+  }
+}
+
 Record read_record(const std::string& path) {
   Record record;
   record.file = file_at(path);
@@ -190,11 +198,8 @@ Record read_record(const std::string& path) {
   std::stable_sort(record.tensors.begin(), record.tensors.end(), [](const Tensor& a, const Tensor& b) {
     return a.step != b.step ? a.step < b.step : phase_of(a) < phase_of(b);
   });
-  for (std::size_t i = 0; i < record.tensors.size(); ++i) {
-    const Tensor& each = record.tensors[i];
-    record.places[key_of(each.step, each.what, each.module, each.name, each.index, each.call)] = i;
-    record.steps = std::max(record.steps, each.step);
-  }
+  for (const Tensor& each : record.tensors) record.steps = std::max(record.steps, each.step);
+  record.index_places();
   return record;
 }
 

@@ -60,6 +60,9 @@ struct Record {
   /// Whether an optimizer has stepped in it.
   bool has_stepped(uint64_t step) const;
 
+  /// Makes the tensors found anew, once they have other numbers.
+  void index_places();
+
   std::map<std::string, std::size_t> places;  // of the tensors, by what tells them apart
 };
 

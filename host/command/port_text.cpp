@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command/port_alignment.h"
+#include "command/port_calls.h"
 #include "command/port_comparison.h"
 #include "command/port_reasons.h"
 #include "command/port_record.h"
@@ -260,6 +261,7 @@ int tell_departure(const std::string& one, const std::string& other, const std::
   name_records(first, second, one, other);
   const Alignment alignment =
       align_modules(first, second, map.empty() ? std::map<std::string, std::string>() : read_module_map(map));
+  align_calls(first, second, alignment);
   const Comparison comparison = compare_records(first, second, alignment);
   const std::string both = first.called + " and " + second.called;
   std::vector<std::string> told;

@@ -35,6 +35,7 @@ void offer_services() {
     offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
     offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
     offer_interface(LOUPE_DRAFT_DLPACK_ID, &dlpack_service());
+    offer_interface(LOUPE_DRAFT_FINGERPRINTS_ID, &fingerprint_service());
     offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
     offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());
     set_device_measurer_factory(&make_device_measurer);

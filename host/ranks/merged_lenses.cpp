@@ -79,6 +79,7 @@ std::vector<LensStates> MergedLenses::take_states() {
 
 MergedLenses::Report MergedLenses::report(const loupe_tick& tick) {
   step_ = tick.step;
+  epoch_ = tick.epoch;
   if (std::exchange(has_new_modules_, false)) {
     for (const Lens& lens : lenses_) {
       if (lens.unable.empty()) lens.node->introduce(display_);
@@ -103,6 +104,11 @@ bool MergedLenses::speaks_for_all(const std::string& speaker) const {
 void MergedLenses::publish(const loupe_finding& finding, const std::string& speaker) {
   loupe_finding copy = copy_known(finding);
   copy.source = speaker.c_str();
+  // By when it is shown, the program may be in a later epoch.
+  if (copy.first_step == 0) copy.first_step = step_;
+  if (copy.last_step == 0) copy.last_step = step_;
+  if (copy.first_epoch == 0) copy.first_epoch = epoch_;
+  if (copy.last_epoch == 0) copy.last_epoch = epoch_;
   auto kept = std::make_unique<detail::Owned<loupe_finding>>(copy);
   const std::lock_guard lock(findings_mutex_);
   findings_.push_back(std::move(kept));

@@ -62,6 +62,7 @@ class MergedLenses final : public LensSurroundings {
 
   const Catalogue catalogue_;
   std::atomic<uint64_t> step_{0};
+  std::atomic<double> epoch_{0};
   ModuleTable modules_;
   Display display_;
   bool has_new_modules_ = true;

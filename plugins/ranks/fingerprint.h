@@ -47,6 +47,12 @@ inline uint64_t fingerprint_of(const TensorView& tensor) {
   return hash != 0 ? hash : 1;
 }
 
+/// Whether two tell anything of each other: both are known, and are of tensors on the processor, or both on a device,
+/// which the highest bit tells.
+inline bool are_comparable(uint64_t one, uint64_t other) {
+  return one != 0 && other != 0 && (one ^ other) >> 63 == 0;
+}
+
 }  // namespace loupe::ranks
 
 #endif

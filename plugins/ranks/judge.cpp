@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace loupe::ranks {
@@ -53,6 +54,7 @@ void Judge::judge(const Said& said, const std::vector<NamedTensor>& tensors, con
   raised_.clear();
   judge_settings(said);
   judge_replicas(said, tensors);
+  judge_modes(said);
   judge_batches(said);
   judge_masks(said);
   judge_non_finite(said);
@@ -110,7 +112,10 @@ void Judge::judge_settings(const Said& said) {
     fewest = std::min(fewest, record.forwards);
     most = std::max(most, record.forwards);
   }
-  if (most > fewest + 2 && static_cast<double>(most) > 1.1 * static_cast<double>(fewest)) {
+  const bool is_any_evaluated = std::any_of(said.records.begin(), said.records.end(), [](const auto& each) {
+    return each.second.forwards == 0 && !each.second.evaluated.empty();
+  });
+  if (!is_any_evaluated && most > fewest + 2 && static_cast<double>(most) > 1.1 * static_cast<double>(fewest)) {
     parts.push_back(difference(said, "the number of training batches since the last tick is",
                                [](const RankRecord& record) { return std::to_string(record.forwards); }));
   }
@@ -124,6 +129,37 @@ void Judge::judge_settings(const Said& said) {
   finding.message = "the ranks run with different settings: " + text;
   finding.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
   raise(std::move(finding), text);
+}
+
+/// Layers that do something else in eval mode, and are in that mode in some ranks alone.
+void Judge::judge_modes(const Said& said) {
+  std::map<std::string, std::vector<int>> ranks_of;
+  std::vector<int> all;
+  for (const auto& [rank, record] : said.records) {
+    if (record.steps == 0) continue;
+    all.push_back(rank);
+    for (const std::string& module : record.evaluated) ranks_of[module].push_back(rank);
+  }
+  std::map<std::vector<int>, std::vector<std::string>> by_ranks;
+  for (const auto& [module, ranks] : ranks_of) {
+    if (ranks.size() < all.size()) by_ranks[ranks].push_back(module);
+  }
+  for (const auto& [ranks, modules] : by_ranks) {
+    std::vector<int> others;
+    std::set_difference(all.begin(), all.end(), ranks.begin(), ranks.end(), std::back_inserter(others));
+    std::string which = modules.front();
+    if (modules.size() > 1)
+      which += " and " + std::to_string(modules.size() - 1) + (modules.size() > 2 ? " more layers" : " more layer");
+    Finding finding;
+    finding.rule = "ranks_differ";
+    finding.layer = modules.front();
+    finding.message = which + (modules.size() > 1 ? " are" : " is") + " in eval mode while " +
+                      detail::list_of_ranks(ranks) + (ranks.size() > 1 ? " train" : " trains") + ", and not while " +
+                      detail::list_of_ranks(others) + (others.size() > 1 ? " do" : " does");
+    finding.advice =
+        "call train() on the whole model in every rank before it trains, or eval() on that layer in all of them";
+    raise(std::move(finding), detail::list_of_ranks(ranks) + which);
+  }
 }
 
 void Judge::judge_batches(const Said& said) {
@@ -264,18 +300,21 @@ void Judge::judge_times(const Said& said) {
   raise(std::move(finding), std::to_string(culprit));
 }
 
-void Judge::judge_balance_of(const Said& said, const std::string& what, double most, double RankRecord::*number) {
+void Judge::judge_balance_of(const Said& said, const Number& number) {
   constexpr int patience = 3;
   std::vector<double> all;
-  const auto is_known = [&](const RankRecord& record) { return std::isfinite(record.*number) && record.*number > 0; };
+  const auto is_known = [&](const RankRecord& record) {
+    return std::isfinite(record.*number.value) && record.*number.value > 0;
+  };
   for (const auto& [rank, record] : said.records) {
-    if (is_known(record)) all.push_back(record.*number);
+    if (is_known(record)) all.push_back(record.*number.value);
   }
-  const bool enough = all.size() >= 3;  // of two nobody can say which one is odd
+  const bool are_two = number.of_two && all.size() == 2;
+  const bool enough = all.size() >= 3 || are_two;  // of two nobody can say which one is odd
   std::sort(all.begin(), all.end());
-  const double middle = enough ? all[all.size() / 2] : NAN;
+  const double middle = !enough ? NAN : are_two ? all.front() : all[all.size() / 2];
   for (const auto& [rank, record] : said.records) {
-    const double own = record.*number;
+    const double own = record.*number.value;
     bool is_odd = false;
     if (enough && is_known(record)) {
       // As factors: how far it is from the nearest other, and the others from each other. Only the first and the last
@@ -284,28 +323,45 @@ void Judge::judge_balance_of(const Said& said, const std::string& what, double m
       const std::size_t last = all.size() - 1;
       const double spread = is_first ? all[last] / all[1] : all[last - 1] / all[0];
       const double nearest = is_first ? all[1] / own : is_last ? own / all[last - 1] : 1;
-      is_odd = nearest >= most && nearest >= spread;
+      is_odd = nearest >= number.most && nearest >= spread && (is_last || !are_two);
     }
-    const int ticks = in_a_row(what + std::to_string(rank), is_odd);
-    if (ticks < patience) continue;
+    const std::string name = "rank " + std::to_string(rank);
+    const int ticks = in_a_row(number.name + name, is_odd);
+    if (ticks < patience || (number.cause != nullptr && rows_.count(number.cause + name) > 0)) continue;
     Finding finding;
     finding.rule = "rank_imbalance";
-    finding.layer = "rank " + std::to_string(rank);
-    finding.parameter = what;
-    finding.message = "the " + what + " of rank " + std::to_string(rank) + " is " + rounded_text(own) +
-                      ", that of the middle rank " + rounded_text(middle) + ", in the last " + std::to_string(ticks) +
-                      " ticks";
-    finding.advice = "see whether its part of the data is like that of the others";
+    finding.layer = name;
+    finding.parameter = number.name;
+    finding.message = std::string("the ") + number.name + " of " + name + " is " + rounded_text(own) +
+                      (are_two ? ", that of the other rank " : ", that of the middle rank ") + rounded_text(middle) +
+                      ", in the last " + std::to_string(ticks) + " ticks";
+    finding.advice = number.advice;
     finding.value = own;
     finding.threshold = middle;
-    raise(std::move(finding), what);
+    raise(std::move(finding), number.name);
   }
 }
 
 void Judge::judge_balance(const Said& said) {
-  judge_balance_of(said, "training loss", 2, &RankRecord::loss);
-  judge_balance_of(said, "gradient norm", 3, &RankRecord::gradient);
-  judge_balance_of(said, "batch size", 1.5, &RankRecord::batch_size);
+  constexpr const char *share = "see whether its part of the data is like that of the others",
+                       *inputs = "root mean square of the inputs";
+  judge_balance_of(
+      said, {inputs, 2, &RankRecord::input, "prepare the inputs alike in every rank: the same scale and normalization",
+             nullptr, /*of_two=*/true});
+  judge_balance_of(said, {"batch size", 1.5, &RankRecord::batch_size, share});
+  // Ranks that train models of their own have losses of their own.
+  const bool is_one_model = std::none_of(raised_.begin(), raised_.end(), [](const auto& each) {
+    const Finding& finding = each.second.finding;
+    return finding.severity == LOUPE_SEVERITY_ERROR &&
+           (finding.rule == "replica_drift" || finding.rule == "gradients_not_averaged");
+  });
+  if (!is_one_model) return;
+  const bool knows_inputs =
+      std::all_of(said.records.begin(), said.records.end(), [](const auto& each) { return each.second.input > 0; });
+  const char* const labels =
+      knows_inputs ? "compare its labels with those of the others: its inputs are as large as theirs" : share;
+  judge_balance_of(said, {"training loss", 2, &RankRecord::loss, labels, inputs});
+  judge_balance_of(said, {"gradient norm", 3, &RankRecord::gradient, share, inputs});
 }
 
 }  // namespace loupe::ranks

@@ -42,12 +42,22 @@ class Judge {
  private:
   void judge_settings(const Said& said);
   void judge_replicas(const Said& said, const std::vector<NamedTensor>& tensors);
+  void judge_modes(const Said& said);
   void judge_batches(const Said& said);
   void judge_masks(const Said& said);
   void judge_non_finite(const Said& said);
   void judge_times(const Said& said);
   void judge_balance(const Said& said);
-  void judge_balance_of(const Said& said, const std::string& what, double most, double RankRecord::*number);
+  /// What the ranks have a number each of.
+  struct Number {
+    const char* name;
+    double most;  ///< times the nearest other rank's
+    double RankRecord::*value;
+    const char* advice;
+    const char* cause = nullptr;  ///< another number, from which this one follows
+    bool of_two = false;          ///< two ranks alone are alike in it, too
+  };
+  void judge_balance_of(const Said& said, const Number& number);
 
   /// How many ticks in a row `key` was so, with this one; 0 where it is not.
   int in_a_row(const std::string& key, bool is_so);

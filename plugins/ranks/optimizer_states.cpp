@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ranks/fingerprint.h"
-
 namespace loupe::ranks {
 namespace {
 
@@ -25,33 +23,38 @@ void note(Replica::States& states, const std::string& state, std::size_t tensor,
 
 }  // namespace
 
-uint64_t OptimizerStates::Kept::fingerprint() const {
+uint64_t OptimizerStates::Kept::fingerprint(Prints& prints) const {
   const Host& host = memory.get_deleter().host;
-  return fingerprint_of(TensorView(host.tensors().view(host.context(), memory.get())));
+  return prints.take(TensorView(host.tensors().view(host.context(), memory.get())));
 }
 
-void OptimizerStates::stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors) {
+void OptimizerStates::stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors,
+                              Prints& prints) {
   if (!add_new(stepped_, optimizer)) return;
   const bool is_first = add_new(known_, optimizer);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].is_buffer) continue;
     host.lend_parameter(tensors[i].module, tensors[i].name.c_str(), false, [&](const loupe_tensor& parameter) {
       draft::lend_optimizer_states(host, parameter, [&](const char* name, const loupe_tensor& state) {
-        if (!TensorView(&state).is_cpu()) return;
         loupe_retained* kept = nullptr;
         detail::ErrorBuffer error;
         error.check(host.tensors().retain(host.context(), &state, &kept, error.get()));
         kept_.push_back({i, name, {kept, Release{host}}});
-        if (is_first) note(start_, name, i, kept_.back().fingerprint());
+        if (is_first) note(start_, name, i, kept_.back().fingerprint(prints));
       });
     });
   }
 }
 
-void OptimizerStates::say(Replica& replica) {
-  replica.first_states = start_;
-  for (const Kept& kept : kept_) note(replica.states, kept.state, kept.tensor, kept.fingerprint());
+void OptimizerStates::say(Replica& replica, Prints& prints) {
+  for (const Kept& kept : kept_) note(replica.states, kept.state, kept.tensor, kept.fingerprint(prints));
   release();
+}
+
+void OptimizerStates::fill(Replica& replica, const Prints& prints) {
+  for (auto& [name, numbers] : start_) prints.fill(numbers);
+  for (auto& [name, numbers] : replica.states) prints.fill(numbers);
+  replica.first_states = start_;
 }
 
 void OptimizerStates::release() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ranks/prints.h"
 #include "ranks/rank_record.h"
 
 namespace loupe::ranks {
@@ -20,14 +21,16 @@ struct ModelTensor {
   bool is_buffer;
 };
 
-/// What the optimizers of one model keep of its parameters, in the processor's memory.
+/// What the optimizers of one model keep of its parameters.
 class OptimizerStates {
  public:
   /// Called in Lens::step. At an optimizer's first step after a tick it retains the optimizer's states; at later steps
   /// it does nothing.
-  void stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors);
-  /// At a tick: what it is by now, and what it was after each optimizer's first step. Lets go of it.
-  void say(Replica& replica);
+  void stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors, Prints& prints);
+  /// At a tick: what it is by now, and lets go of it.
+  void say(Replica& replica, Prints& prints);
+  /// Once the prints are read: the same, and what it was after each optimizer's first step.
+  void fill(Replica& replica, const Prints& prints);
   /// Lets go of it without a word.
   void release();
 
@@ -40,7 +43,7 @@ class OptimizerStates {
     std::size_t tensor;
     std::string state;
     std::unique_ptr<loupe_retained, Release> memory;
-    uint64_t fingerprint() const;
+    uint64_t fingerprint(Prints& prints) const;
   };
   std::vector<uint64_t> known_, stepped_;  // optimizers: ever, and since the last tick
   std::vector<Kept> kept_;

@@ -43,6 +43,9 @@ std::string Replica::bytes() const {
   for (const Gradients& each : gradients) {
     state.number(each.step);
     write(state, each.used);
+    state.number(each.shape.signs);
+    state.real(each.shape.norm);
+    state.real(each.shape.largest);
   }
   write(state, first_states);
   write(state, states);
@@ -57,7 +60,11 @@ Replica Replica::read(std::string_view bytes) {
   replica.parameters = read_numbers(state);
   for (uint64_t left = state.count(); left > 0; --left) {
     const uint64_t step = state.number();
-    replica.gradients.push_back({step, read_numbers(state)});
+    replica.gradients.push_back({step, read_numbers(state), {}});
+    GradientShape& shape = replica.gradients.back().shape;
+    shape.signs = state.number();
+    shape.norm = state.real();
+    shape.largest = state.real();
   }
   replica.first_states = read_states(state);
   replica.states = read_states(state);
@@ -68,7 +75,7 @@ Replica Replica::read(std::string_view bytes) {
 std::string RankRecord::bytes() const {
   StateWriter state;
   for (const uint64_t number : {model, config, steps, forwards, all_steps}) state.number(number);
-  for (const double number : {learning_rate, batch_size, loss, gradient, step_seconds, waited_seconds})
+  for (const double number : {learning_rate, batch_size, loss, gradient, input, step_seconds, waited_seconds})
     state.real(number);
   state.text(loupe_version);
   state.text(libtorch_version);
@@ -78,6 +85,8 @@ std::string RankRecord::bytes() const {
     state.text(module);
     state.text(mask);
   }
+  state.number(evaluated.size());
+  for (const std::string& module : evaluated) state.text(module);
   state.number(has_non_finite ? 1 : 0);
   state.number(non_finite.step);
   state.text(non_finite.module);
@@ -91,7 +100,7 @@ RankRecord RankRecord::read(std::string_view bytes) {
   StateReader state(bytes);
   for (uint64_t* number : {&record.model, &record.config, &record.steps, &record.forwards, &record.all_steps})
     *number = state.number();
-  for (double* number : {&record.learning_rate, &record.batch_size, &record.loss, &record.gradient,
+  for (double* number : {&record.learning_rate, &record.batch_size, &record.loss, &record.gradient, &record.input,
                          &record.step_seconds, &record.waited_seconds})
     *number = state.real();
   record.loupe_version = state.text();
@@ -101,6 +110,7 @@ RankRecord RankRecord::read(std::string_view bytes) {
     std::string module = state.text();
     record.masks.emplace_back(std::move(module), state.text());
   }
+  for (uint64_t left = state.count(); left > 0; --left) record.evaluated.push_back(state.text());
   record.has_non_finite = state.number() != 0;
   record.non_finite.step = state.number();
   record.non_finite.module = state.text();

@@ -11,6 +11,12 @@
 
 namespace loupe::ranks {
 
+/// What tells gradients that one rank multiplies or clips from others: all of a model's at one step.
+struct GradientShape {
+  uint64_t signs = 0;                ///< a fingerprint of the signs of some elements; 0: too few, or cannot be told
+  double norm = NAN, largest = NAN;  ///< of the same elements
+};
+
 /// What replicas of a model have in common while all is well.
 struct Replica {
   std::vector<uint64_t> start;       ///< of each parameter, before its first training forward
@@ -18,6 +24,7 @@ struct Replica {
   struct Gradients {
     uint64_t step = 0;
     std::vector<uint64_t> used;  ///< of each parameter's, as the optimizer used it; 0: there is none
+    GradientShape shape = {};
   };
   std::vector<Gradients> gradients;  ///< of the steps that were looked at
   /// Of what optimizers keep of each parameter, by the state's name; 0: nothing, or cannot be told.
@@ -42,9 +49,11 @@ struct RankRecord {
   double batch_size = NAN;  ///< the mean number of rows
   double loss = NAN;        ///< the mean of the training losses
   double gradient = NAN;    ///< the root mean square of the norms of all gradients, before they are averaged
+  double input = NAN;       ///< the root mean square of what goes into the model
   double step_seconds = NAN, waited_seconds = NAN;         ///< medians over steps
   std::vector<uint64_t> batches;                           ///< fingerprints of the first inputs
   std::vector<std::pair<std::string, std::string>> masks;  ///< of dropout layers: what was kept, see masks.h
+  std::vector<std::string> evaluated;  ///< modules that ran in eval mode while the others trained; the first few
   // Since the start.
   struct NonFinite {
     uint64_t step = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ranks/fingerprint.h"
+#include "ranks/gradient_shape.h"
 #include "ranks/judge.h"
 #include "ranks/watches.h"
 
@@ -57,7 +58,7 @@ class Ranks : public Lens {
     if (!std::exchange(model->has_input, model->has_input || module.is_tapped()) && module.is_tapped()) {
       watch(module, {"forward"}, keep<InputWatch>(*model, [this, model] {
               for (const ModelWatch::Tensor& tensor : model->tensors)
-                model->start.push_back(tensor.is_buffer ? 0 : fingerprint(tensor, false));
+                model->start.push_back(tensor.is_buffer ? 0 : fingerprint(*model, tensor));
             }));
     }
     const std::string layer = module.name();
@@ -69,6 +70,11 @@ class Ranks : public Lens {
     if (module.family() == LOUPE_FAMILY_DROPOUT && model->masked_layers < most_masks) {
       ++model->masked_layers;
       watch(module, {"forward"}, keep<MaskWatch>(*model, layer));
+    }
+    if (depends_on_mode(module)) {
+      ModeWatch& mode = keep<ModeWatch>(layer);
+      model->modes.push_back(&mode);
+      watch(module, {"forward"}, mode);
     }
     for (std::size_t i = 0; i < module.parameter_count(); ++i) add(*model, module, module.parameter(i));
   }
@@ -100,12 +106,17 @@ class Ranks : public Lens {
       model->last_gradient = 0;
     }
     if (step.optimizer->group_count > 0) model->learning_rate = step.optimizer->groups[0]->learning_rate;
-    model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors);
+    model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors, model->prints);
     constexpr uint64_t first_steps = 3;
     if (model->steps++ > 0 && model->all_steps > first_steps) return;
     Replica::Gradients gradients;
     gradients.step = model->all_steps;
-    for (const ModelWatch::Tensor& tensor : model->tensors) gradients.used.push_back(fingerprint(tensor, true));
+    GradientShapes shapes;
+    for (const ModelWatch::Tensor& tensor : model->tensors) {
+      gradients.used.push_back(
+          fingerprint(*model, tensor, true, [&](const TensorView& gradient) { shapes.add(gradient); }));
+    }
+    gradients.shape = shapes.shape();
     model->gradients.push_back(std::move(gradients));
   }
 
@@ -121,13 +132,19 @@ class Ranks : public Lens {
 
  private:
   struct Model {
-    explicit Model(const Module& root) : watch(root) {}
+    Model(const Module& root, const Host& host) : watch(root, host) {}
     ModelWatch watch;
     Judge judge;
   };
 
+  static bool depends_on_mode(const Module& module) {
+    constexpr std::string_view batch_norm = "BatchNorm";
+    return !module.is_functional() &&
+           (module.family() == LOUPE_FAMILY_DROPOUT || module.type().substr(0, batch_norm.size()) == batch_norm);
+  }
+
   void begin_model(const Module& root) {
-    models_.push_back(std::make_unique<Model>(root));
+    models_.push_back(std::make_unique<Model>(root, host_));
     ModelWatch& model = models_.back()->watch;
     watch(root, {"forward"}, model.replica);
     watch(root, {"forward"}, model.buffers);
@@ -161,17 +178,18 @@ class Ranks : public Lens {
   }
 
   /// 0 where there is none, or where it cannot be told.
-  uint64_t fingerprint(const ModelWatch::Tensor& tensor, bool gradient) {
-    uint64_t hash = 0;
+  template <class Look>
+  uint64_t fingerprint(ModelWatch& model, const ModelWatch::Tensor& tensor, bool gradient, Look&& look) const {
+    uint64_t print = 0;
     host_.lend_parameter(tensor.module, tensor.name.c_str(), gradient, [&](const loupe_tensor& lent) {
       const TensorView view(&lent);
-      hash = fingerprint_of(view);
-      if (!view.is_cpu() && !std::exchange(told_device_, true))
-        host_.info(
-            "parameters on devices are not compared between ranks: 'replica_drift' and "
-            "'gradients_not_averaged' see those in the processor's memory");
+      print = model.prints.take(view);
+      look(view);
     });
-    return hash;
+    return print;
+  }
+  uint64_t fingerprint(ModelWatch& model, const ModelWatch::Tensor& tensor) const {
+    return fingerprint(model, tensor, false, [](const TensorView&) {});
   }
 
   /// What this process says of itself.
@@ -179,12 +197,16 @@ class Ranks : public Lens {
     const loupe_run* run = host_.run();
     Replica replica, buffers, states;
     for (const ModelWatch::Tensor& tensor : model.tensors) {
-      const uint64_t print = fingerprint(tensor, false);
+      const uint64_t print = fingerprint(model, tensor);
       replica.parameters.push_back(tensor.is_buffer ? 0 : print);
       buffers.parameters.push_back(tensor.is_buffer ? print : 0);
     }
     replica.gradients = std::exchange(model.gradients, {});
-    model.optimizer_states.say(states);
+    model.optimizer_states.say(states, model.prints);
+    model.prints.read();
+    for (std::vector<uint64_t>* prints : {&replica.parameters, &buffers.parameters}) model.prints.fill(*prints);
+    for (Replica::Gradients& each : replica.gradients) model.prints.fill(each.used);
+    model.optimizer_states.fill(states, model.prints);
     RankRecord record;
     record.model = model.structure;
     if (run != nullptr) {
@@ -196,19 +218,28 @@ class Ranks : public Lens {
     record.steps = std::exchange(model.steps, 0);
     record.all_steps = model.all_steps;
     record.loss = losses_.mean();
+    constexpr std::size_t most_evaluated = 16;
+    for (const ModeWatch* mode : model.modes) {
+      if (record.steps > 0 && mode->only_evaluates() && record.evaluated.size() < most_evaluated)
+        record.evaluated.push_back(mode->module());
+    }
     {
       const std::lock_guard lock(model.mutex);
+      model.prints.fill(model.start);
       replica.start = model.start;
       record.forwards = std::exchange(model.forwards, 0);
       const uint64_t rows = std::exchange(model.rows, 0);
       if (record.forwards > 0) record.batch_size = static_cast<double>(rows) / static_cast<double>(record.forwards);
       const double squares = std::exchange(model.gradient_squares, 0);
       if (record.steps > 0) record.gradient = std::sqrt(squares / static_cast<double>(record.steps));
+      if (model.input_elements > 0) record.input = std::sqrt(model.input_squares / model.input_elements);
+      model.input_squares = model.input_elements = 0;
       record.step_seconds = median(model.step_seconds);
       record.waited_seconds = median(model.waited_seconds);
       model.step_seconds.clear();
       model.waited_seconds.clear();
       record.batches = std::exchange(model.batches, {});
+      model.prints.fill(record.batches);
       record.masks = std::exchange(model.masks, {});
       record.has_non_finite = model.has_non_finite;
       record.non_finite = model.non_finite;
@@ -249,7 +280,6 @@ class Ranks : public Lens {
   }
 
   Host host_;
-  bool told_device_ = false;
   LossWatch losses_;
   std::vector<std::unique_ptr<Preprocessor>> kept_;
   std::vector<std::unique_ptr<Model>> models_, forgotten_;

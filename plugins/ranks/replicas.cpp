@@ -4,9 +4,11 @@
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "ranks/fingerprint.h"
 #include "ranks/judge.h"
 
 namespace loupe::ranks {
@@ -14,7 +16,7 @@ namespace {
 
 /// What is known of both, and not the same.
 bool differ(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::size_t at) {
-  return at < one.size() && at < other.size() && one[at] != 0 && other[at] != 0 && one[at] != other[at];
+  return at < one.size() && at < other.size() && are_comparable(one[at], other[at]) && one[at] != other[at];
 }
 
 /// The first place at which any group differs from the first; of those for which `counts`.
@@ -79,7 +81,7 @@ std::optional<KeptState> first_different_state(const std::vector<Said::Group>& g
     }
   }
   for (const auto& [place, by_print] : places) {
-    if (by_print.size() < 2) continue;
+    if (by_print.size() < 2 || !are_comparable(by_print.begin()->first, by_print.rbegin()->first)) continue;
     std::map<uint64_t, std::vector<int>> by_value;
     for (const auto& [print, of] : by_print) {
       for (const Said::Group* group : of)
@@ -111,6 +113,71 @@ const std::vector<uint64_t>& gradients_at(const Replica& replica, uint64_t step)
     if (each.step == step) return each.used;
   }
   return none;
+}
+
+/// The group that a rank is in.
+const Said::Group& group_of(const Said& said, int rank) {
+  return *std::find_if(said.replicas.begin(), said.replicas.end(), [&](const Said::Group& group) {
+    return std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();
+  });
+}
+
+/// How gradients lie to others that they have the signs of.
+struct Scaling {
+  std::optional<double> factor;  ///< they are that many times the others, all alike; at the first step
+  std::optional<double> limit;   ///< of each element, which the others exceed
+};
+
+/// Empty where some gradients differ by more than their size, or not even by that.
+std::optional<Scaling> scaling_of(const Replica& replica, const Replica& reference) {
+  constexpr double rounding = 0.01, fewest_times = 1.02;
+  Scaling scaling;
+  std::size_t steps = 0;
+  bool is_multiple = true, is_limited = true;
+  for (const Replica::Gradients& theirs : reference.gradients) {
+    const auto own = std::find_if(replica.gradients.begin(), replica.gradients.end(),
+                                  [&](const Replica::Gradients& each) { return each.step == theirs.step; });
+    if (own == replica.gradients.end() || own->used == theirs.used) continue;
+    if (own->shape.signs == 0 || own->shape.signs != theirs.shape.signs) return std::nullopt;
+    const double factor = own->shape.norm / theirs.shape.norm;
+    if (steps++ == 0) {
+      scaling.factor = factor;
+      scaling.limit = own->shape.largest;
+    }
+    is_multiple = is_multiple && std::max(factor, 1 / factor) > fewest_times &&
+                  std::abs(own->shape.largest / theirs.shape.largest / factor - 1) < rounding;
+    is_limited = is_limited && std::abs(own->shape.largest / *scaling.limit - 1) < rounding &&
+                 theirs.shape.largest > own->shape.largest * fewest_times;
+  }
+  if (steps == 0 || !is_multiple) scaling.factor.reset();
+  if (steps < 2 || !is_limited || is_multiple) scaling.limit.reset();
+  return scaling.factor || scaling.limit ? std::optional(scaling) : std::nullopt;
+}
+
+/// "those of rank 2 are 0.1 times those of ranks 0 and 1; …" of gradients that differ by their size alone; empty of
+/// others.
+std::string scaling_text(const Said& said, const std::vector<std::vector<int>>& parts) {
+  const Replica& reference = group_of(said, parts.front().front()).replica;
+  std::vector<Scaling> scalings;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto scaling = scaling_of(group_of(said, parts[i].front()).replica, reference);
+    if (!scaling) return "";
+    scalings.push_back(*scaling);
+  }
+  if (scalings.size() != 1) return "each rank clips or scales them by itself, as they differ by their size alone";
+  const std::string odd = detail::list_of_ranks(parts.back()), others = detail::list_of_ranks(parts.front());
+  // Of as many nobody can say which are odd.
+  const std::string who = parts.back().size() < parts.front().size() ? odd : "one of the two";
+  if (scalings.front().limit)
+    return "those of " + odd + " have no element above " + rounded_text(*scalings.front().limit) +
+           " and the signs of " + others + ": " + odd + " alone clips their values";
+  const double factor = *scalings.front().factor;
+  const double ranks = said.world_size;
+  const auto is_about = [&](double expected) { return std::abs(factor / expected - 1) < 1e-3; };
+  std::string text = "those of " + odd + " are " + rounded_text(factor) + " times those of " + others;
+  if (ranks > 1 && (is_about(ranks) || is_about(1 / ranks)))
+    return text + ", by the number of ranks: some divide the sum by it, and the others do not";
+  return text + ": " + who + " clips or scales them alone";
 }
 
 }  // namespace
@@ -211,20 +278,22 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   }
 
   // Where a few gradients differ alone, they were averaged, and changed afterwards.
-  const bool no_average = steps > 0 && different_steps * 2 >= steps && 2 * different_gradients >= compared_gradients;
+  const auto gradient_parts = split(said, first_gradient, [&](const Replica& replica) -> const std::vector<uint64_t>& {
+    return gradients_at(replica, first_step);
+  });
+  const std::string scaled = different_steps > 0 ? scaling_text(said, gradient_parts) : "";
+  const bool no_average =
+      scaled.empty() && steps > 0 && different_steps * 2 >= steps && 2 * different_gradients >= compared_gradients;
   if (no_average) {
-    const auto parts = split(said, first_gradient, [&](const Replica& replica) -> const std::vector<uint64_t>& {
-      return gradients_at(replica, first_step);
-    });
     Finding finding = finding_at(first_gradient, "gradients_not_averaged", LOUPE_SEVERITY_ERROR);
     finding.message = "the gradients that the optimizers use differ between ranks, in " +
                       std::to_string(different_steps) + " of the " + std::to_string(steps) +
                       " steps that were compared, first at step " + std::to_string(first_step) + " in " +
-                      name(first_gradient) + ": " + who(parts) + "; each rank trains a model of its own";
+                      name(first_gradient) + ": " + who(gradient_parts) + "; each rank trains a model of its own";
     finding.advice =
         "between backward() and step(), add up each parameter's gradient over all ranks (allreduce) and divide it by "
         "their number";
-    raise(std::move(finding), who(parts));
+    raise(std::move(finding), who(gradient_parts));
   }
 
   const auto parts = split(said, *at, now);
@@ -258,6 +327,10 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   } else if (rates.size() > 1) {
     finding.message += "their learning rates differ";
     finding.advice = "give all ranks the same learning rate and schedule";
+  } else if (!scaled.empty()) {
+    finding.message += "the gradients that they used differed at step " + std::to_string(first_step) +
+                       ", but had one direction: " + scaled;
+    finding.advice = "clip and scale gradients after they are averaged, and alike in every rank";
   } else if (different_steps > 0) {
     finding.message += "the gradients that they used differed at step " + std::to_string(first_step) + ", first in " +
                        name(first_gradient);

@@ -1,8 +1,9 @@
 #include "ranks/watches.h"
 
 #include <chrono>
+#include <cmath>
 
-#include "ranks/fingerprint.h"
+#include "ranks/gradient_shape.h"
 
 namespace loupe::ranks {
 
@@ -26,7 +27,16 @@ void InputWatch::process(const Event& event) {
   if (event.input_count() > 0) {
     const TensorView input = event.input(0);
     if (input && input.dim() > 0) model_.rows += static_cast<uint64_t>(input.size(0));
-    if (model_.batches.size() < most_batches) model_.batches.push_back(fingerprint_of(input));
+    if (model_.batches.size() < most_batches) {
+      model_.batches.push_back(model_.prints.take(input));
+      const Elements elements(input);
+      if (!elements.floating()) return;
+      for_some(elements, [&](double element) {
+        if (!std::isfinite(element)) return;
+        model_.input_squares += element * element;
+        ++model_.input_elements;
+      });
+    }
   }
 }
 
@@ -74,6 +84,10 @@ void MaskWatch::process(const Event& event) {
   }
   const std::lock_guard lock(model_.mutex);
   model_.masks.emplace_back(module_, std::move(mask));
+}
+
+void ModeWatch::process(const Event& event) {
+  if (event.grad_enabled()) (event.training() ? trains_ : evaluates_) = true;
 }
 
 void LossWatch::process(const Event& event) {

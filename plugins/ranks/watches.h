@@ -13,20 +13,24 @@
 
 #include "ranks/facts.h"
 #include "ranks/optimizer_states.h"
+#include "ranks/prints.h"
 #include "ranks/rank_record.h"
 
 namespace loupe::ranks {
 
+class ModeWatch;
+
 /// One model, and what is gathered of it in this process.
 struct ModelWatch {
-  explicit ModelWatch(const Module& root_) : root(root_.raw()), name(root_.model()) {}
+  ModelWatch(const Module& root_, const Host& host) : root(root_.raw()), name(root_.model()), prints(host) {}
 
   using Tensor = ModelTensor;
 
   const loupe_module* root;
   std::string name;
   std::deque<Tensor> tensors;  ///< parameters and buffers, in the order in which modules are visited
-  uint64_t structure = 0;      ///< a fingerprint of names and shapes
+  Prints prints;
+  uint64_t structure = 0;  ///< a fingerprint of names and shapes
 
   bool has_input = false;  ///< somebody watches what goes into it
   int masked_layers = 0;   ///< whose dropout is watched
@@ -41,7 +45,8 @@ struct ModelWatch {
   std::vector<std::pair<std::string, std::string>> masks;
   uint64_t forwards = 0, rows = 0;
   double gradient_squares = 0;
-  double last_gradient = 0;  ///< when it came, on the steady clock; 0: none since the last step
+  double input_squares = 0, input_elements = 0;  ///< of some elements of the first inputs
+  double last_gradient = 0;                      ///< when it came, on the steady clock; 0: none since the last step
   bool has_non_finite = false;
   RankRecord::NonFinite non_finite;
 
@@ -51,6 +56,7 @@ struct ModelWatch {
   std::vector<double> step_seconds, waited_seconds;
   std::vector<Replica::Gradients> gradients;
   OptimizerStates optimizer_states;
+  std::vector<const ModeWatch*> modes;
 };
 
 /// The model's inputs and how often it runs in training.
@@ -93,6 +99,21 @@ class MaskWatch : public Preprocessor {
   ModelWatch& model_;
   std::string module_;
   bool is_taken_ = false;
+};
+
+/// A layer that does something else in eval mode: whether it runs in that mode alone while gradients are recorded.
+class ModeWatch : public Preprocessor {
+ public:
+  explicit ModeWatch(std::string module) : module_(std::move(module)) {}
+  Request request() const override { return {}; }
+  void process(const Event& event) override;
+  void reset() override { trains_ = evaluates_ = false; }
+  bool only_evaluates() const { return evaluates_ && !trains_; }
+  const std::string& module() const { return module_; }
+
+ private:
+  std::string module_;
+  bool trains_ = false, evaluates_ = false;
 };
 
 /// The training losses that the trainer pushes.

@@ -319,6 +319,53 @@ TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
               "- it is given 2 tensors in C++ and 1 in Python, such as a mask or a state");
 }
 
+/// A model that runs 'act' after each of two layers; or a function in its place, once.
+struct Shared {
+  int function = 0;  ///< after which layer
+  bool is_same = true;
+  Record record(const std::string& language) const {
+    Record made(language);
+    made.module("fc1").module("act", "ReLU").module("fc2").module("head");
+    if (function > 0) made.module("fc" + std::to_string(function) + ":gelu", "gelu").with("functional", true);
+    int values = 1, call = 0;
+    for (int layer = 1; layer <= 2; ++layer) {
+      const std::string name = "fc" + std::to_string(layer);
+      made.tensor(1, "input", name, {4, 5}, drawn({4, 5}, values++));
+      made.tensor(1, "output", name, {4, 5}, drawn({4, 5}, values));
+      const std::vector<double> before = drawn({4, 5}, values);
+      values += layer == function && !is_same ? 20 : 1;
+      const std::vector<double> after = drawn({4, 5}, values);
+      if (layer == function) {
+        made.tensor(1, "output", name + ":gelu", {4, 5}, after);
+      } else {
+        made.tensor(1, "input", "act", {4, 5}, before).with("call", call);
+        made.tensor(1, "output", "act", {4, 5}, after).with("call", call++);
+      }
+    }
+    made.tensor(1, "input", "head", {4, 5}, drawn({4, 5}, values));
+    made.tensor(1, "output", "head", {4, 5}, drawn({4, 5}, values + 1));
+    int backward = 0;
+    for (const int layer : {2, 1}) {
+      if (layer == function) continue;
+      made.tensor(1, "output_gradient", "act", {4, 5}, drawn({4, 5}, 40 + layer)).with("call", backward++);
+    }
+    return made;
+  }
+};
+
+TEST_F(ComparePort, TellsWhichCallsOfASharedModuleAFunctionTakesThePlaceOf) {
+  for (const int layer : {1, 2}) {
+    EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{layer}.record("C++")), 0, "Python and C++ agree in 1 step");
+    EXPECT_SAYS(compare(Shared{layer}.record("Python"), Shared{}.record("C++")), 0, "Python and C++ agree in 1 step");
+  }
+  EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
+              "depart in step 1: the input of 'fc2' differs");
+  EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
+              "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
+  EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{2, false}.record("C++")), 1,
+              "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
+}
+
 TEST_F(ComparePort, NamesAModuleThatBothHaveAndOneRunsInBetween) {
   Record first, second("C++");
   for (Record* each : {&first, &second}) {
@@ -626,6 +673,73 @@ TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
   const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
   // No single one explains two.
   EXPECT_SAYS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
+}
+
+/// A loss of what is reconstructed and a KL divergence, and the gradients of the outputs that they are computed of.
+struct Variational {
+  double reconstruction = 0.125, divergence = 0.125;  ///< factors of the sums over 8 samples
+  bool has_one_output = false;
+  Record record(const std::string& language) const {
+    Record made(language);
+    made.module("encode").module("mean").module("variance").module("decode");
+    const std::vector<double> means = drawn({8, 4}, 2), variances = drawn({8, 4}, 3), decoded = drawn({8, 6}, 4);
+    std::vector<double> of_means = drawn({8, 4}, 5), of_variances = drawn({8, 4}, 6), of_decoded = drawn({8, 6}, 7);
+    double loss = 100 * reconstruction;
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      const double variance = std::exp(variances[i]);
+      loss -= divergence / 2 * (1 + variances[i] - means[i] * means[i] - variance);
+      of_means[i] = of_means[i] * reconstruction + divergence * means[i];
+      of_variances[i] = of_variances[i] * reconstruction + divergence / 2 * (variance - 1);
+    }
+    for (double& each : of_decoded) each *= reconstruction;
+    const auto halves = [](const std::vector<double>& one, const std::vector<double>& other) {
+      std::vector<double> both;
+      for (std::size_t i = 0; i < one.size(); i += 4) {
+        both.insert(both.end(), one.begin() + static_cast<std::ptrdiff_t>(i),
+                    one.begin() + static_cast<std::ptrdiff_t>(i) + 4);
+        both.insert(both.end(), other.begin() + static_cast<std::ptrdiff_t>(i),
+                    other.begin() + static_cast<std::ptrdiff_t>(i) + 4);
+      }
+      return both;
+    };
+    if (has_one_output) {
+      made.tensor(1, "output", "encode", {8, 8}, halves(means, variances));
+    } else {
+      made.tensor(1, "output", "mean", {8, 4}, means).tensor(1, "output", "variance", {8, 4}, variances);
+    }
+    made.tensor(1, "output", "decode", {8, 6}, decoded).tensor(1, "loss", "", {}, {loss});
+    made.tensor(1, "output_gradient", "decode", {8, 6}, of_decoded);
+    if (has_one_output) return made.tensor(1, "output_gradient", "encode", {8, 8}, halves(of_means, of_variances));
+    made.tensor(1, "output_gradient", "variance", {8, 4}, of_variances);
+    return made.tensor(1, "output_gradient", "mean", {8, 4}, of_means);
+  }
+};
+
+TEST_F(ComparePort, TellsThePartOfALossThatHasAnotherReductionOrSign) {
+  const auto with = [&](double reconstruction, double divergence, bool has_one_output = false) {
+    return compare(Variational{0.125, 0.125, has_one_output}.record("Python"),
+                   Variational{reconstruction, divergence, has_one_output}.record("C++"));
+  };
+  EXPECT_SAYS(
+      with(1, 0.125), 1,
+      "- the loss has several parts: in one of them, the gradient of the output of 'decode' is 8 times as large in "
+      "C++: a sum in place of a mean");
+  const std::string two = "- the loss has a KL divergence of the outputs of 'mean' and 'variance' in another way: ",
+                    one = "- the loss has a KL divergence of the halves of the output of 'encode' in another way: ";
+  for (const bool has_one_output : {false, true}) {
+    const std::string& begin = has_one_output ? one : two;
+    EXPECT_SAYS(with(0.125, -0.125, has_one_output), 1,
+                begin + "its weight in the mean over samples is 2 less in C++, as where its sign is the other");
+    EXPECT_SAYS(with(0.125, 0, has_one_output), 1,
+                begin + "its weight in the mean over samples is 1 less in C++, as where it is missing in one");
+    EXPECT_SAYS(with(0.125, 0.0625, has_one_output), 1,
+                begin + "its weight in the mean over samples is 0.5 less in C++.");
+    EXPECT_SAYS(with(0.125, 1, has_one_output), 1, begin + "a sum in place of a mean");
+  }
+  EXPECT_SAYS(with(-0.125, -0.125), 1, "- the loss has the other sign in C++");
+  // Of two changes none is told for the other.
+  const Finished both = with(0.3, 0.7);
+  EXPECT_EQ(both.output.find("KL"), std::string::npos) << both.output;
 }
 
 /// Steps of a bias before a norm, whose gradient is but rounding: the optimizer moves it as it likes.

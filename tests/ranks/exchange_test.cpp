@@ -352,6 +352,30 @@ TEST(Exchange, ShowsTheRankThatIsFurthestOutWhereAskedTo) {
   EXPECT_GT(furthest->second.numbers[0], numbers.at("1.000000 Output Norm/one/mean").numbers[0]);
 }
 
+TEST(Exchange, SaysOfWhichTickAFindingIsThoughItIsToldLater) {
+  RunOfRanks run(2, milliseconds(20000), "lenses: [ranks]\nvisualizers: [record]\n");
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    ModuleDescription model;
+    model.name = model.path = model.model = "net";
+    model.type = rank == 0 ? "One" : "Another";
+    model.flags = LOUPE_MODULE_ROOT;
+    run[rank].modules.push_back(run[rank].monitor.add_module(std::move(model)));
+  }
+  run.tick();
+  run.end();
+  replay::RecordReader reader(run.folder + "/record.jsonl");
+  replay::RecordLine line;
+  int found = 0;
+  while (reader.next(line)) {
+    if (line.kind != replay::RecordLine::Kind::finding) continue;
+    ++found;
+    EXPECT_SAYS(line.message, "the ranks run with different settings: the model is of kind A in rank 0 and of kind B");
+    EXPECT_EQ(line.first_epoch, 1);
+    EXPECT_EQ(line.last_epoch, 1);
+  }
+  EXPECT_EQ(found, 1);
+}
+
 TEST(RankTree, GivesEachRankAParentAndNoneMoreThanAHandfulOfChildren) {
   for (const auto& [world_size, per_host] :
        std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {4, 4}, {7, 1}, {64, 8}, {1000, 8}, {16384, 8}}) {

@@ -143,6 +143,85 @@ TEST_F(JudgeOfRanks, SaysThatGradientsAreNotAveragedAndNothingOfWhatFollows) {
               "(4 different ones)");
 }
 
+/// Gradients that have one direction in all ranks; those of the last rank differ in their bytes.
+class ScaledGradients : public JudgeOfRanks {
+ protected:
+  void SetUp() override {
+    JudgeOfRanks::SetUp();
+    replicas[3].parameters[0] = 99;
+    for (auto& [rank, own] : replicas) {
+      double size = 1;
+      for (Replica::Gradients& each : own.gradients) {
+        each.used[0] += rank == 3 ? 100 : 0;
+        each.shape = {7, 2 * size, size};
+        size *= 1.5;
+      }
+    }
+  }
+  /// What of the message follows after the parameter.
+  std::string cause() {
+    judge_ = Judge();
+    const std::string text = told();
+    const std::string drift = "replica_drift 3 1 one.weight: ";
+    EXPECT_EQ(text.substr(0, drift.size()), drift) << text;
+    const std::size_t at = text.find("; ");
+    return at != std::string::npos ? text.substr(at + 2) : text;
+  }
+};
+
+TEST_F(ScaledGradients, AreSaidToBeMultiplesAndNotToBeUnaveraged) {
+  for (Replica::Gradients& each : replicas[3].gradients)
+    each.shape = {7, 0.1 * each.shape.norm, 0.1 * each.shape.largest};
+  EXPECT_SAYS(cause(),
+              "the gradients that they used differed at step 1, but had one direction: those of rank 3 are 0.1 times "
+              "those of ranks 0, 1 and 2: rank 3 clips or scales them alone -> clip and scale gradients after they are "
+              "averaged, and alike in every rank");
+  replicas.erase(1);
+  replicas.erase(2);
+  EXPECT_SAYS(cause(), "those of rank 3 are 0.1 times those of rank 0: one of the two clips or scales them alone");
+}
+
+TEST_F(ScaledGradients, ThatAreAsManyTimesTheOthersAsThereAreRanksAreASum) {
+  for (Replica::Gradients& each : replicas[3].gradients) each.shape = {7, 4 * each.shape.norm, 4 * each.shape.largest};
+  EXPECT_SAYS(cause(), "those of rank 3 are 4 times those of ranks 0, 1 and 2, by the number of ranks: some divide");
+}
+
+TEST_F(ScaledGradients, WhoseElementsHaveALimitAreClippedByValue) {
+  for (Replica::Gradients& each : replicas[3].gradients) each.shape = {7, 0.5 * each.shape.norm, 0.25};
+  EXPECT_SAYS(cause(),
+              "those of rank 3 have no element above 0.25 and the signs of ranks 0, 1 and 2: rank 3 alone clips");
+}
+
+TEST_F(ScaledGradients, OfManyFactorsAreScaledByEachRankForItself) {
+  for (int rank = 1; rank < 4; ++rank) {
+    for (Replica::Gradients& each : replicas[rank].gradients) {
+      each.used[0] += static_cast<uint64_t>(rank);
+      each.shape = {7, each.shape.norm / (rank + 1), each.shape.largest / (rank + 1)};
+    }
+  }
+  EXPECT_SAYS(cause(), "but had one direction: each rank clips or scales them by itself");
+}
+
+TEST_F(ScaledGradients, OfWhichSomeHaveOtherSignsAreNotSaidToBeScaled) {
+  for (const uint64_t signs : {8, 0}) {
+    for (Replica::Gradients& each : replicas[3].gradients)
+      each.shape = {7, 0.1 * each.shape.norm, 0.1 * each.shape.largest};
+    replicas[3].gradients[1].shape.signs = signs;
+    judge_ = Judge();
+    const Texts texts = judge();
+    ASSERT_FALSE(texts.empty());
+    for (const std::string& each : texts) EXPECT_EQ(each.find("one direction"), std::string::npos) << each;
+  }
+}
+
+TEST_F(ScaledGradients, ThatAreRoundedAloneAreNotSaidToBeScaled) {
+  for (Replica::Gradients& each : replicas[3].gradients) each.shape.norm *= 1.001;
+  judge_ = Judge();
+  const Texts texts = judge();
+  ASSERT_FALSE(texts.empty());
+  for (const std::string& each : texts) EXPECT_EQ(each.find("one direction"), std::string::npos) << each;
+}
+
 TEST_F(JudgeOfRanks, TakesParametersThatAreAveragedForWhatTheyAre) {
   // Each rank steps by its own gradients, and the parameters are averaged before the tick.
   for (auto& [rank, own] : replicas) own.gradients[0].used[0] += static_cast<uint64_t>(rank);
@@ -225,6 +304,23 @@ TEST_F(JudgeOfRanks, ComparesNoReplicasOfDifferentModels) {
               "2 and of kind B in rank 3");
 }
 
+TEST_F(JudgeOfRanks, NamesTheLayerThatIsInEvalModeInOneRankAlone) {
+  records[2].evaluated = {"norm"};
+  EXPECT_SAYS(told(),
+              "ranks_differ 2 1 norm.: norm is in eval mode while rank 2 trains, and not while ranks 0, 1 and 3 do -> "
+              "call train() on the whole model in every rank");
+  EXPECT_EQ(judge(), Texts());
+  records[2].evaluated = {"drop", "norm"};
+  records[1].evaluated = {"drop", "norm"};
+  records[1].forwards = records[2].forwards = 0;  // the whole model is: that is why
+  judge_ = Judge();
+  EXPECT_SAYS(told(), "ranks_differ 2 1 drop.: drop and 1 more layer are in eval mode while ranks 1 and 2 train, and");
+  for (auto& [rank, own] : records) own.evaluated = {"norm"};  // frozen everywhere
+  for (auto& [rank, own] : records) own.forwards = 20;
+  judge_ = Judge();
+  EXPECT_EQ(judge(), Texts());
+}
+
 TEST_F(JudgeOfRanks, FindsRanksThatTrainOnTheSameData) {
   records[3].batches = records[1].batches;
   EXPECT_SAYS(told(), "same_data 2 1 .: ranks 1 and 3 train on identical batches: all of the first 8");
@@ -295,6 +391,46 @@ TEST_F(JudgeOfRanks, FindsARankWhoseLossIsFarFromTheOthersForThreeTicks) {
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
 }
 
+TEST_F(JudgeOfRanks, TellsInputsThatAreScaledFromLabelsThatAreWrong) {
+  for (auto& [rank, own] : records) own.input = 1 + 0.01 * rank;
+  records[2].loss = 4;
+  judge();
+  judge();
+  EXPECT_SAYS(told(), "the training loss of rank 2 is 4");
+  judge_ = Judge();
+  judge();
+  judge();
+  EXPECT_SAYS(told(), "-> compare its labels with those of the others: its inputs are as large as theirs");
+  judge_ = Judge();
+  records[2].input = 8;
+  records[2].gradient = 40;
+  judge();
+  judge();
+  EXPECT_SAYS(
+      told(),
+      "rank_imbalance 2 1 rank 2.root mean square of the inputs: the root mean square of the inputs of rank 2 is "
+      "8, that of the middle rank 1.03, in the last 3 ticks -> prepare the inputs alike in every rank");
+}
+
+TEST_F(JudgeOfRanks, SaysOfTwoRanksThatTheirInputsDiffer) {
+  replicas.erase(2);
+  replicas.erase(3);
+  records.erase(2);
+  records.erase(3);
+  records[0].input = 0.5;
+  records[1].input = 0.1;
+  judge();
+  judge();
+  EXPECT_SAYS(told(), "the root mean square of the inputs of rank 0 is 0.5, that of the other rank 0.1, in the last 3");
+}
+
+TEST_F(JudgeOfRanks, SaysNothingOfLossesOfRanksThatTrainModelsOfTheirOwn) {
+  replicas[2].parameters[1] = 99;
+  records[2].loss = 4;
+  EXPECT_SAYS(told(), "replica_drift ");
+  for (int tick = 0; tick < 4; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
 TEST_F(JudgeOfRanks, NamesTheOneRankThatIsFarOutHoweverTheOthersLie) {
   const auto tells = [&](const std::vector<double>& losses) {
     judge_ = Judge();
@@ -337,10 +473,13 @@ TEST(RankRecords, AreReadAsTheyWereWritten) {
   record.has_non_finite = true;
   record.non_finite = {1, "m", "w"};
   record.loss = 0.5;
+  record.input = 1.5;
+  record.evaluated = {"n"};
   EXPECT_EQ(RankRecord::read(record.bytes()).bytes(), record.bytes());
   Replica replica;
-  replica.gradients = {{3, {1, 2}}};
+  replica.gradients = {{3, {1, 2}, {6, 2, 1}}};
   replica.states = {{"exp_avg", {4, 0}}, {"step", {5}}};
+  EXPECT_EQ(Replica::read(replica.bytes()).gradients[0].shape.signs, 6U);
   EXPECT_EQ(Replica::read(replica.bytes()).bytes(), replica.bytes());
   EXPECT_EQ(Replica::read(replica.bytes()).states, replica.states);
 }

@@ -3,6 +3,7 @@
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/dlpack.h>
+#include <loupe/draft/abi/fingerprints.h>
 #include <loupe/draft/abi/graph.h>
 
 namespace loupe {
@@ -17,6 +18,8 @@ const loupe_tensor_math_service& tensor_math_service();
 const loupe_tensor_file_service& tensor_files_service();
 /// LOUPE_DRAFT_DLPACK_ID
 const loupe_draft_dlpack_service& dlpack_service();
+/// LOUPE_DRAFT_FINGERPRINTS_ID
+const loupe_draft_fingerprint_service& fingerprint_service();
 /// LOUPE_DRAFT_GRAPH_ID
 const loupe_draft_graph_service& graph_service();
 

@@ -1,0 +1,15 @@
+#ifndef LOUPE_COMMAND_PORT_CALLS_H
+#define LOUPE_COMMAND_PORT_CALLS_H
+
+#include "command/port_alignment.h"
+#include "command/port_record.h"
+
+namespace loupe::port {
+
+/// Where a module runs more often in one record, as where the other calls a function once in its place: gives the calls
+/// of the other the numbers of those that they are.
+void align_calls(Record& first, Record& second, const Alignment& alignment);
+
+}  // namespace loupe::port
+
+#endif

@@ -1,0 +1,93 @@
+#ifndef LOUPE_PLUGINS_RANKS_PRINTS_H
+#define LOUPE_PLUGINS_RANKS_PRINTS_H
+
+#include <loupe/draft/abi/fingerprints.h>
+#include <loupe/host.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "ranks/fingerprint.h"
+
+namespace loupe::ranks {
+
+/// Fingerprints of tensors wherever they lie. Of those on a device the queue adds up what they are made of; they are
+/// read together at a tick. Any thread.
+class Prints {
+ public:
+  explicit Prints(const Host& host)
+      : host_(host),
+        service_(static_cast<const loupe_draft_fingerprint_service*>(host.get_interface(LOUPE_DRAFT_FINGERPRINTS_ID))) {
+  }
+
+  /// 0 where it cannot be told. Waits for no device: of a tensor there it is a place, which numbers() fills.
+  uint64_t take(const TensorView& tensor) {
+    if (!tensor) return 0;
+    if (tensor.is_cpu()) {
+      const uint64_t hash = fingerprint_of(tensor);
+      return hash != 0 ? std::max<uint64_t>(hash & ~(on_device | is_place), 1) : 0;
+    }
+    loupe_retained* sum = nullptr;
+    if (service_ == nullptr || service_->take(host_.context(), tensor.raw(), &sum, nullptr) != LOUPE_OK) {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(told_, true))
+        host_.info(
+            "some tensors on devices are not compared between ranks, since the device cannot add up their elements as "
+            "integers");
+      return 0;
+    }
+    const std::lock_guard lock(mutex_);
+    sums_.emplace_back(sum, Release{host_});
+    return on_device | is_place | (first_ + sums_.size() - 1);
+  }
+
+  /// Reads what was taken since the last call. Waits for devices.
+  void read() {
+    std::vector<std::unique_ptr<loupe_retained, Release>> sums;
+    {
+      const std::lock_guard lock(mutex_);
+      sums.swap(sums_);
+      read_first_ = first_;
+      first_ += sums.size();
+    }
+    std::vector<const loupe_retained*> handles;
+    for (const auto& each : sums) handles.push_back(each.get());
+    numbers_.assign(sums.size(), 0);
+    if (sums.empty()) return;
+    detail::ErrorBuffer error;
+    error.check(service_->read(host_.context(), handles.data(), handles.size(), numbers_.data(), error.get()));
+    for (uint64_t& each : numbers_) each = fingerprint_of(&each, sizeof each);  // of any bits, whatever the sum is
+  }
+  /// Puts what was read into its places. What was taken since then cannot be told.
+  void fill(std::vector<uint64_t>& prints) const {
+    for (uint64_t& print : prints) {
+      if ((print & on_device) == 0 || (print & is_place) == 0) continue;
+      const uint64_t place = (print & ~(on_device | is_place)) - read_first_;
+      print = place < numbers_.size() ? on_device | (numbers_[static_cast<std::size_t>(place)] & ~is_place) : 0;
+    }
+  }
+
+ private:
+  static constexpr uint64_t on_device = uint64_t{1} << 63, is_place = uint64_t{1} << 62;
+  struct Release {
+    Host host;
+    void operator()(loupe_retained* kept) const { host.tensors().release(host.context(), kept); }
+  };
+
+  Host host_;
+  const loupe_draft_fingerprint_service* service_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<loupe_retained, Release>> sums_;
+  uint64_t first_ = 0;  ///< the place of the first of these
+  uint64_t read_first_ = 0;
+  std::vector<uint64_t> numbers_;
+  bool told_ = false;
+};
+
+}  // namespace loupe::ranks
+
+#endif
