@@ -273,8 +273,10 @@ trains_with_add_subdirectory() { trains "add_subdirectory($LOUPE_SOURCE loupe)";
 # Of what is committed. In CI a cache knows the sources where they were first compiled, so that these are built in place
 # of their clone, which must hold the same.
 trains_with_fetch_content() {
-  local lines="include(FetchContent)
-    FetchContent_Declare(loupe GIT_REPOSITORY file://$LOUPE_SOURCE GIT_TAG $(git -C "$LOUPE_SOURCE" rev-parse HEAD))
+  local head lines
+  head=$(git -C "$LOUPE_SOURCE" rev-parse HEAD)
+  lines="include(FetchContent)
+    FetchContent_Declare(loupe GIT_REPOSITORY file://$LOUPE_SOURCE GIT_TAG $head)
     FetchContent_MakeAvailable(loupe)"
   if [[ -z ${CI:-} ]]; then
     trains "$lines"
