@@ -49,7 +49,7 @@ def environment():
     python = FOLDER / "environment" / "bin" / "python"
     if not (FOLDER / "environment" / "complete").exists():
         made = subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / "environment"])
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mlflow"]
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mlflow==3.17.2"]
         if made.returncode != 0 or subprocess.run(pip, timeout=900).returncode != 0:
             return None
         (FOLDER / "environment" / "complete").touch()

@@ -31,7 +31,7 @@ import loupe  # noqa: E402
 
 BINARIES, FOLDER = (pathlib.Path(each).resolve() for each in sys.argv[1:3])
 RUNS = FOLDER / "runs"
-WANTED = ("pandas", "matplotlib", "mypy==1.18.*")
+WANTED = ("pandas==3.1.*", "matplotlib==3.11.*", "mypy==1.18.*")
 
 HEAD = {"kind": "run", "format": 3, "name": "made", "resumed": False, "start_time": 1.5, "rank": 0, "world_size": 1}
 
