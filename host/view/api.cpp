@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 /// Of what is told to programs; goes up where a member is taken away or comes to mean something else.
 constexpr int api_version = 1;
 
-std::string text_of(const Json& json) {
+std::string answer_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -56,7 +56,7 @@ Json row_of(const RunsTold::Run& run) {
 std::string api_list(const RunsTold& told) {
   Json runs = Json::array();
   for (const auto& [number, run] : told.runs) runs.push_back(row_of(run));
-  return text_of({{"version", api_version}, {"runs", std::move(runs)}});
+  return answer_of({{"version", api_version}, {"runs", std::move(runs)}});
 }
 
 const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path) {
@@ -69,7 +69,7 @@ const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path) {
 
 std::string api_run(const RunsTold::Run& run, const FindingsOf& findings_of) {
   Json findings = Json::parse(findings_of(run.place.record().string()));
-  return text_of({{"version", api_version}, {"run", row_of(run)}, {"findings", std::move(findings)}});
+  return answer_of({{"version", api_version}, {"run", row_of(run)}, {"findings", std::move(findings)}});
 }
 
 }  // namespace loupe::view

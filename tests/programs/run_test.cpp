@@ -535,7 +535,10 @@ TEST(Run, LeavesTheExitCodeOfAProgramThatIsBuiltWithASanitizer) {
   const Both shared = run_both(LOUPE_SMALL "/small_sanitized");
   expect_unchanged(shared);
   EXPECT_NE(shared.messages.find("built with a sanitizer"), std::string::npos) << shared.messages;
-  const Both within = run_both(LOUPE_SMALL "/small_sanitized_statically");
+  Both within = run_both(LOUPE_SMALL "/small_sanitized_statically");
+  // LeakSanitizer itself crashes once in many hundred ends, which says nothing about Loupe.
+  if (within.says("LeakSanitizer has encountered a fatal error"))
+    within = run_both(LOUPE_SMALL "/small_sanitized_statically");
   expect_unchanged(within);
   EXPECT_EQ(within.messages.find("LeakSanitizer"), std::string::npos) << within.messages;
 }
