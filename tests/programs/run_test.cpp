@@ -535,10 +535,8 @@ TEST(Run, LeavesTheExitCodeOfAProgramThatIsBuiltWithASanitizer) {
   const Both shared = run_both(LOUPE_SMALL "/small_sanitized");
   expect_unchanged(shared);
   EXPECT_NE(shared.messages.find("built with a sanitizer"), std::string::npos) << shared.messages;
-  Both within = run_both(LOUPE_SMALL "/small_sanitized_statically");
-  // LeakSanitizer itself crashes once in many hundred ends, which says nothing about Loupe.
-  if (within.says("LeakSanitizer has encountered a fatal error"))
-    within = run_both(LOUPE_SMALL "/small_sanitized_statically");
+  // LeakSanitizer guesses where the thread-local variables of a library begin that is loaded late, and may crash there.
+  const Both within = run_both(LOUPE_SMALL "/small_sanitized_statically", "", "ASAN_OPTIONS=intercept_tls_get_addr=0");
   expect_unchanged(within);
   EXPECT_EQ(within.messages.find("LeakSanitizer"), std::string::npos) << within.messages;
 }
