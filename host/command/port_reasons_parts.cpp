@@ -116,7 +116,7 @@ bool Reasons::parts_of_loss(uint64_t step) {
     like.what = "output";
     const Tensor* output = first_.find(like, a.module);
     const Multiples found = output != nullptr ? multiples_of(*output, a, *b) : Multiples();
-    if (!found.mean && !found.variance) break;  // it is computed of what differs already
+    if (!found.mean && !found.variance) break;  // its output differs already
     if (found.mean) {
       means = &a;
       factor = *found.mean;

@@ -5,13 +5,13 @@
 #include <torch/nn/module.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "torch/tensor/compat.h"
@@ -39,13 +39,14 @@ void hash_rows(const at::Tensor& batch, Rows& rows) {
   if (data == nullptr) return;
   const auto count = static_cast<std::size_t>(batch.size(0)), size = static_cast<std::size_t>(batch.element_size());
   const std::size_t length = static_cast<std::size_t>(batch.numel()) / count;
-  std::vector<std::size_t> places(std::min(length, most_places));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = length <= most_places ? i : mixed(i + 1) % length;
+  std::array<std::size_t, most_places> places{};
+  const std::size_t looked_at = std::min(length, most_places);
+  for (std::size_t i = 0; i < looked_at; ++i) places[i] = length <= most_places ? i : mixed(i + 1) % length;
   for (std::size_t row = 0; row < count; ++row) {
     std::uint64_t hash = 0;
-    for (const std::size_t place : places) {
+    for (std::size_t i = 0; i < looked_at; ++i) {
       std::uint64_t element = 0;
-      std::memcpy(&element, data + (row * length + place) * size, std::min(size, sizeof element));
+      std::memcpy(&element, data + (row * length + places[i]) * size, std::min(size, sizeof element));
       hash = mixed(hash + element + 0x9e3779b97f4a7c15);
     }
     rows.push_back(hash);
@@ -72,11 +73,13 @@ class BatchRows::Listener : public ForwardListener {
   }
   void left(torch::nn::Module&, const at::Tensor* const*, std::size_t, const at::Tensor* const*, std::size_t) override {
   }
-  Rows take() {
+  /// Gives the rows of the last batch, and takes the caller's memory for those of the next.
+  void take(Rows& rows) {
+    rows.clear();
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return {};
+    if (!lock) return;
     first_ = nullptr;
-    return std::exchange(rows_, {});
+    rows.swap(rows_);
   }
 
  private:
@@ -102,7 +105,8 @@ void BatchRows::add(torch::nn::Module& model) {
 }
 
 bool BatchRows::begin_anew() {
-  return rows_.take(listener_->take());
+  listener_->take(batch_);
+  return rows_.take(batch_);
 }
 
 }  // namespace loupe

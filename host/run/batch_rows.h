@@ -1,6 +1,7 @@
 #ifndef LOUPE_RUN_BATCH_ROWS_H
 #define LOUPE_RUN_BATCH_ROWS_H
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -13,7 +14,7 @@ class Module;
 
 namespace loupe {
 
-/// Whether a program's samples begin anew, by the rows of what the layer that runs first is given.
+/// Finds where a program begins its samples anew, from the rows of the first layer's input.
 class BatchRows {
  public:
   BatchRows();
@@ -23,7 +24,7 @@ class BatchRows {
   bool begin_anew();
   /// Whether further batches may tell.
   bool looks() const { return rows_.looks(); }
-  /// Whether it has told of an epoch, and takes that back by what came later.
+  /// Whether it has reported an epoch that later batches showed to be none.
   bool has_erred() const { return rows_.has_erred(); }
 
  private:
@@ -31,6 +32,7 @@ class BatchRows {
   std::shared_ptr<Listener> listener_;
   std::vector<std::unique_ptr<Listening>> listening_;
   RecurringRows rows_;
+  std::vector<std::uint64_t> batch_;  // kept for its memory
 };
 
 }  // namespace loupe

@@ -16,7 +16,7 @@ class RecurringRows {
   bool take(const std::vector<std::uint64_t>& rows);
   /// Whether further batches may tell.
   bool looks() const { return looks_; }
-  /// Whether it has told of an epoch, and takes that back by what came later.
+  /// Whether it has reported an epoch that later batches showed to be none.
   bool has_erred() const { return !looks_ && epoch_ > 0; }
 
  private:

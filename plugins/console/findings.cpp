@@ -158,7 +158,8 @@ void Findings::tell_raised(const WorstFirst& order) {
   }
 }
 
-/// A line a rule. @param growing rules of which more is told anyway
+/// One line for each rule.
+/// @param growing  rules to leave out, because their new findings are shown as well
 std::string Findings::still_standing(const std::set<RuleKey>& growing, double epoch, const Layout& layout) const {
   std::string text;
   std::size_t shown = 0, others = 0;

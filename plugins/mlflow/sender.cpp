@@ -66,7 +66,7 @@ struct Sender::State {
   const std::string uri;
   Server server;
   const Host host;
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable wake, news;
   std::deque<Message> queue;
   std::size_t bytes = 0;

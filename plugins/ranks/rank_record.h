@@ -49,7 +49,7 @@ struct RankRecord {
   double batch_size = NAN;  ///< the mean number of rows
   double loss = NAN;        ///< the mean of the training losses
   double gradient = NAN;    ///< the root mean square of the norms of all gradients, before they are averaged
-  double input = NAN;       ///< the root mean square of what goes into the model
+  double input = NAN;       ///< the root mean square of the model's input
   double step_seconds = NAN, waited_seconds = NAN;         ///< medians over steps
   std::vector<uint64_t> batches;                           ///< fingerprints of the first inputs
   std::vector<std::pair<std::string, std::string>> masks;  ///< of dropout layers: what was kept, see masks.h

@@ -89,6 +89,34 @@ TEST(FindingsOfATrainer, TellOfBatchNormsThatMoveInAFrozenPart) {
   EXPECT_EQ(findings_of_a_frozen_backbone(false, /*follows_by_hand=*/true), Names()) << "as an average of weights does";
 }
 
+/// The rules about targets of which nine in ten are class 0, by what the loss is told about them.
+std::vector<std::string> findings_of_unbalanced_targets(const nn::functional::CrossEntropyFuncOptions& options) {
+  Trainer trainer;
+  trainer.attach();
+  for ([[maybe_unused]] int epoch : trainer.inspector.epochs(4)) {
+    for (int i = 0; i < 16; ++i) {
+      trainer.optimizer->zero_grad();
+      const auto targets =
+          torch::where(torch::rand({64}) < 0.9, torch::zeros({64}, torch::kLong), torch::ones({64}, torch::kLong));
+      nn::functional::cross_entropy(trainer.model->forward(torch::randn({64, 6})), targets, options).backward();
+      trainer.optimizer->step();
+    }
+  }
+  std::vector<std::string> found;
+  for (const loupe::Finding& each : trainer.inspector.findings()) {
+    if (each.rule == "unbalanced_targets") found.push_back(each.rule);
+  }
+  return found;
+}
+
+TEST(FindingsOfATrainer, TellOfTargetsOfOneClassUnlessTheLossWeighsOrIgnoresThem) {
+  const nn::functional::CrossEntropyFuncOptions plain;
+  EXPECT_EQ(findings_of_unbalanced_targets(plain), Names{"unbalanced_targets"});
+  auto ignoring = plain, weighted = plain;
+  EXPECT_EQ(findings_of_unbalanced_targets(ignoring.ignore_index(0)), Names());
+  EXPECT_EQ(findings_of_unbalanced_targets(weighted.weight(torch::tensor({0.1F, 1.0F, 1.0F}))), Names());
+}
+
 TEST(FindingsOfATrainer, TellOfGradientsThatNobodyClearsInTheStepAfter) {
   Trainer trainer;
   trainer.attach();

@@ -5,7 +5,7 @@ import {lineColour} from "./colours.js";
 import {svg} from "./small_curve.js";
 
 const WIDTH = 210, HEIGHT = 140, LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 32, MOST = 12;
-// Numbers whose largest is so many times the least stand by their logarithm.
+// Uses a logarithmic axis where the largest value is at least this many times the smallest.
 const SPREAD = 30;
 // From so many settings on, which go together is seen along lines through all of them.
 const FEWEST_FOR_LINES = 3;
