@@ -14,7 +14,6 @@ class LargestMagnitude : public loupe::Preprocessor {
  public:
   static constexpr const char* name = "largest_magnitude";
   static constexpr const char* help = "the largest absolute value of each tensor";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit LargestMagnitude(const loupe::Options&) {}
 
   loupe::Request request() const override {

@@ -13,6 +13,8 @@ namespace loupe::check {
 namespace {
 
 constexpr int events_a_tick = 16;
+/// An event has a dozen numbers here, so that even a slow machine needs a hundredth of it.
+constexpr int64_t too_slow_nanoseconds = 500'000;
 
 /// Bytes that are in use, large blocks too.
 std::size_t bytes_in_use() {
@@ -97,6 +99,11 @@ void check_events(const Subject& subject) {
   if (counts_allocations && 2 * meter.allocations() >= meter.events() && !session.host().has_copied()) {
     throw Broken("it allocates in an event, " + times(meter.allocations(), meter.events()) +
                  " when it has seen many already; keep the memory from one to the next");
+  }
+  if (meter.median_nanoseconds() >= too_slow_nanoseconds) {
+    throw Broken("an event of " + std::to_string(session.usual_data().numel()) + " elements takes " +
+                 std::to_string(meter.median_nanoseconds() / 1000) +
+                 " us of its time; do what takes long at the tick, or on a thread of its own" + rests);
   }
   note_remark("an event takes " + std::to_string(meter.median_nanoseconds()) + " ns" +
               (counts_allocations ? "" : "; its allocations cannot be counted here"));

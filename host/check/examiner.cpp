@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "check/child.h"
 #include "check/rule.h"
@@ -60,10 +61,11 @@ class SharedDoing {
   SharedDoing(const SharedDoing&) = delete;
   SharedDoing& operator=(const SharedDoing&) = delete;
   Doing* get() { return doing_; }
-  std::string text() const {
+  std::string step() const {
     const std::string step = doing_->step;
-    return step.empty() ? "" : " in " + step + doing_->context;
+    return step.empty() ? "" : " in " + step;
   }
+  std::string context() const { return doing_->step[0] == '\0' ? "" : doing_->context; }
 
  private:
   Doing* doing_;
@@ -151,12 +153,37 @@ std::string meaning_of(const std::string& name) {
   return "";
 }
 
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// The faults of one component, so that one that breaks many rules is told once.
+class Faults {
+ public:
+  /// @param fault  what is wrong, without the circumstances of the rule
+  /// @return the first rule that the component broke by the same fault; empty where there is none
+  std::string first_rule_with(const std::string& component, const std::string& rule, const std::string& fault) {
+    if (component != component_) known_.clear();
+    component_ = component;
+    for (const auto& [first, known] : known_) {
+      if (ends_with(fault, known)) return first;
+    }
+    known_.emplace_back(rule, fault);
+    return "";
+  }
+
+ private:
+  std::string component_;
+  std::vector<std::pair<std::string, std::string>> known_;  // the rule, the fault
+};
+
 }  // namespace
 
 std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds) {
   const std::string path = fs::absolute(file).string();
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::vector<Row> rows;
+  Faults faults;
   std::size_t next = 0;
   for (;;) {
     const ScratchFolder folder;
@@ -164,8 +191,10 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     Child child(path, options, folder.path(), next, doing.get());
     std::optional<Message> begun;
     const auto broken = [&](const std::string& why) {
-      Row row{file, begun ? begun->component : "", begun ? begun->rule : "loading", false, why + doing.text()};
-      rows.push_back(std::move(row));
+      const std::string component = begun ? begun->component : "", rule = begun ? begun->rule : "loading";
+      const std::string fault = why + doing.step();
+      rows.push_back(
+          {file, component, rule, false, fault + doing.context(), faults.first_rule_with(component, rule, fault)});
     };
     Child::Heard heard;
     for (Message message; (heard = child.listen(message, Clock::now() + limit)) == Child::Heard::message;) {
@@ -174,7 +203,9 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
         next = message.index + 1;
         continue;
       }
-      rows.push_back({file, message.component, message.rule, message.passed, message.detail});
+      std::string same_as;
+      if (!message.passed) same_as = faults.first_rule_with(message.component, message.rule, message.detail);
+      rows.push_back({file, message.component, message.rule, message.passed, message.detail, std::move(same_as)});
       begun.reset();
     }
     if (heard == Child::Heard::nothing) {

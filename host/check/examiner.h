@@ -12,7 +12,8 @@ struct Row {
   std::string component;  ///< empty for the file's own rules
   std::string rule;
   bool passed = false;
-  std::string detail;  ///< what is wrong, or worth knowing where it passed
+  std::string detail;   ///< what is wrong, or worth knowing where it passed
+  std::string same_as;  ///< the earlier rule that this component breaks by the same fault; empty for a fault of its own
 };
 
 /// Holds a plugin to every rule, in child processes: what crashes or takes longer than `seconds` for a rule is broken

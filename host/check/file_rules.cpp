@@ -62,7 +62,10 @@ void check_exports(const Subject& subject) {
     throw Broken("it does not export " LOUPE_ENTRY_SYMBOL "; close its source with LOUPE_PLUGIN(...)");
   }
   if (!others.empty()) {
-    throw Broken("it also exports " + others + "; build it with loupe_add_plugin, or with -fvisibility=hidden");
+    throw Broken("it also exports " + others +
+                 "; build it with loupe_add_plugin, or link it with -Wl,--version-script=FILE, where FILE holds '{ "
+                 "global: " LOUPE_ENTRY_SYMBOL
+                 "; local: *; };', as -fvisibility=hidden leaves templates of std visible");
   }
 }
 

@@ -65,7 +65,7 @@ class Session {
   /// begin, and a few feeds and ticks, and finish.
   void live();
 
-  /// Has the component's own part of each event measured; null ends that.
+  /// Has the component's own part of each event measured, of those that come at a tick none; null ends that.
   void set_meter(Meter* meter) { meter_ = meter; }
 
   /// Calls any function, as all the others are called: body(memory, error).
@@ -113,6 +113,7 @@ class Session {
     loupe_request request{};
     const loupe_module* module = nullptr;
     std::string label;
+    bool comes_at_ticks = false;  ///< behind the gatherer `tick`, whose events are not as frequent as others
     bool forgotten = false;
   };
   template <class Event>
@@ -128,6 +129,7 @@ class Session {
   void begin_lens();
   void begin_visualizer();
   void feed_lens(const Data& data);
+  void process_own(Watched& watched, const Data& data);
   void tick_preprocessor();
   void tick_lens();
   void tick_visualizer();

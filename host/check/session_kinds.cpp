@@ -113,14 +113,20 @@ void Session::feed(const Data& data) {
   if (subject_.kind == Kind::lens) feed_lens(data);
 }
 
+void Session::process_own(Watched& watched, const Data& data) {
+  call("process of its own preprocessor", Turn::event, [&](LentMemory& memory, loupe_error* error) {
+    const char* label = watched.label.empty() ? nullptr : watched.label.c_str();
+    const loupe_event* event = lend_event(memory, data, watched.module, label, events_++, watched.request.measures);
+    const auto process = [&] { return watched.own->process(watched.own_self, event, error); };
+    return watched.comes_at_ticks ? process() : metered(process);
+  });
+}
+
 void Session::feed_lens(const Data& data) {
   for (Watched& watched : watched_) {
     if (watched.own == nullptr || watched.forgotten) continue;
-    call("process of its own preprocessor", Turn::event, [&](LentMemory& memory, loupe_error* error) {
-      const char* label = watched.label.empty() ? nullptr : watched.label.c_str();
-      const loupe_event* event = lend_event(memory, data, watched.module, label, events_++, watched.request.measures);
-      return metered([&] { return watched.own->process(watched.own_self, event, error); });
-    });
+    // While events are measured, those of ticks come with the tick alone.
+    if (!watched.comes_at_ticks || meter_ == nullptr) process_own(watched, data);
   }
   if (!LOUPE_OFFERS(table<loupe_lens>(), step)) return;
   call("step", Turn::stepping, [&](LentMemory& memory, loupe_error* error) {
@@ -178,6 +184,10 @@ bool Session::is_blind() const {
 
 void Session::tick_lens() {
   const auto& lens = table<loupe_lens>();
+  for (Watched& watched : watched_) {
+    if (meter_ != nullptr && watched.own != nullptr && !watched.forgotten && watched.comes_at_ticks)
+      process_own(watched, usual_data());
+  }
   if (ticks_ == 0 && LOUPE_OFFERS(lens, introduce)) {
     call("introduce", Turn::introducing,
          [&](LentMemory&, loupe_error* error) { return lens.introduce(self_, sink_, error); });

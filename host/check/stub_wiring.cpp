@@ -101,6 +101,7 @@ struct StubWiring {
     Session::Watched& made = session.watched_.emplace_back();
     made.module = watch->module;
     if (watch->label != nullptr) made.label = watch->label;
+    made.comes_at_ticks = std::strcmp(watch->gatherer, "tick") == 0;
     if (watch->preprocessor == nullptr) {
       if (watch->own_interface == nullptr) return refuse(error, "watch gives no preprocessor");
       made.own = watch->own_interface;

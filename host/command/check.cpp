@@ -23,6 +23,15 @@ void tell_rules(std::ostream& out) {
     out << "  " << std::left << std::setw(21) << rule.name << rule.meaning << "\n";
 }
 
+/// The rules that a component breaks by the fault of an earlier row: "; for the same reason also threads, leaks".
+std::string also_broken(const std::vector<check::Row>& rows, const check::Row& first) {
+  std::string names;
+  for (const check::Row& row : rows) {
+    if (row.component == first.component && row.same_as == first.rule) names += (names.empty() ? "" : ", ") + row.rule;
+  }
+  return names.empty() ? "" : "; for the same reason also " + names;
+}
+
 void tell_rows(const std::string& file, const std::vector<check::Row>& rows, std::ostream& out) {
   out << file << "\n";
   const std::string* component = nullptr;
@@ -30,8 +39,9 @@ void tell_rows(const std::string& file, const std::vector<check::Row>& rows, std
     if (!row.component.empty() && (component == nullptr || *component != row.component))
       out << "  " << row.component << "\n";
     component = &row.component;
+    if (!row.same_as.empty()) continue;  // one fault, one line
     out << (row.component.empty() ? "  " : "    ") << (row.passed ? "ok      " : "BROKEN  ") << std::left
-        << std::setw(22) << row.rule << row.detail << "\n";
+        << std::setw(22) << row.rule << row.detail << also_broken(rows, row) << "\n";
   }
 }
 
@@ -57,11 +67,9 @@ bool was_looked_into(const std::vector<check::Row>& rows) {
 }
 
 nlohmann::json as_json_row(const check::Row& row) {
-  return {{"file", row.file},
-          {"component", row.component},
-          {"rule", row.rule},
-          {"passed", row.passed},
-          {"detail", row.detail}};
+  return {{"file", row.file},     {"component", row.component},
+          {"rule", row.rule},     {"passed", row.passed},
+          {"detail", row.detail}, {"same_as", row.same_as.empty() ? nlohmann::json() : nlohmann::json(row.same_as)}};
 }
 
 }  // namespace
@@ -70,7 +78,7 @@ CLI::App* Check::add_to(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("check", "Whether plugins keep the rules of the boundary; exits with 1 when one does not");
   subcommand->add_option("file", files, "The plugins, such as build/my_lens.so")->type_name("FILE");
-  subcommand->add_flag("--json", as_json, "An array with a row a rule: file, component, rule, passed, detail");
+  subcommand->add_flag("--json", as_json, "An array with a row a rule: file, component, rule, passed, detail, same_as");
   subcommand->add_flag("--rules", only_rules, "List the rules, a line each, and look at no plugin");
   subcommand->add_option("--options", options, "A YAML map that components are made with: '{scale: 2}'")
       ->type_name("YAML");
@@ -93,8 +101,8 @@ bool Check::run(std::ostream& out) const {
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& file : files) {
     const std::vector<check::Row> rows = check::examine_plugin(file, options, seconds);
-    broken += static_cast<std::size_t>(
-        std::count_if(rows.begin(), rows.end(), [](const check::Row& row) { return !row.passed; }));
+    broken += static_cast<std::size_t>(std::count_if(
+        rows.begin(), rows.end(), [](const check::Row& row) { return !row.passed && row.same_as.empty(); }));
     complete = complete && was_looked_into(rows);
     if (as_json) {
       for (const check::Row& row : rows) all.push_back(as_json_row(row));
@@ -106,8 +114,8 @@ bool Check::run(std::ostream& out) const {
     out << all.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
     out << (broken == 0 ? "every rule is kept"
-                        : std::to_string(broken) + (broken == 1 ? " rule is" : " rules are") + " broken" +
-                              (complete ? "" : "; the others cannot be looked at before"))
+                        : std::to_string(broken) + (broken == 1 ? " fault" : " faults") + " found" +
+                              (complete ? "" : "; the other rules cannot be looked at before"))
         << "\n";
   }
   return broken == 0;

@@ -34,7 +34,6 @@ class TagListener : public Visualizer {
  public:
   static constexpr const char* name = "loupe_tag_listener";
   static constexpr const char* help = "takes what lenses tell of their plots, for `loupe explain`";
-  static std::vector<Option> options() { return {}; }
   explicit TagListener(const Options&) {}
   void tag(const Tag& tag) override {
     const auto text = [](const char* told) { return std::string(told != nullptr ? told : ""); };

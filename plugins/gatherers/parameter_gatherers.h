@@ -12,7 +12,6 @@ template <class Self, uint32_t tap>
 class ParameterGatherer : public Gatherer {
  public:
   explicit ParameterGatherer(const Options&) {}
-  static std::vector<Option> options() { return {}; }
   void open(const std::optional<Module>& module, const char* label) override {
     const std::string self = Self::name;
     if (!module) throw Error("the gatherer '" + self + "' watches modules, and was given none", LOUPE_INVALID);

@@ -10,7 +10,6 @@ class Push : public Gatherer {
  public:
   static constexpr const char* name = "push";
   static constexpr const char* help = "the losses and metrics that the trainer pushes";
-  static std::vector<Option> options() { return {}; }
   explicit Push(const Options&) {}
   void open(const std::optional<Module>& module, const char*) override {
     if (module) throw Error("the gatherer 'push' watches what the trainer pushes, not a module", LOUPE_INVALID);

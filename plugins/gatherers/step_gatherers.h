@@ -13,7 +13,6 @@ namespace loupe {
 template <class Self, uint32_t tap>
 class StepGatherer : public Gatherer {
  public:
-  static std::vector<Option> options() { return {}; }
   explicit StepGatherer(const Options&) {}
   void open(const std::optional<Module>&, const char* label) override {
     if (label != nullptr) {

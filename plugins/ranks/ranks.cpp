@@ -39,7 +39,6 @@ class Ranks : public Lens {
         "findings replica_drift, gradients_not_averaged, same_data, same_dropout, rank_non_finite, straggler, "
         "rank_imbalance, ranks_differ"};
   }
-  static std::vector<Option> options() { return {}; }
 
   Ranks(const Options&, const Host& host) : host_(host) {}
 

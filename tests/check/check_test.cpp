@@ -106,9 +106,35 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"events_allocate_by_new", "events", "it allocates in an event, 64 times in 64 events"},
         Fault{"measured", "measured", "it reads a member of loupe_measurement that it did not ask for"},
         Fault{"events_wait", "events", "it waits in an event, "},
+        Fault{"events_slow", "events", "an event of 12 elements takes "},
         Fault{"example", "example", "has no option 'ration'; did you mean 'ratio'?"},
         Fault{"begin", "life", "begin fails: there is no room"}, Fault{"loading", "links", "it crashes (Aborted)"}),
     [](const auto& each) { return std::string(each.param.name); });
+
+TEST(Check, AllocationsAreRefusedInEventsAndNotAtTicks) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer's malloc is not counted";
+#endif
+  EXPECT_TRUE(contains(check(faulty("allocates_at_parameter_gradient")).detail("events"), "it allocates in an event"));
+  const Checked at_ticks = check(faulty("allocates_at_tick"));
+  EXPECT_EQ(at_ticks.exit_code, 0) << at_ticks.rows.dump(1);
+}
+
+TEST(Check, TellsAFaultThatBreaksManyRulesOnce) {
+  const Finished told = loupe_check(faulty("life"));
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_TRUE(contains(told.output, "1 fault found\n")) << told.output;
+  EXPECT_TRUE(contains(told.output, "report fails: it is tired; for the same reason also ")) << told.output;
+  const Checked checked = check(faulty("life"));
+  EXPECT_GT(checked.broken().size(), 1u) << checked.rows.dump(1);
+  for (const auto& row : checked.rows) {
+    if (row.at("passed") || row.at("rule") == "life") {
+      EXPECT_TRUE(row.at("same_as").is_null()) << row;
+    } else {
+      EXPECT_EQ(row.at("same_as"), "life") << row;
+    }
+  }
+}
 
 TEST(Check, KillsWhatHangsAndGoesOnWithTheNextRule) {
   const Checked checked = check(faulty("hang"), "--timeout 0.2");
@@ -171,7 +197,7 @@ TEST(Check, SaysItInWordsToo) {
   EXPECT_EQ(broken.exit_code, 1);
   EXPECT_TRUE(contains(broken.output, "    BROKEN  help                  the option 'ratio' has no help"))
       << broken.output;
-  EXPECT_TRUE(contains(broken.output, "4 rules are broken\n")) << broken.output;
+  EXPECT_TRUE(contains(broken.output, "4 faults found\n")) << broken.output;
 }
 
 TEST(Check, TakesOptionsToMakeComponentsWith) {
@@ -208,7 +234,7 @@ TEST(Check, ALibraryThatIsNotLoupesIsLookedAtOnlyAsFarAsItGoes) {
   EXPECT_TRUE(contains(finished.output, "BROKEN  exports")) << finished.output;
   EXPECT_TRUE(contains(finished.output, "ok      links")) << finished.output;
   EXPECT_FALSE(contains(finished.output, "bootstrap")) << finished.output;
-  EXPECT_TRUE(contains(finished.output, "2 rules are broken; the others cannot be looked at before\n"))
+  EXPECT_TRUE(contains(finished.output, "2 faults found; the other rules cannot be looked at before\n"))
       << finished.output;
 }
 

@@ -22,7 +22,6 @@ class Extended : public Lens {
  public:
   static constexpr const char* name = "extended";
   static constexpr const char* help = "knows more than its table";
-  static std::vector<Option> options() { return {}; }
   Extended(const Options&, const Host& host) { path = host.plugin_path(); }
   void visit(const Module&) override {}
   void report(Report&) override {}

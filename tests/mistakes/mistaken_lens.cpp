@@ -72,7 +72,6 @@ class MistakenLens : public loupe::Lens {
 /// One that takes no steps.
 struct Blind : loupe::Lens {
   static constexpr const char *name = "blind", *help = "watches nothing";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit Blind(const loupe::Options&) {}
   void visit(const loupe::Module&) override {}
   void report(loupe::Report&) override {}

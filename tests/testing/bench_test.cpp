@@ -50,7 +50,6 @@ class TrainingCount : public loupe::Preprocessor {
  public:
   static constexpr const char* name = "training_count";
   static constexpr const char* help = "the share of events in training";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit TrainingCount(const loupe::Options&) {}
 
   loupe::Request request() const override { return {}; }

@@ -59,7 +59,6 @@ class Keeper : public loupe::Lens {
  public:
   static constexpr const char* name = "keeper";
   static constexpr const char* help = "values, names and flags that change on other threads";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit Keeper(const loupe::Options&) {}
 
   void visit(const loupe::Module& module) override {

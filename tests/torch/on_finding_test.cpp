@@ -24,7 +24,6 @@ class LateTeller : public loupe::Lens {
  public:
   static constexpr const char* name = "late_teller";
   static constexpr const char* help = "publishes at the very end";
-  static std::vector<loupe::Option> options() { return {}; }
   LateTeller(const loupe::Options&, const loupe::Host& host) : host_(host) {}
   ~LateTeller() override { publish("destroyed"); }
 
@@ -49,7 +48,6 @@ class Caller : public loupe::Lens {
  public:
   static constexpr const char* name = "caller";
   static constexpr const char* help = "uses the trainer's inspector";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit Caller(const loupe::Options&) {}
 
   void visit(const loupe::Module&) override {}

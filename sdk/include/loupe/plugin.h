@@ -4,9 +4,9 @@
 // What a plugin's source includes. A component is a class with
 //   static constexpr const char* name = "snake_case";   // as YAML names it
 //   static constexpr const char* help = "one line";
-//   static std::vector<loupe::Option> options();
 //   explicit T(const loupe::Options&);                  // or T(const loupe::Options&, const loupe::Host&)
 // derived from loupe::Gatherer, Preprocessor, Lens or Visualizer; optionally
+//   static std::vector<loupe::Option> options();
 //   static std::vector<const char*> aliases();
 //   static std::vector<const char*> gives();            // for `loupe describe`: "series: one line", "Tag: one line"
 //   static constexpr const char* example = "…";         // the same: a line of YAML to copy

@@ -8,7 +8,6 @@ class SizeProbe : public Preprocessor {
  public:
   static constexpr const char* name = "size_probe";
   static constexpr const char* help = "the size of each event";
-  static std::vector<Option> options() { return {}; }
   explicit SizeProbe(const Options&) : sizes_(add_series("size")) {}
   Request request() const override { return {}; }
   void process(const Event& event) override { sizes_.push(event.raw()->struct_size); }
@@ -21,7 +20,6 @@ class SizeViewer : public Visualizer {
  public:
   static constexpr const char* name = "size_viewer";
   static constexpr const char* help = "refuses a struct that says more than the host knows";
-  static std::vector<Option> options() { return {}; }
   explicit SizeViewer(const Options&) {}
   void tag(const Tag& tag) override { check(tag.struct_size, sizeof tag); }
   void begin_tick(const Tick&) override {}

@@ -180,6 +180,10 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
 #ifdef FAULT_EVENTS_ALLOCATE_BY_NEW
   allocate_by_new();
 #endif
+#ifdef FAULT_EVENTS_SLOW
+  for (const clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC / 500;) {
+  }
+#endif
 #ifdef FAULT_EVENTS_WAIT
   const struct timespec moment = {0, 200000};
   nanosleep(&moment, NULL);

@@ -24,7 +24,6 @@ class Farewell : public loupe::Lens {
  public:
   static constexpr const char* name = "farewell";
   static constexpr const char* help = "says when it ends";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit Farewell(const loupe::Options&) {}
   ~Farewell() override { note("destroy"); }
   void visit(const loupe::Module&) override {}

@@ -14,7 +14,6 @@ class StrangeLens : public loupe::Lens {
  public:
   static constexpr const char* name = "strange";
   static constexpr const char* help = "does nothing";
-  static std::vector<loupe::Option> options() { return {}; }
   explicit StrangeLens(const loupe::Options&) {}
   void visit(const loupe::Module&) override {}
   void report(loupe::Report&) override {}

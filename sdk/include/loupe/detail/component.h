@@ -34,6 +34,10 @@ struct HasAliases : std::false_type {};
 template <class T>
 struct HasAliases<T, std::void_t<decltype(T::aliases())>> : std::true_type {};
 template <class T, class = void>
+struct HasOptions : std::false_type {};
+template <class T>
+struct HasOptions<T, std::void_t<decltype(T::options())>> : std::true_type {};
+template <class T, class = void>
 struct HasGives : std::false_type {};
 template <class T>
 struct HasGives<T, std::void_t<decltype(T::gives())>> : std::true_type {};
@@ -79,7 +83,7 @@ class Component {
       is_gatherer, Gatherer,
       std::conditional_t<is_preprocessor, Preprocessor, std::conditional_t<is_lens, Lens, Visualizer>>>;
 
-  Component() : options_(T::options()) {
+  Component() : options_(options()) {
     if constexpr (HasAliases<T>::value) aliases_ = T::aliases();
     if constexpr (HasGives<T>::value) gives_ = T::gives();
     descriptor_.struct_size = sizeof descriptor_;
@@ -98,6 +102,13 @@ class Component {
     if constexpr (HasExample<T>::value) descriptor_.example = T::example;
   }
 
+  static auto options() {
+    if constexpr (HasOptions<T>::value) {
+      return T::options();
+    } else {
+      return std::vector<Option>();
+    }
+  }
   static const char* interface_id() {
     if constexpr (is_gatherer) return LOUPE_GATHERER_ID;
     if constexpr (is_preprocessor) return LOUPE_PREPROCESSOR_ID;
