@@ -83,6 +83,35 @@ struct Loud : loupe::LayerLens {
   loupe::Rule loud_{"loud", 2, 2};
 };
 
+/// The distance between the first elements of "student" and "teacher".
+struct Distance : loupe::Lens {
+  static constexpr const char *name = "distance", *help = "how far apart two modules are";
+  Distance(const loupe::Options&, const loupe::Host& host) : host_(host) {}
+  void visit(const loupe::Module& module) override {
+    if (std::string_view(module.name()) == "student") student_ = module;
+    if (std::string_view(module.name()) == "teacher") teacher_ = module;
+    if (student_ == nullptr || teacher_ == nullptr || is_watching_) return;
+    is_watching_ = true;
+    distance_ = watch_together(host_, loupe::Module(student_), loupe::Module(teacher_), "forward",
+                               [](const loupe::TensorView& first, const loupe::TensorView& second) {
+                                 return loupe::Elements(second).at(0) - loupe::Elements(first).at(0);
+                               });
+  }
+  void report(loupe::Report& report) override {
+    report.tag("Distance", {});
+    const auto total = distance_.get("value", LOUPE_AGGREGATE_SUM),
+               count = distance_.get("value", LOUPE_AGGREGATE_COUNT);
+    report.value("Distance", "both", "sum", total.value_or(0));
+    report.value("Distance", "both", "count", count.value_or(0));
+  }
+
+ private:
+  loupe::Host host_;
+  const loupe_module *student_ = nullptr, *teacher_ = nullptr;
+  bool is_watching_ = false;
+  loupe::Source distance_;
+};
+
 /// What Report takes.
 struct Teller : loupe::Lens {
   static constexpr const char *name = "teller", *help = "all that a report takes";
@@ -108,7 +137,8 @@ struct Teller : loupe::Lens {
   const loupe_module* module_ = nullptr;
 };
 
-LOUPE_STATIC_PLUGIN(layer_lenses, "layer_lenses", "1.0", LargestOutput, FirstActivation, Columns, Loud, Teller);
+LOUPE_STATIC_PLUGIN(layer_lenses, "layer_lenses", "1.0", LargestOutput, FirstActivation, Columns, Loud, Distance,
+                    Teller);
 
 Bench bench_of(const std::string& lens) {
   return Bench("lenses: [" + lens + "]", {LOUPE_BUILT_PLUGINS}, {&layer_lenses});
@@ -126,6 +156,32 @@ TEST(LayerLens, ShowsWhatAFunctionMakesOfEachEvent) {
   EXPECT_EQ(bench.tag("Largest Output").description, "the largest element of each output");
   bench.tick();
   EXPECT_FALSE(bench.has_value("Largest Output", "fc1", "mean"));
+}
+
+TEST(WatchTogether, ShowsTheTensorsOfTwoModulesOfOneStep) {
+  Bench bench = bench_of("distance");
+  const auto student = bench.module("student", "Linear"), teacher = bench.module("teacher", "Linear");
+  bench.forward(teacher, tensor({100}));  // before there is one to compare with
+  bench.forward(student, tensor({1}));
+  bench.forward(student, tensor({2}));  // the last one counts
+  bench.forward(teacher, tensor({10}));
+  bench.forward(teacher, tensor({1000}));  // its partner is taken
+  bench.tick();
+  EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "sum"), 8);
+  EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "count"), 1);
+}
+
+TEST(WatchTogether, LeavesOutWhatIsOfAnotherStep) {
+  Bench bench = bench_of("distance");
+  const auto student = bench.module("student", "Linear"), teacher = bench.module("teacher", "Linear");
+  bench.forward(student, tensor({1}));
+  bench.step();
+  bench.forward(teacher, tensor({10}));
+  bench.forward(student, tensor({4}));
+  bench.forward(teacher, tensor({6}));
+  bench.tick();
+  EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "sum"), 2);
+  EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "count"), 1);
 }
 
 TEST(LayerLens, KeepsQuantilesOnlyWhereTheyAreDrawn) {

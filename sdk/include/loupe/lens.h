@@ -4,6 +4,7 @@
 #include <loupe/detail/numbers.h>
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_reading.h>
+#include <loupe/detail/together.h>
 #include <loupe/detail/watch.h>
 #include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/tally.h>
@@ -149,6 +150,17 @@ class Lens {
   Source watch(const Module& module, const Watch& watched, std::unique_ptr<Preprocessor> own) {
     kept_.push_back({module.id(), std::move(own), false});
     return watch(module.raw(), watched, kept_.back().preprocessor.get());
+  }
+  /// Shows `function` the tensors of two modules together, such as of a layer in a student and in its teacher. It takes
+  /// `(const TensorView& first, const TensorView& second)` and gives a number or an optional one, which goes into the
+  /// series "value"; or it takes also Numbers. Each tensor of `second` comes with the last one that `first` had before
+  /// it in the same step, once; what has no partner is left out. Copies the first's tensor at each event.
+  template <class Function>
+  Source watch_together(const Host& host, const Module& first, const Module& second, const Watch& watched,
+                        Function function) {
+    auto [of_first, of_second] = detail::together(host, watched.request(), std::move(function));
+    watch(first, watched, std::move(of_first));
+    return watch(second, watched, std::move(of_second));
   }
   /// Of what the trainer pushes.
   Source watch_pushes(const Watch& watched) { return watch(nullptr, watched, nullptr); }
