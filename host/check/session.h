@@ -4,9 +4,11 @@
 #include <loupe/abi.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/fixtures.h"
@@ -114,12 +116,18 @@ class Session {
     const loupe_module* module = nullptr;
     std::string label;
     bool forgotten = false;
+    // Where it brings no preprocessor: what Loupe's own give, so that lenses that stand on them have something to
+    // report, and what it asks for.
+    std::deque<std::string> made_up = {"norm",      "correlation", "activation", "death",
+                                       "condition", "training",    "validation"};
   };
   template <class Event>
   loupe_status metered(Event&& event) {
     return meter_ != nullptr ? meter_->around(event) : event();
   }
   void create();
+  /// Whether a series still has the name that it had, at the same place.
+  bool keeps_name(void* preprocessor, std::size_t series, const char* name);
   void add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers);
   void enter(const char* function, Turn turn);
   void leave(Answer& answer);
@@ -148,7 +156,8 @@ class Session {
   Network network_;
   loupe_request request_{};
   std::deque<Watched> watched_;
-  std::deque<char> tallies_;  // no more than their addresses
+  std::map<std::pair<void*, std::size_t>, std::pair<const char*, std::string>> names_;  // of series
+  std::deque<char> tallies_;                                                            // no more than their addresses
   std::vector<Answer> failures_;
   std::string folder_, label_;
   const loupe_module* opened_on_ = nullptr;

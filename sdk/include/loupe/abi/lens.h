@@ -31,7 +31,7 @@ typedef struct loupe_watch {
 } loupe_watch;
 
 enum {
-  LOUPE_WIRING_STRICT = 1u << 0 /* refuse an author's mistakes that are let pass in training: plugins are tested */
+  LOUPE_WIRING_STRICT = 1u << 0 /* plugins are tested: refuse an author's mistakes that are let pass in training */
 };
 
 /* What a lens may do while it is attached. The functions that read a series hold its stream's lock, so no event changes
@@ -47,7 +47,7 @@ typedef struct loupe_wiring {
   /* @thread trainer or model @state always but in an event @reenter series_count of its own preprocessor @owns nothing
    * @since 1.0 */
   size_t (*series_count)(void* context, loupe_source* source);
-  /* Where the series of that name is. NOT_FOUND, with a message that names those that there are. */
+  /* Where the first series of that name is. NOT_FOUND, with a message that names those that there are. */
   /* @thread trainer or model @state always but in an event @reenter series_count, read of its own preprocessor
    * @owns caller's index @since 1.0 */
   loupe_status (*find)(void* context, loupe_source* source, const char* name, size_t* index, loupe_error* error);

@@ -15,7 +15,7 @@ extern "C" {
 typedef struct loupe_series {
   uint32_t struct_size;
   uint32_t reserved;
-  const char* name; /* not null; each series of a preprocessor has another */
+  const char* name; /* not null */
   uint64_t count;   /* of finite values */
   uint64_t nan_count;
   uint64_t inf_count;
