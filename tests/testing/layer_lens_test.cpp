@@ -72,7 +72,7 @@ struct Loud : loupe::LayerLens {
   void report(loupe::Report& report) override {
     LayerLens::report(report);
     for (const loupe::Layer& layer : layers()) {
-      const auto largest = layer.source.get("value", LOUPE_AGGREGATE_MAX);
+      const auto largest = layer.source.get("value", loupe::Aggregate::max);
       if (largest && *largest > 10)
         loud_.see({layer.module, *largest, 10, "'" + layer.name + "' is loud", "turn it down"});
     }

@@ -29,6 +29,7 @@ typedef struct loupe_series {
 
 /* Takes the next bytes of what is written to `writer`; not OK: the rest is of no use, and whoever writes returns that
  * status. The bytes may be null where `size` is 0. */
+/* @thread trainer @state in save_state @reenter none @owns borrows bytes @since 1.0 */
 typedef loupe_status (*loupe_write)(void* writer, const void* bytes, size_t size, loupe_error* error);
 
 /* LOUPE_PREPROCESSOR_ID: turns the events of one stream into numbers and folds them over an epoch. */
