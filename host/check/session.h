@@ -116,10 +116,7 @@ class Session {
     const loupe_module* module = nullptr;
     std::string label;
     bool forgotten = false;
-    // Where it brings no preprocessor: what Loupe's own give, so that lenses that stand on them have something to
-    // report, and what it asks for.
-    std::deque<std::string> made_up = {"norm",      "correlation", "activation", "death",
-                                       "condition", "training",    "validation"};
+    std::deque<std::string> asked_for;  // series of another's preprocessor, which may have them
   };
   template <class Event>
   loupe_status metered(Event&& event) {

@@ -23,7 +23,9 @@ namespace loupe::check {
 
 /// The functions behind the tables, which note every call that may not be made.
 struct StubWiring {
-  // Of series that are made up here.
+  // What Loupe's own preprocessors give, so that lenses that stand on them have something to report.
+  static constexpr const char* series[] = {"norm",      "correlation", "activation", "death",
+                                           "condition", "training",    "validation"};
   static constexpr double values[] = {0.25, 0.5, 0.75};
 
   // Loupe's own.
@@ -115,17 +117,24 @@ struct StubWiring {
   }
   static size_t series_count(void*, loupe_source* source) {
     const Session::Watched& of_lens = watched(source);
-    return of_lens.own != nullptr ? of_lens.own->series_count(of_lens.own_self) : of_lens.made_up.size();
+    return of_lens.own != nullptr ? of_lens.own->series_count(of_lens.own_self) : std::size(series);
   }
-  /// A preprocessor that is not the lens's own has every series here.
+  /// A preprocessor that is not the lens's own has every series here; those that are not made up above are empty.
   static loupe_status find(void* self, loupe_source* source, const char* name, size_t* index, loupe_error* error) {
     readable(self, source);
     Session::Watched& of_lens = watched(source);
     if (of_lens.own != nullptr) return detail::find_series(*of_lens.own, of_lens.own_self, name, index, error);
     if (name == nullptr) return refuse(error, "find is asked for no name");
-    const auto found = std::find(of_lens.made_up.begin(), of_lens.made_up.end(), name);
-    *index = static_cast<size_t>(found - of_lens.made_up.begin());
-    if (found == of_lens.made_up.end()) of_lens.made_up.emplace_back(name);
+    *index = 0;
+    for (const char* each : series) {
+      if (std::strcmp(each, name) == 0) return LOUPE_OK;
+      ++*index;
+    }
+    for (const std::string& each : of_lens.asked_for) {
+      if (each == name) return LOUPE_OK;
+      ++*index;
+    }
+    of_lens.asked_for.emplace_back(name);
     return LOUPE_OK;
   }
   static loupe_status read(void* self, loupe_source* source, size_t i, loupe_series* row, loupe_error* error) {
@@ -135,10 +144,14 @@ struct StubWiring {
       if (of_lens.own != nullptr) {
         read = detail::series_row(*of_lens.own, of_lens.own_self, i);
       } else {
-        if (i >= of_lens.made_up.size()) throw Error("there is no such series", LOUPE_NOT_FOUND);
+        const bool is_made_up = i < std::size(series);
+        if (!is_made_up && i - std::size(series) >= of_lens.asked_for.size())
+          throw Error("there is no such series", LOUPE_NOT_FOUND);
         Series made;
-        for (const double value : values) made.push(value);
-        read = made.row(of_lens.made_up[i].c_str());
+        for (const double value : values) {
+          if (is_made_up) made.push(value);
+        }
+        read = made.row(is_made_up ? series[i] : of_lens.asked_for[i - std::size(series)].c_str());
       }
       read.struct_size = row->struct_size;
       std::memcpy(row, &read, std::min<size_t>(row->struct_size, sizeof read));
@@ -153,6 +166,10 @@ struct StubWiring {
       detail::write_error(error, "quantiles are not kept");
       return LOUPE_UNSUPPORTED;
     }
+    if (i >= std::size(series)) {
+      detail::write_error(error, "there are no values");
+      return LOUPE_NOT_FOUND;
+    }
     for (size_t k = 0; k < q_count; ++k) found[k] = values[0] + q[k] * (values[2] - values[0]);
     return LOUPE_OK;
   }
@@ -165,7 +182,7 @@ struct StubWiring {
       detail::write_error(error, "the values are not kept");
       return LOUPE_UNSUPPORTED;
     }
-    *count = std::size(values);
+    *count = i < std::size(series) ? std::size(values) : 0;
     std::copy_n(values, std::min(*count, capacity), found);
     return LOUPE_OK;
   }
