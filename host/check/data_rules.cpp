@@ -205,7 +205,10 @@ void check_struct_sizes(const Subject& subject) {
     LOUPE_CHECK_SIZES(loupe_measurement);
   }
   if (subject.kind == Kind::gatherer) LOUPE_CHECK_SIZES(loupe_taps);
-  if (subject.kind == Kind::preprocessor) LOUPE_CHECK_SIZES(loupe_request);
+  if (subject.kind == Kind::preprocessor) {
+    LOUPE_CHECK_SIZES(loupe_request);
+    LOUPE_CHECK_SIZES(loupe_series);
+  }
   if (subject.kind == Kind::lens) {
     LOUPE_CHECK_SIZES(loupe_wiring);
     LOUPE_CHECK_SIZES(loupe_sink);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <iterator>
+#include <limits>
 
 #include "check/session.h"
 
@@ -44,15 +45,18 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
       session.begin();
       session.feed();
       for (const std::size_t series : {std::size_t{1000}, ~std::size_t{0}}) {
-        session.call("aggregate", Turn::none, [&](LentMemory&, loupe_error* error) {
-          double value = 0;
-          return table.aggregate(session.self(), series, LOUPE_AGGREGATE_MEAN, &value, error);
+        session.call("read", Turn::none, [&](LentMemory&, loupe_error* error) {
+          loupe_series row{};
+          row.struct_size = sizeof row;
+          return table.read(session.self(), series, &row, error);
         });
-        session.call("series_name", Turn::none, [&](LentMemory&, loupe_error* error) {
-          char name[8];
-          std::size_t length = 0;
-          return table.series_name(session.self(), series, name, sizeof name, &length, error);
-        });
+        if (LOUPE_OFFERS(table, quantiles)) {
+          session.call("quantiles", Turn::none, [&](LentMemory&, loupe_error* error) {
+            const double q[] = {0.5};
+            double values[std::size(q)];
+            return table.quantiles(session.self(), series, q, std::size(q), values, error);
+          });
+        }
         if (!LOUPE_OFFERS(table, values)) continue;
         session.call("values", Turn::none, [&](LentMemory&, loupe_error* error) {
           double values[8];
@@ -60,11 +64,11 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
           return table.values(session.self(), series, values, std::size(values), &count, error);
         });
       }
-      for (const uint32_t aggregation : {0u, 14u, ~0u}) {
-        if (table.series_count(session.self()) == 0) break;
-        session.call("aggregate", Turn::none, [&](LentMemory&, loupe_error* error) {
+      for (const double q : {-0.5, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+        if (!LOUPE_OFFERS(table, quantiles) || table.series_count(session.self()) == 0) break;
+        session.call("quantiles", Turn::none, [&](LentMemory&, loupe_error* error) {
           double value = 0;
-          return table.aggregate(session.self(), 0, aggregation, &value, error);
+          return table.quantiles(session.self(), 0, &q, 1, &value, error);
         });
       }
     });

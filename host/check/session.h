@@ -4,9 +4,11 @@
 #include <loupe/abi.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/fixtures.h"
@@ -115,12 +117,15 @@ class Session {
     std::string label;
     bool comes_at_ticks = false;  ///< behind the gatherer `tick`, whose events are not as frequent as others
     bool forgotten = false;
+    std::deque<std::string> asked_for;  // series of another's preprocessor, which may have them
   };
   template <class Event>
   loupe_status metered(Event&& event) {
     return meter_ != nullptr ? meter_->around(event) : event();
   }
   void create();
+  /// Whether a series still has the name that it had, at the same place.
+  bool keeps_name(void* preprocessor, std::size_t series, const char* name);
   void add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers);
   void enter(const char* function, Turn turn);
   void leave(Answer& answer);
@@ -150,7 +155,8 @@ class Session {
   Network network_;
   loupe_request request_{};
   std::deque<Watched> watched_;
-  std::deque<char> tallies_;  // no more than their addresses
+  std::map<std::pair<void*, std::size_t>, std::pair<const char*, std::string>> names_;  // of series
+  std::deque<char> tallies_;                                                            // no more than their addresses
   std::vector<Answer> failures_;
   std::string folder_, label_;
   const loupe_module* opened_on_ = nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -151,15 +152,35 @@ std::vector<double> Session::numbers() {
   return numbers;
 }
 
+bool Session::keeps_name(void* preprocessor, std::size_t series, const char* name) {
+  if (name == nullptr) return false;
+  const auto& known = names_.try_emplace({preprocessor, series}, name, name).first->second;
+  return known.first == name && known.second == name;
+}
+
 void Session::add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers) {
-  call("series", Turn::none, [&](LentMemory&, loupe_error* error) {
+  call("series", Turn::none, [&](LentMemory& memory, loupe_error* error) -> loupe_status {
     const std::size_t count = counts.series_count(self);
     for (std::size_t i = 0; i < count; ++i) {
-      loupe::detail::series_name(counts, self, i);  // throws where it cannot be read
-      for (uint32_t aggregation = LOUPE_AGGREGATE_MEAN; aggregation <= LOUPE_AGGREGATE_INF_COUNT; ++aggregation) {
-        double value = NAN;  // what the call leaves where there is none
-        const loupe_status status = counts.aggregate(self, i, aggregation, &value, error);
-        numbers.push_back(status == LOUPE_OK ? value : infinity);
+      // The host's own struct, to be written to: a copy that ends where no one may write.
+      auto* lent = const_cast<loupe_series*>(memory.lend(loupe_series{}));
+      const loupe_status status = counts.read(self, i, lent, error);
+      if (status != LOUPE_OK) return status;
+      loupe_series row{};
+      std::memcpy(&row, lent, std::min<std::size_t>(lent->struct_size, sizeof row));
+      if (LOUPE_REACHES(*lent, name) && !keeps_name(self, i, row.name)) {
+        loupe::detail::write_error(error, "the name of a series is null, or has moved or changed; keep it as it is");
+        return LOUPE_INVALID;
+      }
+      for (const uint64_t number : {row.count, row.nan_count, row.inf_count})
+        numbers.push_back(static_cast<double>(number));
+      for (const double number : {row.sum, row.mean, row.standard_deviation, row.minimum, row.maximum, row.last})
+        numbers.push_back(number);
+      if (LOUPE_OFFERS(counts, quantiles)) {
+        constexpr double q[] = {0, 0.25, 0.5, 0.75, 1};
+        double values[std::size(q)] = {NAN, NAN, NAN, NAN, NAN};  // what the call leaves where there are none
+        const loupe_status status = counts.quantiles(self, i, q, std::size(q), values, error);
+        for (const double value : values) numbers.push_back(status == LOUPE_OK ? value : infinity);
       }
       if (!LOUPE_OFFERS(counts, values)) continue;
       try {

@@ -1,6 +1,7 @@
 // Numbers that leave the process.
 
-#include <algorithm>
+#include <loupe/error.h>
+
 #include <cstring>
 
 #include "check/session.h"
@@ -8,27 +9,44 @@
 namespace loupe::check {
 namespace {
 
+constexpr const char* no_room = "there is no room for a state";
+
+struct Writer {
+  std::string bytes;
+  std::size_t left = ~std::size_t{0};  // so many more pieces are taken
+};
+
+loupe_status write(void* writer, const void* bytes, std::size_t size, loupe_error* error) {
+  return detail::guarded(error, [&] {
+    Writer& to = *static_cast<Writer*>(writer);
+    if (to.left == 0) throw Error(no_room, LOUPE_INVALID);
+    --to.left;
+    if (size > 0) to.bytes.append(static_cast<const char*>(bytes), size);
+  });
+}
+
+Answer save(Session& session, Writer& writer) {
+  return session.call("save_state", Turn::none, [&](LentMemory&, loupe_error* error) {
+    return session.table<loupe_preprocessor>().save_state(session.self(), &write, &writer, error);
+  });
+}
 /// Throws Broken when nothing can be saved.
 std::string save(Session& session) {
-  const auto& table = session.table<loupe_preprocessor>();
-  std::size_t size = 0;
-  Answer answer = session.call("save_state", Turn::none, [&](LentMemory&, loupe_error* error) {
-    return table.save_state(session.self(), nullptr, 0, &size, error);
-  });
-  if (!answer.ok()) throw Broken("save_state, asked for the size, fails: " + answer.message);
-  std::string state;
-  for (const std::size_t capacity : {size / 2, size}) {
-    answer = session.call("save_state", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-      void* bytes = memory.guarded(capacity);
-      std::size_t needed = 0;
-      const loupe_status status = table.save_state(session.self(), bytes, capacity, &needed, error);
-      if (status == LOUPE_OK && needed == capacity) state.assign(static_cast<const char*>(bytes), needed);
-      return status;
-    });
-  }
+  Writer writer;
+  const Answer answer = save(session, writer);
   if (!answer.ok()) throw Broken("save_state fails: " + answer.message);
-  if (state.size() != size) throw Broken("save_state tells two sizes of the same state");
-  return state;
+  return writer.bytes;
+}
+
+/// What a writer says that takes no more must come out.
+void check_full(Session& session) {
+  Writer full{"", 0};
+  const Answer answer = save(session, full);
+  if (answer.status != LOUPE_INVALID || answer.message != no_room) {
+    throw Broken(
+        "save_state does not return what its writer does where that takes no more; stop there, and return "
+        "the writer's status and message as they are");
+  }
 }
 
 Answer merge(Session& session, const std::string& state) {
@@ -50,6 +68,7 @@ void check_state(const Subject& subject) {
   for (int i = 0; i < 3; ++i) whole.feed();
   const std::vector<double> numbers = whole.numbers();
   const std::string state = save(whole);
+  if (!state.empty()) check_full(whole);
   Session other(subject);
   other.begin();
   const Answer merged = merge(other, state);

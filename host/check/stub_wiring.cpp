@@ -2,7 +2,6 @@
 
 #include <loupe/detail/series_reading.h>
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tally.h>
@@ -11,7 +10,6 @@
 #include <loupe/text/nearest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -113,38 +111,79 @@ struct StubWiring {
     *source = reinterpret_cast<loupe_source*>(&made);
     return LOUPE_OK;
   }
+  static const Session::Watched& readable(void* self, loupe_source* source) {
+    const Session::Watched& of_lens = watched(source);
+    if (of_lens.forgotten) of(self).host().complain("reads a source whose module is forgotten");
+    return of_lens;
+  }
   static size_t series_count(void*, loupe_source* source) {
     const Session::Watched& of_lens = watched(source);
     return of_lens.own != nullptr ? of_lens.own->series_count(of_lens.own_self) : std::size(series);
   }
-  static loupe_status series_name(void*, loupe_source* source, size_t i, char* name, size_t capacity, size_t* length,
-                                  loupe_error* error) {
-    const Session::Watched& of_lens = watched(source);
-    if (of_lens.own != nullptr) return of_lens.own->series_name(of_lens.own_self, i, name, capacity, length, error);
-    if (i >= std::size(series)) return refuse(error, "there is no such series");
-    *length = std::strlen(series[i]);
-    if (capacity > 0) std::snprintf(name, capacity, "%s", series[i]);
+  /// A preprocessor that is not the lens's own has every series here; those that are not made up above are empty.
+  static loupe_status find(void* self, loupe_source* source, const char* name, size_t* index, loupe_error* error) {
+    readable(self, source);
+    Session::Watched& of_lens = watched(source);
+    if (of_lens.own != nullptr) return detail::find_series(*of_lens.own, of_lens.own_self, name, index, error);
+    if (name == nullptr) return refuse(error, "find is asked for no name");
+    *index = 0;
+    for (const char* each : series) {
+      if (std::strcmp(each, name) == 0) return LOUPE_OK;
+      ++*index;
+    }
+    for (const std::string& each : of_lens.asked_for) {
+      if (each == name) return LOUPE_OK;
+      ++*index;
+    }
+    of_lens.asked_for.emplace_back(name);
     return LOUPE_OK;
   }
-  static loupe_status aggregate(void* self, loupe_source* source, size_t i, uint32_t aggregation, double* value,
-                                loupe_error* error) {
-    const Session::Watched& of_lens = watched(source);
-    if (of_lens.forgotten) of(self).host().complain("reads a source whose module is forgotten");
-    if (of_lens.own != nullptr) return of_lens.own->aggregate(of_lens.own_self, i, aggregation, value, error);
-    *value = values[0];
+  static loupe_status read(void* self, loupe_source* source, size_t i, loupe_series* row, loupe_error* error) {
+    return detail::guarded(error, [&] {
+      const Session::Watched& of_lens = readable(self, source);
+      loupe_series read{};
+      if (of_lens.own != nullptr) {
+        read = detail::series_row(*of_lens.own, of_lens.own_self, i);
+      } else {
+        const bool is_made_up = i < std::size(series);
+        if (!is_made_up && i - std::size(series) >= of_lens.asked_for.size())
+          throw Error("there is no such series", LOUPE_NOT_FOUND);
+        Series made;
+        for (const double value : values) {
+          if (is_made_up) made.push(value);
+        }
+        read = made.row(is_made_up ? series[i] : of_lens.asked_for[i - std::size(series)].c_str());
+      }
+      read.struct_size = row->struct_size;
+      std::memcpy(row, &read, std::min<size_t>(row->struct_size, sizeof read));
+    });
+  }
+  static loupe_status quantiles(void* self, loupe_source* source, size_t i, const double* q, size_t q_count,
+                                double* found, loupe_error* error) {
+    const Session::Watched& of_lens = readable(self, source);
+    if (of_lens.own != nullptr) {
+      const loupe_preprocessor& table = *of_lens.own;
+      if (LOUPE_OFFERS(table, quantiles)) return table.quantiles(of_lens.own_self, i, q, q_count, found, error);
+      detail::write_error(error, "quantiles are not kept");
+      return LOUPE_UNSUPPORTED;
+    }
+    if (i >= std::size(series)) {
+      detail::write_error(error, "there are no values");
+      return LOUPE_NOT_FOUND;
+    }
+    for (size_t k = 0; k < q_count; ++k) found[k] = values[0] + q[k] * (values[2] - values[0]);
     return LOUPE_OK;
   }
   static loupe_status all_values(void* self, loupe_source* source, size_t i, double* found, size_t capacity,
                                  size_t* count, loupe_error* error) {
-    const Session::Watched& of_lens = watched(source);
-    if (of_lens.forgotten) of(self).host().complain("reads a source whose module is forgotten");
+    const Session::Watched& of_lens = readable(self, source);
     if (of_lens.own != nullptr) {
       const loupe_preprocessor& table = *of_lens.own;
       if (LOUPE_OFFERS(table, values)) return table.values(of_lens.own_self, i, found, capacity, count, error);
       detail::write_error(error, "the values are not kept");
       return LOUPE_UNSUPPORTED;
     }
-    *count = std::size(values);
+    *count = i < std::size(series) ? std::size(values) : 0;
     std::copy_n(values, std::min(*count, capacity), found);
     return LOUPE_OK;
   }
@@ -190,23 +229,7 @@ struct StubWiring {
     return LOUPE_OK;
   }
 
-  /// Of a preprocessor of the lens's own alone: those of others are made up here.
-  static loupe_status unknown_series(void* self, loupe_source* source, const char* name, loupe_error* error) {
-    return detail::guarded(error, [&] {
-      const Session::Watched& of_lens = watched(source);
-      if (of_lens.own == nullptr) return;
-      const std::vector<std::string> known = detail::series_names(*of_lens.own, of_lens.own_self);
-      if (known.empty()) return;
-      const std::string text = detail::unknown_series_text(name, known);
-      of(self).host().complain("asks for a series that its source lacks: " + text);
-      throw Error(text, LOUPE_INVALID);
-    });
-  }
-
   static const void* extension(void*, const char* id) {
-    static constexpr loupe_draft_mistakes mistakes = {.struct_size = sizeof(loupe_draft_mistakes),
-                                                      .unknown_series = &unknown_series};
-    if (std::strcmp(id, LOUPE_DRAFT_MISTAKES_ID) == 0) return &mistakes;
     static constexpr loupe_draft_tally tally = {.struct_size = sizeof(loupe_draft_tally),
                                                 .rest = &rest,
                                                 .make = &make_tally,
@@ -264,11 +287,13 @@ loupe_taps stub_taps(void* session) {
 
 loupe_wiring stub_wiring(void* session) {
   return {.struct_size = sizeof(loupe_wiring),
+          .flags = LOUPE_WIRING_STRICT,
           .context = session,
           .watch = &StubWiring::watch,
           .series_count = &StubWiring::series_count,
-          .series_name = &StubWiring::series_name,
-          .aggregate = &StubWiring::aggregate,
+          .find = &StubWiring::find,
+          .read = &StubWiring::read,
+          .quantiles = &StubWiring::quantiles,
           .values = &StubWiring::all_values,
           .get_extension = &StubWiring::extension};
 }

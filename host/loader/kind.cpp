@@ -30,8 +30,7 @@ std::string lacking(const loupe_preprocessor& table) {
   LOUPE_NEEDS(request);
   LOUPE_NEEDS(process);
   LOUPE_NEEDS(series_count);
-  LOUPE_NEEDS(series_name);
-  LOUPE_NEEDS(aggregate);
+  LOUPE_NEEDS(read);
   LOUPE_NEEDS(reset);
   return "";
 }

@@ -1,5 +1,6 @@
 #include "pipeline/lens_node.h"
 
+#include <loupe/detail/series_reading.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
@@ -49,46 +50,59 @@ LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bo
 }
 
 void LensNode::make_wiring() {
-  wiring_ = {
-      .struct_size = sizeof(loupe_wiring),
-      .context = this,
-      .watch =
-          [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
-              *source = &static_cast<LensNode*>(self)->watch(copy_known(*watch));
-            });
-          },
-      .series_count =
-          [](void*, loupe_source* source) {
-            return source->read("series_count", [&] { return source->table->series_count(source->self); });
-          },
-      .series_name =
-          [](void*, loupe_source* source, std::size_t series, char* name, std::size_t capacity, std::size_t* length,
-             loupe_error* error) {
-            return source->read("series_name", [&] {
-              return source->table->series_name(source->self, series, name, capacity, length, error);
-            });
-          },
-      .aggregate =
-          [](void*, loupe_source* source, std::size_t series, uint32_t aggregation, double* value, loupe_error* error) {
-            return source->read(
-                "aggregate", [&] { return source->table->aggregate(source->self, series, aggregation, value, error); });
-          },
-      .values = [](void*, loupe_source* source, std::size_t series, double* values, std::size_t capacity,
-                   std::size_t* count, loupe_error* error) -> loupe_status {
-        if (!LOUPE_OFFERS(*source->table, values)) {
-          detail::write_error(error, "the preprocessor keeps no values");
-          return LOUPE_UNSUPPORTED;
-        }
-        return source->read(
-            "values", [&] { return source->table->values(source->self, series, values, capacity, count, error); });
-      },
-      .get_extension = [](void*, const char* id) -> const void* {
-        if (id == nullptr) return nullptr;
-        if (std::strcmp(id, LOUPE_DRAFT_MISTAKES_ID) == 0 && refuses_mistakes()) return &draft_mistakes();
-        return std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &draft_tally() : nullptr;
-      }};
+  wiring_ = {.struct_size = sizeof(loupe_wiring),
+             .flags = refuses_mistakes() ? uint32_t{LOUPE_WIRING_STRICT} : 0,
+             .context = this,
+             .watch =
+                 [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
+                   return detail::guarded(error, [&] {
+                     if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
+                     *source = &static_cast<LensNode*>(self)->watch(copy_known(*watch));
+                   });
+                 },
+             .series_count =
+                 [](void*, loupe_source* source) {
+                   return source->read("series_count", [&] { return source->table->series_count(source->self); });
+                 },
+             .find =
+                 [](void*, loupe_source* source, const char* name, std::size_t* index, loupe_error* error) {
+                   return source->read(
+                       "find", [&] { return detail::find_series(*source->table, source->self, name, index, error); });
+                 },
+             .read =
+                 [](void*, loupe_source* source, std::size_t index, loupe_series* row, loupe_error* error) {
+                   return detail::guarded(error, [&] {
+                     if (row == nullptr) throw Error("there is no place for the row of a series", LOUPE_INVALID);
+                     loupe_series read =
+                         source->read("read", [&] { return detail::series_row(*source->table, source->self, index); });
+                     // A lens may know of fewer members, or of more.
+                     read.struct_size = row->struct_size;
+                     std::memcpy(row, &read, std::min<std::size_t>(row->struct_size, sizeof read));
+                   });
+                 },
+             .quantiles = [](void*, loupe_source* source, std::size_t index, const double* q, std::size_t q_count,
+                             double* values, loupe_error* error) -> loupe_status {
+               if (!LOUPE_OFFERS(*source->table, quantiles)) {
+                 detail::write_error(error, "the preprocessor keeps no quantiles");
+                 return LOUPE_UNSUPPORTED;
+               }
+               return source->read("quantiles", [&] {
+                 return source->table->quantiles(source->self, index, q, q_count, values, error);
+               });
+             },
+             .values = [](void*, loupe_source* source, std::size_t index, double* values, std::size_t capacity,
+                          std::size_t* count, loupe_error* error) -> loupe_status {
+               if (!LOUPE_OFFERS(*source->table, values)) {
+                 detail::write_error(error, "the preprocessor keeps no values");
+                 return LOUPE_UNSUPPORTED;
+               }
+               return source->read("values", [&] {
+                 return source->table->values(source->self, index, values, capacity, count, error);
+               });
+             },
+             .get_extension = [](void*, const char* id) -> const void* {
+               return id != nullptr && std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &draft_tally() : nullptr;
+             }};
 }
 
 const loupe_draft_tally& LensNode::draft_tally() {

@@ -2,7 +2,6 @@
 #define LOUPE_PIPELINE_LENS_NODE_H
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/mistakes.h>
 #include <loupe/draft/abi/tally.h>
 
 #include <initializer_list>
@@ -89,7 +88,6 @@ class LensNode {
   uint64_t key_of(const loupe_source& source, const ModuleNode& module);
   void make_wiring();
   static const loupe_draft_tally& draft_tally();
-  static const loupe_draft_mistakes& draft_mistakes();
   void make_sink();
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);

@@ -1,6 +1,5 @@
 // What a lens tells: checked, given the lens's own suffix where it has one, and handed on.
 
-#include <loupe/detail/series_reading.h>
 #include <loupe/error.h>
 
 #include <cmath>
@@ -120,21 +119,6 @@ void LensNode::need_tag(const char* tag) const {
   throw Error(std::string("a value of the tag '") + tag + "' is told before the tag; tell it by Report::tag first" +
                   (known.empty() ? "" : ": told were '" + known + "'"),
               LOUPE_INVALID);
-}
-
-const loupe_draft_mistakes& LensNode::draft_mistakes() {
-  static const loupe_draft_mistakes table = {
-      .struct_size = sizeof table,
-      .unknown_series = [](void*, loupe_source* source, const char* series, loupe_error* error) {
-        return detail::guarded(error, [&] {
-          if (source == nullptr || series == nullptr) throw Error("a series or its source is null", LOUPE_INVALID);
-          std::vector<std::string> known;
-          source->read("series_name", [&] { known = detail::series_names(*source->table, source->self); });
-          if (known.empty()) return;  // those of some come with the events
-          throw Error(detail::unknown_series_text(series, known), LOUPE_INVALID);
-        });
-      }};
-  return table;
 }
 
 const loupe_module* LensNode::module_called(const char* layer) {

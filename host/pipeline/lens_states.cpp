@@ -21,13 +21,14 @@ uint64_t hash_of(const std::string& text) {
 
 /// Under its module's lock.
 std::string state_of(const loupe_source& source) {
+  const loupe_write append = [](void* bytes, const void* piece, std::size_t size, loupe_error* error) {
+    return detail::guarded(error, [&] {
+      if (size > 0) static_cast<std::string*>(bytes)->append(static_cast<const char*>(piece), size);
+    });
+  };
+  std::string bytes;
   detail::ErrorBuffer error;
-  std::size_t size = 0;
-  error.check(source.table->save_state(source.self, nullptr, 0, &size, error.get()));
-  std::string bytes(size, '\0');
-  error.check(source.table->save_state(source.self, bytes.data(), size, &size, error.get()));
-  if (size > bytes.size()) throw Error("its state grew while it was saved", LOUPE_FAILED);
-  bytes.resize(size);
+  error.check(source.table->save_state(source.self, append, &bytes, error.get()));
   return bytes;
 }
 

@@ -143,12 +143,13 @@ class DifferenceMonitorLens : public Lens {
   void report(Report& report) override {
     warn();
     for (const Layer& layer : layers_) {
+      const auto difference = layer.source.find("difference");
       if (reducer_.is_passthrough()) {
-        lines_.write(report, tag_, layer.name, layer.source, "difference");
-      } else if (const auto state = layer.source.get("reduced", LOUPE_AGGREGATE_LAST); state && !std::isnan(*state)) {
+        if (difference) lines_.write(report, tag_, layer.name, *difference);
+      } else if (const auto state = layer.source.get("reduced", Aggregate::last); state && !std::isnan(*state)) {
         report.value(tag_, layer.name, reducer_.kind(), *state);
       }
-      non_finite_.write(report, tag_, layer.name, layer.source, "difference");
+      if (difference) non_finite_.write(report, tag_, layer.name, *difference);
     }
   }
 

@@ -114,6 +114,7 @@ class Histograms : public Lens {
 
   void write(Report& report, const std::string& tag, const char* line, const Layers& layers) {
     for (const Layer& layer : layers) {
+      const auto elements = layer.source.find("elements");
       if (const std::vector<double> bins = layer.source.values("bins"); !bins.empty()) {
         const std::vector<double> edges = layer.source.values("edges");
         loupe_histogram histogram{};
@@ -124,12 +125,10 @@ class Histograms : public Lens {
         histogram.edges = edges.data();
         histogram.counts = bins.data();
         histogram.bin_count = bins.size();
-        for (const uint32_t counted : {LOUPE_AGGREGATE_COUNT, LOUPE_AGGREGATE_NAN_COUNT, LOUPE_AGGREGATE_INF_COUNT}) {
-          histogram.events += static_cast<uint64_t>(layer.source.get("elements", counted).value_or(0));
-        }
+        if (elements) histogram.events = elements->count() + elements->nan_count() + elements->inf_count();
         report.histogram(histogram);
       }
-      non_finite_.write(report, tag, layer.name, layer.source, "elements");
+      if (elements) non_finite_.write(report, tag, layer.name, *elements);
     }
   }
 

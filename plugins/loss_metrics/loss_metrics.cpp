@@ -78,10 +78,10 @@ class LossMetrics : public Lens {
     numbers_.clear();
     for (const Layer& layer : loss_modules_) report_loss_module(report, layer);
     for (std::size_t i = 0; i < pushed_losses_.series_count(); ++i) {
-      const std::string loss = pushed_losses_.series_name(i);
-      if (numbers_.count(loss + " mean") == 0) report_loss(report, pushed_losses_, i, loss, loss);
+      const SeriesNumbers loss = pushed_losses_.read(i);
+      if (numbers_.count(std::string(loss.name()) + " mean") == 0) report_loss(report, loss, loss.name());
     }
-    for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) report_metric(report, i);
+    for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) report_metric(report, pushed_metrics_.read(i));
     tell_misspelt();
   }
 
@@ -98,7 +98,7 @@ class LossMetrics : public Lens {
   void tell_misspelt() {
     Strings others;
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) {
-      const std::string metric = pushed_metrics_.series_name(i);
+      const std::string metric = pushed_metrics_.read(i).name();
       metrics_come_.insert(metric);
       if (metrics_.count(metric) == 0) others.push_back(metric);
     }
@@ -145,40 +145,38 @@ class LossMetrics : public Lens {
   // A single loss module is the loss. With several, such as a GAN's, each is shown under its own name too.
   void report_loss_module(Report& report, const Layer& layer) {
     for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
-      const std::string loss = layer.source.series_name(i);
-      const std::string shown = loss_modules_.size() > 1 ? layer.name + " " + loss : loss;
-      report_loss(report, layer.source, i, loss, shown);
+      const SeriesNumbers loss = layer.source.read(i);
+      report_loss(report, loss, loss_modules_.size() > 1 ? layer.name + " " + loss.name() : loss.name());
     }
   }
-  void report_loss(Report& report, const Source& source, std::size_t i, const std::string& loss,
-                   const std::string& shown) {
+  void report_loss(Report& report, const SeriesNumbers& loss, const std::string& shown) {
     // A mean of the other losses would look sound and not be.
-    const bool is_broken = source.get(i, LOUPE_AGGREGATE_NAN_COUNT).value_or(0) > 0;
-    remember(source, i, loss, is_broken);
-    remember(source, i, shown, is_broken);
+    const bool is_broken = loss.nan_count() > 0;
+    remember(loss, loss.name(), is_broken);
+    remember(loss, shown, is_broken);
     if (is_broken) {
       for (const std::string& line : loss_line_names_)
-        report.value(loss_tag_, loss_tag_, shown + " " + line, NAN, source.count(i));
+        report.value(loss_tag_, loss_tag_, shown + " " + line, NAN, loss.count());
     } else {
-      loss_lines_.write(report, loss_tag_, loss_tag_, source, i, shown + " ");
+      loss_lines_.write(report, loss_tag_, loss_tag_, loss, shown + " ");
     }
-    non_finite_.write(report, shown, loss_tag_, source, i);
+    non_finite_.write(report, shown, loss_tag_, loss);
   }
-  void report_metric(Report& report, std::size_t i) {
-    const std::string metric = pushed_metrics_.series_name(i);
+  void report_metric(Report& report, const SeriesNumbers& numbers) {
+    const std::string metric = numbers.name();
     const bool shown = metrics_.empty() || metrics_.count(metric) > 0;
-    if (!shown || !pushed_metrics_.get(i, LOUPE_AGGREGATE_COUNT)) return;
+    if (!shown || numbers.empty()) return;
     if (metrics_.empty() && !metrics_seen_) introduce_metrics(report);
     metrics_seen_ = true;
-    remember(pushed_metrics_, i, metric);
-    metrics_lines_.write(report, metrics_tag_, metrics_tag_, pushed_metrics_, i, metric + " ");
-    non_finite_.write(report, metric, metrics_tag_, pushed_metrics_, i);
+    remember(numbers, metric);
+    metrics_lines_.write(report, metrics_tag_, metrics_tag_, numbers, metric + " ");
+    non_finite_.write(report, metric, metrics_tag_, numbers);
   }
 
   // The first to be remembered under a name stays.
-  void remember(const Source& source, std::size_t series, const std::string& shown, bool is_broken = false) {
+  void remember(const SeriesNumbers& numbers, const std::string& shown, bool is_broken = false) {
     for (const std::string& aggregation : aggregation_names()) {
-      const auto number = source.get(series, aggregation_from(aggregation));
+      const auto number = numbers.get(aggregation_from(aggregation));
       if (number || is_broken) numbers_.emplace(shown + " " + aggregation, is_broken ? NAN : *number);
     }
   }

@@ -78,8 +78,10 @@ class OutputNorm : public Lens {
   void report(Report& report) override {
     filter_.warn(host_, filter_.has_taken());
     for (const Layer& layer : layers_) {
-      lines_.write(report, tag, layer.name, layer.source, "norm");
-      non_finite_.write(report, tag, layer.name, layer.source, "norm");
+      const auto norm = layer.source.find("norm");
+      if (!norm) continue;
+      lines_.write(report, tag, layer.name, *norm);
+      non_finite_.write(report, tag, layer.name, *norm);
     }
     if (comparison_plot_) Comparison::write(report, comparison_tag_, layers_, "norm", comparison_aggregation_);
   }
@@ -108,7 +110,7 @@ class OutputNorm : public Lens {
   Lines lines_;
   ModuleFilter filter_;
   bool activation_, log_scale_, normalize_, comparison_plot_;
-  uint32_t comparison_aggregation_;
+  Aggregate comparison_aggregation_;
   std::string comparison_tag_;
   OptionValues preprocessor_options_, gatherer_options_;
   Layers layers_;

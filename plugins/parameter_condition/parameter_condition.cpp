@@ -49,8 +49,10 @@ class ParameterCondition : public Lens {
     for (const auto& role : parameters_) {
       const std::string tag = role.title + " Condition Number";
       for (const Layer& layer : role.layers) {
-        lines_.write(report, tag, layer.name, layer.source, "condition");
-        non_finite_.write(report, tag, layer.name, layer.source, "condition");
+        const auto condition = layer.source.find("condition");
+        if (!condition) continue;
+        lines_.write(report, tag, layer.name, *condition);
+        non_finite_.write(report, tag, layer.name, *condition);
       }
     }
   }

@@ -62,8 +62,10 @@ class ParameterNorm : public Lens {
     for (const auto& role : parameters_) {
       const std::string tag = norm_tag(role);
       for (const Layer& layer : role.layers) {
-        lines_.write(report, tag, layer.name, layer.source, "norm");
-        non_finite_.write(report, tag, layer.name, layer.source, "norm");
+        const auto norm = layer.source.find("norm");
+        if (!norm) continue;
+        lines_.write(report, tag, layer.name, *norm);
+        non_finite_.write(report, tag, layer.name, *norm);
       }
       if (comparison_plot_) {
         Comparison::write(report, comparison_tag(role), role.layers, "norm", aggregation_);
@@ -90,7 +92,7 @@ class ParameterNorm : public Lens {
   Parameters parameters_;
   bool inplace_, normalize_, log_scale_, comparison_plot_;
   std::string method_;
-  uint32_t aggregation_;
+  Aggregate aggregation_;
   Lines lines_;
   NonFinite non_finite_;
 };

@@ -150,7 +150,7 @@ class Pipeline : public Lens {
     for (const WatchedSeries& stream : streams_) {
       for (const Layer& layer : stream.layers) {
         for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
-          const std::string series = layer.source.series_name(i);
+          const std::string series = layer.source.read(i).name();
           any_series = true;
           wanted_series_.offer(series);
           wanted_series_.match([&](const std::string& wanted) { return wanted == series; });
@@ -188,7 +188,7 @@ class Pipeline : public Lens {
     Strings all;
     for (const Layer& layer : stream.layers) {
       for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
-        const std::string series = layer.source.series_name(i);
+        const std::string series = layer.source.read(i).name();
         if (shows(series) && std::find(all.begin(), all.end(), series) == all.end()) all.push_back(series);
       }
     }
@@ -198,16 +198,19 @@ class Pipeline : public Lens {
   void write(Report& report, const WatchedSeries& stream, const std::string& series, const std::string& tag) {
     if (relation_) Comparison::write(report, tag, stream.layers, series, aggregation_from(line_names_.front()));
     for (const Layer& layer : stream.layers) {
-      if (style_.big && !relation_) write_in_big_plot(report, tag, layer, series);
-      if (!style_.big) lines_.write(report, tag, layer.name, layer.source, series);
-      non_finite_.write(report, tag, layer.name, layer.source, series);
+      const auto numbers = layer.source.find(series);
+      if (!numbers) continue;
+      if (style_.big && !relation_) write_in_big_plot(report, tag, layer.name, *numbers);
+      if (!style_.big) lines_.write(report, tag, layer.name, *numbers);
+      non_finite_.write(report, tag, layer.name, *numbers);
     }
   }
   /// Each layer is a line there, or one for each aggregation.
-  void write_in_big_plot(Report& report, const std::string& tag, const Layer& layer, const std::string& series) {
+  void write_in_big_plot(Report& report, const std::string& tag, const std::string& layer,
+                         const SeriesNumbers& numbers) {
     for (const std::string& aggregation : line_names_) {
-      const auto value = layer.source.get(series, aggregation_from(aggregation));
-      if (value) report.value(tag, tag, layer.name + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
+      const auto value = numbers.get(aggregation_from(aggregation));
+      if (value) report.value(tag, tag, layer + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
     }
   }
 

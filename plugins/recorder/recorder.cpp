@@ -115,7 +115,7 @@ class Recorder : public Lens {
   void report(Report& report) override {
     filter_.warn(host_, !recorded_.empty());
     for (const Layer& layer : layers_) {
-      if (const auto samples = layer.source.get("samples", LOUPE_AGGREGATE_SUM)) {
+      if (const auto samples = layer.source.get("samples", Aggregate::sum)) {
         report.value(tag_, layer.name, "this epoch", *samples);
       }
     }

@@ -170,7 +170,7 @@ class RunStatistics : public Lens {
     if (norms.empty()) return;
     const std::string prefix = totals_.size() > 1 && !model.empty() ? model + " " : "";
     const bool any = norms.running().count > 0;
-    const double broken = *norms.aggregate(LOUPE_AGGREGATE_NAN_COUNT) > 0 ? NAN : INFINITY;
+    const double broken = norms.row().nan_count > 0 ? NAN : INFINITY;
     report.value(gradient_tag, prefix + "mean", any ? norms.running().mean : broken);
     report.value(gradient_tag, prefix + "max", any ? norms.running().maximum : broken);
   }

@@ -58,8 +58,10 @@ class UpdateRatio : public Lens {
     parameters_.warn(host_);
     for (const auto& role : parameters_) {
       for (const Layer& layer : role.layers) {
-        lines_.write(report, tag_of(role), layer.name, layer.source, "ratio");
-        non_finite_.write(report, tag_of(role), layer.name, layer.source, "ratio");
+        const auto ratio = layer.source.find("ratio");
+        if (!ratio) continue;
+        lines_.write(report, tag_of(role), layer.name, *ratio);
+        non_finite_.write(report, tag_of(role), layer.name, *ratio);
       }
     }
   }

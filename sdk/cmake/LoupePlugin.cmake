@@ -2,7 +2,7 @@
 function(loupe_add_plugin name)
   set(version_script ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/plugin.map)
   add_library(${name} MODULE ${ARGN})
-  target_link_libraries(${name} PRIVATE loupe::sdk)
+  target_link_libraries(${name} PRIVATE loupe::sdk m) # m: in C it is linked by nobody else
   set_target_properties(${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
                                            VISIBILITY_INLINES_HIDDEN ON
                                            LINK_DEPENDS ${version_script})

@@ -52,9 +52,10 @@ TEST_F(Sizes, WhatIsHandedOnSaysNoMoreThanTheHostKnows) {
   for (const std::string& message : messages_) EXPECT_EQ(message.find("size_viewer"), std::string::npos) << message;
 }
 
-TEST_F(Sizes, APreprocessorThatKeepsNoValuesSaysSo) {
+TEST_F(Sizes, APreprocessorThatKeepsNoValuesAndNoQuantilesSaysSo) {
   run("lenses: [own_whole]\n");
   EXPECT_EQ(monitor_->display().last("Own", "Own", "status of values"), LOUPE_UNSUPPORTED);
+  EXPECT_EQ(monitor_->display().last("Own", "Own", "status of quantiles"), LOUPE_UNSUPPORTED);
   EXPECT_EQ(messages_, Texts{});
 }
 

@@ -99,6 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"leaks", "leaks", "bytes are lost in 1000 times create and destroy"},
         Fault{"nothing_kept", "nothing_kept", "it crashes (Segmentation fault) in process"},
         Fault{"state", "state", "bytes that save_state never wrote"},
+        Fault{"state_full", "state", "save_state does not return what its writer does"},
+        Fault{"series_name", "life", "series fails: the name of a series is null, or has moved or changed"},
         Fault{"tally", "threads", "uses a tally that make_tally did not give"},
         Fault{"state_half", "state", "one of save_state and merge_state without the other"},
         Fault{"events_grow", "events", "its memory grows by 10485"},

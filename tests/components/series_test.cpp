@@ -7,8 +7,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "built_in.h"
 #include "loader/component_instance.h"
@@ -101,12 +103,22 @@ class Folded {
     }
   }
   std::string state() {
-    std::size_t size = 0;
-    check(table().save_state(self(), nullptr, 0, &size, error_.get()));
-    std::string bytes(size, '\0');
-    check(table().save_state(self(), bytes.data(), bytes.size(), &size, error_.get()));
-    EXPECT_EQ(size, bytes.size());
+    std::string bytes;
+    const loupe_write append = [](void* to, const void* piece, std::size_t size, loupe_error*) -> loupe_status {
+      static_cast<std::string*>(to)->append(static_cast<const char*>(piece), size);
+      return LOUPE_OK;
+    };
+    check(table().save_state(self(), append, &bytes, error_.get()));
     return bytes;
+  }
+  /// What comes of it where the writer takes nothing.
+  std::pair<loupe_status, std::string> try_state() {
+    const loupe_write refuse = [](void*, const void*, std::size_t, loupe_error* error) -> loupe_status {
+      detail::write_error(error, "the disk is full");
+      return LOUPE_INVALID;
+    };
+    const loupe_status status = table().save_state(self(), refuse, nullptr, error_.get());
+    return {status, error_.text()};
   }
   void merge(const std::string& bytes) { check(try_merge(bytes)); }
   loupe_status try_merge(const std::string& bytes) {
@@ -114,22 +126,27 @@ class Folded {
   }
   void reset() { check(table().reset(self(), error_.get())); }
 
-  std::vector<std::string> series() {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < table().series_count(self()); ++i)
-      names.push_back(detail::series_name(table(), self(), i));
-    return names;
-  }
-  /// The numbers of each series by "name aggregation", those that there are.
+  std::vector<std::string> series() { return detail::series_names(table(), self()); }
+  /// The numbers of each series that has any, by "name number"; quantiles where they are kept.
   std::map<std::string, double> numbers() {
     std::map<std::string, double> numbers;
-    const std::vector<std::string> names = series();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      for (uint32_t aggregation = LOUPE_AGGREGATE_MEAN; aggregation <= LOUPE_AGGREGATE_INF_COUNT; ++aggregation) {
-        double number = 0;
-        if (table().aggregate(self(), i, aggregation, &number, error_.get()) != LOUPE_OK) continue;
-        numbers[names[i] + " " + std::to_string(aggregation)] = number;
-      }
+    for (std::size_t i = 0; i < table().series_count(self()); ++i) {
+      const loupe_series row = detail::series_row(table(), self(), i);
+      const std::string name = row.name + std::string(" ");
+      if (row.count + row.nan_count + row.inf_count == 0) continue;
+      numbers[name + "count"] = static_cast<double>(row.count);
+      numbers[name + "nan_count"] = static_cast<double>(row.nan_count);
+      numbers[name + "inf_count"] = static_cast<double>(row.inf_count);
+      numbers[name + "sum"] = row.sum;
+      numbers[name + "mean"] = row.mean;
+      numbers[name + "standard_deviation"] = row.standard_deviation;
+      numbers[name + "minimum"] = row.minimum;
+      numbers[name + "maximum"] = row.maximum;
+      numbers[name + "last"] = row.last;
+      const double q[] = {0.25, 0.5, 0.75};
+      double values[] = {0, 0, 0};
+      if (table().quantiles(self(), i, q, std::size(q), values, error_.get()) != LOUPE_OK) continue;
+      for (std::size_t k = 0; k < std::size(q); ++k) numbers[name + std::to_string(q[k])] = values[k];
     }
     return numbers;
   }
@@ -228,6 +245,14 @@ TEST_F(EveryPreprocessor, MergesWithOneThatSawNothing) {
     expect_same(merged, whole);
     empty.merge(whole.state());
     expect_same(empty, whole);
+  });
+}
+
+TEST_F(EveryPreprocessor, PassesOnWhatAWriterThatTakesNoMoreSays) {
+  each([](const CatalogueEntry& entry, const std::string& yaml) {
+    Folded folded(entry, yaml);
+    folded.see(0, events);
+    EXPECT_EQ(folded.try_state(), std::pair(loupe_status{LOUPE_INVALID}, std::string("the disk is full")));
   });
 }
 

@@ -51,7 +51,7 @@ class MistakenLens : public loupe::Lens {
     if (is("range")) report.range("Sum", "fc1", "min", "max", 1, 2);
     if (is("rule")) rule_.see({nullptr, 2, 1, "it is too much"});
     if (is("finding")) report.finding({});
-    if (is("quantile")) source_.get("sum", LOUPE_AGGREGATE_MEDIAN);
+    if (is("quantile")) source_.get("sum", loupe::Aggregate::median);
     if (is("values")) source_.values("sqares");
     if (is("values_folded")) source_.values("sum");
     const auto sum = source_.get(is("series") ? "smu" : "sum");

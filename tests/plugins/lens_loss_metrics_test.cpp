@@ -226,13 +226,13 @@ TEST(LossMetricsLens, NamesPushedNanAndNeverAveragesItAway) {
   EXPECT_EQ(shown.value("Non-Finite Values", "Metrics", "accuracy Inf"), 1);
 }
 
-TEST(LossMetricsLens, AsksForTheNameOfEachOfManyMetricsAFewTimes) {
+TEST(LossMetricsLens, ReadsEachOfManyMetricsAFewTimes) {
   constexpr std::size_t count = 500;
   LensWorld world("loss_metrics");
   for (std::size_t i = 0; i < count; ++i) world.push(("metric" + std::to_string(i)).c_str(), 1);
   const Shown shown = world.tick();
   EXPECT_EQ(shown.values.size(), count);
-  EXPECT_LT(world.names_asked(), 10 * count);
+  EXPECT_LE(world.rows_read(), 3 * count);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "lens_world.h"
 
+#include <loupe/detail/series_reading.h>
 #include <loupe/visualizer.h>
 
 #include <gtest/gtest.h>
@@ -101,16 +102,16 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
         });
       },
       .series_count = [](void*, loupe_source* source) { return table(source).series_count(self(source)); },
-      .series_name =
-          [](void* world, loupe_source* source, size_t i, char* name, size_t capacity, size_t* length,
-             loupe_error* error) {
-            ++static_cast<LensWorld*>(world)->names_asked_;
-            return table(source).series_name(self(source), i, name, capacity, length, error);
+      .find = [](void*, loupe_source* source, const char* name, size_t* index,
+                 loupe_error* error) { return detail::find_series(table(source), self(source), name, index, error); },
+      .read =
+          [](void* world, loupe_source* source, size_t i, loupe_series* row, loupe_error* error) {
+            ++static_cast<LensWorld*>(world)->rows_read_;
+            return table(source).read(self(source), i, row, error);
           },
-      .aggregate =
-          [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value, loupe_error* error) {
-            return table(source).aggregate(self(source), i, aggregation, value, error);
-          },
+      .quantiles =
+          [](void*, loupe_source* source, size_t i, const double* q, size_t q_count, double* values,
+             loupe_error* error) { return table(source).quantiles(self(source), i, q, q_count, values, error); },
       .values =
           [](void*, loupe_source* source, size_t i, double* values, size_t capacity, size_t* count,
              loupe_error* error) { return table(source).values(self(source), i, values, capacity, count, error); },

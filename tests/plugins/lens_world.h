@@ -80,8 +80,8 @@ class LensWorld {
   /// The names of the modules that the lens watches at a tap, in the order they were added; with "/label" where the
   /// stream has one.
   std::vector<std::string> watched(uint32_t tap) const;
-  /// How often the lens asked for a series's name.
-  std::size_t names_asked() const { return names_asked_; }
+  /// How often the lens read a series.
+  std::size_t rows_read() const { return rows_read_; }
   /// Whether every stream that has series keeps all values of an epoch, rather than folding them as they come.
   bool keeps_values() const;
 
@@ -100,7 +100,7 @@ class LensWorld {
   Shown* showing_ = nullptr;
   std::unique_ptr<Instance> lens_;
   uint64_t next_id_ = 1;
-  std::size_t names_asked_ = 0;
+  std::size_t rows_read_ = 0;
 };
 
 }  // namespace loupe::test

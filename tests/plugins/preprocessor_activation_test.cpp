@@ -86,8 +86,8 @@ TEST(OutputActivationPreprocessor, CountsNanAndInfInsteadOfAveragingThem) {
   stream.feed(Tensor({1, 2}, {0, 1}));
   for (const char* series : {"activation", "death"}) {
     EXPECT_DOUBLE_EQ(*stream.get(series), 0.5) << series;
-    EXPECT_EQ(stream.get(series, LOUPE_AGGREGATE_NAN_COUNT), 1) << series;
-    EXPECT_EQ(stream.get(series, LOUPE_AGGREGATE_INF_COUNT), 1) << series;
+    EXPECT_EQ(stream.get(series, Aggregate::nan_count), 1) << series;
+    EXPECT_EQ(stream.get(series, Aggregate::inf_count), 1) << series;
   }
 }
 
@@ -107,8 +107,8 @@ TEST(OutputActivationPreprocessor, KeepsValuesOrQuantilesAsTold) {
     stream->feed(Tensor({1, 2}, {0, 1}));
     stream->feed(Tensor({1, 2}, {0, 0}));
   }
-  EXPECT_THROW(running.get("activation", LOUPE_AGGREGATE_MEDIAN), Error);
-  EXPECT_DOUBLE_EQ(*sketched.get("activation", LOUPE_AGGREGATE_MEDIAN), 0.5);
+  EXPECT_THROW(running.get("activation", Aggregate::median), Error);
+  EXPECT_DOUBLE_EQ(*sketched.get("activation", Aggregate::median), 0.5);
   EXPECT_THROW(sketched.values("activation"), Error);
   EXPECT_EQ(kept.values("activation"), (std::vector<double>{1, 0.5, 0}));
 }

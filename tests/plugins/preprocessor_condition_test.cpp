@@ -32,23 +32,23 @@ TEST(ParameterConditionPreprocessor, CountsASingularMatrixAsInfinite) {
   PreprocessorStream stream("parameter_condition");
   stream.feed(Tensor({2, 2}, {1, 0, 0, 0}));
   stream.feed(Tensor({2, 2}, {1, 0, 0, 1}));
-  EXPECT_EQ(stream.get("condition", LOUPE_AGGREGATE_INF_COUNT), 1);
+  EXPECT_EQ(stream.get("condition", Aggregate::inf_count), 1);
   EXPECT_NEAR(*stream.get("condition"), 1, 1e-9);
 }
 
 TEST(ParameterConditionPreprocessor, CountsAMatrixOfZerosAsInfinite) {
   PreprocessorStream stream("parameter_condition");
   stream.feed(Tensor({2, 2}, {0, 0, 0, 0}));
-  EXPECT_EQ(stream.get("condition", LOUPE_AGGREGATE_INF_COUNT), 1);
-  EXPECT_EQ(stream.get("condition", LOUPE_AGGREGATE_NAN_COUNT), 0);
+  EXPECT_EQ(stream.get("condition", Aggregate::inf_count), 1);
+  EXPECT_EQ(stream.get("condition", Aggregate::nan_count), 0);
 }
 
 TEST(ParameterConditionPreprocessor, CountsNanInsteadOfDecomposingIt) {
   PreprocessorStream stream("parameter_condition");
   stream.feed(Tensor({2, 2}, {INFINITY, 0, NAN, 1}));
   stream.feed(Tensor({2, 2}, {INFINITY, 0, 0, 1}));
-  EXPECT_EQ(stream.get("condition", LOUPE_AGGREGATE_NAN_COUNT), 1);
-  EXPECT_EQ(stream.get("condition", LOUPE_AGGREGATE_INF_COUNT), 1);
+  EXPECT_EQ(stream.get("condition", Aggregate::nan_count), 1);
+  EXPECT_EQ(stream.get("condition", Aggregate::inf_count), 1);
 }
 
 TEST(ParameterConditionPreprocessor, PassesOverVectorsAndEmptyTensors) {

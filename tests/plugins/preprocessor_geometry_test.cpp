@@ -101,13 +101,13 @@ TEST_P(TensorGeometry, CountsAnEventWithNanAndComparesNothingWithIt) {
   stream_.feed(Tensor({2}, {1, 1}));
   expect_near(stream_.values("norm"), {std::sqrt(2.0), std::sqrt(2.0), std::sqrt(2.0)});
   expect_near(stream_.values("correlation"), {1});
-  EXPECT_EQ(stream_.get("norm", LOUPE_AGGREGATE_NAN_COUNT), 1);
-  EXPECT_EQ(stream_.get("correlation", LOUPE_AGGREGATE_NAN_COUNT), 1);
+  EXPECT_EQ(stream_.get("norm", Aggregate::nan_count), 1);
+  EXPECT_EQ(stream_.get("correlation", Aggregate::nan_count), 1);
 }
 
 TEST_P(TensorGeometry, CountsAnEventWithInf) {
   stream_.feed(Tensor({2}, {-INFINITY, 1}));
-  EXPECT_EQ(stream_.get("norm", LOUPE_AGGREGATE_INF_COUNT), 1);
+  EXPECT_EQ(stream_.get("norm", Aggregate::inf_count), 1);
   EXPECT_TRUE(stream_.values("norm").empty());
 }
 
@@ -210,7 +210,7 @@ TEST_F(ParameterDifferenceGeometry, CountsNanAndTakesNoChangeFromIt) {
   stream_.feed(Tensor({1}, {4}));
   EXPECT_EQ(stream_.values("norm"), (std::vector<double>{1, 1, 1}));
   expect_near(stream_.values("correlation"), {1});
-  EXPECT_EQ(stream_.get("norm", LOUPE_AGGREGATE_NAN_COUNT), 1);
+  EXPECT_EQ(stream_.get("norm", Aggregate::nan_count), 1);
 }
 
 TEST_F(ParameterDifferenceGeometry, MakesNothingOfAnEmptyTensor) {

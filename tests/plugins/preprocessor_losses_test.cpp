@@ -45,8 +45,8 @@ TEST(LossModulePreprocessor, CountsNanAndInf) {
   stream.feed(Tensor({}, {INFINITY}));
   stream.feed(Tensor({}, {3}));
   EXPECT_EQ(stream.values("train_loss"), std::vector<double>{3});
-  EXPECT_EQ(stream.get("train_loss", LOUPE_AGGREGATE_NAN_COUNT), 1);
-  EXPECT_EQ(stream.get("train_loss", LOUPE_AGGREGATE_INF_COUNT), 1);
+  EXPECT_EQ(stream.get("train_loss", Aggregate::nan_count), 1);
+  EXPECT_EQ(stream.get("train_loss", Aggregate::inf_count), 1);
 }
 
 TEST(ExplicitCallPreprocessor, FoldsWhatIsPushedUnderEachName) {
@@ -82,8 +82,8 @@ TEST(ExplicitCallPreprocessor, CountsPushedNanAndForgetsItWithTheEpoch) {
   PreprocessorStream stream("explicit_call", "{quantiles: true}");
   stream.push("loss", NAN);
   stream.push("loss", 2);
-  EXPECT_DOUBLE_EQ(*stream.get("loss", LOUPE_AGGREGATE_MEDIAN), 2);
-  EXPECT_EQ(stream.get("loss", LOUPE_AGGREGATE_NAN_COUNT), 1);
+  EXPECT_DOUBLE_EQ(*stream.get("loss", Aggregate::median), 2);
+  EXPECT_EQ(stream.get("loss", Aggregate::nan_count), 1);
   stream.reset();
   EXPECT_FALSE(stream.get("loss"));
 }
@@ -95,7 +95,7 @@ TEST(ExplicitCallPreprocessor, TellsManyNamesApart) {
   }
   ASSERT_EQ(stream.series().size(), 30U);
   for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(stream.get("name" + std::to_string(i), LOUPE_AGGREGATE_COUNT), 2) << i;
+    EXPECT_EQ(stream.get("name" + std::to_string(i), Aggregate::count), 2) << i;
     EXPECT_EQ(stream.get("name" + std::to_string(i)), 1.5 * i) << i;
   }
   EXPECT_FALSE(stream.get("name30"));

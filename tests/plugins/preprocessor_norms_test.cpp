@@ -48,15 +48,15 @@ TEST(OutputNormPreprocessor, CountsNanAndInfAndPassesOverEmptyTensors) {
   stream.feed(Tensor({0, 1}, {}));
   stream.feed(Tensor({2, 1}, {1, 1}));
   EXPECT_DOUBLE_EQ(*stream.get("norm"), 1);
-  EXPECT_EQ(stream.get("norm", LOUPE_AGGREGATE_NAN_COUNT), 1);
-  EXPECT_EQ(stream.get("norm", LOUPE_AGGREGATE_INF_COUNT), 1);
+  EXPECT_EQ(stream.get("norm", Aggregate::nan_count), 1);
+  EXPECT_EQ(stream.get("norm", Aggregate::inf_count), 1);
 }
 
 TEST(ParameterNormPreprocessor, TakesTheNormOfTheWholeTensor) {
   PreprocessorStream stream("parameter_norm");
   stream.feed(Tensor({2, 2}, {1, -1, 1, 1}));
   EXPECT_DOUBLE_EQ(*stream.get("norm"), 2);
-  EXPECT_DOUBLE_EQ(*stream.get("norm", LOUPE_AGGREGATE_COUNT), 1);
+  EXPECT_DOUBLE_EQ(*stream.get("norm", Aggregate::count), 1);
 }
 
 TEST(ParameterNormPreprocessor, DividesByTheRootOfItsSizeWhenToldTo) {
@@ -71,8 +71,8 @@ TEST(ParameterNormPreprocessor, CountsNanAndInfAndPassesOverEmptyTensors) {
   stream.feed(Tensor({2}, {INFINITY, 1}));
   stream.feed(Tensor({0}, {}));
   EXPECT_TRUE(stream.values("norm").empty());
-  EXPECT_EQ(stream.get("norm", LOUPE_AGGREGATE_NAN_COUNT), 1);
-  EXPECT_EQ(stream.get("norm", LOUPE_AGGREGATE_INF_COUNT), 1);
+  EXPECT_EQ(stream.get("norm", Aggregate::nan_count), 1);
+  EXPECT_EQ(stream.get("norm", Aggregate::inf_count), 1);
 }
 
 }  // namespace

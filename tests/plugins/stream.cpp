@@ -69,21 +69,25 @@ void PreprocessorStream::prime(const Tensor& tensor) {
 }
 
 std::optional<size_t> PreprocessorStream::index(const std::string& series) const {
-  for (size_t i = 0; i < table().series_count(instance_->self()); ++i) {
-    if (series == detail::series_name(table(), instance_->self(), i)) return i;
-  }
-  return std::nullopt;
+  size_t index = 0;
+  const bool found = detail::find_series(table(), instance_->self(), series.c_str(), &index, nullptr) == LOUPE_OK;
+  return found ? std::optional(index) : std::nullopt;
 }
 
-std::optional<double> PreprocessorStream::get(const std::string& series, uint32_t aggregation) const {
+std::optional<double> PreprocessorStream::get(const std::string& series, Aggregate aggregate) const {
   const auto i = index(series);
   if (!i) return std::nullopt;
-  double value = 0;
-  detail::ErrorBuffer error;
-  const loupe_status status = table().aggregate(instance_->self(), *i, aggregation, &value, error.get());
-  if (status == LOUPE_NOT_FOUND) return std::nullopt;
-  error.check(status);
-  return value;
+  static const auto of = [](loupe_source* source) { return reinterpret_cast<const PreprocessorStream*>(source); };
+  loupe_wiring wiring{};
+  wiring.read = [](void*, loupe_source* source, size_t index, loupe_series* row, loupe_error* error) {
+    return of(source)->table().read(of(source)->instance_->self(), index, row, error);
+  };
+  wiring.quantiles = [](void*, loupe_source* source, size_t index, const double* q, size_t q_count, double* values,
+                        loupe_error* error) {
+    return of(source)->table().quantiles(of(source)->instance_->self(), index, q, q_count, values, error);
+  };
+  auto* source = reinterpret_cast<loupe_source*>(const_cast<PreprocessorStream*>(this));
+  return SeriesNumbers(&wiring, source, *i).get(aggregate);
 }
 
 std::vector<double> PreprocessorStream::values(const std::string& series) const {
@@ -93,11 +97,7 @@ std::vector<double> PreprocessorStream::values(const std::string& series) const 
 }
 
 std::vector<std::string> PreprocessorStream::series() const {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < table().series_count(instance_->self()); ++i) {
-    names.push_back(detail::series_name(table(), instance_->self(), i));
-  }
-  return names;
+  return detail::series_names(table(), instance_->self());
 }
 
 }  // namespace loupe::test

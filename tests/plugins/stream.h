@@ -1,6 +1,8 @@
 #ifndef LOUPE_TESTS_PLUGINS_STREAM_H
 #define LOUPE_TESTS_PLUGINS_STREAM_H
 
+#include <loupe/detail/series_numbers.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +34,7 @@ class PreprocessorStream {
   }
 
   /// Nullopt when the series does not exist or has no values. Throws Error for a quantile that is not kept.
-  std::optional<double> get(const std::string& series, uint32_t aggregation = LOUPE_AGGREGATE_MEAN) const;
+  std::optional<double> get(const std::string& series, Aggregate aggregate = Aggregate::mean) const;
   /// What `inplace: false` kept, in the order it came.
   std::vector<double> values(const std::string& series) const;
   std::vector<std::string> series() const;

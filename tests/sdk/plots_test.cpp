@@ -3,7 +3,6 @@
 #include <loupe/lenses/comparison.h>
 #include <loupe/lenses/geometry_plots.h>
 
-#include <cstdio>
 #include <iterator>
 #include <list>
 #include <map>
@@ -21,17 +20,13 @@ class World {
   World() {
     wiring_.struct_size = sizeof wiring_;
     wiring_.series_count = [](void*, loupe_source* source) { return all(source).size(); };
-    wiring_.series_name = [](void*, loupe_source* source, size_t i, char* name, size_t capacity, size_t* length,
-                             loupe_error*) -> loupe_status {
-      *length = at(source, i).first.size();
-      if (capacity > 0) std::snprintf(name, capacity, "%s", at(source, i).first.c_str());
-      return LOUPE_OK;
+    wiring_.find = [](void*, loupe_source* source, const char* name, size_t* index, loupe_error*) -> loupe_status {
+      const auto found = all(source).find(name);
+      *index = static_cast<size_t>(std::distance(all(source).begin(), found));
+      return found != all(source).end() ? LOUPE_OK : LOUPE_NOT_FOUND;
     };
-    wiring_.aggregate = [](void*, loupe_source* source, size_t i, uint32_t aggregation, double* value,
-                           loupe_error*) -> loupe_status {
-      const Series& series = at(source, i).second;
-      if (series.empty()) return LOUPE_NOT_FOUND;
-      *value = series.aggregate(aggregation).value();
+    wiring_.read = [](void*, loupe_source* source, size_t i, loupe_series* row, loupe_error*) -> loupe_status {
+      *row = at(source, i).second.row(at(source, i).first.c_str());
       return LOUPE_OK;
     };
     sink_.struct_size = sizeof sink_;
@@ -82,14 +77,14 @@ TEST(Comparison, SharesOutWhatIsFiniteAndLeavesTheRestOut) {
   const Layers layers = {world.layer("a", {{"norm", {1}}}), world.layer("b", {{"norm", {3}}}),
                          world.layer("nan", {{"norm", {NAN}}}), world.layer("none", {{"norm", {}}})};
   Comparison::introduce(world.report(), "Shares");
-  Comparison::write(world.report(), "Shares", layers, "norm", LOUPE_AGGREGATE_MEAN);
+  Comparison::write(world.report(), "Shares", layers, "norm", Aggregate::mean);
   EXPECT_EQ(world.tags, std::set<std::string>{"Shares"});
   EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0.25}, {"Shares | Shares | b", 0.75}}));
 }
 
 TEST(Comparison, SharesOutNothingAsZeros) {
   World world;
-  Comparison::write(world.report(), "Shares", {world.layer("a", {{"norm", {0}}})}, "norm", LOUPE_AGGREGATE_MEAN);
+  Comparison::write(world.report(), "Shares", {world.layer("a", {{"norm", {0}}})}, "norm", Aggregate::mean);
   EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0}}));
 }
 
@@ -97,10 +92,10 @@ TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
   World world;
   NonFinite non_finite;
   non_finite.introduce(world.report());
-  non_finite.write(world.report(), "Norm", "fine", world.layer("fine", {{"norm", {1}}}).source, "norm");
+  non_finite.write(world.report(), "Norm", "fine", world.layer("fine", {{"norm", {1}}}).source.read(0));
   EXPECT_TRUE(world.tags.empty() && world.values.empty());
-  non_finite.write(world.report(), "Norm", "bad", world.layer("bad", {{"norm", {NAN, 1, INFINITY, NAN}}}).source,
-                   "norm");
+  non_finite.write(world.report(), "Norm", "bad",
+                   world.layer("bad", {{"norm", {NAN, 1, INFINITY, NAN}}}).source.read(0));
   EXPECT_EQ(world.values,
             (Values{{"Non-Finite Values | bad | Norm NaN", 2}, {"Non-Finite Values | bad | Norm Inf", 1}}));
   EXPECT_EQ(world.tags.size(), 1u);

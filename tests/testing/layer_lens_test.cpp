@@ -72,7 +72,7 @@ struct Loud : loupe::LayerLens {
   void report(loupe::Report& report) override {
     LayerLens::report(report);
     for (const loupe::Layer& layer : layers()) {
-      const auto largest = layer.source.get("value", LOUPE_AGGREGATE_MAX);
+      const auto largest = layer.source.get("value", loupe::Aggregate::max);
       if (largest && *largest > 10)
         loud_.see({layer.module, *largest, 10, "'" + layer.name + "' is loud", "turn it down"});
     }
@@ -99,8 +99,8 @@ struct Distance : loupe::Lens {
   }
   void report(loupe::Report& report) override {
     report.tag("Distance", {});
-    const auto total = distance_.get("value", LOUPE_AGGREGATE_SUM),
-               count = distance_.get("value", LOUPE_AGGREGATE_COUNT);
+    const auto total = distance_.get("value", loupe::Aggregate::sum),
+               count = distance_.get("value", loupe::Aggregate::count);
     report.value("Distance", "both", "sum", total.value_or(0));
     report.value("Distance", "both", "count", count.value_or(0));
   }

@@ -140,10 +140,10 @@ class LayerLens : public Lens {
   }
   void write(Report& report, const std::string& tag, const Layer& layer) {
     for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
-      const std::string series = layer.source.series_name(i);
-      const std::string prefix = series == "value" ? "" : series + " ";
-      lines_.write(report, tag, layer.name, layer.source, i, prefix);
-      non_finite_.write(report, prefix.empty() ? tag : tag + ", " + series, layer.name, layer.source, i);
+      const SeriesNumbers numbers = layer.source.read(i);
+      const std::string series = numbers.name(), prefix = series == "value" ? "" : series + " ";
+      lines_.write(report, tag, layer.name, numbers, prefix);
+      non_finite_.write(report, prefix.empty() ? tag : tag + ", " + series, layer.name, numbers);
     }
   }
 

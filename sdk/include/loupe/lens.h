@@ -3,11 +3,10 @@
 
 #include <loupe/detail/numbers.h>
 #include <loupe/detail/preprocessor_table.h>
+#include <loupe/detail/series_numbers.h>
 #include <loupe/detail/series_reading.h>
 #include <loupe/detail/together.h>
 #include <loupe/detail/watch.h>
-#include <loupe/draft/abi/mistakes.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
 #include <loupe/report.h>
 
@@ -31,54 +30,23 @@ class Source {
   Source(const loupe_wiring* wiring, loupe_source* source) : wiring_(wiring), source_(source) {}
 
   std::size_t series_count() const { return wiring_->series_count(wiring_->context, source_); }
-  /// Throws Error where there is no such series.
-  std::string series_name(std::size_t i) const {
-    return detail::read_series_name([&](char* name, std::size_t capacity, std::size_t* length, loupe_error* error) {
-      return wiring_->series_name(wiring_->context, source_, i, name, capacity, length, error);
-    });
-  }
-  /// This epoch's number: `aggregation` is a LOUPE_AGGREGATE_MEAN, …. Nullopt when the series is empty or was never
-  /// made. Throws Error for a quantile that the preprocessor was not asked to keep; and for a series that there is not,
-  /// where mistakes are refused, such as in a Bench: ask index_of() for one that may be missing.
-  std::optional<double> get(std::string_view series, uint32_t aggregation = LOUPE_AGGREGATE_MEAN) const {
-    const auto found = index_of(series);
-    if (!found) refuse_unknown(series);
-    return found ? get(*found, aggregation) : std::nullopt;
-  }
-  /// Where a series stands, looked for from the first on; nullopt when it was never made. Good until the tick ends.
-  std::optional<std::size_t> index_of(std::string_view series) const {
-    const std::size_t count = series_count();
-    for (std::size_t i = 0; i < count; ++i) {
-      char name[64];
-      std::size_t length = 0;
-      read_name(i, name, sizeof name, length);
-      if (length != series.size()) continue;
-      if (length < sizeof name ? series == name : series == series_name(i)) return i;
-    }
-    return std::nullopt;
-  }
-  std::optional<double> get(std::size_t series, uint32_t aggregation) const {
-    detail::ErrorBuffer error;
-    double value = 0;
-    const loupe_status status = wiring_->aggregate(wiring_->context, source_, series, aggregation, &value, error.get());
-    if (status == LOUPE_NOT_FOUND) return std::nullopt;
-    error.check(status);
-    return value;
-  }
-  /// How many values of this epoch its numbers are made of, for Report::value; 0 where the preprocessor does not count.
-  uint64_t count(std::size_t series) const {
-    double count = 0;
-    const loupe_status status = wiring_->aggregate(wiring_->context, source_, series, LOUPE_AGGREGATE_COUNT, &count,
-                                                   detail::ErrorBuffer().get());
-    return status == LOUPE_OK && count > 0 ? static_cast<uint64_t>(count) : 0;
+  /// All numbers of a series by its place. Throws Error where there is no such series.
+  SeriesNumbers read(std::size_t index) const { return {wiring_, source_, index}; }
+  /// The same by its name; nullopt where it was never made.
+  std::optional<SeriesNumbers> find(std::string_view series) const { return numbers(place_of(series, Lack::allowed)); }
+  /// One number of a series. Nullopt where that is empty or was never made. Throws Error for a quantile that the
+  /// preprocessor was not asked to keep; and for a series that there is not, where mistakes are refused, such as in a
+  /// Bench: ask find() for one that may be missing.
+  std::optional<double> get(std::string_view series, Aggregate aggregate = Aggregate::mean) const {
+    const auto found = numbers(place_of(series, Lack::refused));
+    return found ? found->get(aggregate) : std::nullopt;
   }
   loupe_source* raw() const { return source_; }
   const loupe_wiring* wiring() const { return wiring_; }
   /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error
   /// where they are only folded.
   std::vector<double> values(std::string_view series) const {
-    const auto found = index_of(series);
-    if (!found) refuse_unknown(series);
+    const auto found = place_of(series, Lack::refused);
     if (!found) return {};
     return detail::read_series_values(
         [&](double* values, std::size_t capacity, std::size_t* count, loupe_error* error) {
@@ -87,17 +55,22 @@ class Source {
   }
 
  private:
-  void refuse_unknown(std::string_view series) const {
-    if (!LOUPE_OFFERS(*wiring_, get_extension)) return;
-    const auto* table =
-        static_cast<const loupe_draft_mistakes*>(wiring_->get_extension(wiring_->context, LOUPE_DRAFT_MISTAKES_ID));
-    if (table == nullptr) return;
+  enum class Lack { allowed, refused };
+
+  /// @param lack  what a series that there is not, while there are others, comes to where mistakes are refused
+  std::optional<std::size_t> place_of(std::string_view series, Lack lack) const {
     detail::ErrorBuffer error;
-    error.check(table->unknown_series(wiring_->context, source_, std::string(series).c_str(), error.get()));
+    std::size_t place = 0;
+    const loupe_status status =
+        wiring_->find(wiring_->context, source_, std::string(series).c_str(), &place, error.get());
+    if (status == LOUPE_OK) return place;
+    if (status != LOUPE_NOT_FOUND) error.check(status);
+    if (lack == Lack::refused && (wiring_->flags & LOUPE_WIRING_STRICT) != 0 && series_count() > 0)
+      throw Error(std::string(error.text()) + "; find asks for one that may be missing", LOUPE_INVALID);
+    return std::nullopt;
   }
-  void read_name(std::size_t i, char* name, std::size_t capacity, std::size_t& length) const {
-    detail::ErrorBuffer error;
-    error.check(wiring_->series_name(wiring_->context, source_, i, name, capacity, &length, error.get()));
+  std::optional<SeriesNumbers> numbers(std::optional<std::size_t> place) const {
+    return place ? std::optional<SeriesNumbers>(std::in_place, wiring_, source_, *place) : std::nullopt;
   }
 
   const loupe_wiring* wiring_ = nullptr;

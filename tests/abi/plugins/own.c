@@ -16,16 +16,10 @@ static size_t series_count(void* self) {
   (void)self;
   return 1;
 }
-static loupe_status series_name(void* self, size_t series, char* name, size_t capacity, size_t* length,
-                                loupe_error* error) {
-  (void)self, (void)series, (void)error;
-  *length = 7;
-  if (capacity > 7) memcpy(name, "nothing", 8);
+static loupe_status read_series(void* self, size_t index, loupe_series* row, loupe_error* error) {
+  (void)self, (void)index, (void)error;
+  row->name = "nothing";
   return LOUPE_OK;
-}
-static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error) {
-  (void)self, (void)series, (void)aggregation, (void)value, (void)error;
-  return LOUPE_NOT_FOUND;
 }
 static loupe_status reset(void* self, loupe_error* error) {
   (void)self, (void)error;
@@ -36,15 +30,13 @@ static const loupe_preprocessor whole = {.struct_size = sizeof(loupe_preprocesso
                                          .request = request,
                                          .process = process,
                                          .series_count = series_count,
-                                         .series_name = series_name,
-                                         .aggregate = aggregate,
+                                         .read = read_series,
                                          .reset = reset};
 static const loupe_preprocessor cut = {.struct_size = offsetof(loupe_preprocessor, reset),
                                        .request = request,
                                        .process = process,
                                        .series_count = series_count,
-                                       .series_name = series_name,
-                                       .aggregate = aggregate,
+                                       .read = read_series,
                                        .reset = reset};
 
 typedef struct lens {
@@ -90,15 +82,18 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
   size_t count = 0;
+  const double q = 0.5;
+  double median = 0;
   const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Own"};
-  const loupe_status told = sink->tag(sink->context, &tag, error);
-  if (told != LOUPE_OK) return told;
-  const loupe_value value = {.struct_size = sizeof value,
-                             .tag = "Own",
-                             .layer = "Own",
-                             .line = "status of values",
-                             .value = me->wiring->values(me->wiring->context, me->source, 0, NULL, 0, &count, error)};
+  loupe_value value = {.struct_size = sizeof value, .tag = "Own", .layer = "Own", .line = "status of values"};
+  loupe_status told = sink->tag(sink->context, &tag, error);
   (void)tick;
+  if (told != LOUPE_OK) return told;
+  value.value = me->wiring->values(me->wiring->context, me->source, 0, NULL, 0, &count, error);
+  told = sink->value(sink->context, &value, error);
+  if (told != LOUPE_OK) return told;
+  value.line = "status of quantiles";
+  value.value = me->wiring->quantiles(me->wiring->context, me->source, 0, &q, 1, &median, error);
   return sink->value(sink->context, &value, error);
 }
 

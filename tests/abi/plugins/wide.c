@@ -44,6 +44,10 @@ typedef struct wide_subscription {
   loupe_subscription known;
   uint64_t newer[8];
 } wide_subscription;
+typedef struct wide_series {
+  loupe_series known;
+  uint64_t newer[8];
+} wide_series;
 typedef struct wide_option_value {
   loupe_option_value known;
   const char* newer;
@@ -100,9 +104,12 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   tag.known.struct_size = sizeof tag;
   value.known.struct_size = sizeof value;
   (void)tick;
-  if (me->wiring->aggregate(me->wiring->context, me->source, 0, LOUPE_AGGREGATE_LAST, &value.known.value, error) !=
-      LOUPE_OK)
-    return LOUPE_OK; /* nothing happened */
+  wide_series row = {.newer = {1, 2, 3}};
+  row.known.struct_size = sizeof row;
+  const loupe_status read = me->wiring->read(me->wiring->context, me->source, 0, &row.known, error);
+  if (read != LOUPE_OK || row.newer[2] != 3) return LOUPE_FAILED;
+  if (row.known.count == 0) return LOUPE_OK; /* nothing happened */
+  value.known.value = row.known.last;
   const loupe_status told = sink->tag(sink->context, &tag.known, error);
   return told == LOUPE_OK ? sink->value(sink->context, &value.known, error) : told;
 }

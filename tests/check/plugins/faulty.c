@@ -196,20 +196,21 @@ static size_t series_count(void* self) {
   (void)self;
   return 1;
 }
-static loupe_status series_name(void* self, size_t series, char* name, size_t capacity, size_t* length,
-                                loupe_error* error) {
-  (void)self;
-  if (series != 0) return fail(error, LOUPE_NOT_FOUND, "there is one series alone, and this is another");
-  *length = strlen("numel");
-  if (capacity > 0) snprintf(name, capacity, "numel");
-  return LOUPE_OK;
-}
-static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error) {
+static loupe_status read_series(void* self, size_t series, loupe_series* row, loupe_error* error) {
   const instance* it = numbers_of(self);
   if (series != 0) return fail(error, LOUPE_NOT_FOUND, "there is one series alone, and this is another");
-  if (aggregation != LOUPE_AGGREGATE_MEAN) return fail(error, LOUPE_UNSUPPORTED, "the mean alone is kept");
-  if (it->count == 0) return fail(error, LOUPE_NOT_FOUND, "there is no value yet");
-  *value = it->sum / (double)it->count;
+  if (!READABLE(row, last)) return too_short(error);
+#ifdef FAULT_SERIES_NAME
+  static char name[] = "numel 0";
+  name[6] = (char)('0' + (name[6] + 1) % 10);
+  row->name = name;
+#else
+  row->name = "numel";
+#endif
+  if (it->count == 0) return LOUPE_OK;
+  row->count = it->count; /* and the sum alone, of which nothing here reads more */
+  row->sum = it->sum;
+  row->mean = it->sum / (double)it->count;
   return LOUPE_OK;
 }
 static loupe_status reset(void* self, loupe_error* error) {
@@ -224,13 +225,20 @@ typedef struct state {
   uint64_t count;
   double sum;
 } state;
-static loupe_status save_state(void* self, void* bytes, size_t capacity, size_t* size, loupe_error* error) {
+/* In two pieces. */
+static loupe_status save_state(void* self, loupe_write write, void* writer, loupe_error* error) {
   const instance* it = numbers_of(self);
   const state saved = {"numel 1", it->count, it->sum};
-  (void)error;
-  *size = sizeof saved;
-  if (capacity >= sizeof saved) memcpy(bytes, &saved, sizeof saved);
-  return LOUPE_OK;
+  loupe_status status = write(writer, &saved, sizeof saved.mark, error);
+#ifdef FAULT_STATE_FULL
+  status = LOUPE_OK;
+#endif
+  if (status != LOUPE_OK) return status;
+  status = write(writer, &saved.count, sizeof saved - sizeof saved.mark, error);
+#ifdef FAULT_STATE_FULL
+  status = LOUPE_OK;
+#endif
+  return status;
 }
 static loupe_status merge_state(void* self, const void* bytes, size_t size, loupe_error* error) {
   instance* it = numbers_of(self);
@@ -253,8 +261,7 @@ static const loupe_preprocessor preprocessor = {.struct_size = sizeof preprocess
                                                 .request = request,
                                                 .process = process,
                                                 .series_count = series_count,
-                                                .series_name = series_name,
-                                                .aggregate = aggregate,
+                                                .read = read_series,
                                                 .reset = reset,
                                                 .save_state = save_state,
 #ifdef FAULT_STATE_HALF

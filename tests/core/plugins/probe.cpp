@@ -238,10 +238,10 @@ class ProbeLens : public Lens {
   }
   static void write(Report& report, const std::string& layer, const Source& source) {
     for (std::size_t i = 0; i < source.series_count(); ++i) {
-      const std::string series = source.series_name(i);
-      if (const auto count = source.get(i, LOUPE_AGGREGATE_COUNT))
-        report.value("Probe", layer, series + " count", *count);
-      if (const auto last = source.get(i, LOUPE_AGGREGATE_LAST)) report.value("Probe", layer, series, *last);
+      const SeriesNumbers numbers = source.read(i);
+      const std::string series = numbers.name();
+      if (const auto count = numbers.get(Aggregate::count)) report.value("Probe", layer, series + " count", *count);
+      if (const auto last = numbers.get(Aggregate::last)) report.value("Probe", layer, series, *last);
     }
   }
 

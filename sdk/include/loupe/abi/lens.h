@@ -30,30 +30,38 @@ typedef struct loupe_watch {
   void* own_preprocessor; /* the lens's; outlives the source */
 } loupe_watch;
 
+enum {
+  LOUPE_WIRING_STRICT = 1u << 0 /* plugins are tested: refuse an author's mistakes that are let pass in training */
+};
+
 /* What a lens may do while it is attached. The functions that read a series hold its stream's lock, so no event changes
  * it meanwhile. */
 typedef struct loupe_wiring {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags; /* LOUPE_WIRING_ bits */
   void* context;
   /* @thread trainer or model @state attaching or visiting @reenter request of its own preprocessor
    * @owns the source lives until its module is forgotten, or with the lens @since 1.0 */
   loupe_status (*watch)(void* wiring, const loupe_watch* watch, loupe_source** source, loupe_error* error);
+  /* The number of series; may grow as events come. A series keeps its index. */
   /* @thread trainer or model @state always but in an event @reenter series_count of its own preprocessor @owns nothing
    * @since 1.0 */
-  size_t (*series_count)(void* wiring, loupe_source* source);
-  /* See loupe_preprocessor, also for the next two. */
-  /* @thread trainer or model @state always but in an event @reenter series_name of its own preprocessor @owns caller's
-   * buffer @since 1.0 */
-  loupe_status (*series_name)(void* wiring, loupe_source* source, size_t series, char* name, size_t capacity,
-                              size_t* length, loupe_error* error);
-  /* @thread trainer or model @state always but in an event @reenter aggregate of its own preprocessor @owns nothing
-   * @since 1.0 */
-  loupe_status (*aggregate)(void* wiring, loupe_source* source, size_t series, uint32_t aggregation, double* value,
-                            loupe_error* error);
+  size_t (*series_count)(void* context, loupe_source* source);
+  /* Where the first series of that name is. NOT_FOUND, with a message that names those that there are. */
+  /* @thread trainer or model @state always but in an event @reenter series_count, read of its own preprocessor
+   * @owns caller's index @since 1.0 */
+  loupe_status (*find)(void* context, loupe_source* source, const char* name, size_t* index, loupe_error* error);
+  /* See loupe_preprocessor, also for the next two. The row may come as it likes but for its size. */
+  /* @thread trainer or model @state always but in an event @reenter read of its own preprocessor
+   * @owns caller's struct; the name lives as long as the source @since 1.0 */
+  loupe_status (*read)(void* context, loupe_source* source, size_t index, loupe_series* row, loupe_error* error);
+  /* @thread trainer or model @state always but in an event @reenter quantiles of its own preprocessor
+   * @owns caller's `q_count` doubles @since 1.0 */
+  loupe_status (*quantiles)(void* context, loupe_source* source, size_t index, const double* q, size_t q_count,
+                            double* values, loupe_error* error);
   /* @thread trainer or model @state always but in an event @reenter values of its own preprocessor @owns caller's
    * buffer @since 1.0 */
-  loupe_status (*values)(void* wiring, loupe_source* source, size_t series, double* values, size_t capacity,
+  loupe_status (*values)(void* context, loupe_source* source, size_t index, double* values, size_t capacity,
                          size_t* count, loupe_error* error);
   /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
    * know. */

@@ -10,22 +10,27 @@ extern "C" {
 
 #define LOUPE_PREPROCESSOR_ID "loupe.preprocessor/1"
 
-/* The ways to make one number of a series. */
-enum {
-  LOUPE_AGGREGATE_MEAN = 1,
-  LOUPE_AGGREGATE_MEDIAN = 2,
-  LOUPE_AGGREGATE_MAX = 3,
-  LOUPE_AGGREGATE_MIN = 4,
-  LOUPE_AGGREGATE_Q1 = 5,
-  LOUPE_AGGREGATE_Q3 = 6,
-  LOUPE_AGGREGATE_IQR = 7,
-  LOUPE_AGGREGATE_STD = 8, /* of the population */
-  LOUPE_AGGREGATE_COUNT = 9,
-  LOUPE_AGGREGATE_SUM = 10,
-  LOUPE_AGGREGATE_LAST = 11,
-  LOUPE_AGGREGATE_NAN_COUNT = 12,
-  LOUPE_AGGREGATE_INF_COUNT = 13
-};
+/* The numbers of one series since the last reset. NaN and Inf are counted apart, and are in no other number but `last`.
+ * Zeroed but for its size and name, it is that of an empty series. */
+typedef struct loupe_series {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* name; /* not null */
+  uint64_t count;   /* of finite values */
+  uint64_t nan_count;
+  uint64_t inf_count;
+  double sum; /* of the finite values, as the next four; these are 0 where there are none */
+  double mean;
+  double standard_deviation; /* of the population */
+  double minimum;
+  double maximum;
+  double last; /* of all values, so that it may be NaN or Inf; 0 where none came */
+} loupe_series;
+
+/* Takes the next bytes of what is written to `writer`; not OK: the rest is of no use, and whoever writes returns that
+ * status. The bytes may be null where `size` is 0. */
+/* @thread trainer @state in save_state @reenter none @owns borrows bytes @since 1.0 */
+typedef loupe_status (*loupe_write)(void* writer, const void* bytes, size_t size, loupe_error* error);
 
 /* LOUPE_PREPROCESSOR_ID: turns the events of one stream into numbers and folds them over an epoch. */
 typedef struct loupe_preprocessor {
@@ -42,26 +47,28 @@ typedef struct loupe_preprocessor {
   /* The number of series; may grow as events come. */
   /* @thread trainer or model @state open @reenter none @owns nothing @since 1.0 */
   size_t (*series_count)(void* self);
-  /* Writes a series's name with a closing NUL, cut to fit, where `capacity` is not 0. `length` becomes the whole name's
-   * length without the NUL. */
-  /* @thread trainer or model @state open @reenter none @owns caller's buffer @since 1.0 */
-  loupe_status (*series_name)(void* self, size_t series, char* name, size_t capacity, size_t* length,
-                              loupe_error* error);
-  /* NOT_FOUND when the series is empty; UNSUPPORTED for a quantile nobody asked to keep. */
-  /* @thread trainer or model @state open @reenter none @owns nothing @since 1.0 */
-  loupe_status (*aggregate)(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error);
+  /* Fills in a series's row, which comes zeroed but for its size. An empty series is OK, with a count of 0. NOT_FOUND
+   * for an index that there is not. The name stays as it is, where it is, as long as the preprocessor. */
+  /* @thread trainer or model @state open @reenter none @owns caller's struct; component owns the name @since 1.0 */
+  loupe_status (*read)(void* self, size_t index, loupe_series* row, loupe_error* error);
+  /* Writes, for each of `q_count` shares of the sorted finite values from 0 to 1, the value there, interpolated
+   * linearly. INVALID for another share; UNSUPPORTED where neither values nor quantiles are kept; NOT_FOUND where there
+   * is no finite value. Both pointers may be null where `q_count` is 0. Optional. */
+  /* @thread trainer or model @state open @reenter none @owns caller's `q_count` doubles @since 1.0 */
+  loupe_status (*quantiles)(void* self, size_t index, const double* q, size_t q_count, double* values,
+                            loupe_error* error);
   /* Writes the first `capacity` values since the last reset; `count` becomes how many there are. UNSUPPORTED where they
-   * are folded and not kept. Optional. */
+   * are folded and not kept. `values` may be null where `capacity` is 0. Optional. */
   /* @thread trainer or model @state open @reenter none @owns caller's buffer @since 1.0 */
-  loupe_status (*values)(void* self, size_t series, double* values, size_t capacity, size_t* count, loupe_error* error);
+  loupe_status (*values)(void* self, size_t index, double* values, size_t capacity, size_t* count, loupe_error* error);
   /* The tick is over: forget its numbers, keep what spans ticks. */
   /* @thread trainer @state open @reenter none @owns nothing @since 1.0 */
   loupe_status (*reset)(void* self, loupe_error* error);
-  /* The numbers since the last reset as bytes that another process on any machine can merge. The format is the
-   * component's own and has a version. `size` becomes what is needed; nothing is written where `capacity` is less.
-   * Optional, with the next. */
-  /* @thread trainer @state open @reenter none @owns caller's buffer @since 1.0 */
-  loupe_status (*save_state)(void* self, void* bytes, size_t capacity, size_t* size, loupe_error* error);
+  /* Writes the numbers since the last reset, in as many pieces as it likes, as bytes that another process on any
+   * machine can merge. The format is the component's own and has a version. Returns what `write` does where that is not
+   * OK. Optional, with the next. */
+  /* @thread trainer @state open @reenter none @owns borrows writer @since 1.0 */
+  loupe_status (*save_state)(void* self, loupe_write write, void* writer, loupe_error* error);
   /* Goes on as if the events behind those bytes had come here too. INVALID, and nothing changes, for bytes that it
    * cannot read. */
   /* @thread trainer @state open @reenter none @owns borrows bytes @since 1.0 */

@@ -84,6 +84,9 @@ typedef struct loupe_tensor_service {
   loupe_status (*copy)(void* host, const loupe_tensor* tensor, double* values, loupe_error* error);
 } loupe_tensor_service;
 
+/* The ways to fold tensors into one. */
+enum { LOUPE_AGGREGATE_SUM = 1, LOUPE_AGGREGATE_MEAN = 2, LOUPE_AGGREGATE_MAX = 3, LOUPE_AGGREGATE_MIN = 4 };
+
 /* Host service LOUPE_TENSOR_MATH_ID. */
 typedef struct loupe_tensor_math_service {
   uint32_t struct_size;

@@ -3,13 +3,12 @@
 
 #include <loupe/lens.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace loupe {
 
-/// The names that YAML uses for ways to make one number of a series.
+/// The names that YAML uses for ways to make one number of a series, in the order of Aggregate.
 inline const Strings& aggregation_names() {
   static const auto& names = *new Strings{"mean", "median", "max", "min", "Q1", "Q3", "IQR", "std"};
   return names;
@@ -20,17 +19,12 @@ inline const Strings& band_names() {
   return names;
 }
 
-/// The LOUPE_AGGREGATE_MEAN, … of a name; throws Error for an unknown one.
-inline uint32_t aggregation_from(const std::string& name) {
+/// Throws Error for an unknown name.
+inline Aggregate aggregation_from(const std::string& name) {
   for (std::size_t i = 0; i < aggregation_names().size(); ++i) {
-    if (aggregation_names()[i] == name) return static_cast<uint32_t>(i) + 1;
+    if (aggregation_names()[i] == name) return static_cast<Aggregate>(i);
   }
   throw Error("'" + name + "' is no aggregation");
-}
-
-inline bool is_quantile(uint32_t aggregation) {
-  return aggregation == LOUPE_AGGREGATE_MEDIAN || aggregation == LOUPE_AGGREGATE_Q1 ||
-         aggregation == LOUPE_AGGREGATE_Q3 || aggregation == LOUPE_AGGREGATE_IQR;
 }
 
 /// Which lines and bands a lens draws of a series, as its options `line` and `range` say.
@@ -58,44 +52,34 @@ class Lines {
   }
 
   /// Reports the lines and bands of one series, each name after `prefix`. Nothing when the series is empty.
-  void write(Report& report, const std::string& tag, const std::string& layer, const Source& source,
-             const std::string& series, const std::string& prefix = "") const {
-    if (const auto found = source.index_of(series)) write(report, tag, layer, source, *found, prefix);
-  }
-  /// The same of a series by its place.
-  void write(Report& report, const std::string& tag, const std::string& layer, const Source& source, std::size_t series,
-             const std::string& prefix) const {
-    const uint64_t events = source.count(series);
+  void write(Report& report, const std::string& tag, const std::string& layer, const SeriesNumbers& numbers,
+             const std::string& prefix = "") const {
     for (const Line& line : lines_) {
-      const auto value = source.get(series, line.aggregation);
-      if (value) report.value(tag, layer, prefix + line.name, *value, events);
+      if (const auto value = numbers.get(line.aggregation))
+        report.value(tag, layer, prefix + line.name, *value, numbers.count());
     }
-    for (const std::string& band : bands_) write_band(report, tag, layer, source, series, prefix, band, events);
+    if (numbers.empty()) return;
+    for (const std::string& band : bands_) write_band(report, tag, layer, numbers, prefix, band);
   }
 
  private:
   struct Line {
     std::string name;
-    uint32_t aggregation;
+    Aggregate aggregation;
   };
 
-  static void write_band(Report& report, const std::string& tag, const std::string& layer, const Source& source,
-                         std::size_t series, const std::string& prefix, const std::string& band, uint64_t events) {
+  static void write_band(Report& report, const std::string& tag, const std::string& layer, const SeriesNumbers& numbers,
+                         const std::string& prefix, const std::string& band) {
+    const auto number = [&](Aggregate aggregation) { return *numbers.get(aggregation); };
     if (band == "std") {
-      const auto mean = source.get(series, LOUPE_AGGREGATE_MEAN);
-      const auto deviation = source.get(series, LOUPE_AGGREGATE_STD);
-      if (mean && deviation) {
-        report.range(tag, layer, prefix + "-σ", prefix + "+σ", *mean - *deviation, *mean + *deviation, events);
-      }
+      const double mean = number(Aggregate::mean), deviation = number(Aggregate::std);
+      report.range(tag, layer, prefix + "-σ", prefix + "+σ", mean - deviation, mean + deviation, numbers.count());
       return;
     }
     const bool quartiles = band == "Q1-Q3";
-    const auto low = source.get(series, quartiles ? LOUPE_AGGREGATE_Q1 : LOUPE_AGGREGATE_MIN);
-    const auto high = source.get(series, quartiles ? LOUPE_AGGREGATE_Q3 : LOUPE_AGGREGATE_MAX);
-    if (low && high) {
-      report.range(tag, layer, prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"), *low, *high,
-                   events);
-    }
+    report.range(tag, layer, prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"),
+                 number(quartiles ? Aggregate::q1 : Aggregate::min), number(quartiles ? Aggregate::q3 : Aggregate::max),
+                 numbers.count());
   }
 
   std::vector<Line> lines_;

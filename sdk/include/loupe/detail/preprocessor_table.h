@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <optional>
+#include <string>
 
 namespace loupe {
 namespace detail {
@@ -26,27 +26,29 @@ const void* get_extension(void* self, const char* id) {
   return table;
 }
 
-inline void need_series(void* self, std::size_t i) {
-  if (i >= as<Preprocessor>(self).series_count())
-    throw Error("there is no series " + std::to_string(i), LOUPE_NOT_FOUND);
+inline const Series& series_at(void* self, std::size_t index) {
+  if (index >= as<Preprocessor>(self).series_count())
+    throw Error("there is no series " + std::to_string(index), LOUPE_NOT_FOUND);
+  return as<Preprocessor>(self).series(index);
 }
 
-inline loupe_status aggregate(const Preprocessor& preprocessor, std::size_t i, uint32_t aggregation, double* value,
+inline loupe_status quantiles(void* self, std::size_t index, const double* q, std::size_t q_count, double* values,
                               loupe_error* error) {
-  const Series& series = preprocessor.series(i);
-  const std::optional<double> number = series.aggregate(aggregation);
-  if (!number) {
+  const Series& series = series_at(self, index);
+  if (!series.keeps_quantiles()) {
     throw Error(
-        "a quantile of '" + preprocessor.series_name(i) +
+        "a quantile of '" + as<Preprocessor>(self).series_name(index) +
             "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false', or make the series "
             "with Series::Keep::quantiles",
         LOUPE_UNSUPPORTED);
   }
-  if (series.empty()) {
-    write_error(error, "no values");
+  if (!std::all_of(q, q + q_count, [](double share) { return share >= 0 && share <= 1; }))
+    throw Error("a quantile is asked for whose share is not from 0 to 1", LOUPE_INVALID);
+  if (series.running().count == 0) {
+    write_error(error, "no finite values");
     return LOUPE_NOT_FOUND;
   }
-  *value = *number;
+  series.quantiles(q, q_count, values);
   return LOUPE_OK;
 }
 
@@ -68,29 +70,22 @@ inline const loupe_preprocessor* preprocessor_table() {
       });
     };
     made.series_count = [](void* self) { return as<Preprocessor>(self).series_count(); };
-    made.series_name = [](void* self, std::size_t i, char* name, std::size_t capacity, std::size_t* length,
-                          loupe_error* error) {
+    made.read = [](void* self, std::size_t index, loupe_series* row, loupe_error* error) {
       return guarded(error, [&] {
-        need_series(self, i);
-        const std::string& whole = as<Preprocessor>(self).series_name(i);
-        *length = whole.size();
-        if (capacity == 0) return;
-        const std::size_t written = std::min(whole.size(), capacity - 1);
-        std::memcpy(name, whole.data(), written);
-        name[written] = '\0';
+        need(row != nullptr && LOUPE_REACHES(*row, last), "the row of a series");
+        loupe_series read = series_at(self, index).row(as<Preprocessor>(self).series_name(index).c_str());
+        read.struct_size = row->struct_size;
+        std::memcpy(row, &read, std::min<std::size_t>(row->struct_size, sizeof read));
       });
     };
-    made.aggregate = [](void* self, std::size_t i, uint32_t aggregation, double* value, loupe_error* error) {
-      return guarded(error, [&] {
-        need_series(self, i);
-        return aggregate(as<Preprocessor>(self), i, aggregation, value, error);
-      });
+    made.quantiles = [](void* self, std::size_t index, const double* q, std::size_t q_count, double* values,
+                        loupe_error* error) {
+      return guarded(error, [&] { return quantiles(self, index, q, q_count, values, error); });
     };
-    made.values = [](void* self, std::size_t i, double* values, std::size_t capacity, std::size_t* count,
+    made.values = [](void* self, std::size_t index, double* values, std::size_t capacity, std::size_t* count,
                      loupe_error* error) {
       return guarded(error, [&] {
-        need_series(self, i);
-        const Series& series = as<Preprocessor>(self).series(i);
+        const Series& series = series_at(self, index);
         if (!series.keeps_values())
           throw Error("the values are folded, not kept; make the series with Series::Keep::values", LOUPE_UNSUPPORTED);
         *count = series.values().size();
@@ -100,11 +95,10 @@ inline const loupe_preprocessor* preprocessor_table() {
     made.reset = [](void* self, loupe_error* error) {
       return guarded(error, [&] { as<Preprocessor>(self).reset_all(); });
     };
-    made.save_state = [](void* self, void* bytes, std::size_t capacity, std::size_t* size, loupe_error* error) {
+    made.save_state = [](void* self, loupe_write write, void* writer, loupe_error* error) {
       return guarded(error, [&] {
         const std::string state = as<Preprocessor>(self).save_state();
-        *size = state.size();
-        if (capacity >= state.size()) std::memcpy(bytes, state.data(), state.size());
+        return write(writer, state.data(), state.size(), error);
       });
     };
     made.merge_state = [](void* self, const void* bytes, std::size_t size, loupe_error* error) {

@@ -27,20 +27,28 @@ class QuantileSketch {
 
   std::uint64_t count() const { return count_; }
 
-  /// The value at share `q` (0..1) of the sorted stream, interpolated linearly between neighbours; NaN when empty.
-  double quantile(double q) const {
-    if (count_ == 0) return NAN;
+  /// The values at `count` shares `q` (0..1) of the sorted stream, interpolated linearly between neighbours; NaN when
+  /// empty.
+  void quantiles(const double* q, std::size_t count, double* values) const {
+    if (count_ == 0) return static_cast<void>(std::fill_n(values, count, NAN));
     std::vector<std::pair<double, std::uint64_t>> items;
     for (std::size_t level = 0; level < levels_.size(); ++level) {
       for (double value : levels_[level]) items.emplace_back(value, std::uint64_t{1} << level);
     }
     std::sort(items.begin(), items.end());
-    const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(count_ - 1);
-    const auto below = static_cast<std::uint64_t>(position);
-    const double low = at_rank(items, below);
-    const double high = at_rank(items, std::min(below + 1, count_ - 1));
-    const double share = position - static_cast<double>(below);
-    return share == 0 ? low : low + share * (high - low);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double position = std::clamp(q[i], 0.0, 1.0) * static_cast<double>(count_ - 1);
+      const auto below = static_cast<std::uint64_t>(position);
+      const double low = at_rank(items, below);
+      const double high = at_rank(items, std::min(below + 1, count_ - 1));
+      const double share = position - static_cast<double>(below);
+      values[i] = share == 0 ? low : low + share * (high - low);
+    }
+  }
+  double quantile(double q) const {
+    double value = 0;
+    quantiles(&q, 1, &value);
+    return value;
   }
 
   /// Goes on as if the values of `other` had been pushed here.

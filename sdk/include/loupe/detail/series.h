@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace loupe {
@@ -84,46 +83,34 @@ class Series {
   const std::vector<double>& values() const { return values_; }
   bool keeps_values() const { return keep_ == Keep::values; }
   Keep keep() const { return keep_; }
-  bool knows(std::uint32_t aggregation) const {
-    return keep_ != Keep::running || !(aggregation == LOUPE_AGGREGATE_MEDIAN || aggregation == LOUPE_AGGREGATE_Q1 ||
-                                       aggregation == LOUPE_AGGREGATE_Q3 || aggregation == LOUPE_AGGREGATE_IQR);
-  }
+  bool keeps_quantiles() const { return keep_ != Keep::running; }
 
-  /// The number that a LOUPE_AGGREGATE_MEAN, … names; NaN when there is nothing to make it of, nullopt when it is not
-  /// kept.
-  std::optional<double> aggregate(std::uint32_t aggregation) const {
-    if (!knows(aggregation)) return std::nullopt;
-    const bool any = running_.count > 0;
-    switch (aggregation) {
-      case LOUPE_AGGREGATE_MEAN:
-        return any ? running_.mean : NAN;
-      case LOUPE_AGGREGATE_MAX:
-        return any ? running_.maximum : NAN;
-      case LOUPE_AGGREGATE_MIN:
-        return any ? running_.minimum : NAN;
-      case LOUPE_AGGREGATE_STD:
-        return std::sqrt(running_.variance());
-      case LOUPE_AGGREGATE_SUM:
-        return running_.mean * static_cast<double>(running_.count);
-      case LOUPE_AGGREGATE_LAST:
-        return empty() ? NAN : last_;
-      case LOUPE_AGGREGATE_COUNT:
-        return static_cast<double>(running_.count);
-      case LOUPE_AGGREGATE_NAN_COUNT:
-        return static_cast<double>(nan_count_);
-      case LOUPE_AGGREGATE_INF_COUNT:
-        return static_cast<double>(inf_count_);
-      case LOUPE_AGGREGATE_MEDIAN:
-        return quantile(0.5);
-      case LOUPE_AGGREGATE_Q1:
-        return quantile(0.25);
-      case LOUPE_AGGREGATE_Q3:
-        return quantile(0.75);
-      case LOUPE_AGGREGATE_IQR:
-        return quantile(0.75) - quantile(0.25);
-      default:
-        return std::nullopt;
+  /// All its numbers but quantiles.
+  /// @param name  borrowed
+  loupe_series row(const char* name = "") const {
+    loupe_series row{};
+    row.struct_size = sizeof row;
+    row.name = name;
+    row.count = running_.count;
+    row.nan_count = nan_count_;
+    row.inf_count = inf_count_;
+    if (running_.count > 0) {
+      row.sum = running_.mean * static_cast<double>(running_.count);
+      row.mean = running_.mean;
+      row.standard_deviation = std::sqrt(running_.variance());
+      row.minimum = running_.minimum;
+      row.maximum = running_.maximum;
     }
+    if (!empty()) row.last = last_;
+    return row;
+  }
+  /// The values at `count` shares `q` (0..1) of the sorted finite ones, interpolated linearly between neighbours; NaN
+  /// where there are none. Only where keeps_quantiles().
+  void quantiles(const double* q, std::size_t count, double* values) const {
+    if (keep_ == Keep::quantiles) return sketch_.quantiles(q, count, values);
+    std::vector<double> sorted = values_;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < count; ++i) values[i] = sorted.empty() ? NAN : value_at(sorted, q[i]);
   }
 
   /// Goes on as if the values of `other`, which keeps the same, had been pushed here after those that were.
@@ -167,11 +154,7 @@ class Series {
   }
 
  private:
-  double quantile(double q) const {
-    if (keep_ == Keep::quantiles) return sketch_.quantile(q);
-    if (values_.empty()) return NAN;
-    std::vector<double> sorted = values_;
-    std::sort(sorted.begin(), sorted.end());
+  static double value_at(const std::vector<double>& sorted, double q) {
     const double position = q * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(position);
     const double next = sorted[std::min(below + 1, sorted.size() - 1)];

@@ -47,11 +47,12 @@ class ActivationPlots {
   void write(Report& report, const std::string& tag, const Layers& layers) {
     const std::string activation_line = "activation_rate", death_line = "death_rate";
     for (const Layer& layer : layers) {
-      const auto activation = write_rate(report, tag, layer, "activation", activation_line, activation_);
-      const auto death = write_rate(report, tag, layer, "death", death_line, death_);
+      const auto active = layer.source.find("activation"), dead = layer.source.find("death");
+      const auto activation = write_rate(report, tag, layer, active, activation_line, activation_);
+      const auto death = write_rate(report, tag, layer, dead, death_line, death_);
       if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);
       if (death) worst_death_ = std::fmax(worst_death_, *death);
-      non_finite_.write(report, tag, layer.name, layer.source, "activation");
+      if (active) non_finite_.write(report, tag, layer.name, *active);
     }
   }
   /// After all others: the worst of what was written since the last call.
@@ -67,10 +68,10 @@ class ActivationPlots {
 
  private:
   static std::optional<double> write_rate(Report& report, const std::string& tag, const Layer& layer,
-                                          const char* series, const std::string& line, uint32_t aggregation) {
-    const auto found = layer.source.index_of(series);
-    const auto rate = found ? layer.source.get(*found, aggregation) : std::nullopt;
-    if (rate) report.value(tag, layer.name, line, *rate, layer.source.count(*found));
+                                          const std::optional<SeriesNumbers>& numbers, const std::string& line,
+                                          Aggregate aggregation) {
+    const auto rate = numbers ? numbers->get(aggregation) : std::nullopt;
+    if (rate) report.value(tag, layer.name, line, *rate, numbers->count());
     return rate;
   }
   static Explanation worst_explained() {
@@ -87,7 +88,7 @@ class ActivationPlots {
   }
 
   bool inplace_, warning_plot_;
-  uint32_t activation_, death_;
+  Aggregate activation_, death_;
   std::string warning_tag_;
   double worst_activation_ = NAN, worst_death_ = NAN;
   NonFinite non_finite_;

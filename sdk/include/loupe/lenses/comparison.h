@@ -25,7 +25,7 @@ class Comparison {
   /// Shares that sum to 1, or are all 0 where there is nothing to share out. Layers without a finite number are left
   /// out.
   static void write(Report& report, const std::string& tag, const Layers& layers, const std::string& series,
-                    uint32_t aggregation) {
+                    Aggregate aggregation) {
     std::vector<std::pair<std::string, double>> numbers;
     double sum = 0;
     for (const Layer& layer : layers) {

@@ -62,10 +62,11 @@ class GeometryPlots {
   void write(Report& report, const std::string& title, const Layers& layers) {
     const std::string norm_tag = title + " Norm", correlation_tag = title + " Correlation";
     for (const Layer& layer : layers) {
-      const auto norm = layer.source.index_of("norm");
-      if (norm) lines_.write(report, norm_tag, layer.name, layer.source, *norm, "");
-      if (correlation_) lines_.write(report, correlation_tag, layer.name, layer.source, "correlation");
-      if (norm) non_finite_.write(report, norm_tag, layer.name, layer.source, *norm);
+      const auto norm = layer.source.find("norm");
+      if (norm) lines_.write(report, norm_tag, layer.name, *norm);
+      const auto correlation = correlation_ ? layer.source.find("correlation") : std::nullopt;
+      if (correlation) lines_.write(report, correlation_tag, layer.name, *correlation);
+      if (norm) non_finite_.write(report, norm_tag, layer.name, *norm);
     }
   }
 

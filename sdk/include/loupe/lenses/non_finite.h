@@ -4,6 +4,7 @@
 #include <loupe/lens.h>
 #include <loupe/lenses/explanation.h>
 
+#include <cstdint>
 #include <string>
 
 namespace loupe {
@@ -17,15 +18,9 @@ class NonFinite {
   }
 
   /// @param what the plot that lacks these events, such as "Weight Gradient Norm"
-  void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
-             const std::string& series) {
-    if (const auto found = source.index_of(series)) write(report, what, layer, source, *found);
-  }
-  /// The same of a series by its place.
-  void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
-             std::size_t series) {
-    write(report, layer, what, " NaN", source.get(series, LOUPE_AGGREGATE_NAN_COUNT).value_or(0));
-    write(report, layer, what, " Inf", source.get(series, LOUPE_AGGREGATE_INF_COUNT).value_or(0));
+  void write(Report& report, const std::string& what, const std::string& layer, const SeriesNumbers& numbers) {
+    write(report, layer, what, " NaN", numbers.nan_count());
+    write(report, layer, what, " Inf", numbers.inf_count());
   }
 
  private:
@@ -41,11 +36,11 @@ class NonFinite {
                      "input."});
   }
 
-  void write(Report& report, const std::string& layer, const std::string& what, const char* kind, double count) {
+  void write(Report& report, const std::string& layer, const std::string& what, const char* kind, uint64_t count) {
     if (count == 0) return;
     if (!seen_) report.tag(tag, style());
     seen_ = true;
-    report.value(tag, layer, what + kind, count);
+    report.value(tag, layer, what + kind, static_cast<double>(count));
   }
 
   bool seen_ = false;

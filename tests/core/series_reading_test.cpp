@@ -1,0 +1,166 @@
+// The series of a preprocessor that a lens brings, as the host hands them to that lens, and saves them for other
+// processes of the run.
+
+#include <gtest/gtest.h>
+#include <loupe/plugin.h>
+
+#include <string>
+
+#include "monitored.h"
+
+namespace loupe {
+namespace {
+
+/// Writes its state a byte at a time; or only half of it.
+class Sums : public Preprocessor {
+ public:
+  Request request() const override {
+    Request request;
+    request.measures = LOUPE_MEASURE_SUMS;
+    return request;
+  }
+  void process(const Event& event) override {
+    sum_.push(event.measurement().sum);
+    largest_.push(event.measurement().sum);
+  }
+
+  static loupe_status save_bytes(void* self, loupe_write write, void* writer, loupe_error* error) {
+    const std::string state = static_cast<Preprocessor*>(self)->save_state();
+    for (const char& byte : state) {
+      if (const loupe_status status = write(writer, &byte, 1, error); status != LOUPE_OK) return status;
+    }
+    return write(writer, nullptr, 0, error);
+  }
+  static loupe_status save_half(void* self, loupe_write write, void* writer, loupe_error* error) {
+    const std::string state = static_cast<Preprocessor*>(self)->save_state();
+    write(writer, state.data(), state.size() / 2, error);
+    detail::write_error(error, "the other half is lost");
+    return LOUPE_FAILED;
+  }
+
+ private:
+  Series &sum_ = add_series("sum"), &largest_ = add_series("largest");
+};
+
+class SumsLens : public Lens {
+ public:
+  static constexpr const char *name = "sums", *help = "brings a preprocessor of its own";
+  static std::vector<Option> options() { return {{"whole", true, "save the whole state"}}; }
+  explicit SumsLens(const Options& options) {
+    table_.save_state = options.get<bool>("whole") ? &Sums::save_bytes : &Sums::save_half;
+  }
+  void visit(const Module& module) override {
+    loupe_watch watched{};
+    watched.struct_size = sizeof watched;
+    watched.module = module.raw();
+    watched.gatherer = "forward";
+    watched.own_interface = &table_;
+    watched.own_preprocessor = static_cast<Preprocessor*>(&sums_);
+    detail::ErrorBuffer error;
+    loupe_source* source = nullptr;
+    error.check(wiring()->watch(wiring()->context, &watched, &source, error.get()));
+    source_ = Source(wiring(), source);
+  }
+  void report(Report& report) override {
+    report.tag("Sums", {});
+    const auto sums = source_.find("sum");
+    report.value("Sums", "Sums", "count", static_cast<double>(sums->count()));
+    if (const auto mean = sums->get(Aggregate::mean)) report.value("Sums", "Sums", "mean", *mean);
+    detail::ErrorBuffer error;
+    std::size_t index = 0;
+    not_found = wiring()->find(wiring()->context, source_.raw(), "larges", &index, error.get());
+    told = error.text();
+    has_unknown = source_.find("larges").has_value();
+    loupe_series row{};  // with the bytes of another build
+    row.struct_size = offsetof(loupe_series, sum);
+    row.mean = 7;
+    error.check(wiring()->read(wiring()->context, source_.raw(), 1, &row, error.get()));
+    keeps_beyond = row.mean == 7 && row.name == std::string("largest");
+  }
+
+  static inline loupe_status not_found;
+  static inline std::string told;
+  static inline bool has_unknown, keeps_beyond;
+
+ private:
+  loupe_preprocessor table_ = *detail::preprocessor_table();
+  Sums sums_;
+  Source source_;
+};
+LOUPE_STATIC_PLUGIN(sums_plugin, "sums", "1.0", SumsLens);
+
+/// A run with that lens.
+struct WithSums {
+  explicit WithSums(const std::string& lens = "sums") : monitor(config_of(lens), &host) {
+    ModuleDescription description;
+    description.name = description.path = "layer";
+    description.type = "Linear";
+    description.flags = LOUPE_MODULE_LEAF;
+    module = monitor.add_module(std::move(description));
+  }
+  void forward(std::vector<float> values) const { Monitored::forward(*module, std::move(values)); }
+  std::optional<double> tick(const std::string& line) {
+    monitor.tick(std::nullopt);
+    return monitor.display().last("Sums", "Sums", line);
+  }
+  LensNode& lens() { return *monitor.lenses()[0]; }
+
+  MadeHost host;
+  Monitor monitor;
+  std::shared_ptr<ModuleNode> module;
+
+ private:
+  static Config config_of(const std::string& lens) {
+    Catalogue catalogue;
+    catalogue.add_plugin(linked_plugin(sums_plugin));
+    return Config::from_text("plugins: {path: [" LOUPE_BUILT_PLUGINS "]}\nlenses: [" + lens + "]\n", "a.yaml", "/",
+                             std::move(catalogue));
+  }
+};
+
+TEST(SeriesOfALens, AreReadAsRowsAndThatOfNothingIsEmpty) {
+  WithSums run;
+  EXPECT_EQ(run.tick("count"), 0);
+  EXPECT_EQ(run.monitor.display().last("Sums", "Sums", "mean"), std::nullopt);
+  run.forward({1, 2});
+  run.forward({4, 5});
+  EXPECT_EQ(run.tick("count"), 2);
+  EXPECT_EQ(run.monitor.display().last("Sums", "Sums", "mean"), 6);
+  EXPECT_FALSE(run.lens().quarantined());
+}
+
+TEST(SeriesOfALens, ThatThereAreNotAreToldWithThoseThatThereAre) {
+  WithSums run;
+  run.tick("count");
+  EXPECT_EQ(SumsLens::not_found, LOUPE_NOT_FOUND);
+  EXPECT_EQ(SumsLens::told, "there is no series 'larges', did you mean 'largest'? There are: sum, largest");
+  EXPECT_FALSE(SumsLens::has_unknown);
+}
+
+TEST(SeriesOfALens, AreWrittenNoFurtherThanItKnows) {
+  WithSums run;
+  run.tick("count");
+  EXPECT_TRUE(SumsLens::keeps_beyond);
+}
+
+TEST(SeriesOfALens, AreSavedInAsManyPiecesAsThePreprocessorLikes) {
+  WithSums one, other;
+  one.forward({1});
+  other.forward({2, 3});
+  const LensStates states = other.lens().take_states();
+  EXPECT_EQ(states.unable, "");
+  ASSERT_EQ(states.sources.size(), 1u);
+  EXPECT_TRUE(one.lens().merge(states, false));
+  EXPECT_EQ(one.tick("mean"), 3);
+}
+
+TEST(SeriesOfALens, ThatCannotBeSavedAreToldWithWhy) {
+  WithSums run("sums: {whole: false}");
+  run.forward({1});
+  const LensStates states = run.lens().take_states();
+  EXPECT_EQ(states.unable, "saving its state failed: the other half is lost");
+  EXPECT_TRUE(states.sources.empty());
+}
+
+}  // namespace
+}  // namespace loupe
