@@ -221,7 +221,6 @@ void Session::tick_visualizer() {
     tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
       return memory.lend(loupe_value{.tag = memory.text("Norm"),
                                      .layer = memory.text("0"),
-                                     .module = linear,
                                      .line = memory.text(value < 0 ? "min" : "mean"),
                                      .value = value,
                                      .events = 7});
@@ -233,7 +232,6 @@ void Session::tick_visualizer() {
   tell("range", &loupe_visualizer::range, [&](LentMemory& memory) {
     return memory.lend(loupe_range{.tag = memory.text("Norm"),
                                    .layer = memory.text("0"),
-                                   .module = linear,
                                    .low_name = memory.text("min"),
                                    .high_name = memory.text("max"),
                                    .low = -1,
@@ -241,7 +239,7 @@ void Session::tick_visualizer() {
                                    .events = 7});
   });
   tell("histogram", &loupe_visualizer::histogram,
-       [&](LentMemory& memory) { return lend_histogram(memory, "Norm", linear, 5, 3); });
+       [&](LentMemory& memory) { return lend_histogram(memory, "Norm", 5, 3); });
   tell("finding", &loupe_visualizer::finding, [&](LentMemory& memory) { return lend_finding(memory, linear); });
   tell_nothing("end_tick", &loupe_visualizer::end_tick);
   tell("progress", &loupe_visualizer::progress, [&](LentMemory& memory) {

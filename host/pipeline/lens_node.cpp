@@ -264,8 +264,6 @@ void LensNode::report(const loupe_tick& tick, Display& display, LensStates* stat
   if (guard_.resting()) return;
   const double start = steady_time(), shown_before = display.seconds();
   display_ = &display;
-  told_layer_.clear();
-  told_module_ = nullptr;
   guarded_call(State::reporting, "the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
     return table.report(instance_.self(), &tick, &sink_, error);
   });

@@ -26,8 +26,6 @@ class LensSurroundings : public Surroundings {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   virtual ModuleNode& node_of(const loupe_module* module) = 0;
-  /// The module that is shown under that name; null where there is none.
-  virtual const loupe_module* module_called(const char* name) const = 0;
   /// The lens failed and is not called any more. Any thread.
   virtual void quarantined(const std::string& message) = 0;
 };
@@ -93,7 +91,6 @@ class LensNode {
   void make_sink();
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);
-  const loupe_module* module_called(const char* layer);
   void need_tag(const char* tag) const;
   /// Tells once that the lens looks at nothing, where its author is to know.
   void tell_blindness();
@@ -112,8 +109,6 @@ class LensNode {
   std::set<std::string, std::less<>> tags_;  // that were told
   std::set<std::string> types_;              // of the modules that were shown, where its author is to know
   bool has_shown_ = false;                   // a value, range, histogram or finding
-  std::string told_layer_;                   // the last layer that a value was reported of
-  const loupe_module* told_module_ = nullptr;
   KnownOptions known_options_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};

@@ -102,11 +102,7 @@ void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   check(copy);
   has_shown_ = true;
   if (refuses_mistakes()) need_tag(copy.tag);
-  if (is_big(copy.layer, copy.tag)) {
-    copy.layer = nullptr;
-  } else if (copy.module == nullptr) {
-    copy.module = module_called(copy.layer);
-  }
+  if (is_big(copy.layer, copy.tag)) copy.layer = nullptr;
   if (suffix_.empty()) return (display_->*display)(copy);
   const std::string id = tag_id(copy.tag);
   copy.tag = id.c_str();
@@ -135,15 +131,6 @@ const loupe_draft_mistakes& LensNode::draft_mistakes() {
         });
       }};
   return table;
-}
-
-const loupe_module* LensNode::module_called(const char* layer) {
-  // Mostly several lines of a layer follow each other.
-  if (told_layer_ != layer) {
-    told_layer_ = layer;
-    told_module_ = surroundings_.module_called(layer);
-  }
-  return told_module_;
 }
 
 void LensNode::tell_finding(const loupe_finding& finding) {

@@ -128,7 +128,6 @@ class Monitor final : public LensSurroundings {
  private:
   // What lenses and other components ask of their surroundings.
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
-  const loupe_module* module_called(const char* name) const override { return modules_.module_called(name); }
   const loupe_run* run() const override { return &display_.c_run(); }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override {
     return modules_.lend(module, name, gradient, take);

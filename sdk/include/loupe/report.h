@@ -67,16 +67,16 @@ class Report {
   /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.
   void value(const std::string& tag, const std::string& layer, const std::string& line, double number,
              uint64_t events = 0) {
-    tell_value(tag, layer.c_str(), nullptr, line, number, events, 0);
+    tell_value(tag, layer.c_str(), line, number, events);
   }
-  /// Of a module, shown under its name. `flags`: LOUPE_VALUE_ESTIMATED for what a sample of the elements gave.
-  void value(const std::string& tag, const Module& module, const std::string& line, double number, uint64_t events = 0,
-             uint32_t flags = 0) {
-    tell_value(tag, module.name(), module, line, number, events, flags);
+  /// Of a module, shown under its name.
+  void value(const std::string& tag, const Module& module, const std::string& line, double number,
+             uint64_t events = 0) {
+    tell_value(tag, module.name(), line, number, events);
   }
   /// Of a big plot.
   void value(const std::string& tag, const std::string& line, double number) {
-    tell_value(tag, nullptr, nullptr, line, number, 0, 0);
+    tell_value(tag, nullptr, line, number, 0);
   }
   void range(const std::string& tag, const std::string& layer, const std::string& low_name,
              const std::string& high_name, double low, double high, uint64_t events = 0) {
@@ -117,14 +117,11 @@ class Report {
 
  private:
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-  void tell_value(const std::string& tag, const char* layer, const loupe_module* module, const std::string& line,
-                  double number, uint64_t events, uint32_t flags) {
+  void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
     loupe_value value{};
     value.struct_size = sizeof value;
-    value.flags = flags;
     value.tag = tag.c_str();
     value.layer = layer;
-    value.module = module;
     value.line = line.c_str();
     value.value = number;
     value.events = events;

@@ -77,7 +77,6 @@ typedef struct loupe_measurement {
   uint32_t flags;    /* LOUPE_MEASURED_ bits */
   uint32_t reserved;
   int64_t numel;
-  int64_t compared;  /* elements that were compared with the last event's: numel, or the size of the sample */
   int64_t nan_count; /* with every measure but none; where it or inf_count is not 0, sums cover the finite elements */
   int64_t inf_count;
   double sum;

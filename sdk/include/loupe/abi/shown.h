@@ -33,25 +33,21 @@ typedef struct loupe_tag {
   double y_minimum, y_maximum; /* NaN: as the data wants */
 } loupe_tag;
 
-enum { LOUPE_VALUE_ESTIMATED = 1u << 0 /* of a sample of the elements */ };
-
 typedef struct loupe_value {
   uint32_t struct_size;
-  uint32_t flags;             /* LOUPE_VALUE_ESTIMATED; so for the next two */
-  const char* tag;            /* its id */
-  const char* layer;          /* as shown; null for a big plot */
-  const loupe_module* module; /* whose; null for a big plot, or where a lens does not say */
-  const char* line;           /* "mean" */
+  uint32_t reserved;
+  const char* tag;   /* its id */
+  const char* layer; /* the module's name, as shown; null for a big plot */
+  const char* line;  /* "mean" */
   double value;
   uint64_t events; /* how many events it is made of; 0 where a lens does not say */
 } loupe_value;
 
 typedef struct loupe_range {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t reserved;
   const char* tag;
-  const char* layer;
-  const loupe_module* module;
+  const char* layer;    /* null for a big plot */
   const char* low_name; /* "min" */
   const char* high_name;
   double low, high;
@@ -60,10 +56,9 @@ typedef struct loupe_range {
 
 typedef struct loupe_histogram {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t reserved;
   const char* tag;
-  const char* layer;
-  const loupe_module* module;
+  const char* layer; /* null for a big plot */
   const char* line;
   const double* edges; /* bin_count + 1, ascending; may be infinite at both ends */
   const double* counts;
