@@ -178,10 +178,6 @@ bool Session::is_blind() const {
 
 void Session::tick_lens() {
   const auto& lens = table<loupe_lens>();
-  if (ticks_ == 0 && LOUPE_OFFERS(lens, introduce)) {
-    call("introduce", Turn::introducing,
-         [&](LentMemory&, loupe_error* error) { return lens.introduce(self_, sink_, error); });
-  }
   call("report", Turn::reporting, [&](LentMemory& memory, loupe_error* error) {
     return lens.report(self_, lend_tick(memory, ticks_), sink_, error);
   });
@@ -208,15 +204,13 @@ void Session::tick_visualizer() {
     if (shows.struct_size < static_cast<std::size_t>(end) || told == nullptr) return;
     call(function, Turn::none, [&](LentMemory&, loupe_error* error) { return told(self_, error); });
   };
-  for (const bool big : {false, true}) {
-    tell("tag", &loupe_visualizer::tag,
-         [&](LentMemory& memory) { return lend_tag(memory, big ? "Loss" : "Norm", big); });
-  }
+  tell("tag", &loupe_visualizer::tag, [&](LentMemory& memory) { return lend_tag(memory, "Norm", false); });
   for (uint32_t type = LOUPE_OPTION_BOOLEAN; type <= LOUPE_OPTION_STRINGS; ++type) {
     tell("hyperparameter", &loupe_visualizer::hyperparameter,
          [&](LentMemory& memory) { return lend_hyperparameter(memory, type); });
   }
   tell("begin_tick", &loupe_visualizer::begin_tick, [&](LentMemory& memory) { return lend_tick(memory, ticks_); });
+  tell("tag", &loupe_visualizer::tag, [&](LentMemory& memory) { return lend_tag(memory, "Loss", true); });
   for (const double value : {0.5, -2.0}) {
     tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
       return memory.lend(loupe_value{.tag = memory.text("Norm"),

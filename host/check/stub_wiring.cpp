@@ -233,7 +233,7 @@ struct StubWiring {
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
     if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
-    return told(self, tag, "tag", tag->id != nullptr, {Turn::introducing, Turn::reporting}, error);
+    return told(self, tag, "tag", tag->id != nullptr, {Turn::reporting}, error);
   }
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
     const loupe_status status =
@@ -250,7 +250,7 @@ struct StubWiring {
   }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
     return told(self, finding, "finding", finding->rule != nullptr && finding->message != nullptr,
-                {Turn::stepping, Turn::introducing, Turn::reporting}, error);
+                {Turn::stepping, Turn::reporting}, error);
   }
 };
 

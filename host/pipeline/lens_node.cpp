@@ -131,8 +131,7 @@ const loupe_draft_tally& LensNode::draft_tally() {
 
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
   if (std::find(states.begin(), states.end(), state_) != states.end()) return;
-  static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit",
-                                          "in introduce",     "in report", "in step"};
+  static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit", "in report", "in step"};
   std::string allowed;
   for (const State state : states)
     allowed += (allowed.empty() ? "" : ", ") + std::string(calls[static_cast<std::size_t>(state)]);
@@ -249,15 +248,6 @@ void LensNode::forget(const ModuleNode& module) {
   has_shown_ |= !sources_[module.c_module()->id].empty();  // it had what to show
   for (const loupe_source& source : sources_[module.c_module()->id]) by_key_.erase(source.key);
   sources_.erase(module.c_module()->id);
-}
-
-void LensNode::introduce(Display& display) {
-  if (!LOUPE_OFFERS(instance_.table<loupe_lens>(), introduce)) return;
-  display_ = &display;
-  guarded_call(State::introducing, "introducing its tags", [&](const loupe_lens& table, loupe_error* error) {
-    return table.introduce(instance_.self(), &sink_, error);
-  });
-  display_ = nullptr;
 }
 
 void LensNode::report(const loupe_tick& tick, Display& display, LensStates* states) {

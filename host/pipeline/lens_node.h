@@ -51,7 +51,6 @@ class LensNode {
   void attach();
   void visit(const ModuleNode& module);
   void forget(const ModuleNode& module);
-  void introduce(Display& display);
   /// Reports the tick and empties the sources.
   /// @param states  becomes what they held; may be null
   void report(const loupe_tick& tick, Display& display, LensStates* states = nullptr);
@@ -71,7 +70,7 @@ class LensNode {
 
  private:
   /// Which call of the lens is on: what it may call back depends on it.
-  enum class State { idle, attaching, visiting, introducing, reporting, stepping };
+  enum class State { idle, attaching, visiting, reporting, stepping };
 
   template <class Call>
   void guarded_call(State state, const std::string& where, Call&& call);
@@ -105,7 +104,7 @@ class LensNode {
   LensSurroundings& surroundings_;
   bool is_written_;
   State state_ = State::idle;
-  Display* display_ = nullptr;               // while it introduces or reports
+  Display* display_ = nullptr;               // while it reports
   std::set<std::string, std::less<>> tags_;  // that were told
   std::set<std::string> types_;              // of the modules that were shown, where its author is to know
   bool has_shown_ = false;                   // a value, range, histogram or finding

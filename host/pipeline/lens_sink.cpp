@@ -83,7 +83,7 @@ void LensNode::make_sink() {
 }
 
 void LensNode::show_tag(const loupe_tag& tag) {
-  expect({State::introducing, State::reporting}, "tag");
+  expect({State::reporting}, "tag");
   loupe_tag copy = copy_known(tag);
   need(copy.id, "the id of a tag");
   const std::string id = tag_id(copy.id);

@@ -64,7 +64,6 @@ class MergedLenses final : public LensSurroundings {
   std::atomic<double> epoch_{0};
   ModuleTable modules_;
   Display display_;
-  bool has_new_modules_ = true;
   LeafMutex findings_mutex_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;
   std::vector<std::pair<int, std::string>> log_;

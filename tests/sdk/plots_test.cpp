@@ -96,7 +96,6 @@ TEST(Comparison, SharesOutNothingAsZeros) {
 TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
   World world;
   NonFinite non_finite;
-  non_finite.introduce(world.report());
   non_finite.write(world.report(), "Norm", "fine", world.layer("fine", {{"norm", {1}}}).source, "norm");
   EXPECT_TRUE(world.tags.empty() && world.values.empty());
   non_finite.write(world.report(), "Norm", "bad", world.layer("bad", {{"norm", {NAN, 1, INFINITY, NAN}}}).source,

@@ -42,12 +42,13 @@ class Report {
 
   /// The moment that is reported: epoch, step, time, the optimizers as they are. Only in Lens::report.
   const loupe_tick& tick() const {
-    if (tick_ == nullptr) throw Error("only a report has a tick; tags and findings between ticks have none");
+    if (tick_ == nullptr) throw Error("only a report has a tick; findings between ticks have none");
     return *tick_;
   }
   double epoch() const { return tick_ != nullptr ? tick_->epoch : NAN; }
 
-  /// Must come before the tag's first value. The same id again replaces what was said of it.
+  /// Must come before the tag's first value. The same id again replaces what was said of it; what is the same goes no
+  /// further, so that a lens may tell its tags at each report.
   void tag(const std::string& id, const TagStyle& style) {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;

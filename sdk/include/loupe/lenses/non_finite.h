@@ -5,18 +5,15 @@
 #include <loupe/lenses/explanation.h>
 
 #include <string>
+#include <utility>
 
 namespace loupe {
 
 /// Names what was NaN or infinite and so is in no average: a plot a layer, with the number of such events.
 class NonFinite {
  public:
-  /// For Lens::introduce: the plot is told only once there was something to show in it.
-  void introduce(Report& report) const {
-    if (seen_) report.tag(tag, style());
-  }
-
-  /// @param what the plot that lacks these events, such as "Weight Gradient Norm"
+  /// The plot is told once there is something to show in it.
+  /// @param what  the plot that lacks these events, such as "Weight Gradient Norm"
   void write(Report& report, const std::string& what, const std::string& layer, const Source& source,
              const std::string& series) {
     if (const auto found = source.index_of(series)) write(report, what, layer, source, *found);
@@ -43,12 +40,11 @@ class NonFinite {
 
   void write(Report& report, const std::string& layer, const std::string& what, const char* kind, double count) {
     if (count == 0) return;
-    if (!seen_) report.tag(tag, style());
-    seen_ = true;
+    if (!std::exchange(is_told_, true)) report.tag(tag, style());
     report.value(tag, layer, what + kind, count);
   }
 
-  bool seen_ = false;
+  bool is_told_ = false;
 };
 
 }  // namespace loupe
