@@ -256,9 +256,7 @@ const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {
                                .unit = memory.text("s"),
                                .description = memory.text("What it is."),
                                .healthy = memory.text("What is healthy."),
-                               .advice = memory.text("What to do."),
-                               .y_minimum = NAN,
-                               .y_maximum = NAN});
+                               .advice = memory.text("What to do.")});
 }
 
 const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, std::size_t bins, double count) {

@@ -105,7 +105,7 @@ struct StubWiring {
       if (watch->own_interface == nullptr) return refuse(error, "watch gives no preprocessor");
       made.own = watch->own_interface;
       made.own_self = watch->own_preprocessor;
-      made.request = Request::defaults();
+      made.request = {.struct_size = sizeof(loupe_request)};
       const loupe_status status = made.own->request(made.own_self, &made.request, error);
       if (status != LOUPE_OK) return status;
     }

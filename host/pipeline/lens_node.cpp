@@ -170,10 +170,12 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
     source.table = watch.own_interface;
     source.self = watch.own_preprocessor;
   }
-  source.request = Request::defaults();
+  source.request = {.struct_size = sizeof(loupe_request)};
   detail::ErrorBuffer error;
   error.check(call_component(guard_.speaker(), error.get(),
                              [&] { return source.table->request(source.self, &source.request, error.get()); }));
+  if (source.request.passes == 0) source.request.passes = LOUPE_PASS_BOTH;
+  if (source.request.places == 0) source.request.places = LOUPE_PLACE_BOTH;
   std::list<loupe_source>& of_module = sources_[source.module_id];
   loupe_source& kept = of_module.emplace_back(std::move(source));
   const std::lock_guard lock(module.mutex());

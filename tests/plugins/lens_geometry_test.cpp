@@ -112,7 +112,7 @@ TEST_P(GeometryLens, IntroducesANormAndABoundedCorrelation) {
   EXPECT_EQ(norms.type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
   EXPECT_TRUE(norms.log_y);
   EXPECT_FALSE(norms.big);
-  EXPECT_TRUE(std::isnan(norms.y_minimum));
+  EXPECT_EQ(norms.y_minimum, std::nullopt);
   const Shown::Tag& correlations = shown.tags.at(correlation());
   EXPECT_FALSE(correlations.log_y);
   EXPECT_EQ(correlations.y_minimum, -1);

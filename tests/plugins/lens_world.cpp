@@ -200,8 +200,8 @@ loupe_sink LensWorld::sink(Shown& shown) {
                                         is_logarithmic(*tag),
                                         is_big(*tag),
                                         is_annotated(*tag),
-                                        tag->y_minimum,
-                                        tag->y_maximum,
+                                        y_minimum_of(*tag),
+                                        y_maximum_of(*tag),
                                         tag->healthy != nullptr ? tag->healthy : ""};
         return LOUPE_OK;
       },

@@ -29,7 +29,7 @@ struct Shown {
   struct Tag {
     uint32_t type;
     bool log_y, big, annotate;
-    double y_minimum, y_maximum;
+    std::optional<double> y_minimum, y_maximum;
     std::string healthy = {};
   };
   std::map<std::string, Tag> tags;

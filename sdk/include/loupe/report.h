@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct TagStyle {
   bool log_y = false;
   bool big = false;
   bool annotate = false;
-  double y_minimum = NAN, y_maximum = NAN;
+  std::optional<double> y_minimum = {}, y_maximum = {};  ///< where the axis is to begin and end
   std::string title = {}, unit = {}, description = {}, healthy = {}, advice = {};
 };
 
@@ -54,15 +55,17 @@ class Report {
     tag.struct_size = sizeof tag;
     tag.type = style.type;
     tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
-                (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u);
+                (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
+                (style.y_minimum ? uint32_t{LOUPE_PLOT_HAS_MINIMUM} : 0u) |
+                (style.y_maximum ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u);
     tag.id = id.c_str();
     tag.title = or_null(style.title);
     tag.unit = or_null(style.unit);
     tag.description = or_null(style.description);
     tag.healthy = or_null(style.healthy);
     tag.advice = or_null(style.advice);
-    tag.y_minimum = style.y_minimum;
-    tag.y_maximum = style.y_maximum;
+    tag.y_minimum = style.y_minimum.value_or(0);
+    tag.y_maximum = style.y_maximum.value_or(0);
     check([&](loupe_error* error) { return sink_->tag(sink_->context, &tag, error); });
   }
   /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.

@@ -24,7 +24,8 @@ constexpr uint32_t everything = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_EXTREMES | LO
 constexpr int64_t whole = measure::Measurer::kWholeHistory;
 
 loupe_request request_of(uint32_t measures) {
-  loupe_request request = Request::defaults();
+  loupe_request request{.struct_size = sizeof(loupe_request)};
+  Request().write(request);
   request.measures = measures;
   return request;
 }

@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
-enum { LOUPE_TAG_NUMERICAL = 1, LOUPE_TAG_PROBABILITY = 2, LOUPE_TAG_RELATION = 3 };
+enum { LOUPE_TAG_NUMERICAL = 0, LOUPE_TAG_PROBABILITY = 1, LOUPE_TAG_RELATION = 2 };
 
 enum {
-  LOUPE_PLOT_LOG_Y = 1u << 0,   /* a logarithmic axis */
-  LOUPE_PLOT_BIG = 1u << 1,     /* one plot for the whole model, not one a layer */
-  LOUPE_PLOT_ANNOTATE = 1u << 2 /* label the lines at their ends */
+  LOUPE_PLOT_LOG_Y = 1u << 0,       /* a logarithmic axis */
+  LOUPE_PLOT_BIG = 1u << 1,         /* one plot for the whole model, not one a layer */
+  LOUPE_PLOT_ANNOTATE = 1u << 2,    /* label the lines at their ends */
+  LOUPE_PLOT_HAS_MINIMUM = 1u << 3, /* y_minimum is where the axis begins; without it, the data says */
+  LOUPE_PLOT_HAS_MAXIMUM = 1u << 4  /* y_maximum is where it ends */
 };
 
 /* A plot, or a family of plots with one a layer. */
@@ -30,7 +32,7 @@ typedef struct loupe_tag {
   const char* description;
   const char* healthy;
   const char* advice;
-  double y_minimum, y_maximum; /* NaN: as the data wants */
+  double y_minimum, y_maximum; /* read with LOUPE_PLOT_HAS_MINIMUM and _MAXIMUM alone */
 } loupe_tag;
 
 typedef struct loupe_value {
