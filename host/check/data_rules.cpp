@@ -116,7 +116,6 @@ void check_shown(const Subject& subject) {
   Session session(subject);
   session.begin();
   const auto& shows = session.table<loupe_visualizer>();
-  const loupe_module* module = session.modules()[1];
   uint64_t number = 0;
   const auto tell = [&](double value, const std::string& tag, const char* layer) {
     const bool tagged = LOUPE_OFFERS(shows, tag);
@@ -145,7 +144,6 @@ void check_shown(const Subject& subject) {
         return shows.range(session.self(),
                            memory.lend(loupe_range{.tag = memory.text(tag),
                                                    .layer = shown,
-                                                   .module = module,
                                                    .low_name = memory.text("min"),
                                                    .high_name = memory.text("max"),
                                                    .low = -value,
@@ -157,7 +155,7 @@ void check_shown(const Subject& subject) {
     if (LOUPE_OFFERS(shows, histogram)) {
       for (const std::size_t bins : {0u, 1u, 1000u}) {
         session.call("histogram", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-          return shows.histogram(session.self(), lend_histogram(memory, tag, module, bins, value), error);
+          return shows.histogram(session.self(), lend_histogram(memory, tag, bins, value), error);
         });
       }
     }

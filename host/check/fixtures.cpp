@@ -157,7 +157,7 @@ const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, 
   loupe_measurement measured{};
   const int64_t numel = data.numel();
   measured.measures = measures;
-  measured.numel = measured.compared = numel;
+  measured.numel = numel;
   measured.nan_count = std::isnan(data.element) ? numel : 0;
   measured.inf_count = std::isinf(data.element) ? numel : 0;
   const double finite = std::isfinite(data.element) ? data.element : 0;
@@ -256,20 +256,16 @@ const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {
                                .unit = memory.text("s"),
                                .description = memory.text("What it is."),
                                .healthy = memory.text("What is healthy."),
-                               .advice = memory.text("What to do."),
-                               .y_minimum = NAN,
-                               .y_maximum = NAN});
+                               .advice = memory.text("What to do.")});
 }
 
-const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, const loupe_module* module,
-                                      std::size_t bins, double count) {
+const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, std::size_t bins, double count) {
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   std::vector<double> edges{-unbounded};
   for (std::size_t i = 1; i < bins; ++i) edges.push_back(static_cast<double>(i));
   if (bins > 0) edges.push_back(unbounded);
   return memory.lend(loupe_histogram{.tag = memory.text(tag),
                                      .layer = memory.text("0"),
-                                     .module = module,
                                      .line = memory.text("values"),
                                      .edges = memory.array(edges),
                                      .counts = memory.array(std::vector<double>(bins, count)),

@@ -43,8 +43,7 @@ const loupe_run* lend_run(LentMemory& memory, const std::string& directory);
 const loupe_tick* lend_tick(LentMemory& memory, uint64_t number);
 const loupe_step* lend_step(LentMemory& memory, uint64_t number);
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big);
-const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, const loupe_module* module,
-                                      std::size_t bins, double count);
+const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, std::size_t bins, double count);
 const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module);
 const loupe_option_value* lend_hyperparameter(LentMemory& memory, uint32_t type);
 

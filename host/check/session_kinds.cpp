@@ -65,7 +65,7 @@ void Session::begin_gatherer() {
 void Session::begin_preprocessor() {
   call("request", Turn::none, [&](LentMemory& memory, loupe_error* error) {
     // The host's own struct, to be written to: a copy that ends where no one may write.
-    auto* asked = const_cast<loupe_request*>(memory.lend(Request::defaults()));
+    auto* asked = const_cast<loupe_request*>(memory.lend(loupe_request{}));
     const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
     request_ = loupe_request{};
     std::memcpy(&request_, asked, std::min<std::size_t>(asked->struct_size, sizeof request_));
@@ -209,10 +209,6 @@ void Session::tick_lens() {
     if (meter_ != nullptr && watched.own != nullptr && !watched.forgotten && watched.comes_at_ticks)
       process_own(watched, usual_data());
   }
-  if (ticks_ == 0 && LOUPE_OFFERS(lens, introduce)) {
-    call("introduce", Turn::introducing,
-         [&](LentMemory&, loupe_error* error) { return lens.introduce(self_, sink_, error); });
-  }
   call("report", Turn::reporting, [&](LentMemory& memory, loupe_error* error) {
     return lens.report(self_, lend_tick(memory, ticks_), sink_, error);
   });
@@ -239,20 +235,17 @@ void Session::tick_visualizer() {
     if (shows.struct_size < static_cast<std::size_t>(end) || told == nullptr) return;
     call(function, Turn::none, [&](LentMemory&, loupe_error* error) { return told(self_, error); });
   };
-  for (const bool big : {false, true}) {
-    tell("tag", &loupe_visualizer::tag,
-         [&](LentMemory& memory) { return lend_tag(memory, big ? "Loss" : "Norm", big); });
-  }
+  tell("tag", &loupe_visualizer::tag, [&](LentMemory& memory) { return lend_tag(memory, "Norm", false); });
   for (uint32_t type = LOUPE_OPTION_BOOLEAN; type <= LOUPE_OPTION_STRINGS; ++type) {
     tell("hyperparameter", &loupe_visualizer::hyperparameter,
          [&](LentMemory& memory) { return lend_hyperparameter(memory, type); });
   }
   tell("begin_tick", &loupe_visualizer::begin_tick, [&](LentMemory& memory) { return lend_tick(memory, ticks_); });
+  tell("tag", &loupe_visualizer::tag, [&](LentMemory& memory) { return lend_tag(memory, "Loss", true); });
   for (const double value : {0.5, -2.0}) {
     tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
       return memory.lend(loupe_value{.tag = memory.text("Norm"),
                                      .layer = memory.text("0"),
-                                     .module = linear,
                                      .line = memory.text(value < 0 ? "min" : "mean"),
                                      .value = value,
                                      .events = 7});
@@ -264,7 +257,6 @@ void Session::tick_visualizer() {
   tell("range", &loupe_visualizer::range, [&](LentMemory& memory) {
     return memory.lend(loupe_range{.tag = memory.text("Norm"),
                                    .layer = memory.text("0"),
-                                   .module = linear,
                                    .low_name = memory.text("min"),
                                    .high_name = memory.text("max"),
                                    .low = -1,
@@ -272,7 +264,7 @@ void Session::tick_visualizer() {
                                    .events = 7});
   });
   tell("histogram", &loupe_visualizer::histogram,
-       [&](LentMemory& memory) { return lend_histogram(memory, "Norm", linear, 5, 3); });
+       [&](LentMemory& memory) { return lend_histogram(memory, "Norm", 5, 3); });
   tell("finding", &loupe_visualizer::finding, [&](LentMemory& memory) { return lend_finding(memory, linear); });
   tell_nothing("end_tick", &loupe_visualizer::end_tick);
   tell("progress", &loupe_visualizer::progress, [&](LentMemory& memory) {

@@ -1,7 +1,5 @@
 #include "check/stub_host.h"
 
-#include <loupe/draft/abi/dlpack.h>
-#include <loupe/draft/abi/findings.h>
 #include <loupe/error.h>
 #include <algorithm>
 #include <cmath>
@@ -87,15 +85,6 @@ struct StubTensors {
   static loupe_status save(void*, const loupe_retained* const*, std::size_t, uint32_t, const char*, loupe_error*) {
     return LOUPE_OK;
   }
-  static loupe_status lend(void*, const loupe_tensor*, void*, std::size_t, loupe_error* error) {
-    detail::write_error(error, "this host lends no DLPack views");
-    return LOUPE_UNSUPPORTED;
-  }
-  static loupe_status publish(void* host, const loupe_finding* finding, loupe_error*) {
-    if (finding->rule == nullptr || finding->message == nullptr)
-      of(host).complain("publishes a finding without rule or message");
-    return LOUPE_OK;
-  }
   static const loupe_run* run(void* host) { return of(host).run_; }
 };
 
@@ -112,10 +101,6 @@ constexpr loupe_tensor_math_service tensor_math = {.struct_size = sizeof(loupe_t
                                                    .fold = &StubTensors::fold};
 constexpr loupe_tensor_file_service tensor_files = {.struct_size = sizeof(loupe_tensor_file_service),
                                                     .save = &StubTensors::save};
-constexpr loupe_draft_dlpack_service dlpack = {.struct_size = sizeof(loupe_draft_dlpack_service),
-                                               .lend = &StubTensors::lend};
-constexpr loupe_draft_finding_service findings = {.struct_size = sizeof(loupe_draft_finding_service),
-                                                  .publish = &StubTensors::publish};
 constexpr loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service), .run = &StubTensors::run};
 
 std::mutex drafts_mutex;
@@ -128,9 +113,10 @@ struct Service {
   const char* id;
   const void* table;
 };
-const Service services[] = {{LOUPE_TENSORS_ID, &tensors},           {LOUPE_TENSOR_MATH_ID, &tensor_math},
-                            {LOUPE_TENSOR_FILES_ID, &tensor_files}, {LOUPE_DRAFT_DLPACK_ID, &dlpack},
-                            {LOUPE_DRAFT_FINDINGS_ID, &findings},   {LOUPE_RUN_ID, &run_service}};
+const Service services[] = {{LOUPE_TENSORS_ID, &tensors},
+                            {LOUPE_TENSOR_MATH_ID, &tensor_math},
+                            {LOUPE_TENSOR_FILES_ID, &tensor_files},
+                            {LOUPE_RUN_ID, &run_service}};
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 namespace loupe::check {
 
 /// What may be asked of the host during a call.
-enum class Turn { none, opening, event, attaching, visiting, introducing, reporting, stepping };
+enum class Turn { none, opening, event, attaching, visiting, reporting, stepping };
 
 /// A host as one component under examination sees it: without LibTorch, and watchful.
 class StubHost {

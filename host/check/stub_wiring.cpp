@@ -104,7 +104,7 @@ struct StubWiring {
       if (watch->own_interface == nullptr) return refuse(error, "watch gives no preprocessor");
       made.own = watch->own_interface;
       made.own_self = watch->own_preprocessor;
-      made.request = Request::defaults();
+      made.request = {.struct_size = sizeof(loupe_request)};
       const loupe_status status = made.own->request(made.own_self, &made.request, error);
       if (status != LOUPE_OK) return status;
     }
@@ -257,7 +257,7 @@ struct StubWiring {
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
     if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
-    return told(self, tag, "tag", tag->id != nullptr, {Turn::introducing, Turn::reporting}, error);
+    return told(self, tag, "tag", tag->id != nullptr, {Turn::reporting}, error);
   }
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
     const loupe_status status =
@@ -274,7 +274,7 @@ struct StubWiring {
   }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
     return told(self, finding, "finding", finding->rule != nullptr && finding->message != nullptr,
-                {Turn::stepping, Turn::introducing, Turn::reporting}, error);
+                {Turn::stepping, Turn::reporting}, error);
   }
 };
 

@@ -45,8 +45,8 @@ std::string limits(const loupe_option& option) {
     if (const auto kind = kind_of(option.names)) text << "; the name of a " << kind_name(*kind);
   }
   if (option.options_of != nullptr) text << "; what is given to " << option.options_of;
-  if (std::isfinite(option.minimum)) text << "; at least " << number_text(option.minimum);
-  if (std::isfinite(option.maximum)) text << "; at most " << number_text(option.maximum);
+  if (has_minimum(option)) text << "; at least " << number_text(option.minimum);
+  if (has_maximum(option)) text << "; at most " << number_text(option.maximum);
   return text.str();
 }
 

@@ -86,7 +86,6 @@ class IncidentPlots {
         told.type = type;
         told.id = tag.c_str();
         told.flags = is_big ? uint32_t{LOUPE_PLOT_BIG} | uint32_t{LOUPE_PLOT_ANNOTATE} : 0U;
-        told.y_minimum = told.y_maximum = std::nan("");
         visualizers.tell(&loupe_visualizer::tag, told);
       }
     }

@@ -43,8 +43,8 @@ Json schema_of(const loupe_option& option) {
       schema["type"] = "object";
   }
   if (option.type == LOUPE_OPTION_INTEGER || option.type == LOUPE_OPTION_NUMBER) {
-    if (std::isfinite(option.minimum)) schema["minimum"] = option.minimum;
-    if (std::isfinite(option.maximum)) schema["maximum"] = option.maximum;
+    if (has_minimum(option)) schema["minimum"] = option.minimum;
+    if (has_maximum(option)) schema["maximum"] = option.maximum;
   }
   schema["description"] = option.help;
   if (option.default_value == nullptr) return schema;

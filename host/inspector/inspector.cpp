@@ -1,7 +1,6 @@
 // The members of Inspector, which hand over to its parts.
 
 #include "loupe/inspector.h"
-#include <loupe/draft/abi/dlpack.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +33,6 @@ void offer_services() {
     offer_interface(LOUPE_TENSORS_ID, &tensor_service());
     offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
     offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
-    offer_interface(LOUPE_DRAFT_DLPACK_ID, &dlpack_service());
     offer_interface(LOUPE_DRAFT_FINGERPRINTS_ID, &fingerprint_service());
     offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
     offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());

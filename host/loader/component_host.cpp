@@ -1,6 +1,5 @@
 #include "loader/component_host.h"
 
-#include <loupe/draft/abi/findings.h>
 #include <loupe/error.h>
 
 #include <cstring>
@@ -24,15 +23,6 @@ const loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service),
                                          const Surroundings* around = host_of(context).surroundings();
                                          return around != nullptr ? around->run() : nullptr;
                                        }};
-const loupe_draft_finding_service findings_service = {
-    sizeof(loupe_draft_finding_service), 0, [](void* context, const loupe_finding* finding, loupe_error* error) {
-      return detail::guarded(error, [&] {
-        ComponentHost& host = host_of(context);
-        if (host.surroundings() == nullptr) throw Error("there is no run that a finding could belong to");
-        if (finding == nullptr) throw Error("a finding is published that is null", LOUPE_INVALID);
-        host.surroundings()->publish(*finding, host.speaker());
-      });
-    }};
 
 const loupe_parameter_service parameters_service = {
     .struct_size = sizeof(loupe_parameter_service),
@@ -62,7 +52,6 @@ std::map<std::string, const void*>& services() {
 const void* service(const char* id) {
   if (id == nullptr) return nullptr;
   if (std::strcmp(id, LOUPE_RUN_ID) == 0) return &run_service;
-  if (std::strcmp(id, LOUPE_DRAFT_FINDINGS_ID) == 0) return &findings_service;
   if (std::strcmp(id, LOUPE_PARAMETERS_ID) == 0) return &parameters_service;
   const std::lock_guard lock(mutex);
   const auto found = services().find(id);

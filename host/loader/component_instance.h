@@ -13,7 +13,6 @@
 #include "loader/catalogue.h"
 #include "loader/component_host.h"
 #include "loader/running_component.h"
-#include "loader/unloading.h"
 
 namespace loupe {
 
@@ -39,8 +38,7 @@ class ComponentInstance {
   /// @param speaker  who it is, for the user: "the lens 'x'"  @param surroundings  may be null
   ComponentInstance(const CatalogueEntry& entry, const loupe_options* options, std::string speaker,
                     Surroundings* surroundings)
-      : living_(std::make_unique<LivingInstance>()),
-        component_(entry.component),
+      : component_(entry.component),
         host_(std::make_unique<ComponentHost>(std::move(speaker), surroundings, entry.library->path)) {
     detail::ErrorBuffer error;
     error.check(call_component(host_->speaker().c_str(), error.get(), [&] {
@@ -48,12 +46,8 @@ class ComponentInstance {
     }));
   }
   ComponentInstance(ComponentInstance&& other) noexcept
-      : living_(std::move(other.living_)),
-        component_(other.component_),
-        self_(std::exchange(other.self_, nullptr)),
-        host_(std::move(other.host_)) {}
+      : component_(other.component_), self_(std::exchange(other.self_, nullptr)), host_(std::move(other.host_)) {}
   ComponentInstance& operator=(ComponentInstance&& other) noexcept {
-    std::swap(living_, other.living_);
     std::swap(component_, other.component_);
     std::swap(self_, other.self_);
     std::swap(host_, other.host_);
@@ -79,7 +73,6 @@ class ComponentInstance {
   const loupe_component& component() const { return *component_; }
 
  private:
-  std::unique_ptr<LivingInstance> living_;  // the first member, which ends last
   const loupe_component* component_ = nullptr;
   void* self_ = nullptr;
   std::unique_ptr<ComponentHost> host_;

@@ -13,7 +13,6 @@
 
 #include "loader/elf_file.h"
 #include "loader/plugin_file.h"
-#include "loader/unloading.h"
 
 namespace loupe {
 namespace {
@@ -77,7 +76,6 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file) {
     throw Error("the plugin '" + file + "' has no name, no version or no list of its components; " +
                 "fill them in its loupe_plugin");
   }
-  unload_at_exit(*plugin);
   return {.file = file, .path = "", .plugin = plugin, .abi_major = entry.abi_major, .abi_minor = entry.abi_minor};
 }
 

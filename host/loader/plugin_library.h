@@ -19,8 +19,8 @@ struct PluginLibrary {
 /// "1.0"
 std::string version_text(uint32_t major, uint32_t minor);
 
-/// Checks an entry and asks it for its plugin, which is unloaded as the process ends. `file`: where the entry is from.
-/// Throws Error naming the file, what is wrong and what to do.
+/// Checks an entry and asks it for its plugin. `file`: where the entry is from. Throws Error naming the file, what is
+/// wrong and what to do.
 PluginLibrary read_entry(const loupe_entry& entry, const std::string& file);
 
 /// Loads a plugin (now, locally) and checks its entry. A file is loaded once a process and never unloaded: programs

@@ -234,12 +234,11 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, const Sample& 
   m.change_sum_squares = all.sums.change_squares;
   m.dot_change = all.sums.dot_change;
   m.previous_change_sum_squares = has_change_before ? last_change_sum_squares_ : 0;
-  m.compared = has_previous || has_change ? sample.size() : 0;
   if (!sample.is_whole()) {
     m.dot_previous = all.sampled.dot;
     m.change_sum_squares = all.sampled.change_squares;
     m.dot_change = all.sampled.dot_change;
-    estimate_whole(m, all.sampled.squares, last_sampled_squares_, last_sum_squares_);
+    estimate_whole(m, sample.size(), all.sampled.squares, last_sampled_squares_, last_sum_squares_);
     last_sampled_squares_ = all.sampled.squares;
   }
   if (wants(kComparing)) history_.commit();

@@ -38,11 +38,11 @@ int64_t Sample::first_run_from(int64_t element) const {
   return run;
 }
 
-void estimate_whole(loupe_measurement& m, double squares, double last_squares, double last_sum_squares) {
-  if (m.compared == 0) return;
+void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares, double last_sum_squares) {
+  if ((m.flags & (LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE)) == 0) return;
   const double both = squares * last_squares;
   const double correlation = both > 0 ? m.dot_previous / std::sqrt(both) : 0;
-  const double scale = static_cast<double>(m.numel) / static_cast<double>(m.compared);
+  const double scale = static_cast<double>(m.numel) / static_cast<double>(size);
   if ((m.flags & LOUPE_MEASURED_PREVIOUS) != 0)
     m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares);
   m.change_sum_squares *= scale;

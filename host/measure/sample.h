@@ -35,9 +35,10 @@ class Sample {
 
 /// What a sample says of the whole tensor: of `m` the products and changes are the sample's own, and are turned into
 /// those that the whole would have. The correlation is the sample's, with the norms as they are.
+/// @param size  the number of elements of the sample
 /// @param squares  the sample's sum of squares; `last_squares` that of the event before
 /// @param last_sum_squares  of the whole tensor at the event before
-void estimate_whole(loupe_measurement& m, double squares, double last_squares, double last_sum_squares);
+void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares, double last_sum_squares);
 
 }  // namespace loupe::measure
 

@@ -57,9 +57,13 @@ bool read_number(const YAML::Node& node, double& number) {
   return parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(number);
 }
 
+bool is_within_bounds(const loupe_option& option, double number) {
+  return (!has_minimum(option) || number >= option.minimum) && (!has_maximum(option) || number <= option.maximum);
+}
+
 std::string bounds(const loupe_option& option) {
-  if (std::isinf(option.maximum)) return "at least " + number_text(option.minimum);
-  if (std::isinf(option.minimum)) return "at most " + number_text(option.maximum);
+  if (!has_maximum(option)) return "at least " + number_text(option.minimum);
+  if (!has_minimum(option)) return "at most " + number_text(option.maximum);
   return "between " + number_text(option.minimum) + " and " + number_text(option.maximum);
 }
 
@@ -145,7 +149,7 @@ void OptionSet::read(Value& value, const loupe_option& option, const YAML::Node&
           whole ? YAML::convert<int64_t>::decode(node, value.value.integer) : read_number(node, value.value.number);
       if (!node.IsScalar() || !read) return wrong();
       if (whole) value.value.number = static_cast<double>(value.value.integer);
-      if (!(value.value.number >= option.minimum && value.value.number <= option.maximum)) {
+      if (!is_within_bounds(option, value.value.number)) {
         diagnostics.error(node, where + " must be " + bounds(option) + ", not " + node.Scalar());
       }
       return;
@@ -207,8 +211,6 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
     option.type = LOUPE_OPTION_STRING;
     option.name = name.c_str();
     option.help = "";
-    option.minimum = -INFINITY;
-    option.maximum = INFINITY;
     bool flag = false;
     int64_t whole = 0;
     double number = 0;

@@ -26,6 +26,13 @@ struct OptionTable {
   const loupe_option* const* end() const { return options + count; }
 };
 
+inline bool has_minimum(const loupe_option& option) {
+  return (option.flags & LOUPE_OPTION_HAS_MINIMUM) != 0;
+}
+inline bool has_maximum(const loupe_option& option) {
+  return (option.flags & LOUPE_OPTION_HAS_MAXIMUM) != 0;
+}
+
 /// Values for one component, checked against what it declares, defaults filled in, in the form that crosses the ABI.
 class OptionSet {
  public:

@@ -88,8 +88,6 @@ void GathererNode::add(loupe_source& source) {
   }
   const bool by_gradient = (source.request.flags & LOUPE_REQUEST_PASS_BY_GRADIENT) != 0;
   const uint32_t training = by_gradient ? LOUPE_EVENT_GRAD_ENABLED : LOUPE_EVENT_TRAINING;
-  constexpr uint32_t both = LOUPE_PLACE_BOTH;
-  const uint32_t places = source.request.places != 0 ? source.request.places : both;
   // What a lens brings of its own, without a series, only looks.
   const bool shows = source.owned.self() != nullptr || source.table->series_count(source.self) > 0;
   const Subscriber added{&source,
@@ -98,7 +96,7 @@ void GathererNode::add(loupe_source& source) {
                          source.self,
                          number,
                          source.request.passes,
-                         places,
+                         source.request.places,
                          training,
                          wants_tensor,
                          shows,

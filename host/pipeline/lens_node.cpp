@@ -145,8 +145,7 @@ const loupe_draft_tally& LensNode::draft_tally() {
 
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
   if (std::find(states.begin(), states.end(), state_) != states.end()) return;
-  static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit",
-                                          "in introduce",     "in report", "in step"};
+  static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit", "in report", "in step"};
   std::string allowed;
   for (const State state : states)
     allowed += (allowed.empty() ? "" : ", ") + std::string(calls[static_cast<std::size_t>(state)]);
@@ -185,10 +184,12 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
     source.table = watch.own_interface;
     source.self = watch.own_preprocessor;
   }
-  source.request = Request::defaults();
+  source.request = {.struct_size = sizeof(loupe_request)};
   detail::ErrorBuffer error;
   error.check(call_component(guard_.speaker(), error.get(),
                              [&] { return source.table->request(source.self, &source.request, error.get()); }));
+  if (source.request.passes == 0) source.request.passes = LOUPE_PASS_BOTH;
+  if (source.request.places == 0) source.request.places = LOUPE_PLACE_BOTH;
   std::list<loupe_source>& of_module = sources_[source.module_id];
   loupe_source& kept = of_module.emplace_back(std::move(source));
   const std::lock_guard lock(module.mutex());
@@ -265,21 +266,10 @@ void LensNode::forget(const ModuleNode& module) {
   sources_.erase(module.c_module()->id);
 }
 
-void LensNode::introduce(Display& display) {
-  if (!LOUPE_OFFERS(instance_.table<loupe_lens>(), introduce)) return;
-  display_ = &display;
-  guarded_call(State::introducing, "introducing its tags", [&](const loupe_lens& table, loupe_error* error) {
-    return table.introduce(instance_.self(), &sink_, error);
-  });
-  display_ = nullptr;
-}
-
 void LensNode::report(const loupe_tick& tick, Display& display, LensStates* states) {
   if (guard_.resting()) return;
   const double start = steady_time(), shown_before = display.seconds();
   display_ = &display;
-  told_layer_.clear();
-  told_module_ = nullptr;
   guarded_call(State::reporting, "the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
     return table.report(instance_.self(), &tick, &sink_, error);
   });

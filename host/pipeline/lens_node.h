@@ -25,8 +25,6 @@ class LensSurroundings : public Surroundings {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   virtual ModuleNode& node_of(const loupe_module* module) = 0;
-  /// The module that is shown under that name; null where there is none.
-  virtual const loupe_module* module_called(const char* name) const = 0;
   /// The lens failed and is not called any more. Any thread.
   virtual void quarantined(const std::string& message) = 0;
 };
@@ -52,7 +50,6 @@ class LensNode {
   void attach();
   void visit(const ModuleNode& module);
   void forget(const ModuleNode& module);
-  void introduce(Display& display);
   /// Reports the tick and empties the sources.
   /// @param states  becomes what they held; may be null
   void report(const loupe_tick& tick, Display& display, LensStates* states = nullptr);
@@ -72,7 +69,7 @@ class LensNode {
 
  private:
   /// Which call of the lens is on: what it may call back depends on it.
-  enum class State { idle, attaching, visiting, introducing, reporting, stepping };
+  enum class State { idle, attaching, visiting, reporting, stepping };
 
   template <class Call>
   void guarded_call(State state, const std::string& where, Call&& call);
@@ -91,7 +88,6 @@ class LensNode {
   void make_sink();
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);
-  const loupe_module* module_called(const char* layer);
   void need_tag(const char* tag) const;
   /// Tells once that the lens looks at nothing, where its author is to know.
   void tell_blindness();
@@ -106,12 +102,10 @@ class LensNode {
   LensSurroundings& surroundings_;
   bool is_written_;
   State state_ = State::idle;
-  Display* display_ = nullptr;               // while it introduces or reports
+  Display* display_ = nullptr;               // while it reports
   std::set<std::string, std::less<>> tags_;  // that were told
   std::set<std::string> types_;              // of the modules that were shown, where its author is to know
   bool has_shown_ = false;                   // a value, range, histogram or finding
-  std::string told_layer_;                   // the last layer that a value was reported of
-  const loupe_module* told_module_ = nullptr;
   KnownOptions known_options_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};

@@ -82,7 +82,7 @@ void LensNode::make_sink() {
 }
 
 void LensNode::show_tag(const loupe_tag& tag) {
-  expect({State::introducing, State::reporting}, "tag");
+  expect({State::reporting}, "tag");
   loupe_tag copy = copy_known(tag);
   need(copy.id, "the id of a tag");
   const std::string id = tag_id(copy.id);
@@ -101,11 +101,7 @@ void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   check(copy);
   has_shown_ = true;
   if (refuses_mistakes()) need_tag(copy.tag);
-  if (is_big(copy.layer, copy.tag)) {
-    copy.layer = nullptr;
-  } else if (copy.module == nullptr) {
-    copy.module = module_called(copy.layer);
-  }
+  if (is_big(copy.layer, copy.tag)) copy.layer = nullptr;
   if (suffix_.empty()) return (display_->*display)(copy);
   const std::string id = tag_id(copy.tag);
   copy.tag = id.c_str();
@@ -119,15 +115,6 @@ void LensNode::need_tag(const char* tag) const {
   throw Error(std::string("a value of the tag '") + tag + "' is told before the tag; tell it by Report::tag first" +
                   (known.empty() ? "" : ": told were '" + known + "'"),
               LOUPE_INVALID);
-}
-
-const loupe_module* LensNode::module_called(const char* layer) {
-  // Mostly several lines of a layer follow each other.
-  if (told_layer_ != layer) {
-    told_layer_ = layer;
-    told_module_ = surroundings_.module_called(layer);
-  }
-  return told_module_;
 }
 
 void LensNode::tell_finding(const loupe_finding& finding) {

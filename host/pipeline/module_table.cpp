@@ -27,7 +27,6 @@ std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description) {
   auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_, history_);
   modules_.push_back(node);
   by_id_[node->c_module()->id] = node.get();
-  by_name_[node->description().name] = node->c_module();
   return node;
 }
 
@@ -44,8 +43,6 @@ void ModuleTable::forget(const ModuleNode& module) {
     lenders_.erase(module.c_module()->id);
   }
   by_id_.erase(module.c_module()->id);
-  const auto named = by_name_.find(module.description().name);
-  if (named != by_name_.end() && named->second == module.c_module()) by_name_.erase(named);
 }
 
 ModuleNode& ModuleTable::node_of(const loupe_module* module) {
@@ -53,11 +50,6 @@ ModuleNode& ModuleTable::node_of(const loupe_module* module) {
   const auto found = by_id_.find(module->id);
   if (found == by_id_.end()) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
   return *found->second;
-}
-
-const loupe_module* ModuleTable::module_called(const std::string& name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
 }
 
 std::string ModuleTable::place_of(const loupe_finding& finding) const {

@@ -43,8 +43,6 @@ class ModuleTable {
   ModuleNode& pushes() { return *pushes_; }
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   ModuleNode& node_of(const loupe_module* module);
-  /// The module that is shown under that name; null where there is none.
-  const loupe_module* module_called(const std::string& name) const;
   /// "called at net.cpp:120": where in the trainer's source to look for what a finding says. Empty where that is not
   /// known, as in a program without debug information.
   std::string place_of(const loupe_finding& finding) const;
@@ -73,7 +71,6 @@ class ModuleTable {
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
   std::unordered_map<uint64_t, ModuleNode*> by_id_;
-  std::unordered_map<std::string, const loupe_module*> by_name_;
   LeafMutex lenders_mutex_;
   std::unordered_map<uint64_t, decltype(ModuleDescription::lend)> lenders_;  // by module
 };

@@ -91,7 +91,6 @@ std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
   const Exclusive::Call call(serial_, "visit", "the lenses", Reentry::allowed);
   auto node = modules_.add(std::move(description));
   if (writes_incidents()) node->keep_last_steps();
-  has_new_modules_ = true;
   if (keeper_) keeper_->add_module(node->description());
   for (const auto& lens : lenses_) lens->visit(*node);
   tell_problems();
@@ -119,11 +118,6 @@ void Monitor::announce(const ModelDescription& model) {
                   .module_count = modules.size()});
   // An estimate is not a measured value, and the record and the report must say so.
   if (const std::string words = estimate_words(model.modules); !words.empty()) note(LOUPE_NOTE_COST, words);
-}
-
-void Monitor::introduce_lenses() {
-  if (!std::exchange(has_new_modules_, false)) return;
-  for (const auto& lens : lenses_) lens->introduce(display_);
 }
 
 void Monitor::set_directory(const std::string& directory) {
@@ -234,7 +228,6 @@ void Monitor::join(const Launch& launch) {
     lenses_.back()->attach();
     for (const auto& module : modules_.all()) lenses_.back()->visit(*module);
   }
-  has_new_modules_ = true;
 }
 
 void Monitor::keep_ticks(std::unique_ptr<TickKeeper> keeper) {

@@ -128,7 +128,6 @@ class Monitor final : public LensSurroundings {
  private:
   // What lenses and other components ask of their surroundings.
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
-  const loupe_module* module_called(const char* name) const override { return modules_.module_called(name); }
   const loupe_run* run() const override { return &display_.c_run(); }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override {
     return modules_.lend(module, name, gradient, take);
@@ -138,7 +137,6 @@ class Monitor final : public LensSurroundings {
   void read_baseline();
   /// Of plugins: those that are new, as lenses may ask for more plugins at any time.
   void tell_problems();
-  void introduce_lenses();
   void begin_epoch();
   /// Shows what waits in the outbox. Between the calls of components.
   void show_messages();
@@ -202,7 +200,6 @@ class Monitor final : public LensSurroundings {
   std::set<std::string> optimized_models_;  // whose first optimizer was told
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
   std::size_t told_problems_ = 0;
-  bool has_new_modules_ = true;  // lenses may have tags to tell
 
   std::unique_ptr<TickKeeper> keeper_;  // where the run has several processes
 

@@ -221,7 +221,6 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
         "this run began with a later epoch than the first; if it goes on with the run before it, set 'resume: true' "
         "under run, and its files go on too");
   }
-  introduce_lenses();
   if (keeper_) show_complete(keeper_->take_complete());
   display_.begin_tick(tick);
   std::vector<LensStates> states;

@@ -21,7 +21,6 @@ MergedLenses::MergedLenses(const Config& config, const RunDescription& run)
 
 void MergedLenses::add_module(ModuleDescription module) {
   const auto node = modules_.add(std::move(module));
-  has_new_modules_ = true;
   for (const Lens& lens : lenses_) {
     if (lens.unable.empty()) lens.node->visit(*node);
   }
@@ -80,11 +79,6 @@ std::vector<LensStates> MergedLenses::take_states() {
 MergedLenses::Report MergedLenses::report(const loupe_tick& tick) {
   step_ = tick.step;
   epoch_ = tick.epoch;
-  if (std::exchange(has_new_modules_, false)) {
-    for (const Lens& lens : lenses_) {
-      if (lens.unable.empty()) lens.node->introduce(display_);
-    }
-  }
   display_.begin_tick(tick);
   for (Lens& lens : lenses_) {
     if (std::exchange(lens.is_merged, false) && lens.unable.empty()) lens.node->report(tick, display_);

@@ -54,7 +54,6 @@ class MergedLenses final : public LensSurroundings {
   void tell_unable();
 
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
-  const loupe_module* module_called(const char* name) const override { return modules_.module_called(name); }
   const loupe_run* run() const override { return &display_.c_run(); }
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
   void quarantined(const std::string& message) override { log_.emplace_back(LOUPE_LOG_WARNING, message); }
@@ -65,7 +64,6 @@ class MergedLenses final : public LensSurroundings {
   std::atomic<double> epoch_{0};
   ModuleTable modules_;
   Display display_;
-  bool has_new_modules_ = true;
   LeafMutex findings_mutex_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;
   std::vector<std::pair<int, std::string>> log_;

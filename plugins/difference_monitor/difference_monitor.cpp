@@ -136,11 +136,8 @@ class DifferenceMonitorLens : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override {
-    report.tag(tag_, style_);
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
+    report.tag(tag_, style_);
     warn();
     for (const Layer& layer : layers_) {
       const auto difference = layer.source.find("difference");

@@ -36,17 +36,19 @@ class ParameterGradientGeometry : public Lens {
   }
   void forget(const Module& module) override { parameters_.forget(module); }
 
-  void introduce(Report& report) override {
-    for (const auto& role : parameters_) {
-      plots_.introduce(report, role.title + " Gradient", norm_explained(), correlation_explained());
-    }
-  }
   void report(Report& report) override {
+    tell_tags(report);
     parameters_.warn(host_);
     for (const auto& role : parameters_) plots_.write(report, role.title + " Gradient", role.layers);
   }
 
  private:
+  void tell_tags(Report& report) {
+    for (const auto& role : parameters_) {
+      plots_.introduce(report, role.title + " Gradient", norm_explained(), correlation_explained());
+    }
+  }
+
   static Explanation norm_explained() {
     return {
         "How large a parameter's gradient is at a step: its L2 norm, the square root of the sum of "

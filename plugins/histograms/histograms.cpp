@@ -62,15 +62,8 @@ class Histograms : public Lens {
     gradients_.forget(module);
   }
 
-  void introduce(Report& report) override {
-    if (activations_ || !outputs_.empty()) report.tag(output_tag, explained(TagStyle(), output_explained()));
-    for (const auto& role : parameters_) {
-      if (shows_gradients_) report.tag(gradient_tag(role), explained(TagStyle(), gradient_explained()));
-      report.tag(parameter_tag(role), explained(TagStyle(), parameter_explained()));
-    }
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
+    tell_tags(report);
     parameters_.warn(host_, !outputs_.empty());
     filter_.tell_displaced(host_);
     write(report, output_tag, "output", outputs_);
@@ -79,6 +72,14 @@ class Histograms : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    if (activations_ || !outputs_.empty()) report.tag(output_tag, explained(TagStyle(), output_explained()));
+    for (const auto& role : parameters_) {
+      if (shows_gradients_) report.tag(gradient_tag(role), explained(TagStyle(), gradient_explained()));
+      report.tag(parameter_tag(role), explained(TagStyle(), parameter_explained()));
+    }
+  }
+
   static constexpr const char* output_tag = "Output Histogram";
   static Explanation output_explained() {
     return {

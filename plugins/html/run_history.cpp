@@ -63,8 +63,8 @@ void RunHistory::tag(const Tag& tag) {
   history.log_y = is_logarithmic(tag);
   history.big = is_big(tag);
   history.annotate = is_annotated(tag);
-  history.y_minimum = tag.y_minimum;
-  history.y_maximum = tag.y_maximum;
+  history.y_minimum = y_minimum_of(tag).value_or(NAN);
+  history.y_maximum = y_maximum_of(tag).value_or(NAN);
 }
 
 void RunHistory::begin_tick(const Tick& tick) {

@@ -4,6 +4,7 @@
 #include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/utc_text.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 
@@ -65,7 +66,7 @@ void RunStory::finding(const loupe_finding& finding) {
 }
 
 void RunStory::note(const Note& note) {
-  keep_note(page_json({{"kind", note.kind},
+  keep_note(page_json({{"kind", word_of(note_words, note.kind)},
                        {"text", text_or_null(note.text)},
                        {"step", note.step},
                        {"epoch", note.epoch},

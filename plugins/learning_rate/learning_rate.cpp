@@ -23,12 +23,12 @@ class LearningRate : public Lens {
       : shows_momentum_(options.get<bool>("momentum")), log_scale_(options.get<bool>("log_scale")) {}
 
   void visit(const Module&) override {}
-  void introduce(Report& report) override {
+  void step(const loupe_step& step, Report&) override { rates_.step(step); }
+  void report(Report& report) override {
     LearningRates::introduce_rates(report, log_scale_);
     if (shows_momentum_) LearningRates::introduce_momentum(report);
+    rates_.report(report, true, shows_momentum_);
   }
-  void step(const loupe_step& step, Report&) override { rates_.step(step); }
-  void report(Report& report) override { rates_.report(report, true, shows_momentum_); }
 
  private:
   bool shows_momentum_, log_scale_;

@@ -68,13 +68,9 @@ class LossMetrics : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(loss_modules_, module); }
 
-  void introduce(Report& report) override {
+  void report(Report& report) override {
     report.tag(loss_tag_, explained(style(), loss_explained()));
     if (!metrics_.empty() || metrics_seen_) introduce_metrics(report);
-    non_finite_.introduce(report);
-  }
-
-  void report(Report& report) override {
     numbers_.clear();
     for (const Layer& layer : loss_modules_) report_loss_module(report, layer);
     for (std::size_t i = 0; i < pushed_losses_.series_count(); ++i) {

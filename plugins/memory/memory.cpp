@@ -49,12 +49,9 @@ class Memory : public Lens {
     }
   }
 
-  void introduce(Report& report) override {
+  void report(Report& report) override {
     report.tag(memory_tag, memory_style());
     if (shows_layers_) report.tag(kept_tag, kept_style());
-  }
-
-  void report(Report& report) override {
     if (const auto held = process_bytes()) report.value(memory_tag, "process", mebibytes(*held));
     // At the end of a program its models may be gone.
     if (const double bytes = parameter_bytes(false); bytes > 0) {

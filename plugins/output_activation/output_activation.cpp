@@ -52,11 +52,9 @@ class OutputActivation : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override {
+  void report(Report& report) override {
     plots_.introduce(report, tag, words());
     plots_.introduce_warnings(report);
-  }
-  void report(Report& report) override {
     filter_.warn(host_, filter_.has_taken());
     plots_.write(report, tag, layers_);
     plots_.write_warnings(report);

@@ -39,10 +39,8 @@ class OutputGradientGeometry : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override {
-    plots_.introduce(report, title, norm_explained(), correlation_explained());
-  }
   void report(Report& report) override {
+    plots_.introduce(report, title, norm_explained(), correlation_explained());
     filter_.warn(host_, filter_.has_taken());
     plots_.write(report, title, layers_);
   }

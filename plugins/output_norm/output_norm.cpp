@@ -67,15 +67,8 @@ class OutputNorm : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override {
-    TagStyle style = explained(TagStyle(), words());
-    style.log_y = log_scale_;
-    style.annotate = true;
-    report.tag(tag, style);
-    if (comparison_plot_) Comparison::introduce(report, comparison_tag_, "output norm");
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
+    tell_tags(report);
     filter_.warn(host_, filter_.has_taken());
     for (const Layer& layer : layers_) {
       const auto norm = layer.source.find("norm");
@@ -87,6 +80,14 @@ class OutputNorm : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    TagStyle style = explained(TagStyle(), words());
+    style.log_y = log_scale_;
+    style.annotate = true;
+    report.tag(tag, style);
+    if (comparison_plot_) Comparison::introduce(report, comparison_tag_, "output norm");
+  }
+
   static constexpr const char* tag = "Output Norm";
 
   Explanation words() const {

@@ -38,13 +38,8 @@ class ParameterCondition : public Lens {
   }
   void forget(const Module& module) override { parameters_.forget(module); }
 
-  void introduce(Report& report) override {
-    TagStyle style = explained(TagStyle(), words());
-    style.log_y = log_scale_;
-    for (const auto& role : parameters_) report.tag(role.title + " Condition Number", style);
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
+    tell_tags(report);
     parameters_.warn(host_);
     for (const auto& role : parameters_) {
       const std::string tag = role.title + " Condition Number";
@@ -58,6 +53,12 @@ class ParameterCondition : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    TagStyle style = explained(TagStyle(), words());
+    style.log_y = log_scale_;
+    for (const auto& role : parameters_) report.tag(role.title + " Condition Number", style);
+  }
+
   static Explanation words() {
     return {
         "How unequally a matrix stretches directions: its largest singular value over its smallest. A "

@@ -34,17 +34,19 @@ class ParameterDifference : public Lens {
   }
   void forget(const Module& module) override { parameters_.forget(module); }
 
-  void introduce(Report& report) override {
-    for (const auto& role : parameters_) {
-      plots_.introduce(report, role.title + " Update", norm_explained(), correlation_explained());
-    }
-  }
   void report(Report& report) override {
+    tell_tags(report);
     parameters_.warn(host_);
     for (const auto& role : parameters_) plots_.write(report, role.title + " Update", role.layers);
   }
 
  private:
+  void tell_tags(Report& report) {
+    for (const auto& role : parameters_) {
+      plots_.introduce(report, role.title + " Update", norm_explained(), correlation_explained());
+    }
+  }
+
   static Explanation norm_explained() {
     return {
         "How far an optimizer step moves a parameter: the L2 norm of its values after the step minus "

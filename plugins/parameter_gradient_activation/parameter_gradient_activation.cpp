@@ -38,13 +38,8 @@ class ParameterGradientActivation : public Lens {
   }
   void forget(const Module& module) override { parameters_.forget(module); }
 
-  void introduce(Report& report) override {
-    for (const auto& role : parameters_) {
-      plots_.introduce(report, role.title + " Gradient Activation", words());
-    }
-    plots_.introduce_warnings(report);
-  }
   void report(Report& report) override {
+    tell_tags(report);
     parameters_.warn(host_);
     for (const auto& role : parameters_) {
       plots_.write(report, role.title + " Gradient Activation", role.layers);
@@ -53,6 +48,13 @@ class ParameterGradientActivation : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    for (const auto& role : parameters_) {
+      plots_.introduce(report, role.title + " Gradient Activation", words());
+    }
+    plots_.introduce_warnings(report);
+  }
+
   static Explanation words() {
     return {
         "activation_rate is the share of a gradient's entries that are not 0; death_rate is the share "

@@ -48,16 +48,8 @@ class ParameterNorm : public Lens {
   }
   void forget(const Module& module) override { parameters_.forget(module); }
 
-  void introduce(Report& report) override {
-    TagStyle style = explained(TagStyle(), words());
-    style.log_y = log_scale_;
-    for (const auto& role : parameters_) report.tag(norm_tag(role), style);
-    if (comparison_plot_) {
-      for (const auto& role : parameters_) Comparison::introduce(report, comparison_tag(role), "norm");
-    }
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
+    tell_tags(report);
     parameters_.warn(host_);
     for (const auto& role : parameters_) {
       const std::string tag = norm_tag(role);
@@ -74,6 +66,15 @@ class ParameterNorm : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    TagStyle style = explained(TagStyle(), words());
+    style.log_y = log_scale_;
+    for (const auto& role : parameters_) report.tag(norm_tag(role), style);
+    if (comparison_plot_) {
+      for (const auto& role : parameters_) Comparison::introduce(report, comparison_tag(role), "norm");
+    }
+  }
+
   Explanation words() const {
     return {
         "How large a parameter is at the end of an epoch: the L2 norm, the square root of the sum of "

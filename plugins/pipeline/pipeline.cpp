@@ -105,14 +105,6 @@ class Pipeline : public Lens {
     for (WatchedSeries& stream : streams_) loupe::forget(stream.layers, module);
   }
 
-  void introduce(Report& report) override {
-    for (const WatchedSeries& stream : streams_) {
-      for_each_series(stream, [&](const std::string& series, const std::string& tag) {
-        report.tag(tag, explained(style_, words(series)));
-      });
-    }
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
     warn();
     for (const WatchedSeries& stream : streams_) {

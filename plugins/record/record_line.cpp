@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "record/json_line.h"
 
@@ -17,10 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json limit(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (const char* name = non_finite_name(value)) return name;
-  return value;
+Json limit(std::optional<double> value) {
+  if (!value || std::isnan(*value)) return nullptr;
+  if (const char* name = non_finite_name(*value)) return name;
+  return *value;
 }
 
 const char* type_name(std::uint32_t type) {
@@ -87,8 +88,8 @@ std::string tag_line(const Tag& tag) {
             {"log_y", is_logarithmic(tag)},
             {"big", is_big(tag)},
             {"annotate", is_annotated(tag)},
-            {"y_minimum", limit(tag.y_minimum)},
-            {"y_maximum", limit(tag.y_maximum)}};
+            {"y_minimum", limit(y_minimum_of(tag))},
+            {"y_maximum", limit(y_maximum_of(tag))}};
   add_texts(line, tag);
   return text_of(line) + '\n';
 }

@@ -111,8 +111,8 @@ class Recorder : public Lens {
   }
   void forget(const Module& module) override { loupe::forget(layers_, module); }
 
-  void introduce(Report& report) override { report.tag(tag_, explained({}, words())); }
   void report(Report& report) override {
+    report.tag(tag_, explained({}, words()));
     filter_.warn(host_, !recorded_.empty());
     for (const Layer& layer : layers_) {
       if (const auto samples = layer.source.get("samples", Aggregate::sum)) {

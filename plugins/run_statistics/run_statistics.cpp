@@ -56,14 +56,6 @@ class RunStatistics : public Lens {
     seen_.erase(module.id());
   }
 
-  void introduce(Report& report) override {
-    if (shows_rates_) LearningRates::introduce_rates(report, false);
-    if (shows_gradients_ && !totals_.empty()) report.tag(gradient_tag, gradient_style());
-    if (shows_speed_) report.tag(step_tag, step_style());
-    if (shows_speed_ && counted_) report.tag(sample_tag, sample_style());
-    if (shows_memory_) report.tag(memory_tag, memory_style());
-  }
-
   void step(const loupe_step& step, Report&) override {
     if (shows_rates_) rates_.step(step);
     if (step.number == last_.number) return;  // of an optimizer that the clock does not go by
@@ -72,6 +64,7 @@ class RunStatistics : public Lens {
   }
 
   void report(Report& report) override {
+    tell_tags(report);
     if (shows_rates_) rates_.report(report, true, false);
     for (auto& [model, total] : totals_) write_gradients(report, model, total->take());
     if (shows_speed_) write_speed(report);
@@ -80,6 +73,14 @@ class RunStatistics : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    if (shows_rates_) LearningRates::introduce_rates(report, false);
+    if (shows_gradients_ && !totals_.empty()) report.tag(gradient_tag, gradient_style());
+    if (shows_speed_) report.tag(step_tag, step_style());
+    if (shows_speed_ && counted_) report.tag(sample_tag, sample_style());
+    if (shows_memory_) report.tag(memory_tag, memory_style());
+  }
+
   static constexpr const char* gradient_tag = "Gradient Norm";
   static constexpr const char* step_tag = "Steps per Second";
   static constexpr const char* sample_tag = "Samples per Second";

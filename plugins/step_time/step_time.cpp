@@ -55,14 +55,8 @@ class StepTime : public Lens {
     if (dominant_ && dominant_->module == module.raw()) dominant_.reset();
   }
 
-  void introduce(Report& report) override {
-    report.tag(step_tag, step_style());
-    if (!shows_layers_) return;
-    report.tag(layer_tag, layer_style());
-    report.tag(share_tag, share_style());
-  }
-
   void report(Report& report) override {
+    tell_tags(report);
     for (const auto& [label, line] : parts()) {
       if (const auto seconds = step_.mean(label)) report.value(step_tag, line, 1e3 * *seconds);
     }
@@ -72,6 +66,13 @@ class StepTime : public Lens {
   }
 
  private:
+  void tell_tags(Report& report) {
+    report.tag(step_tag, step_style());
+    if (!shows_layers_) return;
+    report.tag(layer_tag, layer_style());
+    report.tag(share_tag, share_style());
+  }
+
   static constexpr const char* step_tag = "Step Time";
   static constexpr const char* layer_tag = "Layer Time";
   static constexpr const char* share_tag = "Layer Time Share";

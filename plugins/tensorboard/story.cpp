@@ -2,6 +2,7 @@
 
 #include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 
 #include <cstring>
 
@@ -37,12 +38,6 @@ const char* severity_name(uint32_t severity) {
   return severity == LOUPE_SEVERITY_ERROR ? "error" : severity == LOUPE_SEVERITY_WARNING ? "warning" : "info";
 }
 
-const char* kind_name(uint32_t kind) {
-  constexpr const char* names[] = {"note", "note",  "put aside", "learning rate", "not seen",
-                                   "cost", "guess", "incident",  "ranks"};
-  return names[kind <= LOUPE_NOTE_RANKS ? kind : 0];
-}
-
 std::string line_of(const loupe_finding& finding, const char* layer) {
   const bool gone = finding.state == LOUPE_FINDING_GONE;
   std::string line = std::string("- **") + severity_name(finding.severity) + "**";
@@ -69,8 +64,8 @@ void Story::finding(const loupe_finding& finding) {
 }
 
 void Story::note(const Note& note) {
-  notes_.push_back("- " + moment(note.epoch, note.step) + ", " + kind_name(note.kind) + ": " + escaped(note.text) +
-                   "\n");
+  notes_.push_back("- " + moment(note.epoch, note.step) + ", " + word_of(note_words, note.kind) + ": " +
+                   escaped(note.text) + "\n");
   if (notes_.size() > MOST_NOTES) notes_.pop_front();
   changed_ = true;
 }

@@ -50,11 +50,8 @@ class UpdateRatio : public Lens {
   }
   void forget(const Module& module) override { parameters_.forget(module); }
 
-  void introduce(Report& report) override {
-    for (const auto& role : parameters_) report.tag(tag_of(role), style_);
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
+    for (const auto& role : parameters_) report.tag(tag_of(role), style_);
     parameters_.warn(host_);
     for (const auto& role : parameters_) {
       for (const Layer& layer : role.layers) {

@@ -190,6 +190,15 @@ TEST(Check, TheExampleLensKeepsEveryRule) {
   EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);
 }
 
+TEST(Check, TakesZeroAsTheDefault) {
+  const Checked checked = check(LOUPE_ZEROED_PLUGIN);
+  ASSERT_FALSE(checked.rows.empty());
+  // It is short, and believes that what it is given is whole.
+  const std::set<std::string> beyond_it = {"struct_sizes", "wrong_calls", "data"};
+  for (const std::string& rule : checked.broken())
+    EXPECT_EQ(beyond_it.count(rule), 1u) << rule << ": " << checked.detail(rule);
+}
+
 TEST(Check, SaysItInWordsToo) {
   const Finished sound = loupe_check(faulty("sound"));
   EXPECT_EQ(sound.exit_code, 0);

@@ -60,7 +60,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   share.struct_size = sizeof share;
   share.type = LOUPE_TAG_RELATION;
   share.id = "Share";
-  share.flags = LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE;
+  share.flags = LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE | LOUPE_PLOT_HAS_MINIMUM | LOUPE_PLOT_HAS_MAXIMUM;
   share.y_minimum = -1;
   share.y_maximum = INFINITY;
   share.title = "Share of the \"whole\"";

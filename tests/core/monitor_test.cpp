@@ -35,8 +35,8 @@ TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
     ASSERT_GE(notes.size(), 7u);
     EXPECT_EQ(notes[0], visualizer + " create");
     EXPECT_EQ(notes[1], visualizer + " begin r");
-    EXPECT_EQ(notes[2], visualizer + " tag Probe");
-    EXPECT_EQ(notes[3], visualizer + " begin_tick 1");
+    EXPECT_EQ(notes[2], visualizer + " begin_tick 1");
+    EXPECT_EQ(notes[3], visualizer + " tag Probe");
     EXPECT_EQ(notes[4], visualizer + " value Probe/conv/tap count 1");
     EXPECT_EQ(notes.back(), visualizer + " end_tick");
   }

@@ -127,7 +127,6 @@ TEST_P(QuarantineOfALens, IsToldOnceAndTheOthersGoOn) {
 INSTANTIATE_TEST_SUITE_P(Places, QuarantineOfALens,
                          testing::Values(Place{"lens attach", "its start"},
                                          Place{"lens visit conv", "the visit of 'conv'"},
-                                         Place{"lens introduce", "introducing its tags"},
                                          Place{"lens report 1", "the report of the epoch"},
                                          Place{"lens.numbers request", "the visit of 'conv'"},
                                          Place{"lens.numbers create", "the visit of 'conv'"}));
@@ -187,8 +186,8 @@ TEST_P(OnErrorStop, ThrowsAtTheTrainerInstead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, OnErrorStop,
-                         testing::Values("lens attach", "lens visit conv", "lens introduce", "lens report 1",
-                                         "lens.numbers process 0", "probe_push event 0", "probe_forward event 0"));
+                         testing::Values("lens attach", "lens visit conv", "lens report 1", "lens.numbers process 0",
+                                         "probe_push event 0", "probe_forward event 0"));
 
 TEST(OnErrorStop, KeepsVisualizersFromStoppingTraining) {
   Monitored it("on_error: stop\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");

@@ -162,11 +162,11 @@ TEST(Rest, FromWhatTheHostDoesNotKnowIsAFaultOfTheLens) {
   EXPECT_NE(told[0].find("LOUPE_REST_"), std::string::npos) << told[0];
 }
 
-TEST(Rest, OutOfTurnIsAFaultOfTheLens) {
-  Monitored it("lenses: [probe_lens: {wrong: rest_too_early}]\n");
-  it.add("conv");
+TEST(Rest, IsRefusedOutOfTurn) {
+  Monitored it("lenses: [probe_lens: {wrong: rest_too_late}]\n");
+  it.add("conv")->close();
   it.monitor.tick(std::nullopt);
-  const Texts told = it.stage.take_messages();
+  const Texts told = it.stage.take_notes("lens is refused");
   ASSERT_EQ(told.size(), 1u);
   EXPECT_NE(told[0].find("'rest' is called "), std::string::npos) << told[0];
 }

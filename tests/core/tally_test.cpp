@@ -4,7 +4,6 @@
 #include <loupe/draft/abi/tally.h>
 
 #include <limits>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -149,17 +148,22 @@ TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
   EXPECT_EQ(sum, static_cast<double>(threads * events));
 }
 
-TEST(Tally, MadeOutOfTurnOrNotByTheHostIsAFaultOfTheLens) {
-  const std::map<std::string, std::string> says = {{"tally_too_early", "'make_tally' is called "},
-                                                   {"foreign_tally", "make_tally did not give"}};
-  for (const auto& [wrong, words] : says) {
-    Monitored it("lenses: [probe_lens: {wrong: " + wrong + "}]\n");
-    it.add("conv");
-    it.monitor.tick(std::nullopt);
-    const Texts told = it.stage.take_messages();
-    ASSERT_EQ(told.size(), 1U) << wrong;
-    EXPECT_NE(told[0].find(words), std::string::npos) << told[0];
-  }
+TEST(Tally, IsNotMadeOutOfTurn) {
+  Monitored it("lenses: [probe_lens: {wrong: tally_too_late}]\n");
+  it.add("conv")->close();
+  it.monitor.tick(std::nullopt);
+  const Texts told = it.stage.take_notes("lens is refused");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("'make_tally' is called "), std::string::npos) << told[0];
+}
+
+TEST(Tally, NotMadeByTheHostIsAFaultOfTheLens) {
+  Monitored it("lenses: [probe_lens: {wrong: foreign_tally}]\n");
+  it.add("conv");
+  it.monitor.tick(std::nullopt);
+  const Texts told = it.stage.take_messages();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("make_tally did not give"), std::string::npos) << told[0];
 }
 
 TEST(Tally, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {

@@ -21,8 +21,6 @@ loupe_option option(uint32_t type, const char* name, const loupe_option_value* d
   made.name = name;
   made.default_value = default_value;
   made.help = "";
-  made.minimum = -INFINITY;
-  made.maximum = INFINITY;
   return made;
 }
 
@@ -49,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
                             option(LOUPE_OPTION_STRINGS, "list", &list),
                             option(LOUPE_OPTION_STRINGS, "chosen", nullptr),
                             option(LOUPE_OPTION_MAP, "map", nullptr)};
+  options[1].flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM;
   options[1].minimum = -1000;
   options[1].maximum = 1000;
   options[5].choices = choices;

@@ -76,7 +76,7 @@ class GoldenCase : public ::testing::Test {
     const auto options = options_of(*entry, golden_.at("options"), inplace_);
     const ComponentInstance instance(*entry, options->get(), "the preprocessor under test", nullptr);
     const auto& table = instance.table<loupe_preprocessor>();
-    loupe_request request = Request::defaults();
+    loupe_request request{.struct_size = sizeof(loupe_request)};
     ASSERT_EQ(table.request(instance.self(), &request, nullptr), LOUPE_OK);
     measure::Measurer measurer(request);
     uint64_t number = 0;

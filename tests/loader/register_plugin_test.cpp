@@ -23,8 +23,10 @@ class Linked : public Lens {
   static std::vector<Option> options() { return {{"number", 3.5, "what it shows"}}; }
   explicit Linked(const Options& options) : number_(options.get<double>("number")) {}
   void visit(const Module&) override {}
-  void introduce(Report& report) override { report.tag("Linked", {}); }
-  void report(Report& report) override { report.value("Linked", "all", "number", number_); }
+  void report(Report& report) override {
+    report.tag("Linked", {});
+    report.value("Linked", "all", "number", number_);
+  }
 
  private:
   double number_;

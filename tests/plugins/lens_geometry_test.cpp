@@ -80,8 +80,8 @@ TEST_P(GeometryLens, CarriesCorrelationOverATick) {
 TEST_P(GeometryLens, LeavesCorrelationOutWhenToldTo) {
   LensWorld& world = make("{compute_correlation: false}");
   see(world, 1, 0);
-  EXPECT_EQ(world.introduce().tags.count(correlation()), 0u);
   const Shown shown = world.tick();
+  EXPECT_EQ(shown.tags.count(correlation()), 0u);
   EXPECT_EQ(shown.layers(norm()), Names{"fc"});
   EXPECT_TRUE(shown.layers(correlation()).empty());
 }
@@ -107,17 +107,17 @@ TEST_P(GeometryLens, ShowsTheLinesAndBandsAskedForAlsoQuantiles) {
 
 TEST_P(GeometryLens, IntroducesANormAndABoundedCorrelation) {
   LensWorld& world = make("{log_scale: true}");
-  const Shown shown = world.introduce();
+  const Shown shown = world.tick();
   const Shown::Tag& norms = shown.tags.at(norm());
   EXPECT_EQ(norms.type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
   EXPECT_TRUE(norms.log_y);
   EXPECT_FALSE(norms.big);
-  EXPECT_TRUE(std::isnan(norms.y_minimum));
+  EXPECT_EQ(norms.y_minimum, std::nullopt);
   const Shown::Tag& correlations = shown.tags.at(correlation());
   EXPECT_FALSE(correlations.log_y);
   EXPECT_EQ(correlations.y_minimum, -1);
   EXPECT_EQ(correlations.y_maximum, 1);
-  EXPECT_FALSE(make().introduce().tags.at(norm()).log_y);
+  EXPECT_FALSE(make().tick().tags.at(norm()).log_y);
 }
 
 TEST_P(GeometryLens, SaysNothingAtATickWithoutData) {
@@ -187,7 +187,7 @@ TEST_P(ParameterGeometryLens, LooksAtContainersThatOwnAParameter) {
   world.add({"", "Net", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {"scale_factor"}});
   world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});
   EXPECT_EQ(world.watched(GetParam().tap), Names{"/scale_factor"});
-  EXPECT_EQ(world.introduce().tags.count("Weight " + std::string(GetParam().title) + " Norm"), 1u);
+  EXPECT_EQ(world.tick().tags.count("Weight " + std::string(GetParam().title) + " Norm"), 1u);
 }
 
 TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOrBias) {
@@ -202,7 +202,7 @@ TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOr
   EXPECT_EQ(world.watched(GetParam().tap),
             (Names{"lstm/weight_ih_l0", "lstm/weight_hh_l0", "lstm/bias_ih_l0", "lstm/bias_hh_l0", "fc/weight",
                    "fc/bias", "fc/lora_a", "fc/lora_b", "attention/in_proj_weight", "attention/in_proj_bias"}));
-  EXPECT_EQ(world.introduce().tags.size(), 4u);
+  EXPECT_EQ(world.tick().tags.size(), 4u);
   if (GetParam().of_changes) return;
   for (const char* parameter : {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"}) {
     world.event(GetParam().tap, "lstm", Tensor({1}, {1}), parameter);

@@ -132,11 +132,11 @@ TEST(HistogramsLens, WatchesWhatItsOptionsSay) {
 TEST(HistogramsLens, IntroducesTheTagsItWillUse) {
   LensWorld world("histograms");
   world.add(linear);
-  const Shown standard = world.introduce();
+  const Shown standard = world.tick();
   Names names;
   for (const auto& [name, tag] : standard.tags) names.push_back(name);
   EXPECT_EQ(names, (Names{"Output Histogram", "Weight Gradient Histogram", "Weight Histogram"}));
-  EXPECT_TRUE(LensWorld("histograms", "{activations: false, parameters: none}").introduce().tags.empty());
+  EXPECT_TRUE(LensWorld("histograms", "{activations: false, parameters: none}").tick().tags.empty());
 }
 
 TEST(HistogramsLens, NamesNanApartFromTheBins) {

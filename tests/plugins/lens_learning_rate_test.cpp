@@ -92,11 +92,11 @@ TEST(LearningRateLens, ShowsMomentumWhenToldToAndNothingThatAnOptimizerDoesNotSa
   LensWorld world("learning_rate", "{momentum: true, log_scale: true}");
   FakeOptimizer own(1, "Own", {NAN});
   world.set_optimizers({own.get()});
-  const Shown::Tag tag = world.introduce().tags.at("Learning Rate");
+  const Shown shown = world.tick();
+  const Shown::Tag& tag = shown.tags.at("Learning Rate");
   EXPECT_TRUE(tag.big);
   EXPECT_TRUE(tag.log_y);
-  EXPECT_EQ(world.introduce().tags.count("Momentum"), 1U);
-  const Shown shown = world.tick();
+  EXPECT_EQ(shown.tags.count("Momentum"), 1U);
   EXPECT_FALSE(rate(shown, "Own"));
   EXPECT_EQ(shown.value("Momentum", "Momentum", "Own"), 0.9);
 }

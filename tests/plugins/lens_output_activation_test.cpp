@@ -133,7 +133,7 @@ TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefau
 
 TEST(OutputActivationLens, IntroducesProbabilities) {
   LensWorld world("output_activation");
-  const Shown shown = world.introduce();
+  const Shown shown = world.tick();
   ASSERT_EQ(shown.tags.size(), 2u);
   EXPECT_EQ(shown.tags.at(kTag).type, static_cast<uint32_t>(LOUPE_TAG_PROBABILITY));
   EXPECT_FALSE(shown.tags.at(kTag).big);
@@ -174,8 +174,9 @@ TEST(OutputActivationLens, LeavesTheWarningPlotOutWhenToldTo) {
   LensWorld world("output_activation", "{warning_plot: false}");
   world.add(relu("act"));
   world.forward("act", Tensor({1, 1}, {1}));
-  EXPECT_EQ(world.introduce().tags.count(kWarning), 0u);
-  EXPECT_TRUE(world.tick().layers(kWarning).empty());
+  const Shown shown = world.tick();
+  EXPECT_EQ(shown.tags.count(kWarning), 0u);
+  EXPECT_TRUE(shown.layers(kWarning).empty());
 }
 
 TEST(OutputActivationLens, HandsItsPassOptionsOn) {
@@ -219,7 +220,7 @@ TEST(OutputActivationLens, NamesNanEventsAndKeepsThemOutOfTheWorst) {
   LensWorld world("output_activation");
   world.add(relu("bad"));
   world.add(relu("good"));
-  EXPECT_EQ(world.introduce().tags.count("Non-Finite Values"), 0u);
+  EXPECT_EQ(world.tick().tags.count("Non-Finite Values"), 0u);
   world.forward("bad", Tensor({1, 1}, {NAN}));
   world.forward("bad", Tensor({1, 1}, {NAN}));
   world.forward("good", Tensor({1, 1}, {1}));
@@ -227,7 +228,7 @@ TEST(OutputActivationLens, NamesNanEventsAndKeepsThemOutOfTheWorst) {
   EXPECT_EQ(shown.value("Non-Finite Values", "bad", "Output Activations NaN"), 2);
   EXPECT_EQ(shown.layers("Non-Finite Values"), Names{"bad"});
   EXPECT_EQ(shown.value(kWarning, kWarning, "worst activation_rate"), 1);
-  EXPECT_EQ(world.introduce().tags.count("Non-Finite Values"), 1u);
+  EXPECT_EQ(shown.tags.count("Non-Finite Values"), 1u);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(ParameterConditionLens, IntroducesATagAParameterOnALogarithmicAxisWhenToldT
   for (const bool log_scale : {false, true}) {
     LensWorld world("parameter_condition", log_scale ? "{log_scale: true, parameters: [weight, kernel]}" : "{}");
     world.add({"fc", "Custom", LOUPE_FAMILY_OTHER, LOUPE_MODULE_LEAF, {"weight", "kernel", "bias"}});
-    const Shown shown = world.introduce();
+    const Shown shown = world.tick();
     ASSERT_EQ(shown.tags.size(), 1u);
     EXPECT_EQ(shown.tags.at(kTag).log_y, log_scale);
   }

@@ -47,13 +47,13 @@ TEST(ParameterGradientActivationLens, IntroducesAPlotAParameterAndTheWarnings) {
   LensWorld world("parameter_gradient_activation"),
       biases("parameter_gradient_activation", "{warning_plot: false, parameters: bias}");
   for (LensWorld* each : {&world, &biases}) each->add(linear("fc"));
-  const Shown shown = world.introduce();
+  const Shown shown = world.tick();
   ASSERT_EQ(shown.tags.size(), 3u);
   for (const char* tag : {kWeight, kBias, kWarning}) {
     EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_TAG_PROBABILITY)) << tag;
   }
   EXPECT_TRUE(shown.tags.at(kWarning).big);
-  EXPECT_EQ(biases.introduce().tags.size(), 1u);
+  EXPECT_EQ(biases.tick().tags.size(), 1u);
 }
 
 TEST(ParameterGradientActivationLens, AggregatesAsTold) {

@@ -51,7 +51,7 @@ TEST(ParameterNormLens, IntroducesItsTagsAsTheOptionsSay) {
   const auto introduced = [](const char* yaml) {
     LensWorld world("parameter_norm", yaml);
     world.add(linear("fc"));
-    return world.introduce();
+    return world.tick();
   };
   const Shown plain = introduced("{}");
   ASSERT_EQ(plain.tags.size(), 4u);

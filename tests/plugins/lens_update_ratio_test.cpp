@@ -68,11 +68,11 @@ TEST_F(UpdateRatioLens, NamesNanStepsAndTakesNoRatioFromThem) {
 }
 
 TEST_F(UpdateRatioLens, IntroducesALogarithmicPlotWithWhatIsHealthy) {
-  const Shown::Tag tag = make().introduce().tags.at("Weight Update Ratio");
+  const Shown::Tag tag = make().tick().tags.at("Weight Update Ratio");
   EXPECT_TRUE(tag.log_y);
   EXPECT_FALSE(tag.big);
   EXPECT_NE(tag.healthy.find("1e-4 and 1e-2"), std::string::npos) << tag.healthy;
-  EXPECT_FALSE(make("{log_scale: false}").introduce().tags.at("Weight Update Ratio").log_y);
+  EXPECT_FALSE(make("{log_scale: false}").tick().tags.at("Weight Update Ratio").log_y);
 }
 
 TEST_F(UpdateRatioLens, LooksAtTheParametersAndModulesAskedForAndShowsQuantiles) {

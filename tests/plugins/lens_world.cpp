@@ -196,19 +196,19 @@ loupe_sink LensWorld::sink(Shown& shown) {
       .context = this,
       .tag = [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
-        self.introduced_[tag->id] = true;
+        self.told_[tag->id] = true;
         self.showing_->tags[tag->id] = {tag->type,
                                         is_logarithmic(*tag),
                                         is_big(*tag),
                                         is_annotated(*tag),
-                                        tag->y_minimum,
-                                        tag->y_maximum,
+                                        y_minimum_of(*tag),
+                                        y_maximum_of(*tag),
                                         tag->healthy != nullptr ? tag->healthy : ""};
         return LOUPE_OK;
       },
       .value = [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
-        EXPECT_TRUE(self.introduced_[value->tag]) << value->tag << " has a value before it was introduced";
+        EXPECT_TRUE(self.told_[value->tag]) << value->tag << " has a value before it was told";
         const bool first =
             self.showing_->values.emplace(std::tuple(value->tag, layer_of(*value), value->line), value->value).second;
         EXPECT_TRUE(first) << value->tag << ' ' << layer_of(*value) << ' ' << value->line << " was told twice";
@@ -216,7 +216,7 @@ loupe_sink LensWorld::sink(Shown& shown) {
       },
       .range = [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
-        EXPECT_TRUE(self.introduced_[range->tag]) << range->tag << " has a range before it was introduced";
+        EXPECT_TRUE(self.told_[range->tag]) << range->tag << " has a range before it was told";
         const std::string names = std::string(range->low_name) + "|" + range->high_name;
         self.showing_->ranges.emplace(std::tuple(range->tag, layer_of(*range), names),
                                       std::pair(range->low, range->high));
@@ -224,7 +224,7 @@ loupe_sink LensWorld::sink(Shown& shown) {
       },
       .histogram = [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
         auto& self = *static_cast<LensWorld*>(world);
-        EXPECT_TRUE(self.introduced_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
+        EXPECT_TRUE(self.told_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
         self.showing_->histograms.emplace(
             std::tuple(histogram->tag, layer_of(*histogram), histogram->line),
             Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
@@ -243,16 +243,7 @@ void LensWorld::step() {
   error.check(table_of(*lens_).step(lens_->self(), &told, &to, error.get()));
 }
 
-Shown LensWorld::introduce() {
-  Shown shown;
-  const loupe_sink to = sink(shown);
-  detail::ErrorBuffer error;
-  error.check(table_of(*lens_).introduce(lens_->self(), &to, error.get()));
-  return shown;
-}
-
 Shown LensWorld::tick(double epoch) {
-  introduce();
   Shown shown;
   const loupe_sink to = sink(shown);
   detail::ErrorBuffer error;

@@ -29,7 +29,7 @@ struct Shown {
   struct Tag {
     uint32_t type;
     bool log_y, big, annotate;
-    double y_minimum, y_maximum;
+    std::optional<double> y_minimum, y_maximum;
     std::string healthy = {};
   };
   std::map<std::string, Tag> tags;
@@ -73,7 +73,6 @@ class LensWorld {
   void set_optimizers(std::vector<const loupe_optimizer*> optimizers) { optimizers_ = std::move(optimizers); }
   void step();
 
-  Shown introduce();
   /// Reports and resets.
   Shown tick(double epoch = 1);
   std::optional<double> query(const std::string& key) const;
@@ -95,7 +94,7 @@ class LensWorld {
   loupe_wiring wiring_{};
   std::list<FakeModule> modules_;
   std::list<Watch> watches_;
-  std::map<std::string, bool> introduced_;
+  std::map<std::string, bool> told_;
   std::vector<const loupe_optimizer*> optimizers_;
   Shown* showing_ = nullptr;
   std::unique_ptr<Instance> lens_;

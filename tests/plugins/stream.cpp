@@ -23,7 +23,7 @@ PreprocessorStream::PreprocessorStream(const std::string& preprocessor, const lo
 
 PreprocessorStream::PreprocessorStream(const loupe_component& component, const ComponentOptions& options)
     : instance_(std::make_unique<Instance>(component, options)) {
-  request_ = Request::defaults();
+  request_.struct_size = sizeof request_;
   detail::ErrorBuffer error;
   error.check(table().request(instance_->self(), &request_, error.get()));
   measurer_ = std::make_unique<measure::Measurer>(request_);

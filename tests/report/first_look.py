@@ -154,7 +154,7 @@ class TimelineOfFindings(Reading):
         for bar, (first, last) in zip(bars, [(12, 29), (20, 29), (22, 29), (2, 29), (0, 4)]):
             self.assertAlmostEqual(bar["from"], first / 29, delta=0.01)
             self.assertAlmostEqual(bar["to"], last / 29, delta=0.01)
-        # The trainer's words, a rate and a lens that was put aside; not what cannot be seen.
+        # The trainer's words, twice, and a lens that was put aside; not what looking costs.
         self.assertEqual(len(self.all(".timeline .mark")), 3)
         self.go_to(".timeline")
         self.screenshot("timeline")

@@ -97,8 +97,8 @@ TEST(HtmlReport, HoldsNotesInOrderAndTheLastThousandOfVeryMany) {
   html.flush();
   auto run = HtmlPage(folder / "report.html").run(0);
   EXPECT_EQ(run.at("notes"), nlohmann::json::parse(R"([
-    {"kind": 1, "text": "switched the data", "step": 60, "epoch": 1.0, "time": "2024-05-01T12:01:00Z"},
-    {"kind": 2, "text": "a lens is put aside", "step": 61, "epoch": 1.0, "time": "2024-05-01T12:01:00Z"}])"));
+    {"kind": "trainer", "text": "switched the data", "step": 60, "epoch": 1.0, "time": "2024-05-01T12:01:00Z"},
+    {"kind": "quarantine", "text": "a lens is put aside", "step": 61, "epoch": 1.0, "time": "2024-05-01T12:01:00Z"}])"));
   for (int i = 0; i < 1000; ++i) html.note(LOUPE_NOTE_TRAINER, std::to_string(i), 62, 1);
   html.flush();
   run = HtmlPage(folder / "report.html").run(0);

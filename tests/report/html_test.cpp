@@ -100,9 +100,8 @@ TEST(HtmlReport, TellsOfTheRunAndItsTags) {
   rate.struct_size = sizeof rate;
   rate.type = LOUPE_TAG_PROBABILITY;
   rate.id = "Rate";
-  rate.flags = LOUPE_PLOT_LOG_Y | LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE;
+  rate.flags = LOUPE_PLOT_LOG_Y | LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE | LOUPE_PLOT_HAS_MINIMUM;
   rate.y_minimum = -1;
-  rate.y_maximum = NAN;
   html.tag(rate);
   html.stored_loss_tick(0, 1);
   const auto run = HtmlPage(folder / "runs/one/report.html").run(0);

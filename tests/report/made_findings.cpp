@@ -106,13 +106,12 @@ MadeRun ill_run() {
   run.before_tick = [](Driver& visualizer, int epoch) {
     if (epoch == 0) {
       tell_settings(visualizer);
-      visualizer.note(LOUPE_NOTE_COVERAGE, "head:custom_gate cannot be seen: its forward is the program's own.", 0, 0);
+      visualizer.note(LOUPE_NOTE_COST, "Every second step is looked at, to stay within the budget.", 0, 0);
       tell(visualizer, LARGE_UPDATES, 0, LOUPE_FINDING_RAISED);
     }
     if (epoch == 2) tell(visualizer, UNUSED, 2, LOUPE_FINDING_RAISED);
     if (epoch == 4) tell(visualizer, LARGE_UPDATES, 4, LOUPE_FINDING_GONE);
-    if (epoch == 10)
-      visualizer.note(LOUPE_NOTE_LEARNING_RATE, "The learning rate of Adam went from 0.01 to 0.001.", 600, 10);
+    if (epoch == 10) visualizer.note(LOUPE_NOTE_TRAINER, "The learning rate of Adam went from 0.01 to 0.001.", 600, 10);
     if (epoch == 12) tell(visualizer, NAN_GRADIENT, 12, LOUPE_FINDING_RAISED);
     if (epoch == 14)
       visualizer.note(LOUPE_NOTE_QUARANTINE, "The lens 'dead_units' is put aside: it divided by zero.", 840, 14);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -45,7 +46,7 @@ void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
 struct Style {
   std::uint32_t type = LOUPE_TAG_NUMERICAL;
   bool log_y = false, big = false, annotate = true;
-  double low = NAN, high = NAN;
+  std::optional<double> low, high;
 };
 
 void tag(Driver& visualizer, const char* name, const Style& style) {
@@ -54,9 +55,11 @@ void tag(Driver& visualizer, const char* name, const Style& style) {
   tag.type = style.type;
   tag.id = name;
   tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
-              (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u);
-  tag.y_minimum = style.low;
-  tag.y_maximum = style.high;
+              (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
+              (style.low ? uint32_t{LOUPE_PLOT_HAS_MINIMUM} : 0u) |
+              (style.high ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u);
+  tag.y_minimum = style.low.value_or(0);
+  tag.y_maximum = style.high.value_or(0);
   const std::string what = std::string("What ") + name + " is, with its formula: |a| / |b|, where a < b > 0.";
   tag.description = what.c_str();
   tag.healthy = "Level, and of the same order in all layers.";

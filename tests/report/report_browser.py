@@ -632,7 +632,7 @@ class IllRun(Reading):
         self.script("document.querySelector('#findings .notes').open = true")
         notes = self.texts("#findings .note-item")
         self.assertEqual(len(notes), 4)
-        self.assertIn("Put aside", notes[2])
+        self.assertIn("Quarantine", notes[2])
         self.assertIn("The lens 'dead_units' is put aside", notes[2])
         self.assertIn("epoch 25, step 1,500", notes[3])
 

@@ -148,7 +148,7 @@ class WholeRun(unittest.TestCase):
             "- **warning** in **features\\.0**: 40 % of the units are &lt;b\\>silent&lt;/b\\>\\. "
             "Lower the learning rate\\. (since epoch 1, step 70; seen 3 times; see Norm)\n"
         )
-        note = "\n### Notes\n\n- epoch 1, step 80, note: switched\\_the\\_data\n"
+        note = "\n### Notes\n\n- epoch 1, step 80, trainer: switched\\_the\\_data\n"
         error = "- **error** in **features\\.0**: The gradient vanishes\\. "
         self.assertEqual(
             first, f"### Findings\n\n{error}(since epoch 1, step 70)\n{warning}{note}"

@@ -91,7 +91,6 @@ TEST(Comparison, SharesOutNothingAsZeros) {
 TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
   World world;
   NonFinite non_finite;
-  non_finite.introduce(world.report());
   non_finite.write(world.report(), "Norm", "fine", world.layer("fine", {{"norm", {1}}}).source.read(0));
   EXPECT_TRUE(world.tags.empty() && world.values.empty());
   non_finite.write(world.report(), "Norm", "bad",

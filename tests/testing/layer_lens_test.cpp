@@ -121,7 +121,7 @@ struct Teller : loupe::Lens {
   void report(loupe::Report& report) override {
     report.tag("Told", {});
     if (module_ == nullptr) return;
-    report.value("Told", loupe::Module(module_), "estimate", 2, 5, LOUPE_VALUE_ESTIMATED);
+    report.value("Told", loupe::Module(module_), "estimate", 2, 5);
     report.histogram("Told", module_->name, "spread", std::vector<double>(edges_, 0), {1, 2});
   }
   void step(const loupe::Step& step, loupe::Report& report) override {

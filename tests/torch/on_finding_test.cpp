@@ -1,7 +1,6 @@
 // What a callback of on_finding may do: everything that the trainer may, for it is called outside of all locks.
 
 #include <gtest/gtest.h>
-#include <loupe/draft/publish.h>
 #include <loupe/inspector.h>
 #include <loupe/plugin.h>
 #include <loupe/register_plugin.h>
@@ -19,26 +18,20 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// Tells a finding as its modules are forgotten, and when it is destroyed.
+/// Tells a finding at each tick.
 class LateTeller : public loupe::Lens {
  public:
   static constexpr const char* name = "late_teller";
-  static constexpr const char* help = "publishes at the very end";
-  LateTeller(const loupe::Options&, const loupe::Host& host) : host_(host) {}
-  ~LateTeller() override { publish("destroyed"); }
+  static constexpr const char* help = "tells at each tick";
+  explicit LateTeller(const loupe::Options&) {}
 
   void visit(const loupe::Module&) override {}
-  void forget(const loupe::Module&) override { publish("forgotten"); }
-  void report(loupe::Report&) override {}
-
- private:
-  void publish(const char* rule) {
+  void report(loupe::Report& report) override {
     loupe::Finding finding;
-    finding.rule = rule;
+    finding.rule = "late";
     finding.message = "it is over";
-    loupe::draft::publish(host_, finding.c_form());
+    report.finding(finding);
   }
-  loupe::Host host_;
 };
 LOUPE_STATIC_PLUGIN(late_tellers, "late_tellers", "1.0", LateTeller);
 
@@ -231,12 +224,15 @@ TEST_F(OnFinding, HearsOfWhatIsPublishedAsTheInspectorEnds) {
   std::set<std::string> told;
   const auto alive = std::make_shared<int>(7);
   {
-    auto made = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [late_teller]\n");
+    // With steps that no tick has shown, the end is one.
+    auto made =
+        loupe::Inspector::from_text("run: {tick: {steps: 1000}}\nattach: {summary: false}\nlenses: [late_teller]\n");
     made.attach(*model, *optimizer);
+    step(true);
     made.on_finding(
         [&told, alive](const loupe::Finding& finding) { told.insert(finding.rule + std::to_string(*alive)); });
   }
-  EXPECT_EQ(told, (std::set<std::string>{"destroyed7", "forgotten7"}));
+  EXPECT_EQ(told, (std::set<std::string>{"late7"}));
   EXPECT_EQ(alive.use_count(), 1);
 }
 
@@ -244,7 +240,7 @@ TEST_F(OnFinding, MayUseTheInspectorThatEnds) {
   std::size_t known = 0;
   {
     auto made = loupe::Inspector::from_text(
-        "run: {tick: {steps: 1}}\nattach: {summary: false}\nlenses: [late_teller, loss_metrics, output_norm]\n");
+        "run: {tick: {steps: 1000}}\nattach: {summary: false}\nlenses: [late_teller, loss_metrics, output_norm]\n");
     made.attach(*model, *optimizer);
     step(true);
     made.push_loss(1.0, true);

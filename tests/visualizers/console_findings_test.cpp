@@ -165,7 +165,7 @@ TEST(Console, TellsAnErrorBetweenTicksAtOnceAndOnlyOnce) {
 
 TEST(Console, ShowsANoteWhenItComes) {
   const std::string text = printed([](Driver& console) {
-    tell_note(console, LOUPE_NOTE_LEARNING_RATE, "the learning rate\x1b is now 0.1");
+    tell_note(console, LOUPE_NOTE_TRAINER, "the learning rate\x1b is now 0.1");
     tick(console, 1);
   });
   EXPECT_EQ(text.rfind("note     the learning rate? is now 0.1\n", 0), 0u) << text;

@@ -198,7 +198,6 @@ TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {
           tag->id = name;
           tag->unit = unit;
           tag->flags = LOUPE_PLOT_BIG;
-          tag->y_minimum = tag->y_maximum = NAN;
           console.tag(*tag);
         }
         console.tag("Loss", LOUPE_TAG_NUMERICAL, true);

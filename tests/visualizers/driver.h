@@ -109,7 +109,6 @@ class Driver {
     tag.type = type;
     tag.id = name.c_str();
     tag.flags = (log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (big ? uint32_t{LOUPE_PLOT_BIG} : 0u);
-    tag.y_minimum = tag.y_maximum = NAN;
     return this->tag(tag);
   }
   std::string begin(const loupe_run& run) {

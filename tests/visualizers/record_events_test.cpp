@@ -65,7 +65,7 @@ TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
   record.begin(folder.text());
   tell_setting(record, "learning rate", 0.001);
   record.loss_tick(1, 1);
-  tell_note(record, LOUPE_NOTE_LEARNING_RATE, "the learning rate is now 0.1", 2);
+  tell_note(record, LOUPE_NOTE_COST, "the learning rate is now 0.1", 2);
   record.loss_tick(2, 1);
   EXPECT_EQ(tell_end(record, LOUPE_END_FAILED, 2, "out of memory"), "");
   const std::string file = folder / "record.jsonl";
@@ -73,7 +73,7 @@ TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
             (std::vector<std::string>{"run", "hyperparameter", "value", "tick", "note", "value", "tick", "end"}));
   EXPECT_EQ(of_kind(file, "hyperparameter")[0],
             Json::parse(R"({"kind": "hyperparameter", "name": "learning rate", "type": "number", "setting": 0.001})"));
-  EXPECT_EQ(of_kind(file, "note")[0], Json::parse(R"({"kind": "note", "epoch": 2, "about": "learning_rate", "step": 7,
+  EXPECT_EQ(of_kind(file, "note")[0], Json::parse(R"({"kind": "note", "epoch": 2, "about": "cost", "step": 7,
                 "text": "the learning rate is now 0.1", "time": "2024-05-01T12:00:00Z", "timestamp": 1714564800.25})"));
   EXPECT_EQ(of_kind(file, "end")[0],
             Json::parse(R"({"kind": "end", "epoch": 2, "how": "failed", "step": 120, "message": "out of memory",

@@ -239,10 +239,9 @@ class AtenMeasurer final : public DeviceMeasurer {
     const bool follows = event.has_change && had_change_;
     measurement.dot_change = follows ? row[change_dot_column] : 0;
     measurement.previous_change_sum_squares = follows ? previous_change_squares_ : 0;
-    measurement.compared = event.has_previous || event.has_change ? event.compared : 0;
     if (event.compared < event.numel) {
       const double squares = row[sampled_squares_column];
-      measure::estimate_whole(measurement, squares, previous_sampled_squares_, previous_squares_);
+      measure::estimate_whole(measurement, event.compared, squares, previous_sampled_squares_, previous_squares_);
       previous_sampled_squares_ = squares;
     }
     if (bins != nullptr) {

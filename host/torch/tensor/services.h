@@ -2,7 +2,6 @@
 #define LOUPE_TORCH_TENSOR_SERVICES_H
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/dlpack.h>
 #include <loupe/draft/abi/fingerprints.h>
 #include <loupe/draft/abi/graph.h>
 
@@ -16,8 +15,6 @@ const loupe_tensor_service& tensor_service();
 const loupe_tensor_math_service& tensor_math_service();
 /// LOUPE_TENSOR_FILES_ID
 const loupe_tensor_file_service& tensor_files_service();
-/// LOUPE_DRAFT_DLPACK_ID
-const loupe_draft_dlpack_service& dlpack_service();
 /// LOUPE_DRAFT_FINGERPRINTS_ID
 const loupe_draft_fingerprint_service& fingerprint_service();
 /// LOUPE_DRAFT_GRAPH_ID

@@ -1,4 +1,4 @@
-export const NUMERICAL = 1, PROBABILITY = 2, RELATION = 3;
+export const NUMERICAL = 0, PROBABILITY = 1, RELATION = 2;
 
 export const BASE64 = new Uint8Array(128);
 [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((digit, value) => {

@@ -1,7 +1,7 @@
 import {breakable, button, element, plural, section} from "./text.js";
 import {allEpochs, lineNames, runs} from "./data.js";
 import {goToCard} from "./cards.js";
-import {ERROR, findings, INFO, momentOf, NOTE_KINDS, notes, placeOf, runLabel, severityName, SEVERITIES, titleOf,
+import {ERROR, findings, INFO, momentOf, notes, placeOf, runLabel, severityName, SEVERITIES, titleOf,
   wasJudged, WARNING} from "./findings.js";
 import {tellingLine} from "./ranking.js";
 import {smallCurve} from "./small_curve.js";
@@ -9,7 +9,7 @@ import {Timeline} from "./timeline.js";
 
 // Of more runs than this, what one rule says of all of them stands in one card.
 const MOST_APART = 6;
-const INCIDENT = 7, SHOWN_CARDS = 8, SHOWN_NOTES = 12;
+const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
 /** The findings of one rule, severity and run together, the worst rule first: [[finding, ...], ...]. */
 function byRule(some) {
@@ -68,7 +68,7 @@ const toldIncidents = new Set();
 
 /** Where the last steps before a rule's finding are kept, and the command that shows them; told in its first card. */
 function incidentsOf({run, rule}) {
-  const own = notes.filter((note) => note.run === run && note.kind === INCIDENT && !toldIncidents.has(note) &&
+  const own = notes.filter((note) => note.run === run && note.kind === "incident" && !toldIncidents.has(note) &&
       note.text.includes(`the finding '${rule}'`));
   for (const note of own) toldIncidents.add(note);
   return own.map(({text}) => element("p", {class: "muted kept"}, text));
@@ -112,7 +112,7 @@ function longList(items, shown, what) {
 
 function noteItem(note) {
   return element("li", {class: "note-item"},
-      element("span", {class: "muted"}, momentOf(note.epoch, note.step), " · ", NOTE_KINDS[note.kind] || "Note"),
+      element("span", {class: "muted"}, momentOf(note.epoch, note.step), " · ", titleOf(note.kind)),
       ...runLabel(note), element("span", {}, note.text));
 }
 

@@ -4,9 +4,8 @@ import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} 
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-export const NOTE_KINDS = [null, "Note", "Put aside", "Learning rate", "Not seen", "Cost", "Guess", "Incident"];
-// Of notes, those that happened at a time: the trainer's, a lens that was put aside, a rate, an incident.
-export const TIMED_NOTES = [1, 2, 3, 7];
+// Of notes, those that happened at a time: the trainer's, a lens that was put aside, an incident.
+export const TIMED_NOTES = ["trainer", "quarantine", "incident"];
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
 
@@ -105,7 +104,7 @@ export function marksOf(tag, layerName, shownRuns) {
   const found = concerned.map(({firstEpoch, severity, run, layer, message}) =>
     ({epoch: firstEpoch, severity, text: `${layer && tag.big ? `${layer}: ` : ""}${message}`, run}));
   const noted = notes.filter(({run, kind}) => TIMED_NOTES.includes(kind) && shownRuns.includes(run)).map(({epoch, kind, text, run}) =>
-    ({epoch, severity: 0, text: `${NOTE_KINDS[kind] || "Note"}: ${text}`, run}));
+    ({epoch, severity: 0, text: `${titleOf(kind)}: ${text}`, run}));
   return [...found, ...noted].filter(({epoch}) => epoch !== null)
       .sort((a, b) => a.epoch - b.epoch || b.severity - a.severity);
 }

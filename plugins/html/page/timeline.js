@@ -2,7 +2,7 @@ import {button, element, fill} from "./text.js";
 import {addTo, allEpochs, nearestIndex, runs} from "./data.js";
 import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
 import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces} from "./axis.js";
-import {gatheredMarks, markElement, momentOf, notes, NOTE_KINDS, runLabel, severityName, TIMED_NOTES, titleOf} from "./findings.js";
+import {gatheredMarks, markElement, momentOf, notes, runLabel, severityName, TIMED_NOTES, titleOf} from "./findings.js";
 
 // Not by colour alone.
 const SIGNS = {error: "✕", warning: "!", info: "i"};
@@ -78,7 +78,7 @@ export class Timeline {
 
   marksOf() {
     const noted = notes.filter(({kind, epoch}) => TIMED_NOTES.includes(kind) && epoch !== null)
-      .map(({run, kind, epoch, text}) => ({run, epoch, severity: 0, text: `${NOTE_KINDS[kind] || "Note"}: ${text}`}));
+      .map(({run, kind, epoch, text}) => ({run, epoch, severity: 0, text: `${titleOf(kind)}: ${text}`}));
     const resumed = runs.flatMap((run) => resumptionsOf(run).map((epoch) =>
       ({run, epoch, severity: 0, text: "The run went on here after a stop."})));
     return [...noted, ...resumed];

@@ -43,10 +43,6 @@ class LayerLens : public Lens {
   void forget(const Module& module) override {
     for (Plot& plot : plots_) loupe::forget(plot.layers, module);
   }
-  void introduce(Report& report) override {
-    for (const Plot& plot : plots_) report.tag(tag_of(plot), style_of(plot));
-    non_finite_.introduce(report);
-  }
   void report(Report& report) override {
     filter_.warn(host_, watches_);
     if (met_device_ && !std::exchange(has_told_device_, true)) {
@@ -55,7 +51,7 @@ class LayerLens : public Lens {
           "has the host measure them there");
     }
     for (const Plot& plot : plots_) {
-      report.tag(tag_of(plot), style_of(plot));  // functions such as torch::relu may have come after introduce()
+      report.tag(tag_of(plot), style_of(plot));
       for (const Layer& layer : plot.layers) write(report, tag_of(plot), layer);
     }
   }

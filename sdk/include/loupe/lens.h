@@ -89,9 +89,8 @@ class Lens {
   virtual void visit(const Module& module) = 0;
   /// The module is detached: its sources end with this call.
   virtual void forget(const Module&) {}
-  /// Tell every tag there will be: at the first tick, and at one before which modules were added.
-  virtual void introduce(Report&) {}
-  /// The epoch, or stretch of steps, is over: report its numbers. The sources are reset afterwards.
+  /// The epoch, or stretch of steps, is over: report its numbers, after the tags that they belong to. The sources are
+  /// reset afterwards.
   virtual void report(Report& report) = 0;
   /// A number of the last report by a key of the lens's own.
   virtual std::optional<double> query(std::string_view) { return std::nullopt; }

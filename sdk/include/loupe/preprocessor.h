@@ -34,13 +34,6 @@ struct Request {
     request.unit_dimension = unit_dimension;
     request.epsilon = epsilon;
   }
-  /// What a preprocessor is handed to fill.
-  static loupe_request defaults() {
-    loupe_request request{};
-    request.struct_size = sizeof request;
-    Request().write(request);
-    return request;
-  }
 };
 
 /// Turns the events of one stream into numbers and folds them over an epoch. One instance watches one stream; calls on

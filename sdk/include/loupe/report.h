@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct TagStyle {
   bool log_y = false;
   bool big = false;
   bool annotate = false;
-  double y_minimum = NAN, y_maximum = NAN;
+  std::optional<double> y_minimum = {}, y_maximum = {};  ///< where the axis is to begin and end
   std::string title = {}, unit = {}, description = {}, healthy = {}, advice = {};
 };
 
@@ -42,41 +43,44 @@ class Report {
 
   /// The moment that is reported: epoch, step, time, the optimizers as they are. Only in Lens::report.
   const loupe_tick& tick() const {
-    if (tick_ == nullptr) throw Error("only a report has a tick; tags and findings between ticks have none");
+    if (tick_ == nullptr) throw Error("only a report has a tick; findings between ticks have none");
     return *tick_;
   }
   double epoch() const { return tick_ != nullptr ? tick_->epoch : NAN; }
 
-  /// Must come before the tag's first value. The same id again replaces what was said of it.
+  /// Must come before the tag's first value. The same id again replaces what was said of it; what is the same goes no
+  /// further, so that a lens may tell its tags at each report.
   void tag(const std::string& id, const TagStyle& style) {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;
     tag.type = style.type;
     tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
-                (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u);
+                (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
+                (style.y_minimum ? uint32_t{LOUPE_PLOT_HAS_MINIMUM} : 0u) |
+                (style.y_maximum ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u);
     tag.id = id.c_str();
     tag.title = or_null(style.title);
     tag.unit = or_null(style.unit);
     tag.description = or_null(style.description);
     tag.healthy = or_null(style.healthy);
     tag.advice = or_null(style.advice);
-    tag.y_minimum = style.y_minimum;
-    tag.y_maximum = style.y_maximum;
+    tag.y_minimum = style.y_minimum.value_or(0);
+    tag.y_maximum = style.y_maximum.value_or(0);
     check([&](loupe_error* error) { return sink_->tag(sink_->context, &tag, error); });
   }
   /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.
   void value(const std::string& tag, const std::string& layer, const std::string& line, double number,
              uint64_t events = 0) {
-    tell_value(tag, layer.c_str(), nullptr, line, number, events, 0);
+    tell_value(tag, layer.c_str(), line, number, events);
   }
-  /// Of a module, shown under its name. `flags`: LOUPE_VALUE_ESTIMATED for what a sample of the elements gave.
-  void value(const std::string& tag, const Module& module, const std::string& line, double number, uint64_t events = 0,
-             uint32_t flags = 0) {
-    tell_value(tag, module.name(), module, line, number, events, flags);
+  /// Of a module, shown under its name.
+  void value(const std::string& tag, const Module& module, const std::string& line, double number,
+             uint64_t events = 0) {
+    tell_value(tag, module.name(), line, number, events);
   }
   /// Of a big plot.
   void value(const std::string& tag, const std::string& line, double number) {
-    tell_value(tag, nullptr, nullptr, line, number, 0, 0);
+    tell_value(tag, nullptr, line, number, 0);
   }
   void range(const std::string& tag, const std::string& layer, const std::string& low_name,
              const std::string& high_name, double low, double high, uint64_t events = 0) {
@@ -117,14 +121,11 @@ class Report {
 
  private:
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-  void tell_value(const std::string& tag, const char* layer, const loupe_module* module, const std::string& line,
-                  double number, uint64_t events, uint32_t flags) {
+  void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
     loupe_value value{};
     value.struct_size = sizeof value;
-    value.flags = flags;
     value.tag = tag.c_str();
     value.layer = layer;
-    value.module = module;
     value.line = line.c_str();
     value.value = number;
     value.events = events;

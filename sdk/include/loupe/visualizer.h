@@ -3,6 +3,8 @@
 
 #include <loupe/options.h>
 
+#include <optional>
+
 namespace loupe {
 
 using Run = loupe_run;
@@ -59,6 +61,14 @@ inline bool is_big(const Tag& tag) {
 }
 inline bool is_annotated(const Tag& tag) {
   return (tag.flags & LOUPE_PLOT_ANNOTATE) != 0;
+}
+/// Where its axis is to begin; nullopt: as the data wants.
+inline std::optional<double> y_minimum_of(const Tag& tag) {
+  return (tag.flags & LOUPE_PLOT_HAS_MINIMUM) != 0 ? std::optional(tag.y_minimum) : std::nullopt;
+}
+/// Where it is to end.
+inline std::optional<double> y_maximum_of(const Tag& tag) {
+  return (tag.flags & LOUPE_PLOT_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
 }
 /// The layer of a value, range or histogram to show: a big plot's is called like the plot.
 template <class Shown>

@@ -122,6 +122,7 @@ static const wide_option_value three = {
     {.struct_size = sizeof(wide_option_value), .type = LOUPE_OPTION_INTEGER, .integer = 3, .number = 3}, "newer"};
 static const wide_option option = {{.struct_size = sizeof(wide_option),
                                     .type = LOUPE_OPTION_INTEGER,
+                                    .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                     .name = "size",
                                     .default_value = &three.known,
                                     .help = "nothing",

@@ -397,6 +397,7 @@ static const loupe_option_value default_value = {
     .struct_size = sizeof(loupe_option_value), .type = LOUPE_OPTION_NUMBER, .number = DEFAULT};
 static const loupe_option ratio = {.struct_size = sizeof(loupe_option),
                                    .type = LOUPE_OPTION_NUMBER,
+                                   .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                    .name = OPTION_NAME,
                                    .help = OPTION_HELP,
                                    .default_value = &default_value,

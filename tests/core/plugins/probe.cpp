@@ -152,7 +152,7 @@ class ProbeLens : public Lens {
             {"wrong",
              "nothing",
              "what it does that is not allowed",
-             {"nothing", "rest_too_early", "tally_too_early", "foreign_tally"}},
+             {"nothing", "rest_too_late", "tally_too_late", "foreign_tally"}},
             Option::map("extra", "whatever it is")};
   }
   ProbeLens(const Options& options, const Host& host)
@@ -188,16 +188,17 @@ class ProbeLens : public Lens {
   }
   void forget(const Module& module) override {
     actor_.note(std::string("forget ") + module.name());
+    try {
+      if (wrong_ == "rest_too_late") rest("events");
+      if (wrong_ == "tally_too_late") draft::make_tally(*this);
+    } catch (const Error& error) {
+      actor_.note(std::string("is refused: ") + error.what());
+    }
     sources_.erase(module.name());
-  }
-  void introduce(Report& report) override {
-    actor_.act("introduce");
-    report.tag("Probe", TagStyle());
-    if (wrong_ == "rest_too_early") rest("events");
-    if (wrong_ == "tally_too_early") draft::make_tally(*this);
   }
   void report(Report& report) override {
     actor_.act("report " + text_of(report.epoch()));
+    report.tag("Probe", TagStyle());
     if (wrong_ == "foreign_tally")
       draft::use(sources_.begin()->second, draft::Tally(nullptr, nullptr, reinterpret_cast<loupe_tally*>(this)));
     if (tally_) write(report, tally_.take());

@@ -65,6 +65,7 @@ static const loupe_option_value default_value = {
     .struct_size = sizeof(loupe_option_value), .type = DEFAULT_TYPE, .number = DEFAULT};
 static const loupe_option option = {.struct_size = sizeof(loupe_option),
                                     .type = LOUPE_OPTION_NUMBER,
+                                    .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                     .name = "ratio",
                                     .default_value = &default_value,
                                     .help = "a share",

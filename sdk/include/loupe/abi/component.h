@@ -68,10 +68,6 @@ typedef struct loupe_plugin {
   const char* homepage;
   const loupe_component* const* components;
   size_t component_count;
-  /* Called once as the process ends, when no instance is left and none will be made. The code stays loaded.
-   * Optional. */
-  /* @thread trainer @state when no instance is left @reenter none @owns nothing @since 1.0 */
-  void (*unload)(void);
 } loupe_plugin;
 
 #ifdef __cplusplus

@@ -54,12 +54,13 @@ enum {
   LOUPE_REQUEST_PASS_BY_GRADIENT = 1u << 1 /* gradients off make a pass evaluation; without it, eval mode does */
 };
 
-/* Filled by a preprocessor once, before the first event. */
+/* Filled by a preprocessor once, before the first event. It comes zero but for its size, and may stay so: events
+ * without a measurement, of all passes and places. */
 typedef struct loupe_request {
   uint32_t struct_size;
   uint32_t flags;         /* LOUPE_REQUEST_ bits */
   uint32_t measures;      /* LOUPE_MEASURE_ bits */
-  uint32_t passes;        /* LOUPE_PASS_: which events it wants; others cost nothing */
+  uint32_t passes;        /* LOUPE_PASS_: which events it wants, 0 for both; others cost nothing */
   uint32_t places;        /* LOUPE_PLACE_: the tensors of which places, 0 for both; events of others cost nothing */
   int32_t unit_dimension; /* ACTIVITY: the dimension that counts units; negative from the end; cut to what is there */
   double epsilon;         /* ACTIVITY: an element is active if abs(x) > epsilon */
@@ -77,7 +78,6 @@ typedef struct loupe_measurement {
   uint32_t flags;    /* LOUPE_MEASURED_ bits */
   uint32_t reserved;
   int64_t numel;
-  int64_t compared;  /* elements that were compared with the last event's: numel, or the size of the sample */
   int64_t nan_count; /* with every measure but none; where it or inf_count is not 0, sums cover the finite elements */
   int64_t inf_count;
   double sum;

@@ -69,12 +69,13 @@ typedef struct loupe_wiring {
   const void* (*get_extension)(void* wiring, const char* id);
 } loupe_wiring;
 
-/* Where a lens reports. A tag is told before its first value. */
+/* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
+ * before goes no further. */
 typedef struct loupe_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  /* @thread trainer @state introducing or reporting @reenter none @owns borrows tag @since 1.0 */
+  /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* sink, const loupe_tag* tag, loupe_error* error);
   /* @thread trainer @state reporting @reenter none @owns borrows value @since 1.0 */
   loupe_status (*value)(void* sink, const loupe_value* value, loupe_error* error);
@@ -110,9 +111,6 @@ typedef struct loupe_lens {
    * findings alone. Optional. */
   /* @thread model @state attached @reenter visit @owns borrows step and sink @since 1.0 */
   loupe_status (*step)(void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error);
-  /* All tags known so far: at the first tick, and at each tick before which modules were added. Optional. */
-  /* @thread trainer @state attached @reenter visit @owns borrows sink @since 1.0 */
-  loupe_status (*introduce)(void* self, const loupe_sink* sink, loupe_error* error);
   /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */
   /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
   loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);

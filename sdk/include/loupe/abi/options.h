@@ -38,18 +38,22 @@ typedef struct loupe_options {
   size_t value_count;
 } loupe_options;
 
-enum { LOUPE_OPTION_REQUIRED = 1u << 0 /* must be given; has no default */ };
+enum {
+  LOUPE_OPTION_REQUIRED = 1u << 0,    /* must be given; has no default */
+  LOUPE_OPTION_HAS_MINIMUM = 1u << 1, /* of numbers: `minimum` is the least that it may be; without it, any is */
+  LOUPE_OPTION_HAS_MAXIMUM = 1u << 2  /* of numbers: `maximum` is the most that it may be */
+};
 
 /* One option that a component declares. Validation, `loupe describe` and the reference come from this table. */
 typedef struct loupe_option {
   uint32_t struct_size;
   uint32_t type;
-  uint32_t flags; /* LOUPE_OPTION_REQUIRED */
+  uint32_t flags; /* LOUPE_OPTION_ bits */
   uint32_t reserved;
   const char* name;
   const char* help;                        /* one line */
   const loupe_option_value* default_value; /* of the same type; its name is not read; null: false, 0, "" or empty */
-  double minimum, maximum;                 /* inclusive; for numbers; -INFINITY and INFINITY where unbounded */
+  double minimum, maximum;                 /* read with LOUPE_OPTION_HAS_MINIMUM and _MAXIMUM alone */
   const char* const* choices;              /* for strings; null where anything goes */
   size_t choice_count;
   const char* names;      /* a string that names a component of this interface, such as LOUPE_GATHERER_ID; or null */

@@ -40,7 +40,7 @@ typedef struct loupe_preprocessor {
    * Optional. */
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
-  /* @thread trainer or model @state created @reenter none @owns host's struct, filled with defaults @since 1.0 */
+  /* @thread trainer or model @state created @reenter none @owns host's struct, zero but for its size @since 1.0 */
   loupe_status (*request)(void* self, loupe_request* request, loupe_error* error);
   /* @thread trainer or model @state open @reenter none @owns borrows event @since 1.0 */
   loupe_status (*process)(void* self, const loupe_event* event, loupe_error* error);

@@ -11,14 +11,12 @@ extern "C" {
 #define LOUPE_RUN_ID "loupe.run/1"
 
 enum {
-  LOUPE_NOTE_TRAINER = 1,       /* the trainer's own words */
-  LOUPE_NOTE_QUARANTINE = 2,    /* a lens was put aside */
-  LOUPE_NOTE_LEARNING_RATE = 3, /* it changed by other than a smooth schedule */
-  LOUPE_NOTE_COVERAGE = 4,      /* what cannot be seen */
-  LOUPE_NOTE_COST = 5,          /* how often the host looks was changed */
-  LOUPE_NOTE_GUESS = 6,         /* what an unknown program was taken to do; the user was told by the log */
-  LOUPE_NOTE_INCIDENT = 7,      /* what the last steps measured was kept, and where; told by the log, too */
-  LOUPE_NOTE_RANKS = 8          /* of which processes the numbers are from now on; told by the log, too */
+  LOUPE_NOTE_TRAINER = 1,    /* the trainer's own words */
+  LOUPE_NOTE_QUARANTINE = 2, /* a lens was put aside */
+  LOUPE_NOTE_COST = 3,       /* how often the host looks was changed */
+  LOUPE_NOTE_GUESS = 4,      /* what an unknown program was taken to do; the user was told by the log */
+  LOUPE_NOTE_INCIDENT = 5,   /* what the last steps measured was kept, and where; told by the log, too */
+  LOUPE_NOTE_RANKS = 6       /* of which processes the numbers are from now on; told by the log, too */
 };
 
 /* Something that happened, to be marked on the time axis. */

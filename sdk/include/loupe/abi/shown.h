@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
-enum { LOUPE_TAG_NUMERICAL = 1, LOUPE_TAG_PROBABILITY = 2, LOUPE_TAG_RELATION = 3 };
+enum { LOUPE_TAG_NUMERICAL = 0, LOUPE_TAG_PROBABILITY = 1, LOUPE_TAG_RELATION = 2 };
 
 enum {
-  LOUPE_PLOT_LOG_Y = 1u << 0,   /* a logarithmic axis */
-  LOUPE_PLOT_BIG = 1u << 1,     /* one plot for the whole model, not one a layer */
-  LOUPE_PLOT_ANNOTATE = 1u << 2 /* label the lines at their ends */
+  LOUPE_PLOT_LOG_Y = 1u << 0,       /* a logarithmic axis */
+  LOUPE_PLOT_BIG = 1u << 1,         /* one plot for the whole model, not one a layer */
+  LOUPE_PLOT_ANNOTATE = 1u << 2,    /* label the lines at their ends */
+  LOUPE_PLOT_HAS_MINIMUM = 1u << 3, /* y_minimum is where the axis begins; without it, the data says */
+  LOUPE_PLOT_HAS_MAXIMUM = 1u << 4  /* y_maximum is where it ends */
 };
 
 /* A plot, or a family of plots with one a layer. */
@@ -30,28 +32,24 @@ typedef struct loupe_tag {
   const char* description;
   const char* healthy;
   const char* advice;
-  double y_minimum, y_maximum; /* NaN: as the data wants */
+  double y_minimum, y_maximum; /* read with LOUPE_PLOT_HAS_MINIMUM and _MAXIMUM alone */
 } loupe_tag;
-
-enum { LOUPE_VALUE_ESTIMATED = 1u << 0 /* of a sample of the elements */ };
 
 typedef struct loupe_value {
   uint32_t struct_size;
-  uint32_t flags;             /* LOUPE_VALUE_ESTIMATED; so for the next two */
-  const char* tag;            /* its id */
-  const char* layer;          /* as shown; null for a big plot */
-  const loupe_module* module; /* whose; null for a big plot, or where a lens does not say */
-  const char* line;           /* "mean" */
+  uint32_t reserved;
+  const char* tag;   /* its id */
+  const char* layer; /* the module's name, as shown; null for a big plot */
+  const char* line;  /* "mean" */
   double value;
   uint64_t events; /* how many events it is made of; 0 where a lens does not say */
 } loupe_value;
 
 typedef struct loupe_range {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t reserved;
   const char* tag;
-  const char* layer;
-  const loupe_module* module;
+  const char* layer;    /* null for a big plot */
   const char* low_name; /* "min" */
   const char* high_name;
   double low, high;
@@ -60,10 +58,9 @@ typedef struct loupe_range {
 
 typedef struct loupe_histogram {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t reserved;
   const char* tag;
-  const char* layer;
-  const loupe_module* module;
+  const char* layer; /* null for a big plot */
   const char* line;
   const double* edges; /* bin_count + 1, ascending; may be infinite at both ends */
   const double* counts;

@@ -24,7 +24,7 @@ typedef struct loupe_visualizer {
   const void* (*get_extension)(void* self, const char* id);
   /* @thread trainer @state created @reenter none @owns borrows run @since 1.0 */
   loupe_status (*begin)(void* self, const loupe_run* run, loupe_error* error);
-  /* Before the tag's first value. The same id again replaces what was said of it. */
+  /* Before the tag's first value, in a tick or between two. The same id again replaces what was said of it. */
   /* @thread trainer @state begun @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* self, const loupe_tag* tag, loupe_error* error);
   /* @thread trainer @state begun @reenter none @owns borrows tick @since 1.0 */

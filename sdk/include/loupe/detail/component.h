@@ -24,7 +24,6 @@ struct PluginInfo {
   const char* author = nullptr;
   const char* license = nullptr;
   const char* homepage = nullptr;
-  void (*unload)() = nullptr;
 };
 
 namespace detail {
@@ -161,7 +160,6 @@ const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
       made.homepage = info.homepage;
       made.components = components.data();
       made.component_count = components.size();
-      made.unload = info.unload;
       return made;
     }();
     return &plugin;

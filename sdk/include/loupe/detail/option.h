@@ -3,7 +3,7 @@
 
 #include <loupe/abi.h>
 
-#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,16 +41,19 @@ struct Option {
   Option(std::string name_, bool value, std::string help_) : Option(LOUPE_OPTION_BOOLEAN, name_, help_) {
     integer = value;
   }
-  Option(std::string name_, int value, std::string help_, double low = -INFINITY, double high = INFINITY)
+  Option(std::string name_, int value, std::string help_, std::optional<double> low = {},
+         std::optional<double> high = {})
       : Option(std::move(name_), static_cast<int64_t>(value), std::move(help_), low, high) {}
-  Option(std::string name_, int64_t value, std::string help_, double low = -INFINITY, double high = INFINITY)
+  Option(std::string name_, int64_t value, std::string help_, std::optional<double> low = {},
+         std::optional<double> high = {})
       : Option(LOUPE_OPTION_INTEGER, name_, help_) {
     integer = value;
     number = static_cast<double>(value);
     minimum = low;
     maximum = high;
   }
-  Option(std::string name_, double value, std::string help_, double low = -INFINITY, double high = INFINITY)
+  Option(std::string name_, double value, std::string help_, std::optional<double> low = {},
+         std::optional<double> high = {})
       : Option(LOUPE_OPTION_NUMBER, name_, help_) {
     number = value;
     minimum = low;
@@ -94,7 +97,7 @@ struct Option {
   double number = 0;
   std::string text;
   Strings texts;
-  double minimum = -INFINITY, maximum = INFINITY;
+  std::optional<double> minimum, maximum;
   Strings choices;
   bool is_required = false;
 

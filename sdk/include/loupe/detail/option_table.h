@@ -24,12 +24,14 @@ class OptionStorage {
       loupe_option& declared = c_options_.emplace_back();
       declared.struct_size = sizeof declared;
       declared.type = option.type;
-      declared.flags = option.is_required ? static_cast<uint32_t>(LOUPE_OPTION_REQUIRED) : 0u;
+      declared.flags = (option.is_required ? uint32_t{LOUPE_OPTION_REQUIRED} : 0u) |
+                       (option.minimum ? uint32_t{LOUPE_OPTION_HAS_MINIMUM} : 0u) |
+                       (option.maximum ? uint32_t{LOUPE_OPTION_HAS_MAXIMUM} : 0u);
       declared.name = option.name.c_str();
       declared.help = option.help.c_str();
       declared.default_value = option.is_required ? nullptr : &defaults_.back();
-      declared.minimum = option.minimum;
-      declared.maximum = option.maximum;
+      declared.minimum = option.minimum.value_or(0);
+      declared.maximum = option.maximum.value_or(0);
       declared.choices = choices.data();
       declared.choice_count = choices.size();
       declared.names = text_or_null(option.names);

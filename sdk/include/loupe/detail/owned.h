@@ -73,19 +73,16 @@ inline Owned<loupe_tag>::Owned(const loupe_tag& other) : value_(known_part(other
 template <>
 inline Owned<loupe_value>::Owned(const loupe_value& other) : value_(known_part(other)) {
   keep_all(value_.tag, value_.layer, value_.line);
-  value_.module = nullptr;
 }
 template <>
 inline Owned<loupe_range>::Owned(const loupe_range& other) : value_(known_part(other)) {
   keep_all(value_.tag, value_.layer, value_.low_name, value_.high_name);
-  value_.module = nullptr;
 }
 template <>
 inline Owned<loupe_histogram>::Owned(const loupe_histogram& other) : value_(known_part(other)) {
   keep_all(value_.tag, value_.layer, value_.line);
   keep(value_.edges, value_.bin_count + 1);
   keep(value_.counts, value_.bin_count);
-  value_.module = nullptr;
 }
 template <>
 inline Owned<loupe_finding>::Owned(const loupe_finding& other) : value_(known_part(other)) {

@@ -88,13 +88,6 @@ const loupe_lens* lens_table() {
         });
       };
     }
-    lens.introduce = [](void* self, const loupe_sink* sink, loupe_error* error) {
-      return guarded(error, [&] {
-        need_whole(sink);
-        Report report(sink);
-        attached(self).introduce(report);
-      });
-    };
     lens.report = [](void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
       return guarded(error, [&] {
         need_whole(tick);

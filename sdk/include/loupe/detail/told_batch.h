@@ -92,13 +92,12 @@ class Batch {
                         [](Visualizer& visualizer, const void* what) { (*static_cast<const Call*>(what))(visualizer); },
                         kept.get(), kept});
   }
-  /// A copy of a value or range, with these of its texts and without its module.
+  /// A copy of a value or range, with these of its texts.
   template <auto function, class Shown, class... Texts>
   void add_shown(const Shown& shown, Texts Shown::*... texts) {
     static_assert(std::is_trivially_destructible_v<Shown>);
     auto* const copy = new (blocks_.take(sizeof(Shown), alignof(Shown))) Shown(known_part(shown));
     ((copy->*texts = blocks_.keep(copy->*texts)), ...);
-    copy->module = nullptr;
     messages.push_back(
         {MessageKind::passing,
          [](Visualizer& visualizer, const void* what) { (visualizer.*function)(*static_cast<const Shown*>(what)); },

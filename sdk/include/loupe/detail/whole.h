@@ -102,16 +102,13 @@ inline void need_named(const loupe_tick& tick) {
 }
 inline void need_named(const loupe_value& value) {
   need(value.tag != nullptr && value.line != nullptr, "the value's tag or line");
-  need_whole(value.module);
 }
 inline void need_named(const loupe_range& range) {
   need(range.tag != nullptr && range.low_name != nullptr && range.high_name != nullptr, "the range's tag or names");
-  need_whole(range.module);
 }
 inline void need_named(const loupe_histogram& histogram) {
   need(histogram.tag != nullptr && histogram.line != nullptr, "the histogram's tag or line");
   need(histogram.edges != nullptr && (histogram.bin_count == 0 || histogram.counts != nullptr), "the histogram's bins");
-  need_whole(histogram.module);
 }
 inline void need_named(const loupe_progress&) {}
 inline void need_named(const loupe_finding& finding) {

@@ -39,7 +39,7 @@ inline const loupe_draft_tally* tally_table(const loupe_wiring& wiring) {
   return static_cast<const loupe_draft_tally*>(wiring.get_extension(wiring.context, LOUPE_DRAFT_TALLY_ID));
 }
 
-/// A tally for sources of this lens to share. Not from forget() or introduce().
+/// A tally for sources of this lens to share. Not from forget().
 inline Tally make_tally(const Lens& lens) {
   const loupe_wiring& wiring = *lens.wiring();
   const loupe_draft_tally* table = tally_table(wiring);
@@ -51,7 +51,7 @@ inline Tally make_tally(const Lens& lens) {
 }
 
 /// From the next event on, the source does without `what`, LOUPE_REST_ bits. With 0 it gets everything again, and
-/// starts anew with comparing what nobody measured meanwhile. Not from forget() or introduce(). Does nothing where the
+/// starts anew with comparing what nobody measured meanwhile. Not from forget(). Does nothing where the
 /// host does not offer this draft.
 inline void rest(const Source& source, uint32_t what) {
   const loupe_wiring& wiring = *source.wiring();
@@ -62,7 +62,7 @@ inline void rest(const Source& source, uint32_t what) {
 }
 
 /// From the next event on, usual events are added to the tally and not processed; with an empty tally, all events are
-/// processed again. Not from forget() or introduce().
+/// processed again. Not from forget().
 inline void use(const Source& source, const Tally& tally) {
   const loupe_wiring& wiring = *source.wiring();
   const loupe_draft_tally* table = tally_table(wiring);

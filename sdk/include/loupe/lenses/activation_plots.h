@@ -38,10 +38,8 @@ class ActivationPlots {
   void introduce(Report& report, const std::string& tag, const Explanation& words = {}) const {
     report.tag(tag, explained(style(false), words));
   }
-  /// After all others.
   void introduce_warnings(Report& report) const {
     if (warning_plot_) report.tag(warning_tag_, explained(style(true), worst_explained()));
-    non_finite_.introduce(report);
   }
 
   void write(Report& report, const std::string& tag, const Layers& layers) {

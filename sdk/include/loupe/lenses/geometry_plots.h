@@ -56,7 +56,6 @@ class GeometryPlots {
       correlation.y_maximum = 1;
       report.tag(title + " Correlation", correlation);
     }
-    non_finite_.introduce(report);
   }
 
   void write(Report& report, const std::string& title, const Layers& layers) {

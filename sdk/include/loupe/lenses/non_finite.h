@@ -6,18 +6,15 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace loupe {
 
 /// Names what was NaN or infinite and so is in no average: a plot a layer, with the number of such events.
 class NonFinite {
  public:
-  /// For Lens::introduce: the plot is told only once there was something to show in it.
-  void introduce(Report& report) const {
-    if (seen_) report.tag(tag, style());
-  }
-
-  /// @param what the plot that lacks these events, such as "Weight Gradient Norm"
+  /// The plot is told once there is something to show in it.
+  /// @param what  the plot that lacks these events, such as "Weight Gradient Norm"
   void write(Report& report, const std::string& what, const std::string& layer, const SeriesNumbers& numbers) {
     write(report, layer, what, " NaN", numbers.nan_count());
     write(report, layer, what, " Inf", numbers.inf_count());
@@ -38,12 +35,11 @@ class NonFinite {
 
   void write(Report& report, const std::string& layer, const std::string& what, const char* kind, uint64_t count) {
     if (count == 0) return;
-    if (!seen_) report.tag(tag, style());
-    seen_ = true;
+    if (!std::exchange(is_told_, true)) report.tag(tag, style());
     report.value(tag, layer, what + kind, static_cast<double>(count));
   }
 
-  bool seen_ = false;
+  bool is_told_ = false;
 };
 
 }  // namespace loupe
