@@ -231,21 +231,15 @@ const loupe_tick* lend_tick(LentMemory& memory, uint64_t number) {
   const auto epoch = static_cast<double>(number);
   return memory.lend(loupe_tick{.reason = LOUPE_TICK_EPOCH,
                                 .number = number,
-                                .epoch = epoch,
-                                .step = number * 10,
-                                .time = start_time + epoch,
-                                .elapsed = epoch,
+                                .at = {number * 10, epoch, start_time + epoch, epoch},
                                 .optimizers = memory.array(std::vector{lend_optimizer(memory)}),
                                 .optimizer_count = 1});
 }
 
 const loupe_step* lend_step(LentMemory& memory, uint64_t number) {
   const auto seconds = static_cast<double>(number);
-  return memory.lend(loupe_step{.number = number,
-                                .epochs = 10,
-                                .time = start_time + seconds,
-                                .elapsed = seconds,
-                                .optimizer = lend_optimizer(memory)});
+  return memory.lend(
+      loupe_step{.at = {number, 0, start_time + seconds, seconds}, .epochs = 10, .optimizer = lend_optimizer(memory)});
 }
 
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {

@@ -92,11 +92,11 @@ class IncidentPlots {
     }
     uint64_t number = 0;
     for (const auto& [step, all] : steps_) {
-      visualizers.tell(&loupe_visualizer::begin_tick, loupe_tick{.struct_size = sizeof(loupe_tick),
-                                                                 .reason = LOUPE_TICK_STEPS,
-                                                                 .number = number++,
-                                                                 .epoch = static_cast<double>(step),
-                                                                 .step = step});
+      visualizers.tell(&loupe_visualizer::begin_tick,
+                       loupe_tick{.struct_size = sizeof(loupe_tick),
+                                  .reason = LOUPE_TICK_STEPS,
+                                  .number = number++,
+                                  .at = {.step = step, .epoch = static_cast<double>(step)}});
       for (const Told& told : all) tell(told, visualizers);
       visualizers.tell(&loupe_visualizer::end_tick);
     }

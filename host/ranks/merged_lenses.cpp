@@ -78,8 +78,8 @@ std::vector<LensStates> MergedLenses::take_states() {
 }
 
 MergedLenses::Report MergedLenses::report(const loupe_tick& tick) {
-  step_ = tick.step;
-  epoch_ = tick.epoch;
+  step_ = tick.at.step;
+  epoch_ = tick.at.epoch;
   if (std::exchange(has_new_modules_, false)) {
     for (const Lens& lens : lenses_) {
       if (lens.unable.empty()) lens.node->introduce(display_);

@@ -18,6 +18,10 @@ const char* or_null(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
+loupe_moment moment_of(const RecordLine& line) {
+  return {.step = line.step, .epoch = line.epoch, .time = line.timestamp, .elapsed = line.elapsed};
+}
+
 loupe_run c_run(const RecordedRun& run, const std::string& name) {
   return {.struct_size = sizeof(loupe_run),
           .flags = run.resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0u,
@@ -50,12 +54,10 @@ void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
 
 void VisualizerGroup::tell_event(const RecordLine& line) {
   if (line.kind == RecordLine::Kind::note) {
-    return tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
-                                                    .kind = line.about,
-                                                    .text = line.text.c_str(),
-                                                    .step = line.step,
-                                                    .epoch = line.epoch,
-                                                    .time = line.timestamp});
+    return tell(
+        &loupe_visualizer::note,
+        loupe_note{
+            .struct_size = sizeof(loupe_note), .kind = line.about, .text = line.text.c_str(), .at = moment_of(line)});
   }
   tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
                                                  .severity = line.severity,
@@ -287,10 +289,7 @@ void Player::end_epoch(const RecordLine& line) {
   tick.reason = line.reason;
   tick.flags = line.incomplete ? static_cast<uint32_t>(LOUPE_TICK_INCOMPLETE) : 0u;
   tick.number = ticks_++;
-  tick.epoch = epoch_;
-  tick.step = line.step;
-  tick.time = line.timestamp;
-  tick.elapsed = line.elapsed;
+  tick.at = moment_of(line);
   if (editor_ != nullptr) editor_->begin_tick(tick);
   visualizers_.tell(&loupe_visualizer::begin_tick, tick);
   for (; first < told_.size(); ++first) show(told_[first]);
@@ -303,10 +302,7 @@ void Player::end_epoch(const RecordLine& line) {
 void Player::end() {
   visualizers_.tell(&loupe_visualizer::end, loupe_ending{.struct_size = sizeof(loupe_ending),
                                                          .how = ending_->how,
-                                                         .step = ending_->step,
-                                                         .epoch = ending_->epoch,
-                                                         .time = ending_->timestamp,
-                                                         .elapsed = ending_->elapsed,
+                                                         .at = moment_of(*ending_),
                                                          .message = or_null(ending_->message)});
 }
 

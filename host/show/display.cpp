@@ -32,7 +32,7 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
   }
   end({.struct_size = sizeof(loupe_ending),
        .how = LOUPE_END_COMPLETED,
-       .time = wall_time(),
+       .at = {.time = wall_time()},
        .message = "another visualizer takes over"});
   shown_ = std::move(made);
   history_ = ResumedHistory(visualizers);
@@ -205,7 +205,7 @@ void Display::show_begin(const loupe_tick& tick) {
     history_.warn_of_differences(run_.directory, run_.config, models_);
   for (Shown& shown : shown_) {
     shown.skip = false;
-    if (!shown.begun) begin(shown, tick.epoch);
+    if (!shown.begun) begin(shown, tick.at.epoch);
     tell_standing(shown);
   }
   each(&loupe_visualizer::begin_tick, tick);

@@ -111,9 +111,9 @@ class Console : public Visualizer {
                                tag.type == LOUPE_TAG_RELATION, bounded, tag.unit != nullptr ? harmless(tag.unit) : ""});
   }
   void begin_tick(const Tick& tick) override {
-    epoch_ = tick.epoch;
+    epoch_ = tick.at.epoch;
     is_whole_ = (tick.flags & LOUPE_TICK_INCOMPLETE) == 0;
-    is_past_ = tick.time > 0 && tick.time < start_time_;
+    is_past_ = tick.at.time > 0 && tick.at.time < start_time_;
     pace_.take(tick);
     in_tick_ = true;
     tables_.begin_tick();

@@ -181,8 +181,8 @@ void Writing::end_step(const loupe_step& step) {
   const std::lock_guard lock(mutex_);
   if (!begin()) return;
   if (step.optimizer != nullptr) write_optimizer(*step.optimizer);
-  if (step.number == clock_) return;  // one of several, whose steps do not count
-  clock_ = step.number;
+  if (step.at.step == clock_) return;  // one of several, whose steps do not count
+  clock_ = step.at.step;
   write_buffers();
   calls_.clear();
   forward_since_step_ = false;

@@ -68,14 +68,14 @@ void RunHistory::tag(const Tag& tag) {
 }
 
 void RunHistory::begin_tick(const Tick& tick) {
-  const double epoch = tick.epoch;
-  last_tick_ = tick.time > 0 ? utc_text(tick.time) : "";
+  const double epoch = tick.at.epoch;
+  last_tick_ = tick.at.time > 0 ? utc_text(tick.at.time) : "";
   story_.reopen();
   if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
   if (last_is_provisional_) keep(epochs_.size() - 1);
   epochs_.push_back(epoch);
-  steps_.push_back(static_cast<double>(tick.step));
-  seconds_.push_back(tick.elapsed);
+  steps_.push_back(static_cast<double>(tick.at.step));
+  seconds_.push_back(tick.at.elapsed);
   last_is_provisional_ = told_++ % stride_ != 0;
 }
 

@@ -67,9 +67,9 @@ void RunStory::finding(const loupe_finding& finding) {
 void RunStory::note(const Note& note) {
   keep_note(page_json({{"kind", note.kind},
                        {"text", text_or_null(note.text)},
-                       {"step", note.step},
-                       {"epoch", note.epoch},
-                       {"time", note.time > 0 ? utc_text(note.time) : ""}}));
+                       {"step", note.at.step},
+                       {"epoch", note.at.epoch},
+                       {"time", note.at.time > 0 ? utc_text(note.at.time) : ""}}));
 }
 
 void RunStory::keep_note(std::string json) {
@@ -86,8 +86,10 @@ void RunStory::hyperparameter(const Hyperparameter& value) {
 }
 
 void RunStory::end(const Ending& ending) {
-  ending_ = page_json(
-      {{"how", ending.how}, {"step", ending.step}, {"epoch", ending.epoch}, {"message", text_or_null(ending.message)}});
+  ending_ = page_json({{"how", ending.how},
+                       {"step", ending.at.step},
+                       {"epoch", ending.at.epoch},
+                       {"message", text_or_null(ending.message)}});
 }
 
 std::string RunStory::json_members() const {

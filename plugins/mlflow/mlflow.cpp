@@ -139,9 +139,9 @@ class Mlflow : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     selection_.begin_tick();
-    epoch_ = tick.epoch;
-    step_ = tick.step;
-    time_ = static_cast<long long>(tick.time * 1000);
+    epoch_ = tick.at.epoch;
+    step_ = tick.at.step;
+    time_ = static_cast<long long>(tick.at.time * 1000);
     metrics_ = Json::array();
   }
   void value(const Value& value) override {
@@ -174,7 +174,7 @@ class Mlflow : public Visualizer {
     Message last;
     last.what = "end";
     last.name = ending.how == LOUPE_END_FAILED ? "FAILED" : ending.how == LOUPE_END_INTERRUPTED ? "KILLED" : "FINISHED";
-    last.time = ending.time;
+    last.time = ending.at.time;
     sender_->send(std::move(last));
     sender_->end(std::chrono::seconds(10));
     sender_.reset();

@@ -69,8 +69,8 @@ void Story::finding(const loupe_finding& finding) {
 }
 
 void Story::note(const Note& note) {
-  notes_.push_back("- " + moment(note.epoch, note.step) + ", " + kind_name(note.kind) + ": " + escaped(note.text) +
-                   "\n");
+  notes_.push_back("- " + moment(note.at.epoch, note.at.step) + ", " + kind_name(note.kind) + ": " +
+                   escaped(note.text) + "\n");
   if (notes_.size() > MOST_NOTES) notes_.pop_front();
   changed_ = true;
 }

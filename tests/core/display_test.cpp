@@ -9,7 +9,7 @@
 namespace loupe {
 namespace {
 
-const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr};
+const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, {}, nullptr};
 
 const double edges[] = {0, 1};
 const double counts[] = {2};
@@ -18,7 +18,7 @@ loupe_tick tick_of(double epoch) {
   loupe_tick tick{};
   tick.struct_size = sizeof tick;
   tick.reason = LOUPE_TICK_EPOCH;
-  tick.epoch = epoch;
+  tick.at.epoch = epoch;
   return tick;
 }
 
@@ -104,9 +104,8 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
     stage_.fail("a " + step);
     if (step == "progress*")
       display_.progress({.struct_size = sizeof(loupe_progress),
-                         .epoch = 1,
+                         .at = {.epoch = 1},
                          .epochs = 2,
-                         .step = 0,
                          .steps = 3,
                          .steps_before = 4,
                          .seconds = 5});
@@ -206,9 +205,8 @@ TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
 
 TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
   display_.progress({.struct_size = sizeof(loupe_progress),
-                     .epoch = 1,
+                     .at = {.epoch = 1},
                      .epochs = 2,
-                     .step = 0,
                      .steps = 3,
                      .steps_before = 4,
                      .seconds = 5});
@@ -252,9 +250,8 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
                      .bin_count = 1});
   display.end_tick();
   display.progress({.struct_size = sizeof(loupe_progress),
-                    .epoch = 1,
+                    .at = {.epoch = 1},
                     .epochs = 2,
-                    .step = 0,
                     .steps = 3,
                     .steps_before = 4,
                     .seconds = 5});

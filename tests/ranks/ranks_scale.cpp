@@ -231,7 +231,7 @@ class Simulation {
     join(own, received, first_);
     loupe_tick tick{};
     tick.struct_size = sizeof tick;
-    tick.epoch = 1;
+    tick.at.epoch = 1;
     const MergedLenses::Report report = first_.report(tick);
     result_.first_seconds = processor_seconds() - begin;
     result_.first_megabytes = (kilobytes("VmHWM") - before) / 1024;

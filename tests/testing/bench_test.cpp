@@ -85,7 +85,7 @@ class Told : public loupe::Lens {
     report.tag("Told", style);
     report.value("Told", "family", family_);
     report.value("Told", "epoch", report.epoch());
-    report.value("Told", "step", static_cast<double>(report.tick().step));
+    report.value("Told", "step", static_cast<double>(report.tick().at.step));
     report.value("Told", "has module", last_ != nullptr);
     if (report.tick().optimizer_count > 0)
       report.value("Told", "rate", report.tick().optimizers[0]->groups[0]->learning_rate);
@@ -102,7 +102,7 @@ class Told : public loupe::Lens {
     host_.info("reported");
   }
   void step(const loupe_step& step, loupe::Report& report) override {
-    if (last_ == nullptr || step.number != 2) return;
+    if (last_ == nullptr || step.at.step != 2) return;
     loupe::Finding finding{"second_step", LOUPE_SEVERITY_INFO, "The second step came."};
     finding.module = last_;
     finding.value = step.optimizer != nullptr ? step.optimizer->groups[0]->learning_rate : NAN;

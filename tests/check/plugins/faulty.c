@@ -304,7 +304,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   if (it->source == NULL) return LOUPE_OK;
 #endif
 #ifdef FAULT_LIFE
-  if (tick->epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
+  if (tick->at.epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
 #endif
 #ifdef FAULT_THREADS_TURN
   if (it->wiring != NULL) watch(it, NULL, error);
@@ -314,7 +314,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
     return LOUPE_FAILED;
   const loupe_tag tag = {
       .struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .flags = LOUPE_PLOT_BIG, .id = "Epoch"};
-  const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->epoch};
+  const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
   return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;

@@ -10,6 +10,14 @@ extern "C" {
 
 #define LOUPE_RUN_ID "loupe.run/1"
 
+/* Where a run is. Held by value by what tells of a moment, so it is frozen for good: never a member more. */
+typedef struct loupe_moment {
+  uint64_t step;  /* steps of the run's clock so far; the first attached optimizer counts unless told */
+  double epoch;   /* where the struct does not say which: the one being trained; may be a fraction */
+  double time;    /* seconds since 1970, UTC; 0 when unknown */
+  double elapsed; /* seconds since the run's start */
+} loupe_moment;
+
 enum {
   LOUPE_NOTE_TRAINER = 1,       /* the trainer's own words */
   LOUPE_NOTE_QUARANTINE = 2,    /* a lens was put aside */
@@ -26,9 +34,7 @@ typedef struct loupe_note {
   uint32_t struct_size;
   uint32_t kind; /* LOUPE_NOTE_ */
   const char* text;
-  uint64_t step;
-  double epoch;
-  double time; /* seconds since 1970, UTC */
+  loupe_moment at;
 } loupe_note;
 
 enum {
@@ -63,9 +69,8 @@ typedef struct loupe_run_service {
 typedef struct loupe_progress {
   uint32_t struct_size;
   uint32_t reserved;
-  double epoch;          /* the one being trained */
+  loupe_moment at;
   double epochs;         /* 0 when unknown */
-  uint64_t step;         /* steps of the run's clock so far */
   uint64_t steps;        /* optimizer steps since the last tick */
   uint64_t steps_before; /* in the epoch before; 0 when unknown */
   double seconds;        /* since the last tick */
@@ -82,10 +87,7 @@ enum {
 typedef struct loupe_ending {
   uint32_t struct_size;
   uint32_t how; /* LOUPE_END_ */
-  uint64_t step;
-  double epoch;
-  double time;
-  double elapsed;
+  loupe_moment at;
   const char* message; /* one sentence; null where there is nothing to add */
 } loupe_ending;
 

@@ -2,7 +2,7 @@
 #ifndef LOUPE_ABI_STEPS_H
 #define LOUPE_ABI_STEPS_H
 
-#include <loupe/abi/entry.h>
+#include <loupe/abi/run.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,11 +43,8 @@ typedef struct loupe_optimizer {
 typedef struct loupe_step {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t number; /* steps of the run's clock so far, with this one; the first attached optimizer counts unless told */
-  double epoch;    /* the one being trained */
-  double epochs;   /* how many the trainer's loop has; 0 when unknown */
-  double time;     /* seconds since 1970, UTC */
-  double elapsed;  /* seconds since the run's start */
+  loupe_moment at;                  /* with this step */
+  double epochs;                    /* how many the trainer's loop has; 0 when unknown */
   const loupe_optimizer* optimizer; /* whose step; null where the trainer told it by hand */
 } loupe_step;
 
@@ -66,10 +63,7 @@ typedef struct loupe_tick {
   uint32_t flags;
   uint32_t reserved;
   uint64_t number;                          /* of the inspector's ticks, from 0 */
-  double epoch;                             /* the one that is over; may be a fraction */
-  uint64_t step;                            /* steps of the run's clock so far */
-  double time;                              /* seconds since 1970, UTC */
-  double elapsed;                           /* seconds since the run's start */
+  loupe_moment at;                          /* its epoch is the one that is over */
   const loupe_optimizer* const* optimizers; /* all that are attached, as they are now */
   size_t optimizer_count;
 } loupe_tick;
