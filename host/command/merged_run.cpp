@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "config/settings.h"
+
 namespace loupe {
 namespace {
 
@@ -16,6 +18,8 @@ RunDescription described(const RankRecord& first, const Config& config) {
   run.name = recorded.name;
   run.directory = std::filesystem::path(first.record).parent_path().string();  // wherever it was recorded
   run.config = recorded.config;
+  run.settings = settings_of(run.config);
+  run.lenses = recorded.lenses;
   run.start_time = recorded.start_time;
   run.world_size = recorded.world_size;
   run.train_loss = config.train_loss;

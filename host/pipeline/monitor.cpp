@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "config/settings.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/utf8.h"
@@ -20,6 +21,8 @@ RunDescription describe(const Config& config) {
   run.name = utf8(config.run_name);
   run.directory = config.run_directory;
   run.config = utf8(config.text);
+  run.settings = settings_of(run.config);
+  for (const ComponentConfig& lens : config.lenses) run.lenses.emplace_back(lens.entry.component->name);
   run.start_time = wall_time();
   run.resumed = config.resume;
   run.rank = config.launch.rank;

@@ -1,5 +1,7 @@
 // The clock of a monitor: which steps are looked at, and what a step and a tick set off.
 
+#include <loupe/detail/parameter_group.h>
+
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -102,7 +104,8 @@ void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
     display_.hyperparameter(value);
   };
   tell(name, LOUPE_OPTION_STRING, 0, optimizer.type);
-  if (std::isfinite(group.learning_rate)) tell(name + " rate", LOUPE_OPTION_NUMBER, group.learning_rate, nullptr);
+  if (const auto rate = learning_rate_of(group); rate && std::isfinite(*rate))
+    tell(name + " rate", LOUPE_OPTION_NUMBER, *rate, nullptr);
   if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_OPTION_NUMBER, group.weight_decay, nullptr);
 }
 

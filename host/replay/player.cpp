@@ -6,6 +6,8 @@
 #include <cstring>
 #include <deque>
 
+#include "config/settings.h"
+
 namespace loupe::replay {
 namespace {
 
@@ -22,18 +24,29 @@ loupe_moment moment_of(const RecordLine& line) {
   return {.step = line.step, .epoch = line.epoch, .time = line.timestamp, .elapsed = line.elapsed};
 }
 
-loupe_run c_run(const RecordedRun& run, const std::string& name) {
-  return {.struct_size = sizeof(loupe_run),
-          .flags = run.resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0u,
-          .name = name.c_str(),
-          .directory = run.directory.c_str(),
-          .config = run.config.c_str(),
-          .loupe_version = run.loupe_version.c_str(),
-          .libtorch_version = run.libtorch_version.c_str(),
-          .started = run.started.c_str(),
-          .start_time = run.start_time,
-          .rank = run.rank,
-          .world_size = run.world_size};
+/// Calls `use` with the run as its record describes it, for the time of the call.
+template <class Use>
+void lend_run(const RecordedRun& run, const std::string& name, Use&& use) {
+  std::vector<const char*> lenses;
+  for (const std::string& lens : run.lenses) lenses.push_back(lens.c_str());
+  settings_of(run.config).lend([&](const loupe_options* settings) {
+    use(loupe_run{.struct_size = sizeof(loupe_run),
+                  .flags = run.resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0u,
+                  .name = name.c_str(),
+                  .directory = run.directory.c_str(),
+                  .config = run.config.c_str(),
+                  .loupe_version = run.loupe_version.c_str(),
+                  .libtorch_version = run.libtorch_version.c_str(),
+                  .started = run.started.c_str(),
+                  .start_time = run.start_time,
+                  .rank = run.rank,
+                  .world_size = run.world_size,
+                  .train_loss = run.train_loss.c_str(),
+                  .validation_loss = run.validation_loss.c_str(),
+                  .settings = settings,
+                  .lenses = lenses.data(),
+                  .lens_count = lenses.size()});
+  });
 }
 
 }  // namespace
@@ -111,11 +124,12 @@ void Player::play_history(double before, bool with_events) {
 }
 
 void Player::begin(const RecordedRun& run, const std::string& name, const std::string& directory) {
-  loupe_run told = c_run(run, name);
-  visualizers_.set_run(told);
   name_ = name;
-  told.directory = directory.c_str();
-  visualizers_.tell(&loupe_visualizer::begin, told);
+  lend_run(run, name, [&](loupe_run told) {
+    visualizers_.set_run(told);
+    told.directory = directory.c_str();
+    visualizers_.tell(&loupe_visualizer::begin, told);
+  });
 }
 
 void Player::go_on() {
@@ -127,10 +141,10 @@ void Player::go_on() {
   if (in_epoch_) record_.fail("a run goes on here, before the end of epoch " + epoch_text(epoch_));
   show_events();
   findings_.go_on();
-  const RecordedRun run = parse_run_line(record_.text());
-  loupe_run told = c_run(run, name_);
-  told.flags = LOUPE_RUN_RESUMED;
-  visualizers_.set_run(told);
+  lend_run(parse_run_line(record_.text()), name_, [&](loupe_run told) {
+    told.flags = LOUPE_RUN_RESUMED;
+    visualizers_.set_run(told);
+  });
 }
 
 void Player::take(const RecordLine& line) {

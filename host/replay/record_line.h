@@ -51,6 +51,8 @@ struct RecordedRun {
   bool resumed = false;
   double start_time = 0;  ///< seconds since 1970
   int rank = 0, world_size = 1;
+  std::string train_loss = "train_loss", validation_loss = "val_loss";
+  std::vector<std::string> lenses;
 };
 
 /// What a run was set to.

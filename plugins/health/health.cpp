@@ -293,7 +293,7 @@ void Health::step(const loupe_step& step, Report& report) {
       model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
       model->weight_decay = 0;
       for (std::size_t i = 0; i < step.optimizer->group_count; ++i)
-        model->weight_decay = std::fmax(model->weight_decay, step.optimizer->groups[i]->weight_decay);
+        model->weight_decay = std::fmax(model->weight_decay, weight_decay_of(*step.optimizer->groups[i]).value_or(0));
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }

@@ -1,7 +1,7 @@
 #include "html/run_story.h"
 
 #include <loupe/detail/distance.h>
-#include <loupe/text/number_text.h>
+#include <loupe/text/setting_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/utc_text.h>
 
@@ -15,24 +15,6 @@ constexpr std::size_t MOST_NOTES = 1000;
 
 Json text_or_null(const char* text) {
   return text != nullptr && *text != '\0' ? Json(text) : Json();
-}
-
-/// A value as people write it.
-std::string shown(const Hyperparameter& value) {
-  switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
-      return value.integer != 0 ? "true" : "false";
-    case LOUPE_OPTION_INTEGER:
-      return std::to_string(value.integer);
-    case LOUPE_OPTION_NUMBER:
-      return number_text(value.number);
-    case LOUPE_OPTION_STRING:
-      return text_of(value.string);
-    default:
-      std::string all;
-      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + text_of(value.strings[i]);
-      return all;
-  }
 }
 
 }  // namespace
@@ -82,7 +64,7 @@ void RunStory::keep_note(std::string json) {
 }
 
 void RunStory::hyperparameter(const Hyperparameter& value) {
-  put(hyperparameters_, value.name, page_json(Json::array({value.name, shown(value)})));
+  put(hyperparameters_, value.name, page_json(Json::array({value.name, setting_text(value)})));
 }
 
 void RunStory::end(const Ending& ending) {

@@ -70,6 +70,9 @@ std::string run_line(const Run& run) {
                   {"start_time", run.start_time},
                   {"rank", run.rank},
                   {"world_size", run.world_size},
+                  {"train_loss", run.train_loss},
+                  {"val_loss", run.validation_loss},
+                  {"lenses", std::vector<std::string>(run.lenses, run.lenses + run.lens_count)},
                   {"config", run.config}}) +
          '\n';
 }

@@ -93,6 +93,7 @@ class TrainedRank {
   void train() {
     group_.struct_size = sizeof group_;
     group_.learning_rate = 0.1;
+    group_.flags = LOUPE_GROUP_HAS_LEARNING_RATE;
     optimizer_.struct_size = sizeof optimizer_;
     optimizer_.model = "net";
     optimizer_.type = "SGD";

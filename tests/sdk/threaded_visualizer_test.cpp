@@ -63,6 +63,7 @@ class ThreadedVisualizerTest : public testing::Test {
     loupe_run run{};
     run.struct_size = sizeof run;
     run.name = run.directory = run.config = run.loupe_version = run.libtorch_version = run.started = "r";
+    run.train_loss = run.validation_loss = "r";
     return run;
   }
   static loupe_tick tick(double epoch) {

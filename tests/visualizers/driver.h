@@ -62,19 +62,18 @@ class Driver {
   /// A run to tell; borrows its texts.
   static loupe_run run_of(const std::string& directory, bool resumed, const std::string& name,
                           const char* config = "loupe: 1\n") {
-    return {sizeof(loupe_run),
-            resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0U,
-            name.c_str(),
-            directory.c_str(),
-            config,
-            "0.1.0",
-            "1.13.1",
-            "2024-05-01T12:00:00Z",
-            1714564800.0,
-            0,
-            1,
-            "train_loss",
-            "val_loss"};
+    return {.struct_size = sizeof(loupe_run),
+            .flags = resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0U,
+            .name = name.c_str(),
+            .directory = directory.c_str(),
+            .config = config,
+            .loupe_version = "0.1.0",
+            .libtorch_version = "1.13.1",
+            .started = "2024-05-01T12:00:00Z",
+            .start_time = 1714564800.0,
+            .world_size = 1,
+            .train_loss = "train_loss",
+            .validation_loss = "val_loss"};
   }
   /// A model of `count` modules, the first of which has all of the parameters.
   std::string model(const std::string& name, int64_t parameters, const std::string& type = "torch::nn::LinearImpl",

@@ -2,7 +2,7 @@
 #ifndef LOUPE_ABI_RUN_H
 #define LOUPE_ABI_RUN_H
 
-#include <loupe/abi/entry.h>
+#include <loupe/abi/options.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,27 +42,36 @@ enum {
   LOUPE_RUN_INCIDENT = 1u << 1 /* the last steps before an incident: a tick a step, whose number is its `epoch`, too */
 };
 
+/* What a run is. Nothing of it, nor of what it points at, changes: a run that goes on elsewhere is told anew. Texts are
+ * never null. */
 typedef struct loupe_run {
   uint32_t struct_size;
   uint32_t flags; /* LOUPE_RUN_ */
   const char* name;
   const char* directory; /* "" when the run keeps no files */
-  const char* config;    /* the YAML as read */
+  const char* config;    /* the YAML as read, to be kept or shown; "" when unknown */
   const char* loupe_version;
   const char* libtorch_version; /* "" without LibTorch */
   const char* started;          /* ISO 8601, UTC */
   double start_time;            /* the same in seconds since 1970 */
   int32_t rank, world_size;     /* of several processes that train together; 0 and 1 for one alone */
-  const char* train_loss;       /* the names under which losses are pushed: "train_loss" */
+  const char* train_loss;       /* the names under which losses are pushed: "train_loss"; never empty */
   const char* validation_loss;
+  /* What the configuration says, by dotted names in their order: "run.tick.steps", "lenses.output_norm.line". A text as
+   * it is written, a list of texts, or true where it only names something: "lenses.health". Null when unknown. */
+  const loupe_options* settings;
+  const char* const* lenses; /* their components' names: "health"; null when there are none, or they are unknown */
+  size_t lens_count;
 } loupe_run;
 
 /* Host service LOUPE_RUN_ID. */
 typedef struct loupe_run_service {
   uint32_t struct_size;
   uint32_t reserved;
-  /* The run that the asking component is part of; null before there is one, as while a file is only validated. */
-  /* @thread trainer or model @state always @reenter none @owns host's struct, until the run changes @since 1.0 */
+  /* The run that the asking component is part of; null before there is one, as while a file is only validated. A later
+   * call may give another one, where the run goes on in another folder. */
+  /* @thread trainer or model @state always @reenter none @owns host's struct, as long as the component lives @since 1.0
+   */
   const loupe_run* (*run)(void* host);
 } loupe_run_service;
 

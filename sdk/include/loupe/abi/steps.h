@@ -2,6 +2,7 @@
 #ifndef LOUPE_ABI_STEPS_H
 #define LOUPE_ABI_STEPS_H
 
+#include <loupe/abi/options.h>
 #include <loupe/abi/run.h>
 
 #ifdef __cplusplus
@@ -9,24 +10,22 @@ extern "C" {
 #endif
 
 enum {
-  LOUPE_GROUP_NESTEROV = 1u << 0,
-  LOUPE_GROUP_AMSGRAD = 1u << 1,
-  LOUPE_GROUP_CENTERED = 1u << 2 /* RMSprop divides by the variance */
+  LOUPE_GROUP_HAS_LEARNING_RATE = 1u << 0, /* the optimizer says what it is; so for the next */
+  LOUPE_GROUP_HAS_WEIGHT_DECAY = 1u << 1
 };
 
 typedef struct loupe_parameter_group {
   uint32_t struct_size;
-  uint32_t flags;       /* LOUPE_GROUP_ bits */
-  double learning_rate; /* NaN where the optimizer does not say; so for the others */
-  double momentum;      /* Adam's is its first beta */
+  uint32_t flags; /* LOUPE_GROUP_ bits */
+  double learning_rate;
   double weight_decay;
   uint64_t tensor_count;
   int64_t element_count;
   uint64_t unknown_tensor_count; /* those that no attached model has */
   int64_t unknown_element_count;
-  double second_momentum; /* Adam's second beta, RMSprop's alpha */
-  double epsilon;
-  double dampening;
+  /* All else that the optimizer says, under LibTorch's own names, numbers and flags as options: "momentum", "nesterov",
+   * "alpha", "eps". A pair is two of them: "beta1" and "beta2". Null where it says nothing. */
+  const loupe_options* settings;
 } loupe_parameter_group;
 
 typedef struct loupe_optimizer {
