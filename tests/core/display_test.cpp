@@ -213,6 +213,30 @@ TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
 }
 
+TEST_F(DisplayTest, ARunThatAComponentReadsNeverChanges) {
+  const loupe_run& before = display_.c_run();
+  RunDescription other;
+  other.name = "other";
+  other.directory = "elsewhere";
+  other.train_loss = "fit";
+  other.lenses = {"health"};
+  other.settings.add({"run.tick.steps", "5"});
+  display_.set_run(other);
+  EXPECT_STREQ(before.name, "r");
+  EXPECT_STREQ(before.directory, "");
+  EXPECT_STREQ(before.train_loss, "train_loss");
+  EXPECT_EQ(before.lens_count, 0U);
+  const loupe_run& now = display_.c_run();
+  other = {};
+  EXPECT_STREQ(now.name, "other");
+  EXPECT_STREQ(now.train_loss, "fit");
+  ASSERT_EQ(now.lens_count, 1U);
+  EXPECT_STREQ(now.lenses[0], "health");
+  ASSERT_EQ(now.settings->value_count, 1U);
+  EXPECT_STREQ(now.settings->values[0]->name, "run.tick.steps");
+  EXPECT_STREQ(now.settings->values[0]->string, "5");
+}
+
 TEST_F(DisplayTest, RemembersTheLastValueOfEachLine) {
   EXPECT_EQ(display_.last("T", "l", "mean"), std::nullopt);
   tick(1);

@@ -4,8 +4,8 @@
  * Rules that hold everywhere:
  * - A plugin exports one symbol, `loupe_plugin_entry`. Everything else is asked for by an id with a revision. An id is
  *   never renamed; a break gets a new revision.
- * - Every struct but the entry begins with `struct_size`, filled by whoever allocates it. A reader accepts any size
- *   that covers the members it needs and never demands equality.
+ * - Every struct but the entry and loupe_moment begins with `struct_size`, filled by whoever allocates it. A reader
+ *   accepts any size that covers the members it needs and never demands equality.
  * - Structs grow only at the end. A member beyond `struct_size` is absent; absent means zero, and zero means the
  *   default, "none" or "not offered". No struct holds another by value but loupe_moment, which never grows, and arrays
  *   hold pointers, so that every struct may grow. What does not fit into a table is asked for through get_extension.

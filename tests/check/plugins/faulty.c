@@ -299,7 +299,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
-  if (!READABLE(tick, epoch) || !READABLE(sink, value)) return too_short(error);
+  if (!READABLE(tick, at.epoch) || !READABLE(sink, value)) return too_short(error);
 #ifdef FAULT_BLIND
   if (it->source == NULL) return LOUPE_OK;
 #endif
@@ -334,7 +334,7 @@ static loupe_status begin(void* self, const loupe_run* run, loupe_error* error) 
 }
 static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* error) {
   (void)self;
-  return READABLE(tick, epoch) ? LOUPE_OK : too_short(error);
+  return READABLE(tick, at.epoch) ? LOUPE_OK : too_short(error);
 }
 static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
   if (!READABLE(value, value)) return too_short(error);

@@ -70,8 +70,7 @@ typedef struct loupe_run_service {
   uint32_t reserved;
   /* The run that the asking component is part of; null before there is one, as while a file is only validated. A later
    * call may give another one, where the run goes on in another folder. */
-  /* @thread trainer or model @state always @reenter none @owns host's struct, as long as the component lives @since 1.0
-   */
+  /* @thread any @state always @reenter none @owns host's struct, as long as the inspector lives @since 1.0 */
   const loupe_run* (*run)(void* host);
 } loupe_run_service;
 
