@@ -53,9 +53,9 @@ TEST(ConfigSettings, EndWithThoseOfEndlessAliasesAndLongNames) {
     aliases += own + ": &" + own + " {p: " + before + ", q: " + before + "}\n";
   }
   EXPECT_LE(setting_texts(aliases).size(), 2000U);
-  std::string many = std::string(2000, 'n') + ": {";
-  for (int i = 0; i < 100; ++i) many += "k" + std::to_string(i) + ": 1, ";
-  EXPECT_EQ(setting_texts(many + "}\nother: 1\n"), (Texts{{"other", "1"}}));
+  const std::string name(600, 'n');
+  EXPECT_EQ(setting_texts("other: 1\n" + name + ": {short: 2, " + name + ": {too: 3}}\n"),
+            (Texts{{name + ".short", "2"}, {"other", "1"}}));
 }
 
 }  // namespace
