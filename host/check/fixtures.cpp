@@ -29,13 +29,15 @@ const void* fill(LentMemory& memory, std::size_t bytes, T element) {
 }
 
 const loupe_optimizer* lend_optimizer(LentMemory& memory) {
-  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{.learning_rate = 0.1,
-                                                                         .momentum = NAN,
+  const loupe_option_value* momentum =
+      memory.lend(loupe_option_value{.type = LOUPE_OPTION_NUMBER, .name = memory.text("momentum"), .number = 0.9});
+  const loupe_options* settings =
+      memory.lend(loupe_options{.values = memory.array(std::vector{momentum}), .value_count = 1});
+  const loupe_parameter_group* group = memory.lend(loupe_parameter_group{.flags = LOUPE_GROUP_HAS_LEARNING_RATE,
+                                                                         .learning_rate = 0.1,
                                                                          .tensor_count = 2,
                                                                          .element_count = 16,
-                                                                         .second_momentum = NAN,
-                                                                         .epsilon = NAN,
-                                                                         .dampening = NAN});
+                                                                         .settings = settings});
   return memory.lend(loupe_optimizer{.id = 1,
                                      .model = memory.text(""),
                                      .type = memory.text("SGD"),
@@ -215,37 +217,37 @@ const loupe_options* lend_options(LentMemory& memory, const loupe_options& optio
 }
 
 const loupe_run* lend_run(LentMemory& memory, const std::string& directory) {
-  return memory.lend(loupe_run{.name = memory.text("check"),
-                               .directory = memory.text(directory),
-                               .config = memory.text("lenses: []\n"),
-                               .loupe_version = memory.text("0.0.0"),
-                               .libtorch_version = memory.text(""),
-                               .started = memory.text("2026-01-01T00:00:00Z"),
-                               .start_time = start_time,
-                               .world_size = 1,
-                               .train_loss = memory.text("train_loss"),
-                               .validation_loss = memory.text("val_loss")});
+  const loupe_option_value* setting = memory.lend(loupe_option_value{
+      .type = LOUPE_OPTION_STRING, .name = memory.text("run.tick.steps"), .string = memory.text("10")});
+  return memory.lend(
+      loupe_run{.name = memory.text("check"),
+                .directory = memory.text(directory),
+                .config = memory.text("run: {tick: {steps: 10}}\nlenses: [output_norm]\n"),
+                .loupe_version = memory.text("0.0.0"),
+                .libtorch_version = memory.text(""),
+                .started = memory.text("2026-01-01T00:00:00Z"),
+                .start_time = start_time,
+                .world_size = 1,
+                .train_loss = memory.text("train_loss"),
+                .validation_loss = memory.text("val_loss"),
+                .settings = memory.lend(loupe_options{.values = memory.array(std::vector{setting}), .value_count = 1}),
+                .lenses = memory.array(std::vector<const char*>{memory.text("output_norm")}),
+                .lens_count = 1});
 }
 
 const loupe_tick* lend_tick(LentMemory& memory, uint64_t number) {
   const auto epoch = static_cast<double>(number);
   return memory.lend(loupe_tick{.reason = LOUPE_TICK_EPOCH,
                                 .number = number,
-                                .epoch = epoch,
-                                .step = number * 10,
-                                .time = start_time + epoch,
-                                .elapsed = epoch,
+                                .at = {number * 10, epoch, start_time + epoch, epoch},
                                 .optimizers = memory.array(std::vector{lend_optimizer(memory)}),
                                 .optimizer_count = 1});
 }
 
 const loupe_step* lend_step(LentMemory& memory, uint64_t number) {
   const auto seconds = static_cast<double>(number);
-  return memory.lend(loupe_step{.number = number,
-                                .epochs = 10,
-                                .time = start_time + seconds,
-                                .elapsed = seconds,
-                                .optimizer = lend_optimizer(memory)});
+  return memory.lend(
+      loupe_step{.at = {number, 0, start_time + seconds, seconds}, .epochs = 10, .optimizer = lend_optimizer(memory)});
 }
 
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {

@@ -269,11 +269,10 @@ void Session::tick_visualizer() {
   tell_nothing("end_tick", &loupe_visualizer::end_tick);
   tell("progress", &loupe_visualizer::progress, [&](LentMemory& memory) {
     return memory.lend(
-        loupe_progress{.epoch = 1, .epochs = 4, .step = 20, .steps = 10, .steps_before = 10, .seconds = 0.5});
+        loupe_progress{.at = {20, 1, 1.7e9, 2}, .epochs = 4, .steps = 10, .steps_before = 10, .seconds = 0.5});
   });
   tell("note", &loupe_visualizer::note, [&](LentMemory& memory) {
-    return memory.lend(
-        loupe_note{.kind = LOUPE_NOTE_TRAINER, .text = memory.text("a note"), .step = 3, .epoch = 0.3, .time = 1.7e9});
+    return memory.lend(loupe_note{.kind = LOUPE_NOTE_TRAINER, .text = memory.text("a note"), .at = {3, 0.3, 1.7e9, 2}});
   });
 }
 
@@ -298,12 +297,8 @@ void Session::finish() {
   }
   if (LOUPE_OFFERS(shows, end)) {
     call("end", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-      const loupe_ending* ending = memory.lend(loupe_ending{.how = LOUPE_END_COMPLETED,
-                                                            .step = 20,
-                                                            .epoch = 2,
-                                                            .time = 1.7e9,
-                                                            .elapsed = 2,
-                                                            .message = memory.text("All is told.")});
+      const loupe_ending* ending = memory.lend(
+          loupe_ending{.how = LOUPE_END_COMPLETED, .at = {20, 2, 1.7e9, 2}, .message = memory.text("All is told.")});
       return shows.end(self_, ending, error);
     });
   }

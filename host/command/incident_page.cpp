@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "command/incident_files.h"
+#include "config/settings.h"
 #include "core/number_limits.h"
 #include "loupe/config_error.h"
 #include "replay/record_line.h"
@@ -91,11 +92,11 @@ class IncidentPlots {
     }
     uint64_t number = 0;
     for (const auto& [step, all] : steps_) {
-      visualizers.tell(&loupe_visualizer::begin_tick, loupe_tick{.struct_size = sizeof(loupe_tick),
-                                                                 .reason = LOUPE_TICK_STEPS,
-                                                                 .number = number++,
-                                                                 .epoch = static_cast<double>(step),
-                                                                 .step = step});
+      visualizers.tell(&loupe_visualizer::begin_tick,
+                       loupe_tick{.struct_size = sizeof(loupe_tick),
+                                  .reason = LOUPE_TICK_STEPS,
+                                  .number = number++,
+                                  .at = {.step = step, .epoch = static_cast<double>(step)}});
       for (const Told& told : all) tell(told, visualizers);
       visualizers.tell(&loupe_visualizer::end_tick);
     }
@@ -277,20 +278,23 @@ void play_incident(const std::string& folder, const std::string& directory, repl
   const IncidentFiles files = read_incident(folder);
   const std::string name = text_of(files.about, "run") + ", incident at step " + number_of(files.about, "step");
   const std::string version = text_of(files.about, "loupe_version"), time = text_of(files.about, "time");
-  const loupe_run run{.struct_size = sizeof(loupe_run),
-                      .flags = LOUPE_RUN_INCIDENT,
-                      .name = name.c_str(),
-                      .directory = directory.c_str(),
-                      .config = files.config.c_str(),
-                      .loupe_version = version.c_str(),
-                      .libtorch_version = "",
-                      .started = time.c_str(),
-                      .rank = 0,
-                      .world_size = 1,
-                      .train_loss = "",
-                      .validation_loss = ""};
-  visualizers.set_run(run);
-  visualizers.tell(&loupe_visualizer::begin, run);
+  settings_of(files.config).lend([&](const loupe_options* settings) {
+    const loupe_run run{.struct_size = sizeof(loupe_run),
+                        .flags = LOUPE_RUN_INCIDENT,
+                        .name = name.c_str(),
+                        .directory = directory.c_str(),
+                        .config = files.config.c_str(),
+                        .loupe_version = version.c_str(),
+                        .libtorch_version = "",
+                        .started = time.c_str(),
+                        .rank = 0,
+                        .world_size = 1,
+                        .train_loss = "train_loss",
+                        .validation_loss = "val_loss",
+                        .settings = settings};
+    visualizers.set_run(run);
+    visualizers.tell(&loupe_visualizer::begin, run);
+  });
   tell_modules(files.about, visualizers);
   tell_settings(files.about, visualizers);
   IncidentPlots(files).tell(visualizers);

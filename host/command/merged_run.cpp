@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "config/settings.h"
+
 namespace loupe {
 namespace {
 
@@ -16,6 +18,8 @@ RunDescription described(const RankRecord& first, const Config& config) {
   run.name = recorded.name;
   run.directory = std::filesystem::path(first.record).parent_path().string();  // wherever it was recorded
   run.config = recorded.config;
+  run.settings = settings_of(run.config);
+  run.lenses = recorded.lenses;
   run.start_time = recorded.start_time;
   run.world_size = recorded.world_size;
   run.train_loss = config.train_loss;
@@ -63,9 +67,9 @@ void MergedRun::gather(double epoch) {
   for (RankRecord& rank : ranks_) {
     StatesReader& states = *rank.states;
     const bool is_first = rank.run.rank == 0;
-    while (states.tick() != nullptr && states.tick()->tick.epoch < epoch) states.next();
+    while (states.tick() != nullptr && states.tick()->tick.at.epoch < epoch) states.next();
     for (ModuleDescription& module : states.take_modules()) lenses_.add_module(std::move(module));
-    if (states.tick() == nullptr || states.tick()->tick.epoch != epoch) continue;
+    if (states.tick() == nullptr || states.tick()->tick.at.epoch != epoch) continue;
     if (is_first) {
       own_ = states.tick()->message;
     } else {
@@ -83,20 +87,17 @@ std::string MergedRun::reasons_of(const std::set<int>& missing) const {
 }
 
 void MergedRun::begin_tick(const loupe_tick& tick) {
-  gather(tick.epoch);
+  gather(tick.at.epoch);
   held_ = std::make_unique<HeldTick>(tick);
   std::vector<int> there = own_.ranks;
   for (const RankMessage& other : others_) there.insert(there.end(), other.ranks.begin(), other.ranks.end());
   const std::string note =
-      missing_.note(there, tick.epoch, [&](const std::set<int>& missing) { return reasons_of(missing); });
+      missing_.note(there, tick.at.epoch, [&](const std::set<int>& missing) { return reasons_of(missing); });
   if (note.empty()) return;
   log_.emplace_back(LOUPE_LOG_WARNING, note);
-  shown_.tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
-                                                  .kind = LOUPE_NOTE_RANKS,
-                                                  .text = note.c_str(),
-                                                  .step = tick.step,
-                                                  .epoch = tick.epoch,
-                                                  .time = tick.time});
+  shown_.tell(
+      &loupe_visualizer::note,
+      loupe_note{.struct_size = sizeof(loupe_note), .kind = LOUPE_NOTE_RANKS, .text = note.c_str(), .at = tick.at});
 }
 
 void MergedRun::show_numbers() {
@@ -121,26 +122,26 @@ void MergedRun::show_numbers() {
 void MergedRun::end_tick() {
   const loupe_tick& tick = held_->tick();
   for (const auto& finding : found_) {
-    if (const loupe_finding* shown = findings_.add(finding->get(), tick.step, tick.epoch))
+    if (const loupe_finding* shown = findings_.add(finding->get(), tick.at.step, tick.at.epoch))
       shown_.tell(&loupe_visualizer::finding, *shown);
   }
   found_.clear();
 }
 
 void MergedRun::end(bool has_ended) {
-  const double last = held_ ? held_->tick().epoch : 0;
+  const double last = held_ ? held_->tick().at.epoch : 0;
   for (;;) {
     const RankRecord* next = nullptr;
     for (const RankRecord& rank : ranks_) {
       const RankTick* tick = rank.states->tick();
-      if (tick == nullptr || (next != nullptr && tick->tick.epoch >= next->states->tick()->tick.epoch)) continue;
+      if (tick == nullptr || (next != nullptr && tick->tick.at.epoch >= next->states->tick()->tick.at.epoch)) continue;
       next = &rank;
     }
     if (next == nullptr) break;
     const loupe_tick tick = next->states->tick()->tick;
     // A record that says how its run ended has all ticks that rank 0 wanted in it.
-    if (tick.epoch <= last || (has_ended && next->run.rank == 0)) {
-      gather(tick.epoch);
+    if (tick.at.epoch <= last || (has_ended && next->run.rank == 0)) {
+      gather(tick.at.epoch);
       continue;
     }
     begin_tick(tick);

@@ -144,7 +144,7 @@ std::string difference(const StatesReader& first, const StatesReader& other) {
   if (one.job != two.job) return differ("its job", one.job, two.job);
   constexpr double slack = 10;  // seconds, for clocks that differ
   const auto begins_behind = [](const StatesReader& late, const StatesReader& early) {
-    return early.tick() != nullptr && early.tick()->tick.time + slack < late.header().start_time;
+    return early.tick() != nullptr && early.tick()->tick.at.time + slack < late.header().start_time;
   };
   if (begins_behind(other, first)) return "it began after the first tick of rank 0";
   if (begins_behind(first, other)) return "its first tick was before rank 0 began";

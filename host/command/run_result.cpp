@@ -108,7 +108,7 @@ std::string RunResult::worst_finding() const {
 RunResult::Settings RunResult::settings() const {
   Settings all = models_.all;
   all.insert(all.end(), hyperparameters_.all.begin(), hyperparameters_.all.end());
-  for (const auto& [name, value] : settings_in(config_)) {
+  for (const auto& [name, value] : compared_settings(config_)) {
     if (name != "loupe") all.emplace_back(name, value);  // the format of the configuration
   }
   return all;

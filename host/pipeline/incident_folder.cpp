@@ -1,5 +1,6 @@
 #include "pipeline/incident_folder.h"
 
+#include <loupe/detail/parameter_group.h>
 #include <loupe/error.h>
 #include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
@@ -176,9 +177,9 @@ Json optimizers_json(const std::vector<const loupe_optimizer*>& optimizers) {
       list.push_back({{"model", text_or_null(optimizer->model)},
                       {"optimizer", optimizer->type},
                       {"group", i},
-                      {"learning_rate", number_or_null(group.learning_rate)},
-                      {"momentum", number_or_null(group.momentum)},
-                      {"weight_decay", number_or_null(group.weight_decay)}});
+                      {"learning_rate", number_or_null(learning_rate_of(group).value_or(NAN))},
+                      {"momentum", number_or_null(momentum_of(group).value_or(NAN))},
+                      {"weight_decay", number_or_null(weight_decay_of(group).value_or(NAN))}});
     }
   }
   return list;

@@ -1,6 +1,9 @@
 #include "pipeline/incidents.h"
 
+#include <loupe/detail/parameter_group.h>
 #include <loupe/text/text_of.h>
+
+#include <cmath>
 
 #include "core/log.h"
 #include "pipeline/incident_folder.h"
@@ -45,7 +48,7 @@ void Incidents::stepped(const loupe_optimizer& optimizer, uint64_t step) {
     loupe_event event{};
     event.tap = LOUPE_TAP_OPTIMIZER_STEP;
     event.step = step;
-    known->second.steps.add(event, optimizer.groups[i]->learning_rate);
+    known->second.steps.add(event, learning_rate_of(*optimizer.groups[i]).value_or(NAN));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "config/settings.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/utf8.h"
@@ -20,6 +21,8 @@ RunDescription describe(const Config& config) {
   run.name = utf8(config.run_name);
   run.directory = config.run_directory;
   run.config = utf8(config.text);
+  run.settings = settings_of(run.config);
+  for (const ComponentConfig& lens : config.lenses) run.lenses.emplace_back(lens.entry.component->name);
   run.start_time = wall_time();
   run.resumed = config.resume;
   run.rank = config.launch.rank;
@@ -83,8 +86,11 @@ void Monitor::tell_problems() {
   for (; told_problems_ < problems.size(); ++told_problems_) log(LOUPE_LOG_WARNING, problems[told_problems_]);
 }
 
-double Monitor::elapsed() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+loupe_moment Monitor::moment(double epoch) const {
+  return {.step = step_,
+          .epoch = epoch,
+          .time = wall_time(),
+          .elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()};
 }
 
 std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
@@ -139,7 +145,7 @@ std::optional<double> Monitor::query(const std::string& key) {
 }
 
 void Monitor::note(uint32_t kind, const std::string& text) {
-  outbox_->post({kind, utf8(text), step_, wall_time()});
+  outbox_->post({kind, utf8(text), moment(0)});
 }
 
 void Monitor::publish(const loupe_finding& finding, const std::string& speaker) {
@@ -156,12 +162,9 @@ void Monitor::show_messages() {
       show_finding((*finding)->get());
     } else {
       const auto& note = std::get<Outbox::Note>(message);
-      display_.note({.struct_size = sizeof(loupe_note),
-                     .kind = note.kind,
-                     .text = note.text.c_str(),
-                     .step = note.step,
-                     .epoch = epoch_at_hand(),
-                     .time = note.time});
+      loupe_moment at = note.at;
+      at.epoch = epoch_at_hand();
+      display_.note({.struct_size = sizeof(loupe_note), .kind = note.kind, .text = note.text.c_str(), .at = at});
     }
   }
 }

@@ -157,7 +157,7 @@ class Monitor final : public LensSurroundings {
   void write_due_incident();
   std::string write_incident(const IncidentCause& cause);
   void keep_incident(const IncidentCause& cause);
-  double elapsed() const;
+  loupe_moment moment(double epoch) const;
   /// The one that is over, in a tick; else the one being trained.
   double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
 

@@ -1,5 +1,7 @@
 // The clock of a monitor: which steps are looked at, and what a step and a tick set off.
 
+#include <loupe/detail/parameter_group.h>
+
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -67,14 +69,8 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   }
   if (optimizer != nullptr && optimizer->id > newest_optimizer_) tell_optimizer(*optimizer);
   if (looks()) {
-    const double since_start = elapsed();
-    const loupe_step step{.struct_size = sizeof(loupe_step),
-                          .number = step_,
-                          .epoch = epoch_ + 1,
-                          .epochs = epochs_,
-                          .time = display_.run().start_time + since_start,
-                          .elapsed = since_start,
-                          .optimizer = optimizer};
+    const loupe_step step{
+        .struct_size = sizeof(loupe_step), .at = moment(epoch_ + 1), .epochs = epochs_, .optimizer = optimizer};
     for (const auto& lens : lenses_) {
       if (!lens->wants_steps()) continue;
       lens->step(step);
@@ -108,7 +104,8 @@ void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
     display_.hyperparameter(value);
   };
   tell(name, LOUPE_OPTION_STRING, 0, optimizer.type);
-  if (std::isfinite(group.learning_rate)) tell(name + " rate", LOUPE_OPTION_NUMBER, group.learning_rate, nullptr);
+  if (const auto rate = learning_rate_of(group); rate && std::isfinite(*rate))
+    tell(name + " rate", LOUPE_OPTION_NUMBER, *rate, nullptr);
   if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_OPTION_NUMBER, group.weight_decay, nullptr);
 }
 
@@ -121,9 +118,8 @@ void Monitor::show_progress() {
   double lens_seconds = 0;
   for (const auto& lens : lenses_) lens_seconds += lens->seconds();
   const loupe_progress progress{.struct_size = sizeof(loupe_progress),
-                                .epoch = epoch_ + 1,
+                                .at = moment(epoch_ + 1),
                                 .epochs = epochs_,
-                                .step = step_,
                                 .steps = steps_,
                                 .steps_before = steps_before_,
                                 .seconds = std::chrono::duration<double>(now - epoch_start_).count(),
@@ -210,10 +206,7 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
                         .reason = reason,
                         .flags = flags,
                         .number = static_cast<uint64_t>(tick_ - 1),
-                        .epoch = epoch_,
-                        .step = step_,
-                        .time = wall_time(),
-                        .elapsed = elapsed(),
+                        .at = moment(epoch_),
                         .optimizers = optimizers.data(),
                         .optimizer_count = optimizers.size()};
   if (folder_.take_kept_older() && first_epoch_ > 1) {

@@ -51,13 +51,7 @@ void Monitor::end_lenses() {
 }
 
 loupe_ending Monitor::ending(uint32_t how, const char* message) const {
-  return {.struct_size = sizeof(loupe_ending),
-          .how = how,
-          .step = step_,
-          .epoch = epoch_,
-          .time = wall_time(),
-          .elapsed = elapsed(),
-          .message = message};
+  return {.struct_size = sizeof(loupe_ending), .how = how, .at = moment(epoch_), .message = message};
 }
 
 void Monitor::end(uint32_t how, const char* message) try {

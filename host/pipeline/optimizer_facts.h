@@ -9,6 +9,30 @@
 
 namespace loupe {
 
+/// One group of an optimizer's parameters as it is read.
+struct GroupFacts {
+  loupe_parameter_group group{.struct_size = sizeof(loupe_parameter_group)};  ///< without its settings
+  std::vector<loupe_option_value> settings;  ///< their names are literals, which nobody frees
+
+  void set_rate(double rate) {
+    group.learning_rate = rate;
+    group.flags |= LOUPE_GROUP_HAS_LEARNING_RATE;
+  }
+  void set_weight_decay(double decay) {
+    group.weight_decay = decay;
+    group.flags |= LOUPE_GROUP_HAS_WEIGHT_DECAY;
+  }
+  void set(const char* name, double number) { add(LOUPE_OPTION_NUMBER, name, 0, number); }
+  void set(const char* name, int64_t number) { add(LOUPE_OPTION_INTEGER, name, number, static_cast<double>(number)); }
+  void set(const char* name, bool flag) { add(LOUPE_OPTION_BOOLEAN, name, flag, 0); }
+
+ private:
+  void add(uint32_t type, const char* name, int64_t integer, double number) {
+    settings.push_back(
+        {.struct_size = sizeof(loupe_option_value), .type = type, .name = name, .integer = integer, .number = number});
+  }
+};
+
 /// The settings of an optimizer in the form of the ABI. The groups' numbers may change, and groups may be added.
 /// Neither copied nor moved.
 class OptimizerFacts {
@@ -19,23 +43,42 @@ class OptimizerFacts {
   OptimizerFacts(const OptimizerFacts&) = delete;
   OptimizerFacts& operator=(const OptimizerFacts&) = delete;
 
-  /// One entry per group, each with its struct_size.
-  void set_groups(const std::vector<loupe_parameter_group>& groups) {
+  /// At each step: allocates only where there are more groups or settings than before.
+  void set_groups(const std::vector<GroupFacts>& groups) {
     if (groups.size() != groups_.size()) {
-      groups_ = groups;
+      groups_ = std::vector<Group>(groups.size());
       pointers_.clear();
-      for (const loupe_parameter_group& group : groups_) pointers_.push_back(&group);
+      for (const Group& each : groups_) pointers_.push_back(&each.group);
       optimizer_.groups = pointers_.data();
       optimizer_.group_count = pointers_.size();
-    } else {
-      for (std::size_t i = 0; i < groups.size(); ++i) groups_[i] = groups[i];
     }
+    for (std::size_t i = 0; i < groups.size(); ++i) groups_[i].set(groups[i]);
   }
   const loupe_optimizer& get() const { return optimizer_; }
 
  private:
+  struct Group {
+    loupe_parameter_group group{};
+    std::vector<loupe_option_value> values;
+    std::vector<const loupe_option_value*> pointers;
+    loupe_options settings{.struct_size = sizeof(loupe_options)};
+
+    void set(const GroupFacts& facts) {
+      const bool moves = facts.settings.size() != values.size();
+      values = facts.settings;  // in place where there are as many as before
+      if (moves) {
+        pointers.clear();
+        for (const loupe_option_value& value : values) pointers.push_back(&value);
+        settings.values = pointers.data();
+        settings.value_count = pointers.size();
+      }
+      group = facts.group;
+      group.settings = values.empty() ? nullptr : &settings;
+    }
+  };
+
   std::string model_, type_;
-  std::vector<loupe_parameter_group> groups_;
+  std::vector<Group> groups_;
   std::vector<const loupe_parameter_group*> pointers_;
   loupe_optimizer optimizer_;
 };

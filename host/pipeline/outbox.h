@@ -31,8 +31,7 @@ class Outbox {
   struct Note {
     uint32_t kind;  ///< a LOUPE_NOTE_
     std::string text;
-    uint64_t step;
-    double time;
+    loupe_moment at;  ///< without its epoch, which whoever posts may not know
   };
   using OwnedFinding = std::unique_ptr<const detail::Owned<loupe_finding>>;
   using Message = std::variant<Note, OwnedFinding>;

@@ -79,7 +79,7 @@ Exchange::Complete Exchange::take_complete() {
     if (now <= shared_->limit_of(*tick)) break;
     if (!tick->own) continue;
     if (!std::exchange(shared_->shows_alone, true))
-      complete.notes.push_back("from epoch " + number_text(tick->own->tick().epoch) +
+      complete.notes.push_back("from epoch " + number_text(tick->own->tick().at.epoch) +
                                " on numbers are of rank 0 alone: the store of the ranks does not answer");
     complete.ticks.push_back(std::move(tick->own));
   }

@@ -227,7 +227,7 @@ class ExchangeThread {
     const auto has_left_by_now = [&](int rank) { return session_.has_left(rank, tick.number); };
     std::vector<int> there = own.ranks;
     for (const RankMessage& other : others) there.insert(there.end(), other.ranks.begin(), other.ranks.end());
-    const std::string note = missing_.note(std::move(there), tick.tick.get().epoch, [&](const std::set<int>& ranks) {
+    const std::string note = missing_.note(std::move(there), tick.tick.get().at.epoch, [&](const std::set<int>& ranks) {
       return session_.watch().reasons(ranks, has_left_by_now);
     });
     const Speaking speaking(shared_);

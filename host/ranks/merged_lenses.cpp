@@ -77,8 +77,8 @@ std::vector<LensStates> MergedLenses::take_states() {
 }
 
 MergedLenses::Report MergedLenses::report(const loupe_tick& tick) {
-  step_ = tick.step;
-  epoch_ = tick.epoch;
+  step_ = tick.at.step;
+  epoch_ = tick.at.epoch;
   display_.begin_tick(tick);
   for (Lens& lens : lenses_) {
     if (std::exchange(lens.is_merged, false) && lens.unable.empty()) lens.node->report(tick, display_);

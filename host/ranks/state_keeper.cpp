@@ -123,16 +123,16 @@ void StateKeeper::keep(const loupe_tick& tick, const std::string& message) {
   std::string record = settings_.record();
   if (record.empty()) return;
   Shared::Item item;
-  item.epoch = tick.epoch;
+  item.epoch = tick.at.epoch;
   item.frame = frame_of(tick, message);
   item.file = states_file_of(record);
   if (record != record_) item.run = std::make_unique<detail::Owned<loupe_run>>(*settings_.run());
   const std::lock_guard lock(shared_->mutex);
   if (shared_->items.size() >= most_waiting) {
     if (!std::exchange(shared_->is_behind, true))
-      shared_->log.emplace_back(LOUPE_LOG_WARNING, "'" + item.file.string() +
-                                                       "' cannot be written as fast as ticks come: from epoch " +
-                                                       number_text(tick.epoch) + " on ticks are lost to 'loupe merge'");
+      shared_->log.emplace_back(LOUPE_LOG_WARNING,
+                                "'" + item.file.string() + "' cannot be written as fast as ticks come: from epoch " +
+                                    number_text(tick.at.epoch) + " on ticks are lost to 'loupe merge'");
     return;
   }
   item.modules = std::exchange(modules_, "");

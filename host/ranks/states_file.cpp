@@ -70,11 +70,11 @@ int small_number(StateReader& reader, const char* what) {
 
 /// What no run has would keep whoever goes through the epochs from ever coming to their end.
 void check(const loupe_tick& tick) {
-  if (!(std::fabs(tick.epoch) <= largest_count))
-    throw Error("a tick says that it is of epoch " + number_text(tick.epoch), LOUPE_INVALID);
-  if (static_cast<double>(tick.step) > largest_count || static_cast<double>(tick.number) > largest_count)
+  if (!(std::fabs(tick.at.epoch) <= largest_count))
+    throw Error("a tick says that it is of epoch " + number_text(tick.at.epoch), LOUPE_INVALID);
+  if (static_cast<double>(tick.at.step) > largest_count || static_cast<double>(tick.number) > largest_count)
     throw Error("a tick says that more than 2^53 steps came before it", LOUPE_INVALID);
-  for (const double seconds : {tick.time, tick.elapsed}) {
+  for (const double seconds : {tick.at.time, tick.at.elapsed}) {
     if (!(seconds >= 0 && seconds <= latest_time))
       throw Error("a tick says that it came at second " + number_text(seconds), LOUPE_INVALID);
   }
@@ -129,13 +129,13 @@ RankTick read_tick(std::string_view payload) {
   RankTick read;
   loupe_tick& tick = read.tick;
   tick.struct_size = sizeof tick;
-  tick.epoch = reader.real();
-  tick.step = reader.number();
+  tick.at.epoch = reader.real();
+  tick.at.step = reader.number();
   tick.number = reader.number();
   tick.reason = static_cast<uint32_t>(reader.number());
   tick.flags = static_cast<uint32_t>(reader.number());
-  tick.time = reader.real();
-  tick.elapsed = reader.real();
+  tick.at.time = reader.real();
+  tick.at.elapsed = reader.real();
   check(tick);
   read.message = RankMessage::read(reader.text());
   reader.finish();
@@ -195,13 +195,13 @@ std::string frame_of(const ModuleDescription& module) {
 
 std::string frame_of(const loupe_tick& tick, std::string_view message) {
   StateWriter writer;
-  writer.real(tick.epoch);  // first, for read_old_frame
-  writer.number(tick.step);
+  writer.real(tick.at.epoch);  // first, for read_old_frame
+  writer.number(tick.at.step);
   writer.number(tick.number);
   writer.number(tick.reason);
   writer.number(tick.flags);
-  writer.real(tick.time);
-  writer.real(tick.elapsed);
+  writer.real(tick.at.time);
+  writer.real(tick.at.elapsed);
   writer.text(message);
   return frame('t', writer.bytes());
 }
@@ -244,7 +244,7 @@ StatesReader::StatesReader(const std::filesystem::path& file) : file_(file.strin
 /// False at the end, which fault_ explains where it is none.
 bool StatesReader::read_frame() {
   if (read_whole_frame(*input_, frame_)) return true;
-  const std::string epochs = has_tick_ ? "what follows epoch " + number_text(tick_.tick.epoch) : "all that it has";
+  const std::string epochs = has_tick_ ? "what follows epoch " + number_text(tick_.tick.at.epoch) : "all that it has";
   const bool is_damaged = frame_.size() == head_size && !input_->eof();  // a frame that is too long
   if (is_damaged && !input_->bad()) {
     fault_ = "'" + file_ + "' is damaged, and " + epochs + " is left out: a part of it is longer than 64 MB";

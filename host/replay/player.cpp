@@ -6,6 +6,8 @@
 #include <cstring>
 #include <deque>
 
+#include "config/settings.h"
+
 namespace loupe::replay {
 namespace {
 
@@ -18,18 +20,33 @@ const char* or_null(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
-loupe_run c_run(const RecordedRun& run, const std::string& name) {
-  return {.struct_size = sizeof(loupe_run),
-          .flags = run.resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0u,
-          .name = name.c_str(),
-          .directory = run.directory.c_str(),
-          .config = run.config.c_str(),
-          .loupe_version = run.loupe_version.c_str(),
-          .libtorch_version = run.libtorch_version.c_str(),
-          .started = run.started.c_str(),
-          .start_time = run.start_time,
-          .rank = run.rank,
-          .world_size = run.world_size};
+loupe_moment moment_of(const RecordLine& line) {
+  return {.step = line.step, .epoch = line.epoch, .time = line.timestamp, .elapsed = line.elapsed};
+}
+
+/// Calls `use` with the run as its record describes it, for the time of the call.
+template <class Use>
+void lend_run(const RecordedRun& run, const std::string& name, Use&& use) {
+  std::vector<const char*> lenses;
+  for (const std::string& lens : run.lenses) lenses.push_back(lens.c_str());
+  settings_of(run.config).lend([&](const loupe_options* settings) {
+    use(loupe_run{.struct_size = sizeof(loupe_run),
+                  .flags = run.resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0u,
+                  .name = name.c_str(),
+                  .directory = run.directory.c_str(),
+                  .config = run.config.c_str(),
+                  .loupe_version = run.loupe_version.c_str(),
+                  .libtorch_version = run.libtorch_version.c_str(),
+                  .started = run.started.c_str(),
+                  .start_time = run.start_time,
+                  .rank = run.rank,
+                  .world_size = run.world_size,
+                  .train_loss = run.train_loss.c_str(),
+                  .validation_loss = run.validation_loss.c_str(),
+                  .settings = settings,
+                  .lenses = lenses.data(),
+                  .lens_count = lenses.size()});
+  });
 }
 
 }  // namespace
@@ -50,12 +67,10 @@ void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
 
 void VisualizerGroup::tell_event(const RecordLine& line) {
   if (line.kind == RecordLine::Kind::note) {
-    return tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
-                                                    .kind = line.about,
-                                                    .text = line.text.c_str(),
-                                                    .step = line.step,
-                                                    .epoch = line.epoch,
-                                                    .time = line.timestamp});
+    return tell(
+        &loupe_visualizer::note,
+        loupe_note{
+            .struct_size = sizeof(loupe_note), .kind = line.about, .text = line.text.c_str(), .at = moment_of(line)});
   }
   tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
                                                  .severity = line.severity,
@@ -109,11 +124,12 @@ void Player::play_history(double before, bool with_events) {
 }
 
 void Player::begin(const RecordedRun& run, const std::string& name, const std::string& directory) {
-  loupe_run told = c_run(run, name);
-  visualizers_.set_run(told);
   name_ = name;
-  told.directory = directory.c_str();
-  visualizers_.tell(&loupe_visualizer::begin, told);
+  lend_run(run, name, [&](loupe_run told) {
+    visualizers_.set_run(told);
+    told.directory = directory.c_str();
+    visualizers_.tell(&loupe_visualizer::begin, told);
+  });
 }
 
 void Player::go_on() {
@@ -125,10 +141,10 @@ void Player::go_on() {
   if (in_epoch_) record_.fail("a run goes on here, before the end of epoch " + epoch_text(epoch_));
   show_events();
   findings_.go_on();
-  const RecordedRun run = parse_run_line(record_.text());
-  loupe_run told = c_run(run, name_);
-  told.flags = LOUPE_RUN_RESUMED;
-  visualizers_.set_run(told);
+  lend_run(parse_run_line(record_.text()), name_, [&](loupe_run told) {
+    told.flags = LOUPE_RUN_RESUMED;
+    visualizers_.set_run(told);
+  });
 }
 
 void Player::take(const RecordLine& line) {
@@ -289,10 +305,7 @@ void Player::end_epoch(const RecordLine& line) {
   tick.reason = line.reason;
   tick.flags = line.incomplete ? static_cast<uint32_t>(LOUPE_TICK_INCOMPLETE) : 0u;
   tick.number = ticks_++;
-  tick.epoch = epoch_;
-  tick.step = line.step;
-  tick.time = line.timestamp;
-  tick.elapsed = line.elapsed;
+  tick.at = moment_of(line);
   if (editor_ != nullptr) editor_->begin_tick(tick);
   visualizers_.tell(&loupe_visualizer::begin_tick, tick);
   for (; first < told_.size(); ++first) show(told_[first]);
@@ -305,10 +318,7 @@ void Player::end_epoch(const RecordLine& line) {
 void Player::end() {
   visualizers_.tell(&loupe_visualizer::end, loupe_ending{.struct_size = sizeof(loupe_ending),
                                                          .how = ending_->how,
-                                                         .step = ending_->step,
-                                                         .epoch = ending_->epoch,
-                                                         .time = ending_->timestamp,
-                                                         .elapsed = ending_->elapsed,
+                                                         .at = moment_of(*ending_),
                                                          .message = or_null(ending_->message)});
 }
 

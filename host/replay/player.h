@@ -4,6 +4,7 @@
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -32,8 +33,8 @@ class VisualizerGroup : public Surroundings {
 
   /// The run that is played, as its record describes it: with the directory that the run had, while begin() names the
   /// one where files belong now.
-  void set_run(const loupe_run& run) { run_ = std::make_unique<detail::Owned<loupe_run>>(run); }
-  const loupe_run* run() const override { return run_ ? &run_->get() : nullptr; }
+  void set_run(const loupe_run& run) { run_ = &runs_.emplace_back(run).get(); }
+  const loupe_run* run() const override { return run_; }
   /// The findings of a replay are those of its record.
   void publish(const loupe_finding&, const std::string&) override {}
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
@@ -52,7 +53,8 @@ class VisualizerGroup : public Surroundings {
  private:
   [[noreturn]] static void fail(const VisualizerNode& visualizer, const char* what);
 
-  std::unique_ptr<detail::Owned<loupe_run>> run_;
+  std::deque<detail::Owned<loupe_run>> runs_;  // also those before, which visualizers may read
+  std::atomic<const loupe_run*> run_{nullptr};
   std::deque<VisualizerNode> own_;
   std::vector<VisualizerNode*> visualizers_;
 };

@@ -34,7 +34,7 @@ struct RecordLine {
   std::uint64_t step = 0;    // note, tick, end
   std::string time;          // the same, ISO 8601
   double timestamp = 0;      // the same, seconds since 1970; 0 where the record does not say
-  double elapsed = 0;        // tick, end
+  double elapsed = 0;        // note, tick, end
   std::uint32_t reason = 0;  // tick: LOUPE_TICK_
   bool incomplete = false;   // tick
   std::uint32_t how = 0;     // end, with `message`: LOUPE_END_; 0 where the record does not say
@@ -51,6 +51,8 @@ struct RecordedRun {
   bool resumed = false;
   double start_time = 0;  ///< seconds since 1970
   int rank = 0, world_size = 1;
+  std::string train_loss = "train_loss", validation_loss = "val_loss";
+  std::vector<std::string> lenses;
 };
 
 /// What a run was set to.

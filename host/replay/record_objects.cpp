@@ -163,6 +163,13 @@ RecordedRun parse_run_line(std::string_view text) try {
   run.loupe_version = json.value("loupe_version", "");
   run.libtorch_version = json.value("libtorch_version", "");
   run.resumed = json.value("resumed", false);
+  for (auto [key, name] : {std::pair("train_loss", &run.train_loss), std::pair("val_loss", &run.validation_loss)}) {
+    // Older records do not say.
+    if (const std::string written = json.value(key, ""); !written.empty()) *name = written;
+  }
+  if (const auto lenses = json.find("lenses"); lenses != json.end()) {
+    for (const auto& lens : *lenses) run.lenses.push_back(lens.get<std::string>());
+  }
   run.directory = json.value("directory", "");
   run.start_time = json.value("start_time", 0.0);
   if (!(run.start_time >= 0 && run.start_time <= latest_time)) {

@@ -32,7 +32,7 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
   }
   end({.struct_size = sizeof(loupe_ending),
        .how = LOUPE_END_COMPLETED,
-       .time = wall_time(),
+       .at = {.time = wall_time()},
        .message = "another visualizer takes over"});
   shown_ = std::move(made);
   history_ = ResumedHistory(visualizers);
@@ -40,20 +40,28 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
 
 void Display::set_run(RunDescription run) {
   run_ = std::move(run);
-  started_ = utc_text(run_.start_time);
-  c_run_ = {.struct_size = sizeof(loupe_run),
-            .flags = run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
-            .name = run_.name.c_str(),
-            .directory = run_.directory.c_str(),
-            .config = run_.config.c_str(),
-            .loupe_version = LOUPE_VERSION,
-            .libtorch_version = libtorch_version(),
-            .started = started_.c_str(),
-            .start_time = run_.start_time,
-            .rank = run_.rank,
-            .world_size = run_.world_size,
-            .train_loss = run_.train_loss.c_str(),
-            .validation_loss = run_.validation_loss.c_str()};
+  const std::string started = utc_text(run_.start_time);
+  std::vector<const char*> lenses;
+  for (const std::string& lens : run_.lenses) lenses.push_back(lens.c_str());
+  run_.settings.lend([&](const loupe_options* settings) {
+    const loupe_run run{.struct_size = sizeof(loupe_run),
+                        .flags = run_.resumed ? static_cast<uint32_t>(LOUPE_RUN_RESUMED) : 0u,
+                        .name = run_.name.c_str(),
+                        .directory = run_.directory.c_str(),
+                        .config = run_.config.c_str(),
+                        .loupe_version = LOUPE_VERSION,
+                        .libtorch_version = libtorch_version(),
+                        .started = started.c_str(),
+                        .start_time = run_.start_time,
+                        .rank = run_.rank,
+                        .world_size = run_.world_size,
+                        .train_loss = run_.train_loss.c_str(),
+                        .validation_loss = run_.validation_loss.c_str(),
+                        .settings = settings,
+                        .lenses = lenses.data(),
+                        .lens_count = lenses.size()};
+    c_run_ = &told_runs_.emplace_back(run).get();
+  });
 }
 
 void Display::move(RunDescription run) {
@@ -133,7 +141,7 @@ void Display::drop_replaced() {
 
 void Display::begin(Shown& shown, double before) {
   guarded_call(shown, [&](VisualizerNode& node, loupe_error* error) {
-    return node.tell(&loupe_visualizer::begin, c_run_, error);
+    return node.tell(&loupe_visualizer::begin, c_run(), error);
   });
   shown.begun = !shown.skip;
   if (shown.begun && run_.resumed) history_.tell(shown.node, run_.directory, before);
@@ -205,7 +213,7 @@ void Display::show_begin(const loupe_tick& tick) {
     history_.warn_of_differences(run_.directory, run_.config, models_);
   for (Shown& shown : shown_) {
     shown.skip = false;
-    if (!shown.begun) begin(shown, tick.epoch);
+    if (!shown.begun) begin(shown, tick.at.epoch);
     tell_standing(shown);
   }
   each(&loupe_visualizer::begin_tick, tick);

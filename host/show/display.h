@@ -2,7 +2,11 @@
 #define LOUPE_SHOW_DISPLAY_H
 
 #include <loupe/abi.h>
+#include <loupe/detail/option_values.h>
+#include <loupe/detail/owned.h>
 
+#include <atomic>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -23,7 +27,9 @@ namespace loupe {
 /// What a run is, as visualizers are told when they begin.
 struct RunDescription {
   std::string name, directory, config;
-  double start_time = 0;  ///< seconds since 1970
+  OptionValues settings;            ///< of the configuration
+  std::vector<std::string> lenses;  ///< their components' names
+  double start_time = 0;            ///< seconds since 1970
   bool resumed = false;
   int rank = 0, world_size = 1;
   std::string train_loss = "train_loss", validation_loss = "val_loss";  ///< under which losses are pushed
@@ -36,7 +42,7 @@ const char* libtorch_version();
 /// training. Calls come one at a time.
 class Display {
  public:
-  explicit Display(Surroundings* surroundings = nullptr) : surroundings_(surroundings) {}
+  explicit Display(Surroundings* surroundings = nullptr) : surroundings_(surroundings) { set_run({}); }
 
   /// Throws ConfigError when one cannot be made. Those that were there are told that the run goes on without them.
   void replace(const std::vector<ComponentConfig>& visualizers);
@@ -44,8 +50,8 @@ class Display {
   /// The run goes on in another folder: each visualizer begins anew there.
   void move(RunDescription run);
   const RunDescription& run() const { return run_; }
-  /// The same for a component. Borrows from this display, until set_run.
-  const loupe_run& c_run() const { return c_run_; }
+  /// The same for a component, which may keep it: it never changes, and lives as long as this display. Any thread.
+  const loupe_run& c_run() const { return *c_run_; }
 
   // What a visualizer that joins later is told too: of each key the last.
   void tag(const loupe_tag& tag);
@@ -121,8 +127,8 @@ class Display {
   bool holds_ = false;
   std::unique_ptr<HeldTick> held_;
   RunDescription run_;
-  std::string started_;
-  loupe_run c_run_{};
+  std::deque<detail::Owned<loupe_run>> told_runs_;  // also those before, which components may read
+  std::atomic<const loupe_run*> c_run_{nullptr};
   std::vector<Shown> shown_;
   ResumedHistory history_;
   bool compared_ = false;  // with what a resumed run was before

@@ -3,7 +3,6 @@
 #include <loupe/files/gzip.h>
 #include <loupe/files/lines.h>
 #include <loupe/options.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <exception>
@@ -11,36 +10,10 @@
 #include <string_view>
 #include <system_error>
 
-#include "config/yaml_text.h"
-#include "options/diagnostics.h"
+#include "config/settings.h"
 
 namespace loupe {
 namespace {
-
-using Settings = std::map<std::string, std::string>;
-
-/// Settings that may differ although it is the same run.
-bool may_differ(const std::string& name) {
-  return name == "run.name" || name == "run.dir" || name == "run.resume";
-}
-
-void add_settings(const YAML::Node& node, const std::string& name, Settings& settings) {
-  if (may_differ(name)) return;
-  const std::string before = name.empty() ? "" : name + ".";
-  if (node.IsMap()) {
-    for (const auto& each : node) add_settings(each.second, before + each.first.Scalar(), settings);
-  } else if (node.IsSequence()) {
-    for (const YAML::Node& each : node) {
-      if (each.IsScalar()) {
-        settings[before + each.Scalar()] = "on";
-      } else {
-        add_settings(each, name, settings);
-      }
-    }
-  } else if (!name.empty()) {
-    settings[name] = node.IsScalar() ? node.Scalar() : "on";
-  }
-}
 
 /// The first few of a list, and how many more there are.
 std::string listed(const std::vector<std::string>& items) {
@@ -74,15 +47,9 @@ std::string difference(const replay::RecordedModel& before, const replay::Record
 
 }  // namespace
 
-Settings settings_in(const std::string& config) {
-  Settings settings;
-  try {
-    Diagnostics none("");
-    add_settings(read_yaml(config, none), "", settings);
-  } catch (const std::exception&) {
-    // A record may hold no configuration, or one that this Loupe cannot read.
-    settings.clear();
-  }
+std::map<std::string, std::string> compared_settings(const std::string& config) {
+  auto settings = setting_texts(config);
+  for (const char* name : {"run.name", "run.dir", "run.resume"}) settings.erase(name);
   return settings;
 }
 
@@ -127,7 +94,7 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record) try {
 }
 
 std::string EarlierRun::other_settings(const std::string& now) const {
-  const Settings were = settings_in(config), are = settings_in(now);
+  const auto were = compared_settings(config), are = compared_settings(now);
   std::vector<std::string> all;
   for (const auto& [name, value] : are) {
     const auto before = were.find(name);

@@ -16,10 +16,9 @@ using RecordedModels = std::map<std::string, replay::RecordedModel>;  ///< by na
 /// The path of the record that these visualizers write, relative to the run's directory; "" where they write none.
 std::string record_of(const std::vector<ComponentConfig>& visualizers);
 
-/// The settings of a configuration by dotted names, such as "run.tick.steps"; what is in a list by its own, "on".
-/// Without what may differ in the same run: its name and folder, and whether it goes on. Empty for what is no
-/// configuration.
-std::map<std::string, std::string> settings_in(const std::string& config);
+/// The settings of a configuration by dotted names, without what may differ in the same run: its name and folder, and
+/// whether it goes on.
+std::map<std::string, std::string> compared_settings(const std::string& config);
 
 /// The run that a resumed one continues, as far as its record can be read.
 struct EarlierRun {

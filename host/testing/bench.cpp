@@ -35,15 +35,13 @@ void Bench::optimizer(const std::string& type, double learning_rate, double mome
     }
   }
   impl_->optimizer_ = std::make_unique<OptimizerFacts>(1, "", type);
-  impl_->optimizer_->set_groups({{.struct_size = sizeof(loupe_parameter_group),
-                                  .learning_rate = learning_rate,
-                                  .momentum = momentum,
-                                  .weight_decay = weight_decay,
-                                  .tensor_count = tensors,
-                                  .element_count = elements,
-                                  .second_momentum = NAN,
-                                  .epsilon = NAN,
-                                  .dampening = NAN}});
+  GroupFacts group;
+  if (!std::isnan(learning_rate)) group.set_rate(learning_rate);
+  if (!std::isnan(weight_decay)) group.set_weight_decay(weight_decay);
+  if (!std::isnan(momentum)) group.set(type.rfind("Adam", 0) == 0 ? "beta1" : "momentum", momentum);
+  group.group.tensor_count = tensors;
+  group.group.element_count = elements;
+  impl_->optimizer_->set_groups({group});
 }
 
 void Bench::forward(Module module, const Tensor& output, Pass pass) {

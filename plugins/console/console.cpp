@@ -4,9 +4,9 @@
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -25,19 +25,6 @@
 
 namespace loupe::console {
 namespace {
-
-/// Whether a configuration names the lens whose silence means something.
-bool names_health(const std::string& config) {
-  const auto is_part = [&](std::size_t at) {
-    return at < config.size() && (std::isalnum(static_cast<unsigned char>(config[at])) != 0 || config[at] == '_');
-  };
-  const std::string name = "health";
-  for (std::size_t at = config.find("lenses:"); (at = config.find(name, at)) != std::string::npos; at += name.size()) {
-    const std::size_t line = config.rfind('\n', at) + 1, comment = config.find('#', line);
-    if (!is_part(at - 1) && !is_part(at + name.size()) && comment > at) return true;
-  }
-  return false;
-}
 
 enum class Detail { lines, all, panel };
 
@@ -92,14 +79,13 @@ class Console : public Visualizer {
                             : " · rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size);
     }
     directory_ = run.directory;
-    const auto name_or = [](const char* name, const char* usual) {
-      return name != nullptr && *name != '\0' ? name : usual;
-    };
-    headlines_.begin(name_or(run.train_loss, "train_loss"), name_or(run.validation_loss, "val_loss"));
+    headlines_.begin(run.train_loss, run.validation_loss);
     tables_.clear();
     findings_.clear();
     model_layers_.clear();
-    looks_for_findings_ = names_health(run.config);
+    // The lens whose silence means something.
+    looks_for_findings_ = std::any_of(run.lenses, run.lenses + run.lens_count,
+                                      [](const char* lens) { return std::string_view(lens) == "health"; });
     ticks_ = 0;
     start_time_ = (run.flags & LOUPE_RUN_RESUMED) != 0 ? run.start_time : 0;
     in_tick_ = ended_ = false;
@@ -111,9 +97,9 @@ class Console : public Visualizer {
                                tag.type == LOUPE_TAG_RELATION, bounded, tag.unit != nullptr ? harmless(tag.unit) : ""});
   }
   void begin_tick(const Tick& tick) override {
-    epoch_ = tick.epoch;
+    epoch_ = tick.at.epoch;
     is_whole_ = (tick.flags & LOUPE_TICK_INCOMPLETE) == 0;
-    is_past_ = tick.time > 0 && tick.time < start_time_;
+    is_past_ = tick.at.time > 0 && tick.at.time < start_time_;
     pace_.take(tick);
     in_tick_ = true;
     tables_.begin_tick();

@@ -26,7 +26,7 @@ double seconds_left(const Progress& progress) {
   const double rate = static_cast<double>(progress.steps) / progress.seconds;
   const auto an_epoch = static_cast<double>(progress.steps_before);
   const double this_epoch = std::max(0.0, an_epoch - static_cast<double>(progress.steps));
-  const double later = std::max(0.0, progress.epochs - progress.epoch) * an_epoch;
+  const double later = std::max(0.0, progress.epochs - progress.at.epoch) * an_epoch;
   return (this_epoch + later) / rate;
 }
 
@@ -47,7 +47,7 @@ std::string progress_line(const Progress& progress, std::size_t width) {
   };
   std::vector<Part> parts;
   const std::string of_all = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
-  parts.push_back({"epoch " + number_text(progress.epoch) + of_all, 6});
+  parts.push_back({"epoch " + number_text(progress.at.epoch) + of_all, 6});
   const std::string steps = std::to_string(progress.steps);
   if (progress.steps_before > 0) {
     parts.push_back({bar(static_cast<double>(progress.steps) / static_cast<double>(progress.steps_before)), 1});
@@ -81,10 +81,10 @@ std::string progress_line(const Progress& progress, std::size_t width) {
 }
 
 void Pace::take(const Tick& tick) {
-  seconds_ = tick.elapsed - last_elapsed_;
-  steps_ = tick.step - last_step_;
-  last_elapsed_ = tick.elapsed;
-  last_step_ = tick.step;
+  seconds_ = tick.at.elapsed - last_elapsed_;
+  steps_ = tick.at.step - last_step_;
+  last_elapsed_ = tick.at.elapsed;
+  last_step_ = tick.at.step;
 }
 
 std::string Pace::text() const {

@@ -42,7 +42,7 @@ class Csv : public Visualizer {
     file_.begin(run);
   }
   void begin_tick(const Tick& tick) override {
-    epoch_ = tick.epoch;
+    epoch_ = tick.at.epoch;
     moment_ = moment_fields(run_, tick);
     selection_.begin_tick();
     text_.clear();

@@ -45,8 +45,8 @@ std::string beginning(double epoch, const char* tag, const char* layer, const st
 }  // namespace
 
 std::string moment_fields(const std::string& run, const Tick& tick) {
-  const std::string time = tick.time > 0 ? number_text(tick.time) : "";
-  return ',' + field(run) + ',' + (tick.step > 0 ? std::to_string(tick.step) : "") + ',' + time;
+  const std::string time = tick.at.time > 0 ? number_text(tick.at.time) : "";
+  return ',' + field(run) + ',' + (tick.at.step > 0 ? std::to_string(tick.at.step) : "") + ',' + time;
 }
 
 std::string value_row(double epoch, const Value& value, const std::string& moment) {

@@ -47,7 +47,7 @@ void FindingsFile::begin(const Run& run) {
 }
 
 void FindingsFile::begin_tick(const Tick& tick) {
-  epoch_ = tick.epoch;
+  epoch_ = tick.at.epoch;
   in_tick_ = true;
 }
 

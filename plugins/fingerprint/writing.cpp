@@ -181,8 +181,8 @@ void Writing::end_step(const loupe_step& step) {
   const std::lock_guard lock(mutex_);
   if (!begin()) return;
   if (step.optimizer != nullptr) write_optimizer(*step.optimizer);
-  if (step.number == clock_) return;  // one of several, whose steps do not count
-  clock_ = step.number;
+  if (step.at.step == clock_) return;  // one of several, whose steps do not count
+  clock_ = step.at.step;
   write_buffers();
   calls_.clear();
   forward_since_step_ = false;
@@ -192,25 +192,17 @@ void Writing::end_step(const loupe_step& step) {
 void Writing::write_optimizer(const loupe_optimizer& optimizer) {
   const std::size_t which = optimizers_.try_emplace(optimizer.id, optimizers_.size()).first->second;
   const std::string type = optimizer.type;
-  const bool is_adam = type == "Adam" || type == "AdamW", is_rmsprop = type == "RMSprop";
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     const loupe_parameter_group& group = *optimizer.groups[i];
     JsonLine line(text_, "optimizer");
     line.whole("step", step_).whole("optimizer", which).text("type", type).whole("group", i);
-    const auto tell = [&](const char* key, double value) {
-      if (!std::isnan(value)) line.number(key, value);
-    };
-    tell("lr", group.learning_rate);
-    tell(is_adam ? "beta1" : "momentum", group.momentum);
-    tell("weight_decay", group.weight_decay);
-    // Of an older host, whose group ends before.
-    if (LOUPE_REACHES(group, dampening)) {
-      tell(is_adam ? "beta2" : "alpha", group.second_momentum);
-      tell("eps", group.epsilon);
-      tell("dampening", group.dampening);
-      if (type == "SGD") line.flag("nesterov", (group.flags & LOUPE_GROUP_NESTEROV) != 0);
-      if (is_adam) line.flag("amsgrad", (group.flags & LOUPE_GROUP_AMSGRAD) != 0);
-      if (is_rmsprop) line.flag("centered", (group.flags & LOUPE_GROUP_CENTERED) != 0);
+    if (const auto rate = learning_rate_of(group)) line.number("lr", *rate);
+    if (const auto decay = weight_decay_of(group)) line.number("weight_decay", *decay);
+    for (std::size_t k = 0; group.settings != nullptr && k < group.settings->value_count; ++k) {
+      const loupe_option_value& setting = *group.settings->values[k];
+      if (setting.type == LOUPE_OPTION_BOOLEAN) line.flag(setting.name, setting.integer != 0);
+      if (setting.type == LOUPE_OPTION_INTEGER || setting.type == LOUPE_OPTION_NUMBER)
+        line.number(setting.name, setting.number);
     }
     line.done();
   }

@@ -258,7 +258,7 @@ void Health::follow_series(const loupe_optimizer& optimizer) {
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
-  if (step.number == 1 && step.epoch > 1) {
+  if (step.at.step == 1 && step.at.epoch > 1) {
     const std::lock_guard lock(losses_.mutex);
     losses_.began_late = true;
   }
@@ -266,7 +266,7 @@ void Health::step(const loupe_step& step, Report& report) {
   ++steps_since_tick_;
   take_loss();
   met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;
-  notice_gap(step.number, std::exchange(loss_turned_bad_, false));
+  notice_gap(step.at.step, std::exchange(loss_turned_bad_, false));
   // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
   bool ends_windows = true;
   for (const auto& model : models_) {
@@ -280,7 +280,7 @@ void Health::step(const loupe_step& step, Report& report) {
   }
   if (step.optimizer != nullptr) {
     const double epochs = step.epochs;
-    const double after_this = epochs - step.epoch;
+    const double after_this = epochs - step.at.epoch;
     const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // the last tenth may rest at a rate of 0
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
@@ -293,7 +293,7 @@ void Health::step(const loupe_step& step, Report& report) {
       model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
       model->weight_decay = 0;
       for (std::size_t i = 0; i < step.optimizer->group_count; ++i)
-        model->weight_decay = std::fmax(model->weight_decay, step.optimizer->groups[i]->weight_decay);
+        model->weight_decay = std::fmax(model->weight_decay, weight_decay_of(*step.optimizer->groups[i]).value_or(0));
     }
     annealed_ = rates_.is_annealed(step.optimizer);
   }

@@ -77,7 +77,7 @@ class Html : public Visualizer {
   void begin_tick(const Tick& tick) override {
     if (!selection_.begin_tick()) return;
     is_in_tick_ = true;
-    if (has_earlier_) continue_earlier(tick.epoch, tick.time > 0 && tick.time < start_time_);
+    if (has_earlier_) continue_earlier(tick.at.epoch, tick.at.time > 0 && tick.at.time < start_time_);
     current().begin_tick(tick);
   }
   void value(const Value& value) override {

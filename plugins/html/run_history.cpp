@@ -1,5 +1,6 @@
 #include "html/run_history.h"
 
+#include <loupe/text/setting_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/utc_text.h>
 #include <loupe/visualizer.h>
@@ -26,6 +27,17 @@ void write_list(const RunHistory::Write& write, const Items& items, const WriteE
   write(*between == '[' ? "[]" : "]");
 }
 
+/// Without the run's name and directory, which differ in every run, and the configuration's format.
+Settings settings_of(const loupe_options* options) {
+  Settings settings;
+  for (std::size_t i = 0; options != nullptr && i < options->value_count; ++i) {
+    const std::string name = text_of(options->values[i]->name);
+    if (name != "loupe" && name != "run.name" && name != "run.dir")
+      settings.emplace_back(name, setting_text(*options->values[i]));
+  }
+  return settings;
+}
+
 }  // namespace
 
 RunHistory::RunHistory(const Run& run)
@@ -36,7 +48,7 @@ RunHistory::RunHistory(const Run& run)
       libtorch_version_(text_of(run.libtorch_version)),
       started_(text_of(run.started)),
       begun_(utc_text(static_cast<double>(std::time(nullptr)))),
-      settings_(settings_of(config_)),
+      settings_(settings_of(run.settings)),
       ranks_(run.world_size),
       start_time_(run.start_time),
       resumed_((run.flags & LOUPE_RUN_RESUMED) != 0),
@@ -68,14 +80,14 @@ void RunHistory::tag(const Tag& tag) {
 }
 
 void RunHistory::begin_tick(const Tick& tick) {
-  const double epoch = tick.epoch;
-  last_tick_ = tick.time > 0 ? utc_text(tick.time) : "";
+  const double epoch = tick.at.epoch;
+  last_tick_ = tick.at.time > 0 ? utc_text(tick.at.time) : "";
   story_.reopen();
   if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
   if (last_is_provisional_) keep(epochs_.size() - 1);
   epochs_.push_back(epoch);
-  steps_.push_back(static_cast<double>(tick.step));
-  seconds_.push_back(tick.elapsed);
+  steps_.push_back(static_cast<double>(tick.at.step));
+  seconds_.push_back(tick.at.elapsed);
   last_is_provisional_ = told_++ % stride_ != 0;
 }
 

@@ -1,7 +1,6 @@
 #ifndef LOUPE_HTML_RUN_HISTORY_H
 #define LOUPE_HTML_RUN_HISTORY_H
 
-#include "html/config_settings.h"
 #include "html/histogram_history.h"
 #include "html/packed_series.h"
 #include "html/run_story.h"
@@ -16,9 +15,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loupe::html {
+
+/// What a configuration says, as texts by dotted names.
+using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// Everything that the report shows of one run, kept in the form in which the page holds it, so that writing is
 /// copying.

@@ -1,7 +1,7 @@
 #include "html/run_story.h"
 
 #include <loupe/detail/distance.h>
-#include <loupe/text/number_text.h>
+#include <loupe/text/setting_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/utc_text.h>
 #include <loupe/text/words.h>
@@ -16,24 +16,6 @@ constexpr std::size_t MOST_NOTES = 1000;
 
 Json text_or_null(const char* text) {
   return text != nullptr && *text != '\0' ? Json(text) : Json();
-}
-
-/// A value as people write it.
-std::string shown(const Hyperparameter& value) {
-  switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
-      return value.integer != 0 ? "true" : "false";
-    case LOUPE_OPTION_INTEGER:
-      return std::to_string(value.integer);
-    case LOUPE_OPTION_NUMBER:
-      return number_text(value.number);
-    case LOUPE_OPTION_STRING:
-      return text_of(value.string);
-    default:
-      std::string all;
-      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + text_of(value.strings[i]);
-      return all;
-  }
 }
 
 }  // namespace
@@ -68,9 +50,9 @@ void RunStory::finding(const loupe_finding& finding) {
 void RunStory::note(const Note& note) {
   keep_note(page_json({{"kind", word_of(note_words, note.kind)},
                        {"text", text_or_null(note.text)},
-                       {"step", note.step},
-                       {"epoch", note.epoch},
-                       {"time", note.time > 0 ? utc_text(note.time) : ""}}));
+                       {"step", note.at.step},
+                       {"epoch", note.at.epoch},
+                       {"time", note.at.time > 0 ? utc_text(note.at.time) : ""}}));
 }
 
 void RunStory::keep_note(std::string json) {
@@ -83,12 +65,14 @@ void RunStory::keep_note(std::string json) {
 }
 
 void RunStory::hyperparameter(const Hyperparameter& value) {
-  put(hyperparameters_, value.name, page_json(Json::array({value.name, shown(value)})));
+  put(hyperparameters_, value.name, page_json(Json::array({value.name, setting_text(value)})));
 }
 
 void RunStory::end(const Ending& ending) {
-  ending_ = page_json(
-      {{"how", ending.how}, {"step", ending.step}, {"epoch", ending.epoch}, {"message", text_or_null(ending.message)}});
+  ending_ = page_json({{"how", ending.how},
+                       {"step", ending.at.step},
+                       {"epoch", ending.at.epoch},
+                       {"message", text_or_null(ending.message)}});
 }
 
 std::string RunStory::json_members() const {

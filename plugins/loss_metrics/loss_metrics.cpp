@@ -108,8 +108,8 @@ class LossMetrics : public Lens {
 
   /// A loss module's values go by the names under which the trainer's pushes are filed.
   static std::string loss_name(const loupe_run* run, bool train) {
-    if (train) return run != nullptr && run->train_loss != nullptr ? run->train_loss : "train_loss";
-    return run != nullptr && run->validation_loss != nullptr ? run->validation_loss : "val_loss";
+    if (train) return run != nullptr ? run->train_loss : "train_loss";
+    return run != nullptr ? run->validation_loss : "val_loss";
   }
 
   static Explanation loss_explained() {

@@ -3,7 +3,7 @@
 #include <loupe/files/compression.h>
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
-#include <loupe/text/number_text.h>
+#include <loupe/text/setting_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 #include <loupe/visualizers/selection.h>
@@ -60,23 +60,6 @@ Json number(double value) {
   return value;
 }
 
-std::string text_of_setting(const Hyperparameter& value) {
-  switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
-      return value.integer != 0 ? "true" : "false";
-    case LOUPE_OPTION_INTEGER:
-      return std::to_string(value.integer);
-    case LOUPE_OPTION_NUMBER:
-      return number_text(value.number);
-    case LOUPE_OPTION_STRING:
-      return text_of(value.string);
-    default:
-      std::string all;
-      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + std::string(value.strings[i]);
-      return all;
-  }
-}
-
 class Mlflow : public Visualizer {
  public:
   static constexpr const char* name = "mlflow";
@@ -118,7 +101,7 @@ class Mlflow : public Visualizer {
     sender_ = std::make_unique<Sender>(access, std::move(facts), host_);
   }
   void hyperparameter(const Hyperparameter& told) override {
-    std::string text = cut(text_of_setting(told));
+    std::string text = cut(setting_text(told));
     const std::string key = key_of(told.name);
     const auto known = settings_.find(key);
     if (known != settings_.end() && known->second == text) return;
@@ -139,9 +122,9 @@ class Mlflow : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     selection_.begin_tick();
-    epoch_ = tick.epoch;
-    step_ = tick.step;
-    time_ = static_cast<long long>(tick.time * 1000);
+    epoch_ = tick.at.epoch;
+    step_ = tick.at.step;
+    time_ = static_cast<long long>(tick.at.time * 1000);
     metrics_ = Json::array();
   }
   void value(const Value& value) override {
@@ -174,7 +157,7 @@ class Mlflow : public Visualizer {
     Message last;
     last.what = "end";
     last.name = ending.how == LOUPE_END_FAILED ? "FAILED" : ending.how == LOUPE_END_INTERRUPTED ? "KILLED" : "FINISHED";
-    last.time = ending.time;
+    last.time = ending.at.time;
     sender_->send(std::move(last));
     sender_->end(std::chrono::seconds(10));
     sender_.reset();

@@ -59,10 +59,10 @@ class Prometheus : public Visualizer {
     in_tick_ = true;
     if (!selection_.begin_tick()) return;
     for (Metric* metric : {&epoch_, &time_, &steps_, &value_, &low_, &high_}) metric->clear();
-    number_ = tick.epoch;
-    epoch_.set({{"run", run_}}, tick.epoch);
-    time_.set({{"run", run_}}, tick.time);
-    steps_.set({{"run", run_}}, static_cast<double>(tick.step));
+    number_ = tick.at.epoch;
+    epoch_.set({{"run", run_}}, tick.at.epoch);
+    time_.set({{"run", run_}}, tick.at.time);
+    steps_.set({{"run", run_}}, static_cast<double>(tick.at.step));
   }
   void value(const Value& value) override {
     if (!std::isfinite(value.value)) ++non_finite_;
@@ -97,7 +97,7 @@ class Prometheus : public Visualizer {
     selection_.end();
     in_tick_ = false;
     finished_.set({{"run", run_}}, 1);
-    if (ending.time > 0) ended_.set({{"run", run_}}, ending.time);
+    if (ending.at.time > 0) ended_.set({{"run", run_}}, ending.at.time);
     if (shown_) show();
   }
 

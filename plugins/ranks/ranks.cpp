@@ -2,6 +2,7 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -104,7 +105,8 @@ class Ranks : public Lens {
       model->last_step = time;
       model->last_gradient = 0;
     }
-    if (step.optimizer->group_count > 0) model->learning_rate = step.optimizer->groups[0]->learning_rate;
+    if (step.optimizer->group_count > 0)
+      model->learning_rate = learning_rate_of(*step.optimizer->groups[0]).value_or(NAN);
     model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors, model->prints);
     constexpr uint64_t first_steps = 3;
     if (model->steps++ > 0 && model->all_steps > first_steps) return;
@@ -209,7 +211,7 @@ class Ranks : public Lens {
     RankRecord record;
     record.model = model.structure;
     if (run != nullptr) {
-      record.config = fingerprint_of(run->config != nullptr ? run->config : "");
+      record.config = fingerprint_of(run->config);
       record.loupe_version = run->loupe_version;
       record.libtorch_version = run->libtorch_version;
     }

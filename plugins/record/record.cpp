@@ -54,7 +54,7 @@ class Record : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     notice_run();
-    epoch_ = tick.epoch;
+    epoch_ = tick.at.epoch;
     if (!selection_.begin_tick()) return;
     tick_line_ = tick_line(tick);
     in_tick_ = true;
@@ -74,7 +74,7 @@ class Record : public Visualizer {
     const double epoch = in_tick_ || !(finding.last_epoch > 0) ? epoch_ : finding.last_epoch;
     tell(epoch, finding_line(epoch, finding), finding.state == LOUPE_FINDING_RAISED);
   }
-  void note(const Note& note) override { tell(note.epoch, note_line(note), true); }
+  void note(const Note& note) override { tell(note.at.epoch, note_line(note), true); }
   void end_tick() override {
     if (!selection_.is_taken()) return;
     selection_.end_tick();

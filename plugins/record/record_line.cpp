@@ -71,6 +71,9 @@ std::string run_line(const Run& run) {
                   {"start_time", run.start_time},
                   {"rank", run.rank},
                   {"world_size", run.world_size},
+                  {"train_loss", run.train_loss},
+                  {"val_loss", run.validation_loss},
+                  {"lenses", std::vector<std::string>(run.lenses, run.lenses + run.lens_count)},
                   {"config", run.config}}) +
          '\n';
 }
@@ -186,17 +189,20 @@ std::string finding_line(double epoch, const loupe_finding& finding) {
 std::string note_line(const Note& note) {
   std::string text;
   JsonLine line(text, "note");
-  line.epoch(note.epoch).text("about", word_of(note_words, note.kind)).text("text", note.text).whole("step", note.step);
-  add_time(line, note.time).done();
+  line.epoch(note.at.epoch)
+      .text("about", word_of(note_words, note.kind))
+      .text("text", note.text)
+      .whole("step", note.at.step);
+  add_time(line, note.at.time).number("elapsed", note.at.elapsed).done();
   return text;
 }
 
 std::string tick_line(const Tick& tick) {
   std::string text;
   JsonLine line(text, "tick");
-  add_time(line.epoch(tick.epoch), tick.time)
-      .number("elapsed", tick.elapsed)
-      .whole("step", tick.step)
+  add_time(line.epoch(tick.at.epoch), tick.at.time)
+      .number("elapsed", tick.at.elapsed)
+      .whole("step", tick.at.step)
       .text("reason", word_of(tick_words, tick.reason))
       .flag("incomplete", (tick.flags & LOUPE_TICK_INCOMPLETE) != 0)
       .done();
@@ -206,11 +212,11 @@ std::string tick_line(const Tick& tick) {
 std::string end_line(const Ending& ending) {
   std::string text;
   JsonLine line(text, "end");
-  line.epoch(ending.epoch);
+  line.epoch(ending.at.epoch);
   line.optional_text("how", ending.how != 0 ? word_of(ending_words, ending.how).c_str() : nullptr);
-  add_time(line, ending.time)
-      .number("elapsed", ending.elapsed)
-      .whole("step", ending.step)
+  add_time(line, ending.at.time)
+      .number("elapsed", ending.at.elapsed)
+      .whole("step", ending.at.step)
       .optional_text("message", ending.message)
       .done();
   return text;

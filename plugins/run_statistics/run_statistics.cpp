@@ -58,8 +58,8 @@ class RunStatistics : public Lens {
 
   void step(const loupe_step& step, Report&) override {
     if (shows_rates_) rates_.step(step);
-    if (step.number == last_.number) return;  // of an optimizer that the clock does not go by
-    last_ = {step.number, step.elapsed};
+    if (step.at.step == last_.number) return;  // of an optimizer that the clock does not go by
+    last_ = {step.at.step, step.at.elapsed};
     if (!first_) first_ = last_;
   }
 

@@ -64,7 +64,7 @@ void Story::finding(const loupe_finding& finding) {
 }
 
 void Story::note(const Note& note) {
-  notes_.push_back("- " + moment(note.epoch, note.step) + ", " + word_of(note_words, note.kind) + ": " +
+  notes_.push_back("- " + moment(note.at.epoch, note.at.step) + ", " + word_of(note_words, note.kind) + ": " +
                    escaped(note.text) + "\n");
   if (notes_.size() > MOST_NOTES) notes_.pop_front();
   changed_ = true;

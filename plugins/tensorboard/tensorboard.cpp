@@ -71,7 +71,7 @@ class TensorBoard : public Visualizer {
   void tag(const Tag& tag) override { charts_.tag(tag); }
 
   void begin_tick(const Tick& tick) override {
-    step_ = std::llround(tick.epoch * steps_per_epoch_);
+    step_ = std::llround(tick.at.epoch * steps_per_epoch_);
     summary_.clear();
     if (!selection_.begin_tick()) return;
     if (!described_) file().add_start(step_);

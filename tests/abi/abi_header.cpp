@@ -70,10 +70,11 @@ Texts faults_of_header(const std::string& text) {
   }
   const std::string code = without_comments(text);
   for (const std::smatch& each : all(code, struct_pattern)) {
-    if (each[1] != "loupe_entry" && each[2] != "uint32_t struct_size")
+    const bool is_frozen = each[1] == "loupe_entry" || each[1] == "loupe_moment";
+    if (!is_frozen && each[2] != "uint32_t struct_size")
       faults.push_back("'" + each[1].str() + "' does not begin with struct_size but with '" + each[2].str() + "'");
   }
-  for (const std::smatch& member : all(code, std::regex(R"(\n  (?:const )?(loupe_(?!status\b)\w+) (\w+);)")))
+  for (const std::smatch& member : all(code, std::regex(R"(\n  (?:const )?(loupe_(?!status\b|moment\b)\w+) (\w+);)")))
     faults.push_back("'" + member[2].str() + "' holds a " + member[1].str() + " by value, which could never grow");
   for (const std::smatch& include : all(code, std::regex(R"(#\s*include\s*(\S+))"))) {
     const std::string name = include[1].str();

@@ -24,6 +24,8 @@ struct Message {
   std::map<std::string, Keys> keys;  // of the record's line, by member; none: left out
 };
 
+const Keys moment_keys = {"step", "epoch", "time", "timestamp", "elapsed"};  // of a loupe_moment, which is frozen
+
 /// Keyed by the kind of their lines in the record. Leaves out `struct_size` and `reserved`, which every struct has.
 const std::map<std::string, Message> messages = {
     {"run",
@@ -39,8 +41,11 @@ const std::map<std::string, Message> messages = {
        {"start_time", {"start_time"}},
        {"rank", {"rank"}},
        {"world_size", {"world_size"}},
-       {"train_loss", {}},
-       {"validation_loss", {}}}}},
+       {"train_loss", {"train_loss"}},
+       {"validation_loss", {"val_loss"}},
+       {"settings", {"config"}},
+       {"lenses", {"lenses"}},
+       {"lens_count", {}}}}},
     {"tag",
      {"loupe_tag",
       "shown.h",
@@ -117,35 +122,17 @@ const std::map<std::string, Message> messages = {
        {"first_epoch", {"first_epoch"}},
        {"last_epoch", {"last_epoch"}},
        {"count", {"count"}}}}},
-    {"note",
-     {"loupe_note",
-      "run.h",
-      {{"kind", {"about"}},
-       {"text", {"text"}},
-       {"step", {"step"}},
-       {"epoch", {"epoch"}},
-       {"time", {"time", "timestamp"}}}}},
+    {"note", {"loupe_note", "run.h", {{"kind", {"about"}}, {"text", {"text"}}, {"at", moment_keys}}}},
     {"tick",
      {"loupe_tick",
       "steps.h",
       {{"reason", {"reason"}},
        {"flags", {"incomplete"}},
        {"number", {}},
-       {"epoch", {"epoch"}},
-       {"step", {"step"}},
-       {"time", {"time", "timestamp"}},
-       {"elapsed", {"elapsed"}},
+       {"at", moment_keys},
        {"optimizers", {}},
        {"optimizer_count", {}}}}},
-    {"end",
-     {"loupe_ending",
-      "run.h",
-      {{"how", {"how"}},
-       {"step", {"step"}},
-       {"epoch", {"epoch"}},
-       {"time", {"time", "timestamp"}},
-       {"elapsed", {"elapsed"}},
-       {"message", {"message"}}}}},
+    {"end", {"loupe_ending", "run.h", {{"how", {"how"}}, {"at", moment_keys}, {"message", {"message"}}}}},
 };
 
 /// As a header of the ABI declares them.

@@ -37,6 +37,30 @@ TEST(Replay, GivesEveryEventAgainBitForBit) {
   expect_same_again(folder);
 }
 
+TEST(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
+  const fs::path folder = fresh_folder();
+  const std::string directory = folder.string(), name = "digits";
+  const char* const lenses[] = {"health", "loss_metrics"};
+  loupe_run told = Driver::run_of(directory, false, name, "lenses: [health, loss_metrics]\n");
+  told.lenses = lenses;
+  told.lens_count = 2;
+  told.train_loss = "fit";
+  told.validation_loss = "check";
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(told);
+    record.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    record.loss_tick(1, 0.5);
+    record.end();
+  }
+  EXPECT_TRUE(
+      has(folder / "record.jsonl", R"("train_loss":"fit","val_loss":"check","lenses":["health","loss_metrics"])"));
+  expect_same_again(folder);
+  // The console calls a run healthy where it is told of a lens whose silence means something.
+  const std::string shown = replay("record.jsonl --visualizer console", folder).output;
+  EXPECT_NE(shown.find("no findings up to epoch 1"), std::string::npos) << shown;
+}
+
 TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
   const fs::path folder = fresh_folder();
   record_run(folder, {"digits", 1, 2, false, 0, false, 0});

@@ -9,7 +9,7 @@
 namespace loupe {
 namespace {
 
-const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr};
+const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, {}, nullptr};
 
 const double edges[] = {0, 1};
 const double counts[] = {2};
@@ -18,7 +18,7 @@ loupe_tick tick_of(double epoch) {
   loupe_tick tick{};
   tick.struct_size = sizeof tick;
   tick.reason = LOUPE_TICK_EPOCH;
-  tick.epoch = epoch;
+  tick.at.epoch = epoch;
   return tick;
 }
 
@@ -104,9 +104,8 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
     stage_.fail("a " + step);
     if (step == "progress*")
       display_.progress({.struct_size = sizeof(loupe_progress),
-                         .epoch = 1,
+                         .at = {.epoch = 1},
                          .epochs = 2,
-                         .step = 0,
                          .steps = 3,
                          .steps_before = 4,
                          .seconds = 5});
@@ -206,13 +205,36 @@ TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
 
 TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
   display_.progress({.struct_size = sizeof(loupe_progress),
-                     .epoch = 1,
+                     .at = {.epoch = 1},
                      .epochs = 2,
-                     .step = 0,
                      .steps = 3,
                      .steps_before = 4,
                      .seconds = 5});
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
+}
+
+TEST_F(DisplayTest, ARunThatAComponentReadsNeverChanges) {
+  const loupe_run& before = display_.c_run();
+  RunDescription other;
+  other.name = "other";
+  other.directory = "elsewhere";
+  other.train_loss = "fit";
+  other.lenses = {"health"};
+  other.settings.add({"run.tick.steps", "5"});
+  display_.set_run(other);
+  EXPECT_STREQ(before.name, "r");
+  EXPECT_STREQ(before.directory, "");
+  EXPECT_STREQ(before.train_loss, "train_loss");
+  EXPECT_EQ(before.lens_count, 0U);
+  const loupe_run& now = display_.c_run();
+  other = {};
+  EXPECT_STREQ(now.name, "other");
+  EXPECT_STREQ(now.train_loss, "fit");
+  ASSERT_EQ(now.lens_count, 1U);
+  EXPECT_STREQ(now.lenses[0], "health");
+  ASSERT_EQ(now.settings->value_count, 1U);
+  EXPECT_STREQ(now.settings->values[0]->name, "run.tick.steps");
+  EXPECT_STREQ(now.settings->values[0]->string, "5");
 }
 
 TEST_F(DisplayTest, RemembersTheLastValueOfEachLine) {
@@ -252,9 +274,8 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
                      .bin_count = 1});
   display.end_tick();
   display.progress({.struct_size = sizeof(loupe_progress),
-                    .epoch = 1,
+                    .at = {.epoch = 1},
                     .epochs = 2,
-                    .step = 0,
                     .steps = 3,
                     .steps_before = 4,
                     .seconds = 5});

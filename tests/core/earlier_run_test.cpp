@@ -21,6 +21,8 @@ TEST(EarlierRun, IsReadAsFarAsItsRecordCanBe) {
   EXPECT_EQ(run->other_settings("attach: {every: 2}\nrun: {resume: true, dir: b, name: c}\n"), "");
   EXPECT_EQ(run->other_settings("attach: {every: 3, depth: 1}\n"),
             "'attach.depth: 1' is new, 'attach.every' is '3' and was '2'");
+  EXPECT_EQ(run->other_settings("attach: {every: 2}\nlenses: [health: {off: [a, b]}, loss_metrics]\n"),
+            "'lenses.health.off: a, b' is new, 'lenses.loss_metrics: true' is new");
   EXPECT_EQ(run->other_models({{"net", {}}}), "") << "the record names none";
 }
 

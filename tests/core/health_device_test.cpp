@@ -96,11 +96,11 @@ class HealthOnADevice : public testing::Test {
     it.monitor.end_step();
   }
   void set_rate(double rate) {
-    optimizer.set_groups({{.struct_size = sizeof(loupe_parameter_group),
-                           .learning_rate = rate,
-                           .momentum = NAN,
-                           .tensor_count = 1,
-                           .element_count = 6}});
+    GroupFacts group;
+    group.set_rate(rate);
+    group.group.tensor_count = 1;
+    group.group.element_count = 6;
+    optimizer.set_groups({group});
   }
   void tick() {
     layer->set_parameter_flag(0, LOUPE_PARAMETER_CHANGED, true);

@@ -1,8 +1,10 @@
 #include "pipeline/monitor.h"
 
 #include <gtest/gtest.h>
+#include <loupe/text/setting_text.h>
 
 #include <cmath>
+#include <map>
 
 #include "monitored.h"
 
@@ -110,6 +112,20 @@ TEST(Monitor, WhatIsOwedComesBeforeTheReport) {
   it.host.on_before_tick = [&] { it.monitor.push("late", 4, 0); };
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.shown("pushes", "late"), 4);
+}
+
+TEST(Monitor, TellsTheSettingsOfItsConfigurationAndItsLensesByTheirComponents) {
+  Monitored it("run: {name: digits}\nlenses: [loss_metrics: {}, {probe_lens: {pushes: true}, as: mine}]\n");
+  const loupe_run& run = it.monitor.display().c_run();
+  ASSERT_EQ(run.lens_count, 2U);
+  EXPECT_STREQ(run.lenses[0], "loss_metrics");
+  EXPECT_STREQ(run.lenses[1], "probe_lens");
+  std::map<std::string, std::string> settings;
+  for (std::size_t i = 0; i < run.settings->value_count; ++i)
+    settings[run.settings->values[i]->name] = setting_text(*run.settings->values[i]);
+  EXPECT_EQ(settings.at("run.name"), "digits");
+  EXPECT_EQ(settings.at("lenses.loss_metrics"), "true");
+  EXPECT_EQ(settings.at("lenses.probe_lens.pushes"), "true");
 }
 
 TEST(Monitor, CountsPushesOfNanAndInfAndNeverAveragesThemAway) {

@@ -17,15 +17,15 @@ Finding finding(const std::string& rule) {
 TEST(Outbox, GivesMessagesInTheOrderInWhichTheyCame) {
   Outbox outbox;
   EXPECT_FALSE(outbox.has_messages());
-  outbox.post({LOUPE_NOTE_COST, "first", 1, 0});
+  outbox.post({LOUPE_NOTE_COST, "first", {.step = 1}});
   outbox.post(finding("second").c_form());
-  outbox.post({LOUPE_NOTE_COST, "third", 2, 0});
+  outbox.post({LOUPE_NOTE_COST, "third", {.step = 2}});
   EXPECT_TRUE(outbox.has_messages());
   const auto messages = outbox.take_messages();
   ASSERT_EQ(messages.size(), 3U);
   EXPECT_EQ(std::get<Outbox::Note>(messages[0]).text, "first");
   EXPECT_STREQ(std::get<Outbox::OwnedFinding>(messages[1])->get().rule, "second");
-  EXPECT_EQ(std::get<Outbox::Note>(messages[2]).step, 2U);
+  EXPECT_EQ(std::get<Outbox::Note>(messages[2]).at.step, 2U);
   EXPECT_FALSE(outbox.has_messages());
   EXPECT_TRUE(outbox.take_messages().empty());
 }

@@ -12,12 +12,15 @@ namespace {
 class FakeOptimizer {
  public:
   FakeOptimizer(uint64_t id, const char* type, std::vector<double> rates, const char* model = "") {
-    for (const double rate : rates)
+    value_.name = std::string(type) == "Adam" ? "beta1" : "momentum";
+    for (const double rate : rates) {
       groups_.push_back({.struct_size = sizeof(loupe_parameter_group),
-                         .learning_rate = rate,
-                         .momentum = 0.9,
+                         .flags = std::isnan(rate) ? 0U : uint32_t{LOUPE_GROUP_HAS_LEARNING_RATE},
+                         .learning_rate = std::isnan(rate) ? 0 : rate,
                          .tensor_count = 1,
-                         .element_count = 4});
+                         .element_count = 4,
+                         .settings = &settings_});
+    }
     for (const auto& group : groups_) pointers_.push_back(&group);
     optimizer_ = {sizeof(loupe_optimizer), 0, id, model, type, pointers_.data(), pointers_.size()};
   }
@@ -27,6 +30,10 @@ class FakeOptimizer {
   const loupe_optimizer* get() const { return &optimizer_; }
 
  private:
+  // Named by LibTorch: Adam's momentum is its first beta.
+  loupe_option_value value_{.struct_size = sizeof(loupe_option_value), .type = LOUPE_OPTION_NUMBER, .number = 0.9};
+  const loupe_option_value* values_ = &value_;
+  const loupe_options settings_{sizeof(loupe_options), 0, &values_, 1};
   std::deque<loupe_parameter_group> groups_;
   std::vector<const loupe_parameter_group*> pointers_;
   loupe_optimizer optimizer_{};
@@ -99,6 +106,14 @@ TEST(LearningRateLens, ShowsMomentumWhenToldToAndNothingThatAnOptimizerDoesNotSa
   EXPECT_EQ(shown.tags.count("Momentum"), 1U);
   EXPECT_FALSE(rate(shown, "Own"));
   EXPECT_EQ(shown.value("Momentum", "Momentum", "Own"), 0.9);
+}
+
+TEST(LearningRateLens, TakesTheFirstBetaOfAdamForItsMomentum) {
+  LensWorld world("learning_rate", "{momentum: true}");
+  FakeOptimizer adam(1, "Adam", {0.1});
+  world.set_optimizers({adam.get()});
+  world.step();
+  EXPECT_EQ(world.tick().value("Momentum", "Momentum", "Adam"), 0.9);
 }
 
 TEST(LearningRateLens, SaysNothingWithoutAnOptimizer) {

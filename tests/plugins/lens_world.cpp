@@ -250,7 +250,7 @@ Shown LensWorld::tick(double epoch) {
   loupe_tick told{};
   told.struct_size = sizeof told;
   told.reason = LOUPE_TICK_EPOCH;
-  told.epoch = epoch;
+  told.at.epoch = epoch;
   told.optimizers = optimizers_.data();
   told.optimizer_count = optimizers_.size();
   error.check(table_of(*lens_).report(lens_->self(), &told, &to, error.get()));

@@ -269,7 +269,7 @@ TEST_F(MergeOfRanks, IsKeptAsideOnceTheRunGoesOn) {
   EXPECT_TRUE(fs::exists(folder + "/older-1/merged/record.jsonl"));
   std::vector<double> epochs;
   for (StatesReader reader(states_of(0)); reader.tick() != nullptr; reader.next())
-    epochs.push_back(reader.tick()->tick.epoch);
+    epochs.push_back(reader.tick()->tick.at.epoch);
   EXPECT_EQ(epochs, (std::vector<double>{1, 2, 3})) << "each epoch once, as in the record";
 }
 

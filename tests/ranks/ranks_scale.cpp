@@ -93,6 +93,7 @@ class TrainedRank {
   void train() {
     group_.struct_size = sizeof group_;
     group_.learning_rate = 0.1;
+    group_.flags = LOUPE_GROUP_HAS_LEARNING_RATE;
     optimizer_.struct_size = sizeof optimizer_;
     optimizer_.model = "net";
     optimizer_.type = "SGD";
@@ -231,7 +232,7 @@ class Simulation {
     join(own, received, first_);
     loupe_tick tick{};
     tick.struct_size = sizeof tick;
-    tick.epoch = 1;
+    tick.at.epoch = 1;
     const MergedLenses::Report report = first_.report(tick);
     result_.first_seconds = processor_seconds() - begin;
     result_.first_megabytes = (kilobytes("VmHWM") - before) / 1024;

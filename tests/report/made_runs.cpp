@@ -1,5 +1,6 @@
 #include "report/made_runs.h"
 
+#include "config/settings.h"
 #include "visualizers/made_model.h"
 
 #include <cmath>
@@ -38,8 +39,12 @@ class Noise {
 };
 
 void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
-  visualizer.begin(
-      Driver::run_of(made.directory, made.resumed, made.name, made.config.empty() ? CONFIG : made.config.c_str()));
+  const char* config = made.config.empty() ? CONFIG : made.config.c_str();
+  settings_of(config).lend([&](const loupe_options* settings) {
+    loupe_run run = Driver::run_of(made.directory, made.resumed, made.name, config);
+    run.settings = settings;
+    visualizer.begin(run);
+  });
   visualizer.model(model.told());
 }
 

@@ -819,7 +819,7 @@ class ComparedRuns(Reading):
         columns = self.columns()
         self.assertEqual(columns["Run"], ["adam", "sgd with momentum"])
         self.assertEqual(columns["learning_rate"], ["–", "0.01"])
-        self.assertEqual(columns["lenses.health"], ["–", "yes"])
+        self.assertEqual(columns["lenses.health"], ["–", "true"])
         self.assertEqual(columns["lenses.gradient_geometry.range"], ["std, min-max", "–"])
         self.assertNotIn("lenses.loss_metrics.metrics", columns)
         self.assertNotIn("run.name", columns)

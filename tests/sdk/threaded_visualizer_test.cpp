@@ -37,7 +37,7 @@ class Noting : public Visualizer {
   void begin(const Run& run) override { note(std::string("begin ") + run.name); }
   void model(const Model& model) override { note(std::string("model ") + model.name); }
   void tag(const Tag& tag) override { note(std::string("tag ") + tag.id); }
-  void begin_tick(const Tick& tick) override { note("begin_tick " + std::to_string(static_cast<int>(tick.epoch))); }
+  void begin_tick(const Tick& tick) override { note("begin_tick " + std::to_string(static_cast<int>(tick.at.epoch))); }
   void value(const Value& value) override { note(std::string("value ") + layer_of(value) + "/" + value.line); }
   void histogram(const Histogram& histogram) override {
     note("histogram " + std::to_string(static_cast<int>(histogram.edges[1] + histogram.counts[0])));
@@ -63,12 +63,13 @@ class ThreadedVisualizerTest : public testing::Test {
     loupe_run run{};
     run.struct_size = sizeof run;
     run.name = run.directory = run.config = run.loupe_version = run.libtorch_version = run.started = "r";
+    run.train_loss = run.validation_loss = "r";
     return run;
   }
   static loupe_tick tick(double epoch) {
     loupe_tick tick{};
     tick.struct_size = sizeof tick;
-    tick.epoch = epoch;
+    tick.at.epoch = epoch;
     return tick;
   }
   void tell_a_tick(double epoch) {
@@ -114,7 +115,7 @@ TEST_F(ThreadedVisualizerTest, TellsTheSameInTheSameOrderOnAThreadOfItsOwn) {
   visualizer_.begin(run());
   tell_a_tick(1);
   tell_a_tick(2);
-  visualizer_.end({sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr});
+  visualizer_.end({sizeof(loupe_ending), LOUPE_END_COMPLETED, {}, nullptr});
   EXPECT_EQ(told.lines, (Texts{"begin r", "begin_tick 1", "value conv/mean", "histogram 12", "end_tick", "begin_tick 2",
                                "value conv/mean", "histogram 12", "end_tick", "end"}));
   EXPECT_NE(told.thread, std::this_thread::get_id());
@@ -175,7 +176,7 @@ TEST_F(ThreadedVisualizerTest, AFailureToBeginIsToldAtOnce) {
 TEST_F(ThreadedVisualizerTest, AFailureToEndIsToldAtOnce) {
   visualizer_.begin(run());
   told.fail_at = "end";
-  EXPECT_THROW(visualizer_.end({sizeof(loupe_ending), LOUPE_END_COMPLETED, 0, 0, 0, 0, nullptr}), Error);
+  EXPECT_THROW(visualizer_.end({sizeof(loupe_ending), LOUPE_END_COMPLETED, {}, nullptr}), Error);
 }
 
 TEST_F(ThreadedVisualizerTest, AFailureEndsItsTickAndTheNextIsToldWhole) {
@@ -242,7 +243,7 @@ TEST_F(ThreadedVisualizerTest, TheTrainerWaitsWhenSeveralTicksDo) {
     using Noting::Noting;
     void begin_tick(const Tick& tick) override {
       for (int i = 0; i < 1000; ++i) std::this_thread::yield();
-      most_behind = std::max(most_behind, begun.load() - static_cast<int>(tick.epoch));
+      most_behind = std::max(most_behind, begun.load() - static_cast<int>(tick.at.epoch));
     }
   };
   ThreadedVisualizer<Slow> visualizer{Options(&none_), host_.host()};
@@ -271,7 +272,7 @@ TEST_F(ThreadedVisualizerTest, TakesNoMoreProgressThanItKeepsUpWith) {
   ThreadedVisualizer<Slow> visualizer{Options(&none_), host_.host()};
   visualizer.begin(run());
   const Progress progress{
-      .struct_size = sizeof(Progress), .epoch = 1, .epochs = 2, .step = 6, .steps = 3, .steps_before = 4, .seconds = 5};
+      .struct_size = sizeof(Progress), .at = {6, 1, 0, 0}, .epochs = 2, .steps = 3, .steps_before = 4, .seconds = 5};
   visualizer.progress(progress);
   while (started == 0) std::this_thread::yield();
   for (int i = 0; i < 100; ++i) visualizer.progress(progress);

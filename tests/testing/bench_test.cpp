@@ -84,10 +84,10 @@ class Told : public loupe::Lens {
     report.tag("Told", style);
     report.value("Told", "family", family_);
     report.value("Told", "epoch", report.epoch());
-    report.value("Told", "step", static_cast<double>(report.tick().step));
+    report.value("Told", "step", static_cast<double>(report.tick().at.step));
     report.value("Told", "has module", last_ != nullptr);
     if (report.tick().optimizer_count > 0)
-      report.value("Told", "rate", report.tick().optimizers[0]->groups[0]->learning_rate);
+      report.value("Told", "rate", *loupe::learning_rate_of(*report.tick().optimizers[0]->groups[0]));
     report.range("Told", "low", "high", -1, 1);
     const double edges[] = {0, 1, INFINITY}, counts[] = {3, 4};
     loupe_histogram histogram{};
@@ -101,10 +101,10 @@ class Told : public loupe::Lens {
     host_.info("reported");
   }
   void step(const loupe_step& step, loupe::Report& report) override {
-    if (last_ == nullptr || step.number != 2) return;
+    if (last_ == nullptr || step.at.step != 2) return;
     loupe::Finding finding{"second_step", LOUPE_SEVERITY_INFO, "The second step came."};
     finding.module = last_;
-    finding.value = step.optimizer != nullptr ? step.optimizer->groups[0]->learning_rate : NAN;
+    finding.value = step.optimizer != nullptr ? *loupe::learning_rate_of(*step.optimizer->groups[0]) : NAN;
     report.finding(finding);
   }
 

@@ -128,7 +128,7 @@ struct Teller : loupe::Lens {
     loupe::Finding finding;
     finding.rule = "stepped";
     finding.module = loupe::Module(module_);
-    finding.message = "step " + std::to_string(step.number);
+    finding.message = "step " + std::to_string(step.at.step);
     report.finding(finding);
   }
 

@@ -126,8 +126,8 @@ TEST_F(Resume, SaysHowTheConfigurationIsNotAsItWas) {
   EXPECT_FALSE(told("another configuration"));
   train(3, 3, true, "[record: {sync: true}, html]");
   EXPECT_TRUE(
-      told("with another configuration: 'visualizers.html: on' is new, 'visualizers.record.sync: true' is new, "
-           "'visualizers.record: on' is gone"));
+      told("with another configuration: 'visualizers.html: true' is new, 'visualizers.record.sync: true' is new, "
+           "'visualizers.record: true' is gone"));
 }
 
 TEST_F(Resume, GoesOnPastARecordThatIsBroken) {

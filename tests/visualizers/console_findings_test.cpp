@@ -210,10 +210,13 @@ TEST(Console, EndsWithEachRulesWorstAndItsRemedyHoweverManyFindingsStand) {
   EXPECT_NE(text.find("… and 3 more\n"), std::string::npos) << text;
 }
 
-std::string end_of(const std::string& config, const std::function<void(Driver&)>& run) {
+std::string end_of(const std::vector<const char*>& lenses, const std::function<void(Driver&)>& run) {
   const std::string text = printed([&](Driver& console) {
     const std::string name = "digits";
-    console.begin(Driver::run_of("", false, name, config.c_str()));
+    loupe_run told = Driver::run_of("", false, name);
+    told.lenses = lenses.data();
+    told.lens_count = lenses.size();
+    console.begin(told);
     run(console);
     fputs("here\n", stdout);
     console.end();
@@ -225,19 +228,18 @@ std::string end_of(const std::string& config, const std::function<void(Driver&)>
 TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
   const auto one = [](Driver& console) { tick(console, 1); };
   const std::string healthy = "no findings up to epoch 1\n";
-  EXPECT_EQ(end_of("lenses: [histograms, health]\n", one), healthy);
-  EXPECT_EQ(end_of("lenses:\n  - health: {every: 5}\n", one), healthy);
-  EXPECT_EQ(end_of("lenses: [histograms]  # not health\n", one), "");
-  EXPECT_EQ(end_of("run: {name: health}\nlenses: [histograms]\n", one), "");
-  EXPECT_EQ(end_of("lenses: [my_health, healthy]\n", one), "");
-  EXPECT_EQ(end_of("lenses: [health]\n", [](Driver&) {}), "");
-  EXPECT_EQ(end_of("lenses: [health]\n",
+  EXPECT_EQ(end_of({"histograms", "health"}, one), healthy);
+  EXPECT_EQ(end_of({"histograms"}, one), "");
+  EXPECT_EQ(end_of({"my_health", "healthy"}, one), "");
+  EXPECT_EQ(end_of({}, one), "");
+  EXPECT_EQ(end_of({"health"}, [](Driver&) {}), "");
+  EXPECT_EQ(end_of({"health"},
                    [](Driver& console) {
                      tell_note(console, LOUPE_NOTE_QUARANTINE, "the lens 'health' was put aside");
                      tick(console, 1);
                    }),
             "");
-  EXPECT_EQ(end_of("lenses: [health]\n",
+  EXPECT_EQ(end_of({"health"},
                    [](Driver& console) {
                      tell(console, dead(1, 1));
                      tick(console, 1);

@@ -62,19 +62,18 @@ class Driver {
   /// A run to tell; borrows its texts.
   static loupe_run run_of(const std::string& directory, bool resumed, const std::string& name,
                           const char* config = "loupe: 1\n") {
-    return {sizeof(loupe_run),
-            resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0U,
-            name.c_str(),
-            directory.c_str(),
-            config,
-            "0.1.0",
-            "1.13.1",
-            "2024-05-01T12:00:00Z",
-            1714564800.0,
-            0,
-            1,
-            "train_loss",
-            "val_loss"};
+    return {.struct_size = sizeof(loupe_run),
+            .flags = resumed ? uint32_t{LOUPE_RUN_RESUMED} : 0U,
+            .name = name.c_str(),
+            .directory = directory.c_str(),
+            .config = config,
+            .loupe_version = "0.1.0",
+            .libtorch_version = "1.13.1",
+            .started = "2024-05-01T12:00:00Z",
+            .start_time = 1714564800.0,
+            .world_size = 1,
+            .train_loss = "train_loss",
+            .validation_loss = "val_loss"};
   }
   /// A model of `count` modules, the first of which has all of the parameters.
   std::string model(const std::string& name, int64_t parameters, const std::string& type = "torch::nn::LinearImpl",
@@ -129,11 +128,11 @@ class Driver {
     loupe_tick tick{};
     tick.struct_size = sizeof tick;
     tick.reason = LOUPE_TICK_EPOCH;
-    tick.epoch = epoch;
+    tick.at.epoch = epoch;
     tick.number = ticks_++;
-    tick.step = steps_ * (ticks_ - paced_from_);
-    tick.elapsed = seconds_ * static_cast<double>(ticks_ - paced_from_);
-    tick.time = start_ + 60 * epoch;
+    tick.at.step = steps_ * (ticks_ - paced_from_);
+    tick.at.elapsed = seconds_ * static_cast<double>(ticks_ - paced_from_);
+    tick.at.time = start_ + 60 * epoch;
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
@@ -176,9 +175,8 @@ class Driver {
   std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds,
                        double lens_seconds = 0) {
     const loupe_progress progress{.struct_size = sizeof(loupe_progress),
-                                  .epoch = epoch,
+                                  .at = {.step = steps, .epoch = epoch},
                                   .epochs = epochs,
-                                  .step = steps,
                                   .steps = steps,
                                   .steps_before = steps_before,
                                   .seconds = seconds,
@@ -189,7 +187,7 @@ class Driver {
     return call([&](loupe_error* error) { return table_->finding(self_, &finding, error); });
   }
   std::string note(uint32_t kind, const std::string& text, uint64_t step, double epoch) {
-    const loupe_note note{sizeof(loupe_note), kind, text.c_str(), step, epoch, 1714564800.0 + 60 * epoch};
+    const loupe_note note{sizeof(loupe_note), kind, text.c_str(), {step, epoch, 1714564800.0 + 60 * epoch, 60 * epoch}};
     return call([&](loupe_error* error) { return table_->note(self_, &note, error); });
   }
   std::string hyperparameter(const loupe_option_value& value) {
@@ -212,7 +210,7 @@ class Driver {
     return hyperparameter(value);
   }
   std::string end(uint32_t how = LOUPE_END_COMPLETED, const char* message = nullptr, uint64_t step = 0) {
-    const loupe_ending ending{sizeof(loupe_ending), how, step, 0, 0, 0, message};
+    const loupe_ending ending{sizeof(loupe_ending), how, {.step = step}, message};
     const std::string failure = flush();
     const std::string last = call([&](loupe_error* error) { return table_->end(self_, &ending, error); });
     return failure.empty() ? last : failure;

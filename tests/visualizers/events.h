@@ -32,7 +32,7 @@ inline std::string tell(Driver& driver, const Finding& finding, const std::strin
 }
 inline std::string tell_note(Driver& driver, uint32_t kind, const std::string& text, double epoch = 1) {
   return driver.tell(&loupe_visualizer::note,
-                     loupe_note{sizeof(loupe_note), kind, text.c_str(), 7, epoch, 1714564800.25});
+                     loupe_note{sizeof(loupe_note), kind, text.c_str(), {7, epoch, 1714564800.25, 0.25}});
 }
 inline std::string tell_setting(Driver& driver, const std::string& name, double number) {
   return driver.tell(&loupe_visualizer::hyperparameter,
@@ -43,7 +43,7 @@ inline std::string tell_setting(Driver& driver, const std::string& name, double 
 inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const char* message = nullptr) {
   const std::string failure = driver.flush();
   const std::string last = driver.tell(
-      &loupe_visualizer::end, loupe_ending{sizeof(loupe_ending), how, 120, epoch, 1714564999.5, 199.5, message});
+      &loupe_visualizer::end, loupe_ending{sizeof(loupe_ending), how, {120, epoch, 1714564999.5, 199.5}, message});
   return failure.empty() ? last : failure;
 }
 

@@ -228,9 +228,9 @@ TEST(Prometheus, SaysWhenTheLastTickWasAndWhetherTheRunEnded) {
   prometheus.begin(folder.text());
   loupe_tick tick{};
   tick.struct_size = sizeof tick;
-  tick.epoch = 3;
-  tick.step = 1200;
-  tick.time = 1714564800.25;
+  tick.at.epoch = 3;
+  tick.at.step = 1200;
+  tick.at.time = 1714564800.25;
   prometheus.tell(&loupe_visualizer::begin_tick, tick);
   prometheus.end_tick();
   const Exposition before(read(folder / "loupe.prom"));

@@ -74,7 +74,7 @@ TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
   EXPECT_EQ(of_kind(file, "hyperparameter")[0],
             Json::parse(R"({"kind": "hyperparameter", "name": "learning rate", "type": "number", "setting": 0.001})"));
   EXPECT_EQ(of_kind(file, "note")[0], Json::parse(R"({"kind": "note", "epoch": 2, "about": "cost", "step": 7,
-                "text": "the learning rate is now 0.1", "time": "2024-05-01T12:00:00Z", "timestamp": 1714564800.25})"));
+                "text": "the learning rate is now 0.1", "time": "2024-05-01T12:00:00Z", "timestamp": 1714564800.25, "elapsed": 0.25})"));
   EXPECT_EQ(of_kind(file, "end")[0],
             Json::parse(R"({"kind": "end", "epoch": 2, "how": "failed", "step": 120, "message": "out of memory",
                 "time": "2024-05-01T12:03:19Z", "timestamp": 1714564999.5, "elapsed": 199.5})"));
@@ -88,10 +88,10 @@ TEST(Record, SaysOfATickWhenAndWhyItWas) {
   tick.struct_size = sizeof tick;
   tick.reason = LOUPE_TICK_STEPS;
   tick.flags = LOUPE_TICK_INCOMPLETE;
-  tick.epoch = 0.25;
-  tick.step = 400;
-  tick.time = 1714564800.125;
-  tick.elapsed = 3.5;
+  tick.at.epoch = 0.25;
+  tick.at.step = 400;
+  tick.at.time = 1714564800.125;
+  tick.at.elapsed = 3.5;
   record.tell(&loupe_visualizer::begin_tick, tick);
   record.end_tick();
   EXPECT_EQ(of_kind(folder / "record.jsonl", "tick")[0],

@@ -1,45 +1,52 @@
 #include "torch/taps/optimizer_settings.h"
 
 #include <torch/optim.h>
-#include <cmath>
+#include <tuple>
 
 namespace loupe {
 namespace {
 
 using namespace torch::optim;
 
-void read_options(const OptimizerOptions& options, loupe_parameter_group& group) {
-  const auto set = [&](double learning_rate, double momentum, double weight_decay) {
-    group.learning_rate = learning_rate;
-    group.momentum = momentum;
-    group.weight_decay = weight_decay;
+void read_options(const OptimizerOptions& options, GroupFacts& group) {
+  const auto read_adam = [&](const auto& adam) {
+    group.set_rate(adam.lr());
+    group.set_weight_decay(adam.weight_decay());
+    group.set("beta1", std::get<0>(adam.betas()));
+    group.set("beta2", std::get<1>(adam.betas()));
+    group.set("eps", adam.eps());
+    group.set("amsgrad", adam.amsgrad());
   };
-  const auto set_adaptive = [&](const auto& adam) {
-    set(adam.lr(), std::get<0>(adam.betas()), adam.weight_decay());
-    group.second_momentum = std::get<1>(adam.betas());
-    group.epsilon = adam.eps();
-    if (adam.amsgrad()) group.flags |= LOUPE_GROUP_AMSGRAD;
-  };
-  set(NAN, NAN, NAN);
-  group.second_momentum = group.epsilon = group.dampening = NAN;
   if (const auto* adam = dynamic_cast<const AdamOptions*>(&options)) {
-    set_adaptive(*adam);
+    read_adam(*adam);
   } else if (const auto* adamw = dynamic_cast<const AdamWOptions*>(&options)) {
-    set_adaptive(*adamw);
+    read_adam(*adamw);
   } else if (const auto* sgd = dynamic_cast<const SGDOptions*>(&options)) {
-    set(sgd->lr(), sgd->momentum(), sgd->weight_decay());
-    group.dampening = sgd->dampening();
-    if (sgd->nesterov()) group.flags |= LOUPE_GROUP_NESTEROV;
+    group.set_rate(sgd->lr());
+    group.set_weight_decay(sgd->weight_decay());
+    group.set("momentum", sgd->momentum());
+    group.set("dampening", sgd->dampening());
+    group.set("nesterov", sgd->nesterov());
   } else if (const auto* rmsprop = dynamic_cast<const RMSpropOptions*>(&options)) {
-    set(rmsprop->lr(), rmsprop->momentum(), rmsprop->weight_decay());
-    group.second_momentum = rmsprop->alpha();
-    group.epsilon = rmsprop->eps();
-    if (rmsprop->centered()) group.flags |= LOUPE_GROUP_CENTERED;
+    group.set_rate(rmsprop->lr());
+    group.set_weight_decay(rmsprop->weight_decay());
+    group.set("momentum", rmsprop->momentum());
+    group.set("alpha", rmsprop->alpha());
+    group.set("eps", rmsprop->eps());
+    group.set("centered", rmsprop->centered());
   } else if (const auto* adagrad = dynamic_cast<const AdagradOptions*>(&options)) {
-    set(adagrad->lr(), NAN, adagrad->weight_decay());
-    group.epsilon = adagrad->eps();
+    group.set_rate(adagrad->lr());
+    group.set_weight_decay(adagrad->weight_decay());
+    group.set("lr_decay", adagrad->lr_decay());
+    group.set("initial_accumulator_value", adagrad->initial_accumulator_value());
+    group.set("eps", adagrad->eps());
   } else if (const auto* lbfgs = dynamic_cast<const LBFGSOptions*>(&options)) {
-    set(lbfgs->lr(), NAN, NAN);
+    group.set_rate(lbfgs->lr());
+    group.set("max_iter", lbfgs->max_iter());
+    if (lbfgs->max_eval()) group.set("max_eval", *lbfgs->max_eval());
+    group.set("tolerance_grad", lbfgs->tolerance_grad());
+    group.set("tolerance_change", lbfgs->tolerance_change());
+    group.set("history_size", lbfgs->history_size());
   }
 }
 
@@ -55,19 +62,16 @@ std::string optimizer_type(const Optimizer& optimizer) {
   return "optimizer";
 }
 
-void read_groups(const Optimizer& optimizer, std::vector<loupe_parameter_group>& groups) {
-  groups.clear();
-  for (const OptimizerParamGroup& each : optimizer.param_groups()) {
-    loupe_parameter_group group{};
-    group.struct_size = sizeof group;
-    if (each.has_options()) {
-      read_options(each.options(), group);
-    } else {
-      read_options(optimizer.defaults(), group);
-    }
-    group.tensor_count = each.params().size();
-    for (const at::Tensor& parameter : each.params()) group.element_count += parameter.numel();
-    groups.push_back(group);
+void read_groups(const Optimizer& optimizer, std::vector<GroupFacts>& groups) {
+  groups.resize(optimizer.param_groups().size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const OptimizerParamGroup& each = optimizer.param_groups()[i];
+    GroupFacts& group = groups[i];
+    group.group = GroupFacts().group;
+    group.settings.clear();
+    read_options(each.has_options() ? each.options() : optimizer.defaults(), group);
+    group.group.tensor_count = each.params().size();
+    for (const at::Tensor& parameter : each.params()) group.group.element_count += parameter.numel();
   }
 }
 

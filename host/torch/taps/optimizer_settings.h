@@ -1,11 +1,10 @@
 #ifndef LOUPE_TORCH_TAPS_OPTIMIZER_SETTINGS_H
 #define LOUPE_TORCH_TAPS_OPTIMIZER_SETTINGS_H
 
-#include <loupe/abi.h>
-
 #include <string>
 #include <vector>
 
+#include "pipeline/optimizer_facts.h"
 #include "torch/tensor/compat.h"
 
 namespace torch::optim {
@@ -17,9 +16,9 @@ namespace loupe {
 /// "Adam"; "optimizer" for a type that is not LibTorch's own.
 std::string optimizer_type(const torch::optim::Optimizer& optimizer);
 
-/// What each of the optimizer's groups is set to now; NaN for what it does not say. Fills the caller's vector, which
-/// keeps its memory from one step to the next.
-void read_groups(const torch::optim::Optimizer& optimizer, std::vector<loupe_parameter_group>& groups);
+/// What each of the optimizer's groups is set to now. Fills the caller's vector, which keeps its memory from one step
+/// to the next.
+void read_groups(const torch::optim::Optimizer& optimizer, std::vector<GroupFacts>& groups);
 
 }  // namespace loupe
 

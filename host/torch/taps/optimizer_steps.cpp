@@ -153,8 +153,8 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
 void OptimizerSteps::read(const torch::optim::Optimizer& optimizer, std::size_t slot) {
   read_groups(optimizer, groups_);
   for (std::size_t i = 0; i < groups_.size() && i < holders_[slot].unknown.size(); ++i) {
-    groups_[i].unknown_tensor_count = holders_[slot].unknown[i].tensors;
-    groups_[i].unknown_element_count = holders_[slot].unknown[i].elements;
+    groups_[i].group.unknown_tensor_count = holders_[slot].unknown[i].tensors;
+    groups_[i].group.unknown_element_count = holders_[slot].unknown[i].elements;
   }
   holders_[slot].facts->set_groups(groups_);
 }

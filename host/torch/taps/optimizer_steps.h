@@ -103,12 +103,12 @@ class OptimizerSteps {
   std::unordered_set<const torch::optim::Optimizer*> attached_;  // only to compare with
   std::vector<Holder> holders_;  // 64 at most; one that came later takes the place of an old one
   std::size_t next_reused_ = 0;
-  std::vector<loupe_parameter_group> groups_;  // to fill at each step
-  uint64_t latest_ = 0;                        // a bit for each that may have stepped last
-  uint64_t counting_ = 1;                      // those whose steps are the clock's
-  bool passed_by_ = false;                     // since the last tick
-  bool has_stepped_ = false;                   // where a tap saw it
-  uint64_t unseen_ = 0;                        // those whose steps taps may miss
+  std::vector<GroupFacts> groups_;  // to fill at each step
+  uint64_t latest_ = 0;             // a bit for each that may have stepped last
+  uint64_t counting_ = 1;           // those whose steps are the clock's
+  bool passed_by_ = false;          // since the last tick
+  bool has_stepped_ = false;        // where a tap saw it
+  uint64_t unseen_ = 0;             // those whose steps taps may miss
   bool told_of_changes_ = false, told_of_uncovered_ = false;
 };
 

@@ -138,8 +138,9 @@ bool is_within_reach(const ParameterState& state, const loupe_optimizer* optimiz
   if (optimizer == nullptr) return true;
   double rate = 0;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
-    if (std::isnan(optimizer->groups[i]->learning_rate)) return true;
-    rate = std::max(rate, std::abs(optimizer->groups[i]->learning_rate));
+    const double its = learning_rate_of(*optimizer->groups[i]).value_or(NAN);
+    if (std::isnan(its)) return true;
+    rate = std::max(rate, std::abs(its));
   }
   const bool is_plain = std::string_view(optimizer->type) == "SGD";
   const double size = is_plain ? state.gradient_norm : std::sqrt(static_cast<double>(state.parameter->numel));

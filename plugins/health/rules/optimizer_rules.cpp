@@ -151,7 +151,7 @@ void judge_zero_rate(const Judge& judge, const Moment& moment) {
   if (!moment.rates->is_judged_with(moment.model, optimizer.id)) return;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
-    const double rate = optimizer.groups[i]->learning_rate;
+    const double rate = learning_rate_of(*optimizer.groups[i]).value_or(NAN);
     group.follow(rate, moment.model->ticks);
     if (rate != 0) {
       group.zeros = 0;
@@ -197,7 +197,7 @@ void judge_rate_change(const Judge& judge, const Moment& moment) {
   if (!moment.rates->is_judged_with(moment.model, optimizer.id)) return;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     const RateHistory::Group& group = moment.rates->groups[{optimizer.id, i}];
-    const double rate = optimizer.groups[i]->learning_rate;
+    const double rate = learning_rate_of(*optimizer.groups[i]).value_or(NAN);
     constexpr uint64_t steps_enough = 2;
     const bool fell = group.is_low && rate > 0 && group.now_at > group.low_at && group.steps >= steps_enough;
     const bool rose = group.high_steps >= steps_enough;
@@ -273,7 +273,7 @@ void judge_new_optimizer(const Judge& judge, const Moment& moment) {
     bool has_state = std::string_view(optimizer.type) != "SGD";
     for (std::size_t i = 0; i < optimizer.group_count; ++i) {
       elements += optimizer.groups[i]->element_count;
-      has_state = has_state || optimizer.groups[i]->momentum > 0;
+      has_state = has_state || momentum_of(*optimizer.groups[i]).value_or(0) > 0;
     }
     // One that holds other parameters is for another stage of training.
     const bool is_like = newest.id != 0 && has_state && elements == newest.elements;
@@ -329,14 +329,15 @@ bool RateHistory::is_annealed(const loupe_optimizer* optimizer) const {
   if (optimizer == nullptr) return false;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
     const auto found = groups.find({optimizer->id, i});
-    if (found == groups.end() || !(optimizer->groups[i]->learning_rate < 0.05 * found->second.largest)) return false;
+    const double rate = learning_rate_of(*optimizer->groups[i]).value_or(NAN);
+    if (found == groups.end() || !(rate < 0.05 * found->second.largest)) return false;
   }
   return true;
 }
 
 std::string RateHistory::text(const loupe_optimizer* optimizer) const {
   if (optimizer == nullptr || optimizer->group_count == 0) return "";
-  const double rate = optimizer->groups[0]->learning_rate;
+  const double rate = learning_rate_of(*optimizer->groups[0]).value_or(NAN);
   const auto found = groups.find({optimizer->id, 0});
   if (found == groups.end() || std::isnan(rate)) return "";
   const bool fell = found->second.largest > rate;

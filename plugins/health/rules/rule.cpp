@@ -71,7 +71,7 @@ std::vector<Option> options() {
 bool has_rate(const loupe_optimizer* optimizer) {
   if (optimizer == nullptr) return true;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
-    if (optimizer->groups[i]->learning_rate != 0) return true;  // NaN too: not known
+    if (learning_rate_of(*optimizer->groups[i]) != 0.0) return true;  // also where it is not known
   }
   return false;
 }

@@ -4,11 +4,11 @@
  * Rules that hold everywhere:
  * - A plugin exports one symbol, `loupe_plugin_entry`. Everything else is asked for by an id with a revision. An id is
  *   never renamed; a break gets a new revision.
- * - Every struct but the entry begins with `struct_size`, filled by whoever allocates it. A reader accepts any size
- *   that covers the members it needs and never demands equality.
+ * - Every struct but the entry and loupe_moment begins with `struct_size`, filled by whoever allocates it. A reader
+ *   accepts any size that covers the members it needs and never demands equality.
  * - Structs grow only at the end. A member beyond `struct_size` is absent; absent means zero, and zero means the
- *   default, "none" or "not offered". No struct holds another by value, and arrays hold pointers, so that every struct
- *   may grow. What does not fit into a table is asked for through get_extension.
+ *   default, "none" or "not offered". No struct holds another by value but loupe_moment, which never grows, and arrays
+ *   hold pointers, so that every struct may grow. What does not fit into a table is asked for through get_extension.
  * - Enumerations grow too. A reader treats a value that it does not know as "other", skips what it cannot read and
  *   ignores unknown bits of a set of flags. `reserved` is 0.
  * - Strings are UTF-8, NUL-terminated and borrowed for the call. What a component or module points at lives as long as

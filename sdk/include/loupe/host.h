@@ -44,12 +44,13 @@ class Host {
   }
   std::vector<double> singular_values(const TensorView& matrix) const { return singular_values(*matrix.raw()); }
 
-  /// The run that this component is part of, borrowed until the run changes; null while there is none, as where a file
-  /// is only validated, and from a host that does not say. Where calls never overlap: not from an event.
+  /// The run that this component is part of; null while there is none, as where a file is only validated, and from a
+  /// host that does not say. It never changes, and lives as long as the inspector; a run that goes on in another folder
+  /// is another.
   const loupe_run* run() const {
     const auto* table = static_cast<const loupe_run_service*>(get_interface(LOUPE_RUN_ID));
     const loupe_run* run = table != nullptr ? table->run(host_->context) : nullptr;
-    return run != nullptr && LOUPE_REACHES(*run, world_size) ? run : nullptr;
+    return run != nullptr && LOUPE_REACHES(*run, lens_count) ? run : nullptr;
   }
 
   /// Calls `take(const loupe_tensor&)` with a parameter or buffer of the module as it is now, or with its gradient;

@@ -2,6 +2,7 @@
 #define LOUPE_LENS_H
 
 #include <loupe/detail/numbers.h>
+#include <loupe/detail/parameter_group.h>
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_numbers.h>
 #include <loupe/detail/series_reading.h>

@@ -27,7 +27,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Narrow"};
   const loupe_value value = {
-      .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = tick->epoch};
+      .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = tick->at.epoch};
   (void)self;
   const loupe_status told = sink->tag(sink->context, &tag, error);
   return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;

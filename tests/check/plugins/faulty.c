@@ -310,12 +310,12 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
-  if (!READABLE(tick, epoch) || !READABLE(sink, value)) return too_short(error);
+  if (!READABLE(tick, at.epoch) || !READABLE(sink, value)) return too_short(error);
 #ifdef FAULT_BLIND
   if (it->source == NULL) return LOUPE_OK;
 #endif
 #ifdef FAULT_LIFE
-  if (tick->epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
+  if (tick->at.epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
 #endif
 #ifdef FAULT_THREADS_TURN
   if (it->wiring != NULL) watch(it, NULL, error);
@@ -325,7 +325,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
     return LOUPE_FAILED;
   const loupe_tag tag = {
       .struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .flags = LOUPE_PLOT_BIG, .id = "Epoch"};
-  const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->epoch};
+  const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
   return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
@@ -345,7 +345,7 @@ static loupe_status begin(void* self, const loupe_run* run, loupe_error* error) 
 }
 static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* error) {
   (void)self;
-  return READABLE(tick, epoch) ? LOUPE_OK : too_short(error);
+  return READABLE(tick, at.epoch) ? LOUPE_OK : too_short(error);
 }
 static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
   if (!READABLE(value, value)) return too_short(error);

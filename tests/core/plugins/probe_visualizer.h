@@ -21,7 +21,7 @@ class ProbeVisualizer : public Visualizer {
 
   void begin(const Run& run) override { actor_.act(std::string("begin ") + run.name); }
   void tag(const Tag& tag) override { actor_.act(std::string("tag ") + tag.id); }
-  void begin_tick(const Tick& tick) override { actor_.act("begin_tick " + text_of(tick.epoch)); }
+  void begin_tick(const Tick& tick) override { actor_.act("begin_tick " + text_of(tick.at.epoch)); }
   void value(const Value& value) override {
     actor_.act(std::string("value ") + value.tag + "/" + layer_of(value) + "/" + value.line + " " +
                text_of(value.value));

@@ -2,31 +2,30 @@
 #ifndef LOUPE_ABI_STEPS_H
 #define LOUPE_ABI_STEPS_H
 
-#include <loupe/abi/entry.h>
+#include <loupe/abi/options.h>
+#include <loupe/abi/run.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-  LOUPE_GROUP_NESTEROV = 1u << 0,
-  LOUPE_GROUP_AMSGRAD = 1u << 1,
-  LOUPE_GROUP_CENTERED = 1u << 2 /* RMSprop divides by the variance */
+  LOUPE_GROUP_HAS_LEARNING_RATE = 1u << 0, /* the optimizer says what it is; so for the next */
+  LOUPE_GROUP_HAS_WEIGHT_DECAY = 1u << 1
 };
 
 typedef struct loupe_parameter_group {
   uint32_t struct_size;
-  uint32_t flags;       /* LOUPE_GROUP_ bits */
-  double learning_rate; /* NaN where the optimizer does not say; so for the others */
-  double momentum;      /* Adam's is its first beta */
+  uint32_t flags; /* LOUPE_GROUP_ bits */
+  double learning_rate;
   double weight_decay;
   uint64_t tensor_count;
   int64_t element_count;
   uint64_t unknown_tensor_count; /* those that no attached model has */
   int64_t unknown_element_count;
-  double second_momentum; /* Adam's second beta, RMSprop's alpha */
-  double epsilon;
-  double dampening;
+  /* All else that the optimizer says, under LibTorch's own names, numbers and flags as options: "momentum", "nesterov",
+   * "alpha", "eps". A pair is two of them: "beta1" and "beta2". Null where it says nothing. */
+  const loupe_options* settings;
 } loupe_parameter_group;
 
 typedef struct loupe_optimizer {
@@ -43,11 +42,8 @@ typedef struct loupe_optimizer {
 typedef struct loupe_step {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t number; /* steps of the run's clock so far, with this one; the first attached optimizer counts unless told */
-  double epoch;    /* the one being trained */
-  double epochs;   /* how many the trainer's loop has; 0 when unknown */
-  double time;     /* seconds since 1970, UTC */
-  double elapsed;  /* seconds since the run's start */
+  loupe_moment at;                  /* with this step */
+  double epochs;                    /* how many the trainer's loop has; 0 when unknown */
   const loupe_optimizer* optimizer; /* whose step; null where the trainer told it by hand */
 } loupe_step;
 
@@ -66,10 +62,7 @@ typedef struct loupe_tick {
   uint32_t flags;
   uint32_t reserved;
   uint64_t number;                          /* of the inspector's ticks, from 0 */
-  double epoch;                             /* the one that is over; may be a fraction */
-  uint64_t step;                            /* steps of the run's clock so far */
-  double time;                              /* seconds since 1970, UTC */
-  double elapsed;                           /* seconds since the run's start */
+  loupe_moment at;                          /* its epoch is the one that is over */
   const loupe_optimizer* const* optimizers; /* all that are attached, as they are now */
   size_t optimizer_count;
 } loupe_tick;

@@ -13,6 +13,7 @@
 #include <forward_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -59,6 +60,13 @@ class Owned {
     others_.push_back(pointers);
   }
 
+  void keep(const loupe_options*& options) {
+    if (options == nullptr) return;
+    auto copy = std::make_shared<Owned<loupe_options>>(*options);
+    options = &copy->get();
+    others_.push_back(std::move(copy));
+  }
+
   // Lists that take nothing while they are empty: there is one of these for every value that waits.
   std::forward_list<std::string> texts_;
   std::forward_list<std::vector<double>> numbers_;
@@ -95,7 +103,11 @@ inline Owned<loupe_note>::Owned(const loupe_note& other) : value_(known_part(oth
   keep(value_.text);
 }
 template <>
+inline Owned<loupe_options>::Owned(const loupe_options& other);
+template <>
 inline Owned<loupe_run>::Owned(const loupe_run& other) : value_(known_part(other)) {
+  keep(value_.settings);
+  keep(value_.lenses, value_.lens_count);
   keep_all(value_.name, value_.directory, value_.config, value_.loupe_version, value_.libtorch_version, value_.started,
            value_.train_loss, value_.validation_loss);
 }
@@ -108,6 +120,10 @@ inline Owned<loupe_option_value>::Owned(const loupe_option_value& other) : value
   keep_all(value_.name, value_.string);
   keep(value_.strings, value_.string_count);
   value_.map = nullptr;
+}
+template <>
+inline Owned<loupe_options>::Owned(const loupe_options& other) : value_(known_part(other)) {
+  keep(value_.values, value_.value_count);
 }
 template <>
 inline Owned<loupe_parameter>::Owned(const loupe_parameter& other) : value_(known_part(other)) {
@@ -128,7 +144,9 @@ inline Owned<loupe_model>::Owned(const loupe_model& other) : value_(known_part(o
   keep(value_.modules, value_.module_count);
 }
 template <>
-inline Owned<loupe_parameter_group>::Owned(const loupe_parameter_group& other) : value_(known_part(other)) {}
+inline Owned<loupe_parameter_group>::Owned(const loupe_parameter_group& other) : value_(known_part(other)) {
+  keep(value_.settings);
+}
 template <>
 inline Owned<loupe_progress>::Owned(const loupe_progress& other) : value_(known_part(other)) {}
 template <>

@@ -60,8 +60,10 @@ inline void need_whole(const loupe_module* module) {
 inline void need_whole(const loupe_optimizer* optimizer) {
   if (optimizer == nullptr) return;
   need(LOUPE_REACHES(*optimizer, group_count), "an optimizer");
-  for (std::size_t i = 0; i < optimizer->group_count; ++i)
-    need(LOUPE_REACHES(*optimizer->groups[i], unknown_element_count), "an optimizer's group");
+  for (std::size_t i = 0; i < optimizer->group_count; ++i) {
+    need(LOUPE_REACHES(*optimizer->groups[i], settings), "an optimizer's group");
+    need_whole(optimizer->groups[i]->settings);
+  }
 }
 inline void need_whole(const loupe_tick* tick) {
   need(tick != nullptr && LOUPE_REACHES(*tick, optimizer_count), "the tick");
@@ -87,8 +89,11 @@ inline void need_whole(const loupe_event* event) {
 // not be.
 inline void need_named(const loupe_run& run) {
   need(run.name != nullptr && run.directory != nullptr && run.config != nullptr && run.loupe_version != nullptr &&
-           run.libtorch_version != nullptr && run.started != nullptr,
+           run.libtorch_version != nullptr && run.started != nullptr && run.train_loss != nullptr &&
+           run.validation_loss != nullptr,
        "a text of the run");
+  need(run.lens_count == 0 || run.lenses != nullptr, "the names of the run's lenses");
+  need_whole(run.settings);
 }
 inline void need_named(const loupe_model& model) {
   need(model.name != nullptr && model.type != nullptr, "the model's name");

@@ -1,6 +1,7 @@
 #ifndef LOUPE_LENSES_LEARNING_RATES_H
 #define LOUPE_LENSES_LEARNING_RATES_H
 
+#include <loupe/detail/parameter_group.h>
 #include <loupe/lenses/explanation.h>
 
 #include <algorithm>
@@ -43,10 +44,7 @@ class LearningRates {
     if (step.optimizer == nullptr) return;
     std::vector<Group>& groups = used_[step.optimizer->id];
     if (groups.size() < step.optimizer->group_count) groups.resize(step.optimizer->group_count);
-    for (std::size_t i = 0; i < step.optimizer->group_count; ++i) {
-      groups[i].rate.use(step.optimizer->groups[i]->learning_rate);
-      groups[i].momentum.use(step.optimizer->groups[i]->momentum);
-    }
+    for (std::size_t i = 0; i < step.optimizer->group_count; ++i) groups[i].use(*step.optimizer->groups[i]);
   }
 
   /// For Lens::report. Forgets the epoch afterwards.
@@ -81,6 +79,10 @@ class LearningRates {
   };
   struct Group {
     Used rate, momentum;
+    void use(const loupe_parameter_group& group) {
+      rate.use(learning_rate_of(group).value_or(NAN));
+      momentum.use(momentum_of(group).value_or(NAN));
+    }
   };
 
   /// Keeps the memory of the optimizers that are still attached.
@@ -99,8 +101,7 @@ class LearningRates {
     const bool stepped = known != used_.end() && group < known->second.size();
     if (stepped && !std::isnan(known->second[group].rate.last)) return known->second[group];
     Group set;
-    set.rate.use(optimizer.groups[group]->learning_rate);
-    set.momentum.use(optimizer.groups[group]->momentum);
+    set.use(*optimizer.groups[group]);
     return set;
   }
 

@@ -6,7 +6,7 @@
 
 namespace loupe {
 
-/// A time in seconds since 1970, such as loupe_tick.time, as ISO 8601 in UTC: "2024-05-01T12:00:00Z".
+/// A time in seconds since 1970, such as loupe_moment.time, as ISO 8601 in UTC: "2024-05-01T12:00:00Z".
 inline std::string utc_text(double time) {
   const auto seconds = static_cast<std::time_t>(time);
   std::tm parts{};
