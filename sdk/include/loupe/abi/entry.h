@@ -25,6 +25,11 @@ extern "C" {
 /* The same for a pointer, which must not be null either: ask it before you call what is optional. */
 #define LOUPE_OFFERS(STRUCT, MEMBER) (LOUPE_REACHES(STRUCT, MEMBER) && (STRUCT).MEMBER != NULL)
 
+/* Sets of flags leave their upper bits, from this one on, to drafts (loupe/draft); so do the taps from LOUPE_TAP_DRAFTS
+ * on. The core will never use them: LOUPE_EVENT_DRAFTS, LOUPE_MEASURE_DRAFTS, LOUPE_MODULE_DRAFTS,
+ * LOUPE_PARAMETER_DRAFTS. */
+#define LOUPE_DRAFT_SHIFT 16
+
 typedef int32_t loupe_status;
 enum {
   LOUPE_OK = 0,
