@@ -158,6 +158,23 @@ TEST(Check, WhatLoupeShipsKeepsEveryRule) {
   }
 }
 
+TEST(Check, NamesEveryDraftThatALensUses) {
+  const std::pair<const char*, const char*> uses[] = {{"memory", "the gatherer 'draft_step_memory'"},
+                                                      {"step_time", "the gatherer 'draft_step_time'"},
+                                                      {"ranks", "loupe.ranks/draft-1"},
+                                                      {"health", "the gatherer 'draft_loss_input'"},
+                                                      {"health", "the gatherer 'draft_step_time'"},
+                                                      {"gatherers", "LOUPE_DRAFT_TAP_LOSS_INPUT"}};
+  for (const auto& [plugin, draft] : uses) {
+    const Checked checked = check(LOUPE_BUILT_PLUGINS "/" + std::string(plugin) + ".so", "--timeout 60");
+    std::string used;
+    for (const auto& row : checked.rows) {
+      if (row.at("rule") == "drafts") used += row.at("detail").get<std::string>();
+    }
+    EXPECT_TRUE(contains(used, draft)) << plugin << ": " << used;
+  }
+}
+
 TEST(Check, TheExampleLensKeepsEveryRule) {
   const Checked checked = check(LOUPE_EXAMPLE_PLUGIN);
   EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);

@@ -47,11 +47,11 @@ class ActivationPlots {
   void write(Report& report, const std::string& tag, const Layers& layers) {
     const std::string activation_line = "activation_rate", death_line = "death_rate";
     for (const Layer& layer : layers) {
-      const auto activation = write_rate(report, tag, layer, "activation", activation_line, activation_);
-      const auto death = write_rate(report, tag, layer, "death", death_line, death_);
+      const auto activation = write_rate(report, tag, layer, LOUPE_SERIES_ACTIVATION, activation_line, activation_);
+      const auto death = write_rate(report, tag, layer, LOUPE_SERIES_DEATH, death_line, death_);
       if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);
       if (death) worst_death_ = std::fmax(worst_death_, *death);
-      non_finite_.write(report, tag, layer.name, layer.source, "activation");
+      non_finite_.write(report, tag, layer.name, layer.source, LOUPE_SERIES_ACTIVATION);
     }
   }
   /// After all others: the worst of what was written since the last call.

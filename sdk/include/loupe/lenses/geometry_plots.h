@@ -62,9 +62,9 @@ class GeometryPlots {
   void write(Report& report, const std::string& title, const Layers& layers) {
     const std::string norm_tag = title + " Norm", correlation_tag = title + " Correlation";
     for (const Layer& layer : layers) {
-      const auto norm = layer.source.index_of("norm");
+      const auto norm = layer.source.index_of(LOUPE_SERIES_NORM);
       if (norm) lines_.write(report, norm_tag, layer.name, layer.source, *norm, "");
-      if (correlation_) lines_.write(report, correlation_tag, layer.name, layer.source, "correlation");
+      if (correlation_) lines_.write(report, correlation_tag, layer.name, layer.source, LOUPE_SERIES_CORRELATION);
       if (norm) non_finite_.write(report, norm_tag, layer.name, layer.source, *norm);
     }
   }

@@ -2,6 +2,7 @@
 #ifndef LOUPE_DRAFT_ABI_LOSS_INPUT_H
 #define LOUPE_DRAFT_ABI_LOSS_INPUT_H
 
+#include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
 #ifdef __cplusplus
@@ -11,6 +12,8 @@ extern "C" {
 /* Of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the target,
  * which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */
 enum { LOUPE_DRAFT_TAP_LOSS_INPUT = LOUPE_TAP_DRAFTS + 1 };
+/* The gatherer of it. */
+#define LOUPE_DRAFT_GATHER_LOSS_INPUT LOUPE_DRAFT_GATHERERS "loss_input"
 
 /* Of the bits LOUPE_EVENT_DRAFTS, the lowest ten, at this tap alone. In (flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK): the
  * function. */
