@@ -163,7 +163,7 @@ def main():
             failed = True
     if failed:
         sys.exit("where the boundary is meant to change, say so in sdk/CHANGELOG.md, then: "
-                 f"{__file__} --update {' '.join(sys.argv[1:])}")
+                 f"{__file__} --update {' '.join([include, file, *compilers])}")
 
 
 if __name__ == "__main__":
