@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "check/session.h"
+#include "loader/component_index.h"
 #include "loader/elf_file.h"
 #include "loader/plugin_library.h"
 
@@ -40,6 +41,27 @@ std::vector<Symbol> exported(const ElfFile& elf) {
     symbols.push_back(std::move(symbol));
   }
   return symbols;
+}
+
+/// A note by hand may be another than the plugin: what it leaves out is never found, what it has too much is not there.
+void check_note(const Subject& subject) {
+  const PluginFile file(subject.file);
+  const ComponentIndex index = read_index(ElfFile(file));
+  if (!index.noted) return;
+  std::set<std::pair<Kind, std::string>> noted, offered;
+  for (const NamedComponent& each : index.components) noted.emplace(each.kind, each.name);
+  for (std::size_t i = 0; i < subject.plugin->component_count; ++i) {
+    const loupe_component& component = *subject.plugin->components[i];
+    if (const auto kind = kind_of(component.interface_id)) offered.emplace(*kind, component.name);
+  }
+  for (const auto& [kind, name] : offered) {
+    if (noted.count({kind, name}) == 0)
+      throw Broken(std::string("its note lacks the ") + kind_name(kind) + " '" + name + "', so that no host finds it");
+  }
+  for (const auto& [kind, name] : noted) {
+    if (offered.count({kind, name}) == 0)
+      throw Broken(std::string("its note has a ") + kind_name(kind) + " '" + name + "', which it does not offer");
+  }
 }
 
 }  // namespace
@@ -132,6 +154,7 @@ void check_plugin(const Subject& subject) {
     if (!seen.emplace(component->interface_id, component->name).second)
       throw Broken(std::string("there are two components '") + component->name + "' of one kind");
   }
+  check_note(subject);
   bool takes_any = subject.options.empty();
   for (std::size_t i = 0; i < plugin->component_count; ++i)
     takes_any = takes_any || declares_any(*plugin->components[i], subject.options);

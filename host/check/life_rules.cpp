@@ -1,5 +1,6 @@
 // Whether a component lives as it must when all is well.
 
+#include <loupe/draft/abi/ranks.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -187,7 +188,12 @@ void check_leaks(const Subject& subject) {
 }
 
 void check_drafts(const Subject& subject) {
-  Session(subject).live();
+  Session session(subject);
+  session.live();
+  // What the host would find where it asks the lens.
+  if (session.created() && subject.kind == Kind::lens && LOUPE_OFFERS(session.table<loupe_lens>(), get_extension) &&
+      session.table<loupe_lens>().get_extension(session.self(), LOUPE_DRAFT_RANKS_ID) != nullptr)
+    StubHost::note_draft_id(LOUPE_DRAFT_RANKS_ID);
   std::string used;
   for (const std::string& draft : StubHost::take_drafts()) used += (used.empty() ? "" : ", ") + draft;
   if (!used.empty()) note_remark("it uses " + used + ", which may change or go without notice");

@@ -69,6 +69,7 @@ void Session::begin_preprocessor() {
     const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
     request_ = loupe_request{};
     std::memcpy(&request_, asked, std::min<std::size_t>(asked->struct_size, sizeof request_));
+    StubHost::note_draft_measures(request_.measures);
     return status;
   });
 }

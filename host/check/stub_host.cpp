@@ -134,7 +134,7 @@ StubHost::StubHost()
             .get_interface = &StubHost::service} {}
 
 const void* StubHost::service(void*, const char* id) {
-  note_draft(id);
+  note_draft_id(id);
   for (const Service& each : services) {
     if (std::strcmp(each.id, id) == 0) return each.table;
   }
@@ -142,9 +142,16 @@ const void* StubHost::service(void*, const char* id) {
 }
 
 void StubHost::note_draft(const std::string& what) {
-  if (what.find("/draft-") == std::string::npos) return;
   const std::lock_guard lock(drafts_mutex);
   drafts().insert(what);
+}
+
+void StubHost::note_draft_id(const std::string& id) {
+  if (id.find("/draft-") != std::string::npos) note_draft(id);
+}
+
+void StubHost::note_draft_measures(uint32_t measures) {
+  if ((measures & LOUPE_MEASURE_DRAFTS) != 0) note_draft("measures of LOUPE_MEASURE_DRAFTS");
 }
 
 std::vector<std::string> StubHost::take_drafts() {

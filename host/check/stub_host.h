@@ -32,8 +32,10 @@ class StubHost {
   bool expect(const char* function, std::initializer_list<Turn> turns);
   void complain(const std::string& what);
   std::vector<std::string> complaints() const;
-  /// Notes what carries "/draft-" in its id: the ABI does not promise to keep it. Of the whole process.
+  /// Notes what the ABI does not promise to keep; an id where it says "/draft-". Of the whole process.
   static void note_draft(const std::string& what);
+  static void note_draft_id(const std::string& id);
+  static void note_draft_measures(uint32_t measures);
   static std::vector<std::string> take_drafts();
   /// Handles that were retained or cloned and not released.
   long retained() const { return retained_; }

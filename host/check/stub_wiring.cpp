@@ -29,10 +29,20 @@ struct StubWiring {
   static constexpr double values[] = {0.25, 0.5, 0.75};
 
   // Loupe's own.
-  static constexpr const char* gatherers[] = {
-      "forward",        "forward_input", "output_gradient", "input_gradient",     "loss_input", "step_gradient",
-      "call_parameter", "tick",          "optimizer_step",  "parameter_gradient", "step_time",  "step_memory",
-      "attribute",      "push"};
+  static constexpr const char* gatherers[] = {LOUPE_GATHER_FORWARD,
+                                              LOUPE_GATHER_FORWARD_INPUT,
+                                              LOUPE_GATHER_OUTPUT_GRADIENT,
+                                              LOUPE_GATHER_INPUT_GRADIENT,
+                                              LOUPE_GATHER_PARAMETER_GRADIENT,
+                                              LOUPE_GATHER_STEP_GRADIENT,
+                                              LOUPE_GATHER_CALL_PARAMETER,
+                                              LOUPE_GATHER_OPTIMIZER_STEP,
+                                              LOUPE_GATHER_TICK,
+                                              LOUPE_GATHER_ATTRIBUTE,
+                                              LOUPE_GATHER_PUSH,
+                                              LOUPE_DRAFT_GATHER_LOSS_INPUT,
+                                              LOUPE_DRAFT_GATHER_STEP_TIME,
+                                              LOUPE_DRAFT_GATHER_STEP_MEMORY};
 
   static Session& of(void* session) { return *static_cast<Session*>(session); }
   static Session::Watched& watched(loupe_source* source) { return *reinterpret_cast<Session::Watched*>(source); }
@@ -45,12 +55,12 @@ struct StubWiring {
   static loupe_status subscribe(void* self, const loupe_subscription* subscription, loupe_error* error) {
     if (!of(self).host().expect("subscribe", {Turn::opening})) return refuse(error, "subscribe comes out of turn");
     if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
-    if (subscription->tap >= LOUPE_TAP_DRAFTS) {
-      const uint32_t tap = subscription->tap;
-      StubHost::note_draft(tap == LOUPE_DRAFT_TAP_LOSS_INPUT    ? "loupe.loss_input/draft-1"
-                           : tap == LOUPE_DRAFT_TAP_STEP_TIME   ? "loupe.step_time/draft-1"
-                           : tap == LOUPE_DRAFT_TAP_STEP_MEMORY ? "loupe.step_memory/draft-1"
-                                                                : "tap/draft-" + std::to_string(tap));
+    const uint32_t tap = subscription->tap;
+    if (tap >= LOUPE_TAP_DRAFTS) {
+      StubHost::note_draft(tap == LOUPE_DRAFT_TAP_LOSS_INPUT    ? "LOUPE_DRAFT_TAP_LOSS_INPUT"
+                           : tap == LOUPE_DRAFT_TAP_STEP_TIME   ? "LOUPE_DRAFT_TAP_STEP_TIME"
+                           : tap == LOUPE_DRAFT_TAP_STEP_MEMORY ? "LOUPE_DRAFT_TAP_STEP_MEMORY"
+                                                                : "the tap " + std::to_string(tap));
     }
     return LOUPE_OK;
   }
@@ -61,8 +71,9 @@ struct StubWiring {
 
   /// Of Loupe's own gatherers of parameters, as those refuse it; empty where there is nothing to refuse.
   static std::string lacking_parameter(const loupe_watch& watch) {
-    constexpr std::string_view of_parameters[] = {"parameter_gradient", "step_gradient", "call_parameter", "tick",
-                                                  "optimizer_step"};
+    constexpr std::string_view of_parameters[] = {LOUPE_GATHER_PARAMETER_GRADIENT, LOUPE_GATHER_STEP_GRADIENT,
+                                                  LOUPE_GATHER_CALL_PARAMETER, LOUPE_GATHER_TICK,
+                                                  LOUPE_GATHER_OPTIMIZER_STEP};
     if (watch.module == nullptr || std::find(std::begin(of_parameters), std::end(of_parameters),
                                              std::string_view(watch.gatherer)) == std::end(of_parameters))
       return "";
@@ -96,6 +107,8 @@ struct StubWiring {
     if (const std::string wrong = misspelt(*session.subject_.plugin, watch->gatherer); !wrong.empty())
       return refuse(error, wrong.c_str());
     if (const std::string lacking = lacking_parameter(*watch); !lacking.empty()) return refuse(error, lacking.c_str());
+    if (std::string_view(watch->gatherer).substr(0, std::strlen(LOUPE_DRAFT_GATHERERS)) == LOUPE_DRAFT_GATHERERS)
+      StubHost::note_draft(std::string("the gatherer '") + watch->gatherer + "'");
     Session::Watched& made = session.watched_.emplace_back();
     made.module = watch->module;
     if (watch->label != nullptr) made.label = watch->label;
@@ -107,6 +120,7 @@ struct StubWiring {
       made.request = {.struct_size = sizeof(loupe_request)};
       const loupe_status status = made.own->request(made.own_self, &made.request, error);
       if (status != LOUPE_OK) return status;
+      StubHost::note_draft_measures(made.request.measures);
     }
     *source = reinterpret_cast<loupe_source*>(&made);
     return LOUPE_OK;
@@ -235,7 +249,7 @@ struct StubWiring {
                                                 .make = &make_tally,
                                                 .use = &use_tally,
                                                 .take = &take_tally};
-    StubHost::note_draft(id);
+    StubHost::note_draft_id(id);
     return std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &tally : nullptr;
   }
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -30,7 +29,16 @@ std::string versions(const PluginLibrary& library) {
          version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + ")";
 }
 
-constexpr char double_remedy[] = "; rename one, or take one file out of the plugin path";
+std::string left_out(Kind kind, const std::string& name, const std::string& file, const std::string& first) {
+  return "the " + std::string(kind_name(kind)) + " '" + name + "' of '" + file + "' is left out: '" + first +
+         "' comes before it and has one of that name; rename one, or take one file out of the plugin path";
+}
+
+bool has_name(const loupe_component& component, const std::string& name, bool as_alias) {
+  if (!as_alias) return component.name == name;
+  const std::size_t count = component.aliases != nullptr ? component.alias_count : 0;
+  return std::find(component.aliases, component.aliases + count, name) != component.aliases + count;
+}
 
 /// What is wrong with a component's description, in words that follow its name; empty when nothing is.
 std::string option_fault(const loupe_component& component) {
@@ -76,7 +84,7 @@ bool Catalogue::opened_folder(const std::string& path) const {
 }
 
 void Catalogue::add_registered() {
-  for (const PluginLibrary* library : registered_plugins()) add_components(*library);
+  for (const PluginLibrary* library : registered_plugins()) add_components(*library, {});
 }
 
 void Catalogue::add_path(const std::string& written) {
@@ -138,6 +146,7 @@ void Catalogue::add_file(const std::string& file, bool open_now) {
     if (!fault.empty()) throw Error(fault);
     const PluginFile bytes(path);
     added.index = read_index(ElfFile(bytes));
+    added.place = {!added.index.noted && !open_now, files_.size()};
   } catch (const std::exception& e) {
     added.opened = true;
     added.problem = e.what();
@@ -158,7 +167,7 @@ void Catalogue::open(File& file) const {
       throw Error("the plugin '" + file.path + "' is not opened: it is not in plugins.sha256; write '" +
                   fs::path(file.path).filename().string() + ": " + sha256_of(PluginFile(file.path)) + "' there");
     }
-    add_components(load_plugin(file.path, file.sha256));
+    add_components(load_plugin(file.path, file.sha256), file.place);
   } catch (const std::exception& e) {
     file.problem = e.what();
     problems_.push_back(file.problem);
@@ -174,23 +183,21 @@ void Catalogue::open_all() {
 /// What a note names twice can be told without opening either file.
 void Catalogue::tell_doubles(const File& file) {
   for (const NamedComponent& component : file.index.components) {
-    const CatalogueEntry* open = find_open(component.kind, component.name);
+    const CatalogueEntry* open = first_open(component.kind, component.name, false, false);
     std::string first = open != nullptr ? open->library->file : "";
     for (const File& other : files_) {
       if (first.empty() && &other != &file && other.index.names(component.kind, component.name)) first = other.path;
     }
-    if (first.empty()) continue;
-    problems_.push_back("the " + std::string(kind_name(component.kind)) + " '" + component.name + "' of '" + file.path +
-                        "' is left out: '" + first + "' already has one of that name" + double_remedy);
+    if (!first.empty()) problems_.push_back(left_out(component.kind, component.name, file.path, first));
   }
 }
 
-void Catalogue::add_components(const PluginLibrary& library) const {
+void Catalogue::add_components(const PluginLibrary& library, PluginPlace place) const {
   for (std::size_t i = 0; i < library.plugin->component_count; ++i)
-    add_component(library.plugin->components[i], library);
+    add_component(library.plugin->components[i], library, place);
 }
 
-void Catalogue::add_component(const loupe_component* component, const PluginLibrary& library) const {
+void Catalogue::add_component(const loupe_component* component, const PluginLibrary& library, PluginPlace place) const {
   const std::string remedy = "; rebuild it against this Loupe's SDK";
   const bool whole = component != nullptr && LOUPE_OFFERS(*component, destroy) && component->interface_id != nullptr &&
                      component->name != nullptr && component->help != nullptr && component->table != nullptr &&
@@ -218,42 +225,49 @@ void Catalogue::add_component(const loupe_component* component, const PluginLibr
     problems_.push_back(where + " " + fault + "; correct its declaration");
     return;
   }
-  if (const CatalogueEntry* first = find_open(kind, component->name)) {
-    const std::string message = "the " + std::string(kind_name(kind)) + " '" + component->name + "' of '" +
-                                library.file + "' is left out: '" + first->library->file +
-                                "' already has one of that name" + double_remedy;
-    if (std::find(problems_.begin(), problems_.end(), message) == problems_.end()) problems_.push_back(message);
-    return;
-  }
-  entries_.push_back({kind, component, &library});
+  add_entry({kind, component, &library, place});
 }
 
-const CatalogueEntry* Catalogue::find_open(Kind kind, const std::string& name) const {
+void Catalogue::add_entry(const CatalogueEntry& entry) const {
+  const std::string name = entry.component->name;
+  const auto other = std::find_if(entries_.begin(), entries_.end(), [&](const CatalogueEntry& each) {
+    return each.kind == entry.kind && each.component->name == name;
+  });
+  if (other == entries_.end()) return entries_.push_back(entry);
+  // One that comes later in order may have been opened before, for another of its components.
+  const bool goes_before = entry.place < other->place;
+  const CatalogueEntry last = goes_before ? *other : entry;
+  if (goes_before) *other = entry;
+  const std::string message = left_out(entry.kind, name, last.library->file, other->library->file);
+  if (std::find(problems_.begin(), problems_.end(), message) == problems_.end()) problems_.push_back(message);
+}
+
+const CatalogueEntry* Catalogue::first_open(Kind kind, const std::string& name, bool as_alias, bool is_silent) const {
+  const CatalogueEntry* first = nullptr;
   for (const CatalogueEntry& entry : entries_) {
-    if (entry.kind != kind) continue;
-    const loupe_component& component = *entry.component;
-    if (component.name == name) return &entry;
-    const bool has_aliases = component.aliases != nullptr;
-    for (std::size_t i = 0; has_aliases && i < component.alias_count; ++i) {
-      if (component.aliases[i] == name) return &entry;
-    }
+    if (entry.kind != kind || entry.place.first != is_silent || (first != nullptr && !(entry.place < first->place)))
+      continue;
+    if (has_name(*entry.component, name, as_alias)) first = &entry;
   }
-  return nullptr;
+  return first;
+}
+
+const CatalogueEntry* Catalogue::first(Kind kind, const std::string& name, bool as_alias, bool is_silent) const {
+  for (File& file : files_) {
+    if (file.opened || file.place.first != is_silent) continue;
+    const bool may_have = is_silent || (as_alias ? file.index.has_aliases(kind) : file.index.names(kind, name));
+    if (!may_have) continue;
+    const CatalogueEntry* open_already = first_open(kind, name, as_alias, is_silent);
+    if (open_already != nullptr && open_already->place < file.place) break;
+    open(file);
+  }
+  return first_open(kind, name, as_alias, is_silent);
 }
 
 const CatalogueEntry* Catalogue::find(Kind kind, const std::string& name) const {
-  if (const CatalogueEntry* entry = find_open(kind, name)) return entry;
-  // Those that say they have it; then those that may have it as an alias; then those that say nothing.
-  const std::function<bool(const File&)> may_have[] = {
-      [&](const File& file) { return file.index.names(kind, name); },
-      [&](const File& file) { return file.index.has_aliases(kind); },
-      [&](const File& file) { return !file.index.noted; },
-  };
-  for (const auto& likely : may_have) {
-    for (File& file : files_) {
-      if (file.opened || !likely(file)) continue;
-      open(file);
-      if (const CatalogueEntry* entry = find_open(kind, name)) return entry;
+  for (const bool is_silent : {false, true}) {
+    for (const bool as_alias : {false, true}) {
+      if (const CatalogueEntry* entry = first(kind, name, as_alias, is_silent)) return entry;
     }
   }
   return nullptr;
@@ -282,7 +296,11 @@ std::string Catalogue::other_kind_hint(Kind kind, const std::string& name) const
       {Kind::gatherer, "a gatherer, which lenses make use of"},
   };
   for (const auto& [other, words] : places) {
-    const bool is_other = find_open(other, name) != nullptr ||
+    const bool is_other = std::any_of(entries_.begin(), entries_.end(),
+                                      [&, of = other](const CatalogueEntry& entry) {
+                                        return entry.kind == of && (has_name(*entry.component, name, false) ||
+                                                                    has_name(*entry.component, name, true));
+                                      }) ||
                           std::any_of(files_.begin(), files_.end(),
                                       [&, of = other](const File& file) { return file.index.names(of, name); });
     if (other != kind && is_other) return std::string("; it is ") + words;

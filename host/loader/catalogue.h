@@ -16,11 +16,16 @@
 
 namespace loupe {
 
+/// The order of plugins: whether it comes behind all that say what they have, and which file of the path it is, from 1;
+/// 0 for one that the program has.
+using PluginPlace = std::pair<bool, std::size_t>;
+
 /// One component found, and the file it is from.
 struct CatalogueEntry {
   Kind kind;
   const loupe_component* component;
   const PluginLibrary* library;
+  PluginPlace place;
   OptionTable options() const { return {component->options, component->option_count}; }
 };
 
@@ -29,17 +34,17 @@ struct CatalogueEntry {
 /// that cannot be used becomes a problem, and the others still work. One thread.
 class Catalogue {
  public:
-  /// The components that the program registered. They take precedence over those that are added later.
+  /// The components that the program registered.
   void add_registered();
   /// From now on only these files are opened, and only with the SHA-256 digest given for their names. Empty: any file.
   void pin(std::map<std::string, std::string> sha256_by_name) { pins_ = std::move(sha256_by_name); }
   /// The names given to pin that no file has.
   std::vector<std::string> missing_pins() const;
-  /// Adds a folder or file; the first component of a name wins. A file is opened at once. A missing path becomes a
+  /// Adds a folder or file. A file is opened at once. A missing path becomes a
   /// problem. Relative paths start at the current working directory.
   void add_path(const std::string& path);
   /// A plugin that is loaded, or linked, already.
-  void add_plugin(const PluginLibrary& library) { add_components(library); }
+  void add_plugin(const PluginLibrary& library) { add_components(library, {}); }
   /// Whether that path is a folder that was added and could be read.
   bool opened_folder(const std::string& path) const;
   /// What LOUPE_PLUGIN_PATH names (not in a program that runs with another's rights), then the folder that belongs to
@@ -48,7 +53,8 @@ class Catalogue {
   /// Opens every plugin, to list all components.
   void open_all();
 
-  /// By name or alias, opening its plugin where it is not open yet; null when there is none. Pointers stay valid.
+  /// By name or alias, opening its plugin where it is not open yet; null when there is none. Pointers stay valid. Which
+  /// of several has it is said at loupe_component.
   const CatalogueEntry* find(Kind kind, const std::string& name) const;
   /// All names that are known without opening another plugin, sorted.
   std::vector<std::string> names(Kind kind) const;
@@ -66,14 +72,19 @@ class Catalogue {
     std::string sha256 = {};
     ComponentIndex index = {};
     bool opened = false;
+    PluginPlace place = {};
     std::string problem = {};
   };
   void add_file(const std::string& file, bool open_now);
   void tell_doubles(const File& file);
   void open(File& file) const;
-  void add_components(const PluginLibrary& library) const;
-  void add_component(const loupe_component* component, const PluginLibrary& library) const;
-  const CatalogueEntry* find_open(Kind kind, const std::string& name) const;
+  void add_components(const PluginLibrary& library, PluginPlace place) const;
+  void add_component(const loupe_component* component, const PluginLibrary& library, PluginPlace place) const;
+  void add_entry(const CatalogueEntry& entry) const;
+  /// The first in order that has the name, as an alias or as its own, among the plugins that say what they have or
+  /// among the others.
+  const CatalogueEntry* first(Kind kind, const std::string& name, bool as_alias, bool is_silent) const;
+  const CatalogueEntry* first_open(Kind kind, const std::string& name, bool as_alias, bool is_silent) const;
   std::string other_kind_hint(Kind kind, const std::string& name) const;
 
   std::map<std::string, std::string> pins_;

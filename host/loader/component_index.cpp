@@ -1,6 +1,7 @@
 #include "loader/component_index.h"
 
 #include <elf.h>
+#include <loupe/abi.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,16 +10,7 @@
 namespace loupe {
 namespace {
 
-// As in loupe/detail/plugin_note.h, which brings more than the host should know.
-constexpr char section_name[] = ".note.loupe";
-constexpr char note_name[8] = "Loupe";
 constexpr std::uint64_t largest_note = 1 << 20;
-
-struct NoteHead {
-  uint32_t name_size, description_size, type;
-  char name[8];
-  uint32_t abi_major, abi_minor;
-};
 
 }  // namespace
 
@@ -33,17 +25,17 @@ bool ComponentIndex::has_aliases(Kind kind) const {
 }
 
 ComponentIndex read_index(const ElfFile& elf) {
-  const ElfW(Shdr)* section = elf.section_named(section_name);
-  if (section == nullptr || section->sh_size < sizeof(NoteHead) || section->sh_size > largest_note) return {};
+  const ElfW(Shdr)* section = elf.section_named(LOUPE_ELF_SECTION);
+  loupe_elf_note head{};
+  if (section == nullptr || section->sh_size <= sizeof head || section->sh_size > largest_note) return {};
   const std::vector<char> bytes = elf.file.read(section->sh_offset, section->sh_size);
-  NoteHead head{};
   std::memcpy(&head, bytes.data(), sizeof head);
-  const std::size_t words = 2 * sizeof(uint32_t);
-  if (head.name_size != sizeof "Loupe" || head.type != 1 || std::memcmp(head.name, note_name, sizeof head.name) != 0 ||
-      head.description_size < words || head.description_size - words > bytes.size() - sizeof head)
+  if (head.name_size != sizeof LOUPE_ELF_NAME || head.version != LOUPE_ELF_VERSION ||
+      std::memcmp(head.name, LOUPE_ELF_NAME, sizeof LOUPE_ELF_NAME) != 0 || head.text_size == 0 ||
+      head.text_size > bytes.size() - sizeof head || bytes[sizeof head + head.text_size - 1] != '\0')
     return {};
-  ComponentIndex index{true, head.abi_major, head.abi_minor, {}};
-  std::istringstream text(std::string(bytes.data() + sizeof head, head.description_size - words));
+  ComponentIndex index{true, {}};
+  std::istringstream text(std::string(bytes.data() + sizeof head, head.text_size - 1));
   for (std::string line; std::getline(text, line);) {
     std::istringstream parts(line);
     std::string id, name, ending;

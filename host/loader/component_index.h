@@ -20,7 +20,6 @@ struct NamedComponent {
 /// What a plugin's file says it brings, read without opening it as a library.
 struct ComponentIndex {
   bool noted = false;  ///< false: the file says nothing, and only opening it shows what it has
-  uint32_t abi_major = 0, abi_minor = 0;
   std::vector<NamedComponent> components;
 
   bool names(Kind kind, const std::string& name) const;
@@ -28,8 +27,8 @@ struct ComponentIndex {
   bool has_aliases(Kind kind) const;
 };
 
-/// Reads the note that LOUPE_PLUGIN left (see loupe/detail/plugin_note.h). One that is not as it should be counts as
-/// none. Throws Error where the file is cut short.
+/// Reads the note of loupe/abi/entry.h. One that is not as it should be counts as none. Throws Error where the file is
+/// cut short.
 ComponentIndex read_index(const ElfFile& elf);
 
 }  // namespace loupe

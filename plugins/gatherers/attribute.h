@@ -11,7 +11,7 @@ namespace loupe {
 /// running_mean, one of a child ("a.b"), or what the trainer exposed.
 class Attribute : public Gatherer {
  public:
-  static constexpr const char* name = "attribute";
+  static constexpr const char* name = LOUPE_GATHER_ATTRIBUTE;
   static constexpr const char* help = "a parameter, buffer or exposed value of a module, around each forward";
   static std::vector<Option> options() {
     return {{"when", "after", "when it is read: as the forward is entered, left, or both", {"before", "after", "both"}},

@@ -38,7 +38,7 @@ class ModuleGatherer : public Gatherer {
 
 class Forward : public ModuleGatherer<Forward, LOUPE_TAP_FORWARD> {
  public:
-  static constexpr const char* name = "forward";
+  static constexpr const char* name = LOUPE_GATHER_FORWARD;
   static constexpr const char* which = "output";
   static constexpr const char* help = "a module's output, at each forward";
   using ModuleGatherer::ModuleGatherer;
@@ -46,7 +46,7 @@ class Forward : public ModuleGatherer<Forward, LOUPE_TAP_FORWARD> {
 
 class ForwardInput : public ModuleGatherer<ForwardInput, LOUPE_TAP_FORWARD_BEFORE> {
  public:
-  static constexpr const char* name = "forward_input";
+  static constexpr const char* name = LOUPE_GATHER_FORWARD_INPUT;
   static constexpr const char* which = nullptr;
   static constexpr const char* help = "a module's first input, as its forward is entered";
   using ModuleGatherer::ModuleGatherer;
@@ -54,7 +54,7 @@ class ForwardInput : public ModuleGatherer<ForwardInput, LOUPE_TAP_FORWARD_BEFOR
 
 class OutputGradient : public ModuleGatherer<OutputGradient, LOUPE_TAP_OUTPUT_GRADIENT> {
  public:
-  static constexpr const char* name = "output_gradient";
+  static constexpr const char* name = LOUPE_GATHER_OUTPUT_GRADIENT;
   static constexpr const char* which = "output";
   static constexpr const char* help = "the gradient of a module's output, at each backward";
   using ModuleGatherer::ModuleGatherer;
@@ -62,7 +62,7 @@ class OutputGradient : public ModuleGatherer<OutputGradient, LOUPE_TAP_OUTPUT_GR
 
 class InputGradient : public ModuleGatherer<InputGradient, LOUPE_TAP_INPUT_GRADIENT> {
  public:
-  static constexpr const char* name = "input_gradient";
+  static constexpr const char* name = LOUPE_GATHER_INPUT_GRADIENT;
   static constexpr const char* which = "input";
   static constexpr const char* help = "the gradient of a module's input, at each backward";
   using ModuleGatherer::ModuleGatherer;
@@ -70,9 +70,9 @@ class InputGradient : public ModuleGatherer<InputGradient, LOUPE_TAP_INPUT_GRADI
 
 class LossInput : public ModuleGatherer<LossInput, LOUPE_DRAFT_TAP_LOSS_INPUT> {
  public:
-  static constexpr const char* name = "loss_input";
+  static constexpr const char* name = LOUPE_DRAFT_GATHER_LOSS_INPUT;
   static constexpr const char* which = nullptr;
-  static constexpr const char* help = "of a model's root: what the loss function behind it is given";
+  static constexpr const char* help = "a draft: of a model's root, what the loss function behind it is given";
   using ModuleGatherer::ModuleGatherer;
 };
 

@@ -24,35 +24,35 @@ class ParameterGatherer : public Gatherer {
 
 class ParameterGradient : public ParameterGatherer<ParameterGradient, LOUPE_TAP_PARAMETER_GRADIENT> {
  public:
-  static constexpr const char* name = "parameter_gradient";
+  static constexpr const char* name = LOUPE_GATHER_PARAMETER_GRADIENT;
   static constexpr const char* help = "a parameter's gradient, after each backward has added to it";
   using ParameterGatherer::ParameterGatherer;
 };
 
 class StepGradient : public ParameterGatherer<StepGradient, LOUPE_TAP_STEP_GRADIENT> {
  public:
-  static constexpr const char* name = "step_gradient";
+  static constexpr const char* name = LOUPE_GATHER_STEP_GRADIENT;
   static constexpr const char* help = "a parameter's gradient as the optimizer is about to use it, once a step";
   using ParameterGatherer::ParameterGatherer;
 };
 
 class CallParameter : public ParameterGatherer<CallParameter, LOUPE_TAP_FORWARD> {
  public:
-  static constexpr const char* name = "call_parameter";
+  static constexpr const char* name = LOUPE_GATHER_CALL_PARAMETER;
   static constexpr const char* help = "a parameter, at each forward of its module";
   using ParameterGatherer::ParameterGatherer;
 };
 
 class AtTick : public ParameterGatherer<AtTick, LOUPE_TAP_TICK> {
  public:
-  static constexpr const char* name = "tick";
+  static constexpr const char* name = LOUPE_GATHER_TICK;
   static constexpr const char* help = "a parameter, once a tick";
   using ParameterGatherer::ParameterGatherer;
 };
 
 class OptimizerStep : public ParameterGatherer<OptimizerStep, LOUPE_TAP_OPTIMIZER_STEP> {
  public:
-  static constexpr const char* name = "optimizer_step";
+  static constexpr const char* name = LOUPE_GATHER_OPTIMIZER_STEP;
   static constexpr const char* help = "a parameter, after each optimizer step";
   using ParameterGatherer::ParameterGatherer;
 };

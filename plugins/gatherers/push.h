@@ -8,7 +8,7 @@ namespace loupe {
 /// What the trainer pushes. It belongs to no module.
 class Push : public Gatherer {
  public:
-  static constexpr const char* name = "push";
+  static constexpr const char* name = LOUPE_GATHER_PUSH;
   static constexpr const char* help = "the losses and metrics that the trainer pushes";
   explicit Push(const Options&) {}
   void open(const std::optional<Module>& module, const char*) override {

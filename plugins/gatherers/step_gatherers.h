@@ -25,15 +25,16 @@ class StepGatherer : public Gatherer {
 
 class StepTime : public StepGatherer<StepTime, LOUPE_DRAFT_TAP_STEP_TIME> {
  public:
-  static constexpr const char* name = "step_time";
-  static constexpr const char* help = "what a step takes, of a module or as a whole; one step in 17 is timed";
+  static constexpr const char* name = LOUPE_DRAFT_GATHER_STEP_TIME;
+  static constexpr const char* help = "a draft: what a step takes, of a module or as a whole; one step in 17 is timed";
   using StepGatherer::StepGatherer;
 };
 
 class StepMemory : public StepGatherer<StepMemory, LOUPE_DRAFT_TAP_STEP_MEMORY> {
  public:
-  static constexpr const char* name = "step_memory";
-  static constexpr const char* help = "what a step holds in memory, of a module or as a whole; of one step a tick";
+  static constexpr const char* name = LOUPE_DRAFT_GATHER_STEP_MEMORY;
+  static constexpr const char* help =
+      "a draft: what a step holds in memory, of a module or as a whole; of one step a tick";
   using StepGatherer::StepGatherer;
 };
 

@@ -1,5 +1,6 @@
 // Which streams the lens subscribes to, and what it keeps of each model.
 
+#include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/tally.h>
 #include <algorithm>
 #include <string>
@@ -49,7 +50,7 @@ void Health::visit(const Module& module) {
   }
   if (module.is_root()) {
     model.root = module.raw();
-    watch(module, {"loss_input"}, keep<LossInputLook>(model));
+    watch(module, {LOUPE_DRAFT_GATHER_LOSS_INPUT}, keep<LossInputLook>(model));
   }
   const bool runs_as_one = module.is_leaf() || module.family() == LOUPE_FAMILY_ATTENTION;
   const Layer* layer = runs_as_one && module.is_tapped() ? &watch_layer(model, module) : nullptr;

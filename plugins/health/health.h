@@ -1,6 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_HEALTH_H
 #define LOUPE_PLUGINS_HEALTH_HEALTH_H
 
+#include <loupe/draft/abi/step_time.h>
 #include <loupe/lens.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ class Health : public Lens {
 
   void attach() override {
     watch_pushes({"push"}, losses_);
-    watch_pushes({"step_time"}, speed_watch_);
+    watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, speed_watch_);
   }
   void visit(const Module& module) override;
   void forget(const Module& module) override;

@@ -1,3 +1,4 @@
+#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/folded.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
@@ -33,14 +34,14 @@ class Memory : public Lens {
 
   Memory(const Options& options, const Host& host) : host_(host), shows_layers_(options.get<bool>("layers")) {}
 
-  void attach() override { watch_pushes({"step_memory"}, step_); }
+  void attach() override { watch_pushes({LOUPE_DRAFT_GATHER_STEP_MEMORY}, step_); }
   void visit(const Module& module) override {
     if (module.is_loss()) return;
     modules_[module.raw()->id] = module.raw();
     if (!shows_layers_ || !module.is_tapped() || module.is_functional()) return;
     Layer& layer = layers_.emplace_back();
     layer.module = module.raw();
-    watch(module, {"step_memory"}, layer.memory);
+    watch(module, {LOUPE_DRAFT_GATHER_STEP_MEMORY}, layer.memory);
   }
   void forget(const Module& module) override {
     modules_.erase(module.raw()->id);

@@ -25,8 +25,8 @@ class Activation : public Preprocessor {
   }
 
  protected:
-  explicit Activation(const Options& options) : activation_(add_series("activation", keep_from(options))) {
-    if (options.get<bool>("death")) death_ = &add_series("death", keep_from(options));
+  explicit Activation(const Options& options) : activation_(add_series(LOUPE_SERIES_ACTIVATION, keep_from(options))) {
+    if (options.get<bool>("death")) death_ = &add_series(LOUPE_SERIES_DEATH, keep_from(options));
     request_.measures = LOUPE_MEASURE_ACTIVITY;
     request_.epsilon = options.get<double>("eps");
   }
@@ -48,7 +48,7 @@ class Activation : public Preprocessor {
 
 class OutputActivation : public Activation {
  public:
-  static constexpr const char* name = "output_activation";
+  static constexpr const char* name = LOUPE_PREPROCESS_OUTPUT_ACTIVATION;
   static constexpr const char* help = "how much of an output is active, and how many of its units are dead in a batch";
   static constexpr const char* example = "pipeline: {preprocess: output_activation, series: death}";
   static std::vector<Option> options() {
@@ -65,7 +65,7 @@ class OutputActivation : public Activation {
 
 class GradientActivation : public Activation {
  public:
-  static constexpr const char* name = "gradient_activation";
+  static constexpr const char* name = LOUPE_PREPROCESS_GRADIENT_ACTIVATION;
   static constexpr const char* help = "how much of a gradient is active, and how many of its units are dead";
   static constexpr const char* example =
       "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_activation}";

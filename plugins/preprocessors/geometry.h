@@ -27,8 +27,8 @@ class Geometry : public Preprocessor {
       : normalize_(options.get<bool>("normalize")),
         epsilon_(options.get<double>("eps")),
         counts_first_(options.get<bool>("first")),
-        norm_(add_series("norm", keep_from(options))) {
-    if (options.get<bool>("correlation")) correlation_ = &add_series("correlation", keep_from(options));
+        norm_(add_series(LOUPE_SERIES_NORM, keep_from(options))) {
+    if (options.get<bool>("correlation")) correlation_ = &add_series(LOUPE_SERIES_CORRELATION, keep_from(options));
   }
 
   bool wants_correlation() const { return correlation_ != nullptr; }
@@ -93,7 +93,7 @@ class TensorGeometry : public Geometry {
 
 class GradientGeometry : public TensorGeometry {
  public:
-  static constexpr const char* name = "gradient_geometry";
+  static constexpr const char* name = LOUPE_PREPROCESS_GRADIENT_GEOMETRY;
   static constexpr const char* help = "the norm of a gradient and its correlation with the one before";
   static constexpr const char* example =
       "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry}";
@@ -102,7 +102,7 @@ class GradientGeometry : public TensorGeometry {
 
 class OutputGradientGeometry : public TensorGeometry {
  public:
-  static constexpr const char* name = "output_gradient_geometry";
+  static constexpr const char* name = LOUPE_PREPROCESS_OUTPUT_GRADIENT_GEOMETRY;
   static constexpr const char* help = "the norm of an output's gradient and its correlation with the one before";
   static constexpr const char* example = "pipeline: {gather: output_gradient, preprocess: output_gradient_geometry}";
   explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
@@ -111,7 +111,7 @@ class OutputGradientGeometry : public TensorGeometry {
 /// Of what a parameter changed by since the last event.
 class ParameterDifferenceGeometry : public Geometry {
  public:
-  static constexpr const char* name = "parameter_difference_geometry";
+  static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_DIFFERENCE_GEOMETRY;
   static constexpr const char* help = "the norm of a parameter's change and its correlation with the change before";
   static constexpr const char* example =
       "pipeline: {gather: optimizer_step, parameters: weight, preprocess: parameter_difference_geometry}";

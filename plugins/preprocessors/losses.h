@@ -10,7 +10,7 @@ namespace loupe {
 /// The one number that a loss module gives, filed under the training or the validation name.
 class LossModule : public Preprocessor {
  public:
-  static constexpr const char* name = "loss_module";
+  static constexpr const char* name = LOUPE_PREPROCESS_LOSS_MODULE;
   static constexpr const char* help = "the value of a loss module, under the training or the validation name";
   static std::vector<const char*> gives() {
     return {"train_loss: the loss of training passes; under the name that the option gives",
@@ -58,7 +58,7 @@ class LossModule : public Preprocessor {
 /// What the trainer pushes, a series a name.
 class ExplicitCall : public Preprocessor {
  public:
-  static constexpr const char* name = "explicit_call";
+  static constexpr const char* name = LOUPE_PREPROCESS_EXPLICIT_CALL;
   static constexpr const char* help = "the values that the trainer pushes, each under its name";
   static std::vector<const char*> gives() { return {"{name}: the values that the trainer pushed under that name"}; }
   static constexpr const char* example = "loss_metrics: {metrics: [accuracy]}";

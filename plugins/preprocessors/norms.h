@@ -19,7 +19,7 @@ inline double norm_of(double sum_squares, int64_t numel, bool normalize) {
 
 class OutputNorm : public Preprocessor {
  public:
-  static constexpr const char* name = "output_norm";
+  static constexpr const char* name = LOUPE_PREPROCESS_OUTPUT_NORM;
   static constexpr const char* help = "the L2 norm of a sample's output, as a mean over the batch";
   static std::vector<const char*> gives() {
     return {"norm: the L2 norm of a sample's output, as a mean over the batch"};
@@ -33,7 +33,7 @@ class OutputNorm : public Preprocessor {
     return options;
   }
   explicit OutputNorm(const Options& options)
-      : normalize_(options.get<bool>("normalize")), norm_(add_series("norm", keep_from(options))) {
+      : normalize_(options.get<bool>("normalize")), norm_(add_series(LOUPE_SERIES_NORM, keep_from(options))) {
     request_.measures = LOUPE_MEASURE_SAMPLES;
     request_passes(options, request_);
   }
@@ -62,13 +62,13 @@ class OutputNorm : public Preprocessor {
 /// The gatherer's label says which parameter.
 class ParameterNorm : public Preprocessor {
  public:
-  static constexpr const char* name = "parameter_norm";
+  static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_NORM;
   static constexpr const char* help = "the L2 norm of a parameter";
   static std::vector<const char*> gives() { return {"norm: the L2 norm"}; }
   static constexpr const char* example = "pipeline: {gather: tick, parameters: bias, preprocess: parameter_norm}";
   static std::vector<Option> options() { return {normalize_option(), inplace_option(), quantiles_option()}; }
   explicit ParameterNorm(const Options& options)
-      : normalize_(options.get<bool>("normalize")), norm_(add_series("norm", keep_from(options))) {}
+      : normalize_(options.get<bool>("normalize")), norm_(add_series(LOUPE_SERIES_NORM, keep_from(options))) {}
 
   Request request() const override {
     Request request;

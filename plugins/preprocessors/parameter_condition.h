@@ -12,14 +12,14 @@ namespace loupe {
 /// singular matrix. A vector has no condition number and is passed over.
 class ParameterCondition : public Preprocessor {
  public:
-  static constexpr const char* name = "parameter_condition";
+  static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_CONDITION;
   static constexpr const char* help = "the condition number of a parameter; slow, so put it behind the gatherer 'tick'";
   static std::vector<const char*> gives() { return {"condition: the largest singular value over the smallest"}; }
   static constexpr const char* example =
       "pipeline: {gather: tick, parameters: weight, preprocess: parameter_condition}";
   static std::vector<Option> options() { return {inplace_option(), quantiles_option()}; }
   ParameterCondition(const Options& options, const Host& host)
-      : host_(host), condition_(add_series("condition", keep_from(options))) {}
+      : host_(host), condition_(add_series(LOUPE_SERIES_CONDITION, keep_from(options))) {}
 
   Request request() const override {
     Request request;

@@ -1,3 +1,4 @@
+#include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/folded.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
@@ -36,7 +37,7 @@ class StepTime : public Lens {
   explicit StepTime(const Options& options)
       : shows_layers_(options.get<bool>("layers")), dominating_share_(options.get<double>("dominating_share")) {}
 
-  void attach() override { watch_pushes({"step_time"}, step_); }
+  void attach() override { watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, step_); }
   void visit(const Module& module) override {
     if (!shows_layers_ || !module.is_tapped() || module.is_functional() || module.is_loss()) return;
     const auto place = std::find_if(layers_.begin(), layers_.end(), [](const Layer& each) { return !each.is_used; });
@@ -46,7 +47,7 @@ class StepTime : public Lens {
     layer.time.reset_all();
     layer.seconds.clear();
     layer.steps = 0;
-    watch(module, {"step_time"}, layer.time);
+    watch(module, {LOUPE_DRAFT_GATHER_STEP_TIME}, layer.time);
   }
   void forget(const Module& module) override {
     for (Layer& layer : layers_) {

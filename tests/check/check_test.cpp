@@ -79,10 +79,11 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"read_without_running", "read_without_running", "constant initializer"},
         Fault{"links", "links", "nobody_has_this"}, Fault{"bootstrap", "bootstrap", "it is built for ABI 2.0"},
         Fault{"unknown_ids", "unknown_ids", "get_interface(\"loupe.plugin\") is not null"},
-        Fault{"plugin", "plugin", "it has no version"}, Fault{"functions", "functions", "it lacks 'open'"},
-        Fault{"names", "names", "'Ratio of all' is not snake_case"}, Fault{"help", "help", "'ratio' has no help"},
-        Fault{"defaults", "defaults", "ratio"}, Fault{"creation", "creation", "there is one already"},
-        Fault{"life", "life", "report fails: it is tired"},
+        Fault{"plugin", "plugin", "it has no version"},
+        Fault{"note", "plugin", "its note lacks the lens 'faulty_lens', so that no host finds it"},
+        Fault{"functions", "functions", "it lacks 'open'"}, Fault{"names", "names", "'Ratio of all' is not snake_case"},
+        Fault{"help", "help", "'ratio' has no help"}, Fault{"defaults", "defaults", "ratio"},
+        Fault{"creation", "creation", "there is one already"}, Fault{"life", "life", "report fails: it is tired"},
         Fault{"exceptions", "exceptions", "an exception leaves process: thrown on purpose"},
         Fault{"two_instances", "two_instances", "its numbers are others"},
         Fault{"struct_sizes_equal", "struct_sizes", "fails with a loupe_host of"},
@@ -182,6 +183,23 @@ TEST(Check, WhatLoupeShipsKeepsEveryRule) {
     EXPECT_EQ(checked.exit_code, 0) << name;
     for (const std::string& rule : checked.broken())
       ADD_FAILURE() << name << ": " << rule << ": " << checked.detail(rule);
+  }
+}
+
+TEST(Check, NamesEveryDraftThatALensUses) {
+  const std::pair<const char*, const char*> uses[] = {{"memory", "the gatherer 'draft_step_memory'"},
+                                                      {"step_time", "the gatherer 'draft_step_time'"},
+                                                      {"ranks", "loupe.ranks/draft-1"},
+                                                      {"health", "the gatherer 'draft_loss_input'"},
+                                                      {"health", "the gatherer 'draft_step_time'"},
+                                                      {"gatherers", "LOUPE_DRAFT_TAP_LOSS_INPUT"}};
+  for (const auto& [plugin, draft] : uses) {
+    const Checked checked = check(LOUPE_BUILT_PLUGINS "/" + std::string(plugin) + ".so", "--timeout 60");
+    std::string used;
+    for (const auto& row : checked.rows) {
+      if (row.at("rule") == "drafts") used += row.at("detail").get<std::string>();
+    }
+    EXPECT_TRUE(contains(used, draft)) << plugin << ": " << used;
   }
 }
 

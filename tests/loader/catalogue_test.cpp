@@ -144,9 +144,10 @@ TEST(Catalogue, TheFirstComponentOfANameWins) {
   catalogue.add_path(folder.path());
   catalogue.open_all();
   ASSERT_EQ(catalogue.problems().size(), 2u);  // and sound_beside
-  EXPECT_EQ(catalogue.problems()[0], "the visualizer 'sound' of '" + second + "' is left out: '" + first +
-                                         "' already has one of that name; rename one, or take one file out of the "
-                                         "plugin path");
+  EXPECT_EQ(catalogue.problems()[0],
+            "the visualizer 'sound' of '" + second + "' is left out: '" + first +
+                "' comes before it and has one of that name; rename one, or take one file out of the "
+                "plugin path");
   EXPECT_EQ(catalogue.find(Kind::visualizer, "sound")->library->file, first);
 }
 

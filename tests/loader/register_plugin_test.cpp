@@ -75,7 +75,7 @@ TEST_F(RegisterPlugin, OfTwoOfANameTakesTheFirstAndTellsOfTheOther) {
   EXPECT_STREQ(catalogue.find(Kind::lens, "linked")->component->help, Linked::help);
   EXPECT_EQ(only(catalogue.problems()),
             "the lens 'linked' of 'yours (linked into this program)' is left out: 'mine (linked into this program)' "
-            "already has one of that name; rename one, or take one file out of the plugin path");
+            "comes before it and has one of that name; rename one, or take one file out of the plugin path");
 }
 
 TEST_F(RegisterPlugin, GoesBeforeAFileWhichIsThenToldAndNotOpened) {
@@ -88,7 +88,7 @@ TEST_F(RegisterPlugin, GoesBeforeAFileWhichIsThenToldAndNotOpened) {
   EXPECT_EQ(std::getenv("LOUPE_STRANGER_RAN"), nullptr);
   ASSERT_EQ(catalogue.problems().size(), 2u);
   EXPECT_SAYS(catalogue.problems()[1],
-              "stranger.so' is left out: 'ours (linked into this program)' already has one of that name");
+              "stranger.so' is left out: 'ours (linked into this program)' comes before it and has one of that name");
 }
 
 TEST_F(RegisterPlugin, DoesNothingForTheSameEntryAgain) {

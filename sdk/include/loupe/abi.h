@@ -36,6 +36,7 @@
 #ifndef LOUPE_ABI_H
 #define LOUPE_ABI_H
 
+#include <loupe/abi/builtin.h>
 #include <loupe/abi/component.h>
 #include <loupe/abi/entry.h>
 #include <loupe/abi/events.h>

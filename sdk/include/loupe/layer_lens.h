@@ -111,7 +111,7 @@ class LayerLens : public Lens {
 
   /// An attribute may be one that the module does not list.
   static bool looks_by_default(const Module& module, const Watch& watched) {
-    const bool is_listed = watched.label() != nullptr && std::string_view(watched.gatherer()) != "attribute";
+    const bool is_listed = watched.label() != nullptr && std::string_view(watched.gatherer()) != LOUPE_GATHER_ATTRIBUTE;
     if (!is_listed) return is_leaf(module);
     for (std::size_t i = 0; i < module.parameter_count(); ++i)
       if (std::string_view(module.parameter(i).name) == watched.label()) return true;

@@ -55,5 +55,6 @@ static const void* get_interface(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
+LOUPE_ELF_NOTE(LOUPE_LENS_ID " narrow\n");
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
 const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, 1, 0, get_interface};

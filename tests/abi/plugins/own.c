@@ -120,5 +120,6 @@ static const void* get_interface(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
+LOUPE_ELF_NOTE(LOUPE_LENS_ID " own_whole\n" LOUPE_LENS_ID " own_short\n");
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
 const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_interface};

@@ -160,5 +160,6 @@ static const void* get_interface(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
+LOUPE_ELF_NOTE(LOUPE_GATHERER_ID " wide_forward\n" LOUPE_LENS_ID " wide\n");
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
 const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR + 1, get_interface};

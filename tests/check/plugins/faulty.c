@@ -445,6 +445,14 @@ static const void* get_interface(const char* id) {
 #endif
 }
 
+#ifdef FAULT_NOTE
+#define LENS_LINE
+#else
+#define LENS_LINE LOUPE_LENS_ID " faulty_lens\n"
+#endif
+LOUPE_ELF_NOTE(LOUPE_GATHERER_ID " faulty_gatherer\n" LOUPE_PREPROCESSOR_ID
+                                 " faulty_preprocessor\n" LENS_LINE LOUPE_VISUALIZER_ID " faulty_visualizer\n");
+
 #ifdef FAULT_READ_WITHOUT_RUNNING
 extern LOUPE_EXPORT loupe_entry loupe_plugin_entry;
 loupe_entry loupe_plugin_entry;

@@ -27,7 +27,11 @@ typedef struct loupe_host {
   const void* (*get_interface)(void* host, const char* id);
 } loupe_host;
 
-/* One component that a plugin offers. */
+/* One component that a plugin offers. Where several have one kind and name, the first of them has it, whatever else was
+ * asked for before: those that the program has linked in; the files and folders of the search path in their order,
+ * which ends with Loupe's own, so that a plugin may take the place of one of those; a folder's files by their names. A
+ * file in a folder that does not say what it has, by a loupe_elf_note, comes behind all others. Names go before
+ * aliases. The user is told of those that are left out. */
 typedef struct loupe_component {
   uint32_t struct_size;
   uint32_t reserved;

@@ -18,7 +18,7 @@ enum {
   LOUPE_TAP_OPTIMIZER_STEP = 7,     /* label: parameter; tensor: the parameter after the step */
   LOUPE_TAP_TICK = 8,               /* label: parameter; tensor: the parameter, once a tick */
   LOUPE_TAP_PUSH = 9,               /* module: null; label: what was pushed; scalar: its value */
-  LOUPE_TAP_DRAFTS = 0x80           /* those above are drafts: see loupe/draft */
+  LOUPE_TAP_DRAFTS = 0x80           /* this and all above are left to drafts */
 };
 
 enum {
@@ -30,6 +30,7 @@ enum {
   LOUPE_EVENT_NOT_CLEARED = 1u << 5,  /* OPTIMIZER_STEP: the gradient still held that of the step before */
   LOUPE_EVENT_DROPS = 1u << 6         /* a dropout function that was told to drop, whatever mode the model is in */
 };
+#define LOUPE_EVENT_DRAFTS 0xFFFF0000u /* left to drafts */
 
 /* What a preprocessor asks the host to measure, in one pass shared by all that ask. Read only what
  * `loupe_measurement.measures` says is there. */
@@ -43,6 +44,7 @@ enum {
   LOUPE_MEASURE_CHANGE_PREVIOUS = 1u << 6, /* dot_change, previous_change_sum_squares; implies CHANGE */
   LOUPE_MEASURE_HISTOGRAM = 1u << 7        /* bins: counts by magnitude */
 };
+#define LOUPE_MEASURE_DRAFTS 0xFFFF0000u /* left to drafts */
 
 enum { LOUPE_PASS_TRAINING = 1, LOUPE_PASS_EVALUATION = 2, LOUPE_PASS_BOTH = 3 };
 

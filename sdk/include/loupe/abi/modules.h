@@ -34,6 +34,7 @@ enum {
   LOUPE_MODULE_LOSS = 1u << 4,   /* a loss module the trainer named, outside any model */
   LOUPE_MODULE_UNREGISTERED = 1u << 5 /* runs in a model that has not registered it: its parameters are never trained */
 };
+#define LOUPE_MODULE_DRAFTS 0xFFFF0000u /* left to drafts */
 
 enum {
   LOUPE_PARAMETER_BUFFER = 1u << 0,    /* a buffer, such as running_mean; never changes */
@@ -42,6 +43,7 @@ enum {
   LOUPE_PARAMETER_GRADIENT = 1u << 3,  /* had a gradient at the last step of an optimizer of its model */
   LOUPE_PARAMETER_CHANGED = 1u << 4    /* has other values than at the tick before, as a sample of them shows */
 };
+#define LOUPE_PARAMETER_DRAFTS 0xFFFF0000u /* left to drafts */
 
 typedef struct loupe_parameter {
   uint32_t struct_size;

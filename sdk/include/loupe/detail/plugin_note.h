@@ -1,21 +1,13 @@
 #ifndef LOUPE_DETAIL_PLUGIN_NOTE_H
 #define LOUPE_DETAIL_PLUGIN_NOTE_H
 
-// An ELF note that names a plugin's components, so that the host opens only the plugins that it needs. The section is
-// ".note.loupe", the note's name "Loupe", its type 1. After the two words of the ABI come lines, one a component:
-//   loupe.lens/1 dead_units
-// ending in " +" where the component has aliases, which stand in no note. A plugin without this note works too; it is
-// opened where a name is found nowhere else.
+// The note of loupe/abi/entry.h, made of a plugin's classes.
 
 #include <loupe/abi.h>
 #include <loupe/detail/component.h>
 
 #include <cstddef>
 #include <cstdint>
-
-#define LOUPE_NOTE_SECTION ".note.loupe"
-#define LOUPE_NOTE_NAME "Loupe"
-#define LOUPE_NOTE_TYPE 1
 
 namespace loupe {
 namespace detail {
@@ -37,17 +29,11 @@ struct NoteLine {
   static constexpr std::size_t length = length_of(kind) + 1 + length_of(T::name) + length_of(ending) + 1;
 };
 
-/// The note as it lies in the file: sizes in its first words, everything in whole words.
 template <class... Components>
 struct PluginNote {
-  static constexpr std::size_t text_length = (NoteLine<Components>::length + ... + 0);
-  uint32_t name_size = sizeof(LOUPE_NOTE_NAME);
-  uint32_t description_size = 2 * sizeof(uint32_t) + text_length;
-  uint32_t type = LOUPE_NOTE_TYPE;
-  char name[8] = LOUPE_NOTE_NAME;
-  uint32_t abi_major = LOUPE_ABI_MAJOR;
-  uint32_t abi_minor = LOUPE_ABI_MINOR;
-  char text[(text_length + 3) / 4 * 4] = {};
+  static constexpr uint32_t text_size = (NoteLine<Components>::length + ... + 1);
+  loupe_elf_note head = {sizeof LOUPE_ELF_NAME, text_size, LOUPE_ELF_VERSION, LOUPE_ELF_NAME};
+  char text[(text_size + 3) / 4 * 4] = {};
 
   constexpr PluginNote() {
     std::size_t at = 0;
@@ -73,7 +59,7 @@ struct PluginNote {
 
 /// Puts the note into the plugin; a part of LOUPE_PLUGIN.
 #define LOUPE_PLUGIN_NOTE(...)                                                          \
-  __attribute__((section(LOUPE_NOTE_SECTION), used,                                     \
+  __attribute__((section(LOUPE_ELF_SECTION), used,                                      \
                  aligned(4))) static constexpr ::loupe::detail::PluginNote<__VA_ARGS__> \
       loupe_plugin_note_ {}
 

@@ -45,7 +45,7 @@ class ActivationPlots {
   void write(Report& report, const std::string& tag, const Layers& layers) {
     const std::string activation_line = "activation_rate", death_line = "death_rate";
     for (const Layer& layer : layers) {
-      const auto active = layer.source.find("activation"), dead = layer.source.find("death");
+      const auto active = layer.source.find(LOUPE_SERIES_ACTIVATION), dead = layer.source.find(LOUPE_SERIES_DEATH);
       const auto activation = write_rate(report, tag, layer, active, activation_line, activation_);
       const auto death = write_rate(report, tag, layer, dead, death_line, death_);
       if (activation) worst_activation_ = std::fmin(worst_activation_, *activation);

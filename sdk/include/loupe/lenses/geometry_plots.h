@@ -61,9 +61,9 @@ class GeometryPlots {
   void write(Report& report, const std::string& title, const Layers& layers) {
     const std::string norm_tag = title + " Norm", correlation_tag = title + " Correlation";
     for (const Layer& layer : layers) {
-      const auto norm = layer.source.find("norm");
+      const auto norm = layer.source.find(LOUPE_SERIES_NORM);
       if (norm) lines_.write(report, norm_tag, layer.name, *norm);
-      const auto correlation = correlation_ ? layer.source.find("correlation") : std::nullopt;
+      const auto correlation = correlation_ ? layer.source.find(LOUPE_SERIES_CORRELATION) : std::nullopt;
       if (correlation) lines_.write(report, correlation_tag, layer.name, *correlation);
       if (norm) non_finite_.write(report, norm_tag, layer.name, *norm);
     }

@@ -13,7 +13,7 @@ inline Option gradient_option() {
 }
 
 inline const char* gradient_gatherer(const Options& options) {
-  return options.get<std::string>("gradient") == "step" ? "step_gradient" : "parameter_gradient";
+  return options.get<std::string>("gradient") == "step" ? LOUPE_GATHER_STEP_GRADIENT : LOUPE_GATHER_PARAMETER_GRADIENT;
 }
 
 }  // namespace loupe

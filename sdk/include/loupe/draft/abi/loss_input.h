@@ -2,6 +2,7 @@
 #ifndef LOUPE_DRAFT_ABI_LOSS_INPUT_H
 #define LOUPE_DRAFT_ABI_LOSS_INPUT_H
 
+#include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
 #ifdef __cplusplus
@@ -11,37 +12,40 @@ extern "C" {
 /* Of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the target,
  * which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */
 enum { LOUPE_DRAFT_TAP_LOSS_INPUT = LOUPE_TAP_DRAFTS + 1 };
+/* The gatherer of it. */
+#define LOUPE_DRAFT_GATHER_LOSS_INPUT LOUPE_DRAFT_GATHERERS "loss_input"
 
-/* In (flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK): the function. */
+/* Of the bits LOUPE_EVENT_DRAFTS, the lowest ten, at this tap alone. In (flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK): the
+ * function. */
 enum {
-  LOUPE_DRAFT_LOSS_FUNCTION_MASK = 0xFF << 16,
-  LOUPE_DRAFT_LOSS_CROSS_ENTROPY = 1 << 16,
-  LOUPE_DRAFT_LOSS_NLL = 2 << 16,
-  LOUPE_DRAFT_LOSS_MSE = 3 << 16,
-  LOUPE_DRAFT_LOSS_L1 = 4 << 16,
-  LOUPE_DRAFT_LOSS_SMOOTH_L1 = 5 << 16,
-  LOUPE_DRAFT_LOSS_HUBER = 6 << 16,
-  LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY = 7 << 16,
-  LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS = 8 << 16,
-  LOUPE_DRAFT_LOSS_KL_DIV = 9 << 16
+  LOUPE_DRAFT_LOSS_FUNCTION_MASK = 0xF << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_CROSS_ENTROPY = 1 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_NLL = 2 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_MSE = 3 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_L1 = 4 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_SMOOTH_L1 = 5 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_HUBER = 6 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY = 7 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS = 8 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_KL_DIV = 9 << LOUPE_DRAFT_SHIFT
 };
 
 /* In (flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK): the function whose output the input is, where gradients are recorded; 0
  * for any other. */
 enum {
-  LOUPE_DRAFT_LOSS_MADE_BY_MASK = 0xF << 24,
-  LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID = 1 << 24,
-  LOUPE_DRAFT_LOSS_MADE_BY_TANH = 2 << 24,
-  LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX = 3 << 24,
-  LOUPE_DRAFT_LOSS_MADE_BY_LOG_SOFTMAX = 4 << 24,
-  LOUPE_DRAFT_LOSS_MADE_BY_RELU = 5 << 24
+  LOUPE_DRAFT_LOSS_MADE_BY_MASK = 0xF << (LOUPE_DRAFT_SHIFT + 4),
+  LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID = 1 << (LOUPE_DRAFT_SHIFT + 4),
+  LOUPE_DRAFT_LOSS_MADE_BY_TANH = 2 << (LOUPE_DRAFT_SHIFT + 4),
+  LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX = 3 << (LOUPE_DRAFT_SHIFT + 4),
+  LOUPE_DRAFT_LOSS_MADE_BY_LOG_SOFTMAX = 4 << (LOUPE_DRAFT_SHIFT + 4),
+  LOUPE_DRAFT_LOSS_MADE_BY_RELU = 5 << (LOUPE_DRAFT_SHIFT + 4)
 };
 
 /* The target requires a gradient, and the input does not. */
-enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << 28 };
+enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << (LOUPE_DRAFT_SHIFT + 8) };
 
 /* A loss over classes was given a weight for each class, or an index that it leaves out. */
-enum { LOUPE_DRAFT_LOSS_CHOOSES_TARGETS = 1 << 29 };
+enum { LOUPE_DRAFT_LOSS_CHOOSES_TARGETS = 1 << (LOUPE_DRAFT_SHIFT + 9) };
 
 #ifdef __cplusplus
 }

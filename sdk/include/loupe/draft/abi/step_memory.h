@@ -2,6 +2,7 @@
 #ifndef LOUPE_DRAFT_ABI_STEP_MEMORY_H
 #define LOUPE_DRAFT_ABI_STEP_MEMORY_H
 
+#include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
 #ifdef __cplusplus
@@ -14,6 +15,8 @@ extern "C" {
  * Without a module, label: "kept", the same of all modules; "kept outside", of what ran between them; "optimizer
  * state", the tensors that LibTorch's optimizers keep, of those that stepped. */
 enum { LOUPE_DRAFT_TAP_STEP_MEMORY = LOUPE_TAP_DRAFTS + 3 };
+/* The gatherer of it. */
+#define LOUPE_DRAFT_GATHER_STEP_MEMORY LOUPE_DRAFT_GATHERERS "step_memory"
 
 #ifdef __cplusplus
 }

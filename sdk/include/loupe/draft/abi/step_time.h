@@ -2,6 +2,7 @@
 #ifndef LOUPE_DRAFT_ABI_STEP_TIME_H
 #define LOUPE_DRAFT_ABI_STEP_TIME_H
 
+#include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
 #ifdef __cplusplus
@@ -16,6 +17,8 @@ extern "C" {
  * Of a module, label: "forward" and "backward", which is what the module itself takes, without those inside it; then
  * "calls", whose scalar is how often it ran in the step. Only steps that train count. */
 enum { LOUPE_DRAFT_TAP_STEP_TIME = LOUPE_TAP_DRAFTS + 2 };
+/* The gatherer of it. */
+#define LOUPE_DRAFT_GATHER_STEP_TIME LOUPE_DRAFT_GATHERERS "step_time"
 
 #ifdef __cplusplus
 }

@@ -1,2 +1,0 @@
-// The same in C++.
-#include "constants_1_0.c"

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Compares what the headers of the boundary declare with what is frozen: a line for each member of a struct (where it
+lies, its size and type), each constant and each other type. The headers say which there are, a compiler says what they
+are, in C and in C++. Says also whether the core keeps out of what is left to drafts, and drafts within it.
+
+    frozen.py INCLUDE FILE COMPILER...           compares; exit code 1 where something differs
+    frozen.py --update INCLUDE FILE COMPILER...  writes the file
+
+Once 1.0 is out, an update may add lines, at the end of a data struct, and change or take away none.
+"""
+import difflib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+class Declared:
+    """What the text of headers declares, by name."""
+
+    def __init__(self):
+        self.members = []    # (struct, member, type)
+        self.types = {}
+        self.constants = []
+
+    def read(self, text):
+        text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S).replace("\\\n", " ")
+        for name, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*)$", text, flags=re.M):
+            if not value.startswith("__"):  # an attribute
+                self.constants.append(name)
+        text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
+        text = re.sub(r'extern "C" \{(.*)\}', r"\1", text, flags=re.S)
+        for statement in statements(text):
+            self.declaration(statement)
+
+    def declaration(self, text):
+        if found := re.fullmatch(r"enum \{(.*)\}", text):
+            self.constants += [value.split("=")[0].strip() for value in found[1].split(",") if value.strip()]
+        elif found := re.fullmatch(r"typedef struct (\w+) \{(.*)\} (\w+)", text):
+            for member in statements(found[2]):
+                self.members += [(found[1], *each) for each in typed(member)]
+        elif found := re.fullmatch(r"typedef struct (\w+) \1", text):
+            self.types[found[1]] = "opaque"
+        elif text.startswith("typedef "):
+            self.types.update(typed(text[len("typedef "):]))
+        elif not re.fullmatch(r"struct \w+", text):
+            sys.exit(f"this is no declaration that can be frozen: {text}")
+
+
+def statements(text):
+    """What stands before each semicolon that is in no braces, with single spaces."""
+    depth, start = 0, 0
+    for at, character in enumerate(text):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == ";" and depth == 0:
+            yield " ".join(text[start:at].split())
+            start = at + 1
+    if text[start:].strip():
+        sys.exit(f"this does not end in a semicolon: {text[start:].strip()}")
+
+
+def plain(kind):
+    return re.sub(r"\s*\*\s*", "* ", kind.replace("struct ", "")).replace("* *", "**").strip()
+
+
+def typed(text):
+    """The names that a declaration gives, each with its type: of a function's arguments the types alone."""
+    if function := re.fullmatch(r"(.*?)\(\s*\*\s*(\w+)\s*\)\s*\((.*)\)", text):
+        arguments = [re.sub(r"(?<=[\s*])\w+$", "", argument.strip()) if " " in argument.strip() else argument
+                     for argument in function[3].split(",")]
+        return [(function[2], f"{plain(function[1])} ({', '.join(map(plain, arguments))})")]
+    first, *others = text.split(",")
+    found = re.fullmatch(r"([\w\s*]*[\s*])(\w+)(\[\w+\])?", first)
+    if not found or any(not re.fullmatch(r"\s*\w+\s*", other) for other in others):
+        sys.exit(f"this is no member that can be frozen: {text}")
+    kind = plain(found[1]) + (found[3] or "")
+    return [(name.strip(), kind) for name in [found[2], *others]]
+
+
+def values(compiler, include, headers, declared):
+    """What a compiler says of them: lines without the types."""
+    is_cxx = "++" in pathlib.Path(compiler).name
+    lines = [f"#include <{header}>" for header in headers] + ["#include <stdio.h>"]
+    if is_cxx:
+        lines += ["#include <string>", "static std::string said(const char* text) { return std::string(1, '\"') + text + '\"'; }",
+                  "template <class T> std::string said(T number) { return std::to_string(number); }",
+                  "#define SAY(NAME) printf(#NAME \" %s\\n\", said(NAME).c_str())"]
+    else:
+        lines += ["#define SAY(NAME) printf(_Generic((NAME), char*: #NAME \" \\\"%s\\\"\\n\", unsigned long: #NAME \" %lu\\n\", "
+                  "unsigned long long: #NAME \" %llu\\n\", unsigned: #NAME \" %u\\n\", int: #NAME \" %d\\n\"), NAME)"]
+    lines.append("int main(void) {")
+    lines += [f"SAY({name});" for name in declared.constants]
+    lines += [f'printf("{struct}.{member} %zu %zu\\n", offsetof({struct}, {member}), sizeof((({struct}*)0)->{member}));'
+              for struct, member, _ in declared.members]
+    lines.append("return 0; }")
+    with tempfile.TemporaryDirectory() as folder:
+        probe = pathlib.Path(folder) / ("probe.cpp" if is_cxx else "probe.c")
+        probe.write_text("\n".join(lines))
+        subprocess.run([compiler, "-std=c++17" if is_cxx else "-std=c11", "-w", "-I", include, probe, "-o", folder + "/probe"],
+                       check=True)
+        return subprocess.run([folder + "/probe"], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def draft_faults(core, drafts):
+    """Where constants of the core lie in what is left to drafts, and those of drafts outside it or on one another."""
+    numbers = {name: int(value) for name, value in (line.split(" ", 1) for line in core + drafts)
+               if re.fullmatch(r"-?\d+", value)}
+    taps, ranges = numbers.get("LOUPE_TAP_DRAFTS"), {}
+    for name, mask in numbers.items():
+        if re.fullmatch(r"LOUPE_(?!TAP_)\w+_DRAFTS", name):
+            ranges[name[:-len("DRAFTS")]] = mask
+    if taps is None or not {"LOUPE_EVENT_", "LOUPE_MEASURE_", "LOUPE_MODULE_", "LOUPE_PARAMETER_"} <= ranges.keys():
+        yield "taps, events, measures, modules or parameters leave nothing to drafts"
+        return
+    used = {}
+    for name, value in numbers.items():
+        prefix = next((each for each in ranges if name.startswith(each)), None)
+        if name.startswith("LOUPE_TAP_") and name != "LOUPE_TAP_DRAFTS" and value >= taps:
+            yield f"{name} is a tap that is left to drafts"
+        elif prefix and name != prefix + "DRAFTS" and value & ranges[prefix]:
+            yield f"{name} has bits that are left to drafts"
+        elif name.startswith("LOUPE_DRAFT_TAP_"):
+            if value <= taps:
+                yield f"{name} is not one of the taps that are left to drafts"
+            if used.setdefault(("tap", value), name) != name:
+                yield f"{name} is {used['tap', value]}, too"
+        elif name.startswith("LOUPE_DRAFT_LOSS_"):  # of one tap of its own
+            if value & ~ranges["LOUPE_EVENT_"]:
+                yield f"{name} has bits that are not left to drafts"
+        elif prefix := next((each for each in ranges if name.startswith(each.replace("LOUPE_", "LOUPE_DRAFT_"))), None):
+            if value & ~ranges[prefix]:
+                yield f"{name} has bits that are not left to drafts"
+            if used.setdefault((prefix, value), name) != name:
+                yield f"{name} is {used[prefix, value]}, too"
+
+
+def main():
+    update = sys.argv[1:2] == ["--update"]
+    include, file, *compilers = sys.argv[2:] if update else sys.argv[1:]
+    folder = pathlib.Path(include)
+    core, drafts = Declared(), Declared()
+    headers = sorted(path.relative_to(folder) for path in (folder / "loupe/abi").glob("*.h"))
+    draft_headers = sorted(path.relative_to(folder) for path in (folder / "loupe/draft/abi").glob("*.h"))
+    for declared, paths in ((core, headers), (drafts, draft_headers)):
+        for path in paths:
+            declared.read((folder / path).read_text())
+    kinds = {f"{struct}.{member}": kind for struct, member, kind in core.members}
+    others = [f"{name} {kind}" for name, kind in core.types.items()]
+    failed = False
+    for compiler in compilers:
+        found = values(compiler, include, headers, core)
+        faults = list(draft_faults(found, values(compiler, include, draft_headers, drafts)))
+        lines = sorted([" ".join([line, kinds.get(line.split()[0], "")]).strip() for line in found] + others)
+        if update:
+            pathlib.Path(file).write_text("\n".join(lines) + "\n")
+            update = False
+        known = pathlib.Path(file).read_text().splitlines()
+        faults += [line for line in difflib.unified_diff(known, lines, "frozen", compiler, n=0, lineterm="")
+                   if not line.startswith("@@")]
+        if faults:
+            print("\n".join(faults))
+            failed = True
+    if failed:
+        sys.exit("where the boundary is meant to change, say so in sdk/CHANGELOG.md, then: "
+                 f"{__file__} --update {' '.join([include, file, *compilers])}")
+
+
+if __name__ == "__main__":
+    main()

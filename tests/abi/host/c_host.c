@@ -1,0 +1,145 @@
+/* A host in plain C, as small as one can be: it runs a lens of a plugin over one layer and two events, and prints what
+ * the lens reports. It offers neither services nor preprocessors, so that the lens must bring its own. c_host PLUGIN.so
+ * LENS */
+#include <dlfcn.h>
+#include <loupe/abi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static char message[200];
+static loupe_error error = {.struct_size = sizeof error, .capacity = sizeof message, .message = message};
+
+static void must(loupe_status status, const char* what) {
+  if (status == LOUPE_OK) return;
+  fprintf(stderr, "%s: status %d: %s\n", what, (int)status, message);
+  exit(1);
+}
+
+static void log_line(void* context, int32_t level, const char* text) {
+  printf("log %d: %s\n", (int)level, text);
+}
+static const void* nothing(void* context, const char* id) {
+  return NULL;
+}
+
+/* A preprocessor that the lens brings. */
+struct loupe_source {
+  const loupe_preprocessor* table;
+  void* self;
+  loupe_request request;
+};
+static struct loupe_source sources[8];
+static size_t source_count;
+
+static loupe_status watch(void* context, const loupe_watch* watch, loupe_source** source, loupe_error* e) {
+  struct loupe_source* made = &sources[source_count];
+  if (watch->own_interface == NULL || source_count == 8) return LOUPE_UNSUPPORTED;
+  ++source_count;
+  *made = (struct loupe_source){watch->own_interface, watch->own_preprocessor, {.struct_size = sizeof made->request}};
+  *source = made;
+  return made->table->request(made->self, &made->request, e);
+}
+static size_t series_count(void* context, loupe_source* of) {
+  return of->table->series_count(of->self);
+}
+static loupe_status series_name(void* context, loupe_source* of, size_t index, char* name, size_t capacity,
+                                size_t* length, loupe_error* e) {
+  return of->table->series_name(of->self, index, name, capacity, length, e);
+}
+static loupe_status aggregate(void* context, loupe_source* of, size_t index, uint32_t how, double* value,
+                              loupe_error* e) {
+  return of->table->aggregate(of->self, index, how, value, e);
+}
+static loupe_status values(void* context, loupe_source* of, size_t index, double* to, size_t capacity, size_t* count,
+                           loupe_error* e) {
+  return LOUPE_OFFERS(*of->table, values) ? of->table->values(of->self, index, to, capacity, count, e)
+                                          : LOUPE_UNSUPPORTED;
+}
+
+static loupe_status tag(void* context, const loupe_tag* tag, loupe_error* e) {
+  return LOUPE_OK;
+}
+static loupe_status value(void* context, const loupe_value* value, loupe_error* e) {
+  printf("%s, %s, %s: %g\n", value->tag, value->layer != NULL ? value->layer : "-", value->line, value->value);
+  return LOUPE_OK;
+}
+static loupe_status range(void* context, const loupe_range* range, loupe_error* e) {
+  return LOUPE_OK;
+}
+static loupe_status histogram(void* context, const loupe_histogram* histogram, loupe_error* e) {
+  return LOUPE_OK;
+}
+static loupe_status finding(void* context, const loupe_finding* finding, loupe_error* e) {
+  printf("%s: %s\n", finding->rule, finding->message);
+  return LOUPE_OK;
+}
+
+static const loupe_component* find_lens(const char* path, const char* name) {
+  void* library = dlopen(path, RTLD_NOW);
+  const loupe_entry* entry = library != NULL ? dlsym(library, LOUPE_ENTRY_SYMBOL) : NULL;
+  const int is_plugin = entry != NULL && entry->magic == LOUPE_MAGIC && entry->abi_major == LOUPE_ABI_MAJOR;
+  const loupe_plugin* plugin = is_plugin ? entry->get_interface(LOUPE_PLUGIN_ID) : NULL;
+  for (size_t i = 0; plugin != NULL && i < plugin->component_count; ++i) {
+    const loupe_component* each = plugin->components[i];
+    if (strcmp(each->interface_id, LOUPE_LENS_ID) == 0 && strcmp(each->name, name) == 0) return each;
+  }
+  fprintf(stderr, "no lens '%s' in %s: %s\n", name, path, library != NULL ? "it has none" : dlerror());
+  exit(1);
+}
+
+/* A component is given every option that it declares, here with its default. */
+static const loupe_option_value* default_of(const loupe_option* option) {
+  loupe_option_value* value = calloc(1, sizeof *value);
+  if (option->default_value != NULL) *value = *option->default_value;
+  value->struct_size = sizeof *value;
+  value->type = option->type;
+  value->name = option->name;
+  return value;
+}
+
+int main(int argc, char** argv) {
+  const loupe_host host = {
+      .struct_size = sizeof host, .version = "C", .plugin_path = "", .log = log_line, .get_interface = nothing};
+  const loupe_wiring wiring = {sizeof wiring, 0, NULL, watch, series_count, series_name, aggregate, values, nothing};
+  const loupe_sink sink = {sizeof sink, 0, NULL, tag, value, range, histogram, finding};
+  const loupe_module relu = {.struct_size = sizeof relu,
+                             .flags = LOUPE_MODULE_LEAF,
+                             .family = LOUPE_FAMILY_ACTIVATION,
+                             .name = "relu",
+                             .path = "relu",
+                             .model = "",
+                             .type = "ReLU",
+                             .full_type = "torch::nn::ReLUImpl"};
+  /* Of two samples and four units, two of which are silent. */
+  loupe_measurement measured = {
+      .struct_size = sizeof measured, .numel = 8, .sum = 12, .active_count = 4, .unit_count = 4, .dead_units = 2};
+  loupe_event event = {.struct_size = sizeof event,
+                       .tap = LOUPE_TAP_FORWARD,
+                       .flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED | LOUPE_EVENT_DEFERRED,
+                       .module = &relu,
+                       .measurement = &measured};
+  const loupe_tick tick = {.struct_size = sizeof tick, .reason = LOUPE_TICK_EPOCH};
+  const loupe_component* component = find_lens(argv[1], argc > 2 ? argv[2] : "");
+  const loupe_lens* lens = component->table;
+  const loupe_option_value* given[64];
+  const loupe_options options = {sizeof options, 0, given, component->option_count};
+  void* self = NULL;
+
+  for (size_t i = 0; i < component->option_count; ++i) given[i] = default_of(component->options[i]);
+  must(component->create(component, &host, &options, &self, &error), "create");
+  must(lens->attach(self, &wiring, &error), "attach");
+  must(lens->visit(self, &relu, &error), "visit");
+  for (; event.number < 2; ++event.number) {
+    for (struct loupe_source* each = sources; each < sources + source_count; ++each) {
+      measured.measures = each->request.measures & (LOUPE_MEASURE_SUMS | LOUPE_MEASURE_ACTIVITY);
+      must(each->table->process(each->self, &event, &error), "process");
+    }
+  }
+  must(lens->report(self, &tick, &sink, &error), "report");
+  if (LOUPE_OFFERS(*lens, forget)) lens->forget(self, &relu);
+  component->destroy(self);
+  return 0;
+}

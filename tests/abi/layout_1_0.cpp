@@ -1,2 +1,0 @@
-// The same in C++.
-#include "layout_1_0.c"
