@@ -182,6 +182,7 @@ void Session::tick_lens() {
     call("introduce", Turn::introducing,
          [&](LentMemory&, loupe_error* error) { return lens.introduce(self_, sink_, error); });
   }
+  for (LastValues* told : {&values_, &ranges_, &histograms_}) told->begin_tick();
   call("report", Turn::reporting, [&](LentMemory& memory, loupe_error* error) {
     return lens.report(self_, lend_tick(memory, ticks_), sink_, error);
   });
@@ -250,7 +251,8 @@ void Session::tick_visualizer() {
   });
   tell("note", &loupe_visualizer::note, [&](LentMemory& memory) {
     return memory.lend(
-        loupe_note{.kind = LOUPE_NOTE_TRAINER, .text = memory.text("a note"), .step = 3, .epoch = 0.3, .time = 1.7e9});
+        loupe_note{.kind = LOUPE_NOTE_INCIDENT, .text = memory.text("a note"), .step = 3, .epoch = 0.3, .time = 1.7e9,
+                   .finding = 7});
   });
 }
 

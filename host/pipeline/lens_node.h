@@ -94,7 +94,7 @@ class LensNode {
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);
   const loupe_module* module_called(const char* layer);
-  void need_tag(const char* tag) const;
+  [[noreturn]] void refuse_untold(const char* tag) const;
   /// Tells once that the lens looks at nothing, where its author is to know.
   void tell_blindness();
   template <class Told>

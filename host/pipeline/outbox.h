@@ -33,12 +33,13 @@ class Outbox {
     std::string text;
     uint64_t step;
     double time;
+    uint64_t finding = 0;  ///< the number of the one that it is about
   };
   using OwnedFinding = std::unique_ptr<const detail::Owned<loupe_finding>>;
   using Message = std::variant<Note, OwnedFinding>;
 
   void post(Note note);
-  /// Throws Error for a finding without rule, message or a known severity and state.
+  /// Throws Error what check_finding throws.
   void post(const loupe_finding& finding);
   /// All findings and notes, in the order in which they came.
   std::vector<Message> take_messages();

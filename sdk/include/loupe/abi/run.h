@@ -18,7 +18,8 @@ enum {
   LOUPE_NOTE_COST = 5,          /* how often the host looks was changed */
   LOUPE_NOTE_GUESS = 6,         /* what an unknown program was taken to do; the user was told by the log */
   LOUPE_NOTE_INCIDENT = 7,      /* what the last steps measured was kept, and where; told by the log, too */
-  LOUPE_NOTE_RANKS = 8          /* of which processes the numbers are from now on; told by the log, too */
+  LOUPE_NOTE_RANKS = 8,         /* of which processes the numbers are from now on; told by the log, too */
+  LOUPE_NOTE_UNOBSERVED = 9     /* what of a program could not be seen, and so is not judged; told by the log, too */
 };
 
 /* Something that happened, to be marked on the time axis. */
@@ -28,7 +29,8 @@ typedef struct loupe_note {
   const char* text;
   uint64_t step;
   double epoch;
-  double time; /* seconds since 1970, UTC */
+  double time;      /* seconds since 1970, UTC */
+  uint64_t finding; /* the number of the finding that it is about; 0: of none */
 } loupe_note;
 
 enum {

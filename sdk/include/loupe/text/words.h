@@ -28,7 +28,8 @@ inline constexpr Word note_words[] = {{LOUPE_NOTE_TRAINER, "trainer"},
                                       {LOUPE_NOTE_COST, "cost"},
                                       {LOUPE_NOTE_GUESS, "guess"},
                                       {LOUPE_NOTE_INCIDENT, "incident"},
-                                      {LOUPE_NOTE_RANKS, "ranks"}};
+                                      {LOUPE_NOTE_RANKS, "ranks"},
+                                      {LOUPE_NOTE_UNOBSERVED, "unobserved"}};
 inline constexpr Word tick_words[] = {
     {LOUPE_TICK_EPOCH, "epoch"}, {LOUPE_TICK_STEPS, "steps"}, {LOUPE_TICK_SECONDS, "seconds"}, {LOUPE_TICK_END, "end"}};
 inline constexpr Word ending_words[] = {
