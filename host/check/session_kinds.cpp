@@ -250,9 +250,12 @@ void Session::tick_visualizer() {
         loupe_progress{.epoch = 1, .epochs = 4, .step = 20, .steps = 10, .steps_before = 10, .seconds = 0.5});
   });
   tell("note", &loupe_visualizer::note, [&](LentMemory& memory) {
-    return memory.lend(
-        loupe_note{.kind = LOUPE_NOTE_INCIDENT, .text = memory.text("a note"), .step = 3, .epoch = 0.3, .time = 1.7e9,
-                   .finding = 7});
+    return memory.lend(loupe_note{.kind = LOUPE_NOTE_INCIDENT,
+                                  .text = memory.text("a note"),
+                                  .step = 3,
+                                  .epoch = 0.3,
+                                  .time = 1.7e9,
+                                  .finding = 7});
   });
 }
 

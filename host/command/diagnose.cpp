@@ -272,8 +272,10 @@ class KnownFindings {
     for (const nlohmann::json& row : rows) {
       const auto id = row.is_object() ? row.find("id") : row.end();
       if (id == row.end() || !id->is_number_unsigned())
-        throw ConfigError("'" + file + "' has a finding without an id, as an earlier Loupe wrote it; make it anew with "
-                          "'loupe diagnose RECORD --json > " + file + "'");
+        throw ConfigError("'" + file +
+                          "' has a finding without an id, as an earlier Loupe wrote it; make it anew with "
+                          "'loupe diagnose RECORD --json > " +
+                          file + "'");
       known_.insert(id->get<uint64_t>());
     }
   }

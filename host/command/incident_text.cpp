@@ -29,9 +29,9 @@ void tell_findings(const std::vector<Json>& findings, std::ostream& out) {
     const std::string layer = text_of(each, "layer"), parameter = text_of(each, "parameter");
     const std::string place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
     out << "  " << text_of(each, "severity") << (text_of(each, "state") == "gone" ? ", gone" : "") << ": "
-        << (place.empty() ? "" : place + ": ") 
-        << message_with_place(text_of(each, "message"), text_of(each, "file"), line_in_file(each)) << " (" << text_of(each, "rule")
-        << ", from step " << number_of(each, "first_step") << ")\n";
+        << (place.empty() ? "" : place + ": ")
+        << message_with_place(text_of(each, "message"), text_of(each, "file"), line_in_file(each)) << " ("
+        << text_of(each, "rule") << ", from step " << number_of(each, "first_step") << ")\n";
     if (const std::string advice = text_of(each, "advice"); !advice.empty()) out << "    advice: " << advice << "\n";
   }
 }

@@ -19,8 +19,9 @@ struct SourceLine {
 struct CallStack {
   std::array<std::uintptr_t, 16> addresses{};
   static CallStack now();
-  /// The innermost line that is in no header of LibTorch's or the system's. None without debug information. Reads the program's files, milliseconds for each place in the program that was not asked for before,
-  /// so only for what is told. Any thread.
+  /// The innermost line that is in no header of LibTorch's or the system's. None without debug information. Reads the
+  /// program's files, milliseconds for each place in the program that was not asked for before, so only for what is
+  /// told. Any thread.
   SourceLine source_line() const;
 };
 

@@ -21,8 +21,9 @@ void check_finding(const loupe_finding& given) {
   if (finding.severity > LOUPE_SEVERITY_ERROR) fail("has no known severity");
   if (finding.id != 0) fail("has an id, which is the host's to give; leave it 0");
   if (finding.state != 0)
-    fail("has a state, which is the host's to give; leave it 0, and say LOUPE_FINDING_OVER in the flags of one that is "
-         "over");
+    fail(
+        "has a state, which is the host's to give; leave it 0, and say LOUPE_FINDING_OVER in the flags of one that is "
+        "over");
 }
 
 const loupe_finding* FindingBoard::add(const loupe_finding& given, uint64_t step, double epoch) {

@@ -1,9 +1,9 @@
 #include "pipeline/incident_folder.h"
 
 #include <loupe/error.h>
-#include <loupe/finding.h>
 #include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
+#include <loupe/finding.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/utc_text.h>
 #include <loupe/text/words.h>

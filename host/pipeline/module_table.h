@@ -49,8 +49,8 @@ class ModuleTable {
   const loupe_module* module_called(const std::string& name) const;
   /// Whether two modules are shown under one name.
   bool has_equal_names() const;
-  /// Where in the trainer's source to look for what a finding says: where the layer is called, the loss computed, or, of
-  /// a whole model, its optimizer's step taken. None where that is not known.
+  /// Where in the trainer's source to look for what a finding says: where the layer is called, the loss computed, or,
+  /// of a whole model, its optimizer's step taken. None where that is not known.
   SourceLine place_of(const loupe_finding& finding) const;
   /// Calls with a parameter of a module, see ModuleDescription::lend. Any thread.
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);

@@ -54,9 +54,9 @@ const KindOfLine& kind_called(const std::string& name) {
 
 /// What a line may leave out must not be what an earlier one had.
 void reset(RecordLine& line) {
-  for (std::string* text : {&line.tag, &line.layer, &line.title, &line.unit, &line.description, &line.healthy,
-                            &line.advice, &line.parameter, &line.message, &line.source, &line.caused_by,
-                            &line.file, &line.time}) {
+  for (std::string* text :
+       {&line.tag, &line.layer, &line.title, &line.unit, &line.description, &line.healthy, &line.advice,
+        &line.parameter, &line.message, &line.source, &line.caused_by, &line.file, &line.time}) {
     text->clear();
   }
   line.value = line.threshold = NAN;

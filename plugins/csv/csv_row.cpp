@@ -69,8 +69,8 @@ std::string finding_row(double epoch, const loupe_finding& finding) {
          text(finding.parameter) + text(finding.message) + text(finding.advice) + text(finding.tag) +
          text(finding.source) + number(value_of(finding)) + number(threshold_of(finding)) + whole(finding.first_step) +
          whole(finding.last_step) + number(finding.first_epoch) + number(finding.last_epoch) + whole(finding.count) +
-         whole(finding.id) + text(finding.caused_by) + text(finding.file) +
-         ',' + (finding.line > 0 ? std::to_string(finding.line) : "") + '\n';
+         whole(finding.id) + text(finding.caused_by) + text(finding.file) + ',' +
+         (finding.line > 0 ? std::to_string(finding.line) : "") + '\n';
 }
 
 bool read_row(std::istream& input, OldLine& line) {

@@ -3,8 +3,8 @@
 #include <loupe/files/compression.h>
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
-#include <loupe/text/number_text.h>
 #include <loupe/text/finding_text.h>
+#include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 #include <loupe/visualizers/selection.h>
@@ -225,7 +225,12 @@ class Mlflow : public Visualizer {
   std::string experiment_;
   fs::path folder_;
   std::unique_ptr<Sender> sender_;
-  std::map<std::string, std::string> settings_, findings_;
+  std::map<std::string, std::string> settings_;
+  struct Told {
+    std::string key, message;
+  };
+  std::map<std::uint64_t, Told> findings_;  // by number
+  std::set<std::string> finding_keys_;
   std::map<std::string, Json> waiting_;  // what was told since the last tick, by what it is
   Json metrics_ = Json::array();
   double epoch_ = 0;

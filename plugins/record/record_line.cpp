@@ -175,7 +175,7 @@ std::string finding_line(double epoch, const loupe_finding& finding) {
       .optional_text("source", finding.source)
       .optional_text("caused_by", finding.caused_by)
       .optional_text("file", finding.file)
-      .count("file_line", finding.line)
+      .whole("file_line", finding.line)
       .optional_number("value", value_of(finding).value_or(NAN))
       .optional_number("threshold", threshold_of(finding).value_or(NAN))
       .whole("first_step", finding.first_step)
@@ -191,7 +191,7 @@ std::string note_line(const Note& note) {
   std::string text;
   JsonLine line(text, "note");
   line.epoch(note.epoch).text("about", word_of(note_words, note.kind)).text("text", note.text).whole("step", note.step);
-  line.count("finding", note.finding);
+  line.whole("finding", note.finding);
   add_time(line, note.time).done();
   return text;
 }

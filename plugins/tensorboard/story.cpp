@@ -1,7 +1,7 @@
 #include "tensorboard/story.h"
 
-#include <loupe/text/number_text.h>
 #include <loupe/text/finding_text.h>
+#include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 
 #include <cstring>

@@ -105,7 +105,7 @@ class Told : public loupe::Lens {
     if (last_ == nullptr || step.number != 2) return;
     loupe::Finding finding{"second_step", LOUPE_SEVERITY_INFO, "The second step came."};
     finding.module = last_;
-    finding.value = step.optimizer != nullptr ? step.optimizer->groups[0]->learning_rate : NAN;
+    if (step.optimizer != nullptr) finding.value = step.optimizer->groups[0]->learning_rate;
     report.finding(finding);
   }
 
@@ -381,7 +381,8 @@ TEST(Bench, TellsAVisualizerWhatTheTestShows) {
   EXPECT_EQ(bench.value("Shown", "fc1", "mean"), 1.5);
   EXPECT_EQ(bench.tag("Shown").title, "What Is Shown");
   EXPECT_EQ(bench.findings().at(0).message, "It is too large.");
-  EXPECT_TRUE(std::isnan(bench.findings()[0].threshold));
+  EXPECT_EQ(bench.findings()[0].value, 3);
+  EXPECT_FALSE(bench.findings()[0].threshold);
   bench.tick();
   EXPECT_FALSE(bench.has_value("Shown", "fc1", "mean"));
   bench.end();

@@ -25,7 +25,7 @@ struct Observation {
   bool at_tick = false;     ///< its rule looks at ticks alone
   bool may_recede = false;  ///< it may turn out to be harmless: its severity may fall, and once it is over it was none
   const char* caused_by = "";  ///< the rule of the finding from which it follows
-  bool is_explained = false;  ///< it follows from a finding of another rule, and is information only
+  bool is_explained = false;   ///< it follows from a finding of another rule, and is information only
 };
 
 /// What ends: windows, a tick or both. What was not seen meanwhile counts towards its end.

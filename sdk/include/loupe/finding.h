@@ -18,8 +18,8 @@ inline std::optional<double> threshold_of(const loupe_finding& told) {
   return (told.flags & LOUPE_FINDING_HAS_THRESHOLD) != 0 ? std::optional(told.threshold) : std::nullopt;
 }
 
-/// What is wrong, in words: see loupe_finding. Lens, rule, layer and parameter are its identity; told again, it replaces
-/// what was said before.
+/// What is wrong, in words: see loupe_finding. Lens, rule, layer and parameter are its identity; told again, it
+/// replaces what was said before.
 struct Finding {
   std::string rule;  ///< snake_case: "vanishing_gradient"
   uint32_t severity = LOUPE_SEVERITY_WARNING;

@@ -41,8 +41,8 @@ typedef struct loupe_finding {
   const char* tag;            /* the plot that shows it; or null */
   const char* source;         /* who found it: "the lens 'x'"; the host fills it in */
   const char* caused_by;      /* the rule of a finding of the same lens from which this may follow; or null */
-  /* Where in the program's source to look: where the layer is called, the loss computed, or a step taken. The host fills
-   * it in where a lens leaves it null; it is null where nobody knows. */
+  /* Where in the program's source to look: where the layer is called, the loss computed, or a step taken. The host
+   * fills it in where a lens leaves it null; it is null where nobody knows. */
   const char* file;
   uint32_t line; /* in that file, from 1; 0 where nobody knows */
   uint32_t reserved;

@@ -61,8 +61,8 @@ typedef struct loupe_wiring {
   const void* (*get_extension)(void* wiring, const char* id);
 } loupe_wiring;
 
-/* Where a lens reports. A tag is told before its first value. At a tick, a value of a tag, layer and line is told once, as
- * is a range of a tag, layer and pair of names, and a histogram of a tag, layer and line: a second one is answered
+/* Where a lens reports. A tag is told before its first value. At a tick, a value of a tag, layer and line is told once,
+ * as is a range of a tag, layer and pair of names, and a histogram of a tag, layer and line: a second one is answered
  * LOUPE_INVALID. */
 typedef struct loupe_sink {
   uint32_t struct_size;

@@ -11,14 +11,15 @@ extern "C" {
 enum { LOUPE_TAG_NUMERICAL = 1, LOUPE_TAG_PROBABILITY = 2, LOUPE_TAG_RELATION = 3 };
 
 enum {
-  LOUPE_PLOT_LOG_Y = 1u << 0,   /* a logarithmic axis */
-  LOUPE_PLOT_BIG = 1u << 1,     /* one plot for the whole model, not one a layer */
+  LOUPE_PLOT_LOG_Y = 1u << 0,    /* a logarithmic axis */
+  LOUPE_PLOT_BIG = 1u << 1,      /* one plot for the whole model, not one a layer */
   LOUPE_PLOT_ANNOTATE = 1u << 2, /* label the lines at their ends */
-  LOUPE_PLOT_SHARED = 1u << 3    /* other lenses that say so too may tell of it, lines of other names or the same numbers */
+  LOUPE_PLOT_SHARED =
+      1u << 3 /* other lenses that say so too may tell of it, lines of other names or the same numbers */
 };
 
-/* A plot, or a family of plots with one a layer. It belongs to the lens that told it first: another one that tells it, or
- * numbers of it, is answered LOUPE_INVALID, unless both have it shared. A lens may tell its own anew. */
+/* A plot, or a family of plots with one a layer. It belongs to the lens that told it first: another one that tells it,
+ * or numbers of it, is answered LOUPE_INVALID, unless both have it shared. A lens may tell its own anew. */
 typedef struct loupe_tag {
   uint32_t struct_size;
   uint32_t type;  /* LOUPE_TAG_ */

@@ -36,11 +36,11 @@ class NonFinite {
     style.shared = true;  // each lens counts what its own plots lack
     return explained(
         style, {"How many events of an epoch, such as steps or batches, held NaN or infinity, by layer and by the "
-                     "plot that lacks them: they are in no average.",
-                     "This plot is not there at all.",
-                     "The layer in which it came first has the cause nearby, and the lens health names it: a division "
-                     "by 0, the logarithm of 0, an overflow of half precision, too large a learning rate, or a broken "
-                     "input."});
+                "plot that lacks them: they are in no average.",
+                "This plot is not there at all.",
+                "The layer in which it came first has the cause nearby, and the lens health names it: a division "
+                "by 0, the logarithm of 0, an overflow of half precision, too large a learning rate, or a broken "
+                "input."});
   }
 
   void write(Report& report, const std::string& layer, const std::string& what, const char* kind, double count) {
