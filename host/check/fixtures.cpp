@@ -277,7 +277,9 @@ const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag
 
 const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module) {
   return memory.lend(loupe_finding{.severity = LOUPE_SEVERITY_WARNING,
+                                   .flags = LOUPE_FINDING_HAS_VALUE,
                                    .state = LOUPE_FINDING_RAISED,
+                                   .id = 7,
                                    .rule = memory.text("made_up"),
                                    .module = module,
                                    .layer = memory.text("0"),
@@ -286,8 +288,10 @@ const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module
                                    .advice = memory.text("Do nothing."),
                                    .tag = memory.text("Norm"),
                                    .source = memory.text("the check"),
-                                   .value = NAN,
-                                   .threshold = NAN,
+                                   .caused_by = memory.text("made_up_too"),
+                                   .file = memory.text("train.cpp"),
+                                   .line = 12,
+                                   .value = 0.5,
                                    .first_step = 1,
                                    .last_step = 2,
                                    .last_epoch = 1,

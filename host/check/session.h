@@ -17,6 +17,7 @@
 #include "check/rule.h"
 #include "check/stub_host.h"
 #include "options/option_set.h"
+#include "show/last_values.h"
 
 namespace loupe::check {
 
@@ -163,8 +164,9 @@ class Session {
   bool open_ = false;
   bool failed_to_begin_ = false;
   Meter* meter_ = nullptr;
-  std::set<std::string> tags_;  // that it told
-  bool has_shown_ = false;      // a value, range, histogram or finding
+  std::set<std::string> tags_;               // that it told
+  LastValues values_, ranges_, histograms_;  // what it told at this tick
+  bool has_shown_ = false;                   // a value, range, histogram or finding
   void* self_ = nullptr;
   uint64_t events_ = 0, ticks_ = 0;
 };

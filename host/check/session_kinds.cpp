@@ -210,6 +210,7 @@ void Session::tick_lens() {
     if (meter_ != nullptr && watched.own != nullptr && !watched.forgotten && watched.comes_at_ticks)
       process_own(watched, usual_data());
   }
+  for (LastValues* told : {&values_, &ranges_, &histograms_}) told->begin_tick();
   call("report", Turn::reporting, [&](LentMemory& memory, loupe_error* error) {
     return lens.report(self_, lend_tick(memory, ticks_), sink_, error);
   });
@@ -273,7 +274,8 @@ void Session::tick_visualizer() {
         loupe_progress{.at = {20, 1, 1.7e9, 2}, .epochs = 4, .steps = 10, .steps_before = 10, .seconds = 0.5});
   });
   tell("note", &loupe_visualizer::note, [&](LentMemory& memory) {
-    return memory.lend(loupe_note{.kind = LOUPE_NOTE_TRAINER, .text = memory.text("a note"), .at = {3, 0.3, 1.7e9, 2}});
+    return memory.lend(
+        loupe_note{.kind = LOUPE_NOTE_INCIDENT, .text = memory.text("a note"), .at = {3, 0.3, 1.7e9, 2}, .finding = 7});
   });
 }
 

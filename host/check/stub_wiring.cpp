@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "check/session.h"
+#include "pipeline/finding_board.h"
 
 namespace loupe::check {
 
@@ -269,6 +270,17 @@ struct StubWiring {
     of(self).host().complain("tells a value of the tag '" + std::string(tag) + "' before the tag; tell that first");
     return refuse(error, "a value is told before its tag");
   }
+  /// Of a tag that was told, and for the first time at this tick.
+  template <class Told>
+  static loupe_status need_news(void* self, const Told& told, LastValues& known, const std::string& name,
+                                loupe_error* error) {
+    if (const loupe_status status = need_tag(self, told.tag, error); status != LOUPE_OK) return status;
+    const char* layer = told.layer != nullptr ? told.layer : told.tag;
+    if (known.put(told.tag, layer, name, 0) == LastValues::Put::first) return LOUPE_OK;
+    of(self).host().complain("tells '" + name + "' of '" + layer + "' in the tag '" + told.tag +
+                             "' twice at one tick; give each number a name of its own");
+    return refuse(error, "it was told at this tick already");
+  }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
     if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
     return told(self, tag, "tag", tag->id != nullptr, {Turn::reporting}, error);
@@ -276,19 +288,30 @@ struct StubWiring {
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
     const loupe_status status =
         told(self, value, "value", value->tag != nullptr && value->line != nullptr, {Turn::reporting}, error);
-    return status == LOUPE_OK ? need_tag(self, value->tag, error) : status;
+    return status == LOUPE_OK ? need_news(self, *value, of(self).values_, value->line, error) : status;
   }
   static loupe_status range(void* self, const loupe_range* range, loupe_error* error) {
-    const loupe_status status = told(self, range, "range", range->tag != nullptr, {Turn::reporting}, error);
-    return status == LOUPE_OK ? need_tag(self, range->tag, error) : status;
+    const bool is_named = range->tag != nullptr && range->low_name != nullptr && range->high_name != nullptr;
+    const loupe_status status = told(self, range, "range", is_named, {Turn::reporting}, error);
+    if (status != LOUPE_OK) return status;
+    const std::string names = std::string(range->low_name) + ".." + range->high_name;
+    return need_news(self, *range, of(self).ranges_, names, error);
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    const loupe_status status = told(self, histogram, "histogram", histogram->tag != nullptr, {Turn::reporting}, error);
-    return status == LOUPE_OK ? need_tag(self, histogram->tag, error) : status;
+    const bool is_named = histogram->tag != nullptr && histogram->line != nullptr;
+    const loupe_status status = told(self, histogram, "histogram", is_named, {Turn::reporting}, error);
+    return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
-    return told(self, finding, "finding", finding->rule != nullptr && finding->message != nullptr,
-                {Turn::stepping, Turn::reporting}, error);
+    const loupe_status status = told(self, finding, "finding", true, {Turn::stepping, Turn::reporting}, error);
+    if (status != LOUPE_OK) return status;
+    try {
+      check_finding(*finding);
+    } catch (const Error& wrong) {
+      of(self).host().complain(std::string("tells a finding that the host refuses: ") + wrong.what());
+      return refuse(error, wrong.what());
+    }
+    return LOUPE_OK;
   }
 };
 

@@ -3,10 +3,10 @@
 #include <loupe/error.h>
 #include <loupe/files/lines.h>
 #include <loupe/files/readable.h>
+#include <loupe/text/finding_text.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/words.h>
 
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -80,10 +80,15 @@ class Comparison {
   std::string record_, lacking_;
 };
 
+std::set<std::string> rules_of(const FindingHistory& findings) {
+  std::set<std::string> rules;
+  for (const FindingHistory::Entry* each : findings.worst_first()) rules.insert(each->last.rule);
+  return rules;
+}
+
 /// Adds what the run itself did not find.
 void add_judged(RecordedRules& rules, FindingHistory& findings) {
-  std::set<std::string> recorded;
-  for (const FindingHistory::Entry* each : findings.worst_first()) recorded.insert(each->last.rule);
+  const std::set<std::string> recorded = rules_of(findings);
   for (const RecordLine& line : rules.take_findings()) {
     if (recorded.count(line.rule) == 0) findings.take(line);
   }
@@ -106,8 +111,7 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
     diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
     if (comparison) comparison->take(line, departures);
     diagnosis.ending.reset();
-    const bool is_guess = line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_GUESS;
-    if (is_guess && line.text.rfind("not observed: ", 0) == 0) diagnosis.unobserved = line.text;
+    if (line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_UNOBSERVED) diagnosis.unobserved = line.text;
     if (line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_RANKS)
       diagnosis.rank_notes.push_back(line.text);
     if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
@@ -202,11 +206,15 @@ std::string first_of(const std::vector<std::string>& names) {
          " more (all of them: --json)";
 }
 
+std::string message_with_place(const RecordLine& finding) {
+  return loupe::message_with_place(finding.message, finding.file, static_cast<uint32_t>(finding.file_line));
+}
+
 void tell(const OfRule& rule, std::ostream& out) {
   const FindingHistory::Entry& entry = *rule.worst;
   const std::string place = entry.place();
   out << "  " << word_of(severity_words, entry.last.severity) << (entry.gone ? ", gone" : "") << ": "
-      << printable_line((place.empty() ? "" : place + ": ") + entry.last.message) << " ("
+      << printable_line((place.empty() ? "" : place + ": ") + message_with_place(entry.last)) << " ("
       << printable_line(entry.last.rule) << ", " << span(entry) << ")\n";
   if (!rule.further_places.empty()) out << "    also of " << printable_line(first_of(rule.further_places)) << "\n";
   if (!entry.last.advice.empty()) out << "    advice: " << printable_line(entry.last.advice) << "\n";
@@ -245,7 +253,7 @@ Json number_or_null(double number) {
   return number;
 }
 
-/// Findings that are known and accepted, by rule, layer and parameter.
+/// Findings that are known and accepted, by number.
 class KnownFindings {
  public:
   /// Reads what `loupe diagnose --json` wrote.
@@ -261,19 +269,20 @@ class KnownFindings {
     if (!rows.is_array())
       throw ConfigError("'" + file + "' is no list of findings; make it with 'loupe diagnose RECORD --json > " + file +
                         "'");
-    const auto text = [](const nlohmann::json& row, const char* member) {
-      const auto found = row.is_object() ? row.find(member) : row.end();
-      return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
-    };
-    for (const nlohmann::json& row : rows)
-      known_.insert({text(row, "rule"), text(row, "layer"), text(row, "parameter")});
+    for (const nlohmann::json& row : rows) {
+      const auto id = row.is_object() ? row.find("id") : row.end();
+      if (id == row.end() || !id->is_number_unsigned())
+        throw ConfigError("'" + file +
+                          "' has a finding without an id, as an earlier Loupe wrote it; make it anew with "
+                          "'loupe diagnose RECORD --json > " +
+                          file + "'");
+      known_.insert(id->get<uint64_t>());
+    }
   }
-  bool has(const RecordLine& finding) const {
-    return known_.count({finding.rule, finding.layer, finding.parameter}) != 0;
-  }
+  bool has(const RecordLine& finding) const { return known_.count(finding.id) != 0; }
 
  private:
-  std::set<std::array<std::string, 3>> known_;
+  std::set<uint64_t> known_;
 };
 
 Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry) {
@@ -284,6 +293,7 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
           {"severity", word_of(severity_words, finding.severity)},
           {"worst_severity", word_of(severity_words, entry.worst_severity)},
           {"gone", entry.gone},
+          {"id", finding.id},
           {"rule", finding.rule},
           {"layer", text_or_null(finding.layer)},
           {"parameter", text_or_null(finding.parameter)},
@@ -291,6 +301,9 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
           {"advice", text_or_null(finding.advice)},
           {"tag", text_or_null(finding.tag)},
           {"source", text_or_null(finding.source)},
+          {"caused_by", text_or_null(finding.caused_by)},
+          {"file", text_or_null(finding.file)},
+          {"file_line", finding.file_line},
           {"value", number_or_null(finding.value)},
           {"threshold", number_or_null(finding.threshold)},
           {"first_step", finding.first_step},
@@ -306,7 +319,8 @@ void compare_ranks(std::vector<Diagnosis>& diagnoses) {
     const auto end = first + 1 + static_cast<std::ptrdiff_t>(first->other_ranks);
     std::vector<RankSettings> ranks;
     for (auto each = first; each != end; ++each) ranks.push_back({each->run.rank, each->settings});
-    if (const auto line = ranks_differ(ranks, first->last_epoch)) first->findings.take(*line);
+    const auto line = ranks_differ(ranks, first->last_epoch);
+    if (line && rules_of(first->findings).count(line->rule) == 0) first->findings.take(*line);
     first = end;
   }
 }

@@ -1,5 +1,7 @@
 #include "command/incident_text.h"
 
+#include <loupe/text/finding_text.h>
+
 #include <algorithm>
 #include <iomanip>
 #include <ostream>
@@ -16,14 +18,20 @@ using Json = IncidentFiles::Json;
 
 constexpr std::size_t shown_steps = 8;
 
+uint32_t line_in_file(const Json& finding) {
+  const auto found = finding.find("file_line");
+  return found != finding.end() && found->is_number_unsigned() ? found->get<uint32_t>() : 0;
+}
+
 void tell_findings(const std::vector<Json>& findings, std::ostream& out) {
   out << "\n" << (findings.empty() ? "no findings\n" : "findings\n");
   for (const Json& each : findings) {
     const std::string layer = text_of(each, "layer"), parameter = text_of(each, "parameter");
     const std::string place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
     out << "  " << text_of(each, "severity") << (text_of(each, "state") == "gone" ? ", gone" : "") << ": "
-        << (place.empty() ? "" : place + ": ") << text_of(each, "message") << " (" << text_of(each, "rule")
-        << ", from step " << number_of(each, "first_step") << ")\n";
+        << (place.empty() ? "" : place + ": ")
+        << message_with_place(text_of(each, "message"), text_of(each, "file"), line_in_file(each)) << " ("
+        << text_of(each, "rule") << ", from step " << number_of(each, "first_step") << ")\n";
     if (const std::string advice = text_of(each, "advice"); !advice.empty()) out << "    advice: " << advice << "\n";
   }
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "config/launch.h"
+#include "core/finding_number.h"
 
 namespace loupe {
 namespace {
@@ -112,6 +113,7 @@ std::optional<RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, d
   line.message = message;
   line.advice = "start all ranks with the same program, configuration and settings, or see why each has its own";
   line.source = "loupe diagnose";
+  line.id = finding_number(line.source, line.rule, "", "");
   line.value = line.threshold = NAN;
   line.first_epoch = line.last_epoch = last_epoch;
   line.count = 1;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "config/yaml_text.h"
+#include "core/finding_number.h"
 #include "health/rules/losses.h"
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
@@ -318,9 +319,8 @@ class RecordedRules::Impl {
   }
 
   void keep(const loupe_finding& finding) {
-    const loupe_finding* shown = board_.add(finding, tick_.step, tick_.epoch);
-    if (shown == nullptr) return;
-    findings_.push_back(line_of(Finding::from(*shown), tick_));
+    if (const loupe_finding* shown = board_.add(finding, tick_.step, tick_.epoch))
+      findings_.push_back(line_of(Finding::from(*shown), tick_));
   }
 
   Settings settings_;
@@ -351,6 +351,8 @@ RecordLine RecordedRules::line_of(const Finding& found, const RecordLine& tick) 
   line.epoch = tick.epoch;
   line.severity = found.severity;
   line.state = found.state;
+  if (found.is_over) line.state = LOUPE_FINDING_GONE;
+  if (line.state == 0) line.state = LOUPE_FINDING_RAISED;
   line.rule = found.rule;
   line.layer = found.layer;
   line.parameter = found.parameter;
@@ -358,8 +360,10 @@ RecordLine RecordedRules::line_of(const Finding& found, const RecordLine& tick) 
   line.advice = found.advice;
   line.tag = found.tag;
   line.source = "loupe diagnose";
-  line.value = found.value;
-  line.threshold = found.threshold;
+  line.id = finding_number(line.source, line.rule, line.layer, line.parameter);
+  line.caused_by = found.caused_by;
+  line.value = found.value.value_or(NAN);
+  line.threshold = found.threshold.value_or(NAN);
   line.first_step = found.first_step == 0 ? tick.step : found.first_step;
   line.last_step = found.last_step == 0 ? tick.step : found.last_step;
   line.first_epoch = found.first_epoch;

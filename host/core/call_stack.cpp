@@ -57,9 +57,9 @@ bool is_of_a_library(std::string_view file) {
   return false;
 }
 
-std::string shown(const char* file, int line) {
+SourceLine shown(const char* file, int line) {
   if (file == nullptr || line <= 0 || is_of_a_library(file)) return {};
-  return std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
+  return {std::filesystem::path(file).filename().string(), static_cast<uint32_t>(line)};
 }
 
 /// How many libraries were ever loaded.
@@ -94,7 +94,7 @@ class DebugInformation {
     dwfl_report_end(session_, nullptr, nullptr);
   }
 
-  const std::string& line_of(Dwarf_Addr address) {
+  const SourceLine& line_of(Dwarf_Addr address) {
     const auto [known, is_new] = lines_.try_emplace(address);
     if (is_new) known->second = find_line(address);
     return known->second;
@@ -109,7 +109,7 @@ class DebugInformation {
   // What debug information that is damaged may pretend to have.
   static constexpr int most_nested = 100;
 
-  std::string find_line(Dwarf_Addr address) {
+  SourceLine find_line(Dwarf_Addr address) {
     Dwfl_Module* module = session_ != nullptr ? dwfl_addrmodule(session_, address) : nullptr;
     if (module == nullptr) return {};
     Dwarf_Addr bias = 0;
@@ -122,8 +122,8 @@ class DebugInformation {
     int number = 0;
     Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias);
     const bool is_known = line != nullptr && dwarf_lineno(line, &number) == 0;
-    std::string found = is_known ? shown(dwarf_linesrc(line, nullptr, nullptr), number) : std::string();
-    return found.empty() ? caller_of_inlined(unit, address - bias) : found;
+    SourceLine found = is_known ? shown(dwarf_linesrc(line, nullptr, nullptr), number) : SourceLine();
+    return found.file.empty() ? caller_of_inlined(unit, address - bias) : found;
   }
 
   /// Calls with each child.
@@ -155,7 +155,7 @@ class DebugInformation {
     });
   }
   /// Where a function of a header was called that the compiler put into its caller.
-  std::string caller_of_inlined(Dwarf_Die* unit, Dwarf_Addr address) {
+  SourceLine caller_of_inlined(Dwarf_Die* unit, Dwarf_Addr address) {
     for (const Function& each : functions_of(unit)) {
       if (address < each.begin || address >= each.end) continue;
       Dwarf_Die function = each.die;
@@ -164,19 +164,19 @@ class DebugInformation {
     return {};
   }
   /// The innermost that is in no header.
-  static std::string call_within(Dwarf_Die* unit, Dwarf_Die* scope, Dwarf_Addr address, int depth) {
-    std::string found;
+  static SourceLine call_within(Dwarf_Die* unit, Dwarf_Die* scope, Dwarf_Addr address, int depth) {
+    SourceLine found;
     each_child(scope, [&](Dwarf_Die* child) {
       const int tag = dwarf_tag(child);
       const bool is_scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
                             tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
-      if (!found.empty() || !is_scope || depth >= most_nested || dwarf_haspc(child, address) <= 0) return;
+      if (!found.file.empty() || !is_scope || depth >= most_nested || dwarf_haspc(child, address) <= 0) return;
       found = call_within(unit, child, address, depth + 1);
-      if (found.empty()) found = call_of(unit, child);
+      if (found.file.empty()) found = call_of(unit, child);
     });
     return found;
   }
-  static std::string call_of(Dwarf_Die* unit, Dwarf_Die* scope) {
+  static SourceLine call_of(Dwarf_Die* unit, Dwarf_Die* scope) {
     if (dwarf_tag(scope) != DW_TAG_inlined_subroutine) return {};
     Dwarf_Attribute attribute;
     Dwarf_Word file = 0, line = 0;
@@ -200,7 +200,7 @@ class DebugInformation {
 
   Dwfl* session_;
   unsigned long long loads_ = 0;
-  std::unordered_map<Dwarf_Addr, std::string> lines_;
+  std::unordered_map<Dwarf_Addr, SourceLine> lines_;
   std::unordered_map<const void*, Functions> functions_;  // by unit
 };
 
@@ -223,7 +223,7 @@ CallStack CallStack::now() {
   return walk.stack;
 }
 
-std::string CallStack::source_line() const {
+SourceLine CallStack::source_line() const {
   // Opened once, since that takes milliseconds and there may be findings for hundreds of layers. Never destroyed, so
   // that findings reported while the program exits can still use it.
   static std::mutex mutex;
@@ -235,7 +235,7 @@ std::string CallStack::source_line() const {
   for (const std::uintptr_t address : addresses) {
     if (address == 0) break;
     // A return address may be that of the next line.
-    if (const std::string& found = information.line_of(address - 1); !found.empty()) return found;
+    if (const SourceLine& found = information.line_of(address - 1); !found.file.empty()) return found;
   }
   return {};
 }

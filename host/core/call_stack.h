@@ -9,14 +9,20 @@
 
 namespace loupe {
 
+/// A line of the program's source, by the file's name alone; none where the file is empty.
+struct SourceLine {
+  std::string file;
+  uint32_t line = 0;
+};
+
 /// Return addresses of the calls that are on, innermost first and without Loupe's own; 0 behind the last.
 struct CallStack {
   std::array<std::uintptr_t, 16> addresses{};
   static CallStack now();
-  /// "net.cpp:120": the innermost line that is in no header of LibTorch's or the system's. Empty without debug
-  /// information. Reads the program's files, milliseconds for each place in the program that was not asked for before,
-  /// so only for what is told. Any thread.
-  std::string source_line() const;
+  /// The innermost line that is in no header of LibTorch's or the system's. None without debug information. Reads the
+  /// program's files, milliseconds for each place in the program that was not asked for before, so only for what is
+  /// told. Any thread.
+  SourceLine source_line() const;
 };
 
 /// The calls by which something came about first. Any thread.
@@ -35,9 +41,9 @@ class FirstCall {
     if (stack_.compare_exchange_strong(none, stack.get())) static_cast<void>(stack.release());
   }
   /// Where it is in the program's source, see CallStack.
-  std::string source_line() const {
+  SourceLine source_line() const {
     const CallStack* stack = stack_.load();
-    return stack != nullptr ? stack->source_line() : std::string();
+    return stack != nullptr ? stack->source_line() : SourceLine();
   }
 
  private:

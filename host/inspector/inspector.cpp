@@ -280,8 +280,8 @@ void ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, co
 void ProgramInspector::begin_epochs_at(Inspector& inspector, double first) {
   inspector.impl_->enter([&] { inspector.impl_->monitor().begin_epochs_at(first); });
 }
-void ProgramInspector::note_guess(Inspector& inspector, const std::string& text) {
-  inspector.impl_->enter_unlocked([&] { inspector.impl_->monitor().note(LOUPE_NOTE_GUESS, text); });
+void ProgramInspector::note(Inspector& inspector, uint32_t kind, const std::string& text) {
+  inspector.impl_->enter_unlocked([&] { inspector.impl_->monitor().note(kind, text); });
 }
 void ProgramInspector::push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train) {
   inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, loss_flags(train, /*keep=*/false)); });

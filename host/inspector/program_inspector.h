@@ -18,8 +18,8 @@ struct ProgramInspector {
   static void begin_epochs_at(Inspector& inspector, double first);
   /// Publishes a finding about the program as a whole, not about one of its models.
   static void publish(Inspector& inspector, const Finding& finding);
-  /// What the program was taken to do, which was logged too.
-  static void note_guess(Inspector& inspector, const std::string& text);
+  /// What the program was taken to do, or what of it was not seen (a LOUPE_NOTE_), which is logged too.
+  static void note(Inspector& inspector, uint32_t kind, const std::string& text);
   /// A loss, a tensor of one element, under a name of its own; read from its device at the tick.
   static void push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train);
   /// Pushes a metric in the same way.

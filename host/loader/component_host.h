@@ -18,6 +18,8 @@ class Surroundings {
   virtual const loupe_run* run() const = 0;
   /// Any thread. Throws Error for a finding without rule or message.
   virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
+  /// Whether two modules are shown under one name, so that lenses have two numbers of it. Where calls never overlap.
+  virtual bool has_equal_names() const { return false; }
   using Take = std::function<void(const loupe_tensor&)>;
   /// Calls with a parameter or buffer of an attached module, or its gradient; false where there is none. Any thread.
   virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;

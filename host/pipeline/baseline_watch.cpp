@@ -108,7 +108,7 @@ std::vector<Finding> BaselineWatch::compare(double epoch) {
     inside_ = standing_is_back ? inside_ + 1 : 0;
     if (inside_ <= patience_) return {};
     Finding gone = std::exchange(standing_, {}).front();
-    gone.state = LOUPE_FINDING_GONE;
+    gone.is_over = true;
     gone.last_epoch = epoch;
     return {gone};
   }

@@ -4,6 +4,7 @@
 #include <loupe/error.h>
 #include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
+#include <loupe/finding.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/utc_text.h>
 #include <loupe/text/words.h>
@@ -151,6 +152,7 @@ std::string findings_text(const std::vector<const loupe_finding*>& findings) {
                     {"epoch", json_of(each->last_epoch)},
                     {"severity", word_of(severity_words, each->severity)},
                     {"state", word_of(finding_state_words, each->state)},
+                    {"id", each->id},
                     {"rule", each->rule},
                     {"layer", text_or_null(each->layer)},
                     {"parameter", text_or_null(each->parameter)},
@@ -158,8 +160,11 @@ std::string findings_text(const std::vector<const loupe_finding*>& findings) {
                     {"advice", text_or_null(each->advice)},
                     {"tag", text_or_null(each->tag)},
                     {"source", text_or_null(each->source)},
-                    {"value", number_or_null(each->value)},
-                    {"threshold", number_or_null(each->threshold)},
+                    {"caused_by", text_or_null(each->caused_by)},
+                    {"file", text_or_null(each->file)},
+                    {"file_line", each->line},
+                    {"value", number_or_null(value_of(*each).value_or(NAN))},
+                    {"threshold", number_or_null(threshold_of(*each).value_or(NAN))},
                     {"first_step", each->first_step},
                     {"last_step", each->last_step},
                     {"first_epoch", json_of(each->first_epoch)},
@@ -298,6 +303,7 @@ void fill(const fs::path& folder, const Incident& incident) {
                 {"rule", text_or_null(incident.cause.rule.c_str())},
                 {"layer", text_or_null(incident.cause.layer.c_str())},
                 {"parameter", text_or_null(incident.cause.parameter.c_str())},
+                {"finding", incident.cause.finding},
                 {"learning_rates", optimizers_json(incident.optimizers)},
                 {"tensors", tensors.take()},
                 {"modules", modules_json(incident)},

@@ -56,8 +56,9 @@ void Incidents::consider(const loupe_finding& finding) {
   if (finding.state == LOUPE_FINDING_GONE || !has_room(at_finding) || due_) return;
   if (finding.severity != LOUPE_SEVERITY_ERROR && config_.answer_to(finding.severity) != "dump") return;
   if (!rules_.insert(text_of(finding.rule)).second) return;
-  due_ = {"finding", text_of(finding.message), text_of(finding.rule), text_of(finding.layer),
-          text_of(finding.parameter)};
+  due_ = {
+      "finding", text_of(finding.message), text_of(finding.rule), text_of(finding.layer), text_of(finding.parameter),
+      finding.id};
 }
 
 bool Incidents::has_room(const std::string& kind) const {

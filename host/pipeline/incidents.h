@@ -20,7 +20,8 @@ namespace loupe {
 struct IncidentCause {
   std::string how;  ///< "finding", "dump", "terminate" or "SIGTERM"
   std::string why;  ///< the finding's message, or what the trainer or the exception says; may be empty
-  std::string rule, layer, parameter;  ///< of the finding
+  std::string rule = {}, layer = {}, parameter = {};  ///< of the finding
+  uint64_t finding = 0;                               ///< its number
 };
 
 /// Decides which incidents a run writes, and keeps the last steps of pushed values and learning rates.

@@ -88,7 +88,7 @@ class LensNode {
   void make_sink();
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);
-  void need_tag(const char* tag) const;
+  [[noreturn]] void refuse_untold(const char* tag) const;
   /// Tells once that the lens looks at nothing, where its author is to know.
   void tell_blindness();
   template <class Told>

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/any_size.h"
 #include "core/strict.h"
+#include "pipeline/finding_board.h"
 #include "pipeline/lens_node.h"
 
 namespace loupe {
@@ -87,10 +89,11 @@ void LensNode::show_tag(const loupe_tag& tag) {
   need(copy.id, "the id of a tag");
   const std::string id = tag_id(copy.id);
   const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
-  tags_.insert(copy.id);
+  const std::string own = copy.id;
   copy.id = id.c_str();
   copy.title = title.c_str();
-  display_->tag(copy);
+  display_->tag(copy, guard_.speaker());
+  tags_.insert(own);
 }
 
 template <class Told>
@@ -100,7 +103,10 @@ void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   need(copy.tag, "the tag of what is told");
   check(copy);
   has_shown_ = true;
-  if (refuses_mistakes()) need_tag(copy.tag);
+  if (tags_.find(copy.tag) == tags_.end()) {
+    display_->check_owner(tag_id(copy.tag), guard_.speaker());
+    if (refuses_mistakes()) refuse_untold(copy.tag);
+  }
   if (is_big(copy.layer, copy.tag)) copy.layer = nullptr;
   if (suffix_.empty()) return (display_->*display)(copy);
   const std::string id = tag_id(copy.tag);
@@ -108,8 +114,7 @@ void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   (display_->*display)(copy);
 }
 
-void LensNode::need_tag(const char* tag) const {
-  if (tags_.count(tag) != 0) return;
+void LensNode::refuse_untold(const char* tag) const {
   std::string known;
   for (const std::string& each : tags_) known += (known.empty() ? "" : "', '") + each;
   throw Error(std::string("a value of the tag '") + tag + "' is told before the tag; tell it by Report::tag first" +
@@ -121,6 +126,7 @@ void LensNode::tell_finding(const loupe_finding& finding) {
   expect({State::reporting, State::stepping}, "finding");
   has_shown_ = true;
   loupe_finding copy = copy_known(finding);
+  check_finding(copy);
   const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";
   if (copy.tag != nullptr) copy.tag = tag.c_str();
   surroundings_.publish(copy, guard_.speaker());

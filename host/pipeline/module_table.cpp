@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/log.h"
@@ -26,6 +27,7 @@ std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description) {
   }
   auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_, history_);
   modules_.push_back(node);
+  equal_names_.reset();
   by_id_[node->c_module()->id] = node.get();
   return node;
 }
@@ -38,6 +40,7 @@ void ModuleTable::remove(const std::shared_ptr<ModuleNode>& module) {
 }
 
 void ModuleTable::forget(const ModuleNode& module) {
+  equal_names_.reset();
   {
     const std::lock_guard lock(lenders_mutex_);
     lenders_.erase(module.c_module()->id);
@@ -52,7 +55,16 @@ ModuleNode& ModuleTable::node_of(const loupe_module* module) {
   return *found->second;
 }
 
-std::string ModuleTable::place_of(const loupe_finding& finding) const {
+bool ModuleTable::has_equal_names() const {
+  if (!equal_names_) {
+    std::unordered_set<std::string_view> names;
+    equal_names_ = std::any_of(modules_.begin(), modules_.end(),
+                               [&](const auto& each) { return !names.insert(each->description().name).second; });
+  }
+  return *equal_names_;
+}
+
+SourceLine ModuleTable::place_of(const loupe_finding& finding) const {
   const auto node_where = [&](const auto& holds) {
     const auto found = std::find_if(modules_.begin(), modules_.end(), holds);
     return found != modules_.end() ? found->get() : nullptr;
@@ -62,22 +74,15 @@ std::string ModuleTable::place_of(const loupe_finding& finding) const {
   ModuleNode* node =
       layer.empty() ? nullptr : node_where([&](const auto& each) { return each->description().name == layer; });
   const bool is_of_loss = finding.tag != nullptr && std::string_view(finding.tag) == "Loss";
-  std::string line;
   if (is_of_loss) {
     ModuleNode* root = node_where([&](const auto& each) {
       const bool is_its = node == nullptr || each->description().model == node->description().model;
       return is_root(*each) && is_its && each->calls().loss.is_known();
     });
-    if (root != nullptr) line = root->calls().loss.source_line();
-    return line.empty() ? line : "a loss is computed at " + line;
+    return root != nullptr ? root->calls().loss.source_line() : SourceLine();
   }
   if (node == nullptr) return {};
-  if (!is_root(*node)) {
-    line = node->calls().forward.source_line();
-    return line.empty() ? line : "called at " + line;
-  }
-  line = node->calls().step.source_line();
-  return line.empty() ? line : "an optimizer steps at " + line;
+  return is_root(*node) ? node->calls().step.source_line() : node->calls().forward.source_line();
 }
 
 bool ModuleTable::lend(const loupe_module& module, const std::string& name, bool gradient,

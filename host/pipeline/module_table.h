@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/call_stack.h"
 #include "core/lock_order.h"
 #include "pipeline/module_node.h"
 
@@ -43,9 +45,11 @@ class ModuleTable {
   ModuleNode& pushes() { return *pushes_; }
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   ModuleNode& node_of(const loupe_module* module);
-  /// "called at net.cpp:120": where in the trainer's source to look for what a finding says. Empty where that is not
-  /// known, as in a program without debug information.
-  std::string place_of(const loupe_finding& finding) const;
+  /// Whether two modules are shown under one name.
+  bool has_equal_names() const;
+  /// Where in the trainer's source to look for what a finding says: where the layer is called, the loss computed, or,
+  /// of a whole model, its optimizer's step taken. None where that is not known.
+  SourceLine place_of(const loupe_finding& finding) const;
   /// Calls with a parameter of a module, see ModuleDescription::lend. Any thread.
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);
 
@@ -71,6 +75,7 @@ class ModuleTable {
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
   std::unordered_map<uint64_t, ModuleNode*> by_id_;
+  mutable std::optional<bool> equal_names_;  // once asked, until there are other modules
   LeafMutex lenders_mutex_;
   std::unordered_map<uint64_t, decltype(ModuleDescription::lend)> lenders_;  // by module
 };

@@ -2,6 +2,8 @@
 
 #include "pipeline/monitor.h"
 
+#include <loupe/text/finding_text.h>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -144,8 +146,8 @@ std::optional<double> Monitor::query(const std::string& key) {
   return std::nullopt;
 }
 
-void Monitor::note(uint32_t kind, const std::string& text) {
-  outbox_->post({kind, utf8(text), moment(0)});
+void Monitor::note(uint32_t kind, const std::string& text, uint64_t finding) {
+  outbox_->post({kind, utf8(text), moment(0), finding});
 }
 
 void Monitor::publish(const loupe_finding& finding, const std::string& speaker) {
@@ -164,18 +166,21 @@ void Monitor::show_messages() {
       const auto& note = std::get<Outbox::Note>(message);
       loupe_moment at = note.at;
       at.epoch = epoch_at_hand();
-      display_.note({.struct_size = sizeof(loupe_note), .kind = note.kind, .text = note.text.c_str(), .at = at});
+      display_.note({.struct_size = sizeof(loupe_note),
+                     .kind = note.kind,
+                     .text = note.text.c_str(),
+                     .at = at,
+                     .finding = note.finding});
     }
   }
 }
 
 void Monitor::show_finding(const loupe_finding& finding) {
   loupe_finding placed = copy_known(finding);
-  std::string message;
-  const std::string place = placed.message != nullptr ? modules_.place_of(placed) : "";
-  if (!place.empty()) {
-    message = placed.message + (" (" + place + ")");
-    placed.message = message.c_str();
+  const SourceLine place = placed.file == nullptr ? modules_.place_of(placed) : SourceLine();
+  if (!place.file.empty()) {
+    placed.file = place.file.c_str();
+    placed.line = place.line;
   }
   const loupe_finding* shown = findings_.add(placed, step_, epoch_at_hand());
   if (shown == nullptr) return;
@@ -192,11 +197,11 @@ void Monitor::tell_error(const loupe_finding& finding) const {
   const Finding told = Finding::from(finding);
   const auto all = findings_.all();
   const auto count = std::count_if(all.begin(), all.end(), [&](const loupe_finding* each) {
-    return each->severity == LOUPE_SEVERITY_ERROR && told.rule == each->rule;
+    return each->severity == LOUPE_SEVERITY_ERROR && told.rule == each->rule && told.source == each->source;
   });
   const std::string where = told.rule + "; see " + display_.run().directory + ")";
   if (count == 1)
-    log(LOUPE_LOG_ERROR, (told.layer.empty() ? "" : told.layer + ": ") + told.message + " (" + where);
+    log(LOUPE_LOG_ERROR, (told.layer.empty() ? "" : told.layer + ": ") + message_with_place(finding) + " (" + where);
   else if (count == 2)
     log(LOUPE_LOG_ERROR, "the same of more layers (" + where);
 }
@@ -253,7 +258,7 @@ void Monitor::show_complete(const TickKeeper::Complete& complete) {
   for (const std::string& why : complete.incidents) {
     // What is the same fault everywhere is kept once everywhere.
     if (incident_step_ && step_ < *incident_step_ + LastSteps::size) continue;
-    write_incident({"rank", why, {}, {}, {}});
+    write_incident({"rank", why});
     show_messages();
   }
 }
@@ -272,7 +277,7 @@ std::string Monitor::write_incident(const IncidentCause& cause) try {
                                                    : cause.how) +
                            " are kept: loupe replay " + folder;
   log(LOUPE_LOG_WARNING, kept);
-  note(LOUPE_NOTE_INCIDENT, kept + " (as a page with --visualizer html --out FOLDER)");
+  note(LOUPE_NOTE_INCIDENT, kept + " (as a page with --visualizer html --out FOLDER)", cause.finding);
   return folder;
 } catch (const std::exception& e) {
   log(LOUPE_LOG_WARNING, std::string("an incident cannot be written into run.dir: ") + e.what() +
@@ -287,7 +292,7 @@ std::string Monitor::dump(const std::string& why) {
                                "configuration: run: {dir: runs/NAME}");
     return "";
   }
-  return write_incident({"dump", utf8(why), {}, {}, {}});
+  return write_incident({"dump", utf8(why)});
 }
 
 }  // namespace loupe

@@ -86,7 +86,8 @@ class Monitor final : public LensSurroundings {
   /// A number of the trainer's, for the lenses; ignored in epochs that are not active.
   void push(const std::string& label, double value, uint32_t flags);
   /// Something happened that belongs on the time axis: kind is a LOUPE_NOTE_. Any thread.
-  void note(uint32_t kind, const std::string& text);
+  /// @param finding  the number of the one that it is about; 0 for none
+  void note(uint32_t kind, const std::string& text, uint64_t finding = 0);
   /// @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
   void tick(std::optional<double> epoch, uint32_t reason = LOUPE_TICK_EPOCH, uint32_t flags = 0);
   bool has_ticked() const { return tick_ > 1; }
@@ -129,6 +130,7 @@ class Monitor final : public LensSurroundings {
   // What lenses and other components ask of their surroundings.
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
   const loupe_run* run() const override { return &display_.c_run(); }
+  bool has_equal_names() const override { return modules_.has_equal_names(); }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override {
     return modules_.lend(module, name, gradient, take);
   }

@@ -102,7 +102,7 @@ void Monitor::process_ends(const ProcessEnd& end) {
   const bool exits = end.how == "exit";
   // A tick of another thread is given the time to end, as what it works on is about to be written.
   const auto lock = lock_soon(*mutex_, std::chrono::seconds(1));
-  if (!exits && life_ == Life::runs && writes_incidents()) write_incident({end.how, end.why, {}, {}, {}});
+  if (!exits && life_ == Life::runs && writes_incidents()) write_incident({end.how, end.why});
   if (!lock || calls_ > 0) return;  // its last words have to do
   if (!end.is_final) {
     if (folder_.is_claimed()) folder_.claim();

@@ -31,13 +31,14 @@ class Outbox {
   struct Note {
     uint32_t kind;  ///< a LOUPE_NOTE_
     std::string text;
-    loupe_moment at;  ///< without its epoch, which whoever posts may not know
+    loupe_moment at;       ///< without its epoch, which whoever posts may not know
+    uint64_t finding = 0;  ///< the number of the one that it is about
   };
   using OwnedFinding = std::unique_ptr<const detail::Owned<loupe_finding>>;
   using Message = std::variant<Note, OwnedFinding>;
 
   void post(Note note);
-  /// Throws Error for a finding without rule, message or a known severity and state.
+  /// Throws Error what check_finding throws.
   void post(const loupe_finding& finding);
   /// All findings and notes, in the order in which they came.
   std::vector<Message> take_messages();

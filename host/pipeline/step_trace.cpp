@@ -1,6 +1,7 @@
 #include "pipeline/step_trace.h"
 
 #include <loupe/files/replacement.h>
+#include <loupe/text/finding_text.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -110,7 +111,7 @@ void StepTrace::add_backward(const TimedStep& step, const std::vector<std::strin
 void StepTrace::add(const loupe_finding& finding, double when) {
   if (finding.state != LOUPE_FINDING_RAISED || is_whole()) return;
   Json words;
-  words["message"] = finding.message;
+  words["message"] = message_with_place(finding);
   if (finding.advice != nullptr) words["advice"] = finding.advice;
   if (finding.layer != nullptr) words["layer"] = finding.layer;
   events_.push_back({finding.rule, "finding", words.dump(-1, ' ', false, Json::error_handler_t::replace), steps_track,

@@ -55,6 +55,7 @@ class MergedLenses final : public LensSurroundings {
 
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
   const loupe_run* run() const override { return &display_.c_run(); }
+  bool has_equal_names() const override { return modules_.has_equal_names(); }
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
   void quarantined(const std::string& message) override { log_.emplace_back(LOUPE_LOG_WARNING, message); }
   void publish(const loupe_finding& finding, const std::string& speaker) override;

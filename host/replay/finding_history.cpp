@@ -15,7 +15,7 @@ std::string FindingHistory::Entry::place() const {
 }
 
 void FindingHistory::take(const RecordLine& line) {
-  Entry& known = entries_[line.rule + '\n' + line.layer + '\n' + line.parameter];
+  Entry& known = entries_[line.id];
   const std::string message = std::exchange(known.last, line).message;
   known.gone = line.state == LOUPE_FINDING_GONE;
   if (known.gone && !message.empty()) known.last.message = message;

@@ -11,7 +11,7 @@
 
 namespace loupe::replay {
 
-/// What a record says was wrong: of each rule, layer and parameter the last, and how bad it ever was.
+/// What a record says was wrong: of each number the last, and how bad it ever was.
 class FindingHistory {
  public:
   struct Entry {
@@ -37,7 +37,7 @@ class FindingHistory {
   bool empty() const { return entries_.empty(); }
 
  private:
-  detail::KeyedList<Entry> entries_;  // by rule, layer and parameter
+  detail::KeyedList<Entry, std::uint64_t> entries_;  // by number
 };
 
 }  // namespace loupe::replay

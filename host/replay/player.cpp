@@ -3,6 +3,7 @@
 #include <loupe/error.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <deque>
 
@@ -67,14 +68,19 @@ void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
 
 void VisualizerGroup::tell_event(const RecordLine& line) {
   if (line.kind == RecordLine::Kind::note) {
-    return tell(
-        &loupe_visualizer::note,
-        loupe_note{
-            .struct_size = sizeof(loupe_note), .kind = line.about, .text = line.text.c_str(), .at = moment_of(line)});
+    return tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
+                                                    .kind = line.about,
+                                                    .text = line.text.c_str(),
+                                                    .at = moment_of(line),
+                                                    .finding = line.finding});
   }
+  const bool has_value = !std::isnan(line.value), has_threshold = !std::isnan(line.threshold);
   tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
                                                  .severity = line.severity,
+                                                 .flags = (has_value ? uint32_t{LOUPE_FINDING_HAS_VALUE} : 0u) |
+                                                          (has_threshold ? uint32_t{LOUPE_FINDING_HAS_THRESHOLD} : 0u),
                                                  .state = line.state,
+                                                 .id = line.id,
                                                  .rule = line.rule.c_str(),
                                                  .layer = or_null(line.layer),
                                                  .parameter = or_null(line.parameter),
@@ -82,8 +88,11 @@ void VisualizerGroup::tell_event(const RecordLine& line) {
                                                  .advice = or_null(line.advice),
                                                  .tag = or_null(line.tag),
                                                  .source = or_null(line.source),
-                                                 .value = line.value,
-                                                 .threshold = line.threshold,
+                                                 .caused_by = or_null(line.caused_by),
+                                                 .file = or_null(line.file),
+                                                 .line = static_cast<uint32_t>(line.file_line),
+                                                 .value = has_value ? line.value : 0,
+                                                 .threshold = has_threshold ? line.threshold : 0,
                                                  .first_step = line.first_step,
                                                  .last_step = line.last_step,
                                                  .first_epoch = line.first_epoch,

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/finding_number.h"
 #include "core/number_limits.h"
 #include "core/suggestion.h"
 #include "replay/line_filler.h"
@@ -53,13 +54,15 @@ const KindOfLine& kind_called(const std::string& name) {
 
 /// What a line may leave out must not be what an earlier one had.
 void reset(RecordLine& line) {
-  for (std::string* text : {&line.tag, &line.layer, &line.title, &line.unit, &line.description, &line.healthy,
-                            &line.advice, &line.parameter, &line.message, &line.source, &line.time}) {
+  for (std::string* text :
+       {&line.tag, &line.layer, &line.title, &line.unit, &line.description, &line.healthy, &line.advice,
+        &line.parameter, &line.message, &line.source, &line.caused_by, &line.file, &line.time}) {
     text->clear();
   }
   line.value = line.threshold = NAN;
   line.first_epoch = line.last_epoch = line.timestamp = line.elapsed = 0;
   line.first_step = line.last_step = line.step = 0;
+  line.id = line.file_line = line.finding = 0;
   line.count = 1;
   line.events = 0;
   line.reason = LOUPE_TICK_EPOCH;
@@ -119,6 +122,11 @@ void check_finding(const RecordLine& line) {
   if (line.rule.empty()) throw Error("a finding names no rule");
 }
 
+/// Older records have no numbers.
+void complete_number(RecordLine& line) {
+  if (line.id == 0) line.id = finding_number(line.source, line.rule, line.layer, line.parameter);
+}
+
 [[noreturn]] void fail_by_number(Field field, double value, const char* limits) {
   throw Error("'" + std::string(name_of(field)) + "' cannot be " + number_text(value) + ": " + limits +
               "; was the file changed by hand?");
@@ -145,8 +153,12 @@ void check_numbers(const RecordLine& line) {
       count(F::first_step, line.first_step);
       count(F::last_step, line.last_step);
       count(F::count, line.count);
+      count(F::id, line.id);
+      count(F::file_line, line.file_line);
       break;
     case Kind::note:
+      count(F::finding, line.finding);
+      [[fallthrough]];
     case Kind::tick:
     case Kind::end:
       count(F::step, line.step);
@@ -190,7 +202,10 @@ void parse_record_line(std::string_view text, RecordLine& line) {
   }
   take_words(filler, line);
   if (line.kind == Kind::histogram) check_histogram(line);
-  if (line.kind == Kind::finding) check_finding(line);
+  if (line.kind == Kind::finding) {
+    check_finding(line);
+    complete_number(line);
+  }
   complete_time(line);
   check_numbers(line);
 }

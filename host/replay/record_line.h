@@ -24,20 +24,23 @@ struct RecordLine {
   std::string title, unit, description, healthy, advice;  // tag; each may be empty
 
   // A finding, with `tag`, `layer`, `value` and `advice`. Texts may be empty, numbers NaN.
+  std::uint64_t id = 0;  // of its identity, also where the record has none
   std::uint32_t severity = 0, state = 0;
-  std::string rule, parameter, message, source;
+  std::string rule, parameter, message, source, caused_by, file;
+  std::uint64_t file_line = 0;
   double threshold = 0, first_epoch = 0, last_epoch = 0;
   std::uint64_t first_step = 0, last_step = 0, count = 0;
 
-  std::uint32_t about = 0;   // note: LOUPE_NOTE_
-  std::string text;          // note
-  std::uint64_t step = 0;    // note, tick, end
-  std::string time;          // the same, ISO 8601
-  double timestamp = 0;      // the same, seconds since 1970; 0 where the record does not say
-  double elapsed = 0;        // note, tick, end
-  std::uint32_t reason = 0;  // tick: LOUPE_TICK_
-  bool incomplete = false;   // tick
-  std::uint32_t how = 0;     // end, with `message`: LOUPE_END_; 0 where the record does not say
+  std::uint32_t about = 0;    // note: LOUPE_NOTE_
+  std::string text;           // note
+  std::uint64_t finding = 0;  // note: the number of the one that it is about; 0: of none
+  std::uint64_t step = 0;     // note, tick, end
+  std::string time;           // the same, ISO 8601
+  double timestamp = 0;       // the same, seconds since 1970; 0 where the record does not say
+  double elapsed = 0;         // note, tick, end
+  std::uint32_t reason = 0;   // tick: LOUPE_TICK_
+  bool incomplete = false;    // tick
+  std::uint32_t how = 0;      // end, with `message`: LOUPE_END_; 0 where the record does not say
 };
 
 /// Takes apart what the visualizer `record` wrote. `line` keeps its memory from call to call. Throws Error with what is

@@ -61,7 +61,7 @@ void WatchedProgram::count_as(TickRule& tick) {
 }
 
 void WatchedProgram::tell(const std::string& guess, const char* option) {
-  ProgramInspector::note_guess(*inspector_, guess);
+  ProgramInspector::note(*inspector_, LOUPE_NOTE_GUESS, guess);
   if (option != nullptr && !has_told_guesses_) {
     guesses_ += (guesses_.empty() ? "" : "; ") + guess;
   } else {
@@ -373,7 +373,9 @@ void WatchedProgram::tell_unobserved() {
   }
   std::string text;
   for (const std::string& each : unobserved) text += (text.empty() ? "not observed: " : "; ") + each;
-  if (!text.empty()) tell(text, nullptr);
+  if (text.empty()) return;
+  ProgramInspector::note(*inspector_, LOUPE_NOTE_UNOBSERVED, text);
+  log(LOUPE_LOG_INFO, text);
 }
 
 void WatchedProgram::tick() {

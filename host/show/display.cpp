@@ -1,6 +1,7 @@
 #include "show/display.h"
 
 #include <loupe/detail/owned.h>
+#include <loupe/error.h>
 #include <loupe/text/utc_text.h>
 #include <loupe/visualizers/model_json.h>
 
@@ -155,16 +156,32 @@ void Display::tell_standing(Shown& shown) {
   }
 }
 
-void Display::tag(const loupe_tag& tag) {
+void Display::tag(const loupe_tag& tag, const std::string& owner) {
   // Lenses may tell theirs at each tick; only what is new goes on.
   std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.flags) + ' ' +
                         std::to_string(tag.y_minimum) + ' ' + std::to_string(tag.y_maximum);
   for (const char* text : {tag.title, tag.unit, tag.description, tag.healthy, tag.advice})
     content += '\n' + std::string(text != nullptr ? text : "");
-  std::string& known = tags_[tag.id];
-  if (known == content) return;
-  known = std::move(content);
+  const bool is_shared = (tag.flags & LOUPE_PLOT_SHARED) != 0;
+  TagTold& known = tags_.try_emplace(tag.id, TagTold{"", owner, is_shared}).first->second;
+  if (known.owner != owner && !(known.is_shared && is_shared)) {
+    throw Error("the tag '" + std::string(tag.id) + "' belongs to " + known.owner +
+                    ", which told it first; give this one another id" +
+                    (known.is_shared ? ", or LOUPE_PLOT_SHARED, as that one has" : ""),
+                LOUPE_INVALID);
+  }
+  if (known.content == content) return;
+  known.content = std::move(content);
+  known.is_shared = is_shared;
   keep(std::string("tag ") + tag.id, &loupe_visualizer::tag, tag);
+}
+
+void Display::check_owner(const std::string& tag, const std::string& teller) const {
+  const auto known = tags_.find(tag);
+  if (known == tags_.end() || known->second.owner == teller) return;
+  throw Error("the tag '" + tag + "' belongs to " + known->second.owner +
+                  ", so that another lens tells no numbers of it; tell them of a tag of its own",
+              LOUPE_INVALID);
 }
 
 void Display::model(const loupe_model& model) {
@@ -181,14 +198,13 @@ void Display::finding(const loupe_finding& finding) {
   for (Shown& shown : shown_) {
     if (!shown.begun && !shown.skip) begin(shown);
   }
-  const auto part = [](const char* text) { return '\n' + std::string(text != nullptr ? text : ""); };
-  keep("finding " + std::string(finding.rule) + part(finding.layer) + part(finding.parameter),
-       &loupe_visualizer::finding, finding);
+  keep("finding " + std::to_string(finding.id), &loupe_visualizer::finding, finding);
 }
 
 void Display::begin_tick(const loupe_tick& tick) {
   last_.begin_tick();
   last_ends_.begin_tick();
+  last_histograms_.begin_tick();
   if (!holds_) return show_begin(tick);
   held_ = std::make_unique<HeldTick>(tick);
 }
@@ -219,23 +235,44 @@ void Display::show_begin(const loupe_tick& tick) {
   each(&loupe_visualizer::begin_tick, tick);
 }
 
+void Display::check_again(LastValues::Put put, const char* tag, const char* layer, const std::string& name) const {
+  if (surroundings_ != nullptr && surroundings_->has_equal_names()) return;
+  const auto known = tags_.find(tag);
+  if (put == LastValues::Put::same && known != tags_.end() && known->second.is_shared) return;
+  throw Error("'" + name + "' of '" + layer + "' in the tag '" + tag +
+                  "' was told at this tick already; give each number a name of its own",
+              LOUPE_INVALID);
+}
+
 void Display::value(const loupe_value& value) {
-  if (!last_.put(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value)) return;
+  using Put = LastValues::Put;
+  const char* layer = value.layer != nullptr ? value.layer : value.tag;
+  const Put put = last_.put(value.tag, layer, value.line, value.value);
+  if (put != Put::first) check_again(put, value.tag, layer, value.line);
+  if (put == Put::same) return;
   if (on_value_) on_value_(value);
   if (held_) return held_->add(value);
   each(&loupe_visualizer::value, value);
 }
 
 void Display::range(const loupe_range& range) {
+  using Put = LastValues::Put;
   const char* layer = range.layer != nullptr ? range.layer : range.tag;
-  const bool is_low_news = last_ends_.put(range.tag, layer, range.low_name, range.low);
-  const bool is_high_news = last_ends_.put(range.tag, layer, range.high_name, range.high);
-  if (!is_low_news && !is_high_news) return;
+  ((ends_name_ = range.low_name) += '\0') += range.high_name;
+  const Put low = last_ends_.put(range.tag, layer, ends_name_, range.low);
+  const Put high = last_ends_.put(range.tag, layer, ends_name_ += '\0', range.high);
+  const Put put = low == Put::same ? high : low;
+  if (put != Put::first) check_again(put, range.tag, layer, std::string(range.low_name) + ".." + range.high_name);
+  if (put == Put::same) return;
   if (held_) return held_->add(range);
   each(&loupe_visualizer::range, range);
 }
 
 void Display::histogram(const loupe_histogram& histogram) {
+  using Put = LastValues::Put;
+  const char* layer = histogram.layer != nullptr ? histogram.layer : histogram.tag;
+  if (last_histograms_.put(histogram.tag, layer, histogram.line, 0) != Put::first)
+    check_again(Put::other, histogram.tag, layer, histogram.line);
   if (held_) return held_->add(histogram);
   each(&loupe_visualizer::histogram, histogram);
 }

@@ -54,7 +54,9 @@ class Display {
   const loupe_run& c_run() const { return *c_run_; }
 
   // What a visualizer that joins later is told too: of each key the last.
-  void tag(const loupe_tag& tag);
+  /// Throws Error for a tag that another than `owner` told first, unless both have it shared.
+  /// @param owner  "the lens 'x'"
+  void tag(const loupe_tag& tag, const std::string& owner);
   void model(const loupe_model& model);
   void hyperparameter(const loupe_option_value& value);
   void finding(const loupe_finding& finding);
@@ -68,7 +70,12 @@ class Display {
   /// Shows a tick that was held.
   void show(const HeldTick& tick);
 
+  /// Throws Error where a tag belongs to another than `teller`, who has not told it. One that nobody told is anybody's.
+  void check_owner(const std::string& tag, const std::string& teller) const;
+
   void begin_tick(const loupe_tick& tick);
+  // A second one of a tag, layer and name at one tick throws Error, unless the tag is shared and the numbers are the
+  // same. Where modules have equal names, of which the user was warned, the last one counts.
   void value(const loupe_value& value);
   /// Who is told of each value of a lens, before the visualizers; an empty one ends that.
   void set_on_value(std::function<void(const loupe_value&)> call) { on_value_ = std::move(call); }
@@ -109,6 +116,8 @@ class Display {
   template <class Told>
   void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
             const Told& told);
+  /// Throws Error for what was told in this tick already, unless it may be.
+  void check_again(LastValues::Put put, const char* tag, const char* layer, const std::string& name) const;
   void show_begin(const loupe_tick& tick);
   void show_end();
   void drop_replaced();
@@ -138,8 +147,13 @@ class Display {
   std::vector<Standing> standing_;
   std::size_t replaced_ = 0;                     // of what stands
   std::map<std::string, std::size_t> place_of_;  // of a key among what stands
-  std::map<std::string, std::string> tags_;      // what was last said of each
-  LastValues last_, last_ends_;                  // of values, and of ranges
+  struct TagTold {
+    std::string content, owner;
+    bool is_shared = false;
+  };
+  std::map<std::string, TagTold, std::less<>> tags_;  // what was last said of each
+  LastValues last_, last_ends_, last_histograms_;     // of values, of ranges, and which histograms there were
+  std::string ends_name_;                             // kept for its memory
 };
 
 }  // namespace loupe

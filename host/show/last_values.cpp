@@ -14,14 +14,14 @@ void put_name(std::string& name, std::string_view tag, std::string_view layer, s
 
 }  // namespace
 
-bool LastValues::renew(Last& last, double value) const {
+LastValues::Put LastValues::renew(Last& last, double value) const {
   const bool is_same = last.value == value || (std::isnan(last.value) && std::isnan(value));
-  const bool is_news = std::exchange(last.tick, tick_) != tick_ || !is_same;
+  const bool is_first = std::exchange(last.tick, tick_) != tick_;
   last.value = value;
-  return is_news;
+  return is_first ? Put::first : is_same ? Put::same : Put::other;
 }
 
-bool LastValues::put(std::string_view tag, std::string_view layer, std::string_view line, double value) {
+LastValues::Put LastValues::put(std::string_view tag, std::string_view layer, std::string_view line, double value) {
   put_name(name_, tag, layer, line);
   if (expected_ == order_.size()) expected_ = 0;
   if (expected_ < order_.size() && order_[expected_]->first == name_) {
@@ -30,7 +30,7 @@ bool LastValues::put(std::string_view tag, std::string_view layer, std::string_v
   const auto [found, is_new] = values_.try_emplace(name_, Last{value, order_.size(), tick_});
   if (is_new) order_.push_back(&*found);
   expected_ = found->second.place + 1;
-  return is_new || renew(found->second, value);
+  return is_new ? Put::first : renew(found->second, value);
 }
 
 std::optional<double> LastValues::find(std::string_view tag, std::string_view layer, std::string_view line) const {

@@ -14,9 +14,10 @@ namespace loupe {
 /// The last value of each line of each layer of each tag.
 class LastValues {
  public:
-  /// Quick where values come in the order in which they came before, as those of ticks do. False where the same value
-  /// was put in this tick already, as by two lenses that both show the learning rate.
-  bool put(std::string_view tag, std::string_view layer, std::string_view line, double value);
+  /// Whether a value of that name was put in this tick already.
+  enum class Put { first, same, other };
+  /// Quick where values come in the order in which they came before, as those of ticks do.
+  Put put(std::string_view tag, std::string_view layer, std::string_view line, double value);
   void begin_tick() { ++tick_; }
   std::optional<double> find(std::string_view tag, std::string_view layer, std::string_view line) const;
 
@@ -30,7 +31,7 @@ class LastValues {
 
   Values values_;
   std::vector<Values::value_type*> order_;  // in which they first came; the map leaves them where they are
-  bool renew(Last& last, double value) const;
+  Put renew(Last& last, double value) const;
 
   uint64_t tick_ = 0;
   std::size_t expected_ = 0;  // the one behind the last that was put

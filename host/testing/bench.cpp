@@ -134,7 +134,10 @@ void Bench::show(const Finding& finding) {
     told.tag = finding.tag;
     told.value = finding.value;
     told.threshold = finding.threshold;
-    told.state = finding.state;
+    told.caused_by = finding.caused_by;
+    told.file = finding.file;
+    told.line = finding.line;
+    told.is_over = finding.state == LOUPE_FINDING_GONE;
     for (const Impl::Made& made : impl->modules_) {
       if (made.node->description().name == finding.layer) told.module = made.node->c_module();
     }

@@ -1,5 +1,6 @@
 #include "testing/shown.h"
 
+#include <loupe/finding.h>
 #include <loupe/text/text_of.h>
 #include <loupe/visualizer.h>
 
@@ -47,8 +48,9 @@ void Keeper::histogram(const loupe_histogram& histogram) {
 void Keeper::finding(const loupe_finding& finding) {
   shown_.findings.push_back({text_of(finding.rule), text_of(finding.message), text_of(finding.layer),
                              text_of(finding.parameter), text_of(finding.advice), text_of(finding.tag),
-                             text_of(finding.source), finding.severity, finding.state, finding.value,
-                             finding.threshold});
+                             text_of(finding.source), text_of(finding.caused_by), text_of(finding.file),
+                             finding.severity, finding.state, finding.line, finding.id, value_of(finding),
+                             threshold_of(finding)});
 }
 
 }  // namespace loupe::testing

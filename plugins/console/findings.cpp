@@ -1,6 +1,7 @@
 #include "console/findings.h"
 
 #include <loupe/detail/distance.h>
+#include <loupe/text/finding_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 
@@ -62,13 +63,12 @@ std::string shown_under(const std::string& tag, const std::string& name) {
 
 void Findings::take(const loupe_finding& finding) {
   const std::string rule = shown(finding.rule), layer = shown(layer_of(finding)), parameter = shown(finding.parameter);
-  const std::string key = rule + '\n' + layer + '\n' + parameter;
   const bool gone = finding.state == LOUPE_FINDING_GONE;
-  Known* known = all_.find(key);
+  Known* known = all_.find(finding.id);
   const bool is_new = known == nullptr;
   if (is_new) {
     if (gone) return;
-    known = &all_[key];
+    known = &all_[finding.id];
     known->number = all_.size() - 1;
   }
   standing_.erase(rank_of(*known));
@@ -89,9 +89,9 @@ void Findings::take(const loupe_finding& finding) {
   }
   known->tag = tag;
   known->severity = finding.severity;
-  if (!gone) known->message = shown(finding.message);
+  if (!gone) known->message = harmless(message_with_place(finding));
   known->advice = shown(finding.advice);
-  if (!gone) known->distance = detail::distance_beyond(finding.value, finding.threshold);
+  if (!gone) known->distance = detail::distance_beyond(finding);
   known->first_epoch = finding.first_epoch;
   if (known->stands) standing_.insert(rank_of(*known));
   if (known->news != News::none) with_news_.insert(known->number);

@@ -80,7 +80,7 @@ class Findings {
   static WorstFirst::value_type rank_of(const Known& each) { return {-std::int64_t{each.severity}, each.number}; }
 
   // A run may have very many: at each tick only those are walked through of which there is something to say.
-  detail::KeyedList<Known> all_;
+  detail::KeyedList<Known, std::uint64_t> all_;  // by id
   Numbers with_news_, urgent_;
   WorstFirst standing_;
   std::map<RuleKey, Numbers> told_;                                     // those that stand and were shown, by rule

@@ -1,6 +1,7 @@
 #include "csv/csv_row.h"
 
 #include <loupe/files/lines.h>
+#include <loupe/finding.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
@@ -61,14 +62,15 @@ std::string range_row(double epoch, const Range& range, const std::string& momen
 
 std::string finding_row(double epoch, const loupe_finding& finding) {
   const auto text = [](const char* given) { return ',' + field(text_of(given)); };
-  const auto number = [](double given) { return ',' + (std::isnan(given) ? "" : number_text(given)); };
+  const auto number = [](std::optional<double> given) { return ',' + (given ? number_text(*given) : ""); };
   const auto whole = [](std::uint64_t given) { return ',' + std::to_string(given); };
   return number_text(epoch) + ',' + word_of(severity_words, finding.severity) + ',' +
          word_of(finding_state_words, finding.state) + text(finding.rule) + text(layer_of(finding)) +
          text(finding.parameter) + text(finding.message) + text(finding.advice) + text(finding.tag) +
-         text(finding.source) + number(finding.value) + number(finding.threshold) + whole(finding.first_step) +
+         text(finding.source) + number(value_of(finding)) + number(threshold_of(finding)) + whole(finding.first_step) +
          whole(finding.last_step) + number(finding.first_epoch) + number(finding.last_epoch) + whole(finding.count) +
-         '\n';
+         whole(finding.id) + text(finding.caused_by) + text(finding.file) + ',' +
+         (finding.line > 0 ? std::to_string(finding.line) : "") + '\n';
 }
 
 bool read_row(std::istream& input, OldLine& line) {

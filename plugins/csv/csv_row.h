@@ -21,7 +21,7 @@ std::string moment_fields(const std::string& run, const Tick& tick);
 
 constexpr const char* finding_heading =
     "epoch,severity,state,rule,layer,parameter,message,advice,tag,source,value,threshold,"
-    "first_step,last_step,first_epoch,last_epoch,count\n";
+    "first_step,last_step,first_epoch,last_epoch,count,id,caused_by,file,line\n";
 /// A row of the findings' file; quoted and guarded as those of the values. A number that there is none of is empty.
 std::string finding_row(double epoch, const loupe_finding& finding);
 

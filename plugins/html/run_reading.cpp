@@ -30,10 +30,7 @@ std::string text_in(const Json& list, std::size_t index) {
 
 /// What identifies a finding; see RunStory::finding.
 std::string identity_of(const Json& finding) {
-  const auto text = [&](const char* key) {
-    return finding.at(key).is_null() ? "" : finding.at(key).get<std::string>();
-  };
-  return text("rule") + '\n' + text("layer") + '\n' + text("parameter");
+  return std::to_string(finding.at("id").get<std::uint64_t>());
 }
 
 std::vector<double> numbers_of(const Json& json) {

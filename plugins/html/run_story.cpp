@@ -29,17 +29,21 @@ void RunStory::put(Keyed& list, const std::string& key, std::string json) {
 void RunStory::finding(const loupe_finding& finding) {
   constexpr double farthest = 1e300;  // which JSON can hold
   const char* layer = layer_of(finding);
-  put(findings_, text_of(finding.rule) + '\n' + text_of(layer) + '\n' + text_of(finding.parameter),
-      page_json({{"rule", text_of(finding.rule)},
+  put(findings_, std::to_string(finding.id),
+      page_json({{"id", finding.id},
+                 {"rule", text_of(finding.rule)},
                  {"layer", text_or_null(layer)},
                  {"parameter", text_or_null(finding.parameter)},
                  {"severity", finding.severity},
-                 {"distance", std::min(detail::distance_beyond(finding.value, finding.threshold), farthest)},
+                 {"distance", std::min(detail::distance_beyond(finding), farthest)},
                  {"gone", finding.state == LOUPE_FINDING_GONE},
                  {"message", text_or_null(finding.message)},
                  {"advice", text_or_null(finding.advice)},
                  {"tag", text_or_null(finding.tag)},
                  {"source", text_or_null(finding.source)},
+                 {"causedBy", text_or_null(finding.caused_by)},
+                 {"file", text_or_null(finding.file)},
+                 {"line", finding.line},
                  {"firstStep", finding.first_step},
                  {"lastStep", finding.last_step},
                  {"firstEpoch", finding.first_epoch},
@@ -52,7 +56,8 @@ void RunStory::note(const Note& note) {
                        {"text", text_or_null(note.text)},
                        {"step", note.at.step},
                        {"epoch", note.at.epoch},
-                       {"time", note.at.time > 0 ? utc_text(note.at.time) : ""}}));
+                       {"time", note.at.time > 0 ? utc_text(note.at.time) : ""},
+                       {"finding", note.finding}}));
 }
 
 void RunStory::keep_note(std::string json) {

@@ -22,7 +22,7 @@ class RunStory {
   /// Puts what an earlier part of the run found and noted before `epoch` in front.
   void continue_from(const RunStory& earlier, double epoch);
 
-  /// Rule, layer and parameter identify a finding: a new one replaces the one before.
+  /// A new one replaces the one before of its number.
   void finding(const loupe_finding& finding);
   /// Beyond 1,000 notes, the oldest are dropped.
   void note(const Note& note);

@@ -3,6 +3,7 @@
 #include <loupe/files/compression.h>
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
+#include <loupe/text/finding_text.h>
 #include <loupe/text/setting_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -83,6 +85,7 @@ class Mlflow : public Visualizer {
     selection_.begin();
     settings_.clear();
     findings_.clear();
+    finding_keys_.clear();
     waiting_.clear();
     if (run.rank != 0) return;  // which shows the run of all
     const Access access = Access::from_environment();
@@ -110,15 +113,14 @@ class Mlflow : public Visualizer {
     settings_[key] = std::move(text);
   }
   void finding(const loupe_finding& finding) override {
-    std::string key = "finding." + text_of(finding.rule);
-    for (const std::string& part : {text_of(layer_of(finding)), text_of(finding.parameter)})
-      if (!part.empty()) key += '.' + part;
+    const auto [known, is_new] = findings_.try_emplace(finding.id);
+    auto& [key, message] = known->second;
+    if (is_new) key = key_of_finding(finding);
     const std::string word = finding.state == LOUPE_FINDING_GONE ? "gone" : word_of(severity_words, finding.severity);
-    std::string& message = findings_[key];
     // One that is gone keeps the words from when it stood.
-    if (finding.state != LOUPE_FINDING_GONE || message.empty()) message = text_of(finding.message);
+    if (finding.state != LOUPE_FINDING_GONE || message.empty()) message = message_with_place(finding);
     const std::string since = " (since epoch " + number_text(finding.first_epoch) + ")";
-    add("tags", {{"key", key_of(key)}, {"value", cut(word + ": " + message + since)}});
+    add("tags", {{"key", key}, {"value", cut(word + ": " + message + since)}});
   }
   void begin_tick(const Tick& tick) override {
     selection_.begin_tick();
@@ -164,6 +166,14 @@ class Mlflow : public Visualizer {
   }
 
  private:
+  /// "finding.dead_units.net_fc1", for people; with who found it where another's is called so.
+  std::string key_of_finding(const loupe_finding& finding) {
+    std::string key = "finding." + text_of(finding.rule);
+    for (const std::string& part : {text_of(layer_of(finding)), text_of(finding.parameter)})
+      if (!part.empty()) key += '.' + part;
+    if (!finding_keys_.insert(key_of(key)).second) finding_keys_.insert(key_of(key += '.' + text_of(finding.source)));
+    return key_of(key);
+  }
   void add(const char* what, Json entity) {
     if (sender_ == nullptr) return;
     Json& entities = waiting_[what];
@@ -198,7 +208,12 @@ class Mlflow : public Visualizer {
   std::string experiment_;
   fs::path folder_;
   std::unique_ptr<Sender> sender_;
-  std::map<std::string, std::string> settings_, findings_;
+  std::map<std::string, std::string> settings_;
+  struct Told {
+    std::string key, message;
+  };
+  std::map<std::uint64_t, Told> findings_;  // by number
+  std::set<std::string> finding_keys_;
   std::map<std::string, Json> waiting_;  // what was told since the last tick, by what it is
   Json metrics_ = Json::array();
   double epoch_ = 0;

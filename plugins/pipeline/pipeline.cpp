@@ -6,6 +6,8 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "pipeline/tag_text.h"
 
@@ -61,9 +63,7 @@ class Pipeline : public Lens {
     style_.log_y = options.get<bool>("log_scale");
     style_.big = relation_ || options.get<bool>("big");
     style_.annotate = !relation_;
-    for (const std::string& line : options.get<Strings>("line")) {
-      if (line != "none") line_names_.push_back(line);
-    }
+    line_names_ = Lines::named_once(options.get<Strings>("line"));
     if (relation_ && line_names_.size() != 1) {
       throw Error("a relation shows one line of each layer; give 'line' one aggregation", LOUPE_INVALID);
     }
@@ -73,12 +73,13 @@ class Pipeline : public Lens {
     Strings globs;
     for (const std::string& parameter : parameters) {
       if (parameter.find_first_of("*?[") == std::string::npos) {
-        streams_.push_back({parameter, {}, ""});
+        if (!has_stream(parameter)) streams_.push_back({parameter, {}, ""});
       } else {
         globs.push_back(parameter);
       }
     }
     globs_ = WantedNames("parameters", "parameter", globs);
+    has_globs_ = !globs.empty();
     if (parameters.empty()) streams_.push_back({"", {}, ""});
     title("", "", false);  // refuses a wrong tag before training
   }
@@ -123,13 +124,16 @@ class Pipeline : public Lens {
     bool of_a_glob = false;
   };
 
+  bool has_stream(const std::string& parameter) const {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [&](const WatchedSeries& stream) { return stream.parameter == parameter; });
+  }
   void add_streams(const Module& module) {
     for (std::size_t i = 0; i < module.parameter_count(); ++i) {
       const Parameter& parameter = module.parameter(i);
       globs_.offer(parameter.name);
       if (!globs_.match([&](const std::string& glob) { return fits_glob(glob, parameter.name); })) continue;
-      const auto same = [&](const WatchedSeries& stream) { return stream.parameter == parameter.name; };
-      if (std::any_of(streams_.begin(), streams_.end(), same)) continue;
+      if (has_stream(parameter.name)) continue;
       streams_.push_back({parameter.name, {}, "", true});
     }
   }
@@ -158,13 +162,24 @@ class Pipeline : public Lens {
     }
   }
 
-  /// A title that does not tell several series apart gets the series' name at its end.
+  /// A title that does not tell several parameters or series apart gets their names at its end.
   std::string title(const std::string& parameter, const std::string& series, bool several) const {
-    const bool tells_apart = !several || tag_.find("{series}") != std::string::npos;
-    return tag_text(tells_apart ? tag_ : tag_ + " {series}", {{"gather", title_of(gatherer_)},
-                                                              {"preprocess", title_of(preprocessor_)},
-                                                              {"parameter", title_of(parameter)},
-                                                              {"series", title_of(series)}});
+    std::string tag = tag_;
+    const auto tell_apart = [&](const char* word) {
+      if (tag.find(word) == std::string::npos) (tag += ' ') += word;
+    };
+    if (has_globs_ || streams_.size() > 1) tell_apart("{parameter}");
+    if (several) tell_apart("{series}");
+    return tag_text(tag, {{"gather", title_of(gatherer_)},
+                          {"preprocess", title_of(preprocessor_)},
+                          {"parameter", title_of(parameter)},
+                          {"series", title_of(series)}});
+  }
+  /// "weight_a" and "weight a" have one title: the one that comes later shows its names as they are, too.
+  std::string distinct(const std::string& title, const std::string& parameter, const std::string& series) {
+    const auto [known, is_new] = titles_.try_emplace(title, parameter, series);
+    if (is_new || known->second == std::pair(parameter, series)) return title;
+    return title + " (" + parameter + (parameter.empty() || series.empty() ? "" : " ") + series + ")";
   }
   Explanation words(const std::string& series) const {
     return {"The series " + series + " that the preprocessor " + preprocessor_ + " makes of what the gatherer " +
@@ -176,7 +191,7 @@ class Pipeline : public Lens {
     return series_.empty() || std::find(series_.begin(), series_.end(), series) != series_.end();
   }
   template <class Use>
-  void for_each_series(const WatchedSeries& stream, Use&& use) const {
+  void for_each_series(const WatchedSeries& stream, Use&& use) {
     Strings all;
     for (const Layer& layer : stream.layers) {
       for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
@@ -184,7 +199,8 @@ class Pipeline : public Lens {
         if (shows(series) && std::find(all.begin(), all.end(), series) == all.end()) all.push_back(series);
       }
     }
-    for (const std::string& series : all) use(series, title(stream.parameter, series, all.size() > 1));
+    for (const std::string& series : all)
+      use(series, distinct(title(stream.parameter, series, all.size() > 1), stream.parameter, series));
   }
 
   void write(Report& report, const WatchedSeries& stream, const std::string& series, const std::string& tag) {
@@ -218,6 +234,8 @@ class Pipeline : public Lens {
   TagStyle style_;
   bool relation_ = false;
   std::vector<WatchedSeries> streams_;
+  bool has_globs_ = false;
+  std::map<std::string, std::pair<std::string, std::string>> titles_;  // and what each is of
   NonFinite non_finite_;
 };
 

@@ -4,7 +4,6 @@
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 #include <loupe/visualizers/selection.h>
 
@@ -15,6 +14,7 @@
 #include <map>
 #include <string>
 #include <system_error>
+#include <unordered_map>
 #include <vector>
 
 #include "prometheus/exposition.h"
@@ -77,7 +77,7 @@ class Prometheus : public Visualizer {
   }
   void finding(const loupe_finding& finding) override {
     const std::string rule = finding.rule;
-    std::uint32_t& severity = findings_[rule][text_of(layer_of(finding)) + '\n' + text_of(finding.parameter)];
+    std::uint32_t& severity = findings_[finding.id];
     std::map<std::uint32_t, std::uint64_t>& counts = counts_[rule];
     if (severity != 0) --counts[severity];
     severity = finding.state == LOUPE_FINDING_GONE ? 0 : finding.severity;
@@ -134,7 +134,7 @@ class Prometheus : public Visualizer {
   double number_ = 0;
   std::uint64_t non_finite_ = 0;
   bool in_tick_ = false, shown_ = false;
-  std::map<std::string, std::map<std::string, std::uint32_t>> findings_;  // by rule and place; 0: gone
+  std::unordered_map<std::uint64_t, std::uint32_t> findings_;  // their severities, by number; 0: gone
   // How many stand, by rule and severity. What had one before stays, with 0: an alert that is over has to see so.
   std::map<std::string, std::map<std::uint32_t, std::uint64_t>> counts_;
   Metric epoch_{"loupe_epoch", "The epoch of the last tick."};

@@ -65,13 +65,12 @@ void Judge::judge(const Said& said, const std::vector<NamedTensor>& tensors, con
     if (known == standing_.end()) {
       tell(raised.finding);
     } else if (known->second.essence != raised.essence || known->second.finding.severity != raised.finding.severity) {
-      raised.finding.state = LOUPE_FINDING_CHANGED;
       tell(raised.finding);
     }
   }
   for (auto& [key, standing] : standing_) {
     if (raised_.count(key) > 0) continue;
-    standing.finding.state = LOUPE_FINDING_GONE;
+    standing.finding.is_over = true;
     tell(standing.finding);
   }
   standing_ = std::move(raised_);

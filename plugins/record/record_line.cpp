@@ -1,5 +1,6 @@
 #include "record/record_line.h"
 
+#include <loupe/finding.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/utc_text.h>
 #include <loupe/text/words.h>
@@ -168,6 +169,7 @@ std::string finding_line(double epoch, const loupe_finding& finding) {
       .epoch(epoch)
       .text("severity", word_of(severity_words, finding.severity))
       .text("state", word_of(finding_state_words, finding.state))
+      .whole("id", finding.id)
       .text("rule", finding.rule)
       .optional_text("layer", layer_of(finding))
       .optional_text("parameter", finding.parameter)
@@ -175,8 +177,11 @@ std::string finding_line(double epoch, const loupe_finding& finding) {
       .optional_text("advice", finding.advice)
       .optional_text("tag", finding.tag)
       .optional_text("source", finding.source)
-      .optional_number("value", finding.value)
-      .optional_number("threshold", finding.threshold)
+      .optional_text("caused_by", finding.caused_by)
+      .optional_text("file", finding.file)
+      .whole("file_line", finding.line)
+      .optional_number("value", value_of(finding).value_or(NAN))
+      .optional_number("threshold", threshold_of(finding).value_or(NAN))
       .whole("first_step", finding.first_step)
       .whole("last_step", finding.last_step)
       .number("first_epoch", finding.first_epoch)
@@ -192,7 +197,8 @@ std::string note_line(const Note& note) {
   line.epoch(note.at.epoch)
       .text("about", word_of(note_words, note.kind))
       .text("text", note.text)
-      .whole("step", note.at.step);
+      .whole("step", note.at.step)
+      .whole("finding", note.finding);
   add_time(line, note.at.time).number("elapsed", note.at.elapsed).done();
   return text;
 }

@@ -191,7 +191,7 @@ class StepTime : public Lens {
     const bool dominates = count >= fewest_layers && slowest->steps >= enough &&
                            slowest->seconds.size() >= fewest_epochs && share > dominating_share_;
     if (dominant_ && (!dominates || dominant_->module != slowest->module)) {
-      dominant_->state = LOUPE_FINDING_GONE;
+      dominant_->is_over = true;
       report.finding(*dominant_);
       dominant_.reset();
     }

@@ -1,5 +1,6 @@
 #include "tensorboard/story.h"
 
+#include <loupe/text/finding_text.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
@@ -43,7 +44,7 @@ std::string line_of(const loupe_finding& finding, const char* layer) {
   std::string line = std::string("- **") + severity_name(finding.severity) + "**";
   if (layer != nullptr) line += " in **" + escaped(layer) + "**";
   if (finding.parameter != nullptr) line += " " + escaped(finding.parameter);
-  line += ": " + escaped(finding.message);
+  line += ": " + escaped(message_with_place(finding).c_str());
   if (finding.advice != nullptr) line += " " + escaped(finding.advice);
   line += gone ? " (" : " (since ";
   line += moment(finding.first_epoch, finding.first_step);
@@ -57,9 +58,7 @@ std::string line_of(const loupe_finding& finding, const char* layer) {
 
 void Story::finding(const loupe_finding& finding) {
   const char* layer = layer_of(finding);
-  std::string key = finding.rule;
-  for (const char* part : {layer, finding.parameter}) key += '\n' + text_of(part);
-  findings_[key] = {line_of(finding, layer), finding.severity, finding.state == LOUPE_FINDING_GONE};
+  findings_[finding.id] = {line_of(finding, layer), finding.severity, finding.state == LOUPE_FINDING_GONE};
   changed_ = true;
 }
 

@@ -5,6 +5,7 @@
 #include <loupe/visualizer.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace loupe::tensorboard {
 /// What was found and noted in a run, as the Markdown that TensorBoard's page of texts shows.
 class Story {
  public:
-  /// The rule, layer and parameter are its identity: told again, it replaces the one before.
+  /// Told again, it replaces the one before of its number.
   void finding(const loupe_finding& finding);
   /// Of very many notes the oldest give way.
   void note(const Note& note);
@@ -30,7 +31,7 @@ class Story {
     uint32_t severity = 0;
     bool gone = false;
   };
-  detail::KeyedList<Found> findings_;
+  detail::KeyedList<Found, uint64_t> findings_;  // by number
   std::deque<std::string> notes_;
   bool changed_ = false;
 };

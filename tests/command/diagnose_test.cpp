@@ -167,6 +167,32 @@ TEST(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
   const Finished wrong = diagnose("new/record.jsonl --baseline-findings new/record.jsonl", folder);
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_NE(wrong.output.find("is no list of findings"), std::string::npos) << wrong.output;
+  write(folder / "numberless.json", R"([{"rule": "slow", "layer": "conv"}])");
+  const Finished older = diagnose("new/record.jsonl --baseline-findings numberless.json", folder);
+  EXPECT_EQ(older.exit_code, 2);
+  EXPECT_NE(older.output.find("has a finding without an id"), std::string::npos) << older.output;
+}
+
+TEST(Diagnose, TellsRulesOfOneNameApartByTheirLensesAndSaysWhereInTheProgramToLook) {
+  const fs::path folder = fresh_folder();
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder);
+  record.begin_tick(1);
+  Finding mine = a_finding("low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"), theirs = mine;
+  mine.file = "net.cpp";
+  mine.line = 120;
+  theirs.message = "its rank is 3";
+  tell(record, mine, "fc", "the lens 'mine'");
+  tell(record, theirs, "conv", "the lens 'theirs'");
+  tell(record, theirs, "fc", "the lens 'theirs'");
+  tell(record, gone(theirs), "fc", "the lens 'theirs'");
+  record.end_tick();
+  tell_end(record, LOUPE_END_COMPLETED, 1);
+  EXPECT_EQ(diagnose("record.jsonl", folder).output,
+            "digits (record.jsonl): completed after epoch 1\n"
+            "  warning: fc: its rank is 2 (net.cpp:120) (low_rank, epoch 1)\n"
+            "    also of conv\n"
+            "  warning, gone: fc: its rank is 3 (low_rank, epoch 1)\n");
 }
 
 TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
@@ -260,7 +286,7 @@ TEST(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
   record.begin(folder);
   record.begin_tick(1);
   tell_note(record, LOUPE_NOTE_TRAINER, "a new phase", 1);
-  tell_note(record, LOUPE_NOTE_GUESS, "not observed: any loss", 1);
+  tell_note(record, LOUPE_NOTE_UNOBSERVED, "not observed: any loss", 1);
   tell_note(record, LOUPE_NOTE_TRAINER, "not observed: a sunrise", 1);
   record.end_tick();
   tell_end(record, LOUPE_END_COMPLETED, 1);

@@ -1,6 +1,7 @@
 #include "show/display.h"
 
 #include <gtest/gtest.h>
+#include <loupe/error.h>
 #include <loupe/options.h>
 
 #include "faults.h"
@@ -34,11 +35,12 @@ class DisplayTest : public testing::Test {
     stage_.take_notes();
   }
   void show(const std::string& yaml) { display_.replace(Config::visualizers_from_text(yaml, catalogue_)); }
-  void tag(const char* name) {
+  void tag(const char* name, const char* owner = "the lens 'x'", uint32_t flags = 0) {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;
     tag.id = name;
-    display_.tag(tag);
+    tag.flags = flags;
+    display_.tag(tag, owner);
   }
   void tick(double epoch) {
     display_.begin_tick(tick_of(epoch));
@@ -245,6 +247,71 @@ TEST_F(DisplayTest, RemembersTheLastValueOfEachLine) {
   EXPECT_EQ(display_.last("T", "other", "mean"), std::nullopt);
 }
 
+TEST_F(DisplayTest, ATagBelongsToWhoToldItFirst) {
+  const auto refused = [&](auto&& tell) -> std::string {
+    try {
+      tell();
+      return "";
+    } catch (const Error& refusal) {
+      EXPECT_EQ(refusal.status(), LOUPE_INVALID);
+      return refusal.what();
+    }
+  };
+  tag("T");
+  tag("T");
+  EXPECT_EQ(refused([&] { tag("T", "the lens 'y'"); }),
+            "the tag 'T' belongs to the lens 'x', which told it first; give this one another id");
+  EXPECT_NE(refused([&] { tag("T", "the lens 'y'", LOUPE_PLOT_SHARED); }), "");
+  EXPECT_EQ(refused([&] { display_.check_owner("T", "the lens 'x'"); }), "");
+  EXPECT_NE(refused([&] { display_.check_owner("T", "the lens 'y'"); }), "");
+  EXPECT_EQ(refused([&] { display_.check_owner("untold", "the lens 'y'"); }), "");
+  tag("S", "the lens 'x'", LOUPE_PLOT_SHARED);
+  EXPECT_EQ(refused([&] { tag("S", "the lens 'y'", LOUPE_PLOT_SHARED); }), "");
+  EXPECT_NE(refused([&] { tag("S", "the lens 'z'"); }), "");
+}
+
+TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
+  const auto value = [&](const char* tag, double number) {
+    display_.value({.struct_size = sizeof(loupe_value), .tag = tag, .layer = "l", .line = "h", .value = number});
+  };
+  const auto range = [&](const char* high_name) {
+    display_.range({.struct_size = sizeof(loupe_range),
+                    .tag = "T",
+                    .layer = "l",
+                    .low_name = "min",
+                    .high_name = high_name,
+                    .low = 1,
+                    .high = 2});
+  };
+  const auto histogram = [&] {
+    display_.histogram({.struct_size = sizeof(loupe_histogram),
+                        .tag = "T",
+                        .layer = "l",
+                        .line = "h",
+                        .edges = edges,
+                        .counts = counts,
+                        .bin_count = 1});
+  };
+  tag("T");
+  tag("S", "the lens 'x'", LOUPE_PLOT_SHARED);
+  for (const double epoch : {1, 2}) {
+    display_.begin_tick(tick_of(epoch));
+    value("T", 1);
+    histogram();  // beside a value of its name
+    range("max");
+    range("Q3");  // another band
+    EXPECT_THROW(value("T", 1), Error);
+    EXPECT_THROW(value("T", 2), Error);
+    EXPECT_THROW(range("max"), Error);
+    EXPECT_THROW(histogram(), Error);
+    value("S", 1);
+    value("S", 1);  // as two lenses tell it
+    EXPECT_THROW(value("S", 2), Error);
+    display_.end_tick();
+    EXPECT_EQ(stage_.take_notes("a value S"), Texts{"a value S/l/h 1"});
+  }
+}
+
 TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   const Stage stage;
   Catalogue catalogue;
@@ -255,7 +322,7 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   loupe_tag tag{};
   tag.struct_size = sizeof tag;
   tag.id = "T";
-  display.tag(tag);
+  display.tag(tag, "the lens 'x'");
   display.begin_tick(tick_of(1));
   display.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 3});
   display.range({.struct_size = sizeof(loupe_range),

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <loupe/finding.h>
 
+#include <set>
+
 #include "monitored.h"
 #include "pipeline/finding_board.h"
 
@@ -36,7 +38,7 @@ TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
   FindingBoard board;
   Finding finding{"no_step", LOUPE_SEVERITY_ERROR, "nothing steps"};
   Finding gone = finding;
-  gone.state = LOUPE_FINDING_GONE;
+  gone.is_over = true;
   EXPECT_EQ(board.add(found(gone), 1, 1), nullptr);
   board.add(found(finding), 2, 1);
   EXPECT_NE(board.add(found(gone), 3, 1), nullptr);
@@ -52,9 +54,56 @@ TEST(FindingBoard, RefusesWhatSaysNothing) {
   EXPECT_THROW(board.add(found(Finding{"", LOUPE_SEVERITY_INFO, "text"}), 0, 0), Error);
   EXPECT_THROW(board.add(found(Finding{"rule", LOUPE_SEVERITY_INFO, ""}), 0, 0), Error);
   EXPECT_THROW(board.add(found(Finding{"rule", 9, "text"}), 0, 0), Error);
-  Finding odd{"rule", LOUPE_SEVERITY_INFO, "text"};
-  odd.state = 9;
-  EXPECT_THROW(board.add(found(odd), 0, 0), Error);
+}
+
+TEST(FindingBoard, GivesTheNumberAndTheStateItself) {
+  FindingBoard board;
+  Finding finding{"low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"};
+  finding.state = LOUPE_FINDING_GONE;
+  EXPECT_THROW(board.add(found(finding), 1, 1), Error);
+  finding.state = 0;
+  finding.id = 7;
+  EXPECT_THROW(board.add(found(finding), 1, 1), Error);
+  finding.id = 0;
+  const loupe_finding* raised = board.add(found(finding), 1, 1);
+  ASSERT_NE(raised, nullptr);
+  EXPECT_NE(raised->id, 0U);
+  EXPECT_LT(raised->id, uint64_t{1} << 53);
+  const uint64_t id = raised->id;
+  finding.is_over = true;
+  const loupe_finding* gone = board.add(found(finding), 2, 1);
+  ASSERT_NE(gone, nullptr);
+  EXPECT_EQ(gone->state, uint32_t{LOUPE_FINDING_GONE});
+  EXPECT_EQ(gone->flags & LOUPE_FINDING_OVER, 0U) << "the state says so";
+  EXPECT_EQ(gone->id, id);
+}
+
+TEST(FindingBoard, TellsFindingsApartByWhoFoundThemTheirRuleLayerAndParameter) {
+  FindingBoard board;
+  Finding finding{"low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"};
+  std::set<uint64_t> numbers;
+  for (const char* source : {"the lens 'mine'", "the lens 'theirs'"}) {
+    for (const char* layer : {"conv", "fc"}) {
+      for (const char* parameter : {"", "weight"}) {
+        finding.source = source;
+        finding.layer = layer;
+        finding.parameter = parameter;
+        const loupe_finding* told = board.add(found(finding), 1, 1);
+        ASSERT_NE(told, nullptr);
+        EXPECT_EQ(told->state, uint32_t{LOUPE_FINDING_RAISED});
+        numbers.insert(told->id);
+      }
+    }
+  }
+  EXPECT_EQ(board.standing().size(), 8U);
+  EXPECT_EQ(numbers.size(), 8U);
+  FindingBoard of_another_process;
+  EXPECT_EQ(of_another_process.add(found(finding), 3, 2)->id, board.add(found(finding), 9, 4)->id);
+}
+
+TEST(FindingBoard, TakesASeverityOfZeroForAWarning) {
+  FindingBoard board;
+  EXPECT_EQ(board.add(found(Finding{"rule", 0, "text"}), 0, 0)->severity, uint32_t{LOUPE_SEVERITY_WARNING});
 }
 
 TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
@@ -80,6 +129,21 @@ TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
   ASSERT_EQ(standing.size(), 2u);
   EXPECT_EQ(standing[0]->first_epoch, 1);
   EXPECT_EQ(standing[1]->first_epoch, 2);
+}
+
+TEST(Findings, OfTwoLensesWithOneRuleStandBesideEachOther) {
+  Monitored it("visualizers: [probe_visualizer]\n");
+  Surroundings& surroundings = it.monitor;
+  Finding finding{"low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"};
+  surroundings.publish(found(finding), "the lens 'mine'");
+  surroundings.publish(found(finding), "the lens 'theirs'");
+  it.monitor.note_step();
+  finding.is_over = true;
+  surroundings.publish(found(finding), "the lens 'mine'");
+  it.monitor.note_step();
+  const auto standing = it.monitor.findings().standing();
+  ASSERT_EQ(standing.size(), 1U);
+  EXPECT_STREQ(standing[0]->source, "the lens 'theirs'");
 }
 
 TEST(Notes, OfAQuarantineReachVisualizers) {

@@ -346,7 +346,6 @@ TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
       if (i != 7) return;
       loupe_finding finding{.struct_size = sizeof finding,
                             .severity = LOUPE_SEVERITY_WARNING,
-                            .state = LOUPE_FINDING_RAISED,
                             .rule = "made_up",
                             .message = "a finding of this test's"};
       it->monitor.publish(finding, "the test");

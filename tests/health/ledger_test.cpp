@@ -41,8 +41,10 @@ TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
   EXPECT_EQ(found[0].severity, uint32_t{LOUPE_SEVERITY_ERROR});
   EXPECT_EQ(found[1].severity, uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_EQ(found[1].advice, "see 'nothing_trainable' first, from which this may follow");
+  EXPECT_EQ(found[1].caused_by, "nothing_trainable");
   EXPECT_EQ(found[2].severity, uint32_t{LOUPE_SEVERITY_ERROR}) << "it is of another model";
   EXPECT_EQ(found[2].advice, "mend it");
+  EXPECT_EQ(found[2].caused_by, "");
 }
 
 TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse) {
@@ -102,7 +104,7 @@ TEST(Ledger, TurnsAnEffectIntoInformationAtOnceWhenItsCauseComesLater) {
   seen.see_dead(1, LOUPE_SEVERITY_ERROR);
   const Finding& last = seen.models.told.findings.back();
   EXPECT_EQ(last.rule, "unchanged_parameter");
-  EXPECT_EQ(last.state, uint32_t{LOUPE_FINDING_CHANGED});
+  EXPECT_EQ(last.caused_by, "dead_units");
   EXPECT_EQ(last.severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 
@@ -133,7 +135,7 @@ TEST(Ledger, TellsThatWhatMayRecedeIsOverAsInformation) {
   ended.window = [](const loupe_module*) { return true; };
   ended.is_open = [](const Finding&) { return false; };
   for (int i = 0; i < 2; ++i) models.told.ledger.end(models.told.report, ended);
-  EXPECT_EQ(models.told.findings.back().state, uint32_t{LOUPE_FINDING_GONE});
+  EXPECT_TRUE(models.told.findings.back().is_over);
   EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 
@@ -165,7 +167,7 @@ TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
   const auto& found = models.told.findings;
   ASSERT_GE(found.size(), 3u);
   EXPECT_EQ(found[2].rule, "dead_units");
-  EXPECT_EQ(found[2].state, uint32_t{LOUPE_FINDING_CHANGED});
+  EXPECT_EQ(found[2].caused_by, "nothing_trainable");
   EXPECT_EQ(found[2].severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 

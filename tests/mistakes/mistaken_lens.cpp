@@ -47,6 +47,9 @@ class MistakenLens : public loupe::Lens {
   void report(loupe::Report& report) override {
     if (is("report")) throw std::runtime_error("it has no layers");
     report.tag("Sums", {});
+    if (is("stolen_tag")) report.tag("Output Norm", {});
+    if (is("stolen_value")) report.value("Output Norm", "fc1", "mean", 1);
+    if (is("twice")) report.value("Sums", "fc1", "mean", 1);
     if (is("tag")) report.value("Sum", "fc1", "mean", 1);
     if (is("range")) report.range("Sum", "fc1", "min", "max", 1, 2);
     if (is("rule")) rule_.see({nullptr, 2, 1, "it is too much"});

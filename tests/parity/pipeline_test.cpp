@@ -101,6 +101,18 @@ TEST(PipelineLens, TakesParametersByGlobAndTellsOfNamesThatFitNothing) {
   }
 }
 
+TEST(PipelineLens, TellsParametersApartWhoseTagDoesNot) {
+  auto model = small_model();
+  auto inspector = inspector_of(
+      "  - pipeline: {gather: parameter_gradient, parameters: ['*'], preprocess: gradient_geometry, series: [norm],\n"
+      "               tag: Own, line: [mean, mean]}\n");
+  train(inspector, model);
+  for (const char* layer : {"0", "2"}) {
+    EXPECT_TRUE(inspector.value("Own Weight", layer, "mean"));
+    EXPECT_TRUE(inspector.value("Own Bias", layer, "mean"));
+  }
+}
+
 TEST(PipelineLens, ReadsAnAttributeAroundTheForward) {
   torch::nn::Sequential model(torch::nn::BatchNorm1d(torch::nn::BatchNorm1dOptions(2).momentum(0.5)));
   auto inspector = inspector_of(

@@ -71,9 +71,13 @@ class JudgeOfRanks : public testing::Test {
     Texts told;
     judge_.judge(said, {{"one", "weight", false}, {"two", "weight", false}, {"norm", "running_mean", true}},
                  [&](const Finding& finding) {
-                   told.push_back(finding.rule + " " + std::to_string(finding.severity) + " " +
-                                  std::to_string(finding.state) + " " + finding.layer + "." + finding.parameter + ": " +
-                                  finding.message + " -> " + finding.advice);
+                   // As a host says it.
+                   const std::string identity = finding.rule + finding.layer + finding.parameter;
+                   const bool is_new = standing_.insert(identity).second;
+                   if (finding.is_over) standing_.erase(identity);
+                   const char* state = finding.is_over ? " 3 " : is_new ? " 1 " : " 2 ";
+                   told.push_back(finding.rule + " " + std::to_string(finding.severity) + state + finding.layer + "." +
+                                  finding.parameter + ": " + finding.message + " -> " + finding.advice);
                  });
     return told;
   }
@@ -82,6 +86,7 @@ class JudgeOfRanks : public testing::Test {
   std::map<int, Replica> replicas;
   std::map<int, RankRecord> records;
   Judge judge_;
+  std::set<std::string> standing_;
 };
 
 TEST_F(JudgeOfRanks, IsSilentOfReplicasThatAgree) {

@@ -21,7 +21,10 @@ loupe_finding dead_units(uint32_t state, uint32_t severity, uint64_t count) {
   finding.message = "40 % of the units are silent.";
   finding.advice = "Lower the learning rate.";
   finding.tag = "Output Activations";
-  finding.value = finding.threshold = NAN;
+  finding.id = 7;
+  finding.caused_by = "no_step";
+  finding.file = "net.cpp";
+  finding.line = 120;
   finding.first_step = 120;
   finding.last_step = 180;
   finding.first_epoch = 2;
@@ -37,9 +40,9 @@ TEST(HtmlReport, HoldsWhatWasFound) {
   EXPECT_EQ(html.finding(dead_units(LOUPE_FINDING_RAISED, LOUPE_SEVERITY_WARNING, 4)), "");
   html.stored_loss_tick(2, 1);
   EXPECT_EQ(HtmlPage(folder / "report.html").run(0).at("findings"), nlohmann::json::parse(R"([{
-    "rule": "dead_units", "layer": "fc1", "parameter": null, "severity": 2, "distance": 0, "gone": false,
+    "id": 7, "rule": "dead_units", "layer": "fc1", "parameter": null, "severity": 2, "distance": 0, "gone": false,
     "message": "40 % of the units are silent.", "advice": "Lower the learning rate.", "tag": "Output Activations",
-    "source": null, "firstStep": 120, "lastStep": 180, "firstEpoch": 2.0, "lastEpoch": 3.0, "count": 4}])"));
+    "source": null, "causedBy": "no_step", "file": "net.cpp", "line": 120, "firstStep": 120, "lastStep": 180, "firstEpoch": 2.0, "lastEpoch": 3.0, "count": 4}])"));
 }
 
 TEST(HtmlReport, ReplacesAFindingThatIsToldAgain) {
@@ -49,6 +52,7 @@ TEST(HtmlReport, ReplacesAFindingThatIsToldAgain) {
   html.finding(dead_units(LOUPE_FINDING_RAISED, LOUPE_SEVERITY_WARNING, 4));
   html.finding(dead_units(LOUPE_FINDING_CHANGED, LOUPE_SEVERITY_ERROR, 5));
   loupe_finding other = dead_units(LOUPE_FINDING_RAISED, LOUPE_SEVERITY_INFO, 1);
+  other.id = 8;
   other.layer = "fc2";
   html.finding(other);
   html.flush();

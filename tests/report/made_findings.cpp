@@ -36,7 +36,6 @@ void tell(Driver& visualizer, const Told& told, int epoch, uint32_t state) {
   finding.advice = told.advice;
   finding.tag = told.tag;
   finding.source = "health";
-  finding.value = finding.threshold = NAN;
   finding.first_epoch = told.first_epoch;
   finding.last_epoch = epoch;
   finding.first_step = STEPS_PER_EPOCH * static_cast<uint64_t>(told.first_epoch) + 7;

@@ -334,7 +334,7 @@ int main(int argument_count, char** arguments) {
         visualizer.note(LOUPE_NOTE_INCIDENT,
                         "the last steps before the finding 'non_finite_gradient' are kept: loupe replay "
                         "runs/digits/incident-727 (as a page with --visualizer html --out FOLDER)",
-                        727, 12);
+                        727, 12, Driver::number_of("health", "non_finite_gradient", "fc2", "weight"));
       }
     };
     tell_small_run(html, run);

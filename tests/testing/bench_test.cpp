@@ -104,7 +104,7 @@ class Told : public loupe::Lens {
     if (last_ == nullptr || step.at.step != 2) return;
     loupe::Finding finding{"second_step", LOUPE_SEVERITY_INFO, "The second step came."};
     finding.module = last_;
-    finding.value = step.optimizer != nullptr ? *loupe::learning_rate_of(*step.optimizer->groups[0]) : NAN;
+    if (step.optimizer != nullptr) finding.value = loupe::learning_rate_of(*step.optimizer->groups[0]);
     report.finding(finding);
   }
 
@@ -380,7 +380,8 @@ TEST(Bench, TellsAVisualizerWhatTheTestShows) {
   EXPECT_EQ(bench.value("Shown", "fc1", "mean"), 1.5);
   EXPECT_EQ(bench.tag("Shown").title, "What Is Shown");
   EXPECT_EQ(bench.findings().at(0).message, "It is too large.");
-  EXPECT_TRUE(std::isnan(bench.findings()[0].threshold));
+  EXPECT_EQ(bench.findings()[0].value, 3);
+  EXPECT_FALSE(bench.findings()[0].threshold);
   bench.tick();
   EXPECT_FALSE(bench.has_value("Shown", "fc1", "mean"));
   bench.end();

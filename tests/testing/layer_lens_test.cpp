@@ -293,8 +293,8 @@ TEST(Rule, TellsTheWorstLayerOnceItsPatienceIsOverAndWhenItIsGone) {
   EXPECT_EQ(raised.message, "'b' is loud; another layer too");
   EXPECT_EQ(raised.advice, "turn it down");
   EXPECT_EQ(raised.state, uint32_t{LOUPE_FINDING_RAISED});
-  EXPECT_DOUBLE_EQ(raised.value, 30);
-  EXPECT_DOUBLE_EQ(raised.threshold, 10);
+  EXPECT_EQ(raised.value, 30);
+  EXPECT_EQ(raised.threshold, 10);
   run_epoch(bench, a, 1, b, 1);
   EXPECT_EQ(bench.findings().size(), 1U);
   run_epoch(bench, a, 1, b, 1);

@@ -103,7 +103,7 @@ TEST(Csv, HasOneHeadingHoweverOftenItIsResumed) {
 
 constexpr const char* finding_heading =
     "epoch,severity,state,rule,layer,parameter,message,advice,tag,source,value,threshold,"
-    "first_step,last_step,first_epoch,last_epoch,count";
+    "first_step,last_step,first_epoch,last_epoch,count,id,caused_by,file,line";
 
 TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
   const Folder folder;
@@ -117,13 +117,21 @@ TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
   finding.value = 0.5;
   finding.last_step = 12;
   finding.last_epoch = 2.5;
+  finding.id = 77;
+  finding.caused_by = "no_step";
+  finding.file = "net.cpp";
+  finding.line = 120;
   EXPECT_EQ(tell(csv, finding, "@conv1", "the lens 'health'"), "");
-  tell(csv, a_finding("slow", LOUPE_SEVERITY_INFO, "two\nlines"));
+  Finding slow = a_finding("slow", LOUPE_SEVERITY_INFO, "two\nlines");
+  slow.id = 78;
+  tell(csv, slow);
   EXPECT_EQ(csv.end_tick(), "");
   EXPECT_EQ(read(folder / "run.findings.csv"),
             std::string(finding_heading) +
                 "\n3,error,raised,dead_units,'@conv1,'-weight,\"half, or \"\"more\"\", are silent\",'=lower it,'+rates,"
-                "the lens 'health',0.5,,0,12,1,2.5,1\n3,info,raised,slow,,,\"two\nlines\",,,,,,0,0,1,1,1\n");
+                "the lens "
+                "'health',0.5,,0,12,1,2.5,1,77,no_step,net.cpp,120\n3,info,raised,slow,,,\"two\nlines\",,,,,,0,0,1,1,1,"
+                "78,,,\n");
   EXPECT_EQ(lines_of(read(folder / "run.csv")).size(), 1u);
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -183,11 +184,23 @@ class Driver {
                                   .lens_seconds = lens_seconds};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
+  /// As a host tells it: raised where the test says nothing else, and with the number of its identity.
   std::string finding(const loupe_finding& finding) {
-    return call([&](loupe_error* error) { return table_->finding(self_, &finding, error); });
+    loupe_finding told = finding;
+    if (told.state == 0) told.state = LOUPE_FINDING_RAISED;
+    if (told.id == 0) told.id = number_of(told.source, told.rule, told.layer, told.parameter);
+    return call([&](loupe_error* error) { return table_->finding(self_, &told, error); });
   }
-  std::string note(uint32_t kind, const std::string& text, uint64_t step, double epoch) {
-    const loupe_note note{sizeof(loupe_note), kind, text.c_str(), {step, epoch, 1714564800.0 + 60 * epoch, 60 * epoch}};
+  static uint64_t number_of(const char* source, const char* rule, const char* layer, const char* parameter) {
+    std::string identity;
+    for (const char* part : {source, rule, layer, parameter})
+      identity += std::string(part != nullptr ? part : "") + '\n';
+    return (std::hash<std::string>{}(identity) >> 11) | 1;
+  }
+  /// @param finding  the number of the one that it is about
+  std::string note(uint32_t kind, const std::string& text, uint64_t step, double epoch, uint64_t finding = 0) {
+    const loupe_note note{
+        sizeof(loupe_note), kind, text.c_str(), {step, epoch, 1714564800.0 + 60 * epoch, 60 * epoch}, finding};
     return call([&](loupe_error* error) { return table_->note(self_, &note, error); });
   }
   std::string hyperparameter(const loupe_option_value& value) {

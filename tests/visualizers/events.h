@@ -28,11 +28,12 @@ inline std::string tell(Driver& driver, const Finding& finding, const std::strin
   loupe_finding told = finding.c_form();
   if (!layer.empty()) told.layer = layer.c_str();
   told.source = source;
-  return driver.tell(&loupe_visualizer::finding, told);
+  return driver.finding(told);
 }
-inline std::string tell_note(Driver& driver, uint32_t kind, const std::string& text, double epoch = 1) {
+inline std::string tell_note(Driver& driver, uint32_t kind, const std::string& text, double epoch = 1,
+                             uint64_t finding = 0) {
   return driver.tell(&loupe_visualizer::note,
-                     loupe_note{sizeof(loupe_note), kind, text.c_str(), {7, epoch, 1714564800.25, 0.25}});
+                     loupe_note{sizeof(loupe_note), kind, text.c_str(), {7, epoch, 1714564800.25, 0.25}, finding});
 }
 inline std::string tell_setting(Driver& driver, const std::string& name, double number) {
   return driver.tell(&loupe_visualizer::hyperparameter,

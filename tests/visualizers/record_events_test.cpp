@@ -44,17 +44,23 @@ TEST(Record, WritesAllOfAFinding) {
   finding.first_epoch = 0.5;
   finding.last_epoch = 3;
   finding.count = 12;
+  finding.id = 77;
+  finding.caused_by = "no_step";
+  finding.file = "net.cpp";
+  finding.line = 120;
   EXPECT_EQ(tell(record, finding, "conv1", "the lens 'health'"), "");
   tell(record, a_finding("no_step", LOUPE_SEVERITY_INFO));
   record.end_tick();
   const auto found = of_kind(folder / "record.jsonl", "finding");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0], Json::parse(R"({"kind": "finding", "epoch": 3, "severity": "error", "state": "changed",
-      "rule": "dead_units", "layer": "conv1", "parameter": "weight", "message": "half of \"conv1\" is silent",
-      "advice": "lower the learning rate", "tag": "Rates", "source": "the lens 'health'", "value": "Infinity",
+      "id": 77, "rule": "dead_units", "layer": "conv1", "parameter": "weight", "message": "half of \"conv1\" is silent",
+      "advice": "lower the learning rate", "tag": "Rates", "source": "the lens 'health'", "caused_by": "no_step",
+      "file": "net.cpp", "file_line": 120, "value": "Infinity",
       "threshold": 0.1, "first_step": 5, "last_step": 9007199254740993, "first_epoch": 0.5, "last_epoch": 3.0,
       "count": 12})"));
-  for (const char* absent : {"layer", "parameter", "advice", "tag", "source", "value", "threshold"}) {
+  for (const char* absent :
+       {"layer", "parameter", "advice", "tag", "source", "caused_by", "file", "value", "threshold"}) {
     EXPECT_TRUE(found[1].at(absent).is_null()) << absent;
   }
 }
@@ -73,7 +79,8 @@ TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
             (std::vector<std::string>{"run", "hyperparameter", "value", "tick", "note", "value", "tick", "end"}));
   EXPECT_EQ(of_kind(file, "hyperparameter")[0],
             Json::parse(R"({"kind": "hyperparameter", "name": "learning rate", "type": "number", "setting": 0.001})"));
-  EXPECT_EQ(of_kind(file, "note")[0], Json::parse(R"({"kind": "note", "epoch": 2, "about": "cost", "step": 7,
+  EXPECT_EQ(of_kind(file, "note")[0],
+            Json::parse(R"({"kind": "note", "epoch": 2, "about": "cost", "step": 7, "finding": 0,
                 "text": "the learning rate is now 0.1", "time": "2024-05-01T12:00:00Z", "timestamp": 1714564800.25, "elapsed": 0.25})"));
   EXPECT_EQ(of_kind(file, "end")[0],
             Json::parse(R"({"kind": "end", "epoch": 2, "how": "failed", "step": 120, "message": "out of memory",

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,11 +70,13 @@ struct Tag {
   std::uint32_t type = LOUPE_TAG_NUMERICAL;
   bool log_y = false, big = false;
 };
-/// See loupe_finding. Texts that were null are empty.
+/// See loupe_finding. Texts that were null are empty. Id, state and source are the host's: those of one that is told
+/// are not read, but for a state LOUPE_FINDING_GONE, by which it is over.
 struct Finding {
-  std::string rule, message, layer = {}, parameter = {}, advice = {}, tag = {}, source = {};
-  std::uint32_t severity = LOUPE_SEVERITY_WARNING, state = LOUPE_FINDING_RAISED;
-  double value = std::numeric_limits<double>::quiet_NaN(), threshold = std::numeric_limits<double>::quiet_NaN();
+  std::string rule, message, layer = {}, parameter = {}, advice = {}, tag = {}, source = {}, caused_by = {}, file = {};
+  std::uint32_t severity = LOUPE_SEVERITY_WARNING, state = LOUPE_FINDING_RAISED, line = 0;
+  std::uint64_t id = 0;
+  std::optional<double> value = {}, threshold = {};
 };
 
 /// An inspector on a made-up model. One thread; several may live at once. What a component does wrong is told as it is

@@ -1,6 +1,7 @@
 #include "health/rules/ledger.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "health/rules/causes.h"
@@ -14,8 +15,9 @@ Finding finding_of(const Observation& seen) {
   now.module = seen.module;
   now.message = seen.message;
   now.advice = seen.advice;
-  now.value = seen.value;
-  now.threshold = seen.threshold;
+  now.caused_by = seen.caused_by;
+  if (!std::isnan(seen.value)) now.value = seen.value;
+  if (!std::isnan(seen.threshold)) now.threshold = seen.threshold;
   now.tag = seen.tag;
   return now;
 }
@@ -25,6 +27,7 @@ void follow_from(const Observation& cause, const Cause& link, Observation& effec
   const std::string first = "see '" + std::string(cause.rule) + "' first" +
                             (is_of_layer ? ", of '" + std::string(cause.module->name) + "'" : "") +
                             ", from which this may follow";
+  effect.caused_by = cause.rule;
   if (link.strength == Cause::Strength::hint) {
     effect.advice = first + "; else " + effect.advice;
     return;

@@ -24,7 +24,8 @@ struct Observation {
   uint64_t place = 0;       ///< of its layer in the order in which layers run, from 1; 0 where that is not known
   bool at_tick = false;     ///< its rule looks at ticks alone
   bool may_recede = false;  ///< it may turn out to be harmless: its severity may fall, and once it is over it was none
-  bool is_explained = false;  ///< it follows from a finding of another rule, and is information only
+  const char* caused_by = "";  ///< the rule of the finding from which it follows
+  bool is_explained = false;   ///< it follows from a finding of another rule, and is information only
 };
 
 /// What ends: windows, a tick or both. What was not seen meanwhile counts towards its end.

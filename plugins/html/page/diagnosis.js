@@ -64,12 +64,17 @@ function spanOf(finding) {
   ].filter(Boolean).join(" · ");
 }
 
+/** What is wrong, with where in the program to look. */
+function messageOf({message, file, line}) {
+  return file === null ? message : `${message} (${file}${line > 0 ? `:${line}` : ""})`;
+}
+
 const toldIncidents = new Set();
 
-/** Where the last steps before a rule's finding are kept, and the command that shows them; told in its first card. */
-function incidentsOf({run, rule}) {
-  const own = notes.filter((note) => note.run === run && note.kind === "incident" && !toldIncidents.has(note) &&
-      note.text.includes(`the finding '${rule}'`));
+/** Where the last steps before one of these findings are kept, and the command that shows them; told once. */
+function incidentsOf(group) {
+  const isAbout = (note) => group.some(({run, id}) => run === note.run && id === note.finding);
+  const own = notes.filter((note) => !toldIncidents.has(note) && isAbout(note));
   for (const note of own) toldIncidents.add(note);
   return own.map(({text}) => element("p", {class: "muted kept"}, text));
 }
@@ -81,7 +86,7 @@ function furtherPlaces(group, openPlace) {
   const unfold = () => {
     if (list.children.length > 0) return;
     list.append(...group.slice(1).map((finding) =>
-      element("li", {}, layerOf(finding), " ", finding.message, " ", placeLink(finding, openPlace) || "")));
+      element("li", {}, layerOf(finding), " ", messageOf(finding), " ", placeLink(finding, openPlace) || "")));
   };
   return element("details", {class: "further", ontoggle: unfold},
       element("summary", {}, `${group.length - 1} more like this`), list);
@@ -94,11 +99,11 @@ function ruleCard(group, openPlace) {
       element("div", {class: "finding-head"}, element("span", {class: "severity"}, name), ...runLabel(worst),
           element("h3", {}, titleOf(worst.rule)), extent(group)),
       element("div", {class: "finding-body"},
-          element("div", {}, element("p", {class: "message"}, worst.message),
+          element("div", {}, element("p", {class: "message"}, messageOf(worst)),
               worst.advice ? element("p", {class: "advice"}, "→ ", worst.advice) : null), curveOf(worst)),
       element("div", {class: "finding-foot"}, element("span", {class: "muted"}, spanOf(worst)),
           placeLink(worst, openPlace)),
-      ...incidentsOf(worst), furtherPlaces(group, openPlace));
+      ...incidentsOf(group), furtherPlaces(group, openPlace));
 }
 
 /** A list of which the first few are shown, and the others unfold. */
@@ -150,10 +155,8 @@ export function timelineSection() {
       element("div", {class: "panel"}, new Timeline([...cardOf.keys()], goTo).root));
 }
 
-/** Of a rule that points to another, "see 'vanishing_gradient' first, …": what follows is not to hide what it follows. */
-function isConsequence([{severity, advice}]) {
-  return severity === INFO && /^see '\w+' first/.test(advice || "");
-}
+/** Of a rule that follows from another: it is not to hide what it follows. */
+function isConsequence([{severity, causedBy}]) { return severity === INFO && causedBy !== null; }
 
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
 export function findingsSection(openPlace) {

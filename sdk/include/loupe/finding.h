@@ -4,13 +4,22 @@
 #include <loupe/abi.h>
 #include <loupe/text/text_of.h>
 
-#include <cmath>
+#include <optional>
 #include <string>
 
 namespace loupe {
 
-/// What is wrong, in words: see loupe_finding. Rule, module and parameter are its identity; told again, it replaces
-/// what was said before.
+/// What a finding saw; none where it has no such number.
+inline std::optional<double> value_of(const loupe_finding& told) {
+  return (told.flags & LOUPE_FINDING_HAS_VALUE) != 0 ? std::optional(told.value) : std::nullopt;
+}
+/// What is allowed.
+inline std::optional<double> threshold_of(const loupe_finding& told) {
+  return (told.flags & LOUPE_FINDING_HAS_THRESHOLD) != 0 ? std::optional(told.threshold) : std::nullopt;
+}
+
+/// What is wrong, in words: see loupe_finding. Lens, rule, layer and parameter are its identity; told again, it
+/// replaces what was said before.
 struct Finding {
   std::string rule;  ///< snake_case: "vanishing_gradient"
   uint32_t severity = LOUPE_SEVERITY_WARNING;
@@ -18,14 +27,21 @@ struct Finding {
   std::string advice = {};               ///< one sentence; empty where nothing can be said
   const loupe_module* module = nullptr;  ///< null where it concerns no one module
   std::string parameter = {};
-  std::string tag = {};     ///< the plot that shows it
-  std::string layer = {};   ///< the module as shown; the module's name when empty
-  std::string source = {};  ///< who found it; the host's to fill in
-  double value = NAN, threshold = NAN;
-  uint32_t state = LOUPE_FINDING_RAISED;
+  std::string tag = {};        ///< the plot that shows it
+  std::string layer = {};      ///< the module as shown; the module's name when empty
+  std::string caused_by = {};  ///< the rule of another finding of this lens from which it may follow
+  std::string file = {};       ///< of the program's source; the host's to fill in where it is empty
+  uint32_t line = 0;           ///< in that file
+  std::optional<double> value = {}, threshold = {};
+  bool is_over = false;
   uint64_t first_step = 0, last_step = 0;
   double first_epoch = 0, last_epoch = 0;
   uint64_t count = 1;
+
+  // The host's to fill in; Report::finding leaves them out.
+  uint64_t id = 0;          ///< its number
+  uint32_t state = 0;       ///< LOUPE_FINDING_RAISED, …
+  std::string source = {};  ///< who found it
 
   /// What the host tells; the module is left out, which may be detached before this is read.
   static Finding from(const loupe_finding& told) {
@@ -37,15 +53,20 @@ struct Finding {
     finding.parameter = text_of(told.parameter);
     finding.tag = text_of(told.tag);
     finding.layer = text_of(told.layer);
-    finding.source = text_of(told.source);
-    finding.value = told.value;
-    finding.threshold = told.threshold;
-    finding.state = told.state;
+    finding.caused_by = text_of(told.caused_by);
+    finding.file = text_of(told.file);
+    finding.line = told.line;
+    finding.value = value_of(told);
+    finding.threshold = threshold_of(told);
+    finding.is_over = (told.flags & LOUPE_FINDING_OVER) != 0 || told.state == LOUPE_FINDING_GONE;
     finding.first_step = told.first_step;
     finding.last_step = told.last_step;
     finding.first_epoch = told.first_epoch;
     finding.last_epoch = told.last_epoch;
     finding.count = told.count;
+    finding.id = told.id;
+    finding.state = told.state;
+    finding.source = text_of(told.source);
     return finding;
   }
   /// The form that crosses the boundary; borrows from this.
@@ -53,7 +74,11 @@ struct Finding {
     loupe_finding told{};
     told.struct_size = sizeof told;
     told.severity = severity;
+    told.flags = (value ? uint32_t{LOUPE_FINDING_HAS_VALUE} : 0u) |
+                 (threshold ? uint32_t{LOUPE_FINDING_HAS_THRESHOLD} : 0u) |
+                 (is_over ? uint32_t{LOUPE_FINDING_OVER} : 0u);
     told.state = state;
+    told.id = id;
     told.rule = rule.c_str();
     told.module = module;
     told.layer = layer.empty() && module != nullptr ? module->name : or_null(layer);
@@ -62,8 +87,11 @@ struct Finding {
     told.advice = or_null(advice);
     told.tag = or_null(tag);
     told.source = or_null(source);
-    told.value = value;
-    told.threshold = threshold;
+    told.caused_by = or_null(caused_by);
+    told.file = or_null(file);
+    told.line = line;
+    told.value = value.value_or(0);
+    told.threshold = threshold.value_or(0);
     told.first_step = first_step;
     told.last_step = last_step;
     told.first_epoch = first_epoch;

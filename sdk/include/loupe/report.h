@@ -21,6 +21,7 @@ struct TagStyle {
   bool log_y = false;
   bool big = false;
   bool annotate = false;
+  bool shared = false;                                   ///< other lenses that say so too may tell of it
   std::optional<double> y_minimum = {}, y_maximum = {};  ///< where the axis is to begin and end
   std::string title = {}, unit = {}, description = {}, healthy = {}, advice = {};
 };
@@ -49,7 +50,8 @@ class Report {
   double epoch() const { return tick_ != nullptr ? tick_->at.epoch : NAN; }
 
   /// Must come before the tag's first value. The same id again replaces what was said of it; what is the same goes no
-  /// further, so that a lens may tell its tags at each report.
+  /// further, so that a lens may tell its tags at each report. One that another lens told first is refused, unless both
+  /// have it shared.
   void tag(const std::string& id, const TagStyle& style) {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;
@@ -57,7 +59,8 @@ class Report {
     tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
                 (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
                 (style.y_minimum ? uint32_t{LOUPE_PLOT_HAS_MINIMUM} : 0u) |
-                (style.y_maximum ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u);
+                (style.y_maximum ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u) |
+                (style.shared ? uint32_t{LOUPE_PLOT_SHARED} : 0u);
     tag.id = id.c_str();
     tag.title = or_null(style.title);
     tag.unit = or_null(style.unit);
@@ -115,7 +118,9 @@ class Report {
   }
   /// What is wrong, in words. Also in Lens::step.
   void finding(const Finding& finding) {
-    const loupe_finding told = finding.c_form();
+    loupe_finding told = finding.c_form();
+    told.id = told.state = 0;  // the host's, as is the source
+    told.source = nullptr;
     check([&](loupe_error* error) { return sink_->finding(sink_->context, &told, error); });
   }
 

@@ -34,7 +34,8 @@ class Rule {
     std::string message;         ///< one sentence with its figures
     std::string advice = {};     ///< one sentence; may be empty
     uint32_t severity = LOUPE_SEVERITY_WARNING;
-    std::string tag = {};  ///< the plot that shows it
+    std::string tag = {};        ///< the plot that shows it
+    std::string caused_by = {};  ///< the rule of another finding of this lens from which it may follow
   };
 
   /// @param name  snake_case: "low_rank"  @param patience, cooldown  in ticks, at least 1
@@ -57,6 +58,7 @@ class Rule {
     finding.message = seen.message;
     finding.advice = seen.advice;
     finding.tag = seen.tag;
+    finding.caused_by = seen.caused_by;
     finding.value = seen.value;
     finding.threshold = seen.threshold;
     seen_.push_back(std::move(finding));
@@ -92,7 +94,7 @@ class Rule {
   static bool is_worse(const Finding& a, const Finding& b) {
     return a.severity != b.severity ? a.severity > b.severity : distance(a) > distance(b);
   }
-  static double distance(const Finding& seen) { return detail::distance_beyond(seen.value, seen.threshold); }
+  static double distance(const Finding& seen) { return detail::distance_beyond(*seen.value, *seen.threshold); }
 
   std::string name_;
   int patience_, cooldown_;

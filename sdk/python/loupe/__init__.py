@@ -159,10 +159,10 @@ class Run:
         self.models: Dict[str, Line] = {}  #: by name: type, parameters (elements), modules with their shapes
         self.tags: Dict[str, Line] = {}  #: by id: unit, type, description, healthy, advice and how it is drawn
         self.ticks: List[Line] = []  #: a whole epoch each: epoch, step, timestamp (s since 1970), elapsed (s), reason
-        self.notes: List[Line] = []  #: epoch, step, timestamp (s since 1970), about, text
+        self.notes: List[Line] = []  #: epoch, step, timestamp (s since 1970), about, text; finding: its id
         self.ending: Optional[Line] = None  #: how, epoch, step, elapsed (s), message; None without an end so far
         self.cut_off: Optional[str] = None  #: "a line" or "an epoch" that the record ends within, which is left out
-        self._findings: Dict[Tuple[str, str, str], _Finding] = {}
+        self._findings: Dict[Any, _Finding] = {}  # by number
         self._histograms: List[bytes] = []
         self._whole_histograms: List[Tuple[bytes, int]] = []
         # Of values and ranges, a column each; the step comes with the tick that ends their epoch.
@@ -221,8 +221,9 @@ class Run:
     def findings(self) -> List[Line]:
         """What was found to be wrong, the worst first: the rows of `loupe diagnose --json`, as the run itself judged.
 
-        severity: "error", "warning" or "info", and worst_severity that it ever had; gone: it stands no more; rule, layer,
-        parameter, message, advice, tag, source; value and threshold in the rule's own unit; first_ and last_epoch,
+        severity: "error", "warning" or "info", and worst_severity that it ever had; gone: it stands no more; id: the number
+        by which notes name it in `finding`; rule, layer, parameter, message, advice, tag, source; caused_by: the rule from
+        which it may follow; file and file_line: where in the program's source to look; value and threshold in the rule's own unit; first_ and last_epoch,
         first_ and last_step; count: at how many looks it was seen. None where there is nothing to say.
         """
         rules: Dict[str, int] = {}
@@ -436,7 +437,8 @@ class Run:
         elif kind == "note":
             self.notes.append(line)
         elif kind == "finding":
-            key = (line["rule"], line.get("layer") or "", line.get("parameter") or "")
+            # Older records have no numbers.
+            key = line.get("id") or (line.get("source"), line["rule"], line.get("layer"), line.get("parameter"))
             self._findings.setdefault(key, _Finding()).take(line)
         elif kind == "tick":
             self._end_tick(line)
@@ -538,10 +540,16 @@ class Run:
         for each in found:
             place = ".".join(part for part in (each["layer"], each["parameter"]) if part)
             severity = each["severity"] + (", gone" if each["gone"] else "")
-            lines.append(f"    {severity}: {place + ': ' if place else ''}{each['message']} ({each['rule']})")
+            lines.append(f"    {severity}: {place + ': ' if place else ''}{each['message']}{_where(each)} ({each['rule']})")
             if each["advice"] and not each["gone"]:
                 lines.append(f"      advice: {each['advice']}")
         return "\n".join(_printable(line) for line in lines)
+
+
+def _where(finding: Line) -> str:
+    """Where in the program's source to look."""
+    line = f":{finding['file_line']}" if finding["file_line"] else ""
+    return f" ({finding['file']}{line})" if finding["file"] else ""
 
 
 class _Names(Dict[bytes, int]):
@@ -573,7 +581,7 @@ def _name_of(line: Line) -> Tuple[str, str, str, bool]:
 
 
 class _Finding:
-    """Of one rule, layer and parameter the last that was said, and how bad it ever was."""
+    """Of one finding the last that was said, and how bad it ever was."""
 
     def __init__(self) -> None:
         self.last: Line = {}
@@ -601,11 +609,12 @@ class _Finding:
 
     def row(self) -> Line:
         last = self.last
-        texts = {key: last.get(key) or None for key in ("layer", "parameter", "message", "advice", "tag", "source")}
+        texts = {key: last.get(key) or None for key in ("layer", "parameter", "message", "advice", "tag", "source", "caused_by", "file")}
         numbers = {key: None if last.get(key) is None or math.isnan(last[key]) else last[key] for key in ("value", "threshold")}
         steps = {key: last.get(key, 0) for key in ("first_step", "last_step", "first_epoch", "last_epoch")}
         worst = WORDS["severity"][self.worst]
-        return {"severity": last["severity"], "worst_severity": worst, "gone": self.gone, "rule": last["rule"], **texts, **numbers, **steps, "count": last.get("count", 1)}
+        known = {"severity": last["severity"], "worst_severity": worst, "gone": self.gone, "id": last.get("id"), "rule": last["rule"]}
+        return {**known, **texts, "file_line": last.get("file_line", 0), **numbers, **steps, "count": last.get("count", 1)}
 
 
 def _distance(value: Optional[float], threshold: Optional[float]) -> float:

@@ -70,7 +70,8 @@ typedef struct loupe_wiring {
 } loupe_wiring;
 
 /* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
- * before goes no further. */
+ * before goes no further. At a tick, a value of a tag, layer and line is told once, as is a range of a tag, layer and
+ * pair of names, and a histogram of a tag, layer and line: a second one is answered LOUPE_INVALID. */
 typedef struct loupe_sink {
   uint32_t struct_size;
   uint32_t reserved;

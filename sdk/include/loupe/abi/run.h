@@ -24,7 +24,8 @@ enum {
   LOUPE_NOTE_COST = 3,       /* how often the host looks was changed */
   LOUPE_NOTE_GUESS = 4,      /* what an unknown program was taken to do; the user was told by the log */
   LOUPE_NOTE_INCIDENT = 5,   /* what the last steps measured was kept, and where; told by the log, too */
-  LOUPE_NOTE_RANKS = 6       /* of which processes the numbers are from now on; told by the log, too */
+  LOUPE_NOTE_RANKS = 6,      /* of which processes the numbers are from now on; told by the log, too */
+  LOUPE_NOTE_UNOBSERVED = 7  /* what of a program could not be seen, and so is not judged; told by the log, too */
 };
 
 /* Something that happened, to be marked on the time axis. */
@@ -33,6 +34,7 @@ typedef struct loupe_note {
   uint32_t kind; /* LOUPE_NOTE_ */
   const char* text;
   loupe_moment at;
+  uint64_t finding; /* the number of the finding that it is about; 0: of none */
 } loupe_note;
 
 enum {

@@ -15,16 +15,19 @@ enum {
   LOUPE_PLOT_BIG = 1u << 1,         /* one plot for the whole model, not one a layer */
   LOUPE_PLOT_ANNOTATE = 1u << 2,    /* label the lines at their ends */
   LOUPE_PLOT_HAS_MINIMUM = 1u << 3, /* y_minimum is where the axis begins; without it, the data says */
-  LOUPE_PLOT_HAS_MAXIMUM = 1u << 4  /* y_maximum is where it ends */
+  LOUPE_PLOT_HAS_MAXIMUM = 1u << 4, /* y_maximum is where it ends */
+  LOUPE_PLOT_SHARED =
+      1u << 5 /* other lenses that say so too may tell of it, lines of other names or the same numbers */
 };
 
-/* A plot, or a family of plots with one a layer. */
+/* A plot, or a family of plots with one a layer. It belongs to the lens that told it first: another one that tells it,
+ * or numbers of it, is answered LOUPE_INVALID, unless both have it shared. A lens may tell its own anew. */
 typedef struct loupe_tag {
   uint32_t struct_size;
   uint32_t type;  /* LOUPE_TAG_ */
   uint32_t flags; /* LOUPE_PLOT_ bits */
   uint32_t reserved;
-  const char* id;    /* what values name; unique within the inspector */
+  const char* id;    /* what values name; not null */
   const char* title; /* "Weight Gradient Norm"; null: the id */
   const char* unit;  /* "s", "samples/s"; null where the number has none */
   /* For people, each a sentence or two, each may be null: what it is, with its formula; what is healthy; what to do

@@ -1,6 +1,8 @@
 #ifndef LOUPE_DETAIL_DISTANCE_H
 #define LOUPE_DETAIL_DISTANCE_H
 
+#include <loupe/finding.h>
+
 #include <cmath>
 
 namespace loupe::detail {
@@ -13,6 +15,9 @@ inline double distance_beyond(double value, double threshold) {
   if (value == 0 && threshold > 0) return INFINITY;
   const bool is_ratio = value > 0 && threshold > 0;
   return is_ratio ? std::abs(std::log(value / threshold)) : std::abs(value - threshold);
+}
+inline double distance_beyond(const loupe_finding& told) {
+  return distance_beyond(value_of(told).value_or(NAN), threshold_of(told).value_or(NAN));
 }
 
 }  // namespace loupe::detail

@@ -10,17 +10,17 @@ namespace loupe {
 namespace detail {
 
 /// Items in the order in which their keys came first, each found by its key without a search through the others.
-template <class Item>
+template <class Item, class Key = std::string>
 class KeyedList {
  public:
   /// The item of this key, made where there is none yet. Valid until the next call.
-  Item& operator[](const std::string& key) {
+  Item& operator[](const Key& key) {
     const auto place = places_.try_emplace(key, items_.size());
     if (place.second) items_.emplace_back();
     return items_[place.first->second];
   }
   /// The item of this key; null where there is none.
-  Item* find(const std::string& key) {
+  Item* find(const Key& key) {
     const auto place = places_.find(key);
     return place == places_.end() ? nullptr : &items_[place->second];
   }
@@ -42,7 +42,7 @@ class KeyedList {
 
  private:
   std::vector<Item> items_;
-  std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_map<Key, std::size_t> places_;
 };
 
 }  // namespace detail

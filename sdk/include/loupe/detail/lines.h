@@ -3,6 +3,8 @@
 
 #include <loupe/lens.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,14 +32,18 @@ inline Aggregate aggregation_from(const std::string& name) {
 /// Which lines and bands a lens draws of a series, as its options `line` and `range` say.
 class Lines {
  public:
-  /// @param lines aggregation names  @param bands band names; "none" stands for no line or band
-  Lines(const Strings& lines, const Strings& bands) {
-    for (const std::string& line : lines) {
-      if (line != "none") lines_.push_back({line, aggregation_from(line)});
+  /// @param lines aggregation names  @param bands band names; "none" stands for no line or band, and one that is named
+  /// twice is one
+  Lines(const Strings& lines, const Strings& bands) : bands_(named_once(bands)) {
+    for (const std::string& line : named_once(lines)) lines_.push_back({line, aggregation_from(line)});
+  }
+  /// The names without "none", each once.
+  static Strings named_once(const Strings& names) {
+    Strings once;
+    for (const std::string& name : names) {
+      if (name != "none" && std::find(once.begin(), once.end(), name) == once.end()) once.push_back(name);
     }
-    for (const std::string& band : bands) {
-      if (band != "none") bands_.push_back(band);
-    }
+    return once;
   }
 
   /// Whether the preprocessor must keep quantiles.

@@ -95,7 +95,8 @@ inline Owned<loupe_histogram>::Owned(const loupe_histogram& other) : value_(know
 template <>
 inline Owned<loupe_finding>::Owned(const loupe_finding& other) : value_(known_part(other)) {
   if (value_.layer == nullptr && value_.module != nullptr) value_.layer = value_.module->name;
-  keep_all(value_.rule, value_.layer, value_.parameter, value_.message, value_.advice, value_.tag, value_.source);
+  keep_all(value_.rule, value_.layer, value_.parameter, value_.message, value_.advice, value_.tag, value_.source,
+           value_.caused_by, value_.file);
   value_.module = nullptr;
 }
 template <>

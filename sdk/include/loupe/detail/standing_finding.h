@@ -35,14 +35,13 @@ class StandingFinding {
   }
   void tell(Report& report) {
     if (!is_due()) return;
-    finding_.state = std::exchange(stands_, true) ? LOUPE_FINDING_CHANGED : LOUPE_FINDING_RAISED;
+    stands_ = true;
     told_count_ = finding_.count;
     report.finding(finding_);
   }
   /// What stands is found to mean something else, without having been seen again: tells so.
   void turn(Report& report, const Finding& now) {
     take(now, /*turns=*/true);
-    finding_.state = LOUPE_FINDING_CHANGED;
     report.finding(finding_);
   }
   /// A stretch is over: without it, it may be over too.
@@ -58,8 +57,9 @@ class StandingFinding {
   /// It is over at once.
   void end(Report& report) {
     if (!std::exchange(stands_, false)) return;
-    finding_.state = LOUPE_FINDING_GONE;
+    finding_.is_over = true;
     report.finding(finding_);
+    finding_.is_over = false;
     finding_.count = told_count_ = 0;
   }
 
@@ -68,6 +68,7 @@ class StandingFinding {
     finding_.severity = stands_ && !turns ? std::max(now.severity, finding_.severity) : now.severity;
     finding_.message = now.message;
     finding_.advice = now.advice;
+    finding_.caused_by = now.caused_by;
     finding_.value = now.value;
     finding_.threshold = now.threshold;
     finding_.tag = now.tag;
@@ -76,10 +77,12 @@ class StandingFinding {
   /// whole is gone.
   bool grows(const Finding& now) const {
     constexpr double much = 10, half = 0.5;
-    if (!(finding_.threshold > 0) || !(now.threshold > 0) || !(finding_.value > 0) || !(now.value > 0)) return false;
-    const bool is_share = finding_.threshold < finding_.value && finding_.value < 1 && now.value <= 1;
-    if (is_share && 1 - now.value <= half * (1 - finding_.value)) return true;
-    const double before = finding_.value / finding_.threshold, after = now.value / now.threshold;
+    const double value = finding_.value.value_or(0), limit = finding_.threshold.value_or(0);
+    const double new_value = now.value.value_or(0), new_limit = now.threshold.value_or(0);
+    if (!(limit > 0) || !(new_limit > 0) || !(value > 0) || !(new_value > 0)) return false;
+    const bool is_share = limit < value && value < 1 && new_value <= 1;
+    if (is_share && 1 - new_value <= half * (1 - value)) return true;
+    const double before = value / limit, after = new_value / new_limit;
     return before > 1 ? after > much * before : after * much < before;
   }
   bool is_due() const { return !stands_ || has_changed_ || finding_.count >= 2 * told_count_; }

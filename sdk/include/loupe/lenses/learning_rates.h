@@ -28,6 +28,7 @@ class LearningRates {
              "A jump or a 0 that you have not asked for: look where the scheduler is stepped, once a step or once an "
              "epoch, and whether a resumed run took its state along."});
     style.big = style.annotate = true;
+    style.shared = true;  // it is one of the optimizer, whoever tells it
     style.log_y = log_scale;
     report.tag(rate_tag, style);
   }

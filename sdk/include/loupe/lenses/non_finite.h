@@ -24,13 +24,15 @@ class NonFinite {
   static constexpr const char* tag = "Non-Finite Values";
 
   static TagStyle style() {
+    TagStyle style;
+    style.shared = true;  // each lens counts what its own plots lack
     return explained(
-        TagStyle(), {"How many events of an epoch, such as steps or batches, held NaN or infinity, by layer and by the "
-                     "plot that lacks them: they are in no average.",
-                     "This plot is not there at all.",
-                     "The layer in which it came first has the cause nearby, and the lens health names it: a division "
-                     "by 0, the logarithm of 0, an overflow of half precision, too large a learning rate, or a broken "
-                     "input."});
+        style, {"How many events of an epoch, such as steps or batches, held NaN or infinity, by layer and by the "
+                "plot that lacks them: they are in no average.",
+                "This plot is not there at all.",
+                "The layer in which it came first has the cause nearby, and the lens health names it: a division "
+                "by 0, the logarithm of 0, an overflow of half precision, too large a learning rate, or a broken "
+                "input."});
   }
 
   void write(Report& report, const std::string& layer, const std::string& what, const char* kind, uint64_t count) {

@@ -21,9 +21,10 @@ inline constexpr Word severity_words[] = {
     {LOUPE_SEVERITY_INFO, "info"}, {LOUPE_SEVERITY_WARNING, "warning"}, {LOUPE_SEVERITY_ERROR, "error"}};
 inline constexpr Word finding_state_words[] = {
     {LOUPE_FINDING_RAISED, "raised"}, {LOUPE_FINDING_CHANGED, "changed"}, {LOUPE_FINDING_GONE, "gone"}};
-inline constexpr Word note_words[] = {{LOUPE_NOTE_TRAINER, "trainer"},   {LOUPE_NOTE_QUARANTINE, "quarantine"},
-                                      {LOUPE_NOTE_COST, "cost"},         {LOUPE_NOTE_GUESS, "guess"},
-                                      {LOUPE_NOTE_INCIDENT, "incident"}, {LOUPE_NOTE_RANKS, "ranks"}};
+inline constexpr Word note_words[] = {
+    {LOUPE_NOTE_TRAINER, "trainer"},      {LOUPE_NOTE_QUARANTINE, "quarantine"}, {LOUPE_NOTE_COST, "cost"},
+    {LOUPE_NOTE_GUESS, "guess"},          {LOUPE_NOTE_INCIDENT, "incident"},     {LOUPE_NOTE_RANKS, "ranks"},
+    {LOUPE_NOTE_UNOBSERVED, "unobserved"}};
 inline constexpr Word tick_words[] = {
     {LOUPE_TICK_EPOCH, "epoch"}, {LOUPE_TICK_STEPS, "steps"}, {LOUPE_TICK_SECONDS, "seconds"}, {LOUPE_TICK_END, "end"}};
 inline constexpr Word ending_words[] = {
