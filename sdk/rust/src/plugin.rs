@@ -1,96 +1,154 @@
-//! What a plugin offers, made when the host asks for it and kept for good.
+//! What a plugin offers, made when the host asks for it and kept for good; and the options that it is given.
 
 use crate::abi::*;
-use crate::layer_lens::{create, destroy, table, LayerLens};
-use crate::options::{all_forever, forever, DeclaredOption};
-use crate::report::{BANDS, LINES};
+use crate::boundary::{c_text, copied, guarded, text_of, there, Result};
+use crate::lens::{create, destroy, table, Lens};
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::Mutex;
 
-fn with_none<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    names.iter().copied().chain(std::iter::once("none")).collect()
+/// A text that lives as long as the process, as what a plugin declares does.
+fn forever(text: &str) -> *const c_char {
+    c_text(text).into_raw()
+}
+
+/// One option, declared once.
+pub struct DeclaredOption(loupe_option);
+
+impl DeclaredOption {
+    fn new(kind: u32, name: &str, help: &str, value: loupe_option_value) -> Self {
+        DeclaredOption(loupe_option {
+            r#type: kind,
+            name: forever(name),
+            help: forever(help),
+            default_value: Box::leak(Box::new(loupe_option_value { r#type: kind, ..value })),
+            ..loupe_option::EMPTY
+        })
+    }
+    pub fn number(name: &str, default: f64, help: &str) -> Self {
+        let value = loupe_option_value { number: default, ..loupe_option_value::EMPTY };
+        DeclaredOption::new(LOUPE_OPTION_NUMBER, name, help, value)
+    }
+    pub fn boolean(name: &str, default: bool, help: &str) -> Self {
+        let value = loupe_option_value { integer: default as i64, ..loupe_option_value::EMPTY };
+        DeclaredOption::new(LOUPE_OPTION_BOOLEAN, name, help, value)
+    }
+    pub fn text(name: &str, default: &str, help: &str) -> Self {
+        let value = loupe_option_value { string: forever(default), ..loupe_option_value::EMPTY };
+        DeclaredOption::new(LOUPE_OPTION_STRING, name, help, value)
+    }
+    /// The least and the greatest number that is taken.
+    pub fn between(mut self, minimum: f64, maximum: f64) -> Self {
+        let flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM;
+        self.0 = loupe_option { flags, minimum, maximum, ..self.0 };
+        self
+    }
+    fn forever(self) -> *const loupe_option {
+        Box::leak(Box::new(self.0))
+    }
+}
+
+/// The options as the user set them, with the defaults of those that were not.
+pub struct Options(Vec<loupe_option_value>);
+
+impl Options {
+    pub(crate) unsafe fn from(options: *const loupe_options) -> Result<Self> {
+        let options = there(copied(options))?;
+        Ok(Options((0..options.value_count).filter_map(|i| copied(*options.values.add(i))).collect()))
+    }
+    pub fn number(&self, name: &str) -> Result<f64> {
+        self.value(name, LOUPE_OPTION_NUMBER).map(|value| value.number)
+    }
+    pub fn boolean(&self, name: &str) -> Result<bool> {
+        self.value(name, LOUPE_OPTION_BOOLEAN).map(|value| value.integer != 0)
+    }
+    pub fn text(&self, name: &str) -> Result<String> {
+        self.value(name, LOUPE_OPTION_STRING).map(|value| unsafe { text_of(value.string) })
+    }
+    fn value(&self, name: &str, kind: u32) -> Result<&loupe_option_value> {
+        let found = self.0.iter().find(|value| value.r#type == kind && unsafe { text_of(value.name) } == name);
+        found.ok_or_else(|| {
+            format!("the option '{}' is read, and not declared with that type in options()", name).into()
+        })
+    }
 }
 
 /// The descriptor of a lens.
-pub fn component<T: LayerLens>() -> *const loupe_component {
-    let mut options = T::options();
-    options.push(DeclaredOption::texts("include", &[], "look at exactly these modules: types, families such as linear, names, or globs; an entry written +Linear adds to what is looked at anyway", &[]));
-    options.push(DeclaredOption::texts("exclude", &[], "modules left out, in the same words without +; wins over include", &[]));
-    options.push(DeclaredOption::texts("line", &["mean"], "the lines drawn of an epoch's values", &with_none(&LINES)));
-    options.push(DeclaredOption::texts("range", &["std", "min-max"], "the bands drawn of an epoch's values", &with_none(&BANDS)));
-    let options: Vec<*const loupe_option> = options.into_iter().map(DeclaredOption::forever).collect();
+pub fn component<T: Lens>(name: &str) -> *const loupe_component {
+    let options: Vec<*const loupe_option> = T::options().into_iter().map(DeclaredOption::forever).collect();
     let options: &[*const loupe_option] = Box::leak(options.into_boxed_slice());
-    let component = loupe_component {
-        struct_size: std::mem::size_of::<loupe_component>() as u32,
-        reserved: 0,
+    Box::leak(Box::new(loupe_component {
         interface_id: LOUPE_LENS_ID.as_ptr() as *const c_char,
-        name: forever(T::NAME),
-        aliases: all_forever(&[]),
-        alias_count: 0,
+        name: forever(name),
         help: forever(T::HELP),
-        gives: null(),
-        give_count: 0,
-        example: null(),
         options: options.as_ptr(),
         option_count: options.len(),
         table: table::<T>(),
-        context: null_mut(),
         create: Some(create::<T>),
         destroy: Some(destroy::<T>),
-    };
-    Box::leak(Box::new(component))
+        ..loupe_component::EMPTY
+    }))
 }
 
-/// Answers the plugin's get_interface. `components` is called once.
-///
-/// # Safety
-/// `id` ends with a zero byte.
+/// Answers the plugin's entry. `components` is called once.
 pub unsafe fn interface(
     id: *const c_char,
     name: &str,
     version: &str,
-    components: impl FnOnce() -> Vec<*const loupe_component>,
+    components: fn() -> Vec<*const loupe_component>,
 ) -> *const c_void {
     static MADE: Mutex<usize> = Mutex::new(0); // the address of the plugin's one description
     if id.is_null() || CStr::from_ptr(id).to_bytes_with_nul() != LOUPE_PLUGIN_ID {
         return null();
     }
-    let mut made = match MADE.lock() {
-        Ok(made) => made,
-        Err(_) => return null(), // a declaration has panicked: the host tells of a plugin that offers nothing
-    };
-    if *made == 0 {
-        let components: &[*const loupe_component] = Box::leak(components().into_boxed_slice());
-        let plugin = loupe_plugin {
-            struct_size: std::mem::size_of::<loupe_plugin>() as u32,
-            reserved: 0,
-            name: forever(name),
-            version: forever(version),
-            description: null(),
-            author: null(),
-            license: null(),
-            homepage: null(),
-            components: components.as_ptr(),
-            component_count: components.len(),
-            unload: None,
-        };
-        *made = Box::leak(Box::new(plugin)) as *const loupe_plugin as usize;
-    }
-    *made as *const c_void
+    let mut place = null(); // where a declaration panics, the host tells of a plugin that offers nothing
+    guarded(null_mut(), || {
+        let mut made = MADE.lock().map_err(|_| "a declaration has panicked before")?;
+        if *made == 0 {
+            let components = Box::leak(components().into_boxed_slice());
+            let plugin = loupe_plugin {
+                name: forever(name),
+                version: forever(version),
+                components: components.as_ptr(),
+                component_count: components.len(),
+                ..loupe_plugin::EMPTY
+            };
+            *made = Box::leak(Box::new(plugin)) as *const loupe_plugin as usize;
+        }
+        place = *made as *const c_void;
+        Ok(())
+    });
+    place
 }
 
-/// Closes a plugin: `loupe::plugin!("dead_units", "1.0", DeadUnits);` exports its one symbol.
+/// The note of the plugin's lenses in its file: see LOUPE_ELF_SECTION.
+#[repr(C, align(4))]
+pub struct Note<const SIZE: usize>(loupe_elf_note, [u8; SIZE]);
+impl<const SIZE: usize> Note<SIZE> {
+    pub const fn new(lines: &str) -> Self {
+        let name = unsafe { std::mem::transmute(*b"Loupe\0\0\0") };
+        let name_size = LOUPE_ELF_NAME.len() as u32;
+        let head = loupe_elf_note { name_size, text_size: SIZE as u32, version: LOUPE_ELF_VERSION, name };
+        assert!(lines.len() == SIZE);
+        Note(head, unsafe { *(lines.as_ptr() as *const [u8; SIZE]) })
+    }
+}
+
+/// Closes a plugin: `loupe::plugin!("dead_units", "1.0", "dead_units" => DeadUnits);` exports its one symbol. The second
+/// name, in snake_case, is the lens's in YAML; more lenses follow behind commas.
 #[macro_export]
 macro_rules! plugin {
-    ($name:expr, $version:expr, $($lens:ty),+ $(,)?) => {
+    ($name:expr, $version:expr, $($lens:literal => $kind:ty),+ $(,)?) => {
         unsafe extern "C" fn loupe_get_interface(id: *const std::os::raw::c_char) -> *const std::os::raw::c_void {
-            std::panic::catch_unwind(|| $crate::plugin::interface(id, $name, $version, || {
-                vec![$($crate::plugin::component::<$lens>()),+]
-            }))
-            .unwrap_or(std::ptr::null())
+            $crate::plugin::interface(id, $name, $version, || {
+                vec![$($crate::plugin::component::<$kind>($lens)),+]
+            })
         }
+        const LOUPE_LINES: &str = concat!($("loupe.lens/1 ", $lens, "\n",)+ "\0");
+        #[used]
+        #[link_section = ".note.loupe"]
+        static LOUPE_NOTE: $crate::plugin::Note<{ LOUPE_LINES.len() }> = $crate::plugin::Note::new(LOUPE_LINES);
         #[no_mangle]
         #[allow(non_upper_case_globals)]
         pub static loupe_plugin_entry: $crate::abi::loupe_entry = $crate::abi::loupe_entry {

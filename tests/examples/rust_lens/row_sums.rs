@@ -1,39 +1,69 @@
-//! The sum of each row, and a finding where the first is negative: what a lens does with Numbers and a Rule.
+//! The sum of the first row of each output, beside what a preprocessor of Loupe's makes of it; the pushed losses, the
+//! steps, and a finding while a sum is negative: what the example does not need of the crate.
 
-use loupe::{abi::*, Each, Failure, Layer, LayerLens, Module, Options, Report, Rule, Seen};
+use loupe::{abi::*, DeclaredOption, Lens, Module, Options, Report, Result, Source, Wiring};
 
 struct RowSums {
-    negative: Rule,
+    panics: bool,
+    rule: String,
+    layers: Vec<(String, [Source; 2])>,
+    pushes: Option<Source>,
+    steps: u32,
 }
 
-impl LayerLens for RowSums {
-    const NAME: &'static str = "row_sums";
-    const HELP: &'static str = "the sum of each row of an output";
+impl Lens for RowSums {
+    const HELP: &'static str = "the sum of the first row of each output";
+    const STEPS: bool = true;
 
-    fn new(_: &Options) -> Result<Self, Failure> {
-        Ok(RowSums { negative: Rule::new("negative_row", 1, 1) })
+    fn options() -> Vec<DeclaredOption> {
+        let panics = DeclaredOption::boolean("panics", false, "panic at the first module");
+        vec![panics, DeclaredOption::text("rule", "negative_row", "how a finding is called")]
     }
-    fn visit(&self, _: &Module, each: &mut Each) {
-        each.each_numbers("forward", 0, |event, numbers| {
-            let tensor = match event.tensor() {
-                Some(tensor) if tensor.sizes().len() == 2 => tensor,
-                _ => return,
-            };
-            for row in 0..tensor.sizes()[0] {
-                let sum = (0..tensor.sizes()[1]).map(|column| tensor.at(&[row, column])).sum();
-                numbers.push_at("row", row as usize, sum);
-            }
-        });
+    fn new(options: &Options) -> Result<Self> {
+        let (panics, rule) = (options.boolean("panics")?, options.text("rule")?);
+        Ok(RowSums { panics, rule, layers: Vec::new(), pushes: None, steps: 0 })
     }
-    fn report(&mut self, layers: &[Layer], report: &Report) -> Result<(), Failure> {
-        for layer in layers {
-            if let Some(sum) = layer.get_of("row 0", LOUPE_AGGREGATE_MEAN).filter(|sum| *sum < 0.0) {
-                let message = format!("the first row of '{}' sums to {}", layer.name, sum);
-                self.negative.see(Seen::new(&layer.name, sum, 0.0, &message, "look at its weights"));
+    fn attach(&mut self, wiring: &mut Wiring) -> Result {
+        self.pushes = Some(wiring.watch(None, ("push", None), "explicit_call")?);
+        Ok(())
+    }
+    fn visit(&mut self, module: &Module, wiring: &mut Wiring) -> Result {
+        assert!(!self.panics, "it was told to");
+        let sum = wiring.each(module, ("forward", None), 0, |event| {
+            let tensor = event.tensor().filter(|tensor| tensor.sizes().len() == 2)?;
+            Some((0..tensor.sizes()[1]).map(|column| tensor.at(&[0, column])).sum())
+        })?;
+        let norm = wiring.watch(Some(module), ("forward", None), "output_norm")?;
+        self.layers.push((module.name(), [sum, norm]));
+        Ok(())
+    }
+    fn step(&mut self, _: &loupe_step, _: &Report) -> Result {
+        self.steps += 1;
+        Ok(())
+    }
+    // Without forget(): the sources of modules that are gone give nothing.
+    fn report(&mut self, _: &loupe_tick, report: &Report) -> Result {
+        report.tag("Row Sums", Self::HELP, LOUPE_TAG_NUMERICAL, 0)?;
+        report.tag("Pushed", "What was pushed, and how many steps there were.", LOUPE_TAG_NUMERICAL, LOUPE_PLOT_BIG)?;
+        for (layer, sources) in &self.layers {
+            for (name, numbers) in [report.read(&sources[0])?, report.read(&sources[1])?].concat() {
+                if numbers.count + numbers.nan_count == 0 {
+                    continue;
+                }
+                report.value("Row Sums", Some(layer), &name, numbers.mean, numbers.count)?;
+                report.value("Row Sums", Some(layer), &(name.clone() + " NaN"), numbers.nan_count as f64, 0)?;
+                if name == "value" {
+                    let message = format!("the first row of '{}' sums to {}", layer, numbers.mean);
+                    let severity = Some(LOUPE_SEVERITY_WARNING).filter(|_| numbers.mean < 0.0);
+                    report.finding(severity, &self.rule, Some(layer), [&message, "look at its weights"])?;
+                }
             }
         }
-        self.negative.end_tick(report)
+        for (name, numbers) in report.read(self.pushes.as_ref().ok_or("it was not attached")?)? {
+            report.value("Pushed", None, &name, numbers.last, numbers.count)?;
+        }
+        report.value("Pushed", None, "steps", self.steps as f64, 0)
     }
 }
 
-loupe::plugin!("row_sums", "0.1.0", RowSums);
+loupe::plugin!("row_sums", "0.1.0", "row_sums" => RowSums);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/log.h"
@@ -68,7 +69,6 @@ TEST_F(RustLens, ShowsTheShareOfDeadUnitsAndOfLayersWithManyOfThem) {
   EXPECT_DOUBLE_EQ(units("first").value(), 2. / 3);
   EXPECT_DOUBLE_EQ(units("second").value(), 1. / 6);
   EXPECT_EQ(layers(), 0.5);
-  EXPECT_EQ(monitor_->query("dead_layers"), 0.5);
   EXPECT_EQ(messages_, std::vector<std::string>{});
 }
 
@@ -90,8 +90,6 @@ TEST_F(RustLens, PassesOverALayerThatDidNotRunOrGaveNaNs) {
   EXPECT_EQ(layers(), 1);
   EXPECT_EQ(units("second"), std::nullopt);
   EXPECT_EQ(units("idle"), std::nullopt);
-  monitor_->tick(std::nullopt);
-  EXPECT_EQ(monitor_->query("dead_layers"), std::nullopt);
 }
 
 TEST_F(RustLens, ForgetsAModuleThatIsDetached) {
@@ -109,26 +107,48 @@ TEST_F(RustLens, ForgetsAModuleThatIsDetached) {
   EXPECT_EQ(messages_, std::vector<std::string>{});
 }
 
-TEST_F(RustLens, ShowsSeveralNumbersByTheirNamesAndFindsWhatBreaksARule) {
-  start("row_sums");
-  const auto first = add("first"), second = add("second");
+TEST_F(RustLens, ReadsTensorsOtherPreprocessorsPushesAndStepsAndTellsFindings) {
+  start("row_sums: {rule: first_row_negative}");
+  const auto first = add("first"), second = add("second"), gone = add("gone");
   forward(*first, {1, 2, 3, -1, -1, -1});
   forward(*first, {3, 2, 3, -1, -1, -3});
-  forward(*second, {-1, -2, -3, 1, NAN, 1});
+  forward(*second, {-1, -2, -3, 1, 1, 1});
+  forward(*second, {1, NAN, 1, 1, 1, 1});
+  monitor_->push("train_loss", 0.25, LOUPE_EVENT_LOSS);
+  monitor_->note_step();
+  monitor_->note_step();
   monitor_->tick(std::nullopt);
   const auto shown = [&](const char* layer, const char* line) {
     return monitor_->display().last("Row Sums", layer, line);
   };
-  EXPECT_EQ(shown("first", "row 0 mean"), 7);
-  EXPECT_EQ(shown("first", "row 1 mean"), -4);
-  EXPECT_EQ(shown("second", "row 0 mean"), -6);
-  EXPECT_EQ(shown("second", "row 1 mean"), std::nullopt);
-  EXPECT_EQ(monitor_->display().last("Non-Finite Values", "second", "Row Sums, row 1 NaN"), 1);
+  EXPECT_EQ(shown("first", "value"), 7);
+  EXPECT_EQ(shown("first", "value NaN"), 0);
+  EXPECT_EQ(shown("second", "value"), -6);
+  EXPECT_EQ(shown("second", "value NaN"), 1);
+  EXPECT_NEAR(shown("first", "norm").value(), (std::sqrt(14) + std::sqrt(3) + std::sqrt(22) + std::sqrt(11)) / 4, 1e-6);
+  EXPECT_EQ(shown("gone", "value"), std::nullopt);
+  EXPECT_EQ(monitor_->display().last("Pushed", "", "train_loss"), 0.25);
+  EXPECT_EQ(monitor_->display().last("Pushed", "", "steps"), 2);
   const auto found = monitor_->findings().standing();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_NE(std::string(found[0]->message).find("the first row of 'second' sums to -6"), std::string::npos)
-      << found[0]->message;
+  EXPECT_STREQ(found[0]->rule, "first_row_negative");
+  EXPECT_EQ(std::string(found[0]->message), "the first row of 'second' sums to -6");
+
+  gone->close();
+  forward(*second, {1, 2, 3, 1, 1, 1});
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(shown("second", "value"), 6);
+  EXPECT_EQ(monitor_->findings().standing().size(), 0u);
   EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
+}
+
+TEST_F(RustLens, ThatPanicsIsPutAsideWithItsWords) {
+  start("row_sums: {panics: true}");
+  const auto first = add("first");
+  EXPECT_TRUE(monitor_->lenses()[0]->quarantined());
+  EXPECT_TRUE(std::any_of(messages_.begin(), messages_.end(), [](const std::string& message) {
+    return message.find("the lens panicked: it was told to") != std::string::npos;
+  }));
 }
 
 }  // namespace

@@ -1,0 +1,280 @@
+//! A lens, and the streams that it watches.
+
+use crate::abi::*;
+use crate::boundary::{asked, c_text, copied, guarded, or_null, there, Failure, Result, Struct};
+use crate::plugin::{DeclaredOption, Options};
+use crate::report::Report;
+use crate::view::{Event, Module, Tensor};
+use std::cell::{RefCell, UnsafeCell};
+use std::os::raw::{c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::rc::Rc;
+
+/// Decides what to look at, and turns an epoch into numbers. Its calls never overlap.
+pub trait Lens: Sized + Send + 'static {
+    /// One line.
+    const HELP: &'static str;
+    /// Whether `step` is called.
+    const STEPS: bool = false;
+
+    fn options() -> Vec<DeclaredOption> {
+        Vec::new()
+    }
+    fn new(options: &Options) -> Result<Self>;
+    /// Once, before the first module; watch pushed values here.
+    fn attach(&mut self, _wiring: &mut Wiring) -> Result {
+        Ok(())
+    }
+    /// Every module, parents before children; functions such as torch::relu as they are first seen.
+    fn visit(&mut self, module: &Module, wiring: &mut Wiring) -> Result;
+    /// The module is detached: its sources give nothing from now on.
+    fn forget(&mut self, _module: &Module) {}
+    /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
+    fn step(&mut self, _step: &loupe_step, _report: &Report) -> Result {
+        Ok(())
+    }
+    /// The epoch, or stretch of steps, is over. The sources begin anew afterwards.
+    fn report(&mut self, tick: &loupe_tick, report: &Report) -> Result;
+}
+
+/// A stream that is watched: see Report::read.
+pub struct Source(pub(crate) *mut loupe_source);
+// It is only compared, but with a Report at hand: where it may be read.
+unsafe impl Send for Source {}
+
+pub(crate) struct Watched {
+    module: *const loupe_module,
+    pub(crate) source: *mut loupe_source,
+    /// None for a preprocessor of another component's. The source must not outlive it.
+    _stream: Option<Rc<UnsafeCell<Stream>>>,
+}
+
+/// A preprocessor made of a function: it folds the number that this makes of each event.
+struct Stream {
+    measures: u32,
+    passes: u32,
+    function: Box<dyn FnMut(&Event) -> Option<f64> + Send>,
+    numbers: loupe_series,
+    /// The sum of the squared distances from the mean.
+    squares: f64,
+}
+
+const NO_NUMBERS: loupe_series = loupe_series { name: b"value\0".as_ptr() as *const c_char, ..loupe_series::EMPTY };
+
+impl Stream {
+    fn process(&mut self, event: &Event) {
+        let value = match event.measurement().filter(|found| found.measures & self.measures == self.measures) {
+            _ if self.measures == 0 => event.tensor().filter(Tensor::is_readable).and_then(|_| (self.function)(event)),
+            // A number made of the finite rest would look sound and not be.
+            Some(found) if found.nan_count > 0 => Some(f64::NAN),
+            Some(found) if found.inf_count > 0 => Some(f64::INFINITY),
+            Some(found) if found.numel > 0 => (self.function)(event),
+            _ => None,
+        };
+        if let Some(value) = value {
+            self.push(value);
+        }
+    }
+    fn push(&mut self, value: f64) {
+        let numbers = &mut self.numbers;
+        numbers.last = value;
+        if !value.is_finite() {
+            numbers.nan_count += value.is_nan() as u64;
+            numbers.inf_count += value.is_infinite() as u64;
+            return;
+        }
+        numbers.minimum = if numbers.count == 0 { value } else { numbers.minimum.min(value) };
+        numbers.maximum = if numbers.count == 0 { value } else { numbers.maximum.max(value) };
+        numbers.count += 1;
+        numbers.sum += value;
+        let distance = value - numbers.mean;
+        numbers.mean += distance / numbers.count as f64;
+        self.squares += distance * (value - numbers.mean);
+        numbers.standard_deviation = (self.squares / numbers.count as f64).sqrt();
+    }
+}
+
+unsafe fn stream<'a>(this: *mut c_void) -> &'a mut Stream {
+    &mut *(this as *mut Stream)
+}
+/// Writes a struct of the host's as far as its size reaches.
+unsafe fn fill<T: Struct>(into: *mut T, from: &T) {
+    let size = *(into as *const u32);
+    let bytes = (size as usize).min(std::mem::size_of::<T>());
+    std::ptr::copy_nonoverlapping(from as *const T as *const u8, into as *mut u8, bytes);
+    *(into as *mut u32) = size;
+}
+
+unsafe extern "C" fn request(this: *mut c_void, request: *mut loupe_request, error: *mut loupe_error) -> loupe_status {
+    guarded(error, || {
+        let (mut asked, stream) = (there(copied(request))?, stream(this));
+        asked.measures = stream.measures;
+        asked.passes = stream.passes;
+        asked.flags |= if stream.measures == 0 { LOUPE_REQUEST_TENSORS } else { 0 };
+        Ok(fill(request, &asked))
+    })
+}
+unsafe extern "C" fn process(this: *mut c_void, event: *const loupe_event, error: *mut loupe_error) -> loupe_status {
+    guarded(error, || Ok(stream(this).process(&Event { abi: there(copied(event))? })))
+}
+unsafe extern "C" fn series_count(_: *mut c_void) -> usize {
+    1
+}
+unsafe extern "C" fn read(
+    this: *mut c_void,
+    i: usize,
+    row: *mut loupe_series,
+    error: *mut loupe_error,
+) -> loupe_status {
+    guarded(error, || {
+        if i == 0 {
+            return Ok(fill(row, &stream(this).numbers));
+        }
+        Err(Failure { status: LOUPE_NOT_FOUND, message: format!("there is no series {}", i) })
+    })
+}
+unsafe extern "C" fn reset(this: *mut c_void, _: *mut loupe_error) -> loupe_status {
+    stream(this).numbers = NO_NUMBERS;
+    stream(this).squares = 0.0;
+    LOUPE_OK
+}
+
+static TABLE: loupe_preprocessor = loupe_preprocessor {
+    request: Some(request),
+    process: Some(process),
+    series_count: Some(series_count),
+    read: Some(read),
+    reset: Some(reset),
+    ..loupe_preprocessor::EMPTY
+};
+
+/// Where a lens says what it watches. Valid for the call.
+pub struct Wiring<'a> {
+    table: &'a loupe_wiring,
+    sources: &'a mut Vec<Watched>,
+}
+
+/// A gatherer, such as "forward", and the parameter for one that needs it.
+pub type Gatherer<'a> = (&'a str, Option<&'a str>);
+
+impl Wiring<'_> {
+    /// The number that `function` makes of each event, as the series "value". With `measures`, LOUPE_MEASURE_ bits, the
+    /// host measures; without, the event has its tensor.
+    pub fn each<F>(&mut self, module: &Module, gatherer: Gatherer, measures: u32, function: F) -> Result<Source>
+    where
+        F: FnMut(&Event) -> Option<f64> + Send + 'static,
+    {
+        let passes = if gatherer.1.is_none() { LOUPE_PASS_TRAINING } else { LOUPE_PASS_BOTH };
+        let stream = Stream { measures, passes, function: Box::new(function), numbers: NO_NUMBERS, squares: 0.0 };
+        self.add(module.place, gatherer, None, Some(Rc::new(UnsafeCell::new(stream))))
+    }
+    /// What a preprocessor of Loupe's or of another plugin makes of the events; without a module, of pushed values.
+    pub fn watch(&mut self, module: Option<&Module>, gatherer: Gatherer, preprocessor: &str) -> Result<Source> {
+        self.add(module.map_or(null(), |module| module.place), gatherer, Some(preprocessor), None)
+    }
+    fn add(
+        &mut self,
+        module: *const loupe_module,
+        (gatherer, label): Gatherer,
+        preprocessor: Option<&str>,
+        stream: Option<Rc<UnsafeCell<Stream>>>,
+    ) -> Result<Source> {
+        let (gatherer, label, preprocessor) = (c_text(gatherer), label.map(c_text), preprocessor.map(c_text));
+        let watch = loupe_watch {
+            module,
+            gatherer: gatherer.as_ptr(),
+            label: or_null(&label),
+            preprocessor: or_null(&preprocessor),
+            own_interface: stream.as_ref().map_or(null(), |_| &TABLE),
+            own_preprocessor: stream.as_ref().map_or(null_mut(), |stream| stream.get() as *mut c_void),
+            ..loupe_watch::EMPTY
+        };
+        let call = there(self.table.watch)?;
+        let mut source = null_mut();
+        asked(|error| unsafe { call(self.table.context, &watch, &mut source, error) })?;
+        self.sources.push(Watched { module, source, _stream: stream });
+        Ok(Source(source))
+    }
+}
+
+/// A lens with what the host gave it.
+struct Running<T> {
+    lens: T,
+    table: loupe_wiring,
+    sources: Vec<Watched>,
+    /// Those of a module that is forgotten: they end with that call, and what they call may go at the next.
+    ended: Vec<Watched>,
+}
+
+/// A function of the table, as what it does with the lens.
+macro_rules! call {
+    ($name:ident($($argument:ident: $kind:ty),+), |$running:ident| $work:expr) => {
+        unsafe extern "C" fn $name<T: Lens>(
+            this: *mut c_void,
+            $($argument: *const $kind,)+
+            error: *mut loupe_error,
+        ) -> loupe_status {
+            guarded(error, || {
+                let running = (*(this as *const RefCell<Running<T>>)).try_borrow_mut();
+                let $running = &mut *running.map_err(|_| "the lens is called while it runs a model itself")?;
+                $running.ended.clear();
+                $work
+            })
+        }
+    };
+}
+call!(attach(wiring: loupe_wiring), |running| {
+    running.table = there(copied(wiring))?;
+    running.lens.attach(&mut Wiring { table: &running.table, sources: &mut running.sources })
+});
+call!(visit(module: loupe_module), |running| {
+    let mut wiring = Wiring { table: &running.table, sources: &mut running.sources };
+    running.lens.visit(&Module::from(module)?, &mut wiring)
+});
+call!(step(step: loupe_step, sink: loupe_sink), |running| {
+    let report = Report { sink: there(copied(sink))?, wiring: &running.table, sources: &running.sources };
+    running.lens.step(&there(copied(step))?, &report)
+});
+call!(report(tick: loupe_tick, sink: loupe_sink), |running| {
+    let report = Report { sink: there(copied(sink))?, wiring: &running.table, sources: &running.sources };
+    running.lens.report(&there(copied(tick))?, &report)
+});
+call!(end(module: loupe_module), |running| {
+    let all = std::mem::take(&mut running.sources);
+    (running.ended, running.sources) = all.into_iter().partition(|each| each.module == module);
+    running.lens.forget(&Module::from(module)?);
+    Ok(())
+});
+unsafe extern "C" fn forget<T: Lens>(this: *mut c_void, module: *const loupe_module) {
+    end::<T>(this, module, null_mut());
+}
+
+pub(crate) unsafe extern "C" fn create<T: Lens>(
+    _: *const loupe_component,
+    _: *const loupe_host,
+    options: *const loupe_options,
+    this: *mut *mut c_void,
+    error: *mut loupe_error,
+) -> loupe_status {
+    guarded(error, || {
+        let lens = T::new(&Options::from(options)?)?;
+        let running = Running { lens, table: loupe_wiring::EMPTY, sources: Vec::new(), ended: Vec::new() };
+        *this = Box::into_raw(Box::new(RefCell::new(running))) as *mut c_void;
+        Ok(())
+    })
+}
+pub(crate) unsafe extern "C" fn destroy<T: Lens>(this: *mut c_void) {
+    guarded(null_mut(), || Ok(drop(Box::from_raw(this as *mut RefCell<Running<T>>))));
+}
+
+/// The table of functions of a lens.
+pub(crate) fn table<T: Lens>() -> *const c_void {
+    Box::leak(Box::new(loupe_lens {
+        attach: Some(attach::<T>),
+        visit: Some(visit::<T>),
+        forget: Some(forget::<T>),
+        step: if T::STEPS { Some(step::<T>) } else { None },
+        report: Some(report::<T>),
+        ..loupe_lens::EMPTY
+    })) as *const loupe_lens as *const c_void
+}
