@@ -1,6 +1,7 @@
 // What components may ask of tensors, without LibTorch.
 
 #include <loupe/detail/elements.h>
+#include <loupe/draft/abi/tensor_math.h>
 #include <loupe/error.h>
 
 #include <algorithm>
@@ -145,14 +146,14 @@ const loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_service
                                       .view = [](void*, const loupe_retained* kept) { return &kept->tensor->view(); },
                                       .clone = &clone,
                                       .copy = &copy};
-const loupe_tensor_math_service math = {
-    .struct_size = sizeof(loupe_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
+const loupe_draft_tensor_math_service math = {
+    .struct_size = sizeof(loupe_draft_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
 
 }  // namespace
 
 void offer_tensor_services() {
   offer_interface(LOUPE_TENSORS_ID, &tensors);
-  offer_interface(LOUPE_TENSOR_MATH_ID, &math);
+  offer_interface(LOUPE_DRAFT_TENSOR_MATH_ID, &math);
 }
 
 }  // namespace loupe::testing

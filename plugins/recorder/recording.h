@@ -1,7 +1,8 @@
 #ifndef LOUPE_PLUGINS_RECORDER_RECORDING_H
 #define LOUPE_PLUGINS_RECORDER_RECORDING_H
 
-#include <loupe/lenses/kept_tensor.h>
+#include <loupe/draft/tensor_files.h>
+#include <loupe/draft/tensor_math.h>
 #include <loupe/plugin.h>
 
 #include <mutex>
@@ -47,9 +48,9 @@ class Recording : public Preprocessor {
     if (!settings_.fold || tensors_.empty()) {
       tensors_.emplace_back(host_, *tensor, one_item ? 0 : KeptTensor::all);
     } else if (one_item) {
-      tensors_[0].fold(KeptTensor(host_, *tensor, 0).view(), *settings_.fold, taken_);
+      draft::fold(host_, tensors_[0], KeptTensor(host_, *tensor, 0).view(), *settings_.fold, taken_);
     } else {
-      tensors_[0].fold(*tensor, *settings_.fold, taken_);
+      draft::fold(host_, tensors_[0], *tensor, *settings_.fold, taken_);
     }
     ++taken_;
     samples_.push(one_item || tensor->dim == 0 ? 1.0 : static_cast<double>(tensor->sizes[0]));
@@ -58,7 +59,7 @@ class Recording : public Preprocessor {
   /// A module of which nothing was recorded is an empty list.
   void save(const std::string& file) const {
     const std::lock_guard lock(mutex_);
-    KeptTensor::save(host_, tensors_, !settings_.fold || tensors_.empty(), file);
+    draft::save(host_, tensors_, !settings_.fold || tensors_.empty(), file);
   }
   void clear() {
     const std::lock_guard lock(mutex_);

@@ -59,9 +59,9 @@ loupe_status fold(void*, loupe_retained* into, const loupe_tensor* tensor, uint3
 
 }  // namespace
 
-const loupe_tensor_math_service& tensor_math_service() {
-  static const loupe_tensor_math_service table = {
-      .struct_size = sizeof(loupe_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
+const loupe_draft_tensor_math_service& tensor_math_service() {
+  static const loupe_draft_tensor_math_service table = {
+      .struct_size = sizeof(loupe_draft_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
   return table;
 }
 
