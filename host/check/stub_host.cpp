@@ -1,5 +1,7 @@
 #include "check/stub_host.h"
 
+#include <loupe/draft/abi/tensor_files.h>
+#include <loupe/draft/abi/tensor_math.h>
 #include <loupe/error.h>
 #include <algorithm>
 #include <cmath>
@@ -96,11 +98,11 @@ constexpr loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_ser
                                           .view = &StubTensors::view,
                                           .clone = &StubTensors::clone,
                                           .copy = &StubTensors::copy};
-constexpr loupe_tensor_math_service tensor_math = {.struct_size = sizeof(loupe_tensor_math_service),
-                                                   .singular_values = &StubTensors::singular_values,
-                                                   .fold = &StubTensors::fold};
-constexpr loupe_tensor_file_service tensor_files = {.struct_size = sizeof(loupe_tensor_file_service),
-                                                    .save = &StubTensors::save};
+constexpr loupe_draft_tensor_math_service tensor_math = {.struct_size = sizeof(loupe_draft_tensor_math_service),
+                                                         .singular_values = &StubTensors::singular_values,
+                                                         .fold = &StubTensors::fold};
+constexpr loupe_draft_tensor_file_service tensor_files = {.struct_size = sizeof(loupe_draft_tensor_file_service),
+                                                          .save = &StubTensors::save};
 constexpr loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service), .run = &StubTensors::run};
 
 std::mutex drafts_mutex;
@@ -114,8 +116,8 @@ struct Service {
   const void* table;
 };
 const Service services[] = {{LOUPE_TENSORS_ID, &tensors},
-                            {LOUPE_TENSOR_MATH_ID, &tensor_math},
-                            {LOUPE_TENSOR_FILES_ID, &tensor_files},
+                            {LOUPE_DRAFT_TENSOR_MATH_ID, &tensor_math},
+                            {LOUPE_DRAFT_TENSOR_FILES_ID, &tensor_files},
                             {LOUPE_RUN_ID, &run_service}};
 
 }  // namespace

@@ -31,8 +31,8 @@ void offer_services() {
   static const bool once = [] {
     leave_models_at_forks();
     offer_interface(LOUPE_TENSORS_ID, &tensor_service());
-    offer_interface(LOUPE_TENSOR_MATH_ID, &tensor_math_service());
-    offer_interface(LOUPE_TENSOR_FILES_ID, &tensor_files_service());
+    offer_interface(LOUPE_DRAFT_TENSOR_MATH_ID, &tensor_math_service());
+    offer_interface(LOUPE_DRAFT_TENSOR_FILES_ID, &tensor_files_service());
     offer_interface(LOUPE_DRAFT_FINGERPRINTS_ID, &fingerprint_service());
     offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
     offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());

@@ -36,7 +36,7 @@ class MadeTensor : public std::enable_shared_from_this<MadeTensor> {
 /// "[2, 3]"
 std::string shape_text(const std::vector<std::int64_t>& sizes);
 
-/// Offers what components may ask of tensors: LOUPE_TENSORS_ID and LOUPE_TENSOR_MATH_ID. Once a process.
+/// Offers what components may ask of tensors: LOUPE_TENSORS_ID and LOUPE_DRAFT_TENSOR_MATH_ID. Once a process.
 void offer_tensor_services();
 
 }  // namespace loupe::testing

@@ -1,6 +1,7 @@
 // What components may ask of tensors, without LibTorch.
 
 #include <loupe/detail/elements.h>
+#include <loupe/draft/abi/tensor_math.h>
 #include <loupe/error.h>
 
 #include <algorithm>
@@ -109,13 +110,13 @@ loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, 
 
 double folded(double into, double other, uint32_t aggregation, uint64_t count) {
   switch (aggregation) {
-    case LOUPE_AGGREGATE_SUM:
+    case LOUPE_DRAFT_FOLD_SUM:
       return into + other;
-    case LOUPE_AGGREGATE_MEAN:
+    case LOUPE_DRAFT_FOLD_MEAN:
       return into + (other - into) / static_cast<double>(count + 1);
-    case LOUPE_AGGREGATE_MAX:
+    case LOUPE_DRAFT_FOLD_MAX:
       return std::isnan(other) || other > into ? other : into;
-    case LOUPE_AGGREGATE_MIN:
+    case LOUPE_DRAFT_FOLD_MIN:
       return std::isnan(other) || other < into ? other : into;
     default:
       throw Error("tensors are folded into their sum, mean, max or min only", LOUPE_UNSUPPORTED);
@@ -145,14 +146,14 @@ const loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_service
                                       .view = [](void*, const loupe_retained* kept) { return &kept->tensor->view(); },
                                       .clone = &clone,
                                       .copy = &copy};
-const loupe_tensor_math_service math = {
-    .struct_size = sizeof(loupe_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
+const loupe_draft_tensor_math_service math = {
+    .struct_size = sizeof(loupe_draft_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
 
 }  // namespace
 
 void offer_tensor_services() {
   offer_interface(LOUPE_TENSORS_ID, &tensors);
-  offer_interface(LOUPE_TENSOR_MATH_ID, &math);
+  offer_interface(LOUPE_DRAFT_TENSOR_MATH_ID, &math);
 }
 
 }  // namespace loupe::testing

@@ -1,6 +1,7 @@
 #ifndef LOUPE_PLUGINS_PREPROCESSORS_PARAMETER_CONDITION_H
 #define LOUPE_PLUGINS_PREPROCESSORS_PARAMETER_CONDITION_H
 
+#include <loupe/draft/tensor_math.h>
 #include <loupe/plugin.h>
 
 #include <cmath>
@@ -31,7 +32,7 @@ class ParameterCondition : public Preprocessor {
     const TensorView tensor = event.tensor();
     if (!tensor || tensor.dim() < 2 || tensor.numel() == 0) return;
     const auto bad = non_finite_element(*tensor.raw());
-    condition_.push(bad ? *bad : condition(host_.singular_values(tensor)));
+    condition_.push(bad ? *bad : condition(draft::singular_values(host_, tensor)));
   }
 
  private:

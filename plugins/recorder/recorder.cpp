@@ -36,10 +36,10 @@ const MomentName& moment_of(const std::string& name) {
 }
 
 std::optional<uint32_t> fold_of(const std::string& name) {
-  if (name == "sum") return LOUPE_AGGREGATE_SUM;
-  if (name == "mean") return LOUPE_AGGREGATE_MEAN;
-  if (name == "max") return LOUPE_AGGREGATE_MAX;
-  if (name == "min") return LOUPE_AGGREGATE_MIN;
+  if (name == "sum") return LOUPE_DRAFT_FOLD_SUM;
+  if (name == "mean") return LOUPE_DRAFT_FOLD_MEAN;
+  if (name == "max") return LOUPE_DRAFT_FOLD_MAX;
+  if (name == "min") return LOUPE_DRAFT_FOLD_MIN;
   return std::nullopt;
 }
 

@@ -1,7 +1,8 @@
 #ifndef LOUPE_PLUGINS_RECORDER_RECORDING_H
 #define LOUPE_PLUGINS_RECORDER_RECORDING_H
 
-#include <loupe/lenses/kept_tensor.h>
+#include <loupe/draft/tensor_files.h>
+#include <loupe/draft/tensor_math.h>
 #include <loupe/plugin.h>
 
 #include <mutex>
@@ -21,7 +22,7 @@ struct RecordingSettings {
   uint64_t every = 1;            ///< each n-th event
   uint64_t limit = 0;            ///< no more tensors than that; 0 is no limit
   bool sample = false;           ///< the first item of a batch alone
-  std::optional<uint32_t> fold;  ///< LOUPE_AGGREGATE_SUM, …: into one tensor; without it all are kept
+  std::optional<uint32_t> fold;  ///< LOUPE_DRAFT_FOLD_SUM, …: into one tensor; without it all are kept
 };
 
 /// What is recorded of one module. Its own preprocessor: the tensors are kept, not measured.
@@ -47,9 +48,9 @@ class Recording : public Preprocessor {
     if (!settings_.fold || tensors_.empty()) {
       tensors_.emplace_back(host_, *tensor, one_item ? 0 : KeptTensor::all);
     } else if (one_item) {
-      tensors_[0].fold(KeptTensor(host_, *tensor, 0).view(), *settings_.fold, taken_);
+      draft::fold(host_, tensors_[0], KeptTensor(host_, *tensor, 0).view(), *settings_.fold, taken_);
     } else {
-      tensors_[0].fold(*tensor, *settings_.fold, taken_);
+      draft::fold(host_, tensors_[0], *tensor, *settings_.fold, taken_);
     }
     ++taken_;
     samples_.push(one_item || tensor->dim == 0 ? 1.0 : static_cast<double>(tensor->sizes[0]));
@@ -58,7 +59,7 @@ class Recording : public Preprocessor {
   /// A module of which nothing was recorded is an empty list.
   void save(const std::string& file) const {
     const std::lock_guard lock(mutex_);
-    KeptTensor::save(host_, tensors_, !settings_.fold || tensors_.empty(), file);
+    draft::save(host_, tensors_, !settings_.fold || tensors_.empty(), file);
   }
   void clear() {
     const std::lock_guard lock(mutex_);

@@ -80,8 +80,6 @@ TEST(AbiHeader, KeepsItsIds) {
   EXPECT_STREQ(LOUPE_LENS_ID, "loupe.lens/1");
   EXPECT_STREQ(LOUPE_VISUALIZER_ID, "loupe.visualizer/1");
   EXPECT_STREQ(LOUPE_TENSORS_ID, "loupe.tensors/1");
-  EXPECT_STREQ(LOUPE_TENSOR_MATH_ID, "loupe.tensor_math/1");
-  EXPECT_STREQ(LOUPE_TENSOR_FILES_ID, "loupe.tensor_files/1");
   EXPECT_STREQ(LOUPE_RUN_ID, "loupe.run/1");
   EXPECT_STREQ(LOUPE_PARAMETERS_ID, "loupe.parameters/1");
   EXPECT_STREQ(LOUPE_ENTRY_SYMBOL, "loupe_plugin_entry");

@@ -2,6 +2,7 @@
 #define LOUPE_TESTS_SERVICES_H
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/tensor_math.h>
 
 #include <algorithm>
 #include <cstring>
@@ -20,8 +21,8 @@ inline const loupe_tensor_service tensors_service = [] {
   };
   return table;
 }();
-inline const loupe_tensor_math_service math_service = [] {
-  loupe_tensor_math_service table{};
+inline const loupe_draft_tensor_math_service math_service = [] {
+  loupe_draft_tensor_math_service table{};
   table.struct_size = sizeof table;
   table.singular_values = [](void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
                              std::size_t* count, loupe_error*) -> loupe_status {
@@ -36,7 +37,7 @@ inline const loupe_tensor_math_service math_service = [] {
 
 inline void offer_services() {
   offer_interface(LOUPE_TENSORS_ID, &tensors_service);
-  offer_interface(LOUPE_TENSOR_MATH_ID, &math_service);
+  offer_interface(LOUPE_DRAFT_TENSOR_MATH_ID, &math_service);
 }
 
 }  // namespace loupe

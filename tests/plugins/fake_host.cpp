@@ -1,3 +1,5 @@
+#include <loupe/draft/abi/tensor_math.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -63,8 +65,8 @@ const loupe_tensor_service tensors = {
       std::copy(all.begin(), all.end(), values);
       return LOUPE_OK;
     }};
-const loupe_tensor_math_service math = {
-    .struct_size = sizeof(loupe_tensor_math_service),
+const loupe_draft_tensor_math_service math = {
+    .struct_size = sizeof(loupe_draft_tensor_math_service),
     .singular_values = [](void*, const loupe_tensor* matrix, double* values, size_t capacity, size_t* count,
                           loupe_error* error) -> loupe_status {
       return detail::guarded(error, [&] {
@@ -80,7 +82,7 @@ const loupe_tensor_math_service math = {
 
 const void* service(void*, const char* id) {
   if (std::strcmp(id, LOUPE_TENSORS_ID) == 0) return &tensors;
-  return std::strcmp(id, LOUPE_TENSOR_MATH_ID) == 0 ? &math : nullptr;
+  return std::strcmp(id, LOUPE_DRAFT_TENSOR_MATH_ID) == 0 ? &math : nullptr;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Lenses as their authors write them, each in under 25 lines: of attention, of gradients, of weights, with a finding.
 
 #include <gtest/gtest.h>
+#include <loupe/draft/tensor_math.h>
 #include <loupe/plugin.h>
 #include <loupe/testing.h>
 
@@ -55,7 +56,7 @@ struct EffectiveRank : loupe::LayerLens {
     if (!takes(module, module.has_parameter("weight"))) return;
     each(module, loupe::Watch("tick").label("weight"), [this](const loupe::Event& event) {
       double sum = 0, entropy = 0;
-      const std::vector<double> values = host().singular_values(event.tensor());
+      const std::vector<double> values = loupe::draft::singular_values(host(), event.tensor());
       for (const double value : values) sum += value;
       for (const double value : values) entropy -= value > 0 ? value / sum * std::log(value / sum) : 0;
       return std::exp(entropy);

@@ -4,6 +4,8 @@
 #include <loupe/abi.h>
 #include <loupe/draft/abi/fingerprints.h>
 #include <loupe/draft/abi/graph.h>
+#include <loupe/draft/abi/tensor_files.h>
+#include <loupe/draft/abi/tensor_math.h>
 
 namespace loupe {
 
@@ -11,10 +13,10 @@ namespace loupe {
 
 /// LOUPE_TENSORS_ID
 const loupe_tensor_service& tensor_service();
-/// LOUPE_TENSOR_MATH_ID
-const loupe_tensor_math_service& tensor_math_service();
-/// LOUPE_TENSOR_FILES_ID
-const loupe_tensor_file_service& tensor_files_service();
+/// LOUPE_DRAFT_TENSOR_MATH_ID
+const loupe_draft_tensor_math_service& tensor_math_service();
+/// LOUPE_DRAFT_TENSOR_FILES_ID
+const loupe_draft_tensor_file_service& tensor_files_service();
 /// LOUPE_DRAFT_FINGERPRINTS_ID
 const loupe_draft_fingerprint_service& fingerprint_service();
 /// LOUPE_DRAFT_GRAPH_ID

@@ -8,7 +8,7 @@ namespace {
 loupe_status save(void*, const loupe_retained* const* tensors, std::size_t count, uint32_t flags, const char* path,
                   loupe_error* error) {
   return detail::guarded(error, [&] {
-    const bool as_list = (flags & LOUPE_SAVE_LIST) != 0;
+    const bool as_list = (flags & LOUPE_DRAFT_SAVE_LIST) != 0;
     std::vector<at::Tensor> all;
     for (std::size_t i = 0; i < count; ++i) all.push_back(tensors[i]->tensor);
     if (all.empty() && !as_list) throw Error("there is no tensor to save", LOUPE_INVALID);
@@ -18,8 +18,9 @@ loupe_status save(void*, const loupe_retained* const* tensors, std::size_t count
 
 }  // namespace
 
-const loupe_tensor_file_service& tensor_files_service() {
-  static const loupe_tensor_file_service table = {.struct_size = sizeof(loupe_tensor_file_service), .save = &save};
+const loupe_draft_tensor_file_service& tensor_files_service() {
+  static const loupe_draft_tensor_file_service table = {.struct_size = sizeof(loupe_draft_tensor_file_service),
+                                                        .save = &save};
   return table;
 }
 

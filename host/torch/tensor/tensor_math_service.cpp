@@ -26,16 +26,16 @@ loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, 
 
 void fold_into(at::Tensor& into, const at::Tensor& other, uint32_t aggregation, uint64_t count) {
   switch (aggregation) {
-    case LOUPE_AGGREGATE_SUM:
+    case LOUPE_DRAFT_FOLD_SUM:
       into.add_(other);
       return;
-    case LOUPE_AGGREGATE_MEAN:
+    case LOUPE_DRAFT_FOLD_MEAN:
       into.add_(other.sub(into).div_(static_cast<double>(count + 1)));
       return;
-    case LOUPE_AGGREGATE_MAX:
+    case LOUPE_DRAFT_FOLD_MAX:
       into.copy_(at::maximum(into, other));
       return;
-    case LOUPE_AGGREGATE_MIN:
+    case LOUPE_DRAFT_FOLD_MIN:
       into.copy_(at::minimum(into, other));
       return;
     default:
@@ -59,9 +59,9 @@ loupe_status fold(void*, loupe_retained* into, const loupe_tensor* tensor, uint3
 
 }  // namespace
 
-const loupe_tensor_math_service& tensor_math_service() {
-  static const loupe_tensor_math_service table = {
-      .struct_size = sizeof(loupe_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
+const loupe_draft_tensor_math_service& tensor_math_service() {
+  static const loupe_draft_tensor_math_service table = {
+      .struct_size = sizeof(loupe_draft_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
   return table;
 }
 

@@ -26,6 +26,14 @@ class Host {
   /// A service that the host may offer, by its id; null when it does not.
   const void* get_interface(const char* id) const { return host_->get_interface(host_->context, id); }
 
+  /// A service by its id. Throws Error where the host does not offer it.
+  template <class Table>
+  const Table& service(const char* id) const {
+    const auto* table = static_cast<const Table*>(get_interface(id));
+    if (table == nullptr) throw Error(std::string("this host does not offer ") + id, LOUPE_UNSUPPORTED);
+    return *table;
+  }
+
   /// Every element in row-major order. Waits for a device: not for an event.
   std::vector<double> copy(const loupe_tensor& tensor) const {
     std::vector<double> values(static_cast<std::size_t>(tensor.numel));
@@ -33,17 +41,6 @@ class Host {
     error.check(tensors().copy(host_->context, &tensor, values.data(), error.get()));
     return values;
   }
-  /// The singular values of a matrix, largest first; more dimensions are flattened from dim 1. Slow.
-  std::vector<double> singular_values(const loupe_tensor& matrix) const {
-    std::size_t count = 0;
-    std::vector<double> values(static_cast<std::size_t>(matrix.dim > 0 ? matrix.sizes[0] : 1));
-    detail::ErrorBuffer error;
-    error.check(math().singular_values(host_->context, &matrix, values.data(), values.size(), &count, error.get()));
-    values.resize(count);
-    return values;
-  }
-  std::vector<double> singular_values(const TensorView& matrix) const { return singular_values(*matrix.raw()); }
-
   /// The run that this component is part of; null while there is none, as where a file is only validated, and from a
   /// host that does not say. It never changes, and lives as long as the inspector; a run that goes on in another folder
   /// is another.
@@ -66,21 +63,12 @@ class Host {
                        nullptr) == LOUPE_OK;
   }
 
-  /// The services, for what else they offer. Each throws Error where there is no LibTorch.
+  /// The service, for what else it offers. Throws Error where there is no LibTorch.
   const loupe_tensor_service& tensors() const { return service<loupe_tensor_service>(LOUPE_TENSORS_ID); }
-  const loupe_tensor_math_service& math() const { return service<loupe_tensor_math_service>(LOUPE_TENSOR_MATH_ID); }
-  const loupe_tensor_file_service& files() const { return service<loupe_tensor_file_service>(LOUPE_TENSOR_FILES_ID); }
   /// The first argument of every function there.
   void* context() const { return host_->context; }
 
  private:
-  template <class Table>
-  const Table& service(const char* id) const {
-    const auto* table = static_cast<const Table*>(get_interface(id));
-    if (table == nullptr) throw Error(std::string("this host does not offer ") + id, LOUPE_UNSUPPORTED);
-    return *table;
-  }
-
   const loupe_host* host_;
 };
 

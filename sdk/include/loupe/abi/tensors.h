@@ -1,4 +1,4 @@
-/* Tensors, and the host services that keep, compute and store them. */
+/* Tensors, and the host service that keeps them. */
 #ifndef LOUPE_ABI_TENSORS_H
 #define LOUPE_ABI_TENSORS_H
 
@@ -9,8 +9,6 @@ extern "C" {
 #endif
 
 #define LOUPE_TENSORS_ID "loupe.tensors/1"
-#define LOUPE_TENSOR_MATH_ID "loupe.tensor_math/1"
-#define LOUPE_TENSOR_FILES_ID "loupe.tensor_files/1"
 
 /* Element types and devices are DLPack's: float32 is (LOUPE_DTYPE_FLOAT, 32, 1), bool (LOUPE_DTYPE_BOOL, 8, 1). Codes
  * that are not listed here (float8, …) are DLPack's too; an inspector cannot measure them and says so once. */
@@ -83,37 +81,6 @@ typedef struct loupe_tensor_service {
   /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */
   loupe_status (*copy)(void* host, const loupe_tensor* tensor, double* values, loupe_error* error);
 } loupe_tensor_service;
-
-/* The ways to fold tensors into one. */
-enum { LOUPE_AGGREGATE_SUM = 1, LOUPE_AGGREGATE_MEAN = 2, LOUPE_AGGREGATE_MAX = 3, LOUPE_AGGREGATE_MIN = 4 };
-
-/* Host service LOUPE_TENSOR_MATH_ID. */
-typedef struct loupe_tensor_math_service {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* The singular values of a matrix, largest first; count is min(rows, columns). More than two dimensions are flattened
-   * from dim 1. Slow: for a tick, not for a hook. */
-  /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
-  loupe_status (*singular_values)(void* host, const loupe_tensor* matrix, double* values, size_t capacity,
-                                  size_t* count, loupe_error* error);
-  /* Makes a clone, in place, the LOUPE_AGGREGATE_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more of
-   * the same shape. Waits for no device. */
-  /* @thread any @state always @reenter none @owns borrows tensor @since 1.0 */
-  loupe_status (*fold)(void* host, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
-                       uint64_t count, loupe_error* error);
-} loupe_tensor_math_service;
-
-enum { LOUPE_SAVE_LIST = 1u << 0 /* a list of tensors, even of one; otherwise the first tensor alone */ };
-
-/* Host service LOUPE_TENSOR_FILES_ID. */
-typedef struct loupe_tensor_file_service {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* Writes a file that torch.load reads, in C++ and Python. `flags`: LOUPE_SAVE_ bits. */
-  /* @thread any @state always @reenter none @owns borrows tensors and path @since 1.0 */
-  loupe_status (*save)(void* host, const loupe_retained* const* tensors, size_t count, uint32_t flags, const char* path,
-                       loupe_error* error);
-} loupe_tensor_file_service;
 
 #ifdef __cplusplus
 }

@@ -3,9 +3,7 @@
 
 #include <loupe/host.h>
 
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace loupe {
 
@@ -29,19 +27,8 @@ class KeptTensor {
   }
 
   const loupe_tensor& view() const { return *host_.tensors().view(host_.context(), kept_); }
-  /// Becomes the LOUPE_AGGREGATE_SUM, MEAN, MAX or MIN of the `count` tensors folded so far and one more of the same
-  /// shape.
-  void fold(const loupe_tensor& tensor, uint32_t aggregation, uint64_t count) {
-    detail::ErrorBuffer error;
-    error.check(host_.math().fold(host_.context(), kept_, &tensor, aggregation, count, error.get()));
-  }
-  /// Writes a file that C++'s torch::load and Python's torch.load read: a list, or the first tensor alone.
-  static void save(const Host& host, const std::vector<KeptTensor>& tensors, bool as_list, const std::string& path) {
-    std::vector<const loupe_retained*> handles;
-    for (const KeptTensor& tensor : tensors) handles.push_back(tensor.kept_);
-    detail::ErrorBuffer error;
-    error.check(host.files().save(host.context(), handles.data(), handles.size(), as_list, path.c_str(), error.get()));
-  }
+  /// The handle, for services that take one.
+  loupe_retained* raw() const { return kept_; }
 
  private:
   Host host_;
