@@ -40,7 +40,7 @@ impl Lens for DeadLayers {
     }
     fn report(&mut self, _: &loupe_tick, report: &Report) -> Result {
         let mut is_dead = Vec::new();
-        report.tag("Dead Units", Self::HELP, LOUPE_TAG_PROBABILITY, 0)?;
+        report.tag("Dead Units", Self::HELP, LOUPE_SCALE_PROBABILITY, 0)?;
         for layer in &self.layers {
             for (_, share) in report.read(&layer.source)? {
                 if share.count > 0 {
@@ -50,7 +50,7 @@ impl Lens for DeadLayers {
             }
         }
         let words = "The share of layers whose dead units pass the threshold.";
-        report.tag("Dead Layers", words, LOUPE_TAG_PROBABILITY, LOUPE_PLOT_BIG)?;
+        report.tag("Dead Layers", words, LOUPE_SCALE_PROBABILITY, LOUPE_TAG_BIG)?;
         if !is_dead.is_empty() {
             let dead = is_dead.iter().filter(|is_dead| **is_dead).count();
             report.value("Dead Layers", None, "share", dead as f64 / is_dead.len() as f64, 0)?;

@@ -96,8 +96,8 @@ class Examination {
       return;  // its rule tells
     }
     is_bootstrapped_ = true;
-    note_step("get_interface(\"" LOUPE_PLUGIN_ID "\")");
-    subject_.plugin = static_cast<const loupe_plugin*>(subject_.entry->get_interface(LOUPE_PLUGIN_ID));
+    note_step("get_extension(\"" LOUPE_PLUGIN_ID "\")");
+    subject_.plugin = static_cast<const loupe_plugin*>(subject_.entry->get_extension(LOUPE_PLUGIN_ID));
   }
 
   void look_at(const Rule& rule, const Subject& subject) {

@@ -102,7 +102,7 @@ void check_read_without_running(const Subject& subject) {
       throw Broken(LOUPE_ENTRY_SYMBOL " has no bytes in the file; give it a constant initializer");
     const auto bytes = elf.table_at<char>(symbol.entry.st_value, sizeof(loupe_entry));
     loupe_entry entry{};
-    std::memcpy(&entry, bytes.data(), offsetof(loupe_entry, get_interface));
+    std::memcpy(&entry, bytes.data(), offsetof(loupe_entry, get_extension));
     if (entry.magic != LOUPE_MAGIC)
       throw Broken("the file's bytes of " LOUPE_ENTRY_SYMBOL " lack Loupe's mark; give it a constant initializer");
     return;
@@ -124,22 +124,22 @@ void check_bootstrap(const Subject& subject) {
     throw Broken("it is built for ABI " + version_text(entry.abi_major, entry.abi_minor) + " and this is " +
                  version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; rebuild it against this Loupe's SDK");
   }
-  if (entry.get_interface == nullptr) throw Broken("its get_interface is null");
+  if (entry.get_extension == nullptr) throw Broken("its get_extension is null");
 }
 
 void check_unknown_ids(const Subject& subject) {
   for (const char* id :
        {"", "loupe", "loupe.plugin", "loupe.plugin/2", "loupe.plugin/10", "loupe.plugin/1 ", "no.such.interface/1"}) {
-    note_step(std::string("get_interface(\"") + id + "\")");
-    if (subject.entry->get_interface(id) == nullptr) continue;
-    throw Broken(std::string("get_interface(\"") + id + "\") is not null; compare the whole id, and answer no other");
+    note_step(std::string("get_extension(\"") + id + "\")");
+    if (subject.entry->get_extension(id) == nullptr) continue;
+    throw Broken(std::string("get_extension(\"") + id + "\") is not null; compare the whole id, and answer no other");
   }
 }
 
 void check_plugin(const Subject& subject) {
   const loupe_plugin* plugin = subject.plugin;
   if (plugin == nullptr || !LOUPE_REACHES(*plugin, component_count))
-    throw Broken("get_interface(\"" LOUPE_PLUGIN_ID "\") is null or too short; was a declaration refused?");
+    throw Broken("get_extension(\"" LOUPE_PLUGIN_ID "\") is null or too short; was a declaration refused?");
   if (plugin->name == nullptr || *plugin->name == '\0') throw Broken("it has no name; set loupe_plugin.name");
   if (plugin->version == nullptr || *plugin->version == '\0')
     throw Broken("it has no version; set loupe_plugin.version");

@@ -30,7 +30,7 @@ const void* fill(LentMemory& memory, std::size_t bytes, T element) {
 
 const loupe_optimizer* lend_optimizer(LentMemory& memory) {
   const loupe_option_value* momentum =
-      memory.lend(loupe_option_value{.type = LOUPE_OPTION_NUMBER, .name = memory.text("momentum"), .number = 0.9});
+      memory.lend(loupe_option_value{.type = LOUPE_TYPE_NUMBER, .name = memory.text("momentum"), .number = 0.9});
   const loupe_options* settings =
       memory.lend(loupe_options{.values = memory.array(std::vector{momentum}), .value_count = 1});
   const loupe_parameter_group* group = memory.lend(loupe_parameter_group{.flags = LOUPE_GROUP_HAS_LEARNING_RATE,
@@ -171,7 +171,7 @@ const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, 
   measured.unit_count = data.sizes.size() > 1 ? data.sizes[1] : 1;
   measured.sample_count = data.sizes.empty() ? 1 : data.sizes[0];
   measured.sample_norm_sum = std::abs(finite) * count;
-  measured.flags = LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE;
+  measured.flags = LOUPE_MEASUREMENT_HAS_PREVIOUS | LOUPE_MEASUREMENT_HAS_CHANGE;
   measured.change_sum_squares = measured.previous_change_sum_squares = measured.dot_change = finite * finite;
   hide_unasked(measured, measures, data.unasked);
   if ((measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
@@ -218,7 +218,7 @@ const loupe_options* lend_options(LentMemory& memory, const loupe_options& optio
 
 const loupe_run* lend_run(LentMemory& memory, const std::string& directory) {
   const loupe_option_value* setting = memory.lend(loupe_option_value{
-      .type = LOUPE_OPTION_STRING, .name = memory.text("run.tick.steps"), .string = memory.text("10")});
+      .type = LOUPE_TYPE_STRING, .name = memory.text("run.tick.steps"), .string = memory.text("10")});
   return memory.lend(
       loupe_run{.name = memory.text("check"),
                 .directory = memory.text(directory),
@@ -251,8 +251,8 @@ const loupe_step* lend_step(LentMemory& memory, uint64_t number) {
 }
 
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {
-  return memory.lend(loupe_tag{.type = LOUPE_TAG_NUMERICAL,
-                               .flags = big ? uint32_t{LOUPE_PLOT_BIG} : 0u,
+  return memory.lend(loupe_tag{.type = LOUPE_SCALE_NUMERICAL,
+                               .flags = big ? uint32_t{LOUPE_TAG_BIG} : 0u,
                                .id = memory.text(id),
                                .title = memory.text(id + " of the check"),
                                .unit = memory.text("s"),
@@ -303,7 +303,7 @@ const loupe_option_value* lend_hyperparameter(LentMemory& memory, uint32_t type)
   value.type = type;
   value.name = memory.text("learning_rate " + std::to_string(type));
   value.integer = 1;
-  value.number = type == LOUPE_OPTION_NUMBER ? 0.1 : 1;
+  value.number = type == LOUPE_TYPE_NUMBER ? 0.1 : 1;
   value.string = memory.text("a text");
   value.strings = memory.array(std::vector<const char*>{memory.text("one"), memory.text("two")});
   value.string_count = 2;

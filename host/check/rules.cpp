@@ -27,8 +27,8 @@ const std::vector<Rule>& file_rules() {
       {"read_without_running", "its entry can be read from the file, and says the ABI's version, before any code runs",
        &check_read_without_running},
       {"links", "every symbol that it uses is found in what it links", &check_links},
-      {"bootstrap", "its entry has Loupe's mark, this ABI's major version and get_interface", &check_bootstrap},
-      {"unknown_ids", "get_interface answers what it does not offer with null", &check_unknown_ids},
+      {"bootstrap", "its entry has Loupe's mark, this ABI's major version and get_extension", &check_bootstrap},
+      {"unknown_ids", "get_extension answers what it does not offer with null", &check_unknown_ids},
       {"plugin", "it offers " LOUPE_PLUGIN_ID " with a name, a version and components", &check_plugin}};
   return rules;
 }

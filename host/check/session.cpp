@@ -23,7 +23,7 @@ void fill_required(const OptionTable& table, std::vector<loupe_option_value>& va
     value.type = option->type;
     value.name = option->name;
     value.number = has_minimum(*option) ? option->minimum : 1;
-    value.integer = option->type == LOUPE_OPTION_BOOLEAN ? 0 : static_cast<int64_t>(value.number);
+    value.integer = option->type == LOUPE_TYPE_BOOLEAN ? 0 : static_cast<int64_t>(value.number);
     value.string = option->choice_count > 0 ? option->choices[0] : "forward";
     values.push_back(value);
   }

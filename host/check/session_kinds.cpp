@@ -238,7 +238,7 @@ void Session::tick_visualizer() {
     call(function, Turn::none, [&](LentMemory&, loupe_error* error) { return told(self_, error); });
   };
   tell("tag", &loupe_visualizer::tag, [&](LentMemory& memory) { return lend_tag(memory, "Norm", false); });
-  for (uint32_t type = LOUPE_OPTION_BOOLEAN; type <= LOUPE_OPTION_STRINGS; ++type) {
+  for (uint32_t type = LOUPE_TYPE_BOOLEAN; type <= LOUPE_TYPE_STRINGS; ++type) {
     tell("hyperparameter", &loupe_visualizer::hyperparameter,
          [&](LentMemory& memory) { return lend_hyperparameter(memory, type); });
   }

@@ -133,7 +133,7 @@ StubHost::StubHost()
                 [](void* host, int32_t, const char* message) {
                   if (message == nullptr) static_cast<StubHost*>(host)->complain("logs a message that is null");
                 },
-            .get_interface = &StubHost::service} {}
+            .get_extension = &StubHost::service} {}
 
 const void* StubHost::service(void*, const char* id) {
   note_draft_id(id);

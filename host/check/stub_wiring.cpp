@@ -302,6 +302,7 @@ struct StubWiring {
     const loupe_status status = told(self, histogram, "histogram", is_named, {Turn::reporting}, error);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }
+  static const void* no_extension(void*, const char*) { return nullptr; }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
     const loupe_status status = told(self, finding, "finding", true, {Turn::stepping, Turn::reporting}, error);
     if (status != LOUPE_OK) return status;
@@ -319,7 +320,8 @@ loupe_taps stub_taps(void* session) {
   return {.struct_size = sizeof(loupe_taps),
           .context = session,
           .subscribe = &StubWiring::subscribe,
-          .emit = &StubWiring::emit};
+          .emit = &StubWiring::emit,
+          .get_extension = &StubWiring::no_extension};
 }
 
 loupe_wiring stub_wiring(void* session) {
@@ -342,7 +344,8 @@ loupe_sink stub_sink(void* session) {
           .value = &StubWiring::value,
           .range = &StubWiring::range,
           .histogram = &StubWiring::histogram,
-          .finding = &StubWiring::finding};
+          .finding = &StubWiring::finding,
+          .get_extension = &StubWiring::no_extension};
 }
 
 }  // namespace loupe::check

@@ -20,15 +20,15 @@ constexpr Kind kinds[] = {Kind::lens, Kind::visualizer, Kind::preprocessor, Kind
 
 const char* type_word(uint32_t type) {
   switch (type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return "boolean";
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       return "integer";
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       return "number";
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       return "text";
-    case LOUPE_OPTION_STRINGS:
+    case LOUPE_TYPE_STRINGS:
       return "list";
     default:
       return "map";
@@ -55,7 +55,7 @@ std::string default_text(const loupe_option& option) {
   const YAML::Node value = OptionSet::default_of(option);
   YAML::Emitter text;
   text << YAML::Flow;
-  if (value.IsScalar() && option.type == LOUPE_OPTION_STRING) text << YAML::DoubleQuoted;
+  if (value.IsScalar() && option.type == LOUPE_TYPE_STRING) text << YAML::DoubleQuoted;
   text << value;
   return std::string("default ") + text.c_str();
 }

@@ -86,7 +86,7 @@ class IncidentPlots {
         told.struct_size = sizeof told;
         told.type = type;
         told.id = tag.c_str();
-        told.flags = is_big ? uint32_t{LOUPE_PLOT_BIG} | uint32_t{LOUPE_PLOT_ANNOTATE} : 0U;
+        told.flags = is_big ? uint32_t{LOUPE_TAG_BIG} | uint32_t{LOUPE_TAG_ANNOTATE} : 0U;
         visualizers.tell(&loupe_visualizer::tag, told);
       }
     }
@@ -129,7 +129,7 @@ class IncidentPlots {
     }
   }
 
-  void add(uint64_t step, Told told, uint32_t type = LOUPE_TAG_NUMERICAL) {
+  void add(uint64_t step, Told told, uint32_t type = LOUPE_SCALE_NUMERICAL) {
     tags_[told.tag] = {told.tag, type};
     steps_[step].push_back(std::move(told));
   }
@@ -187,7 +187,7 @@ class IncidentPlots {
         return static_cast<double>(count_in(line, key)) / static_cast<double>(of);
       };
       const auto show_share = [&](const char* name, double value) {
-        add(step, {title + " Activity", layer, name + how, "", value, 0, events}, LOUPE_TAG_PROBABILITY);
+        add(step, {title + " Activity", layer, name + how, "", value, 0, events}, LOUPE_SCALE_PROBABILITY);
       };
       show_share("active", share("active", count_in(line, "elements")));
       show_share("dead units", share("dead_units", units));
@@ -226,7 +226,7 @@ void tell_modules(const Json& about, replay::VisualizerGroup& visualizers) {
 void tell_setting(const std::string& name, const std::string& text, replay::VisualizerGroup& visualizers) {
   if (text.empty()) return;
   visualizers.tell(&loupe_visualizer::hyperparameter, loupe_option_value{.struct_size = sizeof(loupe_option_value),
-                                                                         .type = LOUPE_OPTION_STRING,
+                                                                         .type = LOUPE_TYPE_STRING,
                                                                          .name = name.c_str(),
                                                                          .string = text.c_str()});
 }

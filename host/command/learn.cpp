@@ -45,7 +45,7 @@ Learned read(const std::string& record, ReadingProgress& progress) {
   for (RecordLine line; reader.next(line);) {
     progress.take(line);
     if (line.kind == RecordLine::Kind::tag && is_of_the_machine(line.unit)) left_out.insert(line.tag);
-    if (line.kind == RecordLine::Kind::tag && line.tag_type == LOUPE_TAG_PROBABILITY) learned.shares.insert(line.tag);
+    if (line.kind == RecordLine::Kind::tag && line.tag_type == LOUPE_SCALE_PROBABILITY) learned.shares.insert(line.tag);
     if (line.kind == RecordLine::Kind::finding) findings.take(line);
     if (line.kind == RecordLine::Kind::tick) learned.last_epoch = line.epoch;
     if (line.kind != RecordLine::Kind::value || left_out.count(line.tag) != 0) continue;

@@ -26,13 +26,13 @@ std::string loss_of(const RecordLine& line) {
 
 std::string text_of(const replay::RecordedSetting& setting) {
   switch (setting.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return setting.integer != 0 ? "yes" : "no";
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       return std::to_string(setting.integer);
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       return number_text(setting.number);
-    case LOUPE_OPTION_STRINGS: {
+    case LOUPE_TYPE_STRINGS: {
       std::string all;
       for (const std::string& each : setting.strings) all += (all.empty() ? "" : ", ") + each;
       return all;

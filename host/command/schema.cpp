@@ -22,39 +22,39 @@ Json choices_of(const loupe_option& option) {
 Json schema_of(const loupe_option& option) {
   Json schema;
   switch (option.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       schema["type"] = "boolean";
       break;
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       schema["type"] = "integer";
       break;
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       schema["type"] = "number";
       break;
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       schema = choices_of(option);
       if (option.choice_count == 0)
         schema["type"] = Json::array({"string", "number", "boolean"});  // YAML's 5 is a text
       break;
-    case LOUPE_OPTION_STRINGS:
+    case LOUPE_TYPE_STRINGS:
       schema["anyOf"] = Json::array({choices_of(option), {{"type", "array"}, {"items", choices_of(option)}}});
       break;
     default:
       schema["type"] = "object";
   }
-  if (option.type == LOUPE_OPTION_INTEGER || option.type == LOUPE_OPTION_NUMBER) {
+  if (option.type == LOUPE_TYPE_INTEGER || option.type == LOUPE_TYPE_NUMBER) {
     if (has_minimum(option)) schema["minimum"] = option.minimum;
     if (has_maximum(option)) schema["maximum"] = option.maximum;
   }
   schema["description"] = option.help;
   if (option.default_value == nullptr) return schema;
   const YAML::Node value = OptionSet::default_of(option);
-  if (option.type == LOUPE_OPTION_BOOLEAN) schema["default"] = value.as<bool>();
-  if (option.type == LOUPE_OPTION_INTEGER) schema["default"] = value.as<int64_t>();
-  if (option.type == LOUPE_OPTION_NUMBER && std::isfinite(option.default_value->number))
+  if (option.type == LOUPE_TYPE_BOOLEAN) schema["default"] = value.as<bool>();
+  if (option.type == LOUPE_TYPE_INTEGER) schema["default"] = value.as<int64_t>();
+  if (option.type == LOUPE_TYPE_NUMBER && std::isfinite(option.default_value->number))
     schema["default"] = option.default_value->number;
-  if (option.type == LOUPE_OPTION_STRING) schema["default"] = value.as<std::string>();
-  if (option.type == LOUPE_OPTION_STRINGS) schema["default"] = value.as<std::vector<std::string>>();
+  if (option.type == LOUPE_TYPE_STRING) schema["default"] = value.as<std::string>();
+  if (option.type == LOUPE_TYPE_STRINGS) schema["default"] = value.as<std::vector<std::string>>();
   return schema;
 }
 

@@ -55,7 +55,7 @@ void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, c
   Diagnostics of_options(diagnostics.file());
   const auto set = OptionSet::from_yaml(gatherer.options(), options, gatherer.component->name, of_options);
   const bool has_parameters = std::any_of(lens.options().begin(), lens.options().end(), [](const loupe_option* option) {
-    return std::string(option->name) == "parameters" && option->type == LOUPE_OPTION_STRINGS;
+    return std::string(option->name) == "parameters" && option->type == LOUPE_TYPE_STRINGS;
   });
   if (!has_parameters || !of_options.empty()) return;
   const YAML::Node given = written.IsMap() ? value_of(written, "parameters") : YAML::Node();

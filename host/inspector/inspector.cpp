@@ -242,14 +242,14 @@ void Inspector::note(const std::string& text) {
 }
 void Inspector::set_hyperparameter(const std::string& name, double value) {
   loupe_option_value number{};
-  number.type = LOUPE_OPTION_NUMBER;
+  number.type = LOUPE_TYPE_NUMBER;
   number.number = value;
   impl().enter([&] { impl().set_hyperparameter(name, number); });
 }
 void Inspector::set_hyperparameter(const std::string& name, const std::string& value) {
   const std::string shown = utf8(value);
   loupe_option_value text{};
-  text.type = LOUPE_OPTION_STRING;
+  text.type = LOUPE_TYPE_STRING;
   text.string = shown.c_str();
   impl().enter([&] { impl().set_hyperparameter(name, text); });
 }

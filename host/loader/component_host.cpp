@@ -75,7 +75,7 @@ ComponentHost::ComponentHost(std::string speaker, Surroundings* surroundings, st
                    log(level, host_of(context).speaker() + ": " + (message != nullptr ? message : "(no message)"));
                  });
                },
-           .get_interface =
+           .get_extension =
                [](void* context, const char* id) {
                  // Nobody but a component asks: a thread that no call of ours runs on is one that it has made.
                  RunningComponent::claim_thread(host_of(context).speaker().c_str());

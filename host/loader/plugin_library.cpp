@@ -64,7 +64,7 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file) {
                 (newer ? "update Loupe, or rebuild the plugin against this Loupe's SDK"
                        : "rebuild the plugin against this Loupe's SDK"));
   }
-  const auto* plugin = static_cast<const loupe_plugin*>(entry.get_interface(LOUPE_PLUGIN_ID));
+  const auto* plugin = static_cast<const loupe_plugin*>(entry.get_extension(LOUPE_PLUGIN_ID));
   if (plugin == nullptr || plugin->struct_size < offsetof(loupe_plugin, component_count) + sizeof(std::size_t)) {
     throw Error("the plugin '" + file + "' (ABI " + version_text(entry.abi_major, entry.abi_minor) + ", host " +
                 version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) +

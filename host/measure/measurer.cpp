@@ -227,10 +227,10 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, const Sample& 
     m.bin_edges = histogram_edges();
     m.bin_count = kHistogramBins;
   }
-  if (has_previous) m.flags |= LOUPE_MEASURED_PREVIOUS;
+  if (has_previous) m.flags |= LOUPE_MEASUREMENT_HAS_PREVIOUS;
   m.dot_previous = all.sums.dot;
   m.previous_sum_squares = has_previous ? last_sum_squares_ : 0;
-  if (has_change) m.flags |= LOUPE_MEASURED_CHANGE;
+  if (has_change) m.flags |= LOUPE_MEASUREMENT_HAS_CHANGE;
   m.change_sum_squares = all.sums.change_squares;
   m.dot_change = all.sums.dot_change;
   m.previous_change_sum_squares = has_change_before ? last_change_sum_squares_ : 0;

@@ -39,15 +39,15 @@ int64_t Sample::first_run_from(int64_t element) const {
 }
 
 void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares, double last_sum_squares) {
-  if ((m.flags & (LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE)) == 0) return;
+  if ((m.flags & (LOUPE_MEASUREMENT_HAS_PREVIOUS | LOUPE_MEASUREMENT_HAS_CHANGE)) == 0) return;
   const double both = squares * last_squares;
   const double correlation = both > 0 ? m.dot_previous / std::sqrt(both) : 0;
   const double scale = static_cast<double>(m.numel) / static_cast<double>(size);
-  if ((m.flags & LOUPE_MEASURED_PREVIOUS) != 0)
+  if ((m.flags & LOUPE_MEASUREMENT_HAS_PREVIOUS) != 0)
     m.dot_previous = correlation * std::sqrt(m.sum_squares) * std::sqrt(last_sum_squares);
   m.change_sum_squares *= scale;
   m.dot_change *= scale;
-  m.flags |= LOUPE_MEASURED_SAMPLE;
+  m.flags |= LOUPE_MEASUREMENT_SAMPLED;
 }
 
 }  // namespace loupe::measure

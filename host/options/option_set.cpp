@@ -17,15 +17,15 @@ namespace {
 
 std::string type_name(uint32_t type) {
   switch (type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return "true or false";
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       return "a whole number";
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       return "a number";
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       return "a text";
-    case LOUPE_OPTION_STRINGS:
+    case LOUPE_TYPE_STRINGS:
       return "a list of texts";
     default:
       return "a map";
@@ -86,15 +86,15 @@ bool is_required(const loupe_option& option) {
 YAML::Node yaml_of(const loupe_option_value& value) {
   constexpr std::size_t most_strings = 1 << 20;
   switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return YAML::Node(value.integer != 0);
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       return YAML::Node(value.integer);
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       return YAML::Node(number_text(value.number));
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       return YAML::Node(std::string(value.string != nullptr ? value.string : ""));
-    case LOUPE_OPTION_STRINGS: {
+    case LOUPE_TYPE_STRINGS: {
       YAML::Node list(YAML::NodeType::Sequence);
       if (value.string_count > most_strings) throw Error("is a list of impossible length");
       for (std::size_t i = 0; i < value.string_count; ++i) {
@@ -135,16 +135,16 @@ void OptionSet::read(Value& value, const loupe_option& option, const YAML::Node&
     }
   };
   switch (option.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       if (bool flag = false; node.IsScalar() && YAML::convert<bool>::decode(node, flag)) {
         value.value.integer = flag;
       } else {
         wrong();
       }
       return;
-    case LOUPE_OPTION_INTEGER:
-    case LOUPE_OPTION_NUMBER: {
-      const bool whole = option.type == LOUPE_OPTION_INTEGER;
+    case LOUPE_TYPE_INTEGER:
+    case LOUPE_TYPE_NUMBER: {
+      const bool whole = option.type == LOUPE_TYPE_INTEGER;
       const bool read =
           whole ? YAML::convert<int64_t>::decode(node, value.value.integer) : read_number(node, value.value.number);
       if (!node.IsScalar() || !read) return wrong();
@@ -154,12 +154,12 @@ void OptionSet::read(Value& value, const loupe_option& option, const YAML::Node&
       }
       return;
     }
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       if (!node.IsScalar()) return wrong();
       value.text = node.Scalar();
       check_choice(node, value.text);
       return;
-    case LOUPE_OPTION_STRINGS:
+    case LOUPE_TYPE_STRINGS:
       if (is_none(node)) return;
       if (node.IsScalar()) {
         value.strings.push_back(node.Scalar());
@@ -181,7 +181,7 @@ void OptionSet::read(Value& value, const loupe_option& option, const YAML::Node&
 
 YAML::Node OptionSet::default_of(const loupe_option& option) {
   if (is_required(option)) return YAML::Node(YAML::NodeType::Null);
-  if (option.type == LOUPE_OPTION_MAP) return YAML::Node(YAML::NodeType::Map);
+  if (option.type == LOUPE_TYPE_MAP) return YAML::Node(YAML::NodeType::Map);
   loupe_option_value value{};  // without one: false, 0, "" or empty
   if (option.default_value != nullptr) value = copy_known(*option.default_value);
   if (option.default_value != nullptr && value.type != option.type) throw Error("is not " + type_name(option.type));
@@ -208,22 +208,22 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
     const std::string name = entry.first.Scalar();
     loupe_option option{};
     option.struct_size = sizeof option;
-    option.type = LOUPE_OPTION_STRING;
+    option.type = LOUPE_TYPE_STRING;
     option.name = name.c_str();
     option.help = "";
     bool flag = false;
     int64_t whole = 0;
     double number = 0;
     if (item.IsMap()) {
-      option.type = LOUPE_OPTION_MAP;
+      option.type = LOUPE_TYPE_MAP;
     } else if (item.IsSequence()) {
-      option.type = LOUPE_OPTION_STRINGS;
+      option.type = LOUPE_TYPE_STRINGS;
     } else if (item.Tag() != "!" && YAML::convert<int64_t>::decode(item, whole)) {
-      option.type = LOUPE_OPTION_INTEGER;
+      option.type = LOUPE_TYPE_INTEGER;
     } else if (item.Tag() != "!" && read_number(item, number)) {
-      option.type = LOUPE_OPTION_NUMBER;
+      option.type = LOUPE_TYPE_NUMBER;
     } else if (item.Tag() != "!" && YAML::convert<bool>::decode(item, flag)) {
-      option.type = LOUPE_OPTION_BOOLEAN;
+      option.type = LOUPE_TYPE_BOOLEAN;
     }
     set->read(set->add(name, option.type), option, item, where + "." + name, diagnostics);
   }

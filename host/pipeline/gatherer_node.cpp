@@ -44,7 +44,8 @@ GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueE
                    if (event == nullptr) throw Error("an event is emitted that is null", LOUPE_INVALID);
                    static_cast<GathererNode*>(self)->emit(*event);
                  });
-               }};
+               },
+           .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
 }
 
 void GathererNode::open() {

@@ -26,17 +26,17 @@ bool add_value(std::string& key, const loupe_option_value& value) {
   add_text(key, value.name);
   add_bytes(key, value.type);
   switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_BOOLEAN:
+    case LOUPE_TYPE_INTEGER:
       add_bytes(key, value.integer);
       return true;
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       add_bytes(key, value.number);
       return true;
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       add_text(key, value.string != nullptr ? value.string : "");
       return true;
-    case LOUPE_OPTION_STRINGS:
+    case LOUPE_TYPE_STRINGS:
       add_bytes(key, value.string_count);
       for (std::size_t i = 0; i < value.string_count; ++i) {
         if (value.strings == nullptr || value.strings[i] == nullptr) return false;

@@ -80,7 +80,8 @@ void LensNode::make_sink() {
       .finding =
           [](void* to, const loupe_finding* finding, loupe_error* error) {
             return detail::guarded(error, [&] { static_cast<LensNode*>(to)->tell_finding(given(finding)); });
-          }};
+          },
+      .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
 }
 
 void LensNode::show_tag(const loupe_tag& tag) {

@@ -103,10 +103,10 @@ void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
                                    .string = text};
     display_.hyperparameter(value);
   };
-  tell(name, LOUPE_OPTION_STRING, 0, optimizer.type);
+  tell(name, LOUPE_TYPE_STRING, 0, optimizer.type);
   if (const auto rate = learning_rate_of(group); rate && std::isfinite(*rate))
-    tell(name + " rate", LOUPE_OPTION_NUMBER, *rate, nullptr);
-  if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_OPTION_NUMBER, group.weight_decay, nullptr);
+    tell(name + " rate", LOUPE_TYPE_NUMBER, *rate, nullptr);
+  if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_TYPE_NUMBER, group.weight_decay, nullptr);
 }
 
 /// A few times a second.

@@ -22,9 +22,9 @@ struct GroupFacts {
     group.weight_decay = decay;
     group.flags |= LOUPE_GROUP_HAS_WEIGHT_DECAY;
   }
-  void set(const char* name, double number) { add(LOUPE_OPTION_NUMBER, name, 0, number); }
-  void set(const char* name, int64_t number) { add(LOUPE_OPTION_INTEGER, name, number, static_cast<double>(number)); }
-  void set(const char* name, bool flag) { add(LOUPE_OPTION_BOOLEAN, name, flag, 0); }
+  void set(const char* name, double number) { add(LOUPE_TYPE_NUMBER, name, 0, number); }
+  void set(const char* name, int64_t number) { add(LOUPE_TYPE_INTEGER, name, number, static_cast<double>(number)); }
+  void set(const char* name, bool flag) { add(LOUPE_TYPE_BOOLEAN, name, flag, 0); }
 
  private:
   void add(uint32_t type, const char* name, int64_t integer, double number) {

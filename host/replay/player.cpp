@@ -250,10 +250,10 @@ void Player::take_tag(const RecordLine& line) {
   tag.struct_size = sizeof tag;
   tag.type = line.tag_type;
   tag.id = line.tag.c_str();
-  tag.flags = (line.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (line.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
-              (line.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
-              (std::isnan(line.y_minimum) ? 0u : uint32_t{LOUPE_PLOT_HAS_MINIMUM}) |
-              (std::isnan(line.y_maximum) ? 0u : uint32_t{LOUPE_PLOT_HAS_MAXIMUM});
+  tag.flags = (line.log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (line.big ? uint32_t{LOUPE_TAG_BIG} : 0u) |
+              (line.annotate ? uint32_t{LOUPE_TAG_ANNOTATE} : 0u) |
+              (std::isnan(line.y_minimum) ? 0u : uint32_t{LOUPE_TAG_HAS_MINIMUM}) |
+              (std::isnan(line.y_maximum) ? 0u : uint32_t{LOUPE_TAG_HAS_MAXIMUM});
   tag.y_minimum = std::isnan(line.y_minimum) ? 0 : line.y_minimum;
   tag.y_maximum = std::isnan(line.y_maximum) ? 0 : line.y_maximum;
   tag.title = or_null(line.title);

@@ -41,7 +41,7 @@ constexpr std::array<KindOfLine, 11> kinds = {{
     {"run", Kind::run, 0},
 }};
 constexpr Word tag_type_words[] = {
-    {LOUPE_TAG_NUMERICAL, "numerical"}, {LOUPE_TAG_PROBABILITY, "probability"}, {LOUPE_TAG_RELATION, "relation"}};
+    {LOUPE_SCALE_NUMERICAL, "numerical"}, {LOUPE_SCALE_PROBABILITY, "probability"}, {LOUPE_SCALE_RELATION, "relation"}};
 
 const KindOfLine& kind_called(const std::string& name) {
   std::vector<std::string> known;

@@ -18,7 +18,7 @@ struct RecordLine {
   double value = 0, low = 0, high = 0;
   std::uint64_t events = 0;           // value, range, histogram: on how many it stands; 0 where nobody said
   std::vector<double> edges, counts;  // histogram: edges ascend, and are one more than the counts
-  std::uint32_t tag_type = 0;         // tag: LOUPE_TAG_NUMERICAL, …
+  std::uint32_t tag_type = 0;         // tag: LOUPE_SCALE_NUMERICAL, …
   bool log_y = false, big = false, annotate = false;
   double y_minimum = 0, y_maximum = 0;                    // NaN: as the data wants
   std::string title, unit, description, healthy, advice;  // tag; each may be empty

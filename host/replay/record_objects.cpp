@@ -120,23 +120,23 @@ RecordedSetting parse_hyperparameter_line(std::string_view text) try {
   const std::string type = json.at("type").get<std::string>();
   const auto& value = json.at("setting");
   if (type == "boolean") {
-    setting.type = LOUPE_OPTION_BOOLEAN;
+    setting.type = LOUPE_TYPE_BOOLEAN;
     setting.integer = value.get<bool>() ? 1 : 0;
   } else if (type == "integer") {
-    setting.type = LOUPE_OPTION_INTEGER;
+    setting.type = LOUPE_TYPE_INTEGER;
     setting.integer = whole<std::int64_t>(value, "setting");
     setting.number = static_cast<double>(setting.integer);
   } else if (type == "number") {
-    setting.type = LOUPE_OPTION_NUMBER;
+    setting.type = LOUPE_TYPE_NUMBER;
     setting.number = value.is_string() ? number_named(value.get<std::string>()).value() : value.get<double>();
   } else if (type == "string") {
-    setting.type = LOUPE_OPTION_STRING;
+    setting.type = LOUPE_TYPE_STRING;
     setting.string = value.get<std::string>();
   } else if (type == "strings") {
-    setting.type = LOUPE_OPTION_STRINGS;
+    setting.type = LOUPE_TYPE_STRINGS;
     setting.strings = value.get<std::vector<std::string>>();
   } else if (type == "map") {
-    setting.type = LOUPE_OPTION_MAP;
+    setting.type = LOUPE_TYPE_MAP;
   } else {
     throw Error("a hyperparameter cannot be of the type '" + type + "'" +
                 suggestion(type, {"boolean", "integer", "number", "string", "strings", "map"}));

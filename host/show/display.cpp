@@ -162,12 +162,12 @@ void Display::tag(const loupe_tag& tag, const std::string& owner) {
                         std::to_string(tag.y_minimum) + ' ' + std::to_string(tag.y_maximum);
   for (const char* text : {tag.title, tag.unit, tag.description, tag.healthy, tag.advice})
     content += '\n' + std::string(text != nullptr ? text : "");
-  const bool is_shared = (tag.flags & LOUPE_PLOT_SHARED) != 0;
+  const bool is_shared = (tag.flags & LOUPE_TAG_SHARED) != 0;
   TagTold& known = tags_.try_emplace(tag.id, TagTold{"", owner, is_shared}).first->second;
   if (known.owner != owner && !(known.is_shared && is_shared)) {
     throw Error("the tag '" + std::string(tag.id) + "' belongs to " + known.owner +
                     ", which told it first; give this one another id" +
-                    (known.is_shared ? ", or LOUPE_PLOT_SHARED, as that one has" : ""),
+                    (known.is_shared ? ", or LOUPE_TAG_SHARED, as that one has" : ""),
                 LOUPE_INVALID);
   }
   if (known.content == content) return;

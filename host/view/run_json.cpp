@@ -83,13 +83,13 @@ Json curve_of(const RunSummary::Loss* loss) {
 
 Json value_of(const replay::RecordedSetting& setting) {
   switch (setting.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return setting.integer != 0;
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       return setting.integer;
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       return number(setting.number);
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       return setting.string;
     default:
       std::string all;

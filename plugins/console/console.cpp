@@ -93,8 +93,9 @@ class Console : public Visualizer {
   void model(const Model& model) override { model_layers_.take(model); }
   void tag(const Tag& tag) override {
     const bool bounded = y_minimum_of(tag) && y_maximum_of(tag);
-    tables_.set_style(tag.id, {is_big(tag), is_logarithmic(tag), tag.type == LOUPE_TAG_PROBABILITY,
-                               tag.type == LOUPE_TAG_RELATION, bounded, tag.unit != nullptr ? harmless(tag.unit) : ""});
+    tables_.set_style(tag.id,
+                      {is_big(tag), is_logarithmic(tag), tag.type == LOUPE_SCALE_PROBABILITY,
+                       tag.type == LOUPE_SCALE_RELATION, bounded, tag.unit != nullptr ? harmless(tag.unit) : ""});
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.at.epoch;

@@ -200,8 +200,8 @@ void Writing::write_optimizer(const loupe_optimizer& optimizer) {
     if (const auto decay = weight_decay_of(group)) line.number("weight_decay", *decay);
     for (std::size_t k = 0; group.settings != nullptr && k < group.settings->value_count; ++k) {
       const loupe_option_value& setting = *group.settings->values[k];
-      if (setting.type == LOUPE_OPTION_BOOLEAN) line.flag(setting.name, setting.integer != 0);
-      if (setting.type == LOUPE_OPTION_INTEGER || setting.type == LOUPE_OPTION_NUMBER)
+      if (setting.type == LOUPE_TYPE_BOOLEAN) line.flag(setting.name, setting.integer != 0);
+      if (setting.type == LOUPE_TYPE_INTEGER || setting.type == LOUPE_TYPE_NUMBER)
         line.number(setting.name, setting.number);
     }
     line.done();

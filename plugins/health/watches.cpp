@@ -146,7 +146,7 @@ void StepWatch::process(const Event& event) {
     const std::lock_guard lock(model_.mutex);
     state_.follow(model_.step_now);
     state_.norm = std::sqrt(measured.sum_squares);
-    state_.is_sampled = (measured.flags & LOUPE_MEASURED_SAMPLE) != 0;
+    state_.is_sampled = (measured.flags & LOUPE_MEASUREMENT_SAMPLED) != 0;
     state_.is_finite = is_finite(measured);
     const double change = has_change(measured) ? std::sqrt(measured.change_sum_squares) : 0;
     if (place_ == LOUPE_PLACE_CPU) {

@@ -77,7 +77,7 @@ class RunHistory {
   struct TagHistory {
     std::string name;
     std::array<std::string, 5> words;  ///< title, unit, description, healthy, advice; "" where there is none
-    std::uint32_t type = LOUPE_TAG_NUMERICAL;
+    std::uint32_t type = LOUPE_SCALE_NUMERICAL;
     bool log_y = false, big = false, annotate = false;
     double y_minimum = NAN, y_maximum = NAN;
     detail::KeyedList<Layer> layers;

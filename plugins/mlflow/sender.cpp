@@ -170,7 +170,7 @@ void Sender::end(std::chrono::milliseconds patience) {
 void Sender::work(State& state) {
   detail::name_own_thread("mlflow");
   // The host takes a thread that asks it for something outside of its calls for this component's own.
-  state.host.get_interface(LOUPE_RUN_ID);
+  state.host.get_extension(LOUPE_RUN_ID);
   auto pause = first_pause;
   bool is_told = false;
   std::unique_lock lock(state.mutex);

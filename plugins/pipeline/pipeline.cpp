@@ -59,7 +59,9 @@ class Pipeline : public Lens {
         tag_(options.get<std::string>("tag")) {
     const auto type = options.get<std::string>("type");
     relation_ = type == "relation";
-    style_.type = relation_ ? LOUPE_TAG_RELATION : type == "probability" ? LOUPE_TAG_PROBABILITY : LOUPE_TAG_NUMERICAL;
+    style_.type = relation_               ? LOUPE_SCALE_RELATION
+                  : type == "probability" ? LOUPE_SCALE_PROBABILITY
+                                          : LOUPE_SCALE_NUMERICAL;
     style_.log_y = options.get<bool>("log_scale");
     style_.big = relation_ || options.get<bool>("big");
     style_.annotate = !relation_;

@@ -21,7 +21,7 @@ class Prints {
  public:
   explicit Prints(const Host& host)
       : host_(host),
-        service_(static_cast<const loupe_draft_fingerprint_service*>(host.get_interface(LOUPE_DRAFT_FINGERPRINTS_ID))) {
+        service_(static_cast<const loupe_draft_fingerprint_service*>(host.get_extension(LOUPE_DRAFT_FINGERPRINTS_ID))) {
   }
 
   /// 0 where it cannot be told. Waits for no device: of a tensor there it is a place, which numbers() fills.

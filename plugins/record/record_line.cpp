@@ -27,9 +27,9 @@ Json limit(std::optional<double> value) {
 
 const char* type_name(std::uint32_t type) {
   switch (type) {
-    case LOUPE_TAG_PROBABILITY:
+    case LOUPE_SCALE_PROBABILITY:
       return "probability";
-    case LOUPE_TAG_RELATION:
+    case LOUPE_SCALE_RELATION:
       return "relation";
     default:
       return "numerical";
@@ -141,19 +141,19 @@ std::string hyperparameter_line(const Hyperparameter& told) {
   // Not "value": a column that holds numbers alone stays one.
   constexpr const char* key = "setting";
   switch (told.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       line.text("type", "boolean").flag(key, told.integer != 0);
       break;
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       line.text("type", "integer").integer(key, told.integer);
       break;
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       line.text("type", "number").number(key, told.number);
       break;
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       line.text("type", "string").text(key, told.string);
       break;
-    case LOUPE_OPTION_STRINGS:
+    case LOUPE_TYPE_STRINGS:
       line.text("type", "strings").texts(key, told.strings, told.string_count);
       break;
     default:

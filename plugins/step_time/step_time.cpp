@@ -105,7 +105,7 @@ class StepTime : public Lens {
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
          "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
          "{budget: 1%}), or with fewer lenses."});
-    style.type = LOUPE_TAG_RELATION;
+    style.type = LOUPE_SCALE_RELATION;
     style.big = true;
     style.unit = "ms";
     return style;
@@ -127,7 +127,7 @@ class StepTime : public Lens {
     TagStyle style = explained({}, {"Each layer's share of what all layers take in a step, forward and backward.",
                                     "It follows the number of the layers' multiplications.",
                                     "A layer with few multiplications and a large share is worth a look."});
-    style.type = LOUPE_TAG_RELATION;
+    style.type = LOUPE_SCALE_RELATION;
     style.big = true;
     return style;
   }

@@ -6,12 +6,12 @@ namespace loupe::tensorboard {
 
 Setting setting_of(const Hyperparameter& value) {
   switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return value.integer != 0;
-    case LOUPE_OPTION_INTEGER:
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_INTEGER:
+    case LOUPE_TYPE_NUMBER:
       return value.number;
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       return std::string(value.string);
     default:
       std::string all;

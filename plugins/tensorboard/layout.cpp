@@ -62,7 +62,7 @@ void Charts::tag(const Tag& tag) {
   TagCharts& charts = tag_of(tag.id);
   if (charts.big != (is_big(tag))) changed_ = true;
   charts.big = is_big(tag);
-  charts.shares = tag.type == LOUPE_TAG_RELATION;
+  charts.shares = tag.type == LOUPE_SCALE_RELATION;
 }
 
 void Charts::line(const char* tag, const char* layer, const char* line) {

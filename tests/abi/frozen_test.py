@@ -41,8 +41,8 @@ class Changed(unittest.TestCase):
         self.assertIn("+loupe_error.more 8 4 uint32_t\n", said)
 
     def test_a_function_that_takes_something_else(self):
-        said = self.said_of("abi/entry.h", "(*get_interface)(const char* id)", "(*get_interface)(uint64_t id)")
-        self.assertIn("+loupe_entry.get_interface 16 8 const void* (uint64_t)\n", said)
+        said = self.said_of("abi/entry.h", "(*get_extension)(const char* id)", "(*get_extension)(uint64_t id)")
+        self.assertIn("+loupe_entry.get_extension 16 8 const void* (uint64_t)\n", said)
 
     def test_a_new_header(self):
         with tempfile.TemporaryDirectory() as folder:

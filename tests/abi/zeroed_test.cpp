@@ -23,7 +23,8 @@ class ZeroedViewer : public Visualizer {
   static std::vector<Option> options() { return {}; }
   explicit ZeroedViewer(const Options&) {}
   void tag(const Tag& tag) override {
-    const bool is_plain = tag.type == LOUPE_TAG_NUMERICAL && !is_big(tag) && !is_logarithmic(tag) && !is_annotated(tag);
+    const bool is_plain =
+        tag.type == LOUPE_SCALE_NUMERICAL && !is_big(tag) && !is_logarithmic(tag) && !is_annotated(tag);
     const bool has_bounds = y_minimum_of(tag) || y_maximum_of(tag);
     shown.push_back(std::string("tag ") + title_of(tag) + (is_plain ? " plain" : "") + (has_bounds ? " bounded" : ""));
   }

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"exports", "exports", "it also exports one_more_symbol"},
         Fault{"read_without_running", "read_without_running", "constant initializer"},
         Fault{"links", "links", "nobody_has_this"}, Fault{"bootstrap", "bootstrap", "it is built for ABI 2.0"},
-        Fault{"unknown_ids", "unknown_ids", "get_interface(\"loupe.plugin\") is not null"},
+        Fault{"unknown_ids", "unknown_ids", "get_extension(\"loupe.plugin\") is not null"},
         Fault{"plugin", "plugin", "it has no version"},
         Fault{"note", "plugin", "its note lacks the lens 'faulty_lens', so that no host finds it"},
         Fault{"functions", "functions", "it lacks 'open'"}, Fault{"names", "names", "'Ratio of all' is not snake_case"},

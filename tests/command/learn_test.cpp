@@ -24,8 +24,8 @@ void record_curves(const std::string& folder, int epochs, const Curve& loss, con
                    const std::string& layer = "conv1") {
   Driver record(RECORD_PLUGIN);
   record.begin(folder);
-  record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true);
-  record.tag("Weight Norm", LOUPE_TAG_NUMERICAL);
+  record.tag("Loss", LOUPE_SCALE_NUMERICAL, true, true);
+  record.tag("Weight Norm", LOUPE_SCALE_NUMERICAL);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     record.begin_tick(epoch);
     record.value("Loss", "Loss", "train_loss mean", loss(epoch));

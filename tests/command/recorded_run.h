@@ -49,8 +49,8 @@ inline void tell_findings(Driver& record, int epoch) {
 inline std::string record_run(const std::string& folder, const RunToRecord& run = {}) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder, run.resumed, run.name);
-  record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true);
-  record.tag("Rates \"q\" \u00dc\n", LOUPE_TAG_PROBABILITY);
+  record.tag("Loss", LOUPE_SCALE_NUMERICAL, true, true);
+  record.tag("Rates \"q\" \u00dc\n", LOUPE_SCALE_PROBABILITY);
   record.model(
       MadeModel("net", "Net",
                 {{"", "Net", {}, false}, {"fc", "Linear", {{2, 4}, {2}}}, {"scale", "Scale", {{}}}, {"relu", "ReLU"}})
@@ -58,9 +58,9 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   tell_setting(record, "optimizer.lr", run.rate);
   loupe_tag share{};
   share.struct_size = sizeof share;
-  share.type = LOUPE_TAG_RELATION;
+  share.type = LOUPE_SCALE_RELATION;
   share.id = "Share";
-  share.flags = LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE | LOUPE_PLOT_HAS_MINIMUM | LOUPE_PLOT_HAS_MAXIMUM;
+  share.flags = LOUPE_TAG_BIG | LOUPE_TAG_ANNOTATE | LOUPE_TAG_HAS_MINIMUM | LOUPE_TAG_HAS_MAXIMUM;
   share.y_minimum = -1;
   share.y_maximum = INFINITY;
   share.title = "Share of the \"whole\"";
@@ -70,7 +70,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
   share.advice = "train on";
   record.tag(share);
   for (int epoch = run.first_epoch; epoch <= run.last_epoch; ++epoch) {
-    if (epoch == std::max(2, run.first_epoch)) record.tag("Later", LOUPE_TAG_NUMERICAL);
+    if (epoch == std::max(2, run.first_epoch)) record.tag("Later", LOUPE_SCALE_NUMERICAL);
     record.begin_tick(epoch);
     Finding warning = a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of conv1 is silent");
     warning.value = 0.5;

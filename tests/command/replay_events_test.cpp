@@ -49,7 +49,7 @@ TEST(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
   {
     Driver record(RECORD_PLUGIN);
     record.begin(told);
-    record.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    record.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     record.loss_tick(1, 0.5);
     record.end();
   }

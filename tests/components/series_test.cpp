@@ -56,7 +56,7 @@ class MadeUp {
     measurement_.dead_units = static_cast<int64_t>(random() % 5);
     measurement_.sample_count = 2;
     // The stream is one: its second half has a value before its first.
-    measurement_.flags = number > 0 ? LOUPE_MEASURED_PREVIOUS | LOUPE_MEASURED_CHANGE : 0;
+    measurement_.flags = number > 0 ? LOUPE_MEASUREMENT_HAS_PREVIOUS | LOUPE_MEASUREMENT_HAS_CHANGE : 0;
     for (uint64_t& bin : bins_) bin = random() % 10;
     measurement_.bins = bins_;
     measurement_.bin_edges = edges_;

@@ -29,13 +29,13 @@ TEST(ConfigSettings, HaveTypesAndTheOrderOfTheirNames) {
   settings_of("b: [x, y]\na: 1\nlenses: [c]\n").lend([](const loupe_options* settings) {
     ASSERT_EQ(settings->value_count, 3U);
     EXPECT_STREQ(settings->values[0]->name, "a");
-    EXPECT_EQ(settings->values[0]->type, LOUPE_OPTION_STRING);
+    EXPECT_EQ(settings->values[0]->type, LOUPE_TYPE_STRING);
     EXPECT_STREQ(settings->values[0]->string, "1");
-    EXPECT_EQ(settings->values[1]->type, LOUPE_OPTION_STRINGS);
+    EXPECT_EQ(settings->values[1]->type, LOUPE_TYPE_STRINGS);
     ASSERT_EQ(settings->values[1]->string_count, 2U);
     EXPECT_STREQ(settings->values[1]->strings[1], "y");
     EXPECT_STREQ(settings->values[2]->name, "lenses.c");
-    EXPECT_EQ(settings->values[2]->type, LOUPE_OPTION_BOOLEAN);
+    EXPECT_EQ(settings->values[2]->type, LOUPE_TYPE_BOOLEAN);
     EXPECT_EQ(settings->values[2]->integer, 1);
   });
 }

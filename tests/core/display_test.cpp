@@ -261,12 +261,12 @@ TEST_F(DisplayTest, ATagBelongsToWhoToldItFirst) {
   tag("T");
   EXPECT_EQ(refused([&] { tag("T", "the lens 'y'"); }),
             "the tag 'T' belongs to the lens 'x', which told it first; give this one another id");
-  EXPECT_NE(refused([&] { tag("T", "the lens 'y'", LOUPE_PLOT_SHARED); }), "");
+  EXPECT_NE(refused([&] { tag("T", "the lens 'y'", LOUPE_TAG_SHARED); }), "");
   EXPECT_EQ(refused([&] { display_.check_owner("T", "the lens 'x'"); }), "");
   EXPECT_NE(refused([&] { display_.check_owner("T", "the lens 'y'"); }), "");
   EXPECT_EQ(refused([&] { display_.check_owner("untold", "the lens 'y'"); }), "");
-  tag("S", "the lens 'x'", LOUPE_PLOT_SHARED);
-  EXPECT_EQ(refused([&] { tag("S", "the lens 'y'", LOUPE_PLOT_SHARED); }), "");
+  tag("S", "the lens 'x'", LOUPE_TAG_SHARED);
+  EXPECT_EQ(refused([&] { tag("S", "the lens 'y'", LOUPE_TAG_SHARED); }), "");
   EXPECT_NE(refused([&] { tag("S", "the lens 'z'"); }), "");
 }
 
@@ -293,7 +293,7 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
                         .bin_count = 1});
   };
   tag("T");
-  tag("S", "the lens 'x'", LOUPE_PLOT_SHARED);
+  tag("S", "the lens 'x'", LOUPE_TAG_SHARED);
   for (const double epoch : {1, 2}) {
     display_.begin_tick(tick_of(epoch));
     value("T", 1);

@@ -29,7 +29,7 @@ class SummingDevice : public DeviceMeasurer {
       measured.sum_squares += now[i] * now[i];
       if (!last_.empty()) measured.change_sum_squares += (now[i] - last_[i]) * (now[i] - last_[i]);
     }
-    measured.flags = last_.empty() ? 0 : LOUPE_MEASURED_CHANGE;
+    measured.flags = last_.empty() ? 0 : LOUPE_MEASUREMENT_HAS_CHANGE;
     last_ = now;
     pending_.push_back({measured, flags, number});
   }

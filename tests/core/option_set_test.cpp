@@ -87,13 +87,13 @@ TEST(OptionSet, ReadsAMapByTheLookOfItsValues) {
     }
     return 0u;
   };
-  EXPECT_EQ(type("a"), LOUPE_OPTION_INTEGER + 0u);
-  EXPECT_EQ(type("b"), LOUPE_OPTION_NUMBER + 0u);
-  EXPECT_EQ(type("c"), LOUPE_OPTION_BOOLEAN + 0u);
-  EXPECT_EQ(type("d"), LOUPE_OPTION_STRING + 0u);
-  EXPECT_EQ(type("e"), LOUPE_OPTION_STRINGS + 0u);
-  EXPECT_EQ(type("f"), LOUPE_OPTION_MAP + 0u);
-  EXPECT_EQ(type("h"), LOUPE_OPTION_STRING + 0u);  // quoted
+  EXPECT_EQ(type("a"), LOUPE_TYPE_INTEGER + 0u);
+  EXPECT_EQ(type("b"), LOUPE_TYPE_NUMBER + 0u);
+  EXPECT_EQ(type("c"), LOUPE_TYPE_BOOLEAN + 0u);
+  EXPECT_EQ(type("d"), LOUPE_TYPE_STRING + 0u);
+  EXPECT_EQ(type("e"), LOUPE_TYPE_STRINGS + 0u);
+  EXPECT_EQ(type("f"), LOUPE_TYPE_MAP + 0u);
+  EXPECT_EQ(type("h"), LOUPE_TYPE_STRING + 0u);  // quoted
   EXPECT_EQ(extra.get<int>("a"), 3);
   EXPECT_EQ(extra.get<Strings>("e"), (Strings{"x", "1"}));
   EXPECT_EQ(extra.map("f").get<int>("g"), 1);

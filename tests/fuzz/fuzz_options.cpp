@@ -36,17 +36,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   // What a plugin may hand over as a default: text that is no such option's, and lists with a null in them.
   const char* const texts[] = {default_value.c_str(), default_value.size() % 3 == 0 ? nullptr : "wide"};
   loupe_option_value value{
-      sizeof(loupe_option_value), LOUPE_OPTION_STRING, "", 3, 0.5, default_value.c_str(), texts, 2, nullptr};
+      sizeof(loupe_option_value), LOUPE_TYPE_STRING, "", 3, 0.5, default_value.c_str(), texts, 2, nullptr};
   loupe_option_value list = value, flag = value;
-  list.type = LOUPE_OPTION_STRINGS;
-  flag.type = LOUPE_OPTION_BOOLEAN;
-  loupe_option options[] = {option(LOUPE_OPTION_BOOLEAN, "flag", &flag),
-                            option(LOUPE_OPTION_INTEGER, "whole", nullptr),
-                            option(LOUPE_OPTION_NUMBER, "number", default_value.size() % 2 == 0 ? nullptr : &value),
-                            option(LOUPE_OPTION_STRING, "text", &value),
-                            option(LOUPE_OPTION_STRINGS, "list", &list),
-                            option(LOUPE_OPTION_STRINGS, "chosen", nullptr),
-                            option(LOUPE_OPTION_MAP, "map", nullptr)};
+  list.type = LOUPE_TYPE_STRINGS;
+  flag.type = LOUPE_TYPE_BOOLEAN;
+  loupe_option options[] = {option(LOUPE_TYPE_BOOLEAN, "flag", &flag),
+                            option(LOUPE_TYPE_INTEGER, "whole", nullptr),
+                            option(LOUPE_TYPE_NUMBER, "number", default_value.size() % 2 == 0 ? nullptr : &value),
+                            option(LOUPE_TYPE_STRING, "text", &value),
+                            option(LOUPE_TYPE_STRINGS, "list", &list),
+                            option(LOUPE_TYPE_STRINGS, "chosen", nullptr),
+                            option(LOUPE_TYPE_MAP, "map", nullptr)};
   options[1].flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM;
   options[1].minimum = -1000;
   options[1].maximum = 1000;

@@ -115,7 +115,7 @@ TEST_F(RegisterPlugin, RefusesAnEntryThatIsNone) {
   entry.abi_major = LOUPE_ABI_MAJOR + 1;
   EXPECT_SAYS(refusal(entry), "was built for ABI 2.0, this host has 1.0");
   entry = linked_plugin;
-  entry.get_interface = [](const char*) -> const void* { return nullptr; };
+  entry.get_extension = [](const char*) -> const void* { return nullptr; };
   EXPECT_SAYS(refusal(entry), "does not offer loupe.plugin/1");
   EXPECT_EQ(registered_plugins().size(), before);
 }

@@ -34,7 +34,7 @@ TEST(RunningComponentDeathTest, IsNamedInACrashOfAThreadOfItsOwnThatHasAskedTheH
         name_components_in_crashes();
         const ComponentHost host("the visualizer 'x'", nullptr);
         std::thread([&] {
-          host.get()->get_interface(host.get()->context, LOUPE_RUN_ID);
+          host.get()->get_extension(host.get()->context, LOUPE_RUN_ID);
           std::abort();
         }).join();
       },
@@ -48,7 +48,7 @@ TEST(RunningComponentDeathTest, IsNotNamedInACrashAfterItHasRun) {
         {
           const RunningComponent running("the lens 'x'");
           const ComponentHost host("the lens 'x'", nullptr);
-          host.get()->get_interface(host.get()->context, LOUPE_RUN_ID);
+          host.get()->get_extension(host.get()->context, LOUPE_RUN_ID);
         }
         std::abort();
       },

@@ -98,8 +98,8 @@ void Reference::fill_bins(const std::vector<double>& x) {
 
 void Reference::compare(const std::vector<double>& x) {
   if (!last_) return;
-  m_.flags |= LOUPE_MEASURED_CHANGE;
-  if (last_is_event_) m_.flags |= LOUPE_MEASURED_PREVIOUS;
+  m_.flags |= LOUPE_MEASUREMENT_HAS_CHANGE;
+  if (last_is_event_) m_.flags |= LOUPE_MEASUREMENT_HAS_PREVIOUS;
   if (last_is_event_) m_.previous_sum_squares = last_squares_;
   if (older_) m_.previous_change_sum_squares = last_change_squares_;
   for (size_t i = 0; i < x.size(); ++i) {

@@ -80,8 +80,8 @@ TEST(SampledMeasurer, EstimatesWhatComparesAndMeasuresTheRestAsItIs) {
         TestTensor tensor(dtype, sizes, strides);
         fill_like_a_gradient(tensor, step);
         const loupe_measurement exact = whole.measure(tensor), told = sampled.measure(tensor);
-        EXPECT_EQ(exact.flags & LOUPE_MEASURED_SAMPLE, 0u);
-        EXPECT_EQ((told.flags & LOUPE_MEASURED_SAMPLE) != 0, step > 0);
+        EXPECT_EQ(exact.flags & LOUPE_MEASUREMENT_SAMPLED, 0u);
+        EXPECT_EQ((told.flags & LOUPE_MEASUREMENT_SAMPLED) != 0, step > 0);
         EXPECT_NEAR(told.sum, exact.sum, 1e-2);
         expect_same(told.sum_squares, exact.sum_squares);
         expect_same(told.sample_norm_sum, exact.sample_norm_sum);
@@ -126,7 +126,7 @@ TEST(SampledMeasurer, ForgetsTheSampleOfAnotherOrderInMemory) {
   measurer.measure(rows.fill_random(1));
   loupe_measurement m = measurer.measure(channels.fill_random(1));
   EXPECT_FALSE(has_change(m)) << "its places hold other elements";
-  EXPECT_EQ(m.flags & LOUPE_MEASURED_SAMPLE, 0u);
+  EXPECT_EQ(m.flags & LOUPE_MEASUREMENT_SAMPLED, 0u);
   m = measurer.measure(channels.fill_random(2));
   EXPECT_TRUE(has_change(m));
 }

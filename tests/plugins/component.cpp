@@ -21,7 +21,7 @@ const loupe_plugin& load_plugin(const std::string& name) {
   if (library == nullptr) throw std::runtime_error(dlerror());
   const auto* entry = static_cast<const loupe_entry*>(dlsym(library, LOUPE_ENTRY_SYMBOL));
   if (entry == nullptr || entry->magic != LOUPE_MAGIC) throw std::runtime_error(file + " is no plugin");
-  plugin = static_cast<const loupe_plugin*>(entry->get_interface(LOUPE_PLUGIN_ID));
+  plugin = static_cast<const loupe_plugin*>(entry->get_extension(LOUPE_PLUGIN_ID));
   if (plugin == nullptr) throw std::runtime_error(file + " offers nothing");
   return *plugin;
 }
@@ -94,17 +94,17 @@ void ComponentOptions::set(const loupe_option& declared, Value& value, const std
   value.value = {sizeof(loupe_option_value), declared.type, declared.name, 0, 0, nullptr, nullptr, 0, nullptr};
   value.texts.clear();
   switch (declared.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       value.value.integer = node.as<bool>();
       break;
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       value.value.integer = node.as<int64_t>();
       value.value.number = static_cast<double>(value.value.integer);
       break;
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       value.value.number = node.as<double>();
       break;
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       value.texts = {node.as<std::string>()};
       break;
     default:
@@ -120,7 +120,7 @@ void ComponentOptions::set(const loupe_option& declared, Value& value, const std
     }
     value.pointers.push_back(text.c_str());
   }
-  if (declared.type == LOUPE_OPTION_STRING) value.value.string = value.texts[0].c_str();
+  if (declared.type == LOUPE_TYPE_STRING) value.value.string = value.texts[0].c_str();
   value.value.strings = value.pointers.data();
   value.value.string_count = value.pointers.size();
 }

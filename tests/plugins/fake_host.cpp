@@ -99,7 +99,7 @@ const loupe_host& fake_host() {
                                   .version = "0.1.0",
                                   .plugin_path = "",
                                   .log = [](void*, int32_t, const char* message) { fake_log().push_back(message); },
-                                  .get_interface = &service};
+                                  .get_extension = &service};
   return host;
 }
 

@@ -109,7 +109,7 @@ TEST_P(GeometryLens, IntroducesANormAndABoundedCorrelation) {
   LensWorld& world = make("{log_scale: true}");
   const Shown shown = world.tick();
   const Shown::Tag& norms = shown.tags.at(norm());
-  EXPECT_EQ(norms.type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
+  EXPECT_EQ(norms.type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
   EXPECT_TRUE(norms.log_y);
   EXPECT_FALSE(norms.big);
   EXPECT_EQ(norms.y_minimum, std::nullopt);

@@ -31,7 +31,7 @@ class FakeOptimizer {
 
  private:
   // Named by LibTorch: Adam's momentum is its first beta.
-  loupe_option_value value_{.struct_size = sizeof(loupe_option_value), .type = LOUPE_OPTION_NUMBER, .number = 0.9};
+  loupe_option_value value_{.struct_size = sizeof(loupe_option_value), .type = LOUPE_TYPE_NUMBER, .number = 0.9};
   const loupe_option_value* values_ = &value_;
   const loupe_options settings_{sizeof(loupe_options), 0, &values_, 1};
   std::deque<loupe_parameter_group> groups_;

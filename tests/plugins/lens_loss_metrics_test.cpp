@@ -139,7 +139,7 @@ TEST(LossMetricsLens, IntroducesTheMetricsPlotOnceThereIsAMetric) {
 TEST(LossMetricsLens, IntroducesBigNumericalPlots) {
   const Shown shown = LensWorld("loss_metrics", "{metrics: [accuracy]}").tick();
   for (const char* tag : {"Loss", "Metrics"}) {
-    EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
+    EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
     EXPECT_TRUE(shown.tags.at(tag).big);
   }
 }

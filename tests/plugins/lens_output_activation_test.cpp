@@ -135,9 +135,9 @@ TEST(OutputActivationLens, IntroducesProbabilities) {
   LensWorld world("output_activation");
   const Shown shown = world.tick();
   ASSERT_EQ(shown.tags.size(), 2u);
-  EXPECT_EQ(shown.tags.at(kTag).type, static_cast<uint32_t>(LOUPE_TAG_PROBABILITY));
+  EXPECT_EQ(shown.tags.at(kTag).type, static_cast<uint32_t>(LOUPE_SCALE_PROBABILITY));
   EXPECT_FALSE(shown.tags.at(kTag).big);
-  EXPECT_EQ(shown.tags.at(kWarning).type, static_cast<uint32_t>(LOUPE_TAG_PROBABILITY));
+  EXPECT_EQ(shown.tags.at(kWarning).type, static_cast<uint32_t>(LOUPE_SCALE_PROBABILITY));
   EXPECT_TRUE(shown.tags.at(kWarning).big);
 }
 

@@ -97,9 +97,9 @@ TEST(OutputNormLens, ComparesByTheAggregationToldElseByTheFirstLine) {
 TEST(OutputNormLens, IntroducesItsTagsAsTheOptionsSay) {
   const Shown plain = LensWorld("output_norm").tick();
   ASSERT_EQ(plain.tags.size(), 2u);
-  EXPECT_EQ(plain.tags.at(kTag).type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
+  EXPECT_EQ(plain.tags.at(kTag).type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
   EXPECT_FALSE(plain.tags.at(kTag).log_y);
-  EXPECT_EQ(plain.tags.at(kComparison).type, static_cast<uint32_t>(LOUPE_TAG_RELATION));
+  EXPECT_EQ(plain.tags.at(kComparison).type, static_cast<uint32_t>(LOUPE_SCALE_RELATION));
   EXPECT_TRUE(plain.tags.at(kComparison).big);
   const Shown other = LensWorld("output_norm", "{log_scale: true, comparison_plot: false}").tick();
   ASSERT_EQ(other.tags.size(), 1u);

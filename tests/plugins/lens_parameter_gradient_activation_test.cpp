@@ -50,7 +50,7 @@ TEST(ParameterGradientActivationLens, IntroducesAPlotAParameterAndTheWarnings) {
   const Shown shown = world.tick();
   ASSERT_EQ(shown.tags.size(), 3u);
   for (const char* tag : {kWeight, kBias, kWarning}) {
-    EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_TAG_PROBABILITY)) << tag;
+    EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_SCALE_PROBABILITY)) << tag;
   }
   EXPECT_TRUE(shown.tags.at(kWarning).big);
   EXPECT_EQ(biases.tick().tags.size(), 1u);

@@ -55,9 +55,9 @@ TEST(ParameterNormLens, IntroducesItsTagsAsTheOptionsSay) {
   };
   const Shown plain = introduced("{}");
   ASSERT_EQ(plain.tags.size(), 4u);
-  EXPECT_EQ(plain.tags.at("Weight Norm").type, static_cast<uint32_t>(LOUPE_TAG_NUMERICAL));
+  EXPECT_EQ(plain.tags.at("Weight Norm").type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
   EXPECT_FALSE(plain.tags.at("Bias Norm").log_y);
-  EXPECT_EQ(plain.tags.at("Bias Norm Comparison").type, static_cast<uint32_t>(LOUPE_TAG_RELATION));
+  EXPECT_EQ(plain.tags.at("Bias Norm Comparison").type, static_cast<uint32_t>(LOUPE_SCALE_RELATION));
   const Shown log = introduced("{log_scale: true}");
   EXPECT_TRUE(log.tags.at("Weight Norm").log_y);
   EXPECT_EQ(log.tags.count("Weight Log Norm Comparison"), 1u);

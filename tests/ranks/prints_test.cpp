@@ -34,7 +34,7 @@ loupe_status read(void*, const loupe_retained* const* sums, std::size_t count, u
   for (std::size_t i = 0; i < count; ++i) values[i] = sums[i]->sum;
   return LOUPE_OK;
 }
-const void* get_interface(void*, const char* id) {
+const void* get_extension(void*, const char* id) {
   static const loupe_draft_fingerprint_service prints = {
       .struct_size = sizeof prints, .reserved = 0, .take = &take, .read = &read};
   static const loupe_tensor_service tensors = [] {
@@ -77,7 +77,7 @@ class PrintsOnADevice : public testing::Test {
                      "",
                      nullptr,
                      [](void* messages, int32_t, const char*) { static_cast<void>(messages); },
-                     &get_interface};
+                     &get_extension};
   Prints prints{Host(&host)};
 };
 

@@ -27,7 +27,7 @@ TEST(HtmlReport, IsWholeAfterEveryTickWithoutAnEnd) {
   Folder folder;
   Driver html(HTML_PLUGIN);
   html.begin(folder.text());
-  html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   for (int epoch = 1; epoch <= 5; ++epoch) {
     ASSERT_EQ(html.stored_loss_tick(epoch, 1.0 / epoch), "");
     const HtmlPage page(folder / "report.html");
@@ -98,9 +98,9 @@ TEST(HtmlReport, TellsOfTheRunAndItsTags) {
   html.model("net", 10);
   loupe_tag rate{};
   rate.struct_size = sizeof rate;
-  rate.type = LOUPE_TAG_PROBABILITY;
+  rate.type = LOUPE_SCALE_PROBABILITY;
   rate.id = "Rate";
-  rate.flags = LOUPE_PLOT_LOG_Y | LOUPE_PLOT_BIG | LOUPE_PLOT_ANNOTATE | LOUPE_PLOT_HAS_MINIMUM;
+  rate.flags = LOUPE_TAG_LOG_Y | LOUPE_TAG_BIG | LOUPE_TAG_ANNOTATE | LOUPE_TAG_HAS_MINIMUM;
   rate.y_minimum = -1;
   html.tag(rate);
   html.stored_loss_tick(0, 1);
@@ -113,7 +113,7 @@ TEST(HtmlReport, TellsOfTheRunAndItsTags) {
   EXPECT_EQ(run.at("libtorch"), "1.13.1");
   EXPECT_EQ(run.at("models").at(0).at("parameters"), 10);
   const auto tag = run.at("tags").at(0);
-  EXPECT_EQ(tag.at("type"), LOUPE_TAG_PROBABILITY);
+  EXPECT_EQ(tag.at("type"), LOUPE_SCALE_PROBABILITY);
   EXPECT_EQ(tag.at("log"), true);
   EXPECT_EQ(tag.at("big"), true);
   EXPECT_EQ(tag.at("annotate"), true);
@@ -170,7 +170,7 @@ TEST(HtmlReport, ComparesTheRunsToldToIt) {
   Driver html(HTML_PLUGIN, {{"path", folder / "compared.html"}});
   for (const char* name : {"a", "b"}) {
     html.begin(folder / name, false, name);
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     html.stored_loss_tick(0, name[0]);
     html.end();
   }
@@ -269,7 +269,7 @@ TEST(HtmlReport, GoesOnWithAllThatItsFileHolds) {
   for (Driver* each : {&whole, &first}) {
     each->begin(folder.text());
     each->tag("Loss");
-    each->tag("Weights", LOUPE_TAG_PROBABILITY);
+    each->tag("Weights", LOUPE_SCALE_PROBABILITY);
     for (const double epoch : {1, 2, 3}) tell_epoch(*each, epoch);
     each->flush();
   }

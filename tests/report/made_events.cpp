@@ -16,7 +16,7 @@ constexpr const char* CONFIG =
 void begin(Driver& board, const std::string& directory, const std::string& name, bool resumed) {
   board.begin(Driver::run_of(directory, resumed, name, CONFIG));
   board.model("net", 10);
-  board.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  board.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   board.tag("Norm");
   board.tag("Weights");
 }

@@ -31,8 +31,8 @@ void tell_incident(Driver& html) {
                                    {"tensors", "fc1.weight.pt, fc1.weight.gradient.pt"}})
     html.hyperparameter(std::string("incident.") + name, text);
   html.hyperparameter("SGD group 0 learning_rate", "0.1");
-  html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
-  for (const char* tag : {"Output Norm", "Output", "Non-Finite Values"}) html.tag(tag, LOUPE_TAG_NUMERICAL);
+  html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+  for (const char* tag : {"Output Norm", "Output", "Non-Finite Values"}) html.tag(tag, LOUPE_SCALE_NUMERICAL);
   // A stream that was seldom looked at goes farther back.
   html.begin_tick(12);
   html.value("Output Norm", "fc2", "norm", 1);
@@ -95,7 +95,7 @@ int main(int argument_count, char** arguments) {
     Driver html(HTML_PLUGIN, {{"path", folder + "/baseline.html"}, {"baseline", "second"}});
     for (const auto& [name, rate] : {std::pair{"first", 0.2}, {"second", 0.1}, {"third", 0.4}}) {
       html.begin(Driver::run_of("", false, name));
-      html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+      html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
       html.hyperparameter("learning_rate", rate);
       html.hyperparameter("batch_size", 64.0);
       for (int epoch = 0; epoch < 10; ++epoch) {
@@ -108,8 +108,8 @@ int main(int argument_count, char** arguments) {
   }
   make(folder + "/passing.html", [](Driver& html) {
     html.begin(Driver::run_of("", false, "passing"));
-    html.tag("Norm", LOUPE_TAG_NUMERICAL);
-    html.tag("Non-Finite Values", LOUPE_TAG_NUMERICAL);
+    html.tag("Norm", LOUPE_SCALE_NUMERICAL);
+    html.tag("Non-Finite Values", LOUPE_SCALE_NUMERICAL);
     const auto tell = [&](const char* layer, bool is_finite) {
       html.value("Norm", layer, "mean", 1);
       if (!is_finite) html.value("Non-Finite Values", layer, "Norm NaN", 3);
@@ -126,7 +126,7 @@ int main(int argument_count, char** arguments) {
   make(folder + "/diverged.html", [](Driver& html) {
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
     html.begin(Driver::run_of("", false, "diverged"));
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 30; ++epoch) {
       html.begin_tick(epoch);
       html.value("Loss", "Loss", "train_loss mean", 2.0 * (epoch + 1) * (epoch + 1) * (epoch + 1));
@@ -137,7 +137,7 @@ int main(int argument_count, char** arguments) {
   make(folder + "/level.html", [](Driver& html) {
     html.set_pace(50000, 90);
     html.begin(Driver::run_of("", false, "level"));
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 30; ++epoch) {
       html.begin_tick(1000000 + epoch);
       html.value("Loss", "Loss", "train_loss mean", epoch % 2 == 0 ? 1234.5 : 1234.75);
@@ -150,7 +150,7 @@ int main(int argument_count, char** arguments) {
     html.set_pace(700000, 4000);
     html.begin(Driver::run_of("", false, "spread"));
     for (const char* name : {"Wide", "Narrow", "With Zeros", "Signed", "Flat"})
-      html.tag(name, LOUPE_TAG_NUMERICAL, true);
+      html.tag(name, LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 40; ++epoch) {
       html.begin_tick(100000 + epoch);
       const double fading = std::exp(-0.4 * epoch), sign = epoch % 2 == 0 ? 1 : -1;
@@ -165,7 +165,7 @@ int main(int argument_count, char** arguments) {
   });
   make(folder + "/gaps.html", [](Driver& html) {
     html.begin(Driver::run_of("", false, "gaps"));
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 20; ++epoch) {
       html.begin_tick(epoch);
       const bool is_told = epoch < 10 || epoch > 12;
@@ -177,7 +177,7 @@ int main(int argument_count, char** arguments) {
   });
   make(folder + "/formula.html", [](Driver& html) {
     html.begin(Driver::run_of("", false, "formula"));
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 3; ++epoch) {
       html.begin_tick(epoch);
       for (const char* name : {"=HYPERLINK(\"http://a\",\"b\")", "+1", "@sum", "-2", "a, \"b\""})
@@ -192,7 +192,7 @@ int main(int argument_count, char** arguments) {
                    "net", "Net",
                    {{"net", "Net", {}, false}, {"fc1", "Linear", {{8, 4}, {8}}}, {"fc2", "Linear", {{2, 8}, {2}}}})
                    .told());
-    html.tag("Output Activations", LOUPE_TAG_PROBABILITY);
+    html.tag("Output Activations", LOUPE_SCALE_PROBABILITY);
     for (int epoch = 0; epoch < 3; ++epoch) {
       html.begin_tick(epoch);
       for (const char* layer : {"fc1", "fc1:relu", "fc2"}) html.value("Output Activations", layer, "death_rate", 0.5);
@@ -214,7 +214,7 @@ int main(int argument_count, char** arguments) {
   make(folder + "/losses_last.html", [](Driver& html) {
     html.begin(Driver::run_of("", false, "losses last"));
     for (const char* tag : {"Process Memory", "Learning Rate", "Metrics", "Loss"})
-      html.tag(tag, LOUPE_TAG_NUMERICAL, true);
+      html.tag(tag, LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 10; ++epoch) {
       html.begin_tick(epoch);
       for (const char* tag : {"Process Memory", "Learning Rate", "Metrics"}) html.value(tag, tag, "mean", 1);
@@ -231,11 +231,11 @@ int main(int argument_count, char** arguments) {
     std::vector<loupe::test::MadeModule> modules = {{"fc1", "Linear"}, {"fc2", "Linear"}, {"head", "Linear"}};
     for (int i = 0; i < 60; ++i) modules.push_back({"encoder.block" + std::to_string(i) + ".self_attention", "Linear"});
     html.model(loupe::test::MadeModel("", "", modules).told());
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
-    html.tag("Output Activations", LOUPE_TAG_PROBABILITY);
-    html.tag("Output Norm", LOUPE_TAG_NUMERICAL);
-    html.tag("Step Time", LOUPE_TAG_RELATION, true);
-    html.tag("Layer Time", LOUPE_TAG_NUMERICAL);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    html.tag("Output Activations", LOUPE_SCALE_PROBABILITY);
+    html.tag("Output Norm", LOUPE_SCALE_NUMERICAL);
+    html.tag("Step Time", LOUPE_SCALE_RELATION, true);
+    html.tag("Layer Time", LOUPE_SCALE_NUMERICAL);
     for (int epoch = 0; epoch < 10; ++epoch) {
       html.begin_tick(epoch);
       html.value("Loss", "Loss", "train_loss mean", 1.0 / (1 + epoch));
@@ -258,8 +258,8 @@ int main(int argument_count, char** arguments) {
     make(folder + file, [count = count](Driver& html) {
       for (int i = 0; i < count; ++i) {
         html.begin(Driver::run_of("", false, "run " + std::to_string(i + 1)));
-        html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
-        html.tag("Output Norm", LOUPE_TAG_NUMERICAL);
+        html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+        html.tag("Output Norm", LOUPE_SCALE_NUMERICAL);
         if (count == 13) {
           html.hyperparameter("learning_rate", std::pow(10.0, i / 3.0 - 4));
           html.hyperparameter("width", 8.0 * (1 + i % 4));
@@ -313,7 +313,7 @@ int main(int argument_count, char** arguments) {
       tell_small_run(html, run);
     }
     html.begin(Driver::run_of("", false, "run 5"));
-    html.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     for (int epoch = 0; epoch < 20; ++epoch) {
       html.begin_tick(epoch);
       html.value("Loss", "Loss", "train_loss mean", epoch < 15 ? 3.0 * (epoch + 1) * (epoch + 1) : NAN);
@@ -357,7 +357,7 @@ int main(int argument_count, char** arguments) {
   make(folder + "/healthy.html", [](Driver& html) { tell_small_run(html, loupe::test::healthy_run()); });
   make(folder + "/crowded.html", [](Driver& html) {
     html.begin("");
-    html.tag("Norm", LOUPE_TAG_NUMERICAL);
+    html.tag("Norm", LOUPE_SCALE_NUMERICAL);
     html.begin_tick(1);
     for (int i = 0; i < 2000; ++i) {
       const std::string layer = "layer" + std::to_string(i);

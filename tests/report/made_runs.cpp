@@ -49,7 +49,7 @@ void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
 }
 
 struct Style {
-  std::uint32_t type = LOUPE_TAG_NUMERICAL;
+  std::uint32_t type = LOUPE_SCALE_NUMERICAL;
   bool log_y = false, big = false, annotate = true;
   std::optional<double> low, high;
 };
@@ -59,10 +59,9 @@ void tag(Driver& visualizer, const char* name, const Style& style) {
   tag.struct_size = sizeof tag;
   tag.type = style.type;
   tag.id = name;
-  tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
-              (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
-              (style.low ? uint32_t{LOUPE_PLOT_HAS_MINIMUM} : 0u) |
-              (style.high ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u);
+  tag.flags = (style.log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_TAG_BIG} : 0u) |
+              (style.annotate ? uint32_t{LOUPE_TAG_ANNOTATE} : 0u) |
+              (style.low ? uint32_t{LOUPE_TAG_HAS_MINIMUM} : 0u) | (style.high ? uint32_t{LOUPE_TAG_HAS_MAXIMUM} : 0u);
   tag.y_minimum = style.low.value_or(0);
   tag.y_maximum = style.high.value_or(0);
   const std::string what = std::string("What ") + name + " is, with its formula: |a| / |b|, where a < b > 0.";
@@ -98,13 +97,13 @@ void normal_histogram(Driver& visualizer, const char* tag, const std::string& la
 }
 
 void introduce_small(Driver& visualizer) {
-  tag(visualizer, "Loss", {LOUPE_TAG_NUMERICAL, false, true});
-  tag(visualizer, "Metrics", {LOUPE_TAG_NUMERICAL, false, true});
-  tag(visualizer, "Output Activations", {LOUPE_TAG_PROBABILITY});
-  tag(visualizer, "Worst Output Activations", {LOUPE_TAG_PROBABILITY, false, true});
-  tag(visualizer, "Weight Gradient Norm", {LOUPE_TAG_NUMERICAL, true});
-  tag(visualizer, "Weight Gradient Correlation", {LOUPE_TAG_NUMERICAL, false, false, true, -1, 1});
-  tag(visualizer, "Weight Norm Comparison", {LOUPE_TAG_RELATION, false, true, false});
+  tag(visualizer, "Loss", {LOUPE_SCALE_NUMERICAL, false, true});
+  tag(visualizer, "Metrics", {LOUPE_SCALE_NUMERICAL, false, true});
+  tag(visualizer, "Output Activations", {LOUPE_SCALE_PROBABILITY});
+  tag(visualizer, "Worst Output Activations", {LOUPE_SCALE_PROBABILITY, false, true});
+  tag(visualizer, "Weight Gradient Norm", {LOUPE_SCALE_NUMERICAL, true});
+  tag(visualizer, "Weight Gradient Correlation", {LOUPE_SCALE_NUMERICAL, false, false, true, -1, 1});
+  tag(visualizer, "Weight Norm Comparison", {LOUPE_SCALE_RELATION, false, true, false});
   tag(visualizer, "Weight Histogram", {});
 }
 
@@ -189,7 +188,7 @@ void tell_large_run(Driver& visualizer, const MadeRun& run) {
   }
   begin(visualizer, run, {"resnet500", "ResNet", modules});
   introduce_small(visualizer);
-  tag(visualizer, "Weight Update Norm", {LOUPE_TAG_NUMERICAL, true});
+  tag(visualizer, "Weight Update Norm", {LOUPE_SCALE_NUMERICAL, true});
   tag(visualizer, "Output Norm", {});
   Noise noise(run.seed);
   for (int i = 0; i < run.epochs; ++i) {
@@ -226,7 +225,7 @@ void tell_hostile_run(Driver& visualizer, const MadeRun& run) {
          {{script, "<img src=x onerror=alert(5)>", {{1, 1}}}, {comment, "\xff\xfe", {{2, 1}}}}});
   const std::string tag_name = "Norm <i>of</i> " + comment;
   tag(visualizer, tag_name.c_str(), {});
-  tag(visualizer, script.c_str(), {LOUPE_TAG_NUMERICAL, false, true});
+  tag(visualizer, script.c_str(), {LOUPE_SCALE_NUMERICAL, false, true});
   for (int i = 0; i < run.epochs; ++i) {
     visualizer.begin_tick(i);
     for (const std::string& layer :

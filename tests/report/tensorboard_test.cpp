@@ -55,7 +55,7 @@ TEST(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
     Folder folder;
     Driver board(TENSORBOARD_PLUGIN, {{"bands", bands}});
     board.begin(folder.text());
-    board.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    board.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     board.begin_tick(1);
     board.value("Loss", "Loss", "train_loss mean", 1);
     board.range("Loss", "Loss", "train_loss min", "train_loss max", 0, 2);

@@ -21,7 +21,7 @@ class FakeHost {
     table_.log = [](void* context, int32_t, const char* message) {
       static_cast<FakeHost*>(context)->said.push_back(message);
     };
-    table_.get_interface = [](void*, const char*) -> const void* { return nullptr; };
+    table_.get_extension = [](void*, const char*) -> const void* { return nullptr; };
   }
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;

@@ -36,7 +36,7 @@ void tell_model(Driver& console, std::size_t layers) {
 }
 
 void tell_epoch(Driver& console, double epoch, double loss) {
-  console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   console.tag("Norm");
   console.begin_tick(epoch);
   console.value("Loss", "Loss", "train_loss mean", loss);
@@ -194,13 +194,13 @@ TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {
         for (const auto& [tag, name, unit] :
              {std::tuple{&memory, "Process Memory", "MiB"}, std::tuple{&speed, "Steps per Second", "steps/s"}}) {
           tag->struct_size = sizeof *tag;
-          tag->type = LOUPE_TAG_NUMERICAL;
+          tag->type = LOUPE_SCALE_NUMERICAL;
           tag->id = name;
           tag->unit = unit;
-          tag->flags = LOUPE_PLOT_BIG;
+          tag->flags = LOUPE_TAG_BIG;
           console.tag(*tag);
         }
-        console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+        console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
         console.begin_tick(1);
         console.value("Process Memory", "Process Memory", "memory", 120);
         console.value("Steps per Second", "Steps per Second", "speed", 10873);
@@ -230,8 +230,8 @@ TEST(ConsoleLines, EndWithThePathOfTheReport) {
 TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {
   const std::string text = printed(
       [](Driver& console) {
-        console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
-        console.tag("Non-Finite Values", LOUPE_TAG_NUMERICAL, false);
+        console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+        console.tag("Non-Finite Values", LOUPE_SCALE_NUMERICAL, false);
         console.begin_tick(1);
         console.value("Loss", "Loss", "train_loss mean", 1);
         console.end_tick();

@@ -14,8 +14,8 @@ namespace {
 TEST(Console, PrintsOneTableATick) {
   const std::string text = printed(
       [](Driver& console) {
-        console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
-        console.tag("Output Activation", LOUPE_TAG_PROBABILITY);
+        console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+        console.tag("Output Activation", LOUPE_SCALE_PROBABILITY);
         for (const int epoch : {1, 2}) {
           console.begin_tick(epoch);
           console.value("Loss", "Loss", "train_loss mean", 2.5 / epoch);
@@ -50,7 +50,7 @@ TEST(Console, PrintsOneTableATick) {
 
 TEST(Console, PutsTheLeastActiveAndTheMostDeadFirst) {
   const std::string text = printed([](Driver& console) {
-    console.tag("A", LOUPE_TAG_PROBABILITY);
+    console.tag("A", LOUPE_SCALE_PROBABILITY);
     console.begin_tick(1);
     const struct {
       const char* layer;
@@ -113,7 +113,7 @@ TEST(Console, OfTooManyLayersShowsTheBadOnesAndOthersOverTheWholeModel) {
 
 TEST(Console, LeavesTheFewLinesOfAPlotForTheWholeModelInTheirOrder) {
   const auto tick = [](Driver& console) {
-    console.tag("Share", LOUPE_TAG_RELATION, true);
+    console.tag("Share", LOUPE_SCALE_RELATION, true);
     console.begin_tick(1);
     for (const auto& [layer, share] : {std::pair("a", 0.2), {"b", 0.5}, {"c", 0.3}}) {
       console.value("Share", "Share", layer, share);
@@ -209,11 +209,11 @@ TEST(Console, DrawsTheLastEpochsInTheirScale) {
     };
   };
   const auto last_row = [](const std::string& text) { return *(lines_of(text).rbegin() + 1); };
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true))), "  l          1  ▁▃▆█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, false))), "  l          1  ▁▁▁█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_PROBABILITY, false))), "  l     1.0000  ▁▁▁█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 2}})), "  l          1  ▁█");
-  EXPECT_EQ(last_row(printed(ticks(LOUPE_TAG_NUMERICAL, true), {{"history", 0}})), "  l          1");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_SCALE_NUMERICAL, true))), "  l          1  ▁▃▆█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_SCALE_NUMERICAL, false))), "  l          1  ▁▁▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_SCALE_PROBABILITY, false))), "  l     1.0000  ▁▁▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_SCALE_NUMERICAL, true), {{"history", 2}})), "  l          1  ▁█");
+  EXPECT_EQ(last_row(printed(ticks(LOUPE_SCALE_NUMERICAL, true), {{"history", 0}})), "  l          1");
 }
 
 TEST(Console, ShowsChosenTagsOnly) {
@@ -248,7 +248,7 @@ TEST(Console, TellsOfATagThatNothingFitted) {
 
 /// Epochs 1 to `epochs` of a loss that is best in the second.
 void train(Driver& console, int epochs) {
-  console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+  console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     console.begin_tick(epoch);
     console.value("Loss", "Loss", "train_loss mean", epoch == 2 ? 0.25 : epoch);
@@ -294,8 +294,8 @@ TEST(Console, ShowsTheFirstTickEachNthAndTheLast) {
 
 TEST(Console, PutsPlotsOfOneRowIntoOneTable) {
   const std::string text = printed([](Driver& console) {
-    for (const char* tag : {"Metrics", "Learning Rate", "Gradient Norm"}) console.tag(tag, LOUPE_TAG_NUMERICAL, true);
-    console.tag("Loss", LOUPE_TAG_NUMERICAL, true);
+    for (const char* tag : {"Metrics", "Learning Rate", "Gradient Norm"}) console.tag(tag, LOUPE_SCALE_NUMERICAL, true);
+    console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
     console.begin_tick(1);
     console.value("Metrics", "Metrics", "accuracy mean", 0.5);
     console.value("Learning Rate", "Learning Rate", "Adam", 0.01);

@@ -48,7 +48,7 @@ TEST(Console, IsPlainAndQuietWhenItIsNoTerminal) {
 TEST(Console, ColorsBySeverityOnATerminal) {
   const Environment unset("NO_COLOR", nullptr);
   const auto tick = [](Driver& console) {
-    console.tag("A", LOUPE_TAG_PROBABILITY);
+    console.tag("A", LOUPE_SCALE_PROBABILITY);
     console.begin_tick(1);
     for (const auto& [layer, rate] : {std::pair("dead", 0.6), {"dying", 0.3}, {"fine", 0.1}}) {
       console.value("A", layer, "death_rate", rate);

@@ -32,12 +32,12 @@ class Driver {
               .plugin_path = "",
               .context = &messages,
               .log = &log,
-              .get_interface = &no_interface} {
+              .get_extension = &no_interface} {
     void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
     const auto* entry = static_cast<const loupe_entry*>(dlsym(library, LOUPE_ENTRY_SYMBOL));
     if (entry == nullptr) throw std::runtime_error(dlerror());
-    const auto* offered = static_cast<const loupe_plugin*>(entry->get_interface(LOUPE_PLUGIN_ID));
+    const auto* offered = static_cast<const loupe_plugin*>(entry->get_extension(LOUPE_PLUGIN_ID));
     component_ = offered->components[0];
     table_ = static_cast<const loupe_visualizer*>(component_->table);
     std::vector<OptionValues::Item> all;
@@ -103,12 +103,13 @@ class Driver {
     if (table_->model == nullptr) return "";
     return call([&](loupe_error* error) { return table_->model(self_, &model, error); });
   }
-  std::string tag(const std::string& name, uint32_t type = LOUPE_TAG_NUMERICAL, bool big = false, bool log_y = false) {
+  std::string tag(const std::string& name, uint32_t type = LOUPE_SCALE_NUMERICAL, bool big = false,
+                  bool log_y = false) {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;
     tag.type = type;
     tag.id = name.c_str();
-    tag.flags = (log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (big ? uint32_t{LOUPE_PLOT_BIG} : 0u);
+    tag.flags = (log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (big ? uint32_t{LOUPE_TAG_BIG} : 0u);
     return this->tag(tag);
   }
   std::string begin(const loupe_run& run) {
@@ -209,7 +210,7 @@ class Driver {
   std::string hyperparameter(const std::string& name, double number) {
     loupe_option_value value{};
     value.struct_size = sizeof value;
-    value.type = LOUPE_OPTION_NUMBER;
+    value.type = LOUPE_TYPE_NUMBER;
     value.name = name.c_str();
     value.number = number;
     return hyperparameter(value);
@@ -217,7 +218,7 @@ class Driver {
   std::string hyperparameter(const std::string& name, const std::string& text) {
     loupe_option_value value{};
     value.struct_size = sizeof value;
-    value.type = LOUPE_OPTION_STRING;
+    value.type = LOUPE_TYPE_STRING;
     value.name = name.c_str();
     value.string = text.c_str();
     return hyperparameter(value);
@@ -269,13 +270,13 @@ class Driver {
   static OptionValues::Item default_of(const loupe_option& option) {
     const std::string text = test::default_text(option);
     switch (option.type) {
-      case LOUPE_OPTION_BOOLEAN:
+      case LOUPE_TYPE_BOOLEAN:
         return {option.name, text == "true"};
-      case LOUPE_OPTION_INTEGER:
+      case LOUPE_TYPE_INTEGER:
         return {option.name, std::stoi(text)};
-      case LOUPE_OPTION_NUMBER:
+      case LOUPE_TYPE_NUMBER:
         return {option.name, std::stod(text)};
-      case LOUPE_OPTION_STRING:
+      case LOUPE_TYPE_STRING:
         return {option.name, text.substr(1, text.size() - 2)};
       default:
         if (text != "[]") throw std::logic_error("the driver reads no default lists but the empty one");

@@ -37,8 +37,8 @@ inline std::string tell_note(Driver& driver, uint32_t kind, const std::string& t
 }
 inline std::string tell_setting(Driver& driver, const std::string& name, double number) {
   return driver.tell(&loupe_visualizer::hyperparameter,
-                     loupe_option_value{sizeof(loupe_option_value), LOUPE_OPTION_NUMBER, name.c_str(), 0, number,
-                                        nullptr, nullptr, 0, nullptr});
+                     loupe_option_value{sizeof(loupe_option_value), LOUPE_TYPE_NUMBER, name.c_str(), 0, number, nullptr,
+                                        nullptr, 0, nullptr});
 }
 /// As a host ends a run: flush, then end.
 inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const char* message = nullptr) {

@@ -30,9 +30,9 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);
   EXPECT_EQ(record.begin(folder.text()), "");
-  EXPECT_EQ(record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true), "");
-  EXPECT_EQ(record.tag("Loss", LOUPE_TAG_NUMERICAL, true, true), "");
-  record.tag("Rates", LOUPE_TAG_PROBABILITY);
+  EXPECT_EQ(record.tag("Loss", LOUPE_SCALE_NUMERICAL, true, true), "");
+  EXPECT_EQ(record.tag("Loss", LOUPE_SCALE_NUMERICAL, true, true), "");
+  record.tag("Rates", LOUPE_SCALE_PROBABILITY);
   record.begin_tick(1);
   record.value("Loss", "Loss", "train_loss mean", 1.25);
   record.range("Loss", "Loss", "train_loss min", "train_loss max", 0.5, 2);

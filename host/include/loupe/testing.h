@@ -67,7 +67,7 @@ struct Histogram {
 /// See loupe_tag.
 struct Tag {
   std::string id, title = {}, unit = {}, description = {}, healthy = {}, advice = {};
-  std::uint32_t type = LOUPE_TAG_NUMERICAL;
+  std::uint32_t type = LOUPE_SCALE_NUMERICAL;
   bool log_y = false, big = false;
 };
 /// See loupe_finding. Texts that were null are empty. Id, state and source are the host's: those of one that is told

@@ -231,10 +231,10 @@ class AtenMeasurer final : public DeviceMeasurer {
     measurement.dead_units = event.numel == 0 ? 0 : std::llround(row[dead_column]);
     measurement.sample_count = event.samples;
     measurement.sample_norm_sum = event.numel == 0 ? 0 : row[samples_column];
-    if (event.has_previous) measurement.flags |= LOUPE_MEASURED_PREVIOUS;
+    if (event.has_previous) measurement.flags |= LOUPE_MEASUREMENT_HAS_PREVIOUS;
     measurement.dot_previous = event.has_previous ? row[dot_column] : 0;
     measurement.previous_sum_squares = event.has_previous ? previous_squares_ : 0;
-    if (event.has_change) measurement.flags |= LOUPE_MEASURED_CHANGE;
+    if (event.has_change) measurement.flags |= LOUPE_MEASUREMENT_HAS_CHANGE;
     measurement.change_sum_squares = event.has_change ? row[change_column] : 0;
     const bool follows = event.has_change && had_change_;
     measurement.dot_change = follows ? row[change_dot_column] : 0;

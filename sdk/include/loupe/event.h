@@ -22,11 +22,11 @@ inline uint32_t current_flags(const Parameter& parameter) {
 
 /// Whether there was an event before this one to compare with.
 inline bool has_previous(const Measurement& measured) {
-  return (measured.flags & LOUPE_MEASURED_PREVIOUS) != 0;
+  return (measured.flags & LOUPE_MEASUREMENT_HAS_PREVIOUS) != 0;
 }
 /// Whether there was a value before this one to compute the change from.
 inline bool has_change(const Measurement& measured) {
-  return (measured.flags & LOUPE_MEASURED_CHANGE) != 0;
+  return (measured.flags & LOUPE_MEASUREMENT_HAS_CHANGE) != 0;
 }
 
 /// A module as lenses see it. Lives until it is forgotten.

@@ -24,12 +24,12 @@ class Host {
   void info(const std::string& message) const { host_->log(host_->context, LOUPE_LOG_INFO, message.c_str()); }
   void warn(const std::string& message) const { host_->log(host_->context, LOUPE_LOG_WARNING, message.c_str()); }
   /// A service that the host may offer, by its id; null when it does not.
-  const void* get_interface(const char* id) const { return host_->get_interface(host_->context, id); }
+  const void* get_extension(const char* id) const { return host_->get_extension(host_->context, id); }
 
   /// A service by its id. Throws Error where the host does not offer it.
   template <class Table>
   const Table& service(const char* id) const {
-    const auto* table = static_cast<const Table*>(get_interface(id));
+    const auto* table = static_cast<const Table*>(get_extension(id));
     if (table == nullptr) throw Error(std::string("this host does not offer ") + id, LOUPE_UNSUPPORTED);
     return *table;
   }
@@ -45,7 +45,7 @@ class Host {
   /// host that does not say. It never changes, and lives as long as the inspector; a run that goes on in another folder
   /// is another.
   const loupe_run* run() const {
-    const auto* table = static_cast<const loupe_run_service*>(get_interface(LOUPE_RUN_ID));
+    const auto* table = static_cast<const loupe_run_service*>(get_extension(LOUPE_RUN_ID));
     const loupe_run* run = table != nullptr ? table->run(host_->context) : nullptr;
     return run != nullptr && LOUPE_REACHES(*run, lens_count) ? run : nullptr;
   }
@@ -54,7 +54,7 @@ class Host {
   /// false where there is none. From an event only when there is something to say.
   template <class Take>
   bool lend_parameter(const loupe_module* module, const char* name, bool gradient, Take&& take) const {
-    const auto* table = static_cast<const loupe_parameter_service*>(get_interface(LOUPE_PARAMETERS_ID));
+    const auto* table = static_cast<const loupe_parameter_service*>(get_extension(LOUPE_PARAMETERS_ID));
     if (table == nullptr) return false;
     const auto call = [](void* context, const loupe_tensor* tensor) {
       (*static_cast<std::remove_reference_t<Take>*>(context))(*tensor);

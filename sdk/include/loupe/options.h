@@ -22,10 +22,10 @@ class Options {
   T get(const char* name) const {
     const loupe_option_value& value = at(name);
     if constexpr (std::is_same_v<T, bool>) {
-      expect(value, LOUPE_OPTION_BOOLEAN, "bool");
+      expect(value, LOUPE_TYPE_BOOLEAN, "bool");
       return value.integer != 0;
     } else if constexpr (std::is_integral_v<T>) {
-      expect(value, LOUPE_OPTION_INTEGER, "an integer");
+      expect(value, LOUPE_TYPE_INTEGER, "an integer");
       const auto number = static_cast<T>(value.integer);
       if (static_cast<int64_t>(number) != value.integer || (number < T{}) != (value.integer < 0)) {
         throw Error(std::string("the option '") + name + "' cannot be as large as " + std::to_string(value.integer),
@@ -33,20 +33,20 @@ class Options {
       }
       return number;
     } else if constexpr (std::is_floating_point_v<T>) {
-      if (value.type != LOUPE_OPTION_INTEGER) expect(value, LOUPE_OPTION_NUMBER, "a floating-point number");
+      if (value.type != LOUPE_TYPE_INTEGER) expect(value, LOUPE_TYPE_NUMBER, "a floating-point number");
       return static_cast<T>(value.number);
     } else if constexpr (std::is_same_v<T, std::string>) {
-      expect(value, LOUPE_OPTION_STRING, "std::string");
+      expect(value, LOUPE_TYPE_STRING, "std::string");
       return value.string != nullptr ? value.string : "";
     } else {
       static_assert(std::is_same_v<T, Strings>, "an option is bool, integer, double, std::string or loupe::Strings");
-      expect(value, LOUPE_OPTION_STRINGS, "loupe::Strings");
+      expect(value, LOUPE_TYPE_STRINGS, "loupe::Strings");
       return Strings(value.strings, value.strings + value.string_count);
     }
   }
   Options map(const char* name) const {
     const loupe_option_value& value = at(name);
-    expect(value, LOUPE_OPTION_MAP, "a map");
+    expect(value, LOUPE_TYPE_MAP, "a map");
     return Options(value.map);
   }
   std::size_t size() const { return options_ == nullptr ? 0 : options_->value_count; }
@@ -71,7 +71,7 @@ class Options {
     if (value.type == type) return;
     static constexpr const char* types[] = {
         "nothing", "bool", "an integer", "a floating-point number", "a text", "a list of texts", "a map"};
-    const char* is = value.type <= LOUPE_OPTION_MAP ? types[value.type] : "of a type that this SDK does not know";
+    const char* is = value.type <= LOUPE_TYPE_MAP ? types[value.type] : "of a type that this SDK does not know";
     throw Error(std::string("the option '") + value.name + "' is " + is + " and is read as " + wanted +
                     "; declare and read it as the same type",
                 LOUPE_INVALID);

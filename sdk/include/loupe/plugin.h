@@ -31,20 +31,20 @@
 #define LOUPE_PLUGIN_WITH(INFO, ...)                                                                             \
   LOUPE_PLUGIN_NOTE(__VA_ARGS__);                                                                                \
   extern "C" {                                                                                                   \
-  static const void* loupe_get_interface_(const char* id) {                                                      \
+  static const void* loupe_get_extension_(const char* id) {                                                      \
     static constexpr ::loupe::PluginInfo loupe_info_ = INFO;                                                     \
     return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, loupe_info_);                                      \
   }                                                                                                              \
   extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;                                                      \
-  const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &loupe_get_interface_}; \
+  const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &loupe_get_extension_}; \
   }                                                                                                              \
   static_assert(true, "so that a semicolon may follow")
 
 /// For components that are linked into the trainer itself: defines the entry `IDENTIFIER`, for loupe::register_plugin.
 #define LOUPE_STATIC_PLUGIN(IDENTIFIER, NAME, VERSION, ...)                                        \
-  static const void* IDENTIFIER##_get_interface_(const char* id) {                                 \
+  static const void* IDENTIFIER##_get_extension_(const char* id) {                                 \
     return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, ::loupe::PluginInfo{NAME, VERSION}); \
   }                                                                                                \
-  const loupe_entry IDENTIFIER = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &IDENTIFIER##_get_interface_}
+  const loupe_entry IDENTIFIER = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &IDENTIFIER##_get_extension_}
 
 #endif

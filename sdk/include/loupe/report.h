@@ -17,7 +17,7 @@ namespace loupe {
 /// How a plot looks, and what its words mean. `big` is one plot for the whole model; otherwise there is one for each
 /// layer. The texts are for people: see loupe_tag.
 struct TagStyle {
-  uint32_t type = LOUPE_TAG_NUMERICAL;
+  uint32_t type = LOUPE_SCALE_NUMERICAL;
   bool log_y = false;
   bool big = false;
   bool annotate = false;
@@ -56,11 +56,11 @@ class Report {
     loupe_tag tag{};
     tag.struct_size = sizeof tag;
     tag.type = style.type;
-    tag.flags = (style.log_y ? uint32_t{LOUPE_PLOT_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_PLOT_BIG} : 0u) |
-                (style.annotate ? uint32_t{LOUPE_PLOT_ANNOTATE} : 0u) |
-                (style.y_minimum ? uint32_t{LOUPE_PLOT_HAS_MINIMUM} : 0u) |
-                (style.y_maximum ? uint32_t{LOUPE_PLOT_HAS_MAXIMUM} : 0u) |
-                (style.shared ? uint32_t{LOUPE_PLOT_SHARED} : 0u);
+    tag.flags = (style.log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_TAG_BIG} : 0u) |
+                (style.annotate ? uint32_t{LOUPE_TAG_ANNOTATE} : 0u) |
+                (style.y_minimum ? uint32_t{LOUPE_TAG_HAS_MINIMUM} : 0u) |
+                (style.y_maximum ? uint32_t{LOUPE_TAG_HAS_MAXIMUM} : 0u) |
+                (style.shared ? uint32_t{LOUPE_TAG_SHARED} : 0u);
     tag.id = id.c_str();
     tag.title = or_null(style.title);
     tag.unit = or_null(style.unit);

@@ -53,22 +53,22 @@ class Visualizer {
 };
 
 inline bool is_logarithmic(const Tag& tag) {
-  return (tag.flags & LOUPE_PLOT_LOG_Y) != 0;
+  return (tag.flags & LOUPE_TAG_LOG_Y) != 0;
 }
 /// Whether it is one plot for the whole model.
 inline bool is_big(const Tag& tag) {
-  return (tag.flags & LOUPE_PLOT_BIG) != 0;
+  return (tag.flags & LOUPE_TAG_BIG) != 0;
 }
 inline bool is_annotated(const Tag& tag) {
-  return (tag.flags & LOUPE_PLOT_ANNOTATE) != 0;
+  return (tag.flags & LOUPE_TAG_ANNOTATE) != 0;
 }
 /// Where its axis is to begin; nullopt: as the data wants.
 inline std::optional<double> y_minimum_of(const Tag& tag) {
-  return (tag.flags & LOUPE_PLOT_HAS_MINIMUM) != 0 ? std::optional(tag.y_minimum) : std::nullopt;
+  return (tag.flags & LOUPE_TAG_HAS_MINIMUM) != 0 ? std::optional(tag.y_minimum) : std::nullopt;
 }
 /// Where it is to end.
 inline std::optional<double> y_maximum_of(const Tag& tag) {
-  return (tag.flags & LOUPE_PLOT_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
+  return (tag.flags & LOUPE_TAG_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
 }
 /// The layer of a value, range or histogram to show: a big plot's is called like the plot.
 template <class Shown>

@@ -28,15 +28,15 @@ impl DeclaredOption {
     }
     pub fn number(name: &str, default: f64, help: &str) -> Self {
         let value = loupe_option_value { number: default, ..loupe_option_value::EMPTY };
-        DeclaredOption::new(LOUPE_OPTION_NUMBER, name, help, value)
+        DeclaredOption::new(LOUPE_TYPE_NUMBER, name, help, value)
     }
     pub fn boolean(name: &str, default: bool, help: &str) -> Self {
         let value = loupe_option_value { integer: default as i64, ..loupe_option_value::EMPTY };
-        DeclaredOption::new(LOUPE_OPTION_BOOLEAN, name, help, value)
+        DeclaredOption::new(LOUPE_TYPE_BOOLEAN, name, help, value)
     }
     pub fn text(name: &str, default: &str, help: &str) -> Self {
         let value = loupe_option_value { string: forever(default), ..loupe_option_value::EMPTY };
-        DeclaredOption::new(LOUPE_OPTION_STRING, name, help, value)
+        DeclaredOption::new(LOUPE_TYPE_STRING, name, help, value)
     }
     /// The least and the greatest number that is taken.
     pub fn between(mut self, minimum: f64, maximum: f64) -> Self {
@@ -58,13 +58,13 @@ impl Options {
         Ok(Options((0..options.value_count).filter_map(|i| copied(*options.values.add(i))).collect()))
     }
     pub fn number(&self, name: &str) -> Result<f64> {
-        self.value(name, LOUPE_OPTION_NUMBER).map(|value| value.number)
+        self.value(name, LOUPE_TYPE_NUMBER).map(|value| value.number)
     }
     pub fn boolean(&self, name: &str) -> Result<bool> {
-        self.value(name, LOUPE_OPTION_BOOLEAN).map(|value| value.integer != 0)
+        self.value(name, LOUPE_TYPE_BOOLEAN).map(|value| value.integer != 0)
     }
     pub fn text(&self, name: &str) -> Result<String> {
-        self.value(name, LOUPE_OPTION_STRING).map(|value| unsafe { text_of(value.string) })
+        self.value(name, LOUPE_TYPE_STRING).map(|value| unsafe { text_of(value.string) })
     }
     fn value(&self, name: &str, kind: u32) -> Result<&loupe_option_value> {
         let found = self.0.iter().find(|value| value.r#type == kind && unsafe { text_of(value.name) } == name);
@@ -140,7 +140,7 @@ impl<const SIZE: usize> Note<SIZE> {
 #[macro_export]
 macro_rules! plugin {
     ($name:expr, $version:expr, $($lens:literal => $kind:ty),+ $(,)?) => {
-        unsafe extern "C" fn loupe_get_interface(id: *const std::os::raw::c_char) -> *const std::os::raw::c_void {
+        unsafe extern "C" fn loupe_get_extension(id: *const std::os::raw::c_char) -> *const std::os::raw::c_void {
             $crate::plugin::interface(id, $name, $version, || {
                 vec![$($crate::plugin::component::<$kind>($lens)),+]
             })
@@ -155,7 +155,7 @@ macro_rules! plugin {
             magic: $crate::abi::LOUPE_MAGIC,
             abi_major: $crate::abi::LOUPE_ABI_MAJOR,
             abi_minor: $crate::abi::LOUPE_ABI_MINOR,
-            get_interface: Some(loupe_get_interface),
+            get_extension: Some(loupe_get_extension),
         };
     };
 }

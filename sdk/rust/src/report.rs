@@ -27,7 +27,7 @@ impl Report<'_> {
         }
         (0..unsafe { count(context, source.0) }).map(|index| numbers(source.0, index)).collect()
     }
-    /// Before the tag's first number. `kind`: LOUPE_TAG_NUMERICAL, …; `flags`: LOUPE_PLOT_ bits.
+    /// Before the tag's first number. `kind`: LOUPE_SCALE_NUMERICAL, …; `flags`: LOUPE_TAG_ bits.
     pub fn tag(&self, id: &str, description: &str, kind: u32, flags: u32) -> Result {
         let (id, description) = (c_text(id), c_text(description));
         let (id, description) = (id.as_ptr(), description.as_ptr());

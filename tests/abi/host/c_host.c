@@ -45,13 +45,20 @@ static loupe_status watch(void* context, const loupe_watch* watch, loupe_source*
 static size_t series_count(void* context, loupe_source* of) {
   return of->table->series_count(of->self);
 }
-static loupe_status series_name(void* context, loupe_source* of, size_t index, char* name, size_t capacity,
-                                size_t* length, loupe_error* e) {
-  return of->table->series_name(of->self, index, name, capacity, length, e);
+static loupe_status read_series(void* context, loupe_source* of, size_t index, loupe_series* row, loupe_error* e) {
+  return of->table->read(of->self, index, row, e);
 }
-static loupe_status aggregate(void* context, loupe_source* of, size_t index, uint32_t how, double* value,
-                              loupe_error* e) {
-  return of->table->aggregate(of->self, index, how, value, e);
+static loupe_status find(void* context, loupe_source* of, const char* name, size_t* index, loupe_error* e) {
+  loupe_series row = {.struct_size = sizeof row};
+  for (*index = 0; *index < of->table->series_count(of->self); ++*index) {
+    if (of->table->read(of->self, *index, &row, e) == LOUPE_OK && strcmp(row.name, name) == 0) return LOUPE_OK;
+  }
+  return LOUPE_NOT_FOUND;
+}
+static loupe_status quantiles(void* context, loupe_source* of, size_t index, const double* q, size_t q_count,
+                              double* to, loupe_error* e) {
+  return LOUPE_OFFERS(*of->table, quantiles) ? of->table->quantiles(of->self, index, q, q_count, to, e)
+                                             : LOUPE_UNSUPPORTED;
 }
 static loupe_status values(void* context, loupe_source* of, size_t index, double* to, size_t capacity, size_t* count,
                            loupe_error* e) {
@@ -81,7 +88,7 @@ static const loupe_component* find_lens(const char* path, const char* name) {
   void* library = dlopen(path, RTLD_NOW);
   const loupe_entry* entry = library != NULL ? dlsym(library, LOUPE_ENTRY_SYMBOL) : NULL;
   const int is_plugin = entry != NULL && entry->magic == LOUPE_MAGIC && entry->abi_major == LOUPE_ABI_MAJOR;
-  const loupe_plugin* plugin = is_plugin ? entry->get_interface(LOUPE_PLUGIN_ID) : NULL;
+  const loupe_plugin* plugin = is_plugin ? entry->get_extension(LOUPE_PLUGIN_ID) : NULL;
   for (size_t i = 0; plugin != NULL && i < plugin->component_count; ++i) {
     const loupe_component* each = plugin->components[i];
     if (strcmp(each->interface_id, LOUPE_LENS_ID) == 0 && strcmp(each->name, name) == 0) return each;
@@ -102,15 +109,15 @@ static const loupe_option_value* default_of(const loupe_option* option) {
 
 int main(int argc, char** argv) {
   const loupe_host host = {
-      .struct_size = sizeof host, .version = "C", .plugin_path = "", .log = log_line, .get_interface = nothing};
-  const loupe_wiring wiring = {sizeof wiring, 0, NULL, watch, series_count, series_name, aggregate, values, nothing};
-  const loupe_sink sink = {sizeof sink, 0, NULL, tag, value, range, histogram, finding};
+      .struct_size = sizeof host, .version = "C", .plugin_path = "", .log = log_line, .get_extension = nothing};
+  const loupe_wiring wiring = {sizeof wiring, 0,           NULL,      watch,  series_count,
+                               find,          read_series, quantiles, values, nothing};
+  const loupe_sink sink = {sizeof sink, 0, NULL, tag, value, range, histogram, finding, nothing};
   const loupe_module relu = {.struct_size = sizeof relu,
                              .flags = LOUPE_MODULE_LEAF,
                              .family = LOUPE_FAMILY_ACTIVATION,
                              .name = "relu",
                              .path = "relu",
-                             .model = "",
                              .type = "ReLU",
                              .full_type = "torch::nn::ReLUImpl"};
   /* Of two samples and four units, two of which are silent. */

@@ -25,7 +25,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
   return LOUPE_OK;
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
-  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Narrow"};
+  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .id = "Narrow"};
   const loupe_value value = {
       .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = tick->at.epoch};
   (void)self;
@@ -51,10 +51,10 @@ static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
                                     .components = components,
                                     .component_count = 1};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
 LOUPE_ELF_NOTE(LOUPE_LENS_ID " narrow\n");
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
-const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, 1, 0, get_interface};
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, 1, 0, get_extension};

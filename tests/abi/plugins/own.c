@@ -84,7 +84,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   size_t count = 0;
   const double q = 0.5;
   double median = 0;
-  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .id = "Own"};
+  const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .id = "Own"};
   loupe_value value = {.struct_size = sizeof value, .tag = "Own", .layer = "Own", .line = "status of values"};
   loupe_status told = sink->tag(sink->context, &tag, error);
   (void)tick;
@@ -116,10 +116,10 @@ static const loupe_component* const components[] = {&own_whole, &own_short};
 static const loupe_plugin plugin = {
     .struct_size = sizeof plugin, .name = "own", .version = "1", .components = components, .component_count = 2};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
 LOUPE_ELF_NOTE(LOUPE_LENS_ID " own_whole\n" LOUPE_LENS_ID " own_short\n");
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
-const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_interface};
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_extension};

@@ -99,7 +99,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
-  wide_tag tag = {.known = {.type = LOUPE_TAG_NUMERICAL, .id = "Wide"}, .newer = {1, 2, 3}};
+  wide_tag tag = {.known = {.type = LOUPE_SCALE_NUMERICAL, .id = "Wide"}, .newer = {1, 2, 3}};
   wide_value value = {.known = {.tag = "Wide", .layer = "Wide", .line = "event size"}, .newer = {1, 2, 3}};
   tag.known.struct_size = sizeof tag;
   value.known.struct_size = sizeof value;
@@ -119,9 +119,9 @@ static const wide_lens lens_table = {
 static const wide_gatherer gatherer_table = {
     {.struct_size = sizeof(wide_gatherer), .open = open_gatherer, .event = take_event}, NULL};
 static const wide_option_value three = {
-    {.struct_size = sizeof(wide_option_value), .type = LOUPE_OPTION_INTEGER, .integer = 3, .number = 3}, "newer"};
+    {.struct_size = sizeof(wide_option_value), .type = LOUPE_TYPE_INTEGER, .integer = 3, .number = 3}, "newer"};
 static const wide_option option = {{.struct_size = sizeof(wide_option),
-                                    .type = LOUPE_OPTION_INTEGER,
+                                    .type = LOUPE_TYPE_INTEGER,
                                     .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                     .name = "size",
                                     .default_value = &three.known,
@@ -156,10 +156,10 @@ static const wide_plugin plugin = {{.struct_size = sizeof(wide_plugin),
                                     .component_count = 2},
                                    "newer"};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
 LOUPE_ELF_NOTE(LOUPE_GATHERER_ID " wide_forward\n" LOUPE_LENS_ID " wide\n");
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
-const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR + 1, get_interface};
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR + 1, get_extension};

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const loupe_option_value no_text = {.struct_size = sizeof no_text, .type = LOUPE_OPTION_STRING};
+static const loupe_option_value no_text = {.struct_size = sizeof no_text, .type = LOUPE_TYPE_STRING};
 static const loupe_option number = {
-    .struct_size = sizeof number, .type = LOUPE_OPTION_NUMBER, .name = "number", .help = "any number"};
+    .struct_size = sizeof number, .type = LOUPE_TYPE_NUMBER, .name = "number", .help = "any number"};
 static const loupe_option text = {.struct_size = sizeof text,
-                                  .type = LOUPE_OPTION_STRING,
+                                  .type = LOUPE_TYPE_STRING,
                                   .name = "text",
                                   .help = "any text",
                                   .default_value = &no_text};
 static const loupe_option list = {
-    .struct_size = sizeof list, .type = LOUPE_OPTION_STRINGS, .name = "list", .help = "any texts"};
+    .struct_size = sizeof list, .type = LOUPE_TYPE_STRINGS, .name = "list", .help = "any texts"};
 static const loupe_option* const options[] = {&number, &text, &list};
 
 /* Both are made as one: a gatherer that hands everything on, and a lens with a preprocessor of its own. */
@@ -162,9 +162,9 @@ static const loupe_component* const components[] = {&lens, &gatherer, &preproces
 static const loupe_plugin plugin = {
     .struct_size = sizeof plugin, .name = "zeroed", .version = "1", .components = components, .component_count = 3};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
-const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_interface};
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_extension};

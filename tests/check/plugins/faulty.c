@@ -58,7 +58,7 @@ static int instances = 0;
 static loupe_status create(const loupe_component* component, const loupe_host* host, const loupe_options* options,
                            void** self, loupe_error* error) {
   (void)component;
-  if (!READABLE(host, get_interface)) return too_short(error);
+  if (!READABLE(host, get_extension)) return too_short(error);
   if (options == NULL || !LOUPE_REACHES(*options, value_count))
     return fail(error, LOUPE_INVALID, "there are no options to read");
 #ifdef FAULT_CREATION
@@ -324,7 +324,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   if (it->tally != NULL && it->tallies->take(it->wiring->context, it->tally, &sums, error) != LOUPE_OK)
     return LOUPE_FAILED;
   const loupe_tag tag = {
-      .struct_size = sizeof tag, .type = LOUPE_TAG_NUMERICAL, .flags = LOUPE_PLOT_BIG, .id = "Epoch"};
+      .struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .flags = LOUPE_TAG_BIG, .id = "Epoch"};
   const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
@@ -394,9 +394,9 @@ static const loupe_visualizer visualizer = {
 #endif
 
 static const loupe_option_value default_value = {
-    .struct_size = sizeof(loupe_option_value), .type = LOUPE_OPTION_NUMBER, .number = DEFAULT};
+    .struct_size = sizeof(loupe_option_value), .type = LOUPE_TYPE_NUMBER, .number = DEFAULT};
 static const loupe_option ratio = {.struct_size = sizeof(loupe_option),
-                                   .type = LOUPE_OPTION_NUMBER,
+                                   .type = LOUPE_TYPE_NUMBER,
                                    .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                    .name = OPTION_NAME,
                                    .help = OPTION_HELP,
@@ -437,7 +437,7 @@ static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
                                     .components = components,
                                     .component_count = 4};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
 #ifdef FAULT_UNKNOWN_IDS
   return strncmp(id, LOUPE_PLUGIN_ID, strlen("loupe.plugin")) == 0 ? &plugin : NULL;
 #else
@@ -457,12 +457,12 @@ LOUPE_ELF_NOTE(LOUPE_GATHERER_ID " faulty_gatherer\n" LOUPE_PREPROCESSOR_ID
 extern LOUPE_EXPORT loupe_entry loupe_plugin_entry;
 loupe_entry loupe_plugin_entry;
 __attribute__((constructor)) static void fill_entry(void) {
-  const loupe_entry filled = {LOUPE_MAGIC, MAJOR, LOUPE_ABI_MINOR, get_interface};
+  const loupe_entry filled = {LOUPE_MAGIC, MAJOR, LOUPE_ABI_MINOR, get_extension};
   loupe_plugin_entry = filled;
 }
 #else
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
-const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, MAJOR, LOUPE_ABI_MINOR, get_interface};
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, MAJOR, LOUPE_ABI_MINOR, get_extension};
 #endif
 
 #ifdef FAULT_EXPORTS

@@ -21,7 +21,7 @@ inline std::string text_of(double number) {
 class Actor {
  public:
   Actor(const Host& host, std::string name)
-      : stage_(static_cast<const stage_interface*>(host.get_interface(STAGE_ID))), name_(std::move(name)) {
+      : stage_(static_cast<const stage_interface*>(host.get_extension(STAGE_ID))), name_(std::move(name)) {
     act("create");
   }
   ~Actor() { note("destroy"); }

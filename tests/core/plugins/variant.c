@@ -34,7 +34,7 @@
 #define DEFAULT 0.5
 #endif
 #ifndef DEFAULT_TYPE
-#define DEFAULT_TYPE LOUPE_OPTION_NUMBER
+#define DEFAULT_TYPE LOUPE_TYPE_NUMBER
 #endif
 #ifndef OFFERED
 #define OFFERED LOUPE_PLUGIN_ID
@@ -64,7 +64,7 @@ static loupe_status value(void* self, const loupe_value* value, loupe_error* err
 static const loupe_option_value default_value = {
     .struct_size = sizeof(loupe_option_value), .type = DEFAULT_TYPE, .number = DEFAULT};
 static const loupe_option option = {.struct_size = sizeof(loupe_option),
-                                    .type = LOUPE_OPTION_NUMBER,
+                                    .type = LOUPE_TYPE_NUMBER,
                                     .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                     .name = "ratio",
                                     .default_value = &default_value,
@@ -97,9 +97,9 @@ static const loupe_component* const components[] = {&component, &beside};
 static const loupe_plugin plugin = {
     .struct_size = PLUGIN_SIZE, .name = TEXT(NAME), .version = "1", .components = components, .component_count = 2};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
   return strcmp(id, OFFERED) == 0 ? &plugin : NULL;
 }
 
 extern LOUPE_EXPORT const loupe_entry ENTRY;
-const loupe_entry ENTRY = {MAGIC, MAJOR, MINOR, get_interface};
+const loupe_entry ENTRY = {MAGIC, MAJOR, MINOR, get_extension};

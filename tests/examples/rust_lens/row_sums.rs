@@ -43,8 +43,8 @@ impl Lens for RowSums {
     }
     // Without forget(): the sources of modules that are gone give nothing.
     fn report(&mut self, _: &loupe_tick, report: &Report) -> Result {
-        report.tag("Row Sums", Self::HELP, LOUPE_TAG_NUMERICAL, 0)?;
-        report.tag("Pushed", "What was pushed, and how many steps there were.", LOUPE_TAG_NUMERICAL, LOUPE_PLOT_BIG)?;
+        report.tag("Row Sums", Self::HELP, LOUPE_SCALE_NUMERICAL, 0)?;
+        report.tag("Pushed", "What was pushed, and how many steps there were.", LOUPE_SCALE_NUMERICAL, LOUPE_TAG_BIG)?;
         for (layer, sources) in &self.layers {
             for (name, numbers) in [report.read(&sources[0])?, report.read(&sources[1])?].concat() {
                 if numbers.count + numbers.nan_count == 0 {

@@ -53,7 +53,7 @@ static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
                                     .components = components,
                                     .component_count = 2};
 
-static const void* get_interface(const char* id) {
+static const void* get_extension(const char* id) {
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
 }
 
@@ -61,4 +61,4 @@ static const void* get_interface(const char* id) {
 LOUPE_ELF_NOTE(LOUPE_VISUALIZER_ID " shared\n" LOUPE_VISUALIZER_ID " " SECOND ENDING);
 #endif
 extern LOUPE_EXPORT const loupe_entry loupe_plugin_entry;
-const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_interface};
+const loupe_entry loupe_plugin_entry = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, get_extension};

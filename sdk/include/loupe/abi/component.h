@@ -21,10 +21,10 @@ typedef struct loupe_host {
   void* context;           /* first argument of every host service */
   /* One line to the user, who is told which component speaks. */
   /* @thread any @state always @reenter none @owns borrows message @since 1.0 */
-  void (*log)(void* host, int32_t level, const char* message);
+  void (*log)(void* context, int32_t level, const char* message);
   /* Null for an id that this host does not offer. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
-  const void* (*get_interface)(void* host, const char* id);
+  const void* (*get_extension)(void* context, const char* id);
 } loupe_host;
 
 /* One component that a plugin offers. Where several have one kind and name, the first of them has it, whatever else was

@@ -54,7 +54,7 @@ typedef struct loupe_entry {
   uint32_t abi_minor;
   /* Null for an id that the plugin does not offer. */
   /* @thread trainer @state always @reenter none @owns plugin owns the table, for good @since 1.0 */
-  const void* (*get_interface)(const char* id);
+  const void* (*get_extension)(const char* id);
 } loupe_entry;
 
 /* What a plugin exports, under the name that the macro gives. */

@@ -69,15 +69,15 @@ typedef struct loupe_request {
 } loupe_request;
 
 enum {
-  LOUPE_MEASURED_SAMPLE = 1u << 0,   /* what compares with earlier events looked at a sample of the elements */
-  LOUPE_MEASURED_PREVIOUS = 1u << 1, /* there was an event before: dot_previous, previous_sum_squares */
-  LOUPE_MEASURED_CHANGE = 1u << 2    /* there was a value before: change_sum_squares and what builds on it */
+  LOUPE_MEASUREMENT_SAMPLED = 1u << 0,      /* what compares with earlier events looked at a sample of the elements */
+  LOUPE_MEASUREMENT_HAS_PREVIOUS = 1u << 1, /* there was an event before: dot_previous, previous_sum_squares */
+  LOUPE_MEASUREMENT_HAS_CHANGE = 1u << 2    /* there was a value before: change_sum_squares and what builds on it */
 };
 
 typedef struct loupe_measurement {
   uint32_t struct_size;
   uint32_t measures; /* which of the members below are filled */
-  uint32_t flags;    /* LOUPE_MEASURED_ bits */
+  uint32_t flags;    /* LOUPE_MEASUREMENT_ bits */
   uint32_t reserved;
   int64_t numel;
   int64_t nan_count; /* with every measure but none; where it or inf_count is not 0, sums cover the finite elements */

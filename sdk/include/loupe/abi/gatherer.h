@@ -26,10 +26,14 @@ typedef struct loupe_taps {
   void* context;
   /* NOT_FOUND when the module has no such parameter. */
   /* @thread trainer or model @state opening @reenter none @owns borrows subscription @since 1.0 */
-  loupe_status (*subscribe)(void* taps, const loupe_subscription* subscription, loupe_error* error);
+  loupe_status (*subscribe)(void* context, const loupe_subscription* subscription, loupe_error* error);
   /* Hands an event, the one received or one that the gatherer made, to the preprocessors behind this gatherer. */
   /* @thread trainer or model @state in an event @reenter process @owns borrows event @since 1.0 */
-  loupe_status (*emit)(void* taps, const loupe_event* event, loupe_error* error);
+  loupe_status (*emit)(void* context, const loupe_event* event, loupe_error* error);
+  /* What this host offers to the gatherer beyond this table, by an id with a revision; null for an id that it does not
+   * know. */
+  /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
+  const void* (*get_extension)(void* context, const char* id);
 } loupe_taps;
 
 /* LOUPE_GATHERER_ID: subscribes to taps of one module and hands the data to preprocessors. */

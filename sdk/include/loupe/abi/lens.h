@@ -42,7 +42,7 @@ typedef struct loupe_wiring {
   void* context;
   /* @thread trainer or model @state attaching or visiting @reenter request of its own preprocessor
    * @owns the source lives until its module is forgotten, or with the lens @since 1.0 */
-  loupe_status (*watch)(void* wiring, const loupe_watch* watch, loupe_source** source, loupe_error* error);
+  loupe_status (*watch)(void* context, const loupe_watch* watch, loupe_source** source, loupe_error* error);
   /* The number of series; may grow as events come. A series keeps its index. */
   /* @thread trainer or model @state always but in an event @reenter series_count of its own preprocessor @owns nothing
    * @since 1.0 */
@@ -66,7 +66,7 @@ typedef struct loupe_wiring {
   /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
    * know. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
-  const void* (*get_extension)(void* wiring, const char* id);
+  const void* (*get_extension)(void* context, const char* id);
 } loupe_wiring;
 
 /* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
@@ -77,16 +77,20 @@ typedef struct loupe_sink {
   uint32_t reserved;
   void* context;
   /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
-  loupe_status (*tag)(void* sink, const loupe_tag* tag, loupe_error* error);
+  loupe_status (*tag)(void* context, const loupe_tag* tag, loupe_error* error);
   /* @thread trainer @state reporting @reenter none @owns borrows value @since 1.0 */
-  loupe_status (*value)(void* sink, const loupe_value* value, loupe_error* error);
+  loupe_status (*value)(void* context, const loupe_value* value, loupe_error* error);
   /* @thread trainer @state reporting @reenter none @owns borrows range @since 1.0 */
-  loupe_status (*range)(void* sink, const loupe_range* range, loupe_error* error);
+  loupe_status (*range)(void* context, const loupe_range* range, loupe_error* error);
   /* @thread trainer @state reporting @reenter none @owns borrows histogram @since 1.0 */
-  loupe_status (*histogram)(void* sink, const loupe_histogram* histogram, loupe_error* error);
+  loupe_status (*histogram)(void* context, const loupe_histogram* histogram, loupe_error* error);
   /* Also between ticks, in `step`. */
   /* @thread trainer or model @state stepping or reporting @reenter none @owns borrows finding @since 1.0 */
-  loupe_status (*finding)(void* sink, const loupe_finding* finding, loupe_error* error);
+  loupe_status (*finding)(void* context, const loupe_finding* finding, loupe_error* error);
+  /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
+   * know. */
+  /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
+  const void* (*get_extension)(void* context, const char* id);
 } loupe_sink;
 
 /* LOUPE_LENS_ID: decides which modules to look at, and turns an epoch into tagged values. A lens that runs a model in

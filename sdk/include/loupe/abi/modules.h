@@ -98,8 +98,8 @@ typedef struct loupe_parameter_service {
    * gone, or has no parameter of that name, or that has no gradient. Slow for a hook: call it there only when there is
    * something to say, and do not wait for the tensor. */
   /* @thread any @state always @reenter take @owns the view is borrowed by take @since 1.0 */
-  loupe_status (*lend)(void* host, const loupe_module* module, const char* name, uint32_t flags, loupe_take_tensor take,
-                       void* context, loupe_error* error);
+  loupe_status (*lend)(void* context, const loupe_module* module, const char* name, uint32_t flags,
+                       loupe_take_tensor take, void* take_context, loupe_error* error);
 } loupe_parameter_service;
 
 #ifdef __cplusplus

@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 enum {
-  LOUPE_OPTION_BOOLEAN = 1,
-  LOUPE_OPTION_INTEGER = 2,
-  LOUPE_OPTION_NUMBER = 3,
-  LOUPE_OPTION_STRING = 4,
-  LOUPE_OPTION_STRINGS = 5, /* a list of strings; YAML's `none` is the empty list */
-  LOUPE_OPTION_MAP = 6      /* named values, read by the component itself */
+  LOUPE_TYPE_BOOLEAN = 1,
+  LOUPE_TYPE_INTEGER = 2,
+  LOUPE_TYPE_NUMBER = 3,
+  LOUPE_TYPE_STRING = 4,
+  LOUPE_TYPE_STRINGS = 5, /* a list of strings; YAML's `none` is the empty list */
+  LOUPE_TYPE_MAP = 6      /* named values, read by the component itself */
 };
 
 struct loupe_options;

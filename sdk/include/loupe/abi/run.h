@@ -71,7 +71,7 @@ typedef struct loupe_run_service {
   /* The run that the asking component is part of; null before there is one, as while a file is only validated. A later
    * call may give another one, where the run goes on in another folder. */
   /* @thread any @state always @reenter none @owns host's struct, as long as the inspector lives @since 1.0 */
-  const loupe_run* (*run)(void* host);
+  const loupe_run* (*run)(void* context);
 } loupe_run_service;
 
 typedef struct loupe_progress {

@@ -8,24 +8,23 @@
 extern "C" {
 #endif
 
-enum { LOUPE_TAG_NUMERICAL = 0, LOUPE_TAG_PROBABILITY = 1, LOUPE_TAG_RELATION = 2 };
+enum { LOUPE_SCALE_NUMERICAL = 0, LOUPE_SCALE_PROBABILITY = 1, LOUPE_SCALE_RELATION = 2 };
 
 enum {
-  LOUPE_PLOT_LOG_Y = 1u << 0,       /* a logarithmic axis */
-  LOUPE_PLOT_BIG = 1u << 1,         /* one plot for the whole model, not one a layer */
-  LOUPE_PLOT_ANNOTATE = 1u << 2,    /* label the lines at their ends */
-  LOUPE_PLOT_HAS_MINIMUM = 1u << 3, /* y_minimum is where the axis begins; without it, the data says */
-  LOUPE_PLOT_HAS_MAXIMUM = 1u << 4, /* y_maximum is where it ends */
-  LOUPE_PLOT_SHARED =
-      1u << 5 /* other lenses that say so too may tell of it, lines of other names or the same numbers */
+  LOUPE_TAG_LOG_Y = 1u << 0,       /* a logarithmic axis */
+  LOUPE_TAG_BIG = 1u << 1,         /* one plot for the whole model, not one a layer */
+  LOUPE_TAG_ANNOTATE = 1u << 2,    /* label the lines at their ends */
+  LOUPE_TAG_HAS_MINIMUM = 1u << 3, /* y_minimum is where the axis begins; without it, the data says */
+  LOUPE_TAG_HAS_MAXIMUM = 1u << 4, /* y_maximum is where it ends */
+  LOUPE_TAG_SHARED = 1u << 5 /* other lenses that say so too may tell of it, lines of other names or the same numbers */
 };
 
 /* A plot, or a family of plots with one a layer. It belongs to the lens that told it first: another one that tells it,
  * or numbers of it, is answered LOUPE_INVALID, unless both have it shared. A lens may tell its own anew. */
 typedef struct loupe_tag {
   uint32_t struct_size;
-  uint32_t type;  /* LOUPE_TAG_ */
-  uint32_t flags; /* LOUPE_PLOT_ bits */
+  uint32_t type;  /* LOUPE_SCALE_: of the numbers */
+  uint32_t flags; /* LOUPE_TAG_ bits */
   uint32_t reserved;
   const char* id;    /* what values name; not null */
   const char* title; /* "Weight Gradient Norm"; null: the id */
@@ -35,7 +34,7 @@ typedef struct loupe_tag {
   const char* description;
   const char* healthy;
   const char* advice;
-  double y_minimum, y_maximum; /* read with LOUPE_PLOT_HAS_MINIMUM and _MAXIMUM alone */
+  double y_minimum, y_maximum; /* read with LOUPE_TAG_HAS_MINIMUM and _MAXIMUM alone */
 } loupe_tag;
 
 typedef struct loupe_value {

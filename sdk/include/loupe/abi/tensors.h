@@ -67,19 +67,19 @@ typedef struct loupe_tensor_service {
   uint32_t reserved;
   /* Shares the memory, which a module may change later. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
-  loupe_status (*retain)(void* host, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
+  loupe_status (*retain)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
   /* @thread any @state always @reenter none @owns the handle ends @since 1.0 */
-  void (*release)(void* host, loupe_retained* kept);
+  void (*release)(void* context, loupe_retained* kept);
   /* @thread any @state always @reenter none @owns the view lives as long as the handle @since 1.0 */
-  const loupe_tensor* (*view)(void* host, const loupe_retained* kept);
+  const loupe_tensor* (*view)(void* context, const loupe_retained* kept);
   /* A copy on the tensor's own device: of item `item` along dimension 0, or of all when `item` is negative. Waits for
    * no device. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
-  loupe_status (*clone)(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
+  loupe_status (*clone)(void* context, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
                         loupe_error* error);
   /* Copies every element, in row-major order, to `numel` doubles. Waits for a device: not for a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */
-  loupe_status (*copy)(void* host, const loupe_tensor* tensor, double* values, loupe_error* error);
+  loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, loupe_error* error);
 } loupe_tensor_service;
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ using Strings = std::vector<std::string>;
 ///               {"epsilon", 1e-8, "what counts as zero", 0.0, 1.0}};
 ///     }
 struct Option {
-  Option(std::string name_, bool value, std::string help_) : Option(LOUPE_OPTION_BOOLEAN, name_, help_) {
+  Option(std::string name_, bool value, std::string help_) : Option(LOUPE_TYPE_BOOLEAN, name_, help_) {
     integer = value;
   }
   Option(std::string name_, int value, std::string help_, std::optional<double> low = {},
@@ -46,7 +46,7 @@ struct Option {
       : Option(std::move(name_), static_cast<int64_t>(value), std::move(help_), low, high) {}
   Option(std::string name_, int64_t value, std::string help_, std::optional<double> low = {},
          std::optional<double> high = {})
-      : Option(LOUPE_OPTION_INTEGER, name_, help_) {
+      : Option(LOUPE_TYPE_INTEGER, name_, help_) {
     integer = value;
     number = static_cast<double>(value);
     minimum = low;
@@ -54,23 +54,23 @@ struct Option {
   }
   Option(std::string name_, double value, std::string help_, std::optional<double> low = {},
          std::optional<double> high = {})
-      : Option(LOUPE_OPTION_NUMBER, name_, help_) {
+      : Option(LOUPE_TYPE_NUMBER, name_, help_) {
     number = value;
     minimum = low;
     maximum = high;
   }
   Option(std::string name_, const char* value, std::string help_, Strings choices_ = {})
-      : Option(LOUPE_OPTION_STRING, name_, help_) {
+      : Option(LOUPE_TYPE_STRING, name_, help_) {
     text = value;
     choices = std::move(choices_);
   }
   Option(std::string name_, const Strings& value, std::string help_, Strings choices_ = {})
-      : Option(LOUPE_OPTION_STRINGS, name_, help_) {
+      : Option(LOUPE_TYPE_STRINGS, name_, help_) {
     texts = value;
     choices = std::move(choices_);
   }
   /// Named values that the component reads by itself.
-  static Option map(std::string name, std::string help) { return {LOUPE_OPTION_MAP, name, help}; }
+  static Option map(std::string name, std::string help) { return {LOUPE_TYPE_MAP, name, help}; }
   /// The name of another component, which the host checks: `interface_id` is LOUPE_GATHERER_ID or
   /// LOUPE_PREPROCESSOR_ID.
   static Option component(std::string name, const char* value, std::string help, const char* interface_id) {

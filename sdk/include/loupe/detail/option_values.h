@@ -13,18 +13,18 @@ namespace loupe {
 class OptionValues {
  public:
   struct Item {
-    Item(const char* name, bool value) : name(name), type(LOUPE_OPTION_BOOLEAN), integer(value) {}
-    Item(const char* name, int value) : name(name), type(LOUPE_OPTION_INTEGER), integer(value), number(value) {}
-    Item(const char* name, double value) : name(name), type(LOUPE_OPTION_NUMBER), number(value) {}
-    Item(const char* name, const char* value) : name(name), type(LOUPE_OPTION_STRING), text(value) {}
-    Item(const char* name, std::string value) : name(name), type(LOUPE_OPTION_STRING), text(std::move(value)) {}
-    Item(const char* name, Strings value) : name(name), type(LOUPE_OPTION_STRINGS), texts(std::move(value)) {}
+    Item(const char* name, bool value) : name(name), type(LOUPE_TYPE_BOOLEAN), integer(value) {}
+    Item(const char* name, int value) : name(name), type(LOUPE_TYPE_INTEGER), integer(value), number(value) {}
+    Item(const char* name, double value) : name(name), type(LOUPE_TYPE_NUMBER), number(value) {}
+    Item(const char* name, const char* value) : name(name), type(LOUPE_TYPE_STRING), text(value) {}
+    Item(const char* name, std::string value) : name(name), type(LOUPE_TYPE_STRING), text(std::move(value)) {}
+    Item(const char* name, Strings value) : name(name), type(LOUPE_TYPE_STRINGS), texts(std::move(value)) {}
     /// Copies what the user set. Throws Error for a map.
     explicit Item(const loupe_option_value& value)
         : name(value.name), type(value.type), integer(value.integer), number(value.number) {
-      if (type == LOUPE_OPTION_MAP) throw Error("the option '" + name + "' cannot be a map here", LOUPE_INVALID);
-      if (type == LOUPE_OPTION_STRING) text = value.string != nullptr ? value.string : "";
-      if (type == LOUPE_OPTION_STRINGS) texts.assign(value.strings, value.strings + value.string_count);
+      if (type == LOUPE_TYPE_MAP) throw Error("the option '" + name + "' cannot be a map here", LOUPE_INVALID);
+      if (type == LOUPE_TYPE_STRING) text = value.string != nullptr ? value.string : "";
+      if (type == LOUPE_TYPE_STRINGS) texts.assign(value.strings, value.strings + value.string_count);
     }
     std::string name;
     uint32_t type;

@@ -24,9 +24,8 @@ inline std::optional<double> setting_of(const loupe_parameter_group& group, std:
   for (std::size_t i = 0; i < group.settings->value_count; ++i) {
     const loupe_option_value& value = *group.settings->values[i];
     if (name != value.name) continue;
-    if (value.type == LOUPE_OPTION_NUMBER) return value.number;
-    if (value.type == LOUPE_OPTION_INTEGER || value.type == LOUPE_OPTION_BOOLEAN)
-      return static_cast<double>(value.integer);
+    if (value.type == LOUPE_TYPE_NUMBER) return value.number;
+    if (value.type == LOUPE_TYPE_INTEGER || value.type == LOUPE_TYPE_BOOLEAN) return static_cast<double>(value.integer);
   }
   return std::nullopt;
 }

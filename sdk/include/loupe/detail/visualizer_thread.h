@@ -170,7 +170,7 @@ class VisualizerThread : public ThreadsAtExit::Thread {
     name_own_thread("show");
     // The host takes a thread that asks it for something outside of its calls for this component's own: a crash is
     // then told with its name.
-    state.host.get_interface(LOUPE_RUN_ID);
+    state.host.get_extension(LOUPE_RUN_ID);
     std::unique_lock lock(state.mutex);
     for (;;) {
       state.wake.wait(lock, [&] { return state.is_ending || !state.queue.empty(); });

@@ -31,7 +31,7 @@ inline void need(bool there, const char* what) {
 
 // Each throws Error unless all that ABI 1.0 has of the struct is there. Costs a comparison each.
 inline void need_whole(const loupe_host* host) {
-  need(host != nullptr && LOUPE_REACHES(*host, get_interface), "the host");
+  need(host != nullptr && LOUPE_REACHES(*host, get_extension), "the host");
 }
 inline void need_whole(const loupe_options* options) {
   if (options == nullptr) return;
@@ -39,7 +39,7 @@ inline void need_whole(const loupe_options* options) {
   for (std::size_t i = 0; i < options->value_count; ++i) {
     const loupe_option_value* value = options->values[i];
     need(value != nullptr && LOUPE_REACHES(*value, map), "an option's value");
-    if (value->type == LOUPE_OPTION_MAP) need_whole(value->map);
+    if (value->type == LOUPE_TYPE_MAP) need_whole(value->map);
   }
 }
 inline void need_whole(const loupe_taps* taps) {
@@ -125,7 +125,7 @@ inline void need_named(const loupe_note& note) {
 }
 inline void need_named(const loupe_option_value& value) {
   need(value.name != nullptr, "the name of what the run was set to");
-  need(value.type != LOUPE_OPTION_STRING || value.string != nullptr, "the text of what the run was set to");
+  need(value.type != LOUPE_TYPE_STRING || value.string != nullptr, "the text of what the run was set to");
   need(value.string_count == 0 || value.strings != nullptr, "the texts of what the run was set to");
 }
 inline void need_named(const loupe_ending&) {}

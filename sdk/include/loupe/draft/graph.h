@@ -14,7 +14,7 @@ namespace loupe::draft {
 /// processed. Empty where the host does not offer this draft.
 inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_tensor& tensor) {
   std::unordered_set<const void*> leaves;
-  const auto* table = static_cast<const loupe_draft_graph_service*>(host.get_interface(LOUPE_DRAFT_GRAPH_ID));
+  const auto* table = static_cast<const loupe_draft_graph_service*>(host.get_extension(LOUPE_DRAFT_GRAPH_ID));
   if (table == nullptr) return leaves;
   const auto take = [](void* context, const void* data) {
     static_cast<std::unordered_set<const void*>*>(context)->insert(data);

@@ -16,7 +16,7 @@ namespace loupe::draft {
 template <class Take>
 bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take&& take) {
   const auto* table =
-      static_cast<const loupe_draft_optimizer_state_service*>(host.get_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID));
+      static_cast<const loupe_draft_optimizer_state_service*>(host.get_extension(LOUPE_DRAFT_OPTIMIZER_STATES_ID));
   if (table == nullptr) return false;
   const auto call = [](void* context, const char* name, const loupe_tensor* state) {
     (*static_cast<std::remove_reference_t<Take>*>(context))(name, *state);

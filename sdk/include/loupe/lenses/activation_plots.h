@@ -79,7 +79,7 @@ class ActivationPlots {
   }
   static TagStyle style(bool big) {
     TagStyle style;
-    style.type = LOUPE_TAG_PROBABILITY;
+    style.type = LOUPE_SCALE_PROBABILITY;
     style.annotate = true;
     style.big = big;
     return style;

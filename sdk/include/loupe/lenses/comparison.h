@@ -17,7 +17,7 @@ class Comparison {
   /// @param what the number of a layer is, such as "output norm"
   static void introduce(Report& report, const std::string& tag, const std::string& what = "number") {
     TagStyle style;
-    style.type = LOUPE_TAG_RELATION;
+    style.type = LOUPE_SCALE_RELATION;
     style.big = true;
     report.tag(tag, explained(style, share_explained(what)));
   }

@@ -11,13 +11,13 @@ namespace loupe {
 /// A setting as people write it: "0.001", "true", "flip, crop".
 inline std::string setting_text(const loupe_option_value& value) {
   switch (value.type) {
-    case LOUPE_OPTION_BOOLEAN:
+    case LOUPE_TYPE_BOOLEAN:
       return value.integer != 0 ? "true" : "false";
-    case LOUPE_OPTION_INTEGER:
+    case LOUPE_TYPE_INTEGER:
       return std::to_string(value.integer);
-    case LOUPE_OPTION_NUMBER:
+    case LOUPE_TYPE_NUMBER:
       return number_text(value.number);
-    case LOUPE_OPTION_STRING:
+    case LOUPE_TYPE_STRING:
       return value.string != nullptr ? value.string : "";
     default:
       std::string all;

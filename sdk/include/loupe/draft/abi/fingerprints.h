@@ -18,10 +18,10 @@ typedef struct loupe_draft_fingerprint_service {
    * shape alone. The same elements have the same sum, in whatever order a device adds. Waits for no device.
    * UNSUPPORTED where the device cannot. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
-  loupe_status (*take)(void* host, const loupe_tensor* tensor, loupe_retained** sum, loupe_error* error);
+  loupe_status (*take)(void* context, const loupe_tensor* tensor, loupe_retained** sum, loupe_error* error);
   /* Reads `count` sums that take() gave. Waits for their devices, once for each: for a tick, not for a hook. */
   /* @thread any @state always @reenter none @owns borrows sums; caller's buffer @since 1.0 */
-  loupe_status (*read)(void* host, const loupe_retained* const* sums, size_t count, uint64_t* values,
+  loupe_status (*read)(void* context, const loupe_retained* const* sums, size_t count, uint64_t* values,
                        loupe_error* error);
 } loupe_draft_fingerprint_service;
 

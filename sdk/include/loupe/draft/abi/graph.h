@@ -21,7 +21,7 @@ typedef struct loupe_draft_graph_service {
   /* While an event is processed: calls `take` with each leaf that requires a gradient and that the event's tensor
    * depends on, once, by walking the graph, which takes as long as the graph is large. Waits for no device. */
   /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
-  loupe_status (*leaves)(void* host, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* context,
+  loupe_status (*leaves)(void* context, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* take_context,
                          loupe_error* error);
 } loupe_draft_graph_service;
 

@@ -26,7 +26,7 @@ typedef struct loupe_draft_optimizer_state_service {
    * NOT_FOUND where it keeps none: plain SGD, another optimizer's parameter, a type that is not LibTorch's; and where
    * no step is told that a tap saw. */
   /* @thread trainer or model @state stepping @reenter take @owns borrows parameter @since 1.0 */
-  loupe_status (*lend)(void* host, const loupe_tensor* parameter, loupe_draft_take_state take, void* context,
+  loupe_status (*lend)(void* context, const loupe_tensor* parameter, loupe_draft_take_state take, void* take_context,
                        loupe_error* error);
 } loupe_draft_optimizer_state_service;
 

@@ -44,18 +44,18 @@ typedef struct loupe_draft_tally {
    * starts anew with comparing what nobody measured meanwhile. */
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
    * @since 1.0 */
-  loupe_status (*rest)(void* wiring, loupe_source* source, uint32_t what, loupe_error* error);
+  loupe_status (*rest)(void* context, loupe_source* source, uint32_t what, loupe_error* error);
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none
    * @owns the tally lives as long as the lens @since 1.0 */
-  loupe_status (*make)(void* wiring, loupe_tally** tally, loupe_error* error);
+  loupe_status (*make)(void* context, loupe_tally** tally, loupe_error* error);
   /* From the next event on, usual events of the source are added to the tally and not processed, which costs next to
    * nothing. With null, all of them are processed again. They are measured either way. */
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
    * @since 1.0 */
-  loupe_status (*use)(void* wiring, loupe_source* source, loupe_tally* tally, loupe_error* error);
+  loupe_status (*use)(void* context, loupe_source* source, loupe_tally* tally, loupe_error* error);
   /* What came since the last call. Also while an event is processed. */
   /* @thread any @state always @reenter none @owns caller's struct @since 1.0 */
-  loupe_status (*take)(void* wiring, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error);
+  loupe_status (*take)(void* context, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error);
 } loupe_draft_tally;
 
 #ifdef __cplusplus

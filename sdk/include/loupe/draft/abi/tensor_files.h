@@ -18,8 +18,8 @@ typedef struct loupe_draft_tensor_file_service {
   uint32_t reserved;
   /* Writes a file that torch.load reads, in C++ and Python. `flags`: LOUPE_DRAFT_SAVE_ bits. */
   /* @thread any @state always @reenter none @owns borrows tensors and path @since 1.0 */
-  loupe_status (*save)(void* host, const loupe_retained* const* tensors, size_t count, uint32_t flags, const char* path,
-                       loupe_error* error);
+  loupe_status (*save)(void* context, const loupe_retained* const* tensors, size_t count, uint32_t flags,
+                       const char* path, loupe_error* error);
 } loupe_draft_tensor_file_service;
 
 #ifdef __cplusplus

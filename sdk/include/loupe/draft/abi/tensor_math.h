@@ -20,12 +20,12 @@ typedef struct loupe_draft_tensor_math_service {
   /* The singular values of a matrix, largest first; count is min(rows, columns). More than two dimensions are flattened
    * from dim 1. Slow: for a tick, not for a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
-  loupe_status (*singular_values)(void* host, const loupe_tensor* matrix, double* values, size_t capacity,
+  loupe_status (*singular_values)(void* context, const loupe_tensor* matrix, double* values, size_t capacity,
                                   size_t* count, loupe_error* error);
-  /* Makes a clone, in place, the LOUPE_DRAFT_FOLD_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more of
-   * the same shape. Waits for no device. */
+  /* Makes a clone, in place, the LOUPE_DRAFT_FOLD_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more
+   * of the same shape. Waits for no device. */
   /* @thread any @state always @reenter none @owns borrows tensor @since 1.0 */
-  loupe_status (*fold)(void* host, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
+  loupe_status (*fold)(void* context, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
                        uint64_t count, loupe_error* error);
 } loupe_draft_tensor_math_service;
 
