@@ -44,9 +44,6 @@ impl DeclaredOption {
         self.0 = loupe_option { flags, minimum, maximum, ..self.0 };
         self
     }
-    fn forever(self) -> *const loupe_option {
-        Box::leak(Box::new(self.0))
-    }
 }
 
 /// The options as the user set them, with the defaults of those that were not.
@@ -76,8 +73,8 @@ impl Options {
 
 /// The descriptor of a lens.
 pub fn component<T: Lens>(name: &str) -> *const loupe_component {
-    let options: Vec<*const loupe_option> = T::options().into_iter().map(DeclaredOption::forever).collect();
-    let options: &[*const loupe_option] = Box::leak(options.into_boxed_slice());
+    let options = T::options().into_iter().map(|option| Box::leak(Box::new(option.0)) as *const loupe_option);
+    let options = Box::leak(options.collect::<Vec<_>>().into_boxed_slice());
     Box::leak(Box::new(loupe_component {
         interface_id: LOUPE_LENS_ID.as_ptr() as *const c_char,
         name: forever(name),

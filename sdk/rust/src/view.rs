@@ -29,6 +29,7 @@ impl Module {
 }
 
 /// One thing that happened to one stream.
+#[non_exhaustive]
 pub struct Event {
     pub abi: loupe_event,
 }
@@ -44,7 +45,7 @@ impl Event {
 
 /// A tensor, read-only.
 pub struct Tensor<'a> {
-    pub abi: loupe_tensor,
+    abi: loupe_tensor,
     borrowed: PhantomData<&'a loupe_tensor>,
 }
 
