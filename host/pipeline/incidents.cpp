@@ -1,5 +1,6 @@
 #include "pipeline/incidents.h"
 
+#include <loupe/text/finding_text.h>
 #include <loupe/text/text_of.h>
 
 #include "core/log.h"
@@ -54,7 +55,7 @@ void Incidents::consider(const loupe_finding& finding) {
   if (finding.severity != LOUPE_SEVERITY_ERROR && config_.answer_to(finding.severity) != "dump") return;
   if (!rules_.insert(text_of(finding.rule)).second) return;
   due_ = {
-      "finding", text_of(finding.message), text_of(finding.rule), text_of(finding.layer), text_of(finding.parameter),
+      "finding", message_with_place(finding), text_of(finding.rule), text_of(finding.layer), text_of(finding.parameter),
       finding.id};
 }
 
