@@ -1,5 +1,7 @@
 #include "inspector/finding_policy.h"
 
+#include <loupe/text/finding_text.h>
+
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -15,10 +17,10 @@ void FindingPolicy::answer(const loupe_finding& finding) {
     const std::string words = "the finding '" + std::string(finding.rule) + "'";
     if (answer == "stop" && !std::exchange(should_stop_, true))
       log(LOUPE_LOG_WARNING,
-          "training is asked to stop, as on_finding says, because of " + words + ": " + finding.message);
+          "training is asked to stop, as on_finding says, because of " + words + ": " + message_with_place(finding));
     if (answer == "throw")
       monitor_.outbox()->keep(std::make_exception_ptr(
-          std::runtime_error("loupe: " + words + ", which on_finding says to throw: " + finding.message)));
+          std::runtime_error("loupe: " + words + ", which on_finding says to throw: " + message_with_place(finding))));
   }
   monitor_.outbox()->queue_for_delivery(finding);
 }

@@ -1,6 +1,7 @@
 #include "pipeline/incidents.h"
 
 #include <loupe/detail/parameter_group.h>
+#include <loupe/text/finding_text.h>
 #include <loupe/text/text_of.h>
 
 #include <cmath>
@@ -57,7 +58,7 @@ void Incidents::consider(const loupe_finding& finding) {
   if (finding.severity != LOUPE_SEVERITY_ERROR && config_.answer_to(finding.severity) != "dump") return;
   if (!rules_.insert(text_of(finding.rule)).second) return;
   due_ = {
-      "finding", text_of(finding.message), text_of(finding.rule), text_of(finding.layer), text_of(finding.parameter),
+      "finding", message_with_place(finding), text_of(finding.rule), text_of(finding.layer), text_of(finding.parameter),
       finding.id};
 }
 

@@ -117,7 +117,9 @@ class Console : public Visualizer {
   void note(const Note& note) override {
     // A lens that was put aside finds nothing any more.
     if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
-    if (note.kind == LOUPE_NOTE_GUESS || note.kind == LOUPE_NOTE_INCIDENT || note.kind == LOUPE_NOTE_RANKS) return;
+    // What was told by the log is not told again.
+    for (const uint32_t kind : {LOUPE_NOTE_GUESS, LOUPE_NOTE_INCIDENT, LOUPE_NOTE_RANKS, LOUPE_NOTE_UNOBSERVED})
+      if (note.kind == kind) return;
     show(note_lines(note, layout()), "a note is lost");
   }
   void end_tick() override {

@@ -97,6 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"messages_too_long", "messages", "it crashes (Segmentation fault) in create"},
         Fault{"threads", "threads", "process fails: it works on its own thread alone"},
         Fault{"threads_turn", "threads", "it calls watch where it may not"},
+        Fault{"told_twice", "threads", "tells 'epoch' of 'Epoch' in the tag 'Epoch' twice at one tick"},
+        Fault{"finding_state", "threads", "the finding 'low_rank' has a state, which is the host's to give"},
         Fault{"leaks", "leaks", "bytes are lost in 1000 times create and destroy"},
         Fault{"nothing_kept", "nothing_kept", "it crashes (Segmentation fault) in process"},
         Fault{"state", "state", "bytes that save_state never wrote"},

@@ -82,9 +82,14 @@ TEST(Incident, IsNotedWithItsFolderAndHowToOpenIt) {
   run.find("dead_units");
   run.step();
   const std::string folder = run.path("incident-1").string();
-  EXPECT_EQ(only(run.it.stage.take_notes("shown text of a note: ")),
-            "shown text of a note: the last steps before the finding 'dead_units' are kept: loupe replay " + folder +
-                " (as a page with --visualizer html --out FOLDER)");
+  const Texts notes = run.it.stage.take_notes("shown ");
+  const auto noted = [&](const std::string& text) { return std::count(notes.begin(), notes.end(), "shown " + text); };
+  EXPECT_EQ(noted("text of a note: the last steps before the finding 'dead_units' are kept: loupe replay " + folder +
+                  " (as a page with --visualizer html --out FOLDER)"),
+            1);
+  const uint64_t number = run.it.monitor.findings().all().at(0)->id;
+  EXPECT_EQ(noted("finding of a note: " + std::to_string(number)), 1);
+  EXPECT_EQ(Json::parse(text_of(fs::path(folder) / "about.json"))["finding"], number);
 }
 
 TEST(Incident, IsWrittenOnceARuleAndAtMostAsOftenAsTheRunSays) {

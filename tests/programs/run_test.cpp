@@ -424,14 +424,11 @@ TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
                           &unregistered, &loss, &step),
               4);
     const std::string record = text_of(both.folder / "loupe-runs" / name / "record.jsonl");
-    const auto says = [&](const std::string& what, int line) {
-      const std::string place = "(" + what + " faulty.cpp:" + std::to_string(line) + ")";
+    const auto says = [&](int line) {
+      const std::string place = R"("file":"faulty.cpp","file_line":)" + std::to_string(line) + ",";
       EXPECT_NE(record.find(place), std::string::npos) << name << ": " << place << '\n' << both.messages;
     };
-    says("called at", layer);
-    says("called at", unregistered);
-    says("a loss is computed at", loss);
-    says("an optimizer steps at", step);
+    for (const int line : {layer, unregistered, loss, step}) says(line);
   }
 }
 

@@ -152,6 +152,15 @@ TEST(Bench, RunsALensOfLoupesOwnOnWhatTheTestFeeds) {
   EXPECT_FALSE(bench.tag("Output Norm").big);
 }
 
+/// The user was warned of the names; the lens did nothing wrong.
+TEST(Bench, TakesTheNumbersOfModulesWithOneName) {
+  Bench bench("lenses: [output_norm]");
+  for (const float value : {3.0F, 4.0F}) bench.forward(bench.module("fc1", "ReLU"), tensor({value}, {1, 1}));
+  bench.tick();
+  EXPECT_EQ(bench.value("Output Norm", "fc1", "mean"), 4);
+  for (const std::string& line : bench.log()) EXPECT_EQ(line.find("output_norm"), std::string::npos) << line;
+}
+
 TEST(Bench, RunsAPluginThatIsLinkedIntoTheTest) {
   Bench bench(piped("forward", "tensor_mean", ", preprocessor_options: {scale: 10}"), {}, {&own_plugin});
   const auto layer = bench.module("fc1", "Linear");

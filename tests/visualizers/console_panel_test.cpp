@@ -269,6 +269,7 @@ TEST(ConsoleLines, LeaveOutWhatTheLogSaidAlready) {
     return printed([kind](Driver& console) { tell_note(console, kind, "an epoch is 100 steps"); }, usual);
   };
   EXPECT_EQ(noted(LOUPE_NOTE_GUESS), "");
+  EXPECT_EQ(noted(LOUPE_NOTE_UNOBSERVED), "");
   EXPECT_EQ(noted(LOUPE_NOTE_INCIDENT), "");
   EXPECT_EQ(noted(LOUPE_NOTE_TRAINER), "note     an epoch is 100 steps\n");
 }

@@ -328,7 +328,16 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
-  return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
+#ifdef FAULT_FINDING_STATE
+  const loupe_finding finding = {
+      .struct_size = sizeof finding, .state = LOUPE_FINDING_RAISED, .rule = "low_rank", .message = "its rank is 2"};
+  (void)sink->finding(sink->context, &finding, error);
+#endif
+  const loupe_status shown = told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
+#ifdef FAULT_TOLD_TWICE
+  (void)sink->value(sink->context, &value, error);
+#endif
+  return shown;
 }
 static const loupe_lens lens = {.struct_size = sizeof lens, .attach = attach, .visit = visit, .report = report};
 

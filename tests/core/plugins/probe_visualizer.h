@@ -38,6 +38,7 @@ class ProbeVisualizer : public Visualizer {
   }
   void note(const Note& note) override {
     actor_.note(std::string("text of a note: ") + note.text);
+    if (note.finding != 0) actor_.note("finding of a note: " + std::to_string(note.finding));
     actor_.act("note");
   }
   void end_tick() override { actor_.act("end_tick"); }
