@@ -262,7 +262,7 @@ void LensNode::introduce(Display& display) {
 
 void LensNode::report(const loupe_tick& tick, Display& display, LensStates* states) {
   if (guard_.resting()) return;
-  const double start = steady_time(), shown_before = display.seconds();
+  const double start = steady_time();
   display_ = &display;
   told_layer_.clear();
   told_module_ = nullptr;
@@ -273,8 +273,7 @@ void LensNode::report(const loupe_tick& tick, Display& display, LensStates* stat
   if (!types_.empty()) tell_blindness();
   if (states != nullptr) save(*states);
   reset_all();
-  // Visualizers are told meanwhile, and answer for themselves.
-  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
+  guard_.cost().spend(steady_time() - start);
 }
 
 void LensNode::reset_all() {
