@@ -110,11 +110,11 @@ void MergedRun::show_numbers() {
   for (auto& line : lenses_.take_log()) log_.push_back(std::move(line));
   for (const HeldTick::Told& told : held_->told()) {
     if (const auto* value = std::get_if<0>(&told)) {
-      shown_.tell(&loupe_visualizer::value, (*value)->get());
+      shown_.tell(&loupe_visualizer::value, **value);
     } else if (const auto* range = std::get_if<1>(&told)) {
-      shown_.tell(&loupe_visualizer::range, (*range)->get());
-    } else {
-      shown_.tell(&loupe_visualizer::histogram, std::get<2>(told)->get());
+      shown_.tell(&loupe_visualizer::range, **range);
+    } else if (const auto* histogram = std::get_if<2>(&told)) {
+      shown_.tell(&loupe_visualizer::histogram, (*histogram)->get());
     }
   }
 }

@@ -9,9 +9,12 @@
 #include <zlib.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <ctime>
+
+#include "core/job_thread.h"
 
 namespace loupe {
 
@@ -129,6 +132,7 @@ void LastWords::take_back() {
 void LastWords::speak(const char* how, const char* message) noexcept {
   const FatalSignalsHeld held;
   const int reason = errno;
+  JobThread::all_done(std::chrono::seconds(2));  // theirs is the line behind all that was told
   for (Place& each : places) {
     int ready = Place::is_ready;
     if (each.process != ::getpid() || !each.state.compare_exchange_strong(ready, Place::is_kept)) continue;

@@ -8,8 +8,8 @@
 namespace loupe {
 
 /// The order in which a thread may take Loupe's locks: each only while it holds none of the same rank or a later one.
-/// What leaves a lens waits in the outbox, whose lock is a leaf: visualizers are called under the inspector's lock and
-/// no other, the callback of on_finding under none.
+/// What leaves a lens waits in the outbox, whose lock is a leaf. Visualizers and the callback of on_finding are called
+/// under none; the thread that ticks may wait for visualizers under the inspector's lock, which they must not take.
 enum class LockRank : unsigned {
   program,    ///< what `loupe run` guesses of the program
   inspector,  ///< an inspector: attaching, steps, ticks and what lenses are called for at those

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/job_thread.h"
 #include "core/last_thread.h"
 #include "core/last_words.h"
 #include "core/lock_soon.h"
@@ -142,6 +143,7 @@ void tell_of_exception() noexcept {
   static thread_local bool inside = false;
   const bool again = std::exchange(inside, true);  // a handler over ours calls it, and is called by it
   if (!entered.exchange(true)) {
+    JobThread::leave_own();
     tell_of_exception();
   } else if (!again) {
     wait_for_teller();
@@ -158,7 +160,9 @@ void on_exit() {
     const auto is_here = [](const Listener& each) { return each.process == ::getpid(); };
     if (lock && std::none_of(listeners.begin(), listeners.end(), is_here)) return;
   }
-  if (!is_teller) tell_aside({"exit", "", true});
+  if (is_teller) return;
+  JobThread::leave_own();
+  tell_aside({"exit", "", true});
 }
 
 void say(const char* begin, const char* name, const char* rest) {

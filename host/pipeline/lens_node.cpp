@@ -268,7 +268,7 @@ void LensNode::forget(const ModuleNode& module) {
 
 void LensNode::report(const loupe_tick& tick, Display& display, LensStates* states) {
   if (guard_.resting()) return;
-  const double start = steady_time(), shown_before = display.seconds();
+  const double start = steady_time();
   display_ = &display;
   guarded_call(State::reporting, "the report of the epoch", [&](const loupe_lens& table, loupe_error* error) {
     return table.report(instance_.self(), &tick, &sink_, error);
@@ -277,8 +277,7 @@ void LensNode::report(const loupe_tick& tick, Display& display, LensStates* stat
   if (!types_.empty()) tell_blindness();
   if (states != nullptr) save(*states);
   reset_all();
-  // Visualizers are told meanwhile, and answer for themselves.
-  guard_.cost().spend(steady_time() - start - (display.seconds() - shown_before));
+  guard_.cost().spend(steady_time() - start);
 }
 
 void LensNode::reset_all() {

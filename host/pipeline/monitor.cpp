@@ -244,14 +244,14 @@ void Monitor::keep_ticks(std::unique_ptr<TickKeeper> keeper) {
   display_.hold_ticks();
 }
 
-void Monitor::show_complete(const TickKeeper::Complete& complete) {
+void Monitor::show_complete(TickKeeper::Complete complete) {
   for (const auto& [level, line] : complete.log) log(level, line);
   for (const std::string& text : complete.told_notes) note(LOUPE_NOTE_RANKS, text);
   for (const std::string& text : complete.notes) {
     log(LOUPE_LOG_WARNING, text);
     note(LOUPE_NOTE_RANKS, text);
   }
-  for (const auto& tick : complete.ticks) display_.show(*tick);
+  for (auto& tick : complete.ticks) display_.show(std::move(tick));
   for (const auto& finding : complete.findings) publish(finding->get(), finding->get().source);
   show_messages();
   if (!writes_incidents()) return;
@@ -261,6 +261,17 @@ void Monitor::show_complete(const TickKeeper::Complete& complete) {
     write_incident({"rank", why});
     show_messages();
   }
+}
+
+void Monitor::tell_fault() {
+  if (const std::string fault = display_.take_fault(); !fault.empty()) keeper_->tell_fault(fault);
+}
+
+void Monitor::finish_ticks() {
+  if (!keeper_) return;
+  display_.wait();
+  tell_fault();
+  show_complete(keeper_->finish());
 }
 
 std::string Monitor::write_incident(const IncidentCause& cause) try {

@@ -150,7 +150,11 @@ class Monitor final : public LensSurroundings {
   void show_progress();
   void tell_error(const loupe_finding& finding) const;
   /// What came of the numbers of all processes of the run.
-  void show_complete(const TickKeeper::Complete& complete);
+  void show_complete(TickKeeper::Complete complete);
+  /// To the process that shows the run, of a visualizer here.
+  void tell_fault();
+  /// The same of those that are found out by the end, and then the rest.
+  void finish_ticks();
   void judge_departures();
   void judge_costs();
   void write_trace();

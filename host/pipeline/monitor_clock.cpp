@@ -225,8 +225,8 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
   show_messages();
   display_.end_tick();
   if (keeper_) {
-    if (const std::string fault = display_.take_fault(); !fault.empty()) keeper_->tell_fault(fault);
-    if (const auto own = keeper_->add_tick(std::move(states), display_.take_held())) display_.show(*own);
+    tell_fault();
+    if (auto own = keeper_->add_tick(std::move(states), display_.take_held())) display_.show(std::move(own));
   }
   write_due_incident();
 }

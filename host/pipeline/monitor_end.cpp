@@ -43,8 +43,9 @@ void Monitor::end_lenses() {
     if (life_ == Life::runs && has_lenses_) modules_.warn_of_unticked();
     has_lenses_ = false;  // what gathers for them refers to them
     lenses_.clear();
-    if (keeper_ && life_ == Life::runs) show_complete(keeper_->finish());
-    if (life_ == Life::runs) show_messages();
+    if (life_ != Life::runs) return;
+    finish_ticks();
+    show_messages();
   } catch (const std::exception& e) {
     tell_failure("what lenses had still to say cannot be told: ", e);
   }
@@ -60,15 +61,14 @@ void Monitor::end(uint32_t how, const char* message) try {
   life_ = Life::ends;
   try {
     if (is_open()) tick(std::nullopt, LOUPE_TICK_END, LOUPE_TICK_INCOMPLETE);
-    if (keeper_) show_complete(keeper_->finish());
+    finish_ticks();
     if (timed_.trace() != nullptr) tell_short_trace();
     show_messages();
   } catch (const std::exception& e) {
     tell_failure("the last steps of the run cannot be shown: ", e);
   }
   if (folder_.is_claimed()) folder_.claim();
-  display_.end(ending(how, message));
-  last_words_.take_back();
+  if (display_.end(ending(how, message))) last_words_.take_back();
   life_ = Life::ended;
 } catch (const std::exception& e) {
   tell_failure("the end of the run cannot be told: ", e);
@@ -103,7 +103,10 @@ void Monitor::process_ends(const ProcessEnd& end) {
   // A tick of another thread is given the time to end, as what it works on is about to be written.
   const auto lock = lock_soon(*mutex_, std::chrono::seconds(1));
   if (!exits && life_ == Life::runs && writes_incidents()) write_incident({end.how, end.why});
-  if (!lock || calls_ > 0) return;  // its last words have to do
+  if (!lock || calls_ > 0) {  // its last words have to do, behind what was told before
+    JobThread::all_done(std::chrono::seconds(3));
+    return;
+  }
   if (!end.is_final) {
     if (folder_.is_claimed()) folder_.claim();
     return display_.flush();

@@ -26,7 +26,7 @@ class MonitorHost {
   virtual void looking_changed() {}
   /// A step has ended and a tick is due: the host sees to it that Monitor::tick_if_due is called, now or later.
   virtual void tick_due() {}
-  /// A finding was raised, has changed or is gone; the visualizers know it.
+  /// A finding was raised, has changed or is gone; the visualizers are told.
   virtual void finding_told(const loupe_finding&) {}
   /// Who writes tensors into incidents; empty where nobody can.
   virtual SaveTensor tensor_saver() { return {}; }

@@ -3,15 +3,13 @@
 #include <loupe/detail/owned.h>
 #include <loupe/error.h>
 #include <loupe/text/utc_text.h>
-#include <loupe/visualizers/model_json.h>
 
-#include <array>
-#include <charconv>
+#include <exception>
 #include <memory>
 #include <utility>
 
 #include "core/clock.h"
-#include "core/log.h"
+#include "core/forks.h"
 #include "loader/running_component.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
@@ -22,11 +20,17 @@ const char* libtorch_version() {
   return LOUPE_LIBTORCH_VERSION;
 }
 
+Display::~Display() {
+  if (gathered_) post_tick(std::move(gathered_));
+  if (!thread_.end()) leave_to_parent(visualizers_);
+}
+
 void Display::replace(const std::vector<ComponentConfig>& visualizers) {
-  std::vector<Shown> made;
+  std::vector<VisualizerNode> made;
+  made.reserve(visualizers.size());
   for (const ComponentConfig& config : visualizers) {
     try {
-      made.push_back({VisualizerNode(config.name, config.entry, config.options->get(), surroundings_)});
+      made.emplace_back(config.name, config.entry, config.options->get(), visualizers_.get());
     } catch (const std::exception& e) {
       throw ConfigError(config.place() + "the visualizer '" + config.name + "' cannot be made: " + e.what());
     }
@@ -35,8 +39,34 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
        .how = LOUPE_END_COMPLETED,
        .at = {.time = wall_time()},
        .message = "another visualizer takes over"});
-  shown_ = std::move(made);
+  is_empty_ = made.empty();
+  wants_progress_ = false;
+  for (const VisualizerNode& node : made) wants_progress_ = wants_progress_ || node.offers(&loupe_visualizer::progress);
   history_ = ResumedHistory(visualizers);
+  visualizers_->replace(std::move(made), history_);
+}
+
+/// Between two ticks, or where ticks are held.
+void Display::post(HeldTick::Call call) {
+  if (is_empty_) return call(*visualizers_);
+  thread_.post([call = std::move(call), to = visualizers_.get()] { call(*to); });
+}
+
+/// In their order with what else is told, also within a tick.
+void Display::tell(HeldTick::Call call) {
+  if (gathered_) return gathered_->add(std::move(call));
+  post(std::move(call));
+}
+
+void Display::post_tick(std::shared_ptr<HeldTick> tick) {
+  if (is_empty_) return visualizers_->show(*tick);
+  thread_.wait_for_large(most_ticks);
+  thread_.post(
+      [tick = std::move(tick), to = visualizers_.get()]() mutable {
+        to->show(*tick);
+        to->give_spare(std::move(tick));
+      },
+      true);
 }
 
 void Display::set_run(RunDescription run) {
@@ -61,99 +91,34 @@ void Display::set_run(RunDescription run) {
                         .settings = settings,
                         .lenses = lenses.data(),
                         .lens_count = lenses.size()};
-    c_run_ = &told_runs_.emplace_back(run).get();
+    c_run_ = &told_runs_.emplace_back(std::make_shared<const detail::Owned<loupe_run>>(run))->get();
   });
+  post_run(false);
 }
 
 void Display::move(RunDescription run) {
   set_run(std::move(run));
-  for (Shown& shown : shown_) {
-    shown.begun = false;
-    shown.told = 0;
-  }
+  post_run(true);
 }
 
-template <class Call>
-double Display::guarded_call(Shown& shown, Call&& call, double start) {
-  detail::ErrorBuffer error;
-  const loupe_status status = call(shown.node, error.get());
-  const double end = steady_time();
-  note_time(shown, end - start);
-  if (status == LOUPE_OK) return end;
-  shown.skip = true;
-  if (std::exchange(shown.failing, true)) return end;
-  fault_ = "the visualizer '" + shown.node.name() + "' failed: " + error.text();
-  log(LOUPE_LOG_ERROR, fault_ + "; training goes on, and it is tried again at the next tick");
-  return steady_time();
-}
-
-void Display::note_time(Shown& shown, double seconds) {
-  constexpr double too_long = 5;
-  seconds_ += seconds;
-  if (seconds <= too_long || std::exchange(shown.told_slow, true)) return;
-  std::array<char, 32> figure{};
-  std::to_chars(figure.data(), figure.data() + figure.size() - 1, seconds, std::chars_format::fixed, 1);
-  log(LOUPE_LOG_WARNING, "the visualizer '" + shown.node.name() + "' kept training waiting for " + figure.data() +
-                             " s in one call; give it a faster place to write to (path, run.dir), or show less: lenses "
-                             "with 'active: 10' or fewer modules by include");
-}
-
-template <class... Arguments>
-void Display::each(Arguments&&... arguments) {
-  if (shown_.empty()) return;
-  double time = steady_time();
-  for (Shown& shown : shown_) {
-    if (shown.skip) continue;
-    time = guarded_call(
-        shown, [&](VisualizerNode& node, loupe_error* error) { return node.tell(arguments..., error); }, time);
-  }
+void Display::post_run(bool is_elsewhere) {
+  tell([run = told_runs_.back(), is_elsewhere](Visualizers& to) { to.set_run(run, is_elsewhere); });
 }
 
 template <class Told>
 void Display::keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
                    const Told& told) {
-  const auto known = place_of_.find(key);
-  if (known != place_of_.end()) {
-    standing_[known->second].tell = nullptr;
-    if (++replaced_ > standing_.size() / 2 + 8) drop_replaced();
-  }
-  place_of_[key] = standing_.size();
-  standing_.push_back({std::move(key), [copy = std::make_shared<detail::Owned<Told>>(told), function](
-                                           VisualizerNode& node, loupe_error* error) {
-                         return node.tell(function, copy->get(), error);
-                       }});
-  for (Shown& shown : shown_) tell_standing(shown);
-}
-
-void Display::drop_replaced() {
-  std::vector<Standing> kept;
-  std::vector<std::size_t> before;  // of each place, how many are kept before it
-  for (Standing& each : standing_) {
-    before.push_back(kept.size());
-    if (!each.tell) continue;
-    place_of_[each.key] = kept.size();
-    kept.push_back(std::move(each));
-  }
-  before.push_back(kept.size());
-  for (Shown& shown : shown_) shown.told = before[shown.told];
-  standing_ = std::move(kept);
-  replaced_ = 0;
-}
-
-void Display::begin(Shown& shown, double before) {
-  guarded_call(shown, [&](VisualizerNode& node, loupe_error* error) {
-    return node.tell(&loupe_visualizer::begin, c_run(), error);
+  tell([key = std::move(key), copy = std::make_shared<const detail::Owned<Told>>(told), function](Visualizers& to) {
+    if constexpr (std::is_same_v<Told, loupe_model>) to.model(copy->get());
+    const auto tell = [copy, function](VisualizerNode& node, loupe_error* error) {
+      return node.tell(function, copy->get(), error);
+    };
+    if constexpr (std::is_same_v<Told, loupe_finding>) {
+      to.finding(key, tell);
+    } else {
+      to.keep(key, tell);
+    }
   });
-  shown.begun = !shown.skip;
-  if (shown.begun && run_.resumed) history_.tell(shown.node, run_.directory, before);
-}
-
-/// What a visualizer failed to take comes again at the next tick.
-void Display::tell_standing(Shown& shown) {
-  while (shown.begun && !shown.skip && shown.told < standing_.size()) {
-    if (const Tell& tell = standing_[shown.told].tell) guarded_call(shown, tell);
-    if (!shown.skip) ++shown.told;
-  }
 }
 
 void Display::tag(const loupe_tag& tag, const std::string& owner) {
@@ -185,7 +150,6 @@ void Display::check_owner(const std::string& tag, const std::string& teller) con
 }
 
 void Display::model(const loupe_model& model) {
-  if (run_.resumed && !compared_) models_[model.name] = replay::parse_model_line(model_json(model));
   keep(std::string("model ") + model.name, &loupe_visualizer::model, model);
 }
 
@@ -194,10 +158,6 @@ void Display::hyperparameter(const loupe_option_value& value) {
 }
 
 void Display::finding(const loupe_finding& finding) {
-  // What is wrong is not to wait for the first tick, which may be hours away.
-  for (Shown& shown : shown_) {
-    if (!shown.begun && !shown.skip) begin(shown);
-  }
   keep("finding " + std::to_string(finding.id), &loupe_visualizer::finding, finding);
 }
 
@@ -205,34 +165,20 @@ void Display::begin_tick(const loupe_tick& tick) {
   last_.begin_tick();
   last_ends_.begin_tick();
   last_histograms_.begin_tick();
-  if (!holds_) return show_begin(tick);
-  held_ = std::make_unique<HeldTick>(tick);
+  if (gathered_) post_tick(std::move(gathered_));  // an exception left it before its end
+  if (holds_) {
+    held_ = std::make_unique<HeldTick>(tick);
+  } else if (!is_empty_) {
+    gathered_ = visualizers_->take_spare();
+    if (gathered_)
+      gathered_->begin(tick);
+    else
+      gathered_ = std::make_shared<HeldTick>(tick);
+  }
 }
 
-void Display::show(const HeldTick& tick) {
-  show_begin(tick.tick());
-  for (const HeldTick::Told& told : tick.told()) {
-    if (const auto* value = std::get_if<0>(&told)) {
-      each(&loupe_visualizer::value, (*value)->get());
-    } else if (const auto* range = std::get_if<1>(&told)) {
-      each(&loupe_visualizer::range, (*range)->get());
-    } else {
-      each(&loupe_visualizer::histogram, std::get<2>(told)->get());
-    }
-  }
-  show_end();
-}
-
-void Display::show_begin(const loupe_tick& tick) {
-  // By now the models are known, and the record is still the earlier run's alone.
-  if (run_.resumed && !std::exchange(compared_, true))
-    history_.warn_of_differences(run_.directory, run_.config, models_);
-  for (Shown& shown : shown_) {
-    shown.skip = false;
-    if (!shown.begun) begin(shown, tick.at.epoch);
-    tell_standing(shown);
-  }
-  each(&loupe_visualizer::begin_tick, tick);
+void Display::show(std::unique_ptr<HeldTick> tick) {
+  post_tick(std::move(tick));
 }
 
 void Display::check_again(LastValues::Put put, const char* tag, const char* layer, const std::string& name) const {
@@ -252,7 +198,7 @@ void Display::value(const loupe_value& value) {
   if (put == Put::same) return;
   if (on_value_) on_value_(value);
   if (held_) return held_->add(value);
-  each(&loupe_visualizer::value, value);
+  if (gathered_) gathered_->add(value);
 }
 
 void Display::range(const loupe_range& range) {
@@ -265,7 +211,7 @@ void Display::range(const loupe_range& range) {
   if (put != Put::first) check_again(put, range.tag, layer, std::string(range.low_name) + ".." + range.high_name);
   if (put == Put::same) return;
   if (held_) return held_->add(range);
-  each(&loupe_visualizer::range, range);
+  if (gathered_) gathered_->add(range);
 }
 
 void Display::histogram(const loupe_histogram& histogram) {
@@ -274,65 +220,47 @@ void Display::histogram(const loupe_histogram& histogram) {
   if (last_histograms_.put(histogram.tag, layer, histogram.line, 0) != Put::first)
     check_again(Put::other, histogram.tag, layer, histogram.line);
   if (held_) return held_->add(histogram);
-  each(&loupe_visualizer::histogram, histogram);
+  if (gathered_) gathered_->add(histogram);
 }
 
 void Display::end_tick() {
-  if (!holds_) show_end();
-}
-
-void Display::show_end() {
-  each(&loupe_visualizer::end_tick);
-  for (Shown& shown : shown_) {
-    if (!shown.skip && std::exchange(shown.failing, false))
-      log(LOUPE_LOG_INFO, "the visualizer '" + shown.node.name() + "' works again");
-  }
+  if (gathered_) post_tick(std::move(gathered_));
 }
 
 void Display::note(const loupe_note& note) {
-  for (Shown& shown : shown_) {
-    if (!shown.begun && !shown.skip) begin(shown);
-  }
-  each(&loupe_visualizer::note, note);
-}
-
-bool Display::wants_progress() const {
-  for (const Shown& shown : shown_) {
-    if (shown.node.offers(&loupe_visualizer::progress)) return true;
-  }
-  return false;
+  tell([copy = std::make_shared<const detail::Owned<loupe_note>>(note)](Visualizers& to) { to.note(copy->get()); });
 }
 
 void Display::progress(const loupe_progress& progress) {
   note_shown_progress();
-  for (Shown& shown : shown_) {
-    if (!shown.begun && !shown.skip) begin(shown);
-  }
-  each(&loupe_visualizer::progress, progress);
+  if (gathered_) post_tick(std::move(gathered_));
+  if (!waiting_progress_.expired()) return;
+  const auto copy = std::make_shared<const loupe_progress>(detail::known_part(progress));
+  waiting_progress_ = copy;
+  post([copy](Visualizers& to) { to.progress(*copy); });
+}
+
+void Display::wait() {
+  if (gathered_) post_tick(std::move(gathered_));
+  thread_.wait();
 }
 
 void Display::flush() {
-  for (Shown& shown : shown_) {
-    if (!shown.begun) continue;
-    const bool told_slow = std::exchange(shown.told_slow, true);  // a flush is there to wait
-    guarded_call(shown,
-                 [&](VisualizerNode& node, loupe_error* error) { return node.tell(&loupe_visualizer::flush, error); });
-    shown.told_slow = told_slow;
-  }
+  if (gathered_) post_tick(std::move(gathered_));
+  post([](Visualizers& to) { to.flush(); });
+  thread_.wait();
 }
 
-void Display::end(const loupe_ending& ending) {
-  for (Shown& shown : shown_) {
-    if (!shown.begun) continue;
-    // Told even where a failure has been: there is no next try.
-    detail::ErrorBuffer flushed, ended;
-    const bool is_flushed = shown.node.tell(&loupe_visualizer::flush, flushed.get()) == LOUPE_OK;
-    const bool is_ended = shown.node.tell(&loupe_visualizer::end, ending, ended.get()) == LOUPE_OK;
-    if (is_flushed && is_ended) continue;
-    log(LOUPE_LOG_ERROR, "the visualizer '" + shown.node.name() +
-                             "' failed at the end: " + (is_flushed ? ended.text() : flushed.text()));
-  }
-  shown_.clear();
+bool Display::end(const loupe_ending& ending) {
+  if (gathered_) post_tick(std::move(gathered_));
+  post([&ending](Visualizers& to) { to.end(ending); });
+  const bool is_done = thread_.end();
+  is_empty_ = true;
+  wants_progress_ = false;
+  if (is_done) return true;
+  leave_to_parent(std::exchange(visualizers_, std::make_shared<Visualizers>(surroundings_)));
+  post_run(false);
+  return false;
 }
 
 std::optional<double> Display::last(const std::string& tag, const std::string& layer, const std::string& line) const {

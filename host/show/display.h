@@ -6,9 +6,9 @@
 #include <loupe/detail/owned.h>
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,11 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
-#include "loader/visualizer_node.h"
+#include "config/config.h"
+#include "core/job_thread.h"
 #include "show/held_tick.h"
 #include "show/last_values.h"
 #include "show/resumed_history.h"
+#include "show/visualizers.h"
 
 namespace loupe {
 
@@ -38,13 +39,26 @@ struct RunDescription {
 /// The LibTorch that this Loupe was built for.
 const char* libtorch_version();
 
-/// All visualizers of an inspector. One that fails is told once, tried again at the next tick, and never stops
-/// training. Calls come one at a time.
+/// What an inspector's visualizers are told: copied once, and handed over as a whole when the tick ends, or at once
+/// between two, to a thread of the display's own that calls them all, with no lock held. So a slow one slows no step;
+/// where `most_ticks` wait to be shown, or thousands of messages between two, who tells more waits too, so that memory
+/// stays bounded. Without visualizers there is no thread. One that fails is told once, tried again at the next tick,
+/// and never stops training. Calls come one at a time.
 class Display {
  public:
-  explicit Display(Surroundings* surroundings = nullptr) : surroundings_(surroundings) { set_run({}); }
+  static constexpr std::size_t most_ticks = 4;
 
-  /// Throws ConfigError when one cannot be made. Those that were there are told that the run goes on without them.
+  explicit Display(Surroundings* surroundings = nullptr)
+      : surroundings_(surroundings), visualizers_(std::make_shared<Visualizers>(surroundings)) {
+    set_run({});
+  }
+  /// What was told is shown before.
+  ~Display();
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+
+  /// Throws ConfigError when one cannot be made. Those that were there are told that the run goes on without them, and
+  /// have ended when this returns.
   void replace(const std::vector<ComponentConfig>& visualizers);
   void set_run(RunDescription run);
   /// The run goes on in another folder: each visualizer begins anew there.
@@ -65,10 +79,11 @@ class Display {
   void hold_ticks() { holds_ = true; }
   /// The last tick, once it has ended; null where ticks are not held.
   std::unique_ptr<HeldTick> take_held() { return std::move(held_); }
-  /// Returns the message of the last visualizer that failed since the previous call; empty if none failed.
-  std::string take_fault() { return std::exchange(fault_, {}); }
+  /// Returns the message of the last visualizer that failed since the previous call; empty if none failed. What was
+  /// told last may not be shown yet.
+  std::string take_fault() { return visualizers_->take_fault(); }
   /// Shows a tick that was held.
-  void show(const HeldTick& tick);
+  void show(std::unique_ptr<HeldTick> tick);
 
   /// Throws Error where a tag belongs to another than `teller`, who has not told it. One that nobody told is anybody's.
   void check_owner(const std::string& tag, const std::string& teller) const;
@@ -83,70 +98,45 @@ class Display {
   void histogram(const loupe_histogram& histogram);
   void end_tick();
   void note(const loupe_note& note);
+  /// Left out while the one before waits.
   void progress(const loupe_progress& progress);
-  bool wants_progress() const;
+  bool wants_progress() const { return wants_progress_; }
+  /// Returns when everything told so far was told to the visualizers.
+  void wait();
   /// Returns when everything told so far is stored; what fails is told.
   void flush();
-  /// Ends all visualizers, and with them their lives.
-  void end(const loupe_ending& ending);
-  bool is_empty() const { return shown_.empty(); }
+  /// Ends all visualizers, and with them their lives. Returns when that is done; false where it cannot be, as one of
+  /// them ends the process.
+  bool end(const loupe_ending& ending);
+  bool is_empty() const { return is_empty_; }
   /// The absolute path of the record; empty where there is none.
   std::string record() const { return history_.record_in(run_.directory); }
 
-  /// How long visualizers were called in all.
-  double seconds() const { return seconds_; }
   /// A value of the last tick that had one; a big plot's layer is empty or the tag's own id.
   std::optional<double> last(const std::string& tag, const std::string& layer, const std::string& line) const;
 
  private:
-  struct Shown {
-    VisualizerNode node;
-    bool begun = false;    // told of the run
-    std::size_t told = 0;  // how many of what stands it knows
-    bool failing = false;  // the user knows
-    bool skip = false;     // failed in this tick
-    bool told_slow = false;
-  };
-  using Tell = std::function<loupe_status(VisualizerNode&, loupe_error*)>;
-  struct Standing {
-    std::string key;
-    Tell tell;  // empty: replaced by a later one
-  };
-
+  void post_run(bool is_elsewhere);
   template <class Told>
   void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
             const Told& told);
   /// Throws Error for what was told in this tick already, unless it may be.
   void check_again(LastValues::Put put, const char* tag, const char* layer, const std::string& name) const;
-  void show_begin(const loupe_tick& tick);
-  void show_end();
-  void drop_replaced();
-  /// @param before the epoch with which a resumed run goes on, where it is known
-  void begin(Shown& shown, double before = std::numeric_limits<double>::infinity());
-  void tell_standing(Shown& shown);
-  /// Returns when it ended, so that a row of calls reads the clock once each.
-  template <class Call>
-  double guarded_call(Shown& shown, Call&& call, double start = steady_time());
-  void note_time(Shown& shown, double seconds);
-  template <class... Arguments>
-  void each(Arguments&&... arguments);
+  void tell(HeldTick::Call call);
+  void post(HeldTick::Call call);
+  void post_tick(std::shared_ptr<HeldTick> tick);
 
   Surroundings* surroundings_;
   std::function<void(const loupe_value&)> on_value_;
   bool holds_ = false;
   std::unique_ptr<HeldTick> held_;
+  std::shared_ptr<HeldTick> gathered_;  // the tick that is on, where it is not held
   RunDescription run_;
-  std::deque<detail::Owned<loupe_run>> told_runs_;  // also those before, which components may read
+  std::deque<Visualizers::Run> told_runs_;  // also those before, which components may read
   std::atomic<const loupe_run*> c_run_{nullptr};
-  std::vector<Shown> shown_;
   ResumedHistory history_;
-  bool compared_ = false;  // with what a resumed run was before
-  RecordedModels models_;  // until then
-  std::string fault_;
-  double seconds_ = 0;
-  std::vector<Standing> standing_;
-  std::size_t replaced_ = 0;                     // of what stands
-  std::map<std::string, std::size_t> place_of_;  // of a key among what stands
+  bool is_empty_ = true, wants_progress_ = false;
+  std::weak_ptr<const loupe_progress> waiting_progress_;
   struct TagTold {
     std::string content, owner;
     bool is_shared = false;
@@ -154,6 +144,8 @@ class Display {
   std::map<std::string, TagTold, std::less<>> tags_;  // what was last said of each
   LastValues last_, last_ends_, last_histograms_;     // of values, of ranges, and which histograms there were
   std::string ends_name_;                             // kept for its memory
+  std::shared_ptr<Visualizers> visualizers_;          // the thread's, while it has something to do
+  JobThread thread_{"show"};
 };
 
 }  // namespace loupe

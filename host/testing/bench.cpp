@@ -177,16 +177,16 @@ const typename Map::mapped_type& require_shown(const Map& shown, const char* wha
 }  // namespace
 
 double Bench::value(const std::string& tag, const std::string& layer, const std::string& line) const {
-  return require_shown(impl_->shown.values, "value", tag, layer, line, log());
+  return require_shown(impl_->seen().values, "value", tag, layer, line, log());
 }
 bool Bench::has_value(const std::string& tag, const std::string& layer, const std::string& line) const {
-  return find_shown(impl_->shown.values, tag, layer, line) != nullptr;
+  return find_shown(impl_->seen().values, tag, layer, line) != nullptr;
 }
 Range Bench::range(const std::string& tag, const std::string& layer, const std::string& low_name) const {
-  return require_shown(impl_->shown.ranges, "range", tag, layer, low_name, log());
+  return require_shown(impl_->seen().ranges, "range", tag, layer, low_name, log());
 }
 Histogram Bench::histogram(const std::string& tag, const std::string& layer, const std::string& line) const {
-  return require_shown(impl_->shown.histograms, "histogram", tag, layer, line, log());
+  return require_shown(impl_->seen().histograms, "histogram", tag, layer, line, log());
 }
 std::vector<std::string> Bench::layers(const std::string& tag) const {
   std::set<std::string> layers;
@@ -195,14 +195,14 @@ std::vector<std::string> Bench::layers(const std::string& tag) const {
       if (std::get<0>(place) == tag) layers.insert(std::get<1>(place));
     }
   };
-  collect(impl_->shown.values);
-  collect(impl_->shown.ranges);
-  collect(impl_->shown.histograms);
+  collect(impl_->seen().values);
+  collect(impl_->seen().ranges);
+  collect(impl_->seen().histograms);
   return {layers.begin(), layers.end()};
 }
 Tag Bench::tag(const std::string& id) const {
-  const auto found = impl_->shown.tags.find(id);
-  if (found == impl_->shown.tags.end()) {
+  const auto found = impl_->seen().tags.find(id);
+  if (found == impl_->seen().tags.end()) {
     throw std::out_of_range("no tag '" + id + "' was told; these were:" + list_text(tags()) + "\nthe log has" +
                             list_text(log()));
   }
@@ -210,13 +210,14 @@ Tag Bench::tag(const std::string& id) const {
 }
 std::vector<std::string> Bench::tags() const {
   std::vector<std::string> ids;
-  for (const auto& [id, tag] : impl_->shown.tags) ids.push_back(id);
+  for (const auto& [id, tag] : impl_->seen().tags) ids.push_back(id);
   return ids;
 }
 std::vector<Finding> Bench::findings() const {
-  return impl_->shown.findings;
+  return impl_->seen().findings;
 }
 std::vector<std::string> Bench::log() const {
+  impl_->seen();
   return impl_->lines.get();
 }
 bool Bench::is_quarantined(const std::string& lens) const {

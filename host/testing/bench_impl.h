@@ -40,6 +40,11 @@ class Bench::Impl : public MonitorHost {
     if (monitor_ == nullptr) throw std::logic_error("the bench's run has ended; make another Bench");
     return *monitor_;
   }
+  /// What visualizers were told by now, on a thread of the monitor's.
+  Shown& seen() {
+    if (monitor_ != nullptr) monitor_->display().wait();
+    return shown;
+  }
   Made& made(Module module) {
     if (module.index >= modules_.size() || modules_[module.index].node->closed())
       throw std::invalid_argument("the bench has no such module, or it was forgotten");
@@ -61,9 +66,9 @@ class Bench::Impl : public MonitorHost {
   void tick_due() override { monitor().tick_if_due(); }
 
   ToTell to_tell;
-  Shown shown;
   Lines lines;
   std::vector<std::string> quarantined_at_end;
+  Shown shown;  // see seen()
   std::unique_ptr<OptimizerFacts> optimizer_;
   std::vector<Made> modules_;
   loupe_component teller_ =

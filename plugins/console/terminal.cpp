@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
 
 #include "console/text.h"
 
@@ -36,7 +35,6 @@ bool is_dumb() {
 
 /// Why a write of so many bytes would raise a signal: an errno, or 0.
 int what_hinders(int descriptor, std::size_t bytes) {
-  constexpr std::size_t buffer_of_cout = 8192;  // which does not say how full it is
   pollfd end{descriptor, POLLOUT, 0};
   if (::poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0) return EPIPE;
   rlimit limit{};
@@ -45,7 +43,7 @@ int what_hinders(int descriptor, std::size_t bytes) {
   if (::fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return 0;
   const bool appends = (::fcntl(descriptor, F_GETFL) & O_APPEND) != 0;
   const off_t place = appends ? file.st_size : ::lseek(descriptor, 0, SEEK_CUR);
-  return static_cast<rlim_t>(place) + bytes + buffer_of_cout > limit.rlim_cur ? EFBIG : 0;
+  return static_cast<rlim_t>(place) + bytes > limit.rlim_cur ? EFBIG : 0;
 }
 
 }  // namespace
@@ -71,11 +69,7 @@ void Terminal::write(const std::string& text) const {
   // What the program has buffered is the program's: where it cannot be written, its own write has to find that out.
   if (const int reason = what_hinders(descriptor_, ::__fpending(stream)); reason != 0)
     throw std::system_error(reason, std::generic_category());
-  if (descriptor_ == STDOUT_FILENO) {
-    std::cout.flush();
-  } else {
-    std::cerr.flush();
-  }
+  // Not std::cout: beside C's buffer it has none, or one that only the program's own threads may touch.
   std::fflush(stream);
   write_all(descriptor_, ascii_ ? ascii(text) : text);
 }

@@ -3,7 +3,6 @@
 #include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
-#include <loupe/threaded_visualizer.h>
 #include <loupe/visualizers/selection.h>
 
 #include <chrono>
@@ -23,8 +22,7 @@
 
 namespace loupe::html {
 
-/// Writes one self-contained page that shows every run; a second begin() adds a run to compare with. Works on a thread
-/// of its own, because a large page takes long to write.
+/// Writes one self-contained page that shows every run; a second begin() adds a run to compare with.
 class Html : public Visualizer {
  public:
   static constexpr const char* name = "html";
@@ -240,4 +238,4 @@ class Html : public Visualizer {
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"html", "1.0", "A report that opens in a browser.", "the authors of Loupe",
                                      "MIT"}),
-                  loupe::ThreadedVisualizer<loupe::html::Html>);
+                  loupe::html::Html);

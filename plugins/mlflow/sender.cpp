@@ -105,11 +105,11 @@ Sender::Sender(const Access& access, RunFacts facts, const Host& host)
     throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  detail::ThreadsAtExit::get().add(*this);
+  ThreadsAtExit::get().add(*this);
 }
 
 Sender::~Sender() {
-  detail::ThreadsAtExit::get().remove(*this);
+  ThreadsAtExit::get().remove(*this);
   end(std::chrono::seconds(10));
   // A thread of the parent's, or one that hangs, still has it.
   if (state_->thread.joinable()) static_cast<void>(state_.release());

@@ -1,7 +1,6 @@
 #ifndef LOUPE_MLFLOW_SENDER_H
 #define LOUPE_MLFLOW_SENDER_H
 
-#include <loupe/detail/threads_at_exit.h>
 #include <loupe/host.h>
 #include <sys/types.h>
 
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "mlflow/server.h"
+#include "mlflow/threads_at_exit.h"
 
 namespace loupe::mlflow {
 
@@ -29,7 +29,7 @@ struct Message {
 
 /// Sends messages in their order on a thread of its own. Nothing here waits for the server but end(). What cannot be
 /// sent now is sent once the server is back; where too much waits, the oldest metrics are dropped.
-class Sender : public detail::ThreadsAtExit::Thread {
+class Sender : public ThreadsAtExit::Thread {
  public:
   Sender(const Access& access, RunFacts facts, const Host& host);
   ~Sender() override;

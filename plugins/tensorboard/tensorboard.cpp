@@ -1,6 +1,5 @@
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
-#include <loupe/threaded_visualizer.h>
 #include <loupe/visualizers/model_json.h>
 #include <loupe/visualizers/selection.h>
 
@@ -22,7 +21,6 @@ namespace loupe::tensorboard {
 /// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, findings and notes as a text,
 /// and as hyperparameters what the run was set to before its first tick: its optimizer, that one's learning rate, and
 /// what the trainer told. The config says how Loupe watches, and is shown as a text. A folder a run.
-/// Works on a thread of its own.
 class TensorBoard : public Visualizer {
  public:
   static constexpr const char* name = "tensorboard";
@@ -189,4 +187,4 @@ class TensorBoard : public Visualizer {
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"tensorboard", "1.0", "Event files for TensorBoard.", "the authors of Loupe",
                                      "MIT"}),
-                  loupe::ThreadedVisualizer<loupe::tensorboard::TensorBoard>);
+                  loupe::tensorboard::TensorBoard);

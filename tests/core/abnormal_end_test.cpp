@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -215,6 +216,7 @@ TEST(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
   const auto train = [&] {
     Recording run(folder);
     run.step();
+    run.monitor.display().wait();  // another thread of this process would have no memory either
     is_without_memory = true;
     want_memory();
   };
@@ -330,6 +332,48 @@ TEST(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnceTh
   ASSERT_EQ(left.ends.size(), 1u);
   EXPECT_EQ(left.ends[0]["how"], "failed");
   EXPECT_EQ(left.ends[0]["step"], 1);
+}
+
+/// A run whose first tick is over, with a visualizer that does this at its second one.
+void tick_with(const std::function<void()>& what) {
+  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  it.add("conv");
+  it.monitor.tick(std::nullopt);
+  it.stage.listen([&](const std::string& note) {
+    if (note == "shown begin_tick 2") what();
+  });
+  it.monitor.tick(std::nullopt);
+  for (;;) ::pause();
+}
+
+TEST(AbnormalEndDeathTest, ByAVisualizerHangsNowhere) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EXIT(tick_with([] { std::exit(5); }), testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(tick_with(&fail), testing::KilledBySignal(SIGABRT), blamed);
+  EXPECT_EXIT(tick_with([] { std::abort(); }), testing::KilledBySignal(SIGABRT),
+              "a fault inside the visualizer 'probe_visualizer'");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST(AbnormalEndDeathTest, ComesWhenTheVisualizersHaveShownWhatTheyWereTold) {
+  const auto after_the_visualizer = [](void (*end)()) {
+    Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+    it.add("conv");
+    it.monitor.tick(std::nullopt);
+    it.stage.listen([](const std::string& note) {
+      if (note != "shown end_tick") return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      static_cast<void>(!::write(STDERR_FILENO, "stored.", 7));
+    });
+    it.monitor.tick(std::nullopt);
+    end();
+  };
+  const auto code = testing::ExitedWithCode(5);
+  const auto killed = testing::KilledBySignal(SIGABRT);
+  EXPECT_EXIT(after_the_visualizer([] { std::exit(5); }), code, "stored.");
+  EXPECT_EXIT(after_the_visualizer([] { std::quick_exit(5); }), code, "stored.");
+  EXPECT_EXIT(after_the_visualizer(&fail), killed, "stored.");
+  EXPECT_EXIT(after_the_visualizer([] { std::abort(); }), killed, "stored.");
 }
 
 TEST(AbnormalEnd, OfAForkedChildSaysNothingOfTheParentsRun) {

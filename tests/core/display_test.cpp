@@ -3,6 +3,16 @@
 #include <gtest/gtest.h>
 #include <loupe/error.h>
 #include <loupe/options.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
 
 #include "faults.h"
 #include "stage.h"
@@ -310,6 +320,176 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
     display_.end_tick();
     EXPECT_EQ(stage_.take_notes("a value S"), Texts{"a value S/l/h 1"});
   }
+}
+
+/// Where a visualizer stands still until it is opened.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++arrived_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return is_open_; });
+  }
+  void await_somebody() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return arrived_ > 0; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int arrived_ = 0;
+  bool is_open_ = false;
+};
+
+const loupe_progress some_progress{.struct_size = sizeof(loupe_progress), .epoch = 1, .epochs = 2, .steps = 3};
+
+loupe_finding finding_of(const char* rule) {
+  loupe_finding finding{};
+  finding.struct_size = sizeof finding;
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.state = LOUPE_FINDING_RAISED;
+  finding.rule = rule;
+  finding.message = "what is wrong";
+  finding.source = "the test";
+  return finding;
+}
+
+TEST_F(DisplayTest, VisualizersAreCalledOnOneThreadThatIsNobodyElses) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  stage_.listen([&](const std::string&) {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  tag("T");
+  display_.finding(finding_of("rule"));
+  tick(1);
+  display_.progress(some_progress);
+  display_.flush();
+  tick(2);
+  display_.end(ending);
+  EXPECT_EQ(threads.size(), 1u);
+  EXPECT_EQ(threads.count(std::this_thread::get_id()), 0u);
+}
+
+TEST_F(DisplayTest, WhoTellsGoesOnWhileAVisualizerStandsStill) {
+  Gate gate;
+  stage_.listen([&](const std::string& note) {
+    if (note == "a begin_tick 1") gate.pass();
+  });
+  tick(1);
+  gate.await_somebody();
+  tick(2);
+  for (int i = 0; i < 100; ++i) {
+    display_.finding(finding_of(i % 2 == 0 ? "even" : "odd"));
+    display_.progress(some_progress);
+  }
+  tag("late");
+  gate.open();
+  display_.wait();
+  Texts expected{"a begin r"};
+  for (const std::string epoch : {"1", "2"}) {
+    for (const std::string& note : whole_tick("a", epoch)) expected.push_back(note);
+  }
+  for (int i = 0; i < 100; ++i) {
+    expected.push_back(std::string("a finding ") + (i % 2 == 0 ? "even" : "odd") + " by the test");
+    if (i == 0) expected.push_back("a progress 3");  // of which the others would have been old when they came
+  }
+  expected.push_back("a tag late");
+  EXPECT_EQ(stage_.take_notes("a "), expected);
+}
+
+TEST_F(DisplayTest, WhoTellsWaitsWhereSeveralTicksAreNotShown) {
+  Gate gate;
+  std::atomic<int> told{0}, most{0};
+  stage_.listen([&](const std::string& note) {
+    if (note == "a begin_tick 1") gate.pass();
+    if (note.compare(0, 13, "a begin_tick ") == 0) most = std::max(most.load(), told - std::stoi(note.substr(13)));
+  });
+  std::thread teller([&] {
+    for (int epoch = 1; epoch <= 50; ++epoch) {
+      ++told;
+      tick(epoch);
+    }
+  });
+  while (told <= static_cast<int>(Display::most_ticks)) std::this_thread::yield();
+  gate.open();
+  teller.join();
+  display_.wait();
+  EXPECT_LE(most, static_cast<int>(Display::most_ticks));
+  EXPECT_EQ(stage_.take_notes("a end_tick").size(), 50u);
+}
+
+TEST_F(DisplayTest, AFlushAndTheEndReturnWhenAllIsShown) {
+  std::atomic<int> shown{0}, ended{0};
+  stage_.listen([&](const std::string& note) {
+    if (note == "b end_tick") ++shown;
+    if (note == "b end") ++ended;
+  });
+  for (int epoch = 1; epoch <= 3; ++epoch) tick(epoch);
+  display_.flush();
+  EXPECT_EQ(shown, 3);
+  for (int epoch = 4; epoch <= 6; ++epoch) tick(epoch);
+  EXPECT_TRUE(display_.end(ending));
+  EXPECT_EQ(shown, 6);
+  EXPECT_EQ(ended, 1);
+}
+
+TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
+  display_.begin_tick(tick_of(1));
+  display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 1});
+  display_.finding(finding_of("rule"));
+  display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "max", .value = 2});
+  display_.end_tick();
+  EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 1",
+                                            "a finding rule by the test", "a value T/l/max 2", "a end_tick"}));
+}
+
+TEST_F(DisplayTest, ATickThatAnExceptionBrokeOffIsShownAsFarAsItCame) {
+  display_.begin_tick(tick_of(1));
+  display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 1});
+  tick(2);
+  const Texts notes = stage_.take_notes("a ");
+  ASSERT_GT(notes.size(), 5u);
+  EXPECT_EQ(Texts(notes.begin(), notes.begin() + 5),
+            (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 1", "a end_tick", "a begin_tick 2"}));
+}
+
+TEST_F(DisplayTest, WhatIsToldIsCopied) {
+  std::string layer(100000, 'x');
+  for (const std::size_t size : {10u, 100000u, 3u, 70000u}) {  // memory that is used again is too small or too large
+    layer.assign(size, 'x');
+    display_.begin_tick(tick_of(1));
+    display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = layer.c_str(), .line = "l", .value = 1});
+    layer.assign(size, '-');
+    display_.end_tick();
+    EXPECT_EQ(only(stage_.take_notes("a value")), "a value T/" + std::string(size, 'x') + "/l 1");
+  }
+}
+
+TEST_F(DisplayTest, AForkedChildHasNoThreadAndNeitherTellsNorWaits) {
+  tick(1);
+  display_.wait();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    tick(2);
+    display_.flush();
+    ::_exit(display_.end(ending) ? 1 : 7);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  tick(2);
+  EXPECT_EQ(stage_.take_notes("a end_tick").size(), 2u);
 }
 
 TEST(Display, AVisualizerWithTheLeastTableShowsValues) {

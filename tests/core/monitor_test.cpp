@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <loupe/text/setting_text.h>
 
+#include <atomic>
 #include <cmath>
 #include <map>
+#include <thread>
 
 #include "monitored.h"
 
@@ -42,6 +44,28 @@ TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
     EXPECT_EQ(notes[4], visualizer + " value Probe/conv/tap count 1");
     EXPECT_EQ(notes.back(), visualizer + " end_tick");
   }
+}
+
+TEST(Monitor, TakesItsStepsWhileAVisualizerStandsStill) {
+  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  const auto layer = it.add("conv");
+  std::atomic<bool> stands_still{false}, let_go{false};
+  it.stage.listen([&](const std::string& note) {
+    if (note != "shown begin_tick 1") return;
+    stands_still = true;
+    while (!let_go) std::this_thread::yield();
+  });
+  it.monitor.tick(std::nullopt);
+  while (!stands_still) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) {
+    Monitored::forward(*layer, {1});
+    it.monitor.note_step();
+    it.monitor.end_step();
+  }
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.monitor.step(), 100u);
+  let_go = true;
+  EXPECT_EQ(it.stage.take_notes("shown end_tick").size(), 2u);
 }
 
 TEST(Monitor, ShowsEveryModuleToEveryLensParentsAndAll) {

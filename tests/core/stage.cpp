@@ -1,10 +1,12 @@
 #include "stage.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
 
+#include "core/job_thread.h"
 #include "core/log.h"
 #include "loader/component_host.h"
 #include "plugins/stage_interface.h"
@@ -21,9 +23,13 @@ bool matches(const std::string& step, const std::string& wanted) {
 }
 
 const stage_interface stage = {[](const char* line) {
-                                 const std::lock_guard lock(mutex);
-                                 notes.emplace_back(line);
-                                 if (listener) listener(line);
+                                 std::function<void(const std::string&)> called;
+                                 {
+                                   const std::lock_guard lock(mutex);
+                                   notes.emplace_back(line);
+                                   called = listener;
+                                 }
+                                 if (called) called(line);  // it may have to wait
                                },
                                [](const char* step) -> int32_t {
                                  const std::lock_guard lock(mutex);
@@ -32,6 +38,11 @@ const stage_interface stage = {[](const char* line) {
                                }};
 
 }  // namespace
+
+void wait_until_shown() {
+  while (!JobThread::all_done(std::chrono::milliseconds(100))) {
+  }
+}
 
 Stage::Stage() {
   notes.clear();
@@ -51,16 +62,19 @@ Stage::~Stage() {
 }
 
 void Stage::fail(const std::string& step) {
+  wait_until_shown();
   const std::lock_guard lock(mutex);
   failing.push_back(step);
 }
 
 void Stage::listen(std::function<void(const std::string&)> called) {
+  wait_until_shown();
   const std::lock_guard lock(mutex);
   listener = std::move(called);
 }
 
 void Stage::mend() const {
+  wait_until_shown();
   const std::lock_guard lock(mutex);
   failing.clear();
 }
@@ -70,6 +84,7 @@ std::vector<std::string> Stage::take_notes() const {
 }
 
 std::vector<std::string> Stage::take_notes(const std::string& beginning) const {
+  wait_until_shown();
   const std::lock_guard lock(mutex);
   const auto middle = std::stable_partition(notes.begin(), notes.end(), [&](const std::string& note) {
     return note.compare(0, beginning.size(), beginning) != 0;
@@ -80,6 +95,7 @@ std::vector<std::string> Stage::take_notes(const std::string& beginning) const {
 }
 
 std::vector<std::string> Stage::take_messages() const {
+  wait_until_shown();
   const std::lock_guard lock(mutex);
   return std::exchange(messages, {});
 }

@@ -8,6 +8,9 @@
 
 namespace loupe {
 
+/// Returns when visualizers were told, on threads of their own, all that they are to be told by now.
+void wait_until_shown();
+
 /// What the test's components did, what the user was told, and which steps shall fail. One at a time: while it lives,
 /// it is the stage that plugins speak with, and it takes the host's messages.
 class Stage {
@@ -17,6 +20,7 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
+  // All of these wait until then.
   /// The step fails from now on, such as "lens report 1"; a step that begins so and ends in '*' fails whatever follows.
   void fail(const std::string& step);
   void mend() const;

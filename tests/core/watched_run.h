@@ -18,10 +18,12 @@
 namespace loupe {
 
 inline std::string text_of(const std::filesystem::path& file) {
+  wait_until_shown();
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
+  wait_until_shown();
   std::ifstream stream(file);
   std::vector<nlohmann::json> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));

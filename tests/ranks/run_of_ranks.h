@@ -108,6 +108,9 @@ class RunOfRanks {
     for (const auto& rank : ranks) {
       if (rank) rank->monitor.tick(std::nullopt);
     }
+    for (const auto& rank : ranks) {
+      if (rank) rank->monitor.display().wait();
+    }
   }
   /// All processes end at the same time.
   void end() {

@@ -238,10 +238,10 @@ class Driver {
     value("Loss", "Loss", "train_loss mean", loss);
     return end_tick();
   }
-  /// The same, and what came of storing it: one that works on a thread of its own is behind when the tick ends.
+  /// The same, and what came of storing it.
   std::string stored_loss_tick(double epoch, double loss) {
-    loss_tick(epoch, loss);
-    return flush();
+    const std::string failure = loss_tick(epoch, loss);
+    return failure.empty() ? flush() : failure;
   }
 
   /// Tells anything else, by its function of the table, such as &loupe_visualizer::finding.

@@ -1,5 +1,5 @@
-#ifndef LOUPE_DETAIL_THREADS_AT_EXIT_H
-#define LOUPE_DETAIL_THREADS_AT_EXIT_H
+#ifndef LOUPE_MLFLOW_THREADS_AT_EXIT_H
+#define LOUPE_MLFLOW_THREADS_AT_EXIT_H
 
 // A process may end by exit() while its objects live on: what threads of ours have left to do is done before then.
 
@@ -8,8 +8,7 @@
 #include <mutex>
 #include <set>
 
-namespace loupe {
-namespace detail {
+namespace loupe::mlflow {
 
 /// The threads of one plugin, to be ended with the process. Any thread.
 class ThreadsAtExit {
@@ -48,7 +47,6 @@ class ThreadsAtExit {
   std::set<Thread*> threads_;
 };
 
-}  // namespace detail
-}  // namespace loupe
+}  // namespace loupe::mlflow
 
 #endif
