@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
+#include "check/lent_memory.h"
 #include "check/rule.h"
 #include "check/stub_host.h"
 #include "loader/elf_file.h"
@@ -21,6 +23,20 @@ void write_text(char (&to)[size], const std::string& text) {
   const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(to, text.data(), length);
   to[length] = '\0';
+}
+
+/// Says of what it was lent the component has made wrong use, and crashes then as it would have.
+void note_misuse(int signal, siginfo_t* told, void*) {
+  const LentMemory::Misuse misuse = LentMemory::misuse_at(told->si_addr);
+  if (misuse.deed != nullptr && doing_now != nullptr) {
+    char* to = doing_now->misuse;
+    const char* const end = to + sizeof doing_now->misuse - 1;
+    for (const char* from : {misuse.deed, misuse.what}) {
+      while (*from != '\0' && to < end) *to++ = *from++;
+    }
+    *to = '\0';
+  }
+  std::signal(signal, SIG_DFL);
 }
 
 class Examination {
@@ -155,6 +171,10 @@ void note_remark(const std::string& remark) {
 void examine(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
              int channel, Doing* doing) {
   doing_now = doing;
+  struct sigaction noting {};
+  noting.sa_sigaction = &note_misuse;
+  noting.sa_flags = SA_SIGINFO;
+  for (const int signal : {SIGSEGV, SIGBUS}) ::sigaction(signal, &noting, nullptr);
   Subject subject;
   subject.file = file;
   subject.options = options;

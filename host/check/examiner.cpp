@@ -66,6 +66,7 @@ class SharedDoing {
     return step.empty() ? "" : " in " + step;
   }
   std::string context() const { return doing_->step[0] == '\0' ? "" : doing_->context; }
+  std::string misuse() const { return doing_->misuse; }
 
  private:
   Doing* doing_;
@@ -216,6 +217,7 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     const std::string end = child.wait();
     if (!begun && end.empty()) return rows;
     broken(end.empty() ? "it ends the process" : end);
+    if (const std::string misuse = doing.misuse(); !misuse.empty()) rows.back().detail += ": " + misuse;
     if (begun) rows.back().detail += "; the rule is: " + meaning_of(begun->rule);
     if (!begun) return rows;
   }

@@ -9,10 +9,6 @@ namespace {
 
 constexpr double start_time = 1.7e9;
 
-uint32_t flags_of(const loupe_parameter* parameter) {
-  return parameter->flags;
-}
-
 std::vector<int64_t> strides_of(const Data& data) {
   if (!data.strides.empty()) return data.strides;
   std::vector<int64_t> strides(data.sizes.size());
@@ -23,9 +19,7 @@ std::vector<int64_t> strides_of(const Data& data) {
 
 template <class T>
 const void* fill(LentMemory& memory, std::size_t bytes, T element) {
-  auto* data = static_cast<T*>(memory.guarded(bytes));
-  for (std::size_t i = 0; i < bytes / sizeof(T); ++i) data[i] = element;
-  return data;
+  return memory.elements(bytes, [&](void* data) { std::fill_n(static_cast<T*>(data), bytes / sizeof(T), element); });
 }
 
 const loupe_optimizer* lend_optimizer(LentMemory& memory) {
@@ -68,23 +62,22 @@ Network lend_network(LentMemory& memory) {
   const auto parameter = [&](const char* name, uint32_t flags, std::vector<int64_t> sizes) {
     const int64_t numel = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
     const auto dim = static_cast<int64_t>(sizes.size());
-    return memory.lend(loupe_parameter{.flags = flags,
-                                       .name = memory.text(name),
-                                       .dim = dim,
-                                       .numel = numel,
-                                       .sizes = memory.array(sizes),
-                                       .current_flags = &flags_of});
+    return memory.lend(loupe_parameter{
+        .flags = flags, .name = memory.text(name), .dim = dim, .numel = numel, .sizes = memory.array(sizes)});
   };
   Network network;
+  network.model = memory.place<loupe_model>();
   const auto add = [&](const char* path, const char* type, uint32_t family, uint32_t flags,
-                       const std::vector<const loupe_parameter*>& parameters) {
+                       const std::vector<const loupe_parameter*>& parameters, const loupe_module* parent) {
     const std::string full_type = std::string("torch::nn::") + type + "Impl";
+    const bool is_loss = (flags & LOUPE_MODULE_LOSS) != 0;
     network.modules.push_back(memory.lend(loupe_module{.flags = flags | LOUPE_MODULE_TAPPED,
                                                        .id = network.modules.size() + 1,
                                                        .family = family,
                                                        .name = memory.text(*path != 0 ? path : "model"),
                                                        .path = memory.text(path),
-                                                       .model = memory.text(""),
+                                                       .parent = parent,
+                                                       .model = is_loss ? nullptr : network.model,
                                                        .type = memory.text(type),
                                                        .full_type = memory.text(full_type),
                                                        .parameters = memory.array(parameters),
@@ -92,22 +85,27 @@ Network lend_network(LentMemory& memory) {
                                                        .settings = memory.text("in_features=3")}));
   };
   constexpr uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
-  add("", "Sequential", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {});
+  add("", "Sequential", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {}, nullptr);
+  const loupe_module* root = network.modules[0];
   add("0", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF,
-      {parameter("weight", trained, {4, 3}), parameter("bias", trained, {4})});
+      {parameter("weight", trained, {4, 3}), parameter("bias", trained, {4})}, root);
   add("1", "BatchNorm2d", LOUPE_FAMILY_NORMALIZATION, LOUPE_MODULE_LEAF,
       {parameter("weight", trained, {4}), parameter("running_mean", LOUPE_PARAMETER_BUFFER, {4}),
-       parameter("num_batches_tracked", LOUPE_PARAMETER_BUFFER, {})});
-  add("2", "ReLU", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {});
-  add("3", "Conv2d", LOUPE_FAMILY_CONVOLUTION, LOUPE_MODULE_LEAF, {parameter("weight", trained, {2, 1, 3, 3})});
-  add("4", "Softmax", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {});
-  add("2.tanh", "tanh", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF | LOUPE_MODULE_FUNCTIONAL, {});
-  add("loss", "CrossEntropyLoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS, {});
-  network.model = memory.lend(loupe_model{.name = memory.text("model"),
-                                          .type = memory.text("torch::nn::SequentialImpl"),
-                                          .parameter_elements = 38,
-                                          .modules = memory.array(network.modules),
-                                          .module_count = network.modules.size()});
+       parameter("num_batches_tracked", LOUPE_PARAMETER_BUFFER, {})},
+      root);
+  add("2", "ReLU", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {}, root);
+  const loupe_module* relu = network.modules.back();
+  add("3", "Conv2d", LOUPE_FAMILY_CONVOLUTION, LOUPE_MODULE_LEAF, {parameter("weight", trained, {2, 1, 3, 3})}, root);
+  add("4", "Softmax", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF, {}, root);
+  const std::vector<const loupe_module*> registered = network.modules;
+  add("2:tanh", "tanh", LOUPE_FAMILY_ACTIVATION, LOUPE_MODULE_LEAF | LOUPE_MODULE_FUNCTIONAL, {}, relu);
+  add("loss", "CrossEntropyLoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS, {}, nullptr);
+  memory.settle(network.model, loupe_model{.name = memory.text("model"),
+                                           .type = memory.text("torch::nn::SequentialImpl"),
+                                           .parameter_elements = 38,
+                                           .modules = memory.array(registered),
+                                           .module_count = registered.size(),
+                                           .own_name = memory.text("")});
   return network;
 }
 
@@ -186,7 +184,7 @@ const loupe_measurement* lend_measurement(LentMemory& memory, const Data& data, 
 const loupe_event* lend_event(LentMemory& memory, const Data& data, const loupe_module* module, const char* label,
                               uint64_t number, uint32_t measures) {
   loupe_event event{};
-  event.tap = module != nullptr ? LOUPE_TAP_FORWARD : LOUPE_TAP_PUSH;
+  event.tap = module == nullptr ? LOUPE_TAP_PUSH : label != nullptr ? LOUPE_TAP_ATTRIBUTE : LOUPE_TAP_FORWARD;
   event.flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED | LOUPE_EVENT_LOSS;
   event.module = module;
   event.label = label != nullptr ? memory.text(label) : nullptr;

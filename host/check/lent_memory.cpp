@@ -2,15 +2,16 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <new>
+#include <utility>
 
 namespace loupe::check {
 namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t capacity = 64 * page;
-constexpr std::size_t guarded_capacity = 64 * page;
 constexpr int senseless = 0xA5;  // as a pointer it is none
 
 char* map(std::size_t size) {
@@ -27,16 +28,58 @@ std::size_t round_up(std::size_t size) {
 
 std::optional<LentMemory::Resized> LentMemory::resized_;
 
-LentMemory::LentMemory() : base_(map(capacity)) {}
+/// One mapping with a page behind it that nobody may touch. The objects stay for good, and are used again.
+struct LentMemory::Area {
+  std::atomic<char*> base{nullptr};  // null: not in use
+  const char* what = "";
+  bool is_sealed = false;
+  Area* next = nullptr;
+
+  static std::atomic<Area*>& first() {
+    static std::atomic<Area*> area{nullptr};
+    return area;
+  }
+  static Area* take() {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    Area* area = first();
+    while (area != nullptr && area->base != nullptr) area = area->next;
+    if (area == nullptr) {
+      area = new Area;
+      area->next = first();
+      first() = area;
+    }
+    char* mapped = map(capacity + page);
+    ::mprotect(mapped + capacity, page, PROT_NONE);
+    area->base = mapped;
+    return area;
+  }
+  void give_back() {
+    ::munmap(base, capacity + page);
+    is_sealed = false;
+    base = nullptr;
+  }
+  void take_away() {
+    what = "what was lent for a call that is over";
+    is_sealed = false;
+    protect(PROT_NONE);
+  }
+  void protect(int protection) { ::mprotect(base, capacity, protection); }
+  char* end() const { return base + capacity; }
+};
+
+LentMemory::LentMemory() : shared_(Area::take()) {
+  shared_->what = "what it was lent";
+}
 
 LentMemory::~LentMemory() {
-  ::munmap(base_, capacity);
-  for (char* each : guarded_) ::munmap(each, guarded_capacity + page);
+  shared_->give_back();
+  for (Area* each : guarded_) each->give_back();
 }
 
 void* LentMemory::allocate(std::size_t size) {
   if (size > capacity - used_) throw std::bad_alloc();
-  void* memory = base_ + used_;
+  void* memory = shared_->base + used_;
   used_ += round_up(size);
   return memory;
 }
@@ -48,45 +91,64 @@ const char* LentMemory::text(std::string_view text) {
   return memory;
 }
 
-void* LentMemory::guarded(std::size_t size) {
-  if (size > guarded_capacity) throw std::bad_alloc();
-  if (next_guarded_ == guarded_.size()) {
-    guarded_.push_back(map(guarded_capacity + page));
-    ::mprotect(guarded_.back() + guarded_capacity, page, PROT_NONE);
-  }
-  return guarded_[next_guarded_++] + guarded_capacity - size;
+void* LentMemory::guarded(std::size_t size, const char* what) {
+  if (size > capacity) throw std::bad_alloc();
+  if (next_guarded_ == guarded_.size()) guarded_.push_back(Area::take());
+  Area& area = *guarded_[next_guarded_++];
+  area.what = what;
+  return area.end() - size;
 }
 
-void* LentMemory::at_the_end(const void* value, std::size_t known, std::size_t size) {
+void LentMemory::seal() {
+  Area& area = *guarded_[next_guarded_ - 1];
+  area.protect(PROT_READ);
+  area.is_sealed = true;
+}
+
+void* LentMemory::at_the_end(std::size_t size) {
   // `struct_size` itself is always there; and a struct begins where its members may lie.
   const std::size_t there = round_up(std::max(size, sizeof(uint32_t)));
-  auto* memory = static_cast<char*>(guarded(there));
+  void* memory = guarded(there, "a struct");
   std::memset(memory, senseless, there);
-  std::memcpy(memory, value, std::max(std::min(known, size), sizeof(uint32_t)));
   return memory;
 }
 
 const void* LentMemory::out_of_reach() {
-  static const char* const memory = [] {
-    char* mapped = map(guarded_capacity);
-    ::mprotect(mapped, guarded_capacity, PROT_NONE);
-    return mapped;
+  static Area* const area = [] {
+    Area* taken = Area::take();
+    taken->what = "the memory of a device, which the processor cannot read";
+    taken->protect(PROT_NONE);
+    return taken;
   }();
-  return memory;
+  return area->base;
 }
 
 void LentMemory::scribble() {
-  std::memset(base_, senseless, used_);
+  std::memset(shared_->base, senseless, used_);
   used_ = 0;
   for (std::size_t i = 0; i < next_guarded_; ++i) {
-    std::memset(guarded_[i] + guarded_capacity - page, senseless, page);
+    Area& area = *guarded_[i];
+    if (std::exchange(area.is_sealed, false)) area.protect(PROT_READ | PROT_WRITE);
+    std::memset(area.end() - page, senseless, page);
   }
   next_guarded_ = 0;
 }
 
 void LentMemory::take_away() {
-  ::mprotect(base_, capacity, PROT_NONE);
-  for (char* each : guarded_) ::mprotect(each, guarded_capacity, PROT_NONE);
+  for (Area* each : guarded_) each->take_away();
+  shared_->take_away();
+}
+
+LentMemory::Misuse LentMemory::misuse_at(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  for (const Area* area = Area::first(); area != nullptr; area = area->next) {
+    const char* base = area->base;
+    if (base == nullptr || at < base || at >= area->end() + page) continue;
+    if (at >= area->end()) return {"it reached beyond the end of ", area->what};
+    if (area->is_sealed) return {"it wrote to ", "a tensor that it was lent to read"};
+    return {"it reached for ", area->what};
+  }
+  return {nullptr, nullptr};
 }
 
 }  // namespace loupe::check

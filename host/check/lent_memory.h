@@ -1,6 +1,7 @@
 #ifndef LOUPE_CHECK_LENT_MEMORY_H
 #define LOUPE_CHECK_LENT_MEMORY_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,8 +14,10 @@
 
 namespace loupe::check {
 
-/// What one call lends a component: structs, texts and elements. When the call is over it is overwritten, or taken away
-/// for good, so that a component that keeps a pointer is found out.
+/// What one call lends a component: structs, texts, elements, and buffers to fill. When the call is over it is
+/// overwritten, or taken away for good, so that a component that keeps a pointer is found out. What is lent by itself
+/// ends where nobody may read or write, and elements cannot be written: whoever does crashes, and `misuse_at` says of
+/// what.
 class LentMemory {
  public:
   LentMemory();
@@ -24,15 +27,45 @@ class LentMemory {
 
   /// A struct of the ABI; `struct_size` is filled in. The one that `resize` chose ends where no one may read.
   template <class T>
-  const T* lend(T value) {
-    value.struct_size = sizeof(T);
-    if (resized_ && resized_->type == typeid(T)) {
-      value.struct_size = static_cast<uint32_t>(resized_->size);
-      return static_cast<const T*>(at_the_end(&value, sizeof(T), resized_->size));
-    }
-    void* memory = allocate(sizeof(T));
-    std::memcpy(memory, &value, sizeof(T));
-    return static_cast<const T*>(memory);
+  const T* lend(const T& value) {
+    const T* place = this->place<T>();
+    settle(place, value);
+    return place;
+  }
+  /// The same in two steps, for what others point at before all of it is known.
+  template <class T>
+  const T* place() {
+    const bool is_resized = resized_ && resized_->type == typeid(T);
+    return static_cast<const T*>(is_resized ? at_the_end(resized_->size) : allocate(sizeof(T)));
+  }
+  template <class T>
+  void settle(const T* place, T value) {
+    const bool is_resized = resized_ && resized_->type == typeid(T);
+    const std::size_t size = is_resized ? resized_->size : sizeof(T);
+    value.struct_size = static_cast<uint32_t>(size);
+    std::memcpy(const_cast<T*>(place), &value, std::max(std::min(sizeof(T), size), sizeof(uint32_t)));
+  }
+  /// A struct that the component fills in.
+  template <class T>
+  T* lend_to_fill(T value) {
+    const bool is_resized = resized_ && resized_->type == typeid(T);
+    const T* place = static_cast<const T*>(at_the_end(is_resized ? resized_->size : sizeof(T)));
+    settle(place, value);
+    return const_cast<T*>(place);
+  }
+  /// Room for `count` of them that the component fills in: numbers, characters, a pointer.
+  /// @param what  lives for good: "the buffer of values"
+  template <class T>
+  T* buffer(std::size_t count, const char* what) {
+    return static_cast<T*>(guarded(count * sizeof(T), what));
+  }
+  /// A tensor's elements, as `fill(void*)` writes them.
+  template <class Fill>
+  const void* elements(std::size_t size, Fill&& fill) {
+    void* memory = guarded(size, "a tensor's elements");
+    fill(memory);
+    seal();
+    return memory;
   }
   const char* text(std::string_view text);
   template <class T>
@@ -43,7 +76,8 @@ class LentMemory {
     return static_cast<const T*>(memory);
   }
   /// Bytes whose end is the last that may be read or written.
-  void* guarded(std::size_t size);
+  /// @param what  lives for good
+  void* guarded(std::size_t size, const char* what);
   /// Bytes that no one may read, as a device's are.
   static const void* out_of_reach();
 
@@ -59,18 +93,28 @@ class LentMemory {
   }
   static void resize_nothing() { resized_.reset(); }
 
+  /// What somebody did wrong who crashes at that address: "it reached beyond the end of" "the buffer of values". Null
+  /// where nothing is lent there. For a handler of signals.
+  struct Misuse {
+    const char *deed, *what;
+  };
+  static Misuse misuse_at(const void* address);
+
  private:
+  struct Area;
   struct Resized {
     std::type_index type;
     std::size_t size;
   };
   void* allocate(std::size_t size);
-  void* at_the_end(const void* value, std::size_t known, std::size_t size);
+  void* at_the_end(std::size_t size);
+  /// Nobody writes to what was guarded last.
+  void seal();
 
   static std::optional<Resized> resized_;
-  char* base_;
+  Area* shared_;  // by all that is not guarded
   std::size_t used_ = 0;
-  std::vector<char*> guarded_;  // mapped apart
+  std::vector<Area*> guarded_;
   std::size_t next_guarded_ = 0;
 };
 

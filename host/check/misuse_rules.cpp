@@ -85,9 +85,8 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
       if (!LOUPE_OFFERS(table, query)) return;
       session.begin();
       for (const char* key : {"", "no such number"}) {
-        session.call("query", Turn::none, [&](LentMemory&, loupe_error* error) {
-          double value = 0;
-          return table.query(session.self(), key, &value, error);
+        session.call("query", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+          return table.query(session.self(), key, memory.buffer<double>(1, "the place for a number"), error);
         });
       }
     });

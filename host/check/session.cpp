@@ -110,7 +110,7 @@ Session::Session(const Subject& subject, Habits habits)
       options_(usual_options(subject)) {
   error_.struct_size = sizeof error_;
   error_.capacity = static_cast<uint32_t>(habits.message_capacity);
-  error_.message = static_cast<char*>(lasting_.guarded(habits.message_capacity));
+  error_.message = static_cast<char*>(lasting_.guarded(habits.message_capacity, "the buffer for its message"));
   lent_host_ = lasting_.lend(host_.get());
   taps_ = lasting_.lend(stub_taps(this));
   wiring_ = lasting_.lend(stub_wiring(this));
@@ -132,7 +132,11 @@ Session::~Session() {
 void Session::create() {
   call("create", Turn::none, [&](LentMemory& memory, loupe_error* error) {
     const loupe_options* options = habits_.default_options ? lend_options(memory, *options_->get()) : nullptr;
-    return subject_.component->create(subject_.component, lent_host_, options, &self_, error);
+    void** self = memory.buffer<void*>(1, "the place for its instance");
+    *self = nullptr;
+    const loupe_status status = subject_.component->create(subject_.component, lent_host_, options, self, error);
+    self_ = *self;
+    return status;
   });
 }
 

@@ -64,8 +64,7 @@ void Session::begin_gatherer() {
 
 void Session::begin_preprocessor() {
   call("request", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-    // The host's own struct, to be written to: a copy that ends where no one may write.
-    auto* asked = const_cast<loupe_request*>(memory.lend(loupe_request{}));
+    loupe_request* asked = memory.lend_to_fill<loupe_request>(loupe_request{});
     const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
     request_ = loupe_request{};
     std::memcpy(&request_, asked, std::min<std::size_t>(asked->struct_size, sizeof request_));

@@ -51,7 +51,7 @@ void check_full(Session& session) {
 
 Answer merge(Session& session, const std::string& state) {
   return session.call("merge_state", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-    void* bytes = memory.guarded(state.size());
+    void* bytes = memory.guarded(state.size(), "the state to merge");
     std::memcpy(bytes, state.data(), state.size());
     return session.table<loupe_preprocessor>().merge_state(session.self(), bytes, state.size(), error);
   });

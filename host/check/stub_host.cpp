@@ -65,9 +65,11 @@ struct StubTensors {
       of(host).has_copied_ = true;
     });
   }
-  static loupe_status copy(void* host, const loupe_tensor* tensor, double* values, loupe_error*) {
+  static loupe_status copy(void* host, const loupe_tensor* tensor, double* values, std::size_t capacity,
+                           std::size_t* count, loupe_error*) {
     of(host).has_copied_ = true;
-    std::fill(values, values + tensor->numel, 0.5);
+    *count = static_cast<std::size_t>(tensor->numel);
+    std::fill_n(values, std::min(*count, capacity), 0.5);
     return LOUPE_OK;
   }
   static loupe_status singular_values(void* host, const loupe_tensor* matrix, double* values, std::size_t capacity,

@@ -204,23 +204,22 @@ void tell_modules(const Json& about, replay::VisualizerGroup& visualizers) {
   if (told == about.end() || !told->is_array() || told->empty()) return;
   std::vector<std::pair<std::string, std::string>> names;
   for (const Json& each : *told) names.emplace_back(text_of(each, "name"), text_of(each, "type"));
+  loupe_model model{.struct_size = sizeof(loupe_model), .name = "", .type = "", .own_name = ""};
   std::vector<loupe_module> modules;
   for (std::size_t i = 0; i < names.size(); ++i) {
     loupe_module module{};
     module.struct_size = sizeof module;
     module.flags = told->at(i).value("leaf", false) ? LOUPE_MODULE_LEAF : 0;
     module.name = module.path = names[i].first.c_str();
-    module.model = "";
+    module.model = &model;
     module.type = module.full_type = names[i].second.c_str();
     modules.push_back(module);
   }
   std::vector<const loupe_module*> pointers;
   for (const loupe_module& each : modules) pointers.push_back(&each);
-  visualizers.tell(&loupe_visualizer::model, loupe_model{.struct_size = sizeof(loupe_model),
-                                                         .name = "",
-                                                         .type = "",
-                                                         .modules = pointers.data(),
-                                                         .module_count = pointers.size()});
+  model.modules = pointers.data();
+  model.module_count = pointers.size();
+  visualizers.tell(&loupe_visualizer::model, model);
 }
 
 void tell_setting(const std::string& name, const std::string& text, replay::VisualizerGroup& visualizers) {

@@ -98,7 +98,7 @@ struct RecordedLayer {
   explicit RecordedLayer(std::string name_) : name(std::move(name_)) {
     module.struct_size = sizeof module;
     module.name = module.path = name.c_str();
-    module.model = module.type = module.full_type = "";
+    module.type = module.full_type = "";
     matrix = {.struct_size = sizeof(loupe_parameter),
               .flags = LOUPE_PARAMETER_TRAINABLE,
               .name = "weight",

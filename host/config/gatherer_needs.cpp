@@ -13,7 +13,7 @@ std::string refusal_of(const CatalogueEntry& gatherer, const OptionSet& options,
   taps.emit = [](void*, const loupe_event*, loupe_error*) { return loupe_status{LOUPE_OK}; };
   loupe_module module{};
   module.struct_size = sizeof module;
-  module.name = module.path = module.model = "";
+  module.name = module.path = "";
   module.type = module.full_type = "Module";
   try {
     const std::string speaker = std::string("the gatherer '") + gatherer.component->name + "'";

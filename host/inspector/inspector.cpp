@@ -23,6 +23,7 @@
 #include "torch/taps/timed_step.h"
 #include "torch/tensor/device_measurer.h"
 #include "torch/tensor/services.h"
+#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {
@@ -37,6 +38,7 @@ void offer_services() {
     offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
     offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());
     set_device_measurer_factory(&make_device_measurer);
+    set_tensor_version(&tensor_version);
     measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;
   }();

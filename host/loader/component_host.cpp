@@ -26,21 +26,40 @@ const loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service),
 
 const loupe_parameter_service parameters_service = {
     .struct_size = sizeof(loupe_parameter_service),
-    .lend = [](void* context, const loupe_module* module, const char* name, uint32_t flags, loupe_take_tensor take,
-               void* taker, loupe_error* error) {
-      return detail::guarded(error, [&] {
-        Surroundings* around = host_of(context).surroundings();
-        const bool gradient = (flags & LOUPE_LEND_GRADIENT) != 0;
-        if (module == nullptr || name == nullptr || take == nullptr)
-          throw Error("a parameter is asked for without a module, a name or a function that takes it", LOUPE_INVALID);
-        const bool found = around != nullptr && around->lend(*module, name, gradient,
-                                                             [&](const loupe_tensor& tensor) { take(taker, &tensor); });
-        if (found) return;
-        throw Error("the module '" + std::string(module->name) + "' has no " +
-                        (gradient ? "gradient of '" : "parameter or buffer '") + name + "' now",
-                    LOUPE_NOT_FOUND);
-      });
-    }};
+    .lend =
+        [](void* context, const loupe_module* module, const char* name, uint32_t flags, loupe_take_tensor take,
+           void* taker, loupe_error* error) {
+          return detail::guarded(error, [&] {
+            Surroundings* around = host_of(context).surroundings();
+            const bool gradient = (flags & LOUPE_LEND_GRADIENT) != 0;
+            if (module == nullptr || name == nullptr || take == nullptr)
+              throw Error("a parameter is asked for without a module, a name or a function that takes it",
+                          LOUPE_INVALID);
+            const bool found =
+                around != nullptr &&
+                around->lend(*module, name, gradient, [&](const loupe_tensor& tensor) { take(taker, &tensor); });
+            if (found) return;
+            throw Error("the module '" + std::string(module->name) + "' has no " +
+                            (gradient ? "gradient of '" : "parameter or buffer '") + name + "' now",
+                        LOUPE_NOT_FOUND);
+          });
+        },
+    .flags =
+        [](void* context, const loupe_module* module, std::size_t index, uint32_t* flags, loupe_error* error) {
+          return detail::guarded(error, [&] {
+            if (module == nullptr || flags == nullptr)
+              throw Error("the flags of a parameter are asked for without a module, or without a place for them",
+                          LOUPE_INVALID);
+            Surroundings* around = host_of(context).surroundings();
+            const auto now = around != nullptr ? around->parameter_flags(*module, index) : std::nullopt;
+            if (!now) {
+              throw Error("the module '" + std::string(module->name) + "' is detached, or has no parameter of number " +
+                              std::to_string(index),
+                          LOUPE_NOT_FOUND);
+            }
+            *flags = *now;
+          });
+        }};
 
 // Services of the process as a whole, such as those that need LibTorch.
 ProcessMutex mutex;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace loupe {
@@ -23,6 +24,8 @@ class Surroundings {
   using Take = std::function<void(const loupe_tensor&)>;
   /// Calls with a parameter or buffer of an attached module, or its gradient; false where there is none. Any thread.
   virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
+  /// The LOUPE_PARAMETER_ bits of a parameter of an attached module as of now; none where there is none. Any thread.
+  virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) = 0;
 };
 
 /// The host as one instance of a component sees it: its lines to the user begin with who speaks.

@@ -2,10 +2,13 @@
 
 #include <loupe/draft/abi/tally.h>
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "core/clock.h"
+#include "core/strict.h"
 #include "pipeline/module_node.h"
 
 namespace loupe {
@@ -16,7 +19,59 @@ uint32_t place_of(const loupe_event& event) {
   return on_device ? LOUPE_PLACE_DEVICE : LOUPE_PLACE_CPU;
 }
 
+std::atomic<TensorVersion> version_of{nullptr};
+
+/// Adds what a tensor shows: LibTorch's count of changes, and, in the processor's memory, elements: all of a small one.
+uint64_t add_print(uint64_t print, const loupe_tensor* tensor) {
+  constexpr std::size_t most_words = 512;
+  if (tensor == nullptr) return print;
+  const auto add = [&](uint64_t word) {
+    print = (print ^ word) * 0x9E3779B97F4A7C15U;
+    print ^= print >> 29;
+  };
+  if (const TensorVersion version = version_of.load(std::memory_order_relaxed)) add(version(*tensor));
+  if (tensor->device_type != LOUPE_DEVICE_CPU || tensor->data == nullptr || tensor->numel <= 0) return print;
+  int64_t reach = 1;
+  for (int64_t d = 0; d < tensor->dim; ++d) reach += (tensor->sizes[d] - 1) * tensor->strides[d];
+  const auto* data = static_cast<const char*>(tensor->data);
+  const std::size_t bytes = static_cast<std::size_t>(reach) * tensor->dtype_bits * tensor->dtype_lanes / 8;
+  uint64_t word = 0;
+  const std::size_t step = std::max<std::size_t>(bytes / sizeof word / most_words, 1) * sizeof word;
+  for (std::size_t at = 0; at + sizeof word <= bytes; at += step) {
+    std::memcpy(&word, data + at, sizeof word);
+    add(word);
+  }
+  const std::size_t rest = std::min(bytes, sizeof word);
+  word = 0;
+  std::memcpy(&word, data + bytes - rest, rest);
+  add(word);
+  return print;
+}
+
+/// Whether nobody but whoever is called for the event can change its tensors meanwhile: other threads may add to
+/// gradients of parameters, and step while this one ticks or evaluates.
+bool is_still(uint32_t tap) {
+  return tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
+         tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_OPTIMIZER_STEP;
+}
+
+/// Of what an event lends, where mistakes are refused; 0 elsewhere.
+uint64_t print_of(const loupe_event& event) {
+  if (!refuses_mistakes() || !is_still(event.tap)) return 0;
+  uint64_t print = add_print(1, event.tensor);
+  for (std::size_t i = 0; i < event.input_count; ++i) print = add_print(print, event.inputs[i]);
+  for (std::size_t i = 0; i < event.output_count; ++i) print = add_print(print, event.outputs[i]);
+  return print;
+}
+
+constexpr const char* wrote =
+    "it wrote to a tensor that it was lent, which changes training; tensors are read-only, so change a clone";
+
 }  // namespace
+
+void set_tensor_version(TensorVersion version) {
+  version_of = version;
+}
 
 GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
                            std::shared_ptr<const OptionSet> options, const char* label)
@@ -124,11 +179,15 @@ void GathererNode::event(loupe_event& event, ForwardTensors* tensors) {
     if (tensors != nullptr && reads_tensors_) tensors->lend(event);
     detail::ErrorBuffer error;
     in_event_ = true;
+    has_blamed_writer_ = false;
+    const uint64_t before = print_of(event);
     const loupe_status status = call_component(instance_.speaker(), error.get(), [&] {
       return instance_.table<loupe_gatherer>().event(instance_.self(), &event, error.get());
     });
     in_event_ = false;
     if (status != LOUPE_OK && !stop_) blame_everybody(error.text(), event.tap);
+    if (status == LOUPE_OK && !stop_ && !has_blamed_writer_ && print_of(event) != before)
+      blame_everybody(wrote, event.tap);
   }
   if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
 }
@@ -201,13 +260,16 @@ int GathererNode::accepting(uint32_t group, uint32_t flags, uint32_t place) cons
 
 void GathererNode::process(const Subscriber& subscriber, const loupe_event& event) {
   detail::ErrorBuffer error;
+  const uint64_t before = print_of(event);
   const loupe_status status = call_component(subscriber.guard->speaker(), error.get(),
                                              [&] { return subscriber.process(subscriber.self, &event, error.get()); });
-  if (status == LOUPE_OK) return;
+  const bool has_written = print_of(event) != before;
+  if (status == LOUPE_OK && !has_written) return;
+  has_blamed_writer_ = has_blamed_writer_ || has_written;
   try {
     subscriber.guard->fault("its preprocessor '" + subscriber.source->preprocessor + "' at " + tap_name(event.tap) +
                                 " of " + module_.shown_name(),
-                            error.text());
+                            has_written ? wrote : error.text());
   } catch (...) {
     stop_ = std::current_exception();  // the gatherer's C frames may lie between here and the trainer
   }

@@ -31,6 +31,11 @@ class ForwardTensors {
   ~ForwardTensors() = default;
 };
 
+/// How often a tensor was changed in place, as LibTorch counts it; 0 where it does not. Any thread.
+using TensorVersion = uint64_t (*)(const loupe_tensor& tensor);
+/// The process's: by which it is noticed, where mistakes are refused, that a component writes to what it is lent.
+void set_tensor_version(TensorVersion version);
+
 /// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask the same.
 /// Called under its module's mutex.
 class GathererNode {
@@ -140,6 +145,7 @@ class GathererNode {
   bool resting_ = false;
   bool hands_on_ = false;  ///< the gatherer has no say in its events
   bool opening_ = false, in_event_ = false;
+  bool has_blamed_writer_ = false;  ///< in this event, somebody who wrote to what it was lent
   TimedEvents timed_;
   uint64_t unticked_ = 0;
   std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer

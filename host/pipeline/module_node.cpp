@@ -33,6 +33,10 @@ const char* tap_name(uint32_t tap) {
       return "the tick";
     case LOUPE_TAP_PUSH:
       return "a push";
+    case LOUPE_TAP_ATTRIBUTE_BEFORE:
+      return "the attribute before forward";
+    case LOUPE_TAP_ATTRIBUTE:
+      return "the attribute after forward";
     case LOUPE_DRAFT_TAP_LOSS_INPUT:
       return "the cross entropy's input";
     case LOUPE_DRAFT_TAP_STEP_TIME:
@@ -133,8 +137,7 @@ ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::at
                        .name = each.name.c_str(),
                        .dim = static_cast<int64_t>(each.sizes.size()),
                        .numel = each.numel,
-                       .sizes = each.sizes.data(),
-                       .current_flags = &CParameter::current_flags};
+                       .sizes = each.sizes.data()};
     c_parameter_pointers_.push_back(&parameter.table);
   }
   c_module_ = {.struct_size = sizeof(loupe_module),
@@ -143,7 +146,6 @@ ModuleNode::ModuleNode(uint64_t id, ModuleDescription description, const std::at
                .family = description_.family,
                .name = description_.name.c_str(),
                .path = description_.path.c_str(),
-               .model = description_.model.c_str(),
                .type = description_.type.c_str(),
                .full_type = description_.full_type.c_str(),
                .parameters = c_parameter_pointers_.data(),
@@ -160,14 +162,23 @@ Stream* ModuleNode::stream(uint32_t tap, const std::string& label, uint32_t inde
 
 Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index) {
   const bool is_of_both = tap == LOUPE_DRAFT_TAP_STEP_TIME || tap == LOUPE_DRAFT_TAP_STEP_MEMORY;
-  const bool is_known =
-      (tap >= LOUPE_TAP_FORWARD_BEFORE && tap <= LOUPE_TAP_PUSH) || tap == LOUPE_DRAFT_TAP_LOSS_INPUT || is_of_both;
+  const bool is_known = (tap >= LOUPE_TAP_FORWARD_BEFORE && tap <= LOUPE_TAP_ATTRIBUTE) ||
+                        tap == LOUPE_DRAFT_TAP_LOSS_INPUT || is_of_both;
   if (!is_known || (!is_of_both && (tap == LOUPE_TAP_PUSH) != is_pushes_)) {
     throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
   if (tap == LOUPE_DRAFT_TAP_LOSS_INPUT && (description_.flags & LOUPE_MODULE_ROOT) == 0) {
     throw Error(std::string(tap_name(tap)) + " is seen at a model's root alone, not on " + shown_name() +
                     "; watch it where the module has the flag LOUPE_MODULE_ROOT",
+                LOUPE_UNSUPPORTED);
+  }
+  const bool is_attribute = tap == LOUPE_TAP_ATTRIBUTE || tap == LOUPE_TAP_ATTRIBUTE_BEFORE;
+  if (is_attribute && label.empty()) {
+    throw Error(std::string(tap_name(tap)) + " is asked for without its name; give it as the label", LOUPE_INVALID);
+  }
+  if (!label.empty() && (tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE)) {
+    throw Error(std::string(tap_name(tap)) + " has no label, and is given '" + label +
+                    "'; attributes and parameters come at LOUPE_TAP_ATTRIBUTE and LOUPE_TAP_ATTRIBUTE_BEFORE",
                 LOUPE_UNSUPPORTED);
   }
   if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
@@ -181,7 +192,7 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
   }
   const bool has_index = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
                          tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_FORWARD_BEFORE;
-  if (index != 0 && !(has_index && label.empty())) {
+  if (index != 0 && !has_index) {
     throw Error(std::string(tap_name(tap)) + " has no output or input of number " + std::to_string(index) +
                     "; leave the index 0",
                 LOUPE_UNSUPPORTED);
@@ -258,6 +269,11 @@ void ModuleNode::set_parameter_flag(std::size_t parameter, uint32_t flag, bool o
   } else {
     flags.fetch_and(~flag, std::memory_order_relaxed);
   }
+}
+
+std::optional<uint32_t> ModuleNode::parameter_flags(std::size_t parameter) const {
+  if (parameter >= c_parameters_.size()) return std::nullopt;
+  return c_parameters_[parameter].flags.load(std::memory_order_relaxed);
 }
 
 void ModuleNode::close() {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct ParameterDescription {
 
 /// A module as the taps describe it to the rest of the host.
 struct ModuleDescription {
-  std::string name, path, model, type, full_type;
+  std::string name, path, type, full_type;
+  std::string model;     // the name that its model was attached under
   std::string settings;  // as the type prints them; may be empty
   uint32_t family = LOUPE_FAMILY_OTHER;
   uint32_t flags = 0;
@@ -113,6 +115,11 @@ class ModuleNode {
   const ModuleDescription& description() const { return description_; }
   int64_t history() const { return history_; }
   const loupe_module* c_module() const { return is_pushes_ ? nullptr : &c_module_; }
+  /// Before a lens sees it. Both live longer, and may be null.
+  void belong_to(const loupe_model* model, const ModuleNode* parent) {
+    c_module_.model = model;
+    c_module_.parent = parent != nullptr ? parent->c_module() : nullptr;
+  }
   std::string shown_name() const { return is_pushes_ ? "the pushed values" : "'" + description_.name + "'"; }
   void stand_for_pushes() { is_pushes_ = true; }
 
@@ -158,15 +165,14 @@ class ModuleNode {
   uint64_t step() const { return step_.load(std::memory_order_relaxed); }
   /// Sets or clears a parameter's flag, as when an optimizer joins that holds it. Any thread.
   void set_parameter_flag(std::size_t parameter, uint32_t flag, bool on);
+  /// The flags of a parameter as of the last step or tick; none where there is no such parameter. Any thread.
+  std::optional<uint32_t> parameter_flags(std::size_t parameter) const;
 
  private:
-  /// A parameter as lenses see it, with the flags that change while they look.
+  /// A parameter as lenses see it, and the flags that change while they look.
   struct CParameter {
     explicit CParameter(uint32_t initial) : flags(initial) {}
-    static uint32_t current_flags(const loupe_parameter* self) {
-      return reinterpret_cast<const CParameter*>(self)->flags.load(std::memory_order_relaxed);
-    }
-    loupe_parameter table{};  // the first member, which current_flags is given
+    loupe_parameter table{};
     std::atomic<uint32_t> flags;
   };
 

@@ -20,12 +20,15 @@ ModuleTable::ModuleTable(const std::atomic<uint64_t>& step, int64_t history)
   pushes_->stand_for_pushes();
 }
 
-std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description) {
-  if (description.lend) {
-    const std::lock_guard lock(lenders_mutex_);
-    lenders_.emplace(next_id_, description.lend);
+std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
+                                             const ModuleNode* parent) {
+  const uint64_t id = next_id_++;
+  auto node = model != nullptr ? model->add(id, std::move(description), parent, step_, history_)
+                               : std::make_shared<ModuleNode>(id, std::move(description), step_, history_);
+  {
+    const std::lock_guard lock(shared_mutex_);
+    shared_.emplace(id, node.get());
   }
-  auto node = std::make_shared<ModuleNode>(next_id_++, std::move(description), step_, history_);
   modules_.push_back(node);
   equal_names_.reset();
   by_id_[node->c_module()->id] = node.get();
@@ -42,8 +45,8 @@ void ModuleTable::remove(const std::shared_ptr<ModuleNode>& module) {
 void ModuleTable::forget(const ModuleNode& module) {
   equal_names_.reset();
   {
-    const std::lock_guard lock(lenders_mutex_);
-    lenders_.erase(module.c_module()->id);
+    const std::lock_guard lock(shared_mutex_);
+    shared_.erase(module.c_module()->id);
   }
   by_id_.erase(module.c_module()->id);
 }
@@ -89,11 +92,17 @@ bool ModuleTable::lend(const loupe_module& module, const std::string& name, bool
                        const ModuleDescription::Take& take) {
   decltype(ModuleDescription::lend) lender;
   {
-    const std::lock_guard lock(lenders_mutex_);
-    const auto found = lenders_.find(module.id);
-    if (found != lenders_.end()) lender = found->second;
+    const std::lock_guard lock(shared_mutex_);
+    const auto found = shared_.find(module.id);
+    if (found != shared_.end()) lender = found->second->description().lend;
   }
   return lender && lender(name, gradient, take);
+}
+
+std::optional<uint32_t> ModuleTable::flags(const loupe_module& module, std::size_t parameter) {
+  const std::lock_guard lock(shared_mutex_);
+  const auto found = shared_.find(module.id);
+  return found != shared_.end() ? found->second->parameter_flags(parameter) : std::nullopt;
 }
 
 uint64_t ModuleTable::unticked() const {
@@ -134,16 +143,16 @@ void ModuleTable::warn_of_lacking() const {
   }
 }
 
-std::string estimate_words(const std::vector<std::shared_ptr<ModuleNode>>& modules) {
+std::string estimate_words(const std::deque<ModuleNode>& modules) {
   constexpr std::size_t most_named = 5;
   std::size_t parameters = 0, estimated = 0;
   std::string names;
-  for (const auto& module : modules) {
-    const ModuleDescription& description = module->description();
+  for (const ModuleNode& module : modules) {
+    const ModuleDescription& description = module.description();
     for (const ParameterDescription& parameter : description.parameters) {
       if ((parameter.flags & LOUPE_PARAMETER_BUFFER) != 0) continue;
       ++parameters;
-      if (measure::Sample(parameter.numel, module->history()).is_whole() || ++estimated > most_named) continue;
+      if (measure::Sample(parameter.numel, module.history()).is_whole() || ++estimated > most_named) continue;
       names += (names.empty() ? "" : ", ") + description.name + "." + parameter.name;
     }
   }
@@ -151,7 +160,7 @@ std::string estimate_words(const std::vector<std::shared_ptr<ModuleNode>>& modul
   if (estimated > most_named) names += " and " + std::to_string(estimated - most_named) + " more";
   return "attach.history: what compares a step with earlier ones (correlations, norms of updates) is "
          "estimated from at most " +
-         std::to_string(modules.front()->history()) + " elements of each of " + std::to_string(estimated) + " of " +
+         std::to_string(modules.front().history()) + " elements of each of " + std::to_string(estimated) + " of " +
          std::to_string(parameters) + " parameters: " + names + "; all else is exact";
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,18 +14,20 @@
 
 #include "core/call_stack.h"
 #include "core/lock_order.h"
-#include "pipeline/module_node.h"
+#include "pipeline/model_node.h"
 
 namespace loupe {
 
 /// The modules that a monitor watches, and the node that stands for what the trainer pushes. Calls come one at a time,
-/// except for lend.
+/// except for lend and flags.
 class ModuleTable {
  public:
   /// @param step  the run's clock, which outlives this  @param history  see ModuleNode
   ModuleTable(const std::atomic<uint64_t>& step, int64_t history);
 
-  std::shared_ptr<ModuleNode> add(ModuleDescription description);
+  /// @param model  may be null, for a module outside of any  @param parent  of that model; may be null
+  std::shared_ptr<ModuleNode> add(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
+                                  const ModuleNode* parent);
   /// Forgets a module at once.
   void remove(const std::shared_ptr<ModuleNode>& module);
   /// Forgets every module that is closed.
@@ -52,6 +55,8 @@ class ModuleTable {
   SourceLine place_of(const loupe_finding& finding) const;
   /// Calls with a parameter of a module, see ModuleDescription::lend. Any thread.
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);
+  /// See ModuleNode::parameter_flags; none where the module is gone. Any thread.
+  std::optional<uint32_t> flags(const loupe_module& module, std::size_t parameter);
 
   /// Calls with the pushes' node and then with each module.
   template <class Call>
@@ -76,12 +81,12 @@ class ModuleTable {
   std::vector<std::shared_ptr<ModuleNode>> modules_;
   std::unordered_map<uint64_t, ModuleNode*> by_id_;
   mutable std::optional<bool> equal_names_;  // once asked, until there are other modules
-  LeafMutex lenders_mutex_;
-  std::unordered_map<uint64_t, decltype(ModuleDescription::lend)> lenders_;  // by module
+  LeafMutex shared_mutex_;
+  std::unordered_map<uint64_t, const ModuleNode*> shared_;  // what any thread may ask of, by module
 };
 
 /// Of which parameters of a model only a sample is compared with earlier steps, as a sentence; empty without any.
-std::string estimate_words(const std::vector<std::shared_ptr<ModuleNode>>& modules);
+std::string estimate_words(const std::deque<ModuleNode>& modules);
 
 }  // namespace loupe
 

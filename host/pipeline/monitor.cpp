@@ -95,14 +95,26 @@ loupe_moment Monitor::moment(double epoch) const {
           .elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()};
 }
 
-std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description) {
+std::shared_ptr<ModuleNode> Monitor::add_module(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
+                                                const ModuleNode* parent) {
+  auto node = take_module(std::move(description), model, parent);
+  show_module(*node);
+  return node;
+}
+
+std::shared_ptr<ModuleNode> Monitor::take_module(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
+                                                 const ModuleNode* parent) {
   const Exclusive::Call call(serial_, "visit", "the lenses", Reentry::allowed);
-  auto node = modules_.add(std::move(description));
+  auto node = modules_.add(std::move(description), model, parent);
   if (writes_incidents()) node->keep_last_steps();
   if (keeper_) keeper_->add_module(node->description());
-  for (const auto& lens : lenses_) lens->visit(*node);
-  tell_problems();
   return node;
+}
+
+void Monitor::show_module(ModuleNode& module) {
+  const Exclusive::Call call(serial_, "visit", "the lenses", Reentry::allowed);
+  for (const auto& lens : lenses_) lens->visit(module);
+  tell_problems();
 }
 
 void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
@@ -112,20 +124,11 @@ void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
   modules_.remove(module);
 }
 
-void Monitor::announce(const ModelDescription& model) {
+void Monitor::announce(const ModelNode& model) {
   const Exclusive::Call call(serial_, "model", "the visualizers");
-  std::vector<const loupe_module*> modules;
-  for (const auto& module : model.modules) modules.push_back(module->c_module());
-  const std::string name = utf8(model.name);
-  const std::string type = utf8(model.type);
-  display_.model({.struct_size = sizeof(loupe_model),
-                  .name = name.c_str(),
-                  .type = type.c_str(),
-                  .parameter_elements = model.parameter_elements,
-                  .modules = modules.data(),
-                  .module_count = modules.size()});
+  display_.model(*model.c_model());
   // An estimate is not a measured value, and the record and the report must say so.
-  if (const std::string words = estimate_words(model.modules); !words.empty()) note(LOUPE_NOTE_COST, words);
+  if (const std::string words = estimate_words(model.modules()); !words.empty()) note(LOUPE_NOTE_COST, words);
 }
 
 void Monitor::set_directory(const std::string& directory) {

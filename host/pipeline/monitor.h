@@ -29,13 +29,6 @@
 
 namespace loupe {
 
-/// A model as the taps describe it to visualizers.
-struct ModelDescription {
-  std::string name, type;
-  int64_t parameter_elements = 0;
-  std::vector<std::shared_ptr<ModuleNode>> modules;  ///< parents before children
-};
-
 /// An inspector without LibTorch: the lenses and visualizers of one configuration, the modules they watch, and the
 /// clock of steps and epochs. Calls come one at a time, except those of Stream::dispatch and what is said to be for any
 /// thread.
@@ -63,13 +56,20 @@ class Monitor final : public LensSurroundings {
   /// From now on ticks are shown when `keeper` has put them together with those of other processes. Before the first.
   void keep_ticks(std::unique_ptr<TickKeeper> keeper);
 
-  /// Adds a module and shows it to every lens. The node lives until it is removed and the next tick is over.
-  std::shared_ptr<ModuleNode> add_module(ModuleDescription description);
+  /// Adds a module, which is watched until it is removed and the next tick is over, and shows it to every lens.
+  /// @param model  may be null, for a module outside of any  @param parent  of that model; may be null
+  std::shared_ptr<ModuleNode> add_module(ModuleDescription description,
+                                         const std::shared_ptr<ModelNode>& model = nullptr,
+                                         const ModuleNode* parent = nullptr);
+  /// The same in two steps, for a model that is to be whole before a lens sees any of it.
+  std::shared_ptr<ModuleNode> take_module(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
+                                          const ModuleNode* parent);
+  void show_module(ModuleNode& module);
   /// No event of the module gets through any more. What it gathered still shows at the next tick; with nothing
   /// gathered it is forgotten at once.
   void remove_module(const std::shared_ptr<ModuleNode>& module);
   /// Tells the visualizers of a model whose modules were added.
-  void announce(const ModelDescription& model);
+  void announce(const ModelNode& model);
   const std::vector<std::shared_ptr<ModuleNode>>& modules() const { return modules_.all(); }
   const std::vector<std::unique_ptr<LensNode>>& lenses() const { return lenses_; }
 
@@ -133,6 +133,9 @@ class Monitor final : public LensSurroundings {
   bool has_equal_names() const override { return modules_.has_equal_names(); }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override {
     return modules_.lend(module, name, gradient, take);
+  }
+  std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) override {
+    return modules_.flags(module, parameter);
   }
   void quarantined(const std::string& message) override { note(LOUPE_NOTE_QUARANTINE, message); }
 

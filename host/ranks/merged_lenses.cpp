@@ -20,7 +20,9 @@ MergedLenses::MergedLenses(const Config& config, const RunDescription& run)
 }
 
 void MergedLenses::add_module(ModuleDescription module) {
-  const auto node = modules_.add(std::move(module));
+  std::shared_ptr<ModelNode>& model = models_[module.model];
+  if (model == nullptr) model = std::make_shared<ModelNode>(module.model, module.model, "");
+  const auto node = modules_.add(std::move(module), model, /*parent=*/nullptr);
   for (const Lens& lens : lenses_) {
     if (lens.unable.empty()) lens.node->visit(*node);
   }

@@ -4,7 +4,9 @@
 #include <loupe/detail/owned.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +59,7 @@ class MergedLenses final : public LensSurroundings {
   const loupe_run* run() const override { return &display_.c_run(); }
   bool has_equal_names() const override { return modules_.has_equal_names(); }
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
+  std::optional<uint32_t> parameter_flags(const loupe_module&, std::size_t) override { return std::nullopt; }
   void quarantined(const std::string& message) override { log_.emplace_back(LOUPE_LOG_WARNING, message); }
   void publish(const loupe_finding& finding, const std::string& speaker) override;
 
@@ -64,6 +67,7 @@ class MergedLenses final : public LensSurroundings {
   std::atomic<uint64_t> step_{0};
   std::atomic<double> epoch_{0};
   ModuleTable modules_;
+  std::map<std::string, std::shared_ptr<ModelNode>> models_;  // by the names they were attached under
   Display display_;
   LeafMutex findings_mutex_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;

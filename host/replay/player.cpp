@@ -213,6 +213,11 @@ void Player::take_model() {
   std::deque<std::vector<const loupe_parameter*>> parameter_pointers;
   std::deque<loupe_module> modules;
   std::vector<const loupe_module*> pointers;
+  loupe_model model{.struct_size = sizeof(loupe_model),
+                    .name = recorded.name.c_str(),
+                    .type = recorded.type.c_str(),
+                    .parameter_elements = recorded.parameters,
+                    .own_name = ""};
   for (const RecordedModel::Module& each : recorded.modules) {
     std::vector<const loupe_parameter*>& own = parameter_pointers.emplace_back();
     for (const RecordedModel::Parameter& parameter : each.parameters) {
@@ -228,19 +233,16 @@ void Player::take_model() {
     module.struct_size = sizeof module;
     module.flags = each.leaf ? LOUPE_MODULE_LEAF : 0;
     module.name = module.path = each.name.c_str();
-    module.model = "";
+    module.model = &model;
     module.type = module.full_type = each.type.c_str();
     module.parameters = own.data();
     module.parameter_count = own.size();
     modules.push_back(module);
     pointers.push_back(&modules.back());
   }
-  visualizers_.tell(&loupe_visualizer::model, loupe_model{.struct_size = sizeof(loupe_model),
-                                                          .name = recorded.name.c_str(),
-                                                          .type = recorded.type.c_str(),
-                                                          .parameter_elements = recorded.parameters,
-                                                          .modules = pointers.data(),
-                                                          .module_count = pointers.size()});
+  model.modules = pointers.data();
+  model.module_count = pointers.size();
+  visualizers_.tell(&loupe_visualizer::model, model);
 }
 
 void Player::take_tag(const RecordLine& line) {

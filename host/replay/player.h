@@ -38,6 +38,7 @@ class VisualizerGroup : public Surroundings {
   /// The findings of a replay are those of its record.
   void publish(const loupe_finding&, const std::string&) override {}
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
+  std::optional<uint32_t> parameter_flags(const loupe_module&, std::size_t) override { return std::nullopt; }
 
   /// Calls one function of each, such as &loupe_visualizer::value.
   template <class... Arguments>

@@ -97,11 +97,12 @@ Module Bench::Impl::add(const std::string& name, const std::string& type, const 
     description.parameters.push_back({parameter.name, parameter.flags, parameter.sizes, numel});
   }
   description.offers = [parameters = description.parameters, attributes](uint32_t tap, const std::string& label) {
-    const bool at_forward = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE;
+    const bool is_attribute = tap == LOUPE_TAP_ATTRIBUTE || tap == LOUPE_TAP_ATTRIBUTE_BEFORE;
     for (const ParameterDescription& each : parameters) {
-      if (each.name == label) return at_forward || tap == LOUPE_TAP_TICK || (each.flags & LOUPE_PARAMETER_BUFFER) == 0;
+      if (each.name == label)
+        return is_attribute || tap == LOUPE_TAP_TICK || (each.flags & LOUPE_PARAMETER_BUFFER) == 0;
     }
-    return at_forward && attributes.count(label) != 0;
+    return is_attribute && attributes.count(label) != 0;
   };
   description.lend = [this, index = modules_.size()](const std::string& parameter, bool gradient,
                                                      const ModuleDescription::Take& take) {
@@ -113,8 +114,23 @@ Module Bench::Impl::add(const std::string& name, const std::string& type, const 
     if (has) take(gradient ? summed->second->view() : value->second.tensor->view());
     return has;
   };
-  modules_.push_back({monitor().add_module(std::move(description)), {}, {}});
+  const ModuleNode* parent = parent_of(description);
+  modules_.push_back({monitor().add_module(std::move(description), model_, parent), {}, {}});
   return {modules_.size() - 1};
+}
+
+/// By its path: "block" for "block.fc1"; where that was not made, the root.
+const ModuleNode* Bench::Impl::parent_of(const ModuleDescription& child) const {
+  const ModuleNode* parent = nullptr;
+  if ((child.flags & (LOUPE_MODULE_ROOT | LOUPE_MODULE_LOSS)) != 0) return parent;
+  for (const Made& each : modules_) {
+    const std::string& path = each.node->description().path;
+    const bool is_root = (each.node->description().flags & LOUPE_MODULE_ROOT) != 0;
+    const bool holds = is_root ? parent == nullptr : child.path.rfind(path + ".", 0) == 0;
+    const bool is_nearer = parent == nullptr || path.size() > parent->description().path.size();
+    if (holds && is_nearer && !each.node->closed()) parent = each.node.get();
+  }
+  return parent;
 }
 
 void Bench::Impl::set(Module module, const std::string& name, const Tensor& value) {
@@ -163,17 +179,16 @@ void Bench::Impl::forward(Module module, const std::vector<Tensor>& inputs, cons
   // All of the entry comes before all of the result.
   for (const bool is_entry : {true, false}) {
     for (Stream& stream : of.node->streams()) {
-      const bool entered = stream.tap() == LOUPE_TAP_FORWARD_BEFORE;
-      if ((!entered && stream.tap() != LOUPE_TAP_FORWARD) || entered != is_entry) continue;
-      if (!stream.label().empty()) {
+      if (stream.tap() == (is_entry ? LOUPE_TAP_ATTRIBUTE_BEFORE : LOUPE_TAP_ATTRIBUTE)) {
         const auto value = of.values.find(stream.label());
         stream.dispatch(value != of.values.end() ? &value->second.tensor->view() : nullptr, flags);
         continue;
       }
-      const auto& from = entered ? in : out;
-      if (stream.index() >= from.size() && stream.tap() != LOUPE_TAP_FORWARD_BEFORE) continue;
+      if (stream.tap() != (is_entry ? LOUPE_TAP_FORWARD_BEFORE : LOUPE_TAP_FORWARD)) continue;
+      const auto& from = is_entry ? in : out;
+      if (stream.index() >= from.size() && !is_entry) continue;
       const loupe_tensor* shown = stream.index() < from.size() ? from[stream.index()] : nullptr;
-      Lent tensors(in, entered ? none : out);
+      Lent tensors(in, is_entry ? none : out);
       stream.dispatch(shown, flags, stream.wants_tensors() ? &tensors : nullptr);
     }
   }

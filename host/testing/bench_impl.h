@@ -53,6 +53,7 @@ class Bench::Impl : public MonitorHost {
 
   Module add(const std::string& name, const std::string& type, const std::vector<Parameter>& parameters,
              std::uint32_t flags);
+  const ModuleNode* parent_of(const ModuleDescription& child) const;
   void set(Module module, const std::string& name, const Tensor& value);
   void gradient(Module module, const std::string& parameter, const Tensor& value);
   void forward(Module module, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, Pass pass);
@@ -70,6 +71,7 @@ class Bench::Impl : public MonitorHost {
   std::vector<std::string> quarantined_at_end;
   Shown shown;  // see seen()
   std::unique_ptr<OptimizerFacts> optimizer_;
+  std::shared_ptr<ModelNode> model_ = std::make_shared<ModelNode>("", "the model", "");
   std::vector<Made> modules_;
   loupe_component teller_ =
       own_component<Lens, Teller>(LOUPE_LENS_ID, "the test", loupe::detail::lens_table<true>(), to_tell);

@@ -48,12 +48,14 @@ loupe_status clone(void*, const loupe_tensor* tensor, int64_t item, loupe_retain
   });
 }
 
-loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error* error) {
+loupe_status copy(void*, const loupe_tensor* tensor, double* values, std::size_t capacity, std::size_t* count,
+                  loupe_error* error) {
   return detail::guarded(error, [&] {
     // From memory, where a type may have rounded them.
     const auto from = made(tensor);
     const Elements stored(&from->view());
-    for (std::size_t place = 0; place < from->tensor().values.size(); ++place)
+    *count = from->tensor().values.size();
+    for (std::size_t place = 0; place < std::min(*count, capacity); ++place)
       values[place] = stored.at(static_cast<int64_t>(place));
   });
 }

@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 #include <algorithm>
+#include <unordered_map>
 #include "torch/script/script_model.h"
 
 #include "core/log.h"
@@ -30,6 +31,13 @@ void leave_out_gradients(TapPoint& point) {
   point.further.erase(std::remove_if(point.further.begin(), point.further.end(),
                                      [](const Stream* stream) { return stream->tap() != LOUPE_TAP_FORWARD; }),
                       point.further.end());
+}
+
+/// Of the module that holds the one at `path`. The root has none, and no module of the model is called so.
+std::string parent_path(const std::string& path) {
+  const auto dot = path.rfind('.');
+  if (path.empty()) return ".";
+  return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
 }  // namespace
@@ -61,7 +69,10 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     prepare_script(script_);
   }
 
+  model_ = std::make_shared<ModelNode>(names_.model, names_.root(), model.name());
   std::vector<bool> opaque;
+  std::vector<const FoundModule*> attached;                          // those of the points
+  std::unordered_map<std::string, const ModuleNode*> nodes_by_path;  // to find parents
   const std::vector<FoundModule> modules = walk_model(model, monitor_.config().depth);
   const SequentialTaps sequentials(modules);
   for (const FoundModule& found : modules) {
@@ -75,24 +86,32 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
       reach.tapped = true;
       reach.perhaps = false;
     }
-    const auto point = make_point(monitor_, found, reach, names_, exposed, is_loss);
+    const auto parent = nodes_by_path.find(parent_path(found.path));
+    const auto point = make_point(monitor_, model_, parent != nodes_by_path.end() ? parent->second : nullptr, found,
+                                  reach, names_, exposed, is_loss);
+    nodes_by_path.emplace(found.path, point->node.get());
+    attached.push_back(&found);
     point->model_id = this;
     point->attachment = weak_from_this();
     point->active = active_;
     point->redirects = redirect;
     point->opaque = reach.opaque;
     point->perhaps = reach.perhaps;
-    if (is_script_ && !found.path.empty()) leave_out_gradients(*point);
     points_.push_back(point);
     opaque.push_back(reach.opaque);
     coverage_.add(names_.of(found.path), type, reach, !found.is_leaf, !found.module->parameters().empty());
+  }
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    monitor_.show_module(*points_[i]->node);
+    bind_point(*points_[i], *attached[i], exposed);
+    if (is_script_ && !attached[i]->path.empty()) leave_out_gradients(*points_[i]);
   }
   steps_.learn_parameters();
   if (any_step_runs()) steps_.pass_by();  // of which this one is not told
   for (torch::optim::Optimizer* optimizer : optimizers) attach_optimizer(*optimizer);
   warn_of_equal_names(monitor_);
   warn_of_inference_parameters();
-  announce(model);
+  monitor_.announce(*model_);
   tell_of_left_parameters();
   prime();
   watch_gradients();
@@ -149,7 +168,7 @@ std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const
     }
     if (!attached_ || after.node->closed()) return nullptr;
     // Lenses see it now, and may run the model themselves.
-    auto point = make_function_point(monitor_, after, kind, known);
+    auto point = make_function_point(monitor_, model_, after, kind, known);
     point->node->calls().forward.note();
     {
       const std::lock_guard functions_lock(after.functions_mutex);
@@ -164,40 +183,29 @@ std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const
   }
 }
 
-void Attachment::add_unregistered(const torch::nn::Module& module, const std::string& after) {
+void Attachment::add_unregistered(const torch::nn::Module& module, const TapPoint& after) {
   const std::lock_guard lock(*mutex_);
   if (!attached_) return;
   ModuleDescription description;
   description.full_type = module.name();
   description.type = short_type(description.full_type);
   description.family = family_of(description.type);
-  description.name = after + ":" + description.type;
+  description.name = after.node->description().name + ":" + description.type;
   const auto same = std::count_if(unregistered_.begin(), unregistered_.end(), [&](const auto& each) {
     return each->description().name == description.name ||
            each->description().name.rfind(description.name + "#", 0) == 0;
   });
   if (same > 0) description.name += "#" + std::to_string(same + 1);
   description.path = description.name;
-  description.model = names_.model;
   description.flags = LOUPE_MODULE_UNREGISTERED;
   description.offers = [](uint32_t, const std::string&) { return false; };
-  unregistered_.push_back(monitor_.add_module(std::move(description)));
+  unregistered_.push_back(monitor_.add_module(std::move(description), model_, after.node.get()));
   unregistered_.back()->calls().forward.note();
 }
 
 bool Attachment::has_registered(const torch::nn::Module& module) const {
   const std::lock_guard lock(*mutex_);
   return attached_ && holds_by_now(points_, module);
-}
-
-void Attachment::announce(const torch::nn::Module& model) {
-  ModelDescription description{names_.root(), model.name(), 0, {}};
-  for (const auto& point : points_) {
-    description.modules.push_back(point->node);
-    for (const ParameterTap& tap : point->parameters)
-      description.parameter_elements += tap.is_buffer ? 0 : tap.tensor.numel();
-  }
-  monitor_.announce(description);
 }
 
 void Attachment::attach_optimizer(torch::optim::Optimizer& optimizer) {
@@ -345,6 +353,7 @@ void Attachment::detach() {
     monitor_.remove_module(point->node);
   });
   LeafGradients::instance().forget_all(active_.get());
+  model_ = nullptr;
   script_ = nullptr;
   if (holds_redirections_) Redirections::instance().release();
 }

@@ -45,7 +45,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
 
   std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
                                                 std::size_t occurrence) override;
-  void add_unregistered(const torch::nn::Module& module, const std::string& after) override;
+  void add_unregistered(const torch::nn::Module& module, const TapPoint& after) override;
   bool has_registered(const torch::nn::Module& module) const override;
 
   /// Whether the optimizer holds any of the model's parameters. Any thread.
@@ -78,7 +78,6 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   bool is_active() const { return active_->load(std::memory_order_relaxed); }
   /// Whether there was one.
   bool find_unseen_step();
-  void announce(const torch::nn::Module& model);
   void watch_gradients();
   void find_code(torch::nn::Module& model);
   void warn_of_inference_parameters() const;
@@ -94,6 +93,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   Coverage coverage_;
   std::shared_ptr<std::atomic<bool>> active_ = std::make_shared<std::atomic<bool>>(false);
   bool attached_ = false, is_clock_ = false, counts_always_ = false;
+  std::shared_ptr<ModelNode> model_;  // while it is attached
   std::vector<std::shared_ptr<TapPoint>> points_;
   std::vector<std::shared_ptr<FunctionPoint>> function_points_;
   std::vector<std::shared_ptr<ModuleNode>> unregistered_;

@@ -37,7 +37,7 @@ class AttributeDifference : public Preprocessor {
     Difference::Values values;
     // A copy, for most attributes are changed in place.
     if (event.tensor()) values = host_.copy(*event.tensor().raw());
-    if (event.tap() == LOUPE_TAP_FORWARD_BEFORE) {
+    if (event.tap() == LOUPE_TAP_ATTRIBUTE_BEFORE) {
       before_ = std::move(values);
       entered_ = true;
       return;

@@ -25,8 +25,8 @@ class Attribute : public Gatherer {
     if (label == nullptr || *label == '\0') {
       throw Error("the gatherer 'attribute' needs the name of an attribute, such as 'running_mean'", LOUPE_INVALID);
     }
-    if (when_ != "after") subscribe(LOUPE_TAP_FORWARD_BEFORE, label);
-    if (when_ != "before") subscribe(LOUPE_TAP_FORWARD, label);
+    if (when_ != "after") subscribe(LOUPE_TAP_ATTRIBUTE_BEFORE, label);
+    if (when_ != "before") subscribe(LOUPE_TAP_ATTRIBUTE, label);
   }
   void event(const Event& event) override {
     // Preprocessors that measure have nothing to measure without a tensor.

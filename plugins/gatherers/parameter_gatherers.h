@@ -36,7 +36,7 @@ class StepGradient : public ParameterGatherer<StepGradient, LOUPE_TAP_STEP_GRADI
   using ParameterGatherer::ParameterGatherer;
 };
 
-class CallParameter : public ParameterGatherer<CallParameter, LOUPE_TAP_FORWARD> {
+class CallParameter : public ParameterGatherer<CallParameter, LOUPE_TAP_ATTRIBUTE> {
  public:
   static constexpr const char* name = LOUPE_GATHER_CALL_PARAMETER;
   static constexpr const char* help = "a parameter, at each forward of its module";

@@ -87,6 +87,9 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     }
     state->module = module.raw();
     state->parameter = module.raw()->parameters[i];
+    state->index = i;
+    state->service = watched_.host.parameters();
+    state->host = watched_.host.context();
     state->layer = module.name();
     state->name = parameter.name;
     state->runs = layer;

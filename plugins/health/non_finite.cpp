@@ -33,7 +33,7 @@ void Health::follow_trail(const Judge& judge, Model& model) {
     judge.by(rule_named(non_finite)).tell(*non_finite_);
     model.is_broken = true;
     model.finite_steps = 0;
-  } else if (stepped && model.name == origin->module->model) {
+  } else if (stepped && model.name == Module(origin->module).model()) {
     // An Inf alone may be meant, as in masks and where a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
       Observation seen = blame(*origin, /*loss=*/false,

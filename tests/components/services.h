@@ -15,8 +15,10 @@ namespace loupe {
 inline const loupe_tensor_service tensors_service = [] {
   loupe_tensor_service table{};
   table.struct_size = sizeof table;
-  table.copy = [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
-    for (int64_t i = 0; i < tensor->numel; ++i) values[i] = static_cast<const float*>(tensor->data)[i];
+  table.copy = [](void*, const loupe_tensor* tensor, double* values, std::size_t capacity, std::size_t* count,
+                  loupe_error*) -> loupe_status {
+    *count = static_cast<std::size_t>(tensor->numel);
+    std::copy_n(static_cast<const float*>(tensor->data), std::min(*count, capacity), values);
     return LOUPE_OK;
   };
   return table;

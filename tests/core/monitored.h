@@ -69,14 +69,16 @@ class Monitored {
  public:
   explicit Monitored(const std::string& yaml) : monitor(Config::from_text(with_probe(yaml), "a.yaml", "/"), &host) {}
 
-  std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t flags = LOUPE_MODULE_LEAF) {
+  std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t flags = LOUPE_MODULE_LEAF,
+                                  const std::shared_ptr<ModelNode>& model = nullptr,
+                                  const ModuleNode* parent = nullptr) {
     ModuleDescription description;
     description.name = description.path = name;
     description.type = "Linear";
     description.flags = flags;
     description.parameters = {{"weight", LOUPE_PARAMETER_TRAINABLE, {2, 3}, 6}};
     description.offers = [](uint32_t, const std::string& label) { return label == "weight"; };
-    return monitor.add_module(std::move(description));
+    return monitor.add_module(std::move(description), model, parent);
   }
   /// A forward of the module.
   static void forward(ModuleNode& module, std::vector<float> values, uint32_t flags = training_pass,

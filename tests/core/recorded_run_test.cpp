@@ -109,7 +109,9 @@ TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
     layer.type = "Linear";
     layer.flags = LOUPE_MODULE_LEAF;
     layer.parameters = {{"weight", LOUPE_PARAMETER_TRAINABLE, {rows, 3}, 3 * rows}};
-    monitor.announce({"net", "Net", 3 * rows, {monitor.add_module(layer)}});
+    const auto model = std::make_shared<ModelNode>("net", "net", "Net");
+    monitor.add_module(layer, model);
+    monitor.announce(*model);
     monitor.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
     monitor.tick(epoch);
   };

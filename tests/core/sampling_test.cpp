@@ -183,15 +183,15 @@ TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
 
 TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
   Monitored it("attach: {history: 4096}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  ModelDescription model{"net", "Net", 0, {}};
+  const auto model = std::make_shared<ModelNode>("net", "net", "Net");
   for (int i = 0; i < 7; ++i) {
     ModuleDescription description;
     description.name = description.path = "fc" + std::to_string(i);
     description.parameters = {{"weight", 0, {100, 50}, 5000}, {"bias", 0, {100}, 100}};
     description.parameters.push_back({"running_mean", LOUPE_PARAMETER_BUFFER, {9999}, 9999});
-    model.modules.push_back(it.monitor.add_module(std::move(description)));
+    it.monitor.add_module(std::move(description), model);
   }
-  it.monitor.announce(model);
+  it.monitor.announce(*model);
   it.monitor.tick(std::nullopt);
   Texts notes = it.stage.take_notes("shown text of a note");
   notes.erase(std::remove_if(notes.begin(), notes.end(),
@@ -206,7 +206,9 @@ TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
 
 TEST(History, OfSmallParametersIsWholeAndNotSpokenOf) {
   Monitored it("attach: {history: 4096}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  it.monitor.announce({"net", "Net", 6, {it.add("fc")}});
+  const auto model = std::make_shared<ModelNode>("net", "net", "Net");
+  it.add("fc", LOUPE_MODULE_LEAF, model);
+  it.monitor.announce(*model);
   it.monitor.tick(std::nullopt);
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 0U);
 }

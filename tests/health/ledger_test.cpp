@@ -11,14 +11,15 @@ namespace loupe::health {
 namespace {
 
 struct TwoModels {
-  loupe_module module(const char* name, const char* model) {
+  static loupe_module module(const char* name, const loupe_model& model) {
     loupe_module made{};
     made.struct_size = sizeof made;
     made.name = name;
-    made.model = model;
+    made.model = &model;
     return made;
   }
-  loupe_module net = module("net", "net"), layer = module("net.fc", "net"), other = module("other", "other");
+  loupe_model first{.struct_size = sizeof(loupe_model)}, second = first;
+  loupe_module net = module("net", first), layer = module("net.fc", first), other = module("other", second);
   loupe::testing::Told told;
 
   void see(const char* rule, const loupe_module& where, uint32_t severity = LOUPE_SEVERITY_ERROR) {

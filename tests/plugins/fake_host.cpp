@@ -58,13 +58,14 @@ std::vector<double> singular_values(const loupe_tensor& matrix) {
   return lengths;
 }
 
-const loupe_tensor_service tensors = {
-    .struct_size = sizeof(loupe_tensor_service),
-    .copy = [](void*, const loupe_tensor* tensor, double* values, loupe_error*) -> loupe_status {
-      const std::vector<double> all = elements(*tensor);
-      std::copy(all.begin(), all.end(), values);
-      return LOUPE_OK;
-    }};
+const loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_service),
+                                      .copy = [](void*, const loupe_tensor* tensor, double* values, size_t capacity,
+                                                 size_t* count, loupe_error*) -> loupe_status {
+                                        const std::vector<double> all = elements(*tensor);
+                                        *count = all.size();
+                                        std::copy_n(all.begin(), std::min(*count, capacity), values);
+                                        return LOUPE_OK;
+                                      }};
 const loupe_draft_tensor_math_service math = {
     .struct_size = sizeof(loupe_draft_tensor_math_service),
     .singular_values = [](void*, const loupe_tensor* matrix, double* values, size_t capacity, size_t* count,

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModuleGatherers,
                                          Expected{"input_gradient", LOUPE_TAP_INPUT_GRADIENT, nullptr},
                                          Expected{"parameter_gradient", LOUPE_TAP_PARAMETER_GRADIENT, "weight"},
                                          Expected{"step_gradient", LOUPE_TAP_STEP_GRADIENT, "weight"},
-                                         Expected{"call_parameter", LOUPE_TAP_FORWARD, "weight"},
+                                         Expected{"call_parameter", LOUPE_TAP_ATTRIBUTE, "weight"},
                                          Expected{"tick", LOUPE_TAP_TICK, "weight"},
                                          Expected{"optimizer_step", LOUPE_TAP_OPTIMIZER_STEP, "weight"}),
                          [](const auto& info) { return std::string(info.param.gatherer); });
@@ -122,6 +122,16 @@ TEST(ParameterGatherers, PassOnThatTheModuleHasNoSuchParameter) {
   Gatherer gatherer("optimizer_step");
   EXPECT_EQ(gatherer.open(taps, &module, "missing"), LOUPE_NOT_FOUND);
   EXPECT_STREQ(gatherer.error(), "'fc' has no parameter 'missing'");
+}
+
+TEST(AttributeGatherer, WatchesTheTapOfAttributes) {
+  const loupe_module module = fc();
+  Taps taps;
+  Gatherer gatherer("attribute");
+  ASSERT_EQ(gatherer.open(taps, &module, "running_mean"), LOUPE_OK) << gatherer.error();
+  ASSERT_EQ(taps.subscriptions.size(), 1u);
+  EXPECT_EQ(taps.subscriptions[0].tap, static_cast<uint32_t>(LOUPE_TAP_ATTRIBUTE));
+  EXPECT_EQ(taps.subscriptions[0].label, "running_mean");
 }
 
 TEST(PushGatherer, WatchesPushesAndNoModule) {

@@ -31,6 +31,7 @@ struct LensWorld::FakeModule {
     }
     for (const auto& parameter : parameters) pointers.push_back(&parameter);
     shown = spec.model.empty() ? spec.name : spec.model + "." + spec.name;
+    model.own_name = spec.model.c_str();
     module = {sizeof(loupe_module),
               spec.flags,
               id,
@@ -38,7 +39,8 @@ struct LensWorld::FakeModule {
               0,
               shown.c_str(),
               spec.name.c_str(),
-              spec.model.c_str(),
+              nullptr,
+              &model,
               spec.type.c_str(),
               full_type.c_str(),
               pointers.data(),
@@ -50,6 +52,7 @@ struct LensWorld::FakeModule {
   int64_t sizes[2] = {4, 1};
   std::vector<loupe_parameter> parameters;
   std::vector<const loupe_parameter*> pointers;
+  loupe_model model{.struct_size = sizeof(loupe_model), .name = "", .type = ""};
   loupe_module module{};
 };
 

@@ -356,10 +356,11 @@ TEST(Exchange, SaysOfWhichTickAFindingIsThoughItIsToldLater) {
   RunOfRanks run(2, milliseconds(20000), "lenses: [ranks]\nvisualizers: [record]\n");
   for (std::size_t rank = 0; rank < 2; ++rank) {
     ModuleDescription model;
-    model.name = model.path = model.model = "net";
+    model.name = model.path = "net";
     model.type = rank == 0 ? "One" : "Another";
     model.flags = LOUPE_MODULE_ROOT;
-    run[rank].modules.push_back(run[rank].monitor.add_module(std::move(model)));
+    run[rank].modules.push_back(
+        run[rank].monitor.add_module(std::move(model), std::make_shared<ModelNode>("net", "net", "Net")));
   }
   run.tick();
   run.end();

@@ -119,11 +119,12 @@ class TrainedRank {
   std::vector<std::shared_ptr<ModuleNode>> modules;
 
  private:
+  const std::shared_ptr<ModelNode> model_ = std::make_shared<ModelNode>("net", "net", "Net");
+
   void add(const std::string& name, const std::string& type, uint32_t family, uint32_t flags,
            std::vector<ParameterDescription> parameters) {
     ModuleDescription description;
     description.name = description.path = name;
-    description.model = "net";
     description.type = type;
     description.family = family;
     description.flags = flags;
@@ -133,7 +134,7 @@ class TrainedRank {
       take(*values->get());
       return true;
     };
-    modules.push_back(monitor.add_module(std::move(description)));
+    modules.push_back(monitor.add_module(std::move(description), model_));
   }
 
   void dispatch(ModuleNode& module, uint32_t tap, const std::string& label, int step) {

@@ -56,7 +56,6 @@ class FakeModule {
     module_.id = 1;
     module_.family = family;
     module_.name = module_.path = name_.c_str();
-    module_.model = "";
     module_.type = type_.c_str();
     module_.full_type = full_type_.c_str();
     module_.parameters = pointers_.data();

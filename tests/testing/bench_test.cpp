@@ -73,6 +73,9 @@ class Told : public loupe::Lens {
   void visit(const loupe::Module& module) override {
     last_ = module.raw();
     family_ = module.family();
+    if (const auto parent = module.parent())
+      host_.info(std::string(module.name()) + " is in " + parent->name() + " of " +
+                 std::to_string(module.raw()->model->module_count));
   }
   void forget(const loupe::Module&) override { last_ = nullptr; }
   void report(loupe::Report& report) override {
@@ -346,6 +349,18 @@ TEST(Bench, TellsALensOfTicksStepsOptimizersAndModules) {
   bench.tick();
   EXPECT_EQ(bench.value("Told", "", "has module"), 0);
   EXPECT_THROW(bench.forward(layer, tensor({1})), std::invalid_argument);
+}
+
+TEST(Bench, PutsAModuleIntoTheNearestThatItsPathNames) {
+  Bench bench("lenses: [told]", {}, {&own_plugin});
+  bench.module("net", "Net", {}, LOUPE_MODULE_ROOT);
+  bench.module("block", "Block", {}, 0);
+  bench.module("block.fc", "Linear");
+  bench.module("act", "ReLU");
+  EXPECT_TRUE(has_line(bench, "block is in net of 2"));
+  EXPECT_TRUE(has_line(bench, "block.fc is in block of 3"));
+  EXPECT_TRUE(has_line(bench, "act is in net of 4"));
+  EXPECT_FALSE(has_line(bench, "net is in"));
 }
 
 TEST(Bench, SaysWhatWasShownAndLoggedWhereAValueIsMissing) {

@@ -59,11 +59,11 @@ class Keeper : public loupe::Lens {
  public:
   static constexpr const char* name = "keeper";
   static constexpr const char* help = "values, names and flags that change on other threads";
-  explicit Keeper(const loupe::Options&) {}
+  Keeper(const loupe::Options&, const loupe::Host& host) : host_(host) {}
 
   void visit(const loupe::Module& module) override {
     if (!module.is_leaf()) return;
-    kept_.push_back(std::make_unique<Kept>());
+    kept_.push_back(std::make_unique<Kept>(host_));
     sources_[module.name()] = watch(module, {"forward"}, *kept_.back());
   }
   void forget(const loupe::Module& module) override { sources_.erase(module.name()); }
@@ -86,16 +86,18 @@ class Keeper : public loupe::Lens {
 
  private:
   struct Kept : loupe::Preprocessor {
-    Kept() : ones(add_series("ones", loupe::Series::Keep::values)) {}
+    explicit Kept(const loupe::Host& host_) : host(host_), ones(add_series("ones", loupe::Series::Keep::values)) {}
     loupe::Request request() const override { return {}; }
     void process(const loupe::Event& event) override {
       ones.push(1);
       const loupe_module* module = event.raw()->module;
-      for (std::size_t i = 0; i < module->parameter_count; ++i) flags |= loupe::current_flags(*module->parameters[i]);
+      for (std::size_t i = 0; i < module->parameter_count; ++i) flags |= host.parameter_flags(module, i);
     }
+    loupe::Host host;
     loupe::Series& ones;
     std::atomic<uint32_t> flags{0};  // read at a tick
   };
+  loupe::Host host_;
   std::vector<std::unique_ptr<Kept>> kept_;
   std::map<std::string, loupe::Source> sources_;
 };

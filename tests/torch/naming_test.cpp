@@ -49,6 +49,22 @@ TEST(Naming, BeginsAtTheModelsEntryFromTheFirstForwardOn) {
   }
 }
 
+TEST(Naming, SaysWhereAModuleIsInItsModelWhichIsWholeBeforeTheFirstVisit) {
+  Net model;
+  auto inspector = probed();
+  inspector.attach(*model);
+  EXPECT_EQ(take("place"), (Lines{"place|Net|none|3 modules", "place|fc1|Net|3 modules", "place|fc2|Net|3 modules"}));
+  model(torch::randn({2, 3}));
+  EXPECT_EQ(take("place"), (Lines{"place|Net:tanh|Net|3 modules", "place|fc1:relu|fc1|3 modules"}));
+}
+
+TEST(Naming, SaysThatALossIsOutsideOfAnyModel) {
+  nn::MSELoss loss;
+  auto inspector = probed();
+  inspector.attach_loss(*loss, "loss");
+  EXPECT_EQ(take("place"), Lines{"place|loss|none|no model"});
+}
+
 TEST(Naming, TellsForwardsApartBetweenWhichNothingHappens) {
   Net model;
   auto inspector = probed();

@@ -28,11 +28,10 @@ void tell_model(Driver& console, std::size_t layers) {
     module.struct_size = sizeof module;
     module.flags = name == "net" ? uint32_t{LOUPE_MODULE_ROOT} : uint32_t{LOUPE_MODULE_LEAF};
     module.name = module.path = name.c_str();
-    module.model = "net";
     module.type = module.full_type = "Linear";
   }
   for (const loupe_module& each : modules) pointers.push_back(&each);
-  console.model(loupe_model{sizeof(loupe_model), 0, "net", "Net", 10, pointers.data(), pointers.size()});
+  console.model(loupe_model{sizeof(loupe_model), 0, "net", "Net", 10, pointers.data(), pointers.size(), "net"});
 }
 
 void tell_epoch(Driver& console, double epoch, double loss) {

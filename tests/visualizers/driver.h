@@ -87,7 +87,7 @@ class Driver {
     module.struct_size = sizeof module;
     module.flags = LOUPE_MODULE_ROOT | LOUPE_MODULE_LEAF;
     module.name = name.c_str();
-    module.path = module.model = "";
+    module.path = "";
     module.type = "Linear";
     module.full_type = "torch::nn::LinearImpl";
     module.parameters = all_parameters;
@@ -97,7 +97,7 @@ class Driver {
     std::vector<const loupe_module*> modules(count, &further);
     modules[0] = &module;
     return this->model(
-        loupe_model{sizeof(loupe_model), 0, name.c_str(), type.c_str(), parameters, modules.data(), count});
+        loupe_model{sizeof(loupe_model), 0, name.c_str(), type.c_str(), parameters, modules.data(), count, ""});
   }
   std::string model(const loupe_model& model) {
     if (table_->model == nullptr) return "";

@@ -27,7 +27,7 @@ class MadeModel {
   MadeModel& operator=(const MadeModel&) = delete;
 
   loupe_model told() const {
-    return {sizeof(loupe_model), 0, name_.c_str(), type_.c_str(), elements_, pointers_.data(), pointers_.size()};
+    return {sizeof(loupe_model), 0, name_.c_str(), type_.c_str(), elements_, pointers_.data(), pointers_.size(), ""};
   }
 
  private:
@@ -48,7 +48,6 @@ class MadeModel {
     module.struct_size = sizeof module;
     module.flags = made.leaf ? LOUPE_MODULE_LEAF : 0;
     module.name = module.path = made.name.c_str();
-    module.model = "";
     module.type = module.full_type = made.type.c_str();
     module.parameters = own.data();
     module.parameter_count = own.size();

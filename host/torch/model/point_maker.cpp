@@ -83,10 +83,9 @@ void bind_parameters(TapPoint& point) {
 
 void bind_attributes(TapPoint& point, const FoundModule& found, const Exposed& exposed) {
   for (Stream& stream : point.node->streams()) {
-    if (stream.label().empty()) continue;
-    auto* attributes = stream.tap() == LOUPE_TAP_FORWARD          ? &point.attributes_after
-                       : stream.tap() == LOUPE_TAP_FORWARD_BEFORE ? &point.attributes_before
-                                                                  : nullptr;
+    auto* attributes = stream.tap() == LOUPE_TAP_ATTRIBUTE          ? &point.attributes_after
+                       : stream.tap() == LOUPE_TAP_ATTRIBUTE_BEFORE ? &point.attributes_before
+                                                                    : nullptr;
     if (attributes == nullptr) continue;
     attributes->push_back({attribute_reader(*found.module, found.path, stream.label(), exposed), &stream});
   }
@@ -127,7 +126,8 @@ decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {
 
 }  // namespace
 
-std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found, const Reach& reach,
+std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
+                                     const ModuleNode* parent, const FoundModule& found, const Reach& reach,
                                      const LayerNames& names, const Exposed& exposed, bool is_loss) {
   auto point = std::make_shared<TapPoint>();
   point->module = found.module;
@@ -138,7 +138,6 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found,
   add_parameters(*found.module, *point, description);
   description.path = found.path;
   description.name = names.of(found.path);
-  description.model = names.model;
   description.full_type = found.module->name();
   description.type = short_type(description.full_type);
   description.settings = settings_of(*found.module);
@@ -150,29 +149,34 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const FoundModule& found,
   // Lenses may ask as long as the node lives, which is longer than the model.
   description.offers = [parameters = description.parameters, owner = point->owner, has_owner = point->has_owner, found,
                         &exposed](uint32_t tap, const std::string& label) {
-    const bool at_forward = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE;
+    const bool is_attribute = tap == LOUPE_TAP_ATTRIBUTE || tap == LOUPE_TAP_ATTRIBUTE_BEFORE;
     for (const ParameterDescription& each : parameters) {
-      if (each.name == label) return at_forward || tap == LOUPE_TAP_TICK || (each.flags & LOUPE_PARAMETER_BUFFER) == 0;
+      if (each.name == label)
+        return is_attribute || tap == LOUPE_TAP_TICK || (each.flags & LOUPE_PARAMETER_BUFFER) == 0;
     }
     const auto alive = owner.lock();
     if (has_owner && alive == nullptr) return false;
-    return at_forward && attribute_reader(*found.module, found.path, label, exposed) != nullptr;
+    return is_attribute && attribute_reader(*found.module, found.path, label, exposed) != nullptr;
   };
 
   description.lend = lender_of(*point);
-  point->node = monitor.add_module(std::move(description));
-  bind_result(*point);
-  point->loss_input = point->node->stream(LOUPE_DRAFT_TAP_LOSS_INPUT);
-  point->before = point->node->stream(LOUPE_TAP_FORWARD_BEFORE);
-  point->input_gradient = point->node->stream(LOUPE_TAP_INPUT_GRADIENT);
-  bind_parameters(*point);
-  bind_attributes(*point, found, exposed);
-  point->is_simple = point->is_simple && point->before == nullptr && point->input_gradient == nullptr &&
-                     point->attributes_before.empty() && point->attributes_after.empty();
+  point->node = monitor.take_module(std::move(description), model, parent);
   return point;
 }
 
-std::shared_ptr<FunctionPoint> make_function_point(Monitor& monitor, const TapPoint& after, const FunctionKind& kind,
+void bind_point(TapPoint& point, const FoundModule& found, const Exposed& exposed) {
+  bind_result(point);
+  point.loss_input = point.node->stream(LOUPE_DRAFT_TAP_LOSS_INPUT);
+  point.before = point.node->stream(LOUPE_TAP_FORWARD_BEFORE);
+  point.input_gradient = point.node->stream(LOUPE_TAP_INPUT_GRADIENT);
+  bind_parameters(point);
+  bind_attributes(point, found, exposed);
+  point.is_simple = point.is_simple && point.before == nullptr && point.input_gradient == nullptr &&
+                    point.attributes_before.empty() && point.attributes_after.empty();
+}
+
+std::shared_ptr<FunctionPoint> make_function_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
+                                                   const TapPoint& after, const FunctionKind& kind,
                                                    std::size_t occurrence) {
   const ModuleDescription& module = after.node->description();
   const std::string suffix =
@@ -180,7 +184,6 @@ std::shared_ptr<FunctionPoint> make_function_point(Monitor& monitor, const TapPo
   ModuleDescription description;
   description.name = module.name + suffix;
   description.path = module.path + suffix;
-  description.model = module.model;
   description.type = kind.name;
   description.full_type = std::string("torch::") + kind.name;
   description.family = kind.family;
@@ -190,7 +193,7 @@ std::shared_ptr<FunctionPoint> make_function_point(Monitor& monitor, const TapPo
   auto point = std::make_shared<FunctionPoint>();
   point->active = after.active;
   point->redirects = after.redirects;
-  point->node = monitor.add_module(std::move(description));
+  point->node = monitor.add_module(std::move(description), model, after.node.get());
   bind_result(*point);
   return point;
 }

@@ -29,7 +29,7 @@ class WatchedModel {
                                                         std::size_t occurrence) = 0;
   /// A module with parameters that runs after another and that nobody registered, so that it is never trained: shown to
   /// the lenses, by that flag.
-  virtual void add_unregistered(const torch::nn::Module& module, const std::string& after) = 0;
+  virtual void add_unregistered(const torch::nn::Module& module, const TapPoint& after) = 0;
   /// Whether the model holds the module by now, though it may not have at attach.
   virtual bool has_registered(const torch::nn::Module& module) const = 0;
 

@@ -34,7 +34,7 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
       const auto attachment = point->attachment.lock();
       if (attachment == nullptr) continue;
       is_registered = is_registered || attachment->has_registered(module);
-      if (!is_registered) attachment->add_unregistered(module, name);
+      if (!is_registered) attachment->add_unregistered(module, *point);
     }
   }
   if (is_registered) {

@@ -25,11 +25,13 @@ loupe_status clone(void*, const loupe_tensor* tensor, int64_t item, loupe_retain
   });
 }
 
-loupe_status copy(void*, const loupe_tensor* tensor, double* values, loupe_error* error) {
+loupe_status copy(void*, const loupe_tensor* tensor, double* values, std::size_t capacity, std::size_t* count,
+                  loupe_error* error) {
   return detail::guarded(error, [&] {
     const at::NoGradGuard no_grad;
     const at::Tensor flat = native_tensor(tensor).detach().to(at::kCPU, at::kDouble).contiguous();
-    std::copy_n(flat.data_ptr<double>(), flat.numel(), values);
+    *count = static_cast<std::size_t>(flat.numel());
+    std::copy_n(flat.data_ptr<double>(), std::min(*count, capacity), values);
   });
 }
 

@@ -38,6 +38,9 @@ class TorchTensorView {
   bool readable_ = true;
 };
 
+/// How often the tensor behind it was changed in place; 0 where LibTorch does not count. See set_tensor_version.
+uint64_t tensor_version(const loupe_tensor& tensor);
+
 /// The LibTorch that this host is linked with, for loupe_tensor.native_library.
 const loupe_native_library& native_libtorch();
 

@@ -81,9 +81,9 @@ std::string what_is_tapped(const Stream& stream) {
     case LOUPE_TAP_STEP_GRADIENT:
       return "the gradients of '" + label + "'";
     case LOUPE_TAP_FORWARD_BEFORE:
-      return label.empty() ? "the inputs" : "the values of '" + label + "'";
+      return "the inputs";
     case LOUPE_TAP_FORWARD:
-      return label.empty() ? "the outputs" : "the values of '" + label + "'";
+      return "the outputs";
     default:
       return "the values of '" + label + "'";
   }

@@ -24,7 +24,7 @@ bool silences(const Observation& cause, const Observation& effect) {
 }
 
 bool is_of_one_model(const loupe_module* a, const loupe_module* b) {
-  return a == nullptr || b == nullptr || std::strcmp(a->model, b->model) == 0;
+  return a == nullptr || b == nullptr || a->model == b->model;
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ struct alignas(64) ParameterState {
   bool is_sampled = false;  ///< the change is estimated from some of the elements
 
   bool is_low_precision = false;
-  const loupe_parameter* parameter = nullptr;  ///< its flags are kept up to date; null once it is detached
+  const loupe_parameter* parameter = nullptr;  ///< null once it is detached
   bool is_added_up = false;                    ///< by its model's tallies, where it is as usual
   bool rests = false;                          ///< its gradient, then
 
@@ -160,6 +160,10 @@ struct alignas(64) ParameterState {
   bool began_at_zero = false;   ///< so that its first steps are larger than what was there
 
   const loupe_module* module = nullptr;  ///< null once it is detached
+  std::size_t index = 0;                 ///< in the module's parameters
+  // Whom to ask for its flags as of now; null where a record is judged.
+  const loupe_parameter_service* service = nullptr;
+  void* host = nullptr;
   std::string layer, name;
   const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
   Source gradient_source, step_source;
@@ -167,7 +171,12 @@ struct alignas(64) ParameterState {
   /// In a type of 16 bits, of the elements with a gradient: how many were looked at, and how many did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
-  bool is(uint32_t flag) const { return parameter != nullptr && (current_flags(*parameter) & flag) != 0; }
+  bool is(uint32_t flag) const {
+    if (parameter == nullptr) return false;
+    uint32_t flags = parameter->flags;
+    if (service != nullptr) service->flags(host, module, index, &flags, nullptr);
+    return (flags & flag) != 0;
+  }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {

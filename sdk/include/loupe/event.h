@@ -5,6 +5,7 @@
 #include <loupe/detail/tensor.h>
 #include <loupe/error.h>
 
+#include <optional>
 #include <string_view>
 
 namespace loupe {
@@ -14,10 +15,6 @@ using Parameter = loupe_parameter;
 
 inline bool is_buffer(const Parameter& parameter) {
   return (parameter.flags & LOUPE_PARAMETER_BUFFER) != 0;
-}
-/// LOUPE_PARAMETER_ bits as of the last step or tick. Any thread.
-inline uint32_t current_flags(const Parameter& parameter) {
-  return parameter.current_flags != nullptr ? parameter.current_flags(&parameter) : parameter.flags;
 }
 
 /// Whether there was an event before this one to compare with.
@@ -29,7 +26,7 @@ inline bool has_change(const Measurement& measured) {
   return (measured.flags & LOUPE_MEASUREMENT_HAS_CHANGE) != 0;
 }
 
-/// A module as lenses see it. Lives until it is forgotten.
+/// A module as lenses see it. Good until it is forgotten; what it points at lives as loupe_module says.
 class Module {
  public:
   explicit Module(const loupe_module* module) : module_(module) {}
@@ -38,7 +35,15 @@ class Module {
   /// To show: the path within the model, after the model's name where several are attached.
   const char* name() const { return module_->name; }
   const char* path() const { return module_->path; }
-  const char* model() const { return module_->model; }
+  /// The module that holds it; empty for a root, and where the host does not know.
+  std::optional<Module> parent() const {
+    return module_->parent != nullptr ? std::optional(Module(module_->parent)) : std::nullopt;
+  }
+  /// The name that its model was attached under; "" for a single, unnamed one, and for a module outside of any model.
+  const char* model() const {
+    const loupe_model* model = module_->model;
+    return model != nullptr && model->own_name != nullptr ? model->own_name : "";
+  }
   std::string_view type() const { return module_->type; }
   std::string_view full_type() const { return module_->full_type; }
   /// As its type prints them: "3, 4, eps=1e-05"; "" where it prints none, or the host does not say.

@@ -37,8 +37,9 @@ class Host {
   /// Every element in row-major order. Waits for a device: not for an event.
   std::vector<double> copy(const loupe_tensor& tensor) const {
     std::vector<double> values(static_cast<std::size_t>(tensor.numel));
+    std::size_t count = 0;
     detail::ErrorBuffer error;
-    error.check(tensors().copy(host_->context, &tensor, values.data(), error.get()));
+    error.check(tensors().copy(host_->context, &tensor, values.data(), values.size(), &count, error.get()));
     return values;
   }
   /// The run that this component is part of; null while there is none, as where a file is only validated, and from a
@@ -54,7 +55,7 @@ class Host {
   /// false where there is none. From an event only when there is something to say.
   template <class Take>
   bool lend_parameter(const loupe_module* module, const char* name, bool gradient, Take&& take) const {
-    const auto* table = static_cast<const loupe_parameter_service*>(get_extension(LOUPE_PARAMETERS_ID));
+    const loupe_parameter_service* table = parameters();
     if (table == nullptr) return false;
     const auto call = [](void* context, const loupe_tensor* tensor) {
       (*static_cast<std::remove_reference_t<Take>*>(context))(*tensor);
@@ -63,6 +64,19 @@ class Host {
                        nullptr) == LOUPE_OK;
   }
 
+  /// The LOUPE_PARAMETER_ bits, as of the last step or tick, of that one of the module's parameters; as it was attached
+  /// where the host does not say, as in a recorded run.
+  uint32_t parameter_flags(const loupe_module* module, std::size_t index) const {
+    uint32_t flags = module->parameters[index]->flags;
+    if (const loupe_parameter_service* table = parameters())
+      table->flags(host_->context, module, index, &flags, nullptr);
+    return flags;
+  }
+
+  /// The service of parameters, for those that ask often; null where there is none.
+  const loupe_parameter_service* parameters() const {
+    return static_cast<const loupe_parameter_service*>(get_extension(LOUPE_PARAMETERS_ID));
+  }
   /// The service, for what else it offers. Throws Error where there is no LibTorch.
   const loupe_tensor_service& tensors() const { return service<loupe_tensor_service>(LOUPE_TENSORS_ID); }
   /// The first argument of every function there.

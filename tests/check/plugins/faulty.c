@@ -128,6 +128,9 @@ static loupe_status request(void* self, loupe_request* request, loupe_error* err
   (void)self;
   if (!READABLE(request, flags)) return too_short(error);
   request->flags |= LOUPE_REQUEST_TENSORS;
+#ifdef FAULT_OVERRUN
+  ((volatile unsigned char*)request)[request->struct_size] = 0;
+#endif
 #ifdef FAULT_MEASURED
   request->measures |= LOUPE_MEASURE_SUMS;
 #endif
@@ -159,6 +162,10 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
 #ifdef FAULT_DATA_STRIDE
   if (event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU)
     it->sum += ((const volatile unsigned char*)event->tensor->data)[event->tensor->numel * 16 - 1];
+#endif
+#ifdef FAULT_WRITES
+  if (event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU)
+    *(volatile unsigned char*)event->tensor->data = 0;
 #endif
 #ifdef FAULT_NOTHING_KEPT
   if (it->kept != NULL) it->sum += ((const loupe_event*)it->kept)->scalar;

@@ -68,6 +68,11 @@ class Probe final : public loupe::Lens {
     listener_((std::string("visit|") + module.name() + "|" + std::string(module.type()) + "|" +
                (module.is_leaf() ? "leaf" : "inner") + "|" + (module.is_tapped() ? "tapped" : "untapped"))
                   .c_str());
+    const loupe_model* model = module.raw()->model;
+    const auto parent = module.parent();
+    listener_((std::string("place|") + module.name() + "|" + (parent ? parent->name() : "none") + "|" +
+               (model != nullptr ? std::to_string(model->module_count) + " modules" : "no model"))
+                  .c_str());
     for (const std::string& gatherer : gatherers_) {
       const bool of_parameters = gatherer.find("parameter") != std::string::npos || gatherer == "optimizer_step" ||
                                  gatherer == "step_gradient" || gatherer == "tick";

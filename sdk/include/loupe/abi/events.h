@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 enum {
-  LOUPE_TAP_FORWARD_BEFORE = 1,     /* tensor: an input, as the forward is entered; or what the label names */
-  LOUPE_TAP_FORWARD = 2,            /* tensor: an output; with a label, that attribute or parameter instead */
+  LOUPE_TAP_FORWARD_BEFORE = 1,     /* tensor: an input, as the forward is entered */
+  LOUPE_TAP_FORWARD = 2,            /* tensor: an output */
   LOUPE_TAP_OUTPUT_GRADIENT = 3,    /* tensor: gradient of an output */
   LOUPE_TAP_INPUT_GRADIENT = 4,     /* tensor: gradient of an input */
   LOUPE_TAP_PARAMETER_GRADIENT = 5, /* label: parameter; tensor: its gradient after accumulation */
@@ -18,6 +18,8 @@ enum {
   LOUPE_TAP_OPTIMIZER_STEP = 7,     /* label: parameter; tensor: the parameter after the step */
   LOUPE_TAP_TICK = 8,               /* label: parameter; tensor: the parameter, once a tick */
   LOUPE_TAP_PUSH = 9,               /* module: null; label: what was pushed; scalar: its value */
+  LOUPE_TAP_ATTRIBUTE_BEFORE = 10,  /* label: attribute or parameter; tensor: it, as the forward is entered, or null */
+  LOUPE_TAP_ATTRIBUTE = 11,         /* the same as the forward is left */
   LOUPE_TAP_DRAFTS = 0x80           /* this and all above are left to drafts */
 };
 

@@ -107,7 +107,7 @@ typedef struct loupe_lens {
   /* @thread trainer @state created @reenter visit @owns wiring outlives the lens @since 1.0 */
   loupe_status (*attach)(void* self, const loupe_wiring* wiring, loupe_error* error);
   /* Every module, parents before children; functions as they are first seen. */
-  /* @thread trainer or model @state attached @reenter visit @owns module lives until forgotten @since 1.0 */
+  /* @thread trainer or model @state attached @reenter visit @owns borrows module, see loupe_module @since 1.0 */
   loupe_status (*visit)(void* self, const loupe_module* module, loupe_error* error);
   /* The module is detached: its sources end with this call. Optional. */
   /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */

@@ -47,26 +47,27 @@ enum {
 
 typedef struct loupe_parameter {
   uint32_t struct_size;
-  uint32_t flags;   /* LOUPE_PARAMETER_ bits, as the module was attached */
+  uint32_t flags;   /* LOUPE_PARAMETER_ bits, as the module was attached; loupe_parameter_service has those of now */
   const char* name; /* within its module: "weight" */
   int64_t dim;
   int64_t numel;
   const int64_t* sizes; /* `dim` of them */
-  /* The flags as of the last step or tick. Null where they stay as they are, as in a recorded run. */
-  /* @thread any @state always @reenter none @owns nothing @since 1.0 */
-  uint32_t (*current_flags)(const struct loupe_parameter* parameter);
 } loupe_parameter;
 
-/* One module as lenses see it. Lives until the model is detached. */
+/* One module as lenses see it. It lives, with its model and all modules there, until each lens has forgotten the last
+ * of these; what a visualizer is given of it, until the call is over. */
 typedef struct loupe_module {
   uint32_t struct_size;
   uint32_t flags;
   uint64_t id; /* unique within the inspector */
   uint32_t family;
   uint32_t reserved;
-  const char* name;                         /* to show: the path, after the model's name where several are attached */
-  const char* path;                         /* within the model; "" for the model itself */
-  const char* model;                        /* the model's own name; "" for a single, unnamed one */
+  const char* name; /* to show: the path, after the model's name where several are attached */
+  const char* path; /* within the model; "" for the model itself */
+  /* The module that holds it; of a function, and of an UNREGISTERED module, the one that it is named after. Null for a
+   * root, and where the host does not know, as in a record. */
+  const struct loupe_module* parent;
+  const struct loupe_model* model;          /* null for a LOSS module, and for one that is outside of any model */
   const char* type;                         /* "Linear" */
   const char* full_type;                    /* "torch::nn::LinearImpl" */
   const loupe_parameter* const* parameters; /* its own, not its children's; buffers last */
@@ -74,15 +75,17 @@ typedef struct loupe_module {
   const char* settings; /* as its type prints them: "3, 4, eps=1e-05"; null where it prints none */
 } loupe_module;
 
-/* A model as it is attached. */
+/* A model as it is attached, whole before a lens is shown the first of its modules. */
 typedef struct loupe_model {
   uint32_t struct_size;
   uint32_t reserved;
   const char* name; /* to show */
   const char* type; /* "torch::nn::SequentialImpl" */
   int64_t parameter_elements;
-  const loupe_module* const* modules; /* parents before children */
+  const loupe_module* const* modules; /* parents before children; without functions and UNREGISTERED modules, which are
+                                         met as the model runs */
   size_t module_count;
+  const char* own_name; /* that it was attached under, as its optimizers have it; "" for a single, unnamed one */
 } loupe_model;
 
 /* @thread any @state within a call of lend @reenter none @owns borrows tensor @since 1.0 */
@@ -100,6 +103,11 @@ typedef struct loupe_parameter_service {
   /* @thread any @state always @reenter take @owns the view is borrowed by take @since 1.0 */
   loupe_status (*lend)(void* context, const loupe_module* module, const char* name, uint32_t flags,
                        loupe_take_tensor take, void* take_context, loupe_error* error);
+  /* The LOUPE_PARAMETER_ bits as of the last step or tick, of the module's parameter `index`. NOT_FOUND, and `flags`
+   * stays as it is, where the module is gone or has no such parameter: then those in loupe_parameter are what there is,
+   * as in a recorded run, where this service may be missing. Quick enough for a hook. */
+  /* @thread any @state always @reenter none @owns caller's number @since 1.0 */
+  loupe_status (*flags)(void* context, const loupe_module* module, size_t index, uint32_t* flags, loupe_error* error);
 } loupe_parameter_service;
 
 #ifdef __cplusplus

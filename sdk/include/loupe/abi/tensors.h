@@ -37,7 +37,8 @@ typedef struct loupe_native_library {
   const void* identity; /* an address in that very library; see loupe/torch.h */
 } loupe_native_library;
 
-/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service).
+/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service). Its elements are those
+ * that train, and writing to them would change training: to change them, clone the tensor.
  *
  * Streams: the data of a device tensor is valid in the order of `stream`, which is current on the thread of the call.
  * Work enqueued there during the call sees it. To read the data on another stream, or on the CPU, make that wait for
@@ -77,9 +78,11 @@ typedef struct loupe_tensor_service {
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*clone)(void* context, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
                         loupe_error* error);
-  /* Copies every element, in row-major order, to `numel` doubles. Waits for a device: not for a hook. */
+  /* Copies the first `capacity` elements in row-major order; `count` becomes how many there are. Waits for a device:
+   * not for a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */
-  loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, loupe_error* error);
+  loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, size_t capacity, size_t* count,
+                       loupe_error* error);
 } loupe_tensor_service;
 
 #ifdef __cplusplus

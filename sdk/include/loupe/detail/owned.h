@@ -1,8 +1,9 @@
 #ifndef LOUPE_DETAIL_OWNED_H
 #define LOUPE_DETAIL_OWNED_H
 
-// Copies of what is borrowed for a call, with what it points at, for those that need it longer. Modules are left out:
-// they live as long as they are attached, which the copy does not know.
+// Copies of what is borrowed for a call, with what it points at, for those that need it longer. What a value or finding
+// is about is left out: modules live as long as they are attached, which the copy does not know. Those of a model are
+// copied with it, and point at each other.
 
 #include <loupe/abi.h>
 #include <loupe/detail/whole.h>
@@ -13,6 +14,7 @@
 #include <forward_list>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,8 @@ class Owned {
   const T& get() const { return value_; }
 
  private:
+  template <class Other>
+  friend class Owned;
   void keep(const char*& text) {
     if (text != nullptr) text = texts_.emplace_front(text).c_str();
   }
@@ -41,7 +45,7 @@ class Owned {
     numbers = numbers_.emplace_front(numbers, numbers + count).data();
   }
   template <class Item>
-  void keep(const Item* const*& items, std::size_t count) {
+  std::vector<std::unique_ptr<Owned<Item>>>& keep(const Item* const*& items, std::size_t count) {
     auto list = std::make_shared<std::vector<std::unique_ptr<Owned<Item>>>>();
     auto pointers = std::make_shared<std::vector<const Item*>>();
     for (std::size_t i = 0; i < count && items != nullptr; ++i) {
@@ -51,6 +55,7 @@ class Owned {
     items = pointers->data();
     others_.push_back(list);
     others_.push_back(pointers);
+    return *list;
   }
   void keep(const char* const*& texts, std::size_t count) {
     auto pointers = std::make_shared<std::vector<const char*>>();
@@ -136,13 +141,23 @@ inline Owned<loupe_parameter>::Owned(const loupe_parameter& other) : value_(know
 }
 template <>
 inline Owned<loupe_module>::Owned(const loupe_module& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.path, value_.model, value_.type, value_.full_type, value_.settings);
+  keep_all(value_.name, value_.path, value_.type, value_.full_type, value_.settings);
+  value_.parent = nullptr;
+  value_.model = nullptr;
   keep(value_.parameters, value_.parameter_count);
 }
 template <>
 inline Owned<loupe_model>::Owned(const loupe_model& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.type);
-  keep(value_.modules, value_.module_count);
+  keep_all(value_.name, value_.type, value_.own_name);
+  const auto& copies = keep(value_.modules, value_.module_count);
+  std::unordered_map<const loupe_module*, const loupe_module*> copy_of;
+  for (std::size_t i = 0; i < copies.size(); ++i) copy_of[other.modules[i]] = value_.modules[i];
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const loupe_module original = known_part(*other.modules[i]);
+    const auto parent = copy_of.find(original.parent);
+    if (parent != copy_of.end()) copies[i]->value_.parent = parent->second;
+    if (original.model != nullptr) copies[i]->value_.model = &value_;
+  }
 }
 template <>
 inline Owned<loupe_parameter_group>::Owned(const loupe_parameter_group& other) : value_(known_part(other)) {

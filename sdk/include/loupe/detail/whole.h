@@ -54,8 +54,9 @@ inline void need_whole(const loupe_sink* sink) {
 inline void need_whole(const loupe_module* module) {
   if (module == nullptr) return;
   need(LOUPE_REACHES(*module, parameter_count), "a module");
+  need(module->model == nullptr || LOUPE_REACHES(*module->model, own_name), "a module's model");
   for (std::size_t i = 0; i < module->parameter_count; ++i)
-    need(LOUPE_REACHES(*module->parameters[i], current_flags), "a module's parameter");
+    need(LOUPE_REACHES(*module->parameters[i], sizes), "a module's parameter");
 }
 inline void need_whole(const loupe_optimizer* optimizer) {
   if (optimizer == nullptr) return;
