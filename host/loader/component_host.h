@@ -9,15 +9,13 @@
 
 namespace loupe {
 
-/// What the components of one inspector, or of one replay, share: the run they are part of, and where findings go that
-/// they publish. Outlives them.
+/// What the components of one inspector, or of one replay, share: the run they are part of and its parameters. Outlives
+/// them.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
   /// Null while there is none. Where calls never overlap.
   virtual const loupe_run* run() const = 0;
-  /// Any thread. Throws Error for a finding without rule or message.
-  virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
   using Take = std::function<void(const loupe_tensor&)>;
   /// Calls with a parameter or buffer of an attached module, or its gradient; false where there is none. Any thread.
   virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;

@@ -35,7 +35,6 @@ class VisualizerGroup : public Surroundings {
   void set_run(const loupe_run& run) { run_ = std::make_unique<detail::Owned<loupe_run>>(run); }
   const loupe_run* run() const override { return run_ ? &run_->get() : nullptr; }
   /// The findings of a replay are those of its record.
-  void publish(const loupe_finding&, const std::string&) override {}
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
 
   /// Calls one function of each, such as &loupe_visualizer::value.
